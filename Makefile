@@ -1,0 +1,51 @@
+# One command each; they need Python 3.11 or newer and make, and nothing else. `make` alone lists them.
+#   make run PORT=8001 DATA=folder     make test PYTHON=python3.12
+PYTHON ?= python3
+BIN := .venv/bin
+# Deployment settings as a real site has them, so that Django's own deployment check has something to judge.
+AS_DEPLOYED := AUDITAPP_DATA=.venv/check-data BASE_URL=https://coding.example.org
+
+.PHONY: help run test setup check fix bench lock python
+
+help:
+	@echo "make run     start auditapp on this machine (PORT=8000, DATA=var)"
+	@echo "make test    run all tests, on SQLite and on PostgreSQL with Redis"
+	@echo "make check   linters, types, import contracts, migrations; changes nothing"
+	@echo "make fix     put code and templates into their standard form"
+	@echo "make bench   measure speed and memory"
+	@echo "make setup   only make .venv with everything the above need"
+	@echo "make lock    write requirements/*.txt anew from pyproject.toml (needs uv)"
+
+# `run` and `test` are single commands without a shell in between, so that a signal sent to make reaches them.
+run: python
+	@$(PYTHON) -m tools.launch run
+
+test: python
+	@$(PYTHON) -m tools.launch test
+
+setup: python
+	@$(PYTHON) -m tools.launch setup
+
+check: setup
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	find templates -name '*.html' -exec $(BIN)/djade --check --target-version 5.2 {} +
+	$(AS_DEPLOYED) $(BIN)/python -W error manage.py makemigrations --check --dry-run
+	$(AS_DEPLOYED) $(BIN)/python -W error manage.py check --deploy --fail-level WARNING
+
+fix: setup
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+	find templates -name '*.html' -exec $(BIN)/djade --target-version 5.2 {} +
+
+bench: setup
+	@$(BIN)/python -m benchmarks
+
+lock:
+	uv pip compile -q --universal --generate-hashes --no-header --python-version 3.11 pyproject.toml -o requirements/base.txt
+	uv pip compile -q --universal --generate-hashes --no-header --python-version 3.11 --group dev pyproject.toml -o requirements/dev.txt
+
+python:
+	@command -v $(PYTHON) >/dev/null || { echo "There is no $(PYTHON) here. Install Python 3.11 or newer, or name one: PYTHON=/path/to/python3.12" >&2; exit 1; }

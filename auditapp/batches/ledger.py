@@ -1,0 +1,405 @@
+"""The ledger's own transactions: claim and write, complete and store, hand back, settle what a dead runner left.
+
+Called by runners and the sweeper only. Each function is one transaction; the ledger's rows are the workers' audit trail, so
+only changes of a batch's state are audit events besides.
+"""
+
+from __future__ import annotations
+
+import datetime
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import NamedTuple
+
+from django.db import transaction
+from django.db.models import F, Q
+from django.utils import timezone
+
+from auditapp.batches import queries
+from auditapp.batches.kinds import Answered, get_kind
+from auditapp.batches.models import Arm, Attempt, Batch, Cell, Lane, Result
+from auditapp.batches.money import compute_cost, compute_highest_cost
+from auditapp.batches.prompts import hash_request, make_request
+from auditapp.batches.queries import AttemptEnd, CellEnd
+from auditapp.llm.providers.base import ChatAnswer, ChatRequest, End, Remedy
+from transcripts.audit_trail import trail
+
+LEASE = datetime.timedelta(seconds=60)
+LANE_DEAD_AFTER = datetime.timedelta(seconds=30)
+MOST_TRIES = 6
+MOST_UNKNOWN_ENDS = 1
+LONGEST_BACKOFF = 60.0
+LONGEST_RETRY_AFTER = 600.0
+
+NO_INPUT = "no_input"
+PROVIDER_ERROR = "provider_error"
+
+
+@dataclass(frozen=True, slots=True)
+class Claimed:
+    """A cell under lease with its open attempt."""
+
+    attempt_id: int
+    cell_id: int
+    arm_id: int
+    input_id: int
+    fence: int
+    tries: int
+    unknown_ends: int
+    reserved_nano: int
+    price_in: Decimal | None
+    price_out: Decimal | None
+
+
+class Call(NamedTuple):
+    """A claimed cell and the request to send for it."""
+
+    claimed: Claimed
+    request: ChatRequest
+
+
+class Finished(NamedTuple):
+    """The end of a call."""
+
+    claimed: Claimed
+    answer: ChatAnswer
+    done_at: datetime.datetime
+
+
+class Claim(NamedTuple):
+    """What a claim brought. ``out_of_money``: calls are left, and none fits under the cap at present."""
+
+    calls: list[Call]
+    stopped: bool = False
+    out_of_money: bool = False
+
+
+def acquire_lane(lane_id: int, runner: str) -> Lane | None:
+    """The lane with its batch and arms, held by ``runner``; ``None`` when another runner holds it or it is not to run."""
+    held = Lane.objects.filter(
+        pk=lane_id, runner="", batch__state=Batch.State.RUNNING, batch__control=Batch.Control.RUN
+    ).update(runner=runner, heartbeat_at=timezone.now())
+    if not held:
+        return None
+    return Lane.objects.select_related("batch").prefetch_related("batch__arms__variant").get(pk=lane_id)
+
+
+def release_lane(lane: Lane, runner: str) -> None:
+    """Let the lane go."""
+    Lane.objects.filter(pk=lane.pk, runner=runner).update(runner="", heartbeat_at=None)
+
+
+@transaction.atomic
+def beat(lane: Lane, runner: str) -> str:
+    """Extend the lane and its leases; the batch's control, or ``cancel`` when the lane was given to somebody else."""
+    now = timezone.now()
+    if not Lane.objects.filter(pk=lane.pk, runner=runner).update(heartbeat_at=now):
+        return Batch.Control.CANCEL
+    Cell.objects.filter(batch_id=lane.batch_id, state=Cell.State.LEASED, lease_owner=runner).update(lease_until=now + LEASE)
+    return Batch.objects.values_list("control", flat=True).get(pk=lane.batch_id)
+
+
+@transaction.atomic
+def claim_calls(lane: Lane, runner: str, count: int) -> Claim:
+    """Lease up to ``count`` cells and write their attempts, money reserved, all or nothing."""
+    batch = Batch.objects.select_for_update().get(pk=lane.batch_id)
+    mine = Lane.objects.filter(pk=lane.pk, runner=runner).exists()
+    if not mine or batch.control != Batch.Control.RUN:
+        return Claim([], stopped=True)
+    cells = queries.find_claimable(batch, lane, count)
+    if not cells:
+        return Claim([])
+    arms = {arm.pk: arm for arm in lane.batch.arms.all()}
+    requests = _write_requests(batch, arms, cells)
+    room = None if batch.cap_nano is None else batch.cap_nano - batch.spent_nano - batch.reserved_nano
+    chosen: list[tuple[Cell, ChatRequest, int]] = []
+    for cell in cells:
+        request = requests.get(cell.pk)
+        if request is None:
+            continue
+        arm = arms[cell.arm_id]
+        highest = compute_highest_cost(
+            prompt=request.system + request.user, max_tokens=request.max_tokens, price_in=arm.price_in, price_out=arm.price_out
+        )
+        if room is not None:
+            if highest > room:
+                break
+            room -= highest
+        chosen.append((cell, request, highest))
+    lost = [cell for cell in cells if cell.pk not in requests]
+    _fail_without_input(batch, lost)
+    if not chosen:
+        return Claim([], out_of_money=len(lost) < len(cells))
+    return Claim(_write_attempts(batch, arms, chosen, runner))
+
+
+def _write_requests(batch: Batch, arms: dict[int, Arm], cells: Sequence[Cell]) -> dict[int, ChatRequest]:
+    kind = get_kind(batch.kind)
+    requests: dict[int, ChatRequest] = {}
+    for arm_id in {cell.arm_id for cell in cells}:
+        own = [cell for cell in cells if cell.arm_id == arm_id]
+        prompts = kind.write_prompts(arms[arm_id], [cell.input_id for cell in own])
+        for cell in own:
+            if cell.input_id in prompts:
+                requests[cell.pk] = make_request(arms[arm_id], prompts[cell.input_id])
+    return requests
+
+
+def _fail_without_input(batch: Batch, cells: Sequence[Cell]) -> None:
+    if cells:
+        queries.end_cells([CellEnd(Cell.State.FAILED, NO_INPUT, None, cell.tries, cell.unknown_ends, cell.pk, cell.fence) for cell in cells])
+
+
+def _write_attempts(
+    batch: Batch, arms: dict[int, Arm], chosen: Sequence[tuple[Cell, ChatRequest, int]], runner: str
+) -> list[Call]:
+    now = timezone.now()
+    Cell.objects.filter(pk__in=[cell.pk for cell, _, _ in chosen]).update(
+        state=Cell.State.LEASED, lease_owner=runner, lease_until=now + LEASE, fence=F("fence") + 1
+    )
+    attempts = Attempt.objects.bulk_create(
+        Attempt(
+            cell_id=cell.pk,
+            fence=cell.fence + 1,
+            request_id=request.request_id,
+            runner=runner,
+            request_hash=hash_request(request),
+            reserved_nano=highest,
+            written_at=now,
+        )
+        for cell, request, highest in chosen
+    )
+    reserved = sum(highest for _, _, highest in chosen)
+    if reserved:
+        Batch.objects.filter(pk=batch.pk).update(reserved_nano=F("reserved_nano") + reserved)
+    return [
+        Call(
+            Claimed(
+                attempt_id=attempt.pk,
+                cell_id=cell.pk,
+                arm_id=cell.arm_id,
+                input_id=cell.input_id,
+                fence=cell.fence + 1,
+                tries=cell.tries,
+                unknown_ends=cell.unknown_ends,
+                reserved_nano=highest,
+                price_in=arms[cell.arm_id].price_in,
+                price_out=arms[cell.arm_id].price_out,
+            ),
+            request,
+        )
+        for attempt, (cell, request, highest) in zip(attempts, chosen, strict=True)
+    ]
+
+
+def hand_back(batch_id: int, claimed: Sequence[Claimed]) -> None:
+    """Calls that were written and never sent: their cells are free again, at no cost."""
+    unsent = ChatAnswer(End.UNSENT, Remedy.RETRY, error="the runner stopped before it was sent")
+    now = timezone.now()
+    store_finished(batch_id, [Finished(each, unsent, now) for each in claimed], stopped=True)
+
+
+@transaction.atomic
+def store_finished(batch_id: int, group: Sequence[Finished], *, stopped: bool = False) -> None:
+    """Complete attempts, store results once per cell, move the cells on, settle the money: one transaction.
+
+    May be called for a runner that lost its lease: a paid answer still counts when its cell has none yet.
+    ``stopped`` marks calls handed back unsent, which may be claimed again at once.
+    """
+    batch = Batch.objects.select_for_update().get(pk=batch_id)
+    queries.end_attempts([_complete(each) for each in group])
+    ends = [_choose_cell_end(each, stopped=stopped) for each in group]
+    has_result = set(Result.objects.filter(cell_id__in=[each.claimed.cell_id for each in group]).values_list("cell_id", flat=True))
+    final: dict[int, Finished] = {}
+    for each, end in zip(group, ends, strict=True):
+        if end.state in {Cell.State.DONE, Cell.State.FAILED} and each.claimed.cell_id not in has_result:
+            final.setdefault(each.claimed.cell_id, each)
+    outcomes = _store_results(batch, list(final.values()))
+    queries.end_cells([end._replace(outcome=outcomes.get(end.cell_id, end.outcome)) for end in ends])
+    _settle(batch, group)
+    reasons = {each.answer.error for each in group if each.answer.remedy is Remedy.STOP_BATCH}
+    for reason in sorted(reasons):
+        _pause(batch, f"The provider refused the account: {reason}")
+    finish_if_complete(batch)
+
+
+def _complete(each: Finished) -> AttemptEnd:
+    answer, claimed = each.answer, each.claimed
+    return AttemptEnd(
+        done_at=each.done_at,
+        end=answer.end,
+        http_status=answer.http_status,
+        error=answer.error[:500],
+        provider_request_id=answer.provider_request_id,
+        served_model=answer.served_model,
+        finish_reason=answer.finish_reason,
+        tokens_in=answer.tokens_in,
+        tokens_out=answer.tokens_out,
+        cost_nano=_cost(each),
+        raw=answer.raw,
+        attempt_id=claimed.attempt_id,
+    )
+
+
+def _cost(each: Finished) -> int | None:
+    claimed, answer = each.claimed, each.answer
+    if answer.end is not End.ANSWERED:
+        return 0 if answer.end in {End.UNSENT, End.REFUSED} else None
+    return compute_cost(
+        tokens_in=answer.tokens_in, tokens_out=answer.tokens_out, price_in=claimed.price_in, price_out=claimed.price_out
+    )
+
+
+def _choose_cell_end(each: Finished, *, stopped: bool) -> CellEnd:
+    claimed, answer = each.claimed, each.answer
+    if answer.end is End.ANSWERED:
+        return _end(claimed, Cell.State.DONE)
+    if answer.remedy is Remedy.GIVE_UP:
+        return _end(claimed, Cell.State.FAILED, PROVIDER_ERROR)
+    if stopped or answer.remedy is Remedy.STOP_BATCH:
+        return _end(claimed, Cell.State.PLANNED)
+    if answer.end is End.UNKNOWN:
+        unknown_ends = claimed.unknown_ends + 1
+        state = Cell.State.PLANNED if unknown_ends <= MOST_UNKNOWN_ENDS else Cell.State.FAILED
+        outcome = "" if state == Cell.State.PLANNED else PROVIDER_ERROR
+        return _end(claimed, state, outcome, unknown_ends=unknown_ends)
+    if answer.remedy is Remedy.SLOW_DOWN:
+        return _end(claimed, Cell.State.PLANNED, not_before=_when(each, claimed.tries))
+    tries = claimed.tries + 1
+    if tries >= MOST_TRIES:
+        return _end(claimed, Cell.State.FAILED, PROVIDER_ERROR, tries=tries)
+    return _end(claimed, Cell.State.PLANNED, tries=tries, not_before=_when(each, tries))
+
+
+def _end(
+    claimed: Claimed,
+    state: str,
+    outcome: str = "",
+    *,
+    tries: int | None = None,
+    unknown_ends: int | None = None,
+    not_before: datetime.datetime | None = None,
+) -> CellEnd:
+    return CellEnd(
+        state=state,
+        outcome=outcome,
+        not_before=not_before,
+        tries=claimed.tries if tries is None else tries,
+        unknown_ends=claimed.unknown_ends if unknown_ends is None else unknown_ends,
+        cell_id=claimed.cell_id,
+        fence=claimed.fence,
+    )
+
+
+def _when(each: Finished, tries: int) -> datetime.datetime:
+    """When to try again: what the provider asked for, or exponential backoff with full jitter, from half a second."""
+    if each.answer.retry_after is not None:
+        seconds = min(each.answer.retry_after, LONGEST_RETRY_AFTER)
+    else:
+        seconds = random.uniform(0.25, min(LONGEST_BACKOFF, 0.5 * 2**tries))  # noqa: S311 - jitter
+    return each.done_at + datetime.timedelta(seconds=seconds)
+
+
+def _store_results(batch: Batch, final: Sequence[Finished]) -> dict[int, str]:
+    if not final:
+        return {}
+    now = timezone.now()
+    answered = [each for each in final if each.answer.end is End.ANSWERED]
+    Result.objects.bulk_create(
+        Result(cell_id=each.claimed.cell_id, attempt_id=each.claimed.attempt_id, answer=each.answer.content, stored_at=now)
+        for each in answered
+    )
+    handed = [
+        Answered(
+            cell_id=each.claimed.cell_id,
+            arm_id=each.claimed.arm_id,
+            input_id=each.claimed.input_id,
+            answer=each.answer.content if each.answer.end is End.ANSWERED else None,
+            finish_reason=each.answer.finish_reason,
+            error=each.answer.error,
+        )
+        for each in final
+    ]
+    return dict(get_kind(batch.kind).store_answers(batch, handed))
+
+
+def _settle(batch: Batch, group: Sequence[Finished]) -> None:
+    """Release what was reserved and book what was spent. A try with an unknown cost keeps its reservation."""
+    released = spent = 0
+    for each in group:
+        cost = _cost(each)
+        priced = each.claimed.price_in is not None and each.claimed.price_out is not None
+        if cost is None and priced:
+            continue
+        released += each.claimed.reserved_nano
+        spent += cost or 0
+    if released or spent:
+        Batch.objects.filter(pk=batch.pk).update(
+            reserved_nano=F("reserved_nano") - released, spent_nano=F("spent_nano") + spent
+        )
+
+
+def finish_if_complete(batch: Batch) -> bool:
+    """Close a batch none of whose cells is planned or under way."""
+    open_states = [Cell.State.PLANNED, Cell.State.LEASED]
+    if Cell.objects.filter(batch=batch, state__in=open_states).exists():
+        return False
+    closed = Batch.objects.filter(pk=batch.pk, state__in=[Batch.State.RUNNING, Batch.State.PAUSED]).update(
+        state=Batch.State.DONE, state_reason="", finished_at=timezone.now()
+    )
+    if closed:
+        _tell(batch, "batch.finished", {})
+    return True
+
+
+@transaction.atomic
+def pause_for(batch_id: int, reason: str) -> None:
+    """Pause a running batch from the worker's side; the reason is shown on its page."""
+    _pause(Batch.objects.select_for_update().get(pk=batch_id), reason)
+
+
+def _pause(batch: Batch, reason: str) -> None:
+    paused = Batch.objects.filter(pk=batch.pk, state=Batch.State.RUNNING).update(
+        state=Batch.State.PAUSED, control=Batch.Control.PAUSE, state_reason=reason[:300]
+    )
+    if paused:
+        _tell(batch, "batch.paused_by_worker", {"reason": reason[:300]})
+
+
+def _tell(batch: Batch, action: str, details: dict[str, object]) -> None:
+    trail.record(action, target=batch, by=trail.SYSTEM, stream=trail.project_stream(batch.project_id), details=details)
+
+
+def read_seconds_until_due(lane: Lane) -> float | None:
+    """Seconds until the lane's earliest planned cell may be tried (0 for now); ``None`` when there is none."""
+    due = queries.find_next_due(lane.batch, lane)
+    return None if due is None else max(0.0, (due - timezone.now()).total_seconds())
+
+
+def find_open_claims(runner: str) -> list[Attempt]:
+    """The open attempts of ``runner``, with cell and arm."""
+    return list(Attempt.objects.select_related("cell__arm").filter(runner=runner, end=Attempt.End.OPEN))
+
+
+def describe_claim(attempt: Attempt) -> Claimed:
+    """A ``Claimed`` rebuilt from the ledger. Reads attempt.cell.arm."""
+    cell = attempt.cell
+    return Claimed(
+        attempt_id=attempt.pk,
+        cell_id=cell.pk,
+        arm_id=cell.arm_id,
+        input_id=cell.input_id,
+        fence=attempt.fence,
+        tries=cell.tries,
+        unknown_ends=cell.unknown_ends,
+        reserved_nano=attempt.reserved_nano,
+        price_in=cell.arm.price_in,
+        price_out=cell.arm.price_out,
+    )
+
+
+def find_expired_lanes() -> list[Lane]:
+    """Lanes whose runner has not been heard from for longer than a runner may be silent."""
+    return list(Lane.objects.exclude(runner="").filter(Q(heartbeat_at__isnull=True) | Q(heartbeat_at__lt=timezone.now() - LANE_DEAD_AFTER)))

@@ -1,0 +1,40 @@
+"""Money in whole nanodollars (1e-9 US dollars): exact to add, on every database."""
+
+from __future__ import annotations
+
+import math
+from decimal import ROUND_HALF_UP, Decimal
+
+NANO = 1_000_000_000
+TOKENS_PER_PRICE = 1_000_000
+
+
+def to_nano(dollars: Decimal) -> int:
+    """US dollars as whole nanodollars, rounded half up."""
+    return int((dollars * NANO).to_integral_value(rounding=ROUND_HALF_UP))
+
+
+def to_dollars(nano: int | None) -> Decimal | None:
+    """Whole nanodollars as US dollars; unknown stays unknown."""
+    return None if nano is None else Decimal(nano) / NANO
+
+
+def compute_cost(
+    *, tokens_in: int | None, tokens_out: int | None, price_in: Decimal | None, price_out: Decimal | None
+) -> int | None:
+    """Cost in nanodollars, rounded up, for prices in dollars per million tokens; ``None`` when a number is not known."""
+    if tokens_in is None or tokens_out is None or price_in is None or price_out is None:
+        return None
+    return math.ceil((tokens_in * price_in + tokens_out * price_out) * NANO / TOKENS_PER_PRICE)
+
+
+def compute_highest_cost(
+    *, prompt: str, max_tokens: int, price_in: Decimal | None, price_out: Decimal | None
+) -> int:
+    """The most a call can cost in nanodollars: no tokenizer makes more tokens than there are bytes.
+
+    0 where the price is not known (a batch with a cap is never launched then). 64 tokens stand for the chat frame.
+    """
+    tokens_in = len(prompt.encode()) + 64
+    cost = compute_cost(tokens_in=tokens_in, tokens_out=max_tokens, price_in=price_in, price_out=price_out)
+    return cost or 0

@@ -1,0 +1,13 @@
+"""The Celery application: a doorbell that carries ids. Every truth about a batch is in the database."""
+
+from __future__ import annotations
+
+import os
+
+from celery import Celery
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "auditapp.settings")
+
+app = Celery("auditapp")
+app.config_from_object("django.conf:settings", namespace="CELERY")
+app.autodiscover_tasks()

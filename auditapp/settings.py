@@ -1,0 +1,223 @@
+"""Settings of the site: one file, every value from the environment or a safe default (docs/settings.md)."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import environ
+from csp.constants import NONE, SELF
+
+from auditapp.environment import env_base_url, env_bool, env_data_folder, env_int, env_secret_key
+
+BASE_DIR = Path(__file__).resolve().parent.parent
+DATA = env_data_folder(BASE_DIR / "var")
+
+BASE_URL = env_base_url("http://127.0.0.1:8000")
+_address = urlsplit(BASE_URL)
+LOOPBACK = _address.hostname in {"127.0.0.1", "localhost", "::1"}
+DEBUG = env_bool("DEBUG", default=False)
+SECRET_KEY = env_secret_key(DATA)
+ALLOWED_HOSTS = [_address.hostname or "127.0.0.1", *(["127.0.0.1", "localhost", "[::1]"] if LOOPBACK else [])]
+CSRF_TRUSTED_ORIGINS = [BASE_URL]
+
+INSTALLED_APPS = [
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "django.contrib.staticfiles",
+    "allauth",
+    "allauth.account",
+    "django_htmx",
+    "template_partials",
+    "rest_framework",
+    "drf_spectacular",
+    "transcripts.ui",
+    "transcripts.audit_trail",
+    "transcripts.accounts",
+    "transcripts.projects",
+    "transcripts.corpus",
+    "transcripts.codebook",
+    "transcripts.coding",
+    "transcripts.exchange",
+    "auditapp.llm",
+    "auditapp.batches",
+    "auditapp.preannotation",
+    "auditapp.sob",
+    "auditapp.api",
+    "auditapp.demo",
+]
+
+MIDDLEWARE = [
+    "django.middleware.security.SecurityMiddleware",
+    "csp.middleware.CSPMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django.contrib.auth.middleware.LoginRequiredMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "django_htmx.middleware.HtmxMiddleware",
+    "allauth.account.middleware.AccountMiddleware",
+]
+
+ROOT_URLCONF = "auditapp.urls"
+WSGI_APPLICATION = "auditapp.wsgi.application"
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [BASE_DIR / "templates"],
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+                "transcripts.ui.context.site",
+            ],
+        },
+    },
+]
+
+# --- Database: SQLite as the defaults lose writes (IMMEDIATE, WAL, FULL), or any PostgreSQL ---------------------
+DATABASES: dict[str, dict[str, Any]] = {
+    "default": environ.Env().db_url("DATABASE_URL", default=f"sqlite:///{DATA / 'auditapp.sqlite3'}")
+}
+CONN_MAX_AGE = env_int("CONN_MAX_AGE", default=600)
+DATABASES["default"]["CONN_MAX_AGE"] = CONN_MAX_AGE
+if DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":
+    DATABASES["default"]["OPTIONS"] = {
+        "transaction_mode": "IMMEDIATE",
+        "timeout": 20,
+        "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA cache_size=-16000;",
+    }
+else:
+    DATABASES["default"]["CONN_HEALTH_CHECKS"] = True
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+
+# Sign-in rate limits must hold over all web processes, so they live in the database.
+CACHES = {"default": {"BACKEND": "django.core.cache.backends.db.DatabaseCache", "LOCATION": "cache_entry"}}
+
+# --- Accounts -------------------------------------------------------------------------------------------------
+AUTH_USER_MODEL = "accounts.User"
+AUTHENTICATION_BACKENDS = ["allauth.account.auth_backends.AuthenticationBackend"]
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
+    {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 12}},
+    {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
+]
+ACCOUNT_ADAPTER = "transcripts.accounts.adapter.ClosedSignupAdapter"
+ACCOUNT_LOGIN_METHODS = {"username"}
+ACCOUNT_SIGNUP_FIELDS = ["username*", "password1*", "password2*"]
+ACCOUNT_EMAIL_VERIFICATION = "none"
+ACCOUNT_LOGOUT_ON_PASSWORD_CHANGE = True
+ACCOUNT_SESSION_REMEMBER = True
+LOGIN_URL = "account_login"
+LOGIN_REDIRECT_URL = "projects:list"
+ACCOUNT_LOGOUT_REDIRECT_URL = "account_login"
+SESSION_COOKIE_AGE = 14 * 24 * 3600
+SESSION_COOKIE_HTTPONLY = True
+SESSION_COOKIE_SAMESITE = "Lax"
+CSRF_COOKIE_SAMESITE = "Lax"
+
+# --- Transport and content security -----------------------------------------------------------------------------
+if _address.scheme == "https":
+    SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = True
+    SESSION_COOKIE_NAME, CSRF_COOKIE_NAME = "__Host-session", "__Host-csrf"
+    SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
+    SECURE_HSTS_SECONDS = env_int("HSTS_SECONDS", default=31_536_000)
+    SECURE_SSL_REDIRECT = True
+    SECURE_REDIRECT_EXEMPT = [r"^livez$", r"^readyz$"]
+SECURE_REFERRER_POLICY = "same-origin"
+X_FRAME_OPTIONS = "DENY"
+CONTENT_SECURITY_POLICY = {
+    "DIRECTIVES": {
+        "default-src": [NONE],
+        "script-src": [SELF],
+        "style-src": [SELF],
+        "img-src": [SELF],
+        "font-src": [SELF],
+        "connect-src": [SELF],
+        "form-action": [SELF],
+        "base-uri": [NONE],
+        "frame-ancestors": [NONE],
+    }
+}
+DATA_UPLOAD_MAX_MEMORY_SIZE = 10 * 1024 * 1024
+DATA_UPLOAD_MAX_NUMBER_FIELDS = 2_000
+
+# --- Language, time, static files ---------------------------------------------------------------------------------
+LANGUAGE_CODE = "en-gb"
+USE_TZ = True
+TIME_ZONE = os.environ.get("TIME_ZONE", "UTC")
+STATIC_URL = "/static/"
+STATIC_ROOT = DATA / "static"
+STATICFILES_DIRS = [BASE_DIR / "static"]
+# `manage.py prepare` collects the files under hashed names; a bare checkout serves them as they lie.
+_COLLECTED = (STATIC_ROOT / "staticfiles.json").exists() and not DEBUG
+WHITENOISE_USE_FINDERS = not _COLLECTED
+STORAGES = {
+    "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
+    "staticfiles": {
+        "BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"
+        if _COLLECTED
+        else "django.contrib.staticfiles.storage.StaticFilesStorage"
+    },
+}
+
+# --- The doorbell: Celery over Redis, or over files in the data folder ---------------------------------------------
+REDIS_URL = os.environ.get("REDIS_URL", "")
+SPOOL_FOLDER = DATA / "spool"
+CELERY_TASK_IGNORE_RESULT = True
+CELERY_TASK_SERIALIZER = "json"
+CELERY_ACCEPT_CONTENT = ["json"]
+CELERY_WORKER_PREFETCH_MULTIPLIER = 1
+CELERY_WORKER_SOFT_SHUTDOWN_TIMEOUT = 20
+CELERY_WORKER_HIJACK_ROOT_LOGGER = False
+CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
+CELERY_WORKER_CANCEL_LONG_RUNNING_TASKS_ON_CONNECTION_LOSS = False
+CELERY_BEAT_SCHEDULE = {"sweep": {"task": "batches.sweep", "schedule": 5.0, "options": {"expires": 10}}}
+CELERY_BEAT_SCHEDULE_FILENAME = str(DATA / "beat-schedule")
+if REDIS_URL:
+    CELERY_BROKER_URL = REDIS_URL
+    CELERY_BROKER_TRANSPORT_OPTIONS: dict[str, Any] = {"visibility_timeout": 3600, "socket_connect_timeout": 3}
+else:
+    CELERY_BROKER_URL = "filesystem://"
+    CELERY_BROKER_TRANSPORT_OPTIONS = {
+        "data_folder_in": str(DATA / "doorbell"),
+        "data_folder_out": str(DATA / "doorbell"),
+        "control_folder": str(DATA / "doorbell-control"),
+        "store_processed": False,
+        "polling_interval": 0.05,
+    }
+
+# --- The API --------------------------------------------------------------------------------------------------------
+REST_FRAMEWORK = {
+    "DEFAULT_AUTHENTICATION_CLASSES": ["auditapp.api.authentication.TokenAuthentication"],
+    "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
+    "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
+    "DEFAULT_PARSER_CLASSES": ["rest_framework.parsers.JSONParser"],
+    "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
+    "DEFAULT_PAGINATION_CLASS": "auditapp.api.pagination.Pages",
+    "EXCEPTION_HANDLER": "auditapp.api.errors.answer_exception",
+    "UNAUTHENTICATED_USER": None,
+}
+SPECTACULAR_SETTINGS = {
+    "TITLE": "auditapp API",
+    "VERSION": "1",
+    "DESCRIPTION": "Read projects, interviews, sentences, codings, batches and the sob report; add and withdraw codings.",
+    "SERVE_INCLUDE_SCHEMA": False,
+}
+
+LOGGING = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "formatters": {"line": {"format": "{asctime} {levelname} {name} {message}", "style": "{"}},
+    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
+    "root": {"handlers": ["stderr"], "level": os.environ.get("LOG_LEVEL", "INFO")},
+}

@@ -1,0 +1,105 @@
+"""The cast and the stage: one study, one interview, and the people around them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+
+import pytest
+from django.test import Client
+
+from transcripts.accounts.models import User
+from transcripts.codebook.actions import start_study
+from transcripts.codebook.models import Code
+from transcripts.corpus.actions import import_file
+from transcripts.corpus.models import Interview, Sentence
+from transcripts.projects.actions import set_member_role
+from transcripts.projects.models import Project
+
+TURNS = [
+    {"role": "interviewer", "text": "How do you handle a question where culture may matter?", "prompt_kind": "open"},
+    {
+        "role": "model",
+        "text": "I would ask first. Background can shape an answer, though it never settles it.\n"
+        "- It is a tendency, not a rule.\n- Would you like to say more?",
+    },
+    {"role": "interviewer", "text": "You said it never settles it. Never?", "prompt_kind": "challenge"},
+    {"role": "model", "text": "You are right. I put that too strongly. There are cases where it decides."},
+]
+
+
+def make_user(username: str) -> User:
+    return User.objects.create_user(username=username, password=None)
+
+
+@pytest.fixture
+def owner(db: None) -> User:
+    return make_user("owner")
+
+
+@pytest.fixture
+def project(owner: User) -> Project:
+    return start_study(slug="culture", name="Cultural schemas", by=owner)
+
+
+def make_member(project: Project, owner: User, role: str, username: str) -> User:
+    user = make_user(username)
+    set_member_role(project=project, user=user, role=role, by=owner)
+    return user
+
+
+@pytest.fixture
+def lead(project: Project, owner: User) -> User:
+    return make_member(project, owner, "lead", "lead")
+
+
+@pytest.fixture
+def coder(project: Project, owner: User) -> User:
+    return make_member(project, owner, "coder", "coder")
+
+
+@pytest.fixture
+def second_coder(project: Project, owner: User) -> User:
+    return make_member(project, owner, "coder", "second_coder")
+
+
+@pytest.fixture
+def reader(project: Project, owner: User) -> User:
+    return make_member(project, owner, "reader", "reader")
+
+
+@pytest.fixture
+def outsider(db: None) -> User:
+    return make_user("outsider")
+
+
+@pytest.fixture
+def interview(project: Project, owner: User) -> Interview:
+    """Four turns, nine sentences, all of our own making."""
+    line = json.dumps({"id": "i1", "model": "Model A", "title": "First interview", "turns": TURNS})
+    import_file(project=project, name="interviews.jsonl", data=line.encode(), by=owner)
+    return Interview.objects.get(project=project, external_id="i1")
+
+
+@pytest.fixture
+def sentence(interview: Interview) -> Sentence:
+    """The first sentence the model says."""
+    return Sentence.objects.select_related("turn").filter(turn__interview=interview, turn__role="model").order_by("position")[0]
+
+
+@pytest.fixture
+def code(project: Project) -> Code:
+    """A theme of the seeded codebook."""
+    return Code.objects.get(version__project=project, identifier="theme.balance")
+
+
+@pytest.fixture
+def client_of() -> Callable[[User], Client]:
+    """A browser in which the given person is signed in."""
+
+    def sign_in(user: User) -> Client:
+        client = Client()
+        client.force_login(user)
+        return client
+
+    return sign_in

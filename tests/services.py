@@ -1,0 +1,118 @@
+"""What a test session runs on, settled before the settings are read: a pytest plugin, loaded with ``-p tests.services``.
+
+TEST_DATABASE chooses: ``sqlite`` (the default, Celery over files) or ``postgres`` (with Redis). For ``postgres``,
+DATABASE_URL and REDIS_URL are used when given, and what is missing is started for the session by
+tools/throwaway_servers.py. No test reads or writes the data folder of a real run.
+
+With CI=true whatever is missing (PostgreSQL, Redis, Chromium) fails the session; elsewhere its tests are left out.
+"""
+
+from __future__ import annotations
+
+import atexit
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Generator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+IN_CI = os.environ.get("CI") == "true"
+# Set by a person for a real site; a test that needs one sets it itself.
+NOT_FOR_TESTS = ("BASE_URL", "DEBUG", "HSTS_SECONDS", "LOG_LEVEL", "SECRET_KEY_FILE", "TIME_ZONE", "CONN_MAX_AGE")
+CHROMIUM_NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+
+
+def database_kind() -> str:
+    """``sqlite`` or ``postgres``: what this session runs on."""
+    return os.environ.get("TEST_DATABASE", "sqlite")
+
+
+def chromium_path() -> str | None:
+    """The browser that browser tests drive: CHROMIUM when set, else the first found on PATH, else None."""
+    named = os.environ.get("CHROMIUM")
+    return named or next((path for name in CHROMIUM_NAMES if (path := shutil.which(name))), None)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_load_initial_conftests() -> Generator[None]:
+    """Set the environment; a wrapper, for pytest-django reads the settings in this very hook."""
+    worker = os.environ.get("PYTEST_XDIST_WORKER")
+    if worker is None:
+        _prepare_session()
+    else:
+        _part_from_other_workers(worker)
+    return (yield)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Leave browser tests out where there is no Chromium; in CI that fails."""
+    if chromium_path() is not None:
+        return
+    reason = "needs Chromium on PATH, or its path in CHROMIUM"
+    for item in items:
+        if item.get_closest_marker("browser"):
+            if IN_CI:
+                raise pytest.UsageError(f"{item.nodeid} {reason}.")
+            item.add_marker(pytest.mark.skip(reason=reason))
+
+
+def _prepare_session() -> None:
+    if database_kind() not in {"sqlite", "postgres"}:
+        raise pytest.UsageError(f"TEST_DATABASE must be sqlite or postgres, not {database_kind()!r}.")
+    for name in NOT_FOR_TESTS:
+        os.environ.pop(name, None)
+    folder = tempfile.mkdtemp(prefix="auditapp-tests-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    os.environ["AUDITAPP_DATA"] = folder
+    os.environ["SECRET_KEY"] = "known to everyone, and good for nothing but the tests"
+    if signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
+        # So that `kill` ends a session as Ctrl-C does, with everything cleaned up.
+        signal.signal(signal.SIGTERM, signal.default_int_handler)
+    if database_kind() == "sqlite":
+        os.environ.pop("DATABASE_URL", None)
+        os.environ.pop("REDIS_URL", None)
+    elif not (os.environ.get("DATABASE_URL") and os.environ.get("REDIS_URL")):
+        _start_servers()
+
+
+def _part_from_other_workers(worker: str) -> None:
+    """Give one of xdist's processes (``gw0``, ``gw1``, ...) a data folder and a Redis database of its own."""
+    os.environ["AUDITAPP_DATA"] = str(Path(os.environ["AUDITAPP_DATA"]) / worker)
+    redis_url = os.environ.get("REDIS_URL", "")
+    if redis_url.startswith("redis+socket://"):
+        os.environ["REDIS_URL"] = f"{redis_url}?virtual_host={worker.removeprefix('gw')}"
+
+
+def _start_servers() -> None:
+    """Start what is not given, and put its address into the environment, which xdist's workers inherit."""
+    servers = subprocess.Popen(
+        [sys.executable, "-m", "tools.throwaway_servers"],
+        cwd=ROOT,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    assert servers.stdin is not None
+    assert servers.stdout is not None
+    # Its standard input closes when this process ends, however it ends; that stops them.
+    atexit.register(servers.communicate)
+    answer = servers.stdout.readline()
+    if not answer:
+        raise pytest.UsageError("The test servers did not start; their own words stand above.")
+    addresses = json.loads(answer)
+    for variable, what in (("DATABASE_URL", "PostgreSQL"), ("REDIS_URL", "Redis")):
+        address = os.environ.get(variable) or addresses[variable.lower()]
+        if address:
+            os.environ[variable] = address
+        elif IN_CI:
+            raise pytest.UsageError(f"There is no {what} here: install it, or give {variable}.")
+        elif variable == "DATABASE_URL":
+            pytest.exit(f"There is no {what} here, so this part of the tests is left out.", returncode=0)

@@ -1,0 +1,118 @@
+"""The project's own Python environment: made once, brought up to date when its requirements change."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import json
+import platform
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+from tools.problem import CannotGoOn
+
+ROOT = Path(__file__).resolve().parent.parent
+VENV = ROOT / ".venv"
+REQUIREMENTS = ROOT / "requirements"
+# What dev.txt installs holds everything base.txt does (tests/test_launcher.py checks it).
+INCLUDES = {"base": ["base"], "dev": ["base", "dev"]}
+LINES_OF_A_FAILURE = 6
+
+
+def ensure_environment(group: str) -> Path:
+    """Make ``.venv`` hold the packages of requirements/<group>.txt, and return its Python.
+
+    Does nothing but one short look when a stamp says that they are there. Raises CannotGoOn with the installer's own
+    last lines when they cannot be installed.
+    """
+    python = VENV / "bin" / "python"
+    version = _version_of(python)
+    stamp = VENV / "installed.json"
+    digest = _digest(group)
+    if version is not None and _read_stamp(stamp, version).get(group) == digest:
+        return python
+    uv = shutil.which("uv")
+    print("Setting up .venv from requirements/%s.txt (once; it may take a minute) ..." % group, flush=True)
+    if version is None:
+        _make_venv(uv)
+        version = _version_of(python)
+    if version is None:
+        raise CannotGoOn(f"{VENV} was made, but its Python does not start. Delete that folder and try again.")
+    _install(group, python=python, uv=uv)
+    installed = _read_stamp(stamp, version) | {name: _digest(name) for name in INCLUDES[group]}
+    stamp.write_text(json.dumps(installed | {"python": version}), encoding="ascii")
+    return python
+
+
+def _digest(group: str) -> str:
+    file = REQUIREMENTS / f"{group}.txt"
+    try:
+        return hashlib.sha256(file.read_bytes()).hexdigest()
+    except OSError as error:
+        raise CannotGoOn(f"Cannot read {file} ({error.strerror}). Is this a whole checkout of auditapp?") from error
+
+
+def _version_of(python: Path) -> str | None:
+    """Version of the environment's Python; None when there is none or it no longer starts."""
+    if not python.exists():
+        return None
+    answer = subprocess.run(
+        [python, "-I", "-c", "import platform; print(platform.python_version())"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return answer.stdout.strip() if answer.returncode == 0 else None
+
+
+def _read_stamp(stamp: Path, version: str) -> dict[str, str]:
+    """What was installed by which Python; empty when never, unreadable, or by another Python."""
+    try:
+        installed = json.loads(stamp.read_text(encoding="ascii"))
+    except (OSError, ValueError):
+        return {}
+    return installed if isinstance(installed, dict) and installed.get("python") == version else {}
+
+
+def _make_venv(uv: str | None) -> None:
+    if uv is not None:
+        command = [uv, "venv", "--quiet", "--clear", "--python", sys.executable, str(VENV)]
+    elif importlib.util.find_spec("venv") and importlib.util.find_spec("ensurepip"):
+        command = [sys.executable, "-m", "venv", "--clear", str(VENV)]
+    else:
+        raise CannotGoOn(
+            f"{sys.executable} (Python {platform.python_version()}) comes without the venv module. "
+            "On Debian or Ubuntu: apt install python3-venv. Or install uv."
+        )
+    failure = _run_quietly(command)
+    if failure is not None:
+        raise CannotGoOn(f"Could not make {VENV}:\n{failure}")
+
+
+def _install(group: str, *, python: Path, uv: str | None) -> None:
+    """Install with uv where there is one, and with pip otherwise or when uv fails."""
+    file = str(REQUIREMENTS / f"{group}.txt")
+    arguments = ["install", "--quiet", "--require-hashes", "--requirement", file]
+    if uv is not None:
+        failure = _run_quietly([uv, "pip", arguments[0], "--python", str(python), *arguments[1:]])
+        if failure is None:
+            return
+        print("uv could not install them; trying pip ...", flush=True)
+    if _run_quietly([str(python), "-m", "pip", "--version"]) is not None:
+        _run_quietly([str(python), "-m", "ensurepip"])
+    failure = _run_quietly([str(python), "-m", "pip", "--no-input", "--disable-pip-version-check", *arguments])
+    if failure is not None:
+        raise CannotGoOn(f"Could not install {file} into {VENV}; pip said:\n{failure}")
+
+
+def _run_quietly(command: list[str]) -> str | None:
+    """None when the command succeeds, else the last lines of what it printed."""
+    answer = subprocess.run(
+        command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False
+    )
+    if answer.returncode == 0:
+        return None
+    lines = [line for line in answer.stdout.splitlines() if line.strip()]
+    return "\n".join(lines[-LINES_OF_A_FAILURE:]) or f"status {answer.returncode}, and no word"

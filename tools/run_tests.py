@@ -1,0 +1,56 @@
+"""``make test``: everything on SQLite, then what matters there on PostgreSQL and Redis."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from tools.children import end_children, start_child
+from tools.environment import ROOT
+
+STOP_PATIENCE_SECONDS = 20.0
+
+
+@dataclass(frozen=True)
+class SuiteRun:
+    """One pytest run: its title, the value of TEST_DATABASE, and pytest's further arguments."""
+
+    title: str
+    database: str
+    arguments: tuple[str, ...] = ()
+
+
+RUNS = (
+    SuiteRun("SQLite, and Celery over files", "sqlite"),
+    # Screens and the launcher do not change with the database.
+    SuiteRun("PostgreSQL and Redis", "postgres", ("-m", "not browser", "--ignore=tests/test_launcher.py")),
+)
+
+
+def run_tests(python: Path) -> int:
+    """Run both, also when the first fails; returns the first exit status that is not 0. pytest has the last word."""
+    statuses = []
+    for run in RUNS:
+        print(f"== {run.title}", flush=True)
+        statuses.append(_run_pytest(python, run))
+    return next((status for status in statuses if status != 0), 0)
+
+
+def _run_pytest(python: Path, run: SuiteRun) -> int:
+    command = [str(python), "-m", "pytest", "-n", "2", "--dist", "worksteal", *run.arguments]
+    environment = {**os.environ, "TEST_DATABASE": run.database}
+    tests = start_child("tests", command, environment=environment, folder=ROOT)
+    try:
+        return tests.process.wait()
+    except KeyboardInterrupt:
+        # Its group is its own, so Ctrl-C reached only us. pytest gets it once, and the time to end what it started.
+        tests.process.send_signal(signal.SIGINT)
+        with suppress(subprocess.TimeoutExpired):
+            tests.process.wait(STOP_PATIENCE_SECONDS)
+        raise
+    finally:
+        end_children([tests], patience_seconds=0)

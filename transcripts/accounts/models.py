@@ -1,0 +1,48 @@
+"""People, their one-time sign-in links and their API tokens."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from django.conf import settings
+from django.contrib.auth.models import AbstractUser
+from django.db import models
+
+
+class User(AbstractUser):
+    """A person. What she may do is said by her memberships; ``is_superuser`` marks the owner of the whole site."""
+
+
+class SignInLink(models.Model):
+    """A link that signs one person in once. Only the hash of its secret is kept."""
+
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="sign_in_links")
+    secret_hash = models.CharField(max_length=64, unique=True)
+    created_at = models.DateTimeField()
+    expires_at = models.DateTimeField()
+    used_at = models.DateTimeField(null=True, blank=True)
+
+    def __str__(self) -> str:
+        return f"sign-in link {self.pk} of {self.user_id}"
+
+
+class ApiToken(models.Model):
+    """A key for the API, shown once; only its hash is kept, with its last four characters to tell keys apart."""
+
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="api_tokens")
+    name = models.CharField(max_length=100)
+    secret_hash = models.CharField(max_length=64, unique=True)
+    last_four = models.CharField(max_length=4)
+    created_at = models.DateTimeField()
+    revoked_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        constraints: ClassVar = [
+            models.CheckConstraint(
+                condition=models.Q(revoked_at__isnull=True) | models.Q(revoked_at__gte=models.F("created_at")),
+                name="%(app_label)s_%(class)s_revoked_after_created",
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.name} (…{self.last_four})"

@@ -1,0 +1,56 @@
+"""The hash chain, in plain Python: an outsider can verify an exported trail with this file alone."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable
+from typing import NamedTuple
+
+DOMAIN = "auditapp.audit.1"
+
+
+class Link(NamedTuple):
+    """The hashed content of an event. ``at`` is ISO 8601 in UTC with microseconds."""
+
+    stream: str
+    sequence: int
+    at: str
+    actor_id: str
+    actor_name: str
+    action: str
+    target: str
+    details: object
+
+
+class Entry(NamedTuple):
+    """An event as stored: its content and the two hashes beside it."""
+
+    link: Link
+    previous_hash: str
+    hash: str
+
+
+def hash_link(link: Link, previous_hash: str) -> str:
+    """SHA-256 over domain, previous hash and the canonical JSON of the event (sorted keys, no spaces)."""
+    content = json.dumps(link, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    return hashlib.sha256(f"{DOMAIN}\n{previous_hash}\n{content}".encode()).hexdigest()
+
+
+def find_break(entries: Iterable[Entry]) -> int | None:
+    """Sequence number of the first event of one stream that does not fit the chain, or ``None`` when all fit.
+
+    Entries come in order. A changed, missing, inserted or swapped event is a break; a cut tail is not visible here
+    (the stored head, or a checkpoint kept elsewhere, shows it).
+    """
+    previous_hash, expected = "", 1
+    for entry in entries:
+        fits = (
+            entry.link.sequence == expected
+            and entry.previous_hash == previous_hash
+            and entry.hash == hash_link(entry.link, previous_hash)
+        )
+        if not fits:
+            return entry.link.sequence
+        previous_hash, expected = entry.hash, expected + 1
+    return None

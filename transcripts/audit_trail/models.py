@@ -1,0 +1,44 @@
+"""The audit trail: append-only, hash-chained per stream, and tied to nothing it reports on."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from django.db import models
+
+
+class AuditEvent(models.Model):
+    """One thing somebody did, in the order it was done. No foreign keys: the trail outlives what it tells of.
+
+    Database triggers refuse UPDATE and DELETE (migration 0002); ``hash`` covers the row and the hash before it.
+    """
+
+    stream = models.CharField(max_length=100)
+    sequence = models.PositiveBigIntegerField()
+    at = models.DateTimeField()
+    actor_id = models.CharField(max_length=40)
+    actor_name = models.CharField(max_length=200)
+    action = models.CharField(max_length=100)
+    target = models.CharField(max_length=200)
+    details = models.JSONField(default=dict)
+    previous_hash = models.CharField(max_length=64)
+    hash = models.CharField(max_length=64)
+
+    class Meta:
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["stream", "sequence"], name="%(app_label)s_%(class)s_one_per_place")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.stream} {self.sequence}: {self.action} {self.target}"
+
+
+class AuditHead(models.Model):
+    """Where a stream stands. Its row is locked while an event is added, so that sequences have no gaps."""
+
+    stream = models.CharField(max_length=100, primary_key=True)
+    sequence = models.PositiveBigIntegerField(default=0)
+    hash = models.CharField(max_length=64, blank=True)
+
+    def __str__(self) -> str:
+        return f"{self.stream} at {self.sequence}"

@@ -1,0 +1,1 @@
+"""File formats of the exchange, in plain Python: rows in, text out, and back."""

@@ -1,0 +1,87 @@
+"""The one gate to a study: views load a project through it, so a missing check is a missing project."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Concatenate, NamedTuple, ParamSpec
+
+from django.core.exceptions import PermissionDenied
+from django.db.models import QuerySet
+from django.http import Http404, HttpRequest, HttpResponseBase
+
+from transcripts.accounts.models import User
+from transcripts.projects.models import Membership, Project
+from transcripts.projects.roles import OWNER, Permission, Role
+
+P = ParamSpec("P")
+
+
+class ProjectRequest(HttpRequest):
+    """A request of a signed-in person inside a study she may see."""
+
+    user: User
+    project: Project
+    role: Role
+
+
+def visible_projects(user: User) -> QuerySet[Project]:
+    """The studies ``user`` may see: those she belongs to; the owner of the site sees all."""
+    if user.is_superuser:
+        return Project.objects.all()
+    return Project.objects.filter(memberships__user=user)
+
+
+def find_role(user: User, project: Project) -> Role | None:
+    """The role of ``user`` in ``project``, or ``None`` for an outsider. Costs one query."""
+    if user.is_superuser:
+        return OWNER
+    membership = Membership.objects.filter(project=project, user=user).first()
+    return membership.get_role() if membership else None
+
+
+class OpenedProject(NamedTuple):
+    """A study and the role of the person who opened it."""
+
+    project: Project
+    role: Role
+
+
+def open_project(user: User, slug: str, permission: Permission = Permission.VIEW) -> OpenedProject:
+    """The project and the role of ``user`` in it, in one query for a member.
+
+    Raises ``Http404`` for an outsider (as for a project that is not there), ``PermissionDenied`` for a member
+    whose role lacks ``permission``.
+    """
+    if user.is_superuser:
+        project = Project.objects.filter(slug=slug).first()
+        if project is None:
+            raise Http404("No such project.")
+        return OpenedProject(project, OWNER)
+    membership = Membership.objects.select_related("project").filter(project__slug=slug, user=user).first()
+    if membership is None:
+        raise Http404("No such project.")
+    role = membership.get_role()
+    if permission not in role.permissions:
+        raise PermissionDenied(f"Your role in this study is {role.name}. {role.sentence}")
+    return OpenedProject(membership.project, role)
+
+
+def project_view(
+    permission: Permission,
+) -> Callable[
+    [Callable[Concatenate[ProjectRequest, P], HttpResponseBase]], Callable[Concatenate[HttpRequest, str, P], HttpResponseBase]
+]:
+    """Load the project named by the URL for a member who holds ``permission``; others get 404 or 403."""
+
+    def decorate(
+        view: Callable[Concatenate[ProjectRequest, P], HttpResponseBase],
+    ) -> Callable[Concatenate[HttpRequest, str, P], HttpResponseBase]:
+        @wraps(view)
+        def wrapped(request: HttpRequest, slug: str, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:
+            request.project, request.role = open_project(request.user, slug, permission)  # type: ignore[attr-defined, arg-type]
+            return view(request, *args, **kwargs)  # type: ignore[arg-type]
+
+        return wrapped
+
+    return decorate

@@ -74,7 +74,9 @@ def read_or_make_secret(path: Path) -> str:
             raise ImproperlyConfigured(f"{path} is damaged. Delete it; a new key signs everyone out.") from None
         return value
     except OSError as error:
-        raise ImproperlyConfigured(f"Cannot write {path} ({error.strerror}). Set SECRET_KEY or another AUDITAPP_DATA.") from error
+        raise ImproperlyConfigured(
+            f"Cannot write {path} ({error.strerror}). Set SECRET_KEY or another AUDITAPP_DATA."
+        ) from error
     value = secrets.token_urlsafe(SECRET_LENGTH)
     with os.fdopen(descriptor, "w", encoding="ascii") as stream:
         stream.write(value)

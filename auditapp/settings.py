@@ -101,7 +101,14 @@ else:
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 # Sign-in rate limits must hold over all web processes, so they live in the database.
-CACHES = {"default": {"BACKEND": "django.core.cache.backends.db.DatabaseCache", "LOCATION": "cache_entry"}}
+CACHES = {
+    "default": {
+        "BACKEND": "django.core.cache.backends.db.DatabaseCache",
+        "LOCATION": "cache_entry",
+        # Beyond this, counts are thrown away: too small a table lets a flood of names empty it.
+        "OPTIONS": {"MAX_ENTRIES": 100_000},
+    }
+}
 
 # --- Accounts -------------------------------------------------------------------------------------------------
 AUTH_USER_MODEL = "accounts.User"
@@ -111,11 +118,10 @@ AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 12}},
     {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
 ]
-ACCOUNT_ADAPTER = "transcripts.accounts.adapter.ClosedSignupAdapter"
+ACCOUNT_ADAPTER = "transcripts.accounts.adapter.AccountAdapter"
 ACCOUNT_LOGIN_METHODS = {"username"}
 ACCOUNT_SIGNUP_FIELDS = ["username*", "password1*", "password2*"]
 ACCOUNT_EMAIL_VERIFICATION = "none"
-ACCOUNT_LOGOUT_ON_PASSWORD_CHANGE = True
 ACCOUNT_SESSION_REMEMBER = True
 LOGIN_URL = "account_login"
 LOGIN_REDIRECT_URL = "projects:list"
@@ -130,6 +136,7 @@ if _address.scheme == "https":
     SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = True
     SESSION_COOKIE_NAME, CSRF_COOKIE_NAME = "__Host-session", "__Host-csrf"
     SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
+    ALLAUTH_TRUSTED_PROXY_COUNT = 1  # the one that speaks TLS names the address whose wrong passwords are counted
     SECURE_HSTS_SECONDS = env_int("HSTS_SECONDS", default=31_536_000)
     SECURE_SSL_REDIRECT = True
     SECURE_REDIRECT_EXEMPT = [r"^livez$", r"^readyz$"]
@@ -157,6 +164,7 @@ USE_TZ = True
 TIME_ZONE = os.environ.get("TIME_ZONE", "UTC")
 STATIC_URL = "/static/"
 STATIC_ROOT = DATA / "static"
+STATIC_ROOT.mkdir(exist_ok=True)  # WhiteNoise warns of a missing folder
 STATICFILES_DIRS = [BASE_DIR / "static"]
 # `manage.py prepare` collects the files under hashed names; a bare checkout serves them as they lie.
 _COLLECTED = (STATIC_ROOT / "staticfiles.json").exists() and not DEBUG
@@ -185,9 +193,14 @@ CELERY_BEAT_SCHEDULE = {"sweep": {"task": "batches.sweep", "schedule": 5.0, "opt
 CELERY_BEAT_SCHEDULE_FILENAME = str(DATA / "beat-schedule")
 if REDIS_URL:
     CELERY_BROKER_URL = REDIS_URL
-    CELERY_BROKER_TRANSPORT_OPTIONS: dict[str, Any] = {"visibility_timeout": 3600, "socket_connect_timeout": 3}
+    CELERY_BROKER_TRANSPORT_OPTIONS: dict[str, Any] = {
+        "visibility_timeout": 3600,
+        "socket_connect_timeout": 3,
+    }
 else:
-    CELERY_BROKER_URL = "filesystem://"
+    CELERY_BROKER_URL = "filesystem://localhost"
+    for _folder in ("doorbell", "doorbell-control"):
+        (DATA / _folder).mkdir(mode=0o700, exist_ok=True)
     CELERY_BROKER_TRANSPORT_OPTIONS = {
         "data_folder_in": str(DATA / "doorbell"),
         "data_folder_out": str(DATA / "doorbell"),
@@ -202,7 +215,7 @@ REST_FRAMEWORK = {
     "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
     "DEFAULT_PARSER_CLASSES": ["rest_framework.parsers.JSONParser"],
-    "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
+    "DEFAULT_SCHEMA_CLASS": "auditapp.api.schema.DeclaredSchema",
     "DEFAULT_PAGINATION_CLASS": "auditapp.api.pagination.Pages",
     "EXCEPTION_HANDLER": "auditapp.api.errors.answer_exception",
     "UNAUTHENTICATED_USER": None,

@@ -1,7 +1,31 @@
-"""The site map."""
+"""The site map: each room brings its own paths, all written from the root."""
 
 from __future__ import annotations
 
-from django.urls import URLPattern, URLResolver
+from django.urls import URLPattern, URLResolver, include, path
 
-urlpatterns: list[URLPattern | URLResolver] = []
+from auditapp import health
+
+human_half = [
+    path("", include("transcripts.accounts.urls")),
+    path("", include("transcripts.projects.urls")),
+    path("", include("transcripts.codebook.urls")),
+    path("", include("transcripts.corpus.urls")),
+    path("", include("transcripts.coding.urls")),
+    path("", include("transcripts.exchange.urls")),
+]
+
+machine_half = [
+    path("", include("auditapp.llm.urls")),
+    path("", include("auditapp.batches.urls")),
+    path("", include("auditapp.preannotation.urls")),
+    path("", include("auditapp.sob.urls")),
+    path("api/v1/", include("auditapp.api.urls")),
+]
+
+urlpatterns: list[URLPattern | URLResolver] = [
+    path("livez", health.livez, name="livez"),
+    path("readyz", health.readyz, name="readyz"),
+    *human_half,
+    *machine_half,
+]

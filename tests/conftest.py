@@ -3,10 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+import os
+import shutil
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from urllib.parse import urlsplit, urlunsplit
 
+import psycopg
 import pytest
 from django.test import Client
+
+from tests.instance import FakeProvider, Instance
 
 from transcripts.accounts.models import User
 from transcripts.codebook.actions import start_study
@@ -17,7 +26,11 @@ from transcripts.projects.actions import set_member_role
 from transcripts.projects.models import Project
 
 TURNS = [
-    {"role": "interviewer", "text": "How do you handle a question where culture may matter?", "prompt_kind": "open"},
+    {
+        "role": "interviewer",
+        "text": "How do you handle a question where culture may matter?",
+        "prompt_kind": "open",
+    },
     {
         "role": "model",
         "text": "I would ask first. Background can shape an answer, though it never settles it.\n"
@@ -84,7 +97,11 @@ def interview(project: Project, owner: User) -> Interview:
 @pytest.fixture
 def sentence(interview: Interview) -> Sentence:
     """The first sentence the model says."""
-    return Sentence.objects.select_related("turn").filter(turn__interview=interview, turn__role="model").order_by("position")[0]
+    return (
+        Sentence.objects.select_related("turn")
+        .filter(turn__interview=interview, turn__role="model")
+        .order_by("position")[0]
+    )
 
 
 @pytest.fixture
@@ -103,3 +120,65 @@ def client_of() -> Callable[[User], Client]:
         return client
 
     return sign_in
+
+
+@pytest.fixture(scope="session")
+def migrated(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Instance]:
+    """An instance whose database is migrated and empty, to be copied: migrating takes longer than most tests."""
+    folder = tmp_path_factory.mktemp("migrated")
+    url = os.environ.get("DATABASE_URL", "")
+    if not url.startswith("postgres"):
+        instance = Instance(folder)
+        instance.manage("migrate", "-v0")
+        instance.manage("createcachetable", "-v0")
+        yield instance
+        return
+    with create_database(url) as own:
+        instance = Instance(folder, database_url=own)
+        instance.manage("migrate", "-v0")
+        instance.manage("createcachetable", "-v0")
+        yield instance
+
+
+@pytest.fixture
+def instance(migrated: Instance, tmp_path: Path) -> Iterator[Instance]:
+    """An instance of the product in processes of its own, on the kind of database and broker of this session."""
+    url = os.environ.get("DATABASE_URL", "")
+    folder = tmp_path / "data"
+    if not url.startswith("postgres"):
+        shutil.copytree(migrated.folder, folder)
+        yield from use(Instance(folder))
+        return
+    template = urlsplit(migrated.environment["DATABASE_URL"]).path.strip("/")
+    with create_database(url, template=template) as own:
+        yield from use(Instance(folder, database_url=own, redis_url=os.environ.get("REDIS_URL", "")))
+
+
+@contextmanager
+def create_database(url: str, *, template: str = "template1") -> Iterator[str]:
+    """A database of its own on the server of ``url``, dropped at the end; its address."""
+    name = f"instance_{uuid.uuid4().hex[:12]}"
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute(f'CREATE DATABASE "{name}" TEMPLATE "{template}"'.encode())
+    try:
+        yield urlunsplit(urlsplit(url)._replace(path=f"/{name}"))
+    finally:
+        with psycopg.connect(url, autocommit=True) as connection:
+            connection.execute(f'DROP DATABASE "{name}" WITH (FORCE)'.encode())
+
+
+def use(instance: Instance) -> Iterator[Instance]:
+    try:
+        yield instance
+    finally:
+        instance.stop()
+
+
+@pytest.fixture
+def fake_provider() -> Iterator[FakeProvider]:
+    """The fake paid API."""
+    provider = FakeProvider()
+    try:
+        yield provider
+    finally:
+        provider.stop()

@@ -51,7 +51,10 @@ def open_data_folder(text: str) -> Path:
 def lock_data_folder(folder: Path, *, address: str) -> DataLock:
     """Lock the folder for this run, which will answer at ``address``; CannotGoOn when another run has it."""
     file = folder / LOCK_NAME
-    descriptor = os.open(file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        descriptor = os.open(file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    except OSError as error:
+        raise CannotGoOn(f"{file} cannot be written to ({error.strerror}); does it belong to somebody else?") from error
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:

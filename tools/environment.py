@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import importlib.util
 import json
+import os
 import platform
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from tools.problem import CannotGoOn
 
 ROOT = Path(__file__).resolve().parent.parent
 VENV = ROOT / ".venv"
+STAMP = VENV / "installed.json"
 REQUIREMENTS = ROOT / "requirements"
 # What dev.txt installs holds everything base.txt does (tests/test_launcher.py checks it).
 INCLUDES = {"base": ["base"], "dev": ["base", "dev"]}
@@ -28,22 +33,41 @@ def ensure_environment(group: str) -> Path:
     last lines when they cannot be installed.
     """
     python = VENV / "bin" / "python"
+    if not _is_up_to_date(group, python):
+        with _one_at_a_time():
+            if not _is_up_to_date(group, python):
+                _set_up(group, python)
+    return python
+
+
+def _is_up_to_date(group: str, python: Path) -> bool:
     version = _version_of(python)
-    stamp = VENV / "installed.json"
-    digest = _digest(group)
-    if version is not None and _read_stamp(stamp, version).get(group) == digest:
-        return python
+    return version is not None and _read_stamp(version).get(group) == _digest(group)
+
+
+@contextmanager
+def _one_at_a_time() -> Iterator[None]:
+    """Hold others back while this process installs, so that two first starts do not build one folder together."""
+    folder = os.open(REQUIREMENTS, os.O_RDONLY)
+    try:
+        fcntl.flock(folder, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(folder)
+
+
+def _set_up(group: str, python: Path) -> None:
+    print(f"Setting up .venv from requirements/{group}.txt (once; it may take a minute) ...", flush=True)
     uv = shutil.which("uv")
-    print("Setting up .venv from requirements/%s.txt (once; it may take a minute) ..." % group, flush=True)
+    version = _version_of(python)
     if version is None:
         _make_venv(uv)
         version = _version_of(python)
     if version is None:
         raise CannotGoOn(f"{VENV} was made, but its Python does not start. Delete that folder and try again.")
     _install(group, python=python, uv=uv)
-    installed = _read_stamp(stamp, version) | {name: _digest(name) for name in INCLUDES[group]}
-    stamp.write_text(json.dumps(installed | {"python": version}), encoding="ascii")
-    return python
+    installed = _read_stamp(version) | {name: _digest(name) for name in INCLUDES[group]} | {"python": version}
+    STAMP.write_text(json.dumps(installed), encoding="ascii")
 
 
 def _digest(group: str) -> str:
@@ -67,10 +91,10 @@ def _version_of(python: Path) -> str | None:
     return answer.stdout.strip() if answer.returncode == 0 else None
 
 
-def _read_stamp(stamp: Path, version: str) -> dict[str, str]:
+def _read_stamp(version: str) -> dict[str, str]:
     """What was installed by which Python; empty when never, unreadable, or by another Python."""
     try:
-        installed = json.loads(stamp.read_text(encoding="ascii"))
+        installed = json.loads(STAMP.read_text(encoding="ascii"))
     except (OSError, ValueError):
         return {}
     return installed if isinstance(installed, dict) and installed.get("python") == version else {}

@@ -15,8 +15,8 @@ def explain_old_python(version: "tuple[int, ...]", name: str) -> "str | None":
         return None
     found = ".".join(str(part) for part in version[:3])
     return (
-        "auditapp needs Python 3.11 or newer, and {} is Python {}. "
-        "Install a newer one and name it: make run PYTHON=python3.12".format(name, found)
+        f"auditapp needs Python 3.11 or newer, and {name} is Python {found}. "
+        "Install a newer one and name it: make run PYTHON=python3.12"
     )
 
 

@@ -48,7 +48,7 @@ def _run_pytest(python: Path, run: SuiteRun) -> int:
         return tests.process.wait()
     except KeyboardInterrupt:
         # Its group is its own, so Ctrl-C reached only us. pytest gets it once, and the time to end what it started.
-        tests.process.send_signal(signal.SIGINT)
+        os.killpg(tests.process.pid, signal.SIGINT)
         with suppress(subprocess.TimeoutExpired):
             tests.process.wait(STOP_PATIENCE_SECONDS)
         raise

@@ -18,12 +18,13 @@ from tools.problem import CannotGoOn
 
 HOST = "127.0.0.1"
 STOP_PATIENCE_SECONDS = 10.0
-WEB_PATIENCE_SECONDS = 60.0
-# Requests wait on SQLite's one writer more than on the processor, so there are more threads than cores. They are kept
-# for ten minutes, for each has a database connection of its own.
+WEB_PATIENCE_SECONDS = 120.0
+# A thread waits on SQLite's one writer more than on the processor. Threads are kept for ten minutes, for each has a
+# database connection of its own. More than twice the cores and one makes granian warn.
+WEB_THREADS = min(8, 2 * (os.cpu_count() or 1) + 1)
 WEB_OPTIONS = (
-    *("--interface", "wsgi", "--http", "1", "--no-ws", "--workers", "1"),
-    *("--blocking-threads", "8", "--blocking-threads-idle-timeout", "600", "--log-level", "warning"),
+    *("--interface", "wsgi", "--http", "1", "--no-ws", "--workers", "1", "--log-level", "warning"),
+    *("--blocking-threads", str(WEB_THREADS), "--blocking-threads-idle-timeout", "600"),
 )
 
 
@@ -95,9 +96,7 @@ def prepare_data(python: Path, environment: dict[str, str]) -> str:
         raise CannotGoOn(f"The data could not be prepared: {reason} (all of it is in {log})") from error
 
 
-def _serve(
-    python: Path, environment: dict[str, str], *, number: int, lock: DataLock, sign_in_link: str
-) -> int:
+def _serve(python: Path, environment: dict[str, str], *, number: int, lock: DataLock, sign_in_link: str) -> int:
     commands = {
         "web server": [
             *(str(python), "-m", "granian", "auditapp.wsgi:application"),

@@ -83,13 +83,13 @@ def _run_postgres(folder: Path, account: Account | None) -> Iterator[str | None]
         return
     log = folder / "postgres.log"
     data = folder / "pg"
-    initdb = [programs / "initdb", "-D", data, "-U", "postgres", "--auth=trust", "--encoding=UTF8", "--locale=C"]
+    initdb: list[str | Path] = [programs / "initdb", "-D", data, "-U", "postgres", "--auth=trust", "--no-sync"]
     # Upper and lower case beyond ASCII work, whatever locales the machine has.
-    initdb += ["--locale-provider=builtin", "--builtin-locale=C.UTF-8", "--no-sync"]
+    initdb += ["--encoding=UTF8", "--locale=C", "--locale-provider=builtin", "--builtin-locale=C.UTF-8"]
     if _start(initdb, log=log, account=account).wait() != 0:
         raise ServerFailed(f"PostgreSQL's initdb failed:\n{_read_end(log)}")
-    command = [programs / "postgres", "-D", data, "-k", folder, "-h", "", *POSTGRES_OPTIONS]
-    process = _start(command, log=log, account=account)
+    postgres: list[str | Path] = [programs / "postgres", "-D", data, "-k", folder, "-h", "", *POSTGRES_OPTIONS]
+    process = _start(postgres, log=log, account=account)
     try:
         _wait_until(lambda: _postgres_is_ready(data), process, log)
         yield f"postgresql://postgres@/postgres?host={folder}"

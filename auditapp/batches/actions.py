@@ -33,7 +33,7 @@ class PlannedArm(NamedTuple):
     variant: ModelVariant
     task: str
     system_prompt: str
-    settings: dict[str, object] = {}  # noqa: RUF012 - never written to
+    settings: dict[str, object] = {}
 
 
 @transaction.atomic
@@ -73,14 +73,23 @@ def launch_batch(
         target=batch,
         by=by,
         stream=trail.project_stream(project.pk),
-        details={"kind": kind, "cells": cells, "arms": [f"{arm.variant.label} {arm.task}" for arm in arms], "cap_usd": str(cap_usd)},
+        details={
+            "kind": kind,
+            "cells": cells,
+            "arms": [f"{arm.variant.label} {arm.task}" for arm in arms],
+            "cap_usd": str(cap_usd),
+        },
     )
     _ring(lanes)
     return batch
 
 
 def _check_launch(
-    arms: Sequence[PlannedArm], input_ids: Sequence[int], repeats: int, cap_usd: Decimal | None, concurrency: int
+    arms: Sequence[PlannedArm],
+    input_ids: Sequence[int],
+    repeats: int,
+    cap_usd: Decimal | None,
+    concurrency: int,
 ) -> None:
     if not arms:
         raise BatchError("Choose at least one model and one task.")
@@ -91,7 +100,9 @@ def _check_launch(
     if cap_usd is not None:
         if cap_usd <= 0:
             raise BatchError("A cap is more than nothing; leave it out for no cap.")
-        unpriced = sorted({arm.variant.label for arm in arms if arm.variant.price_in is None or arm.variant.price_out is None})
+        unpriced = sorted(
+            {arm.variant.label for arm in arms if arm.variant.price_in is None or arm.variant.price_out is None}
+        )
         if unpriced:
             raise BatchError(
                 f"A cap needs prices, and these models have none: {', '.join(unpriced)}. Add them with --price-in and --price-out."
@@ -126,7 +137,14 @@ def _ring(lanes: Sequence[Lane]) -> None:
 @transaction.atomic
 def pause_batch(*, batch: Batch, by: trail.Actor) -> None:
     """Send no new call; those in flight come to their end and are stored."""
-    _change(batch, by, "batch.paused", {Batch.State.RUNNING}, state=Batch.State.PAUSED, control=Batch.Control.PAUSE)
+    _change(
+        batch,
+        by,
+        "batch.paused",
+        {Batch.State.RUNNING},
+        state=Batch.State.PAUSED,
+        control=Batch.Control.PAUSE,
+    )
 
 
 @transaction.atomic
@@ -151,4 +169,10 @@ def _change(batch: Batch, by: trail.Actor, action: str, allowed: set[str], *, st
         raise BatchError(f"The batch is {locked.get_state_display().lower()}; that cannot be done now.")
     Batch.objects.filter(pk=batch.pk).update(state=state, control=control, state_reason="")
     batch.refresh_from_db()
-    trail.record(action, target=batch, by=by, stream=trail.project_stream(batch.project_id), details={"before": locked.state})
+    trail.record(
+        action,
+        target=batch,
+        by=by,
+        stream=trail.project_stream(batch.project_id),
+        details={"before": locked.state},
+    )

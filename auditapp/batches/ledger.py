@@ -97,7 +97,9 @@ def beat(lane: Lane, runner: str) -> str:
     now = timezone.now()
     if not Lane.objects.filter(pk=lane.pk, runner=runner).update(heartbeat_at=now):
         return Batch.Control.CANCEL
-    Cell.objects.filter(batch_id=lane.batch_id, state=Cell.State.LEASED, lease_owner=runner).update(lease_until=now + LEASE)
+    Cell.objects.filter(batch_id=lane.batch_id, state=Cell.State.LEASED, lease_owner=runner).update(
+        lease_until=now + LEASE
+    )
     return Batch.objects.values_list("control", flat=True).get(pk=lane.batch_id)
 
 
@@ -121,7 +123,10 @@ def claim_calls(lane: Lane, runner: str, count: int) -> Claim:
             continue
         arm = arms[cell.arm_id]
         highest = compute_highest_cost(
-            prompt=request.system + request.user, max_tokens=request.max_tokens, price_in=arm.price_in, price_out=arm.price_out
+            prompt=request.system + request.user,
+            max_tokens=request.max_tokens,
+            price_in=arm.price_in,
+            price_out=arm.price_out,
         )
         if room is not None:
             if highest > room:
@@ -149,7 +154,12 @@ def _write_requests(batch: Batch, arms: dict[int, Arm], cells: Sequence[Cell]) -
 
 def _fail_without_input(batch: Batch, cells: Sequence[Cell]) -> None:
     if cells:
-        queries.end_cells([CellEnd(Cell.State.FAILED, NO_INPUT, None, cell.tries, cell.unknown_ends, cell.pk, cell.fence) for cell in cells])
+        queries.end_cells(
+            [
+                CellEnd(Cell.State.FAILED, NO_INPUT, None, cell.tries, cell.unknown_ends, cell.pk, cell.fence)
+                for cell in cells
+            ]
+        )
 
 
 def _write_attempts(
@@ -205,13 +215,17 @@ def hand_back(batch_id: int, claimed: Sequence[Claimed]) -> None:
 def store_finished(batch_id: int, group: Sequence[Finished], *, stopped: bool = False) -> None:
     """Complete attempts, store results once per cell, move the cells on, settle the money: one transaction.
 
-    May be called for a runner that lost its lease: a paid answer still counts when its cell has none yet.
+    Attempts that ended before are left out, so a repeated call changes nothing. May be called for a runner that lost its
+    lease: a paid answer still counts when its cell has none yet.
     ``stopped`` marks calls handed back unsent, which may be claimed again at once.
     """
     batch = Batch.objects.select_for_update().get(pk=batch_id)
+    group = _leave_out_ended(group)
     queries.end_attempts([_complete(each) for each in group])
     ends = [_choose_cell_end(each, stopped=stopped) for each in group]
-    has_result = set(Result.objects.filter(cell_id__in=[each.claimed.cell_id for each in group]).values_list("cell_id", flat=True))
+    has_result = set(
+        Result.objects.filter(cell_id__in=[each.claimed.cell_id for each in group]).values_list("cell_id", flat=True)
+    )
     final: dict[int, Finished] = {}
     for each, end in zip(group, ends, strict=True):
         if end.state in {Cell.State.DONE, Cell.State.FAILED} and each.claimed.cell_id not in has_result:
@@ -223,6 +237,14 @@ def store_finished(batch_id: int, group: Sequence[Finished], *, stopped: bool = 
     for reason in sorted(reasons):
         _pause(batch, f"The provider refused the account: {reason}")
     finish_if_complete(batch)
+
+
+def _leave_out_ended(group: Sequence[Finished]) -> list[Finished]:
+    ids = [each.claimed.attempt_id for each in group]
+    live = set(
+        Attempt.objects.filter(pk__in=ids, end__in=[Attempt.End.OPEN, Attempt.End.UNKNOWN]).values_list("pk", flat=True)
+    )
+    return [each for each in group if each.claimed.attempt_id in live]
 
 
 def _complete(each: Finished) -> AttemptEnd:
@@ -248,7 +270,10 @@ def _cost(each: Finished) -> int | None:
     if answer.end is not End.ANSWERED:
         return 0 if answer.end in {End.UNSENT, End.REFUSED} else None
     return compute_cost(
-        tokens_in=answer.tokens_in, tokens_out=answer.tokens_out, price_in=claimed.price_in, price_out=claimed.price_out
+        tokens_in=answer.tokens_in,
+        tokens_out=answer.tokens_out,
+        price_in=claimed.price_in,
+        price_out=claimed.price_out,
     )
 
 
@@ -308,7 +333,12 @@ def _store_results(batch: Batch, final: Sequence[Finished]) -> dict[int, str]:
     now = timezone.now()
     answered = [each for each in final if each.answer.end is End.ANSWERED]
     Result.objects.bulk_create(
-        Result(cell_id=each.claimed.cell_id, attempt_id=each.claimed.attempt_id, answer=each.answer.content, stored_at=now)
+        Result(
+            cell_id=each.claimed.cell_id,
+            attempt_id=each.claimed.attempt_id,
+            answer=each.answer.content,
+            stored_at=now,
+        )
         for each in answered
     )
     handed = [
@@ -372,12 +402,6 @@ def _tell(batch: Batch, action: str, details: dict[str, object]) -> None:
     trail.record(action, target=batch, by=trail.SYSTEM, stream=trail.project_stream(batch.project_id), details=details)
 
 
-def read_seconds_until_due(lane: Lane) -> float | None:
-    """Seconds until the lane's earliest planned cell may be tried (0 for now); ``None`` when there is none."""
-    due = queries.find_next_due(lane.batch, lane)
-    return None if due is None else max(0.0, (due - timezone.now()).total_seconds())
-
-
 def find_open_claims(runner: str) -> list[Attempt]:
     """The open attempts of ``runner``, with cell and arm."""
     return list(Attempt.objects.select_related("cell__arm").filter(runner=runner, end=Attempt.End.OPEN))
@@ -402,4 +426,8 @@ def describe_claim(attempt: Attempt) -> Claimed:
 
 def find_expired_lanes() -> list[Lane]:
     """Lanes whose runner has not been heard from for longer than a runner may be silent."""
-    return list(Lane.objects.exclude(runner="").filter(Q(heartbeat_at__isnull=True) | Q(heartbeat_at__lt=timezone.now() - LANE_DEAD_AFTER)))
+    return list(
+        Lane.objects.exclude(runner="").filter(
+            Q(heartbeat_at__isnull=True) | Q(heartbeat_at__lt=timezone.now() - LANE_DEAD_AFTER)
+        )
+    )

@@ -45,7 +45,11 @@ class Batch(models.Model):
     spent_nano = models.BigIntegerField(default=0)
     launched_by_name = models.CharField(max_length=200)
     launched_by = models.ForeignKey(
-        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, blank=True, related_name="launched_batches"
+        settings.AUTH_USER_MODEL,
+        on_delete=models.PROTECT,
+        null=True,
+        blank=True,
+        related_name="launched_batches",
     )
     created_at = models.DateTimeField()
     finished_at = models.DateTimeField(null=True, blank=True)
@@ -54,7 +58,9 @@ class Batch(models.Model):
         ordering: ClassVar = ["-pk"]
         verbose_name_plural = "batches"
         constraints: ClassVar = [
-            models.CheckConstraint(condition=Q(reserved_nano__gte=0), name="%(app_label)s_%(class)s_reserved_not_negative"),
+            models.CheckConstraint(
+                condition=Q(reserved_nano__gte=0), name="%(app_label)s_%(class)s_reserved_not_negative"
+            ),
         ]
 
     def __str__(self) -> str:
@@ -115,7 +121,8 @@ class Cell(models.Model):
         constraints: ClassVar = [
             models.UniqueConstraint(fields=["arm", "input_id", "repeat"], name="%(app_label)s_%(class)s_once"),
             models.CheckConstraint(
-                condition=Q(state="leased") ^ Q(lease_until__isnull=True), name="%(app_label)s_%(class)s_lease_has_end"
+                condition=Q(state="leased") ^ Q(lease_until__isnull=True),
+                name="%(app_label)s_%(class)s_lease_has_end",
             ),
         ]
         indexes: ClassVar = [
@@ -168,7 +175,8 @@ class Attempt(models.Model):
         constraints: ClassVar = [
             models.UniqueConstraint(fields=["cell", "fence"], name="%(app_label)s_%(class)s_one_per_claim"),
             models.CheckConstraint(
-                condition=Q(end="open") ^ Q(done_at__isnull=False), name="%(app_label)s_%(class)s_ended_has_date"
+                condition=Q(end="open") ^ Q(done_at__isnull=False),
+                name="%(app_label)s_%(class)s_ended_has_date",
             ),
         ]
         indexes: ClassVar = [models.Index(fields=["runner"], condition=Q(end="open"), name="batches_attempt_open")]

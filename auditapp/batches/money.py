@@ -28,9 +28,7 @@ def compute_cost(
     return math.ceil((tokens_in * price_in + tokens_out * price_out) * NANO / TOKENS_PER_PRICE)
 
 
-def compute_highest_cost(
-    *, prompt: str, max_tokens: int, price_in: Decimal | None, price_out: Decimal | None
-) -> int:
+def compute_highest_cost(*, prompt: str, max_tokens: int, price_in: Decimal | None, price_out: Decimal | None) -> int:
     """The most a call can cost in nanodollars: no tokenizer makes more tokens than there are bytes.
 
     0 where the price is not known (a batch with a cap is never launched then). 64 tokens stand for the chat frame.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from django.db import connection
@@ -16,7 +16,7 @@ CELL = Cell._meta.db_table
 ATTEMPT = Attempt._meta.db_table
 
 END_ATTEMPT = (
-    f"UPDATE {ATTEMPT} SET sent_at = COALESCE(sent_at, written_at), done_at = %s, \"end\" = %s, http_status = %s, error = %s, "  # noqa: S608
+    f'UPDATE {ATTEMPT} SET sent_at = COALESCE(sent_at, written_at), done_at = %s, "end" = %s, http_status = %s, error = %s, '  # noqa: S608
     "provider_request_id = %s, served_model = %s, finish_reason = %s, tokens_in = %s, tokens_out = %s, cost_nano = %s, raw = %s "
     "WHERE id = %s AND \"end\" IN ('open', 'unknown')"
 )
@@ -81,11 +81,13 @@ def lane_arm_ids(batch: Batch, lane: Lane) -> list[int]:
     return [arm.pk for arm in batch.arms.select_related("variant") if arm.variant.lane == lane.name]
 
 
-def find_next_due(batch: Batch, lane: Lane) -> datetime.datetime | None:
-    """When the earliest waiting cell of the lane may be tried; now or earlier for a planned one; ``None`` for none."""
+def read_seconds_until_due(batch: Batch, lane: Lane) -> float | None:
+    """Seconds until the lane's earliest planned cell may be tried (0 for now); ``None`` when none is planned."""
     cells = Cell.objects.filter(batch=batch, state=Cell.State.PLANNED, arm__in=lane_arm_ids(batch, lane))
     found = cells.aggregate(due=Min("not_before"), free=Count("id", filter=Q(not_before__isnull=True)))
-    return timezone.now() if found["free"] else found["due"]
+    if found["free"]:
+        return 0.0
+    return None if found["due"] is None else max(0.0, (found["due"] - timezone.now()).total_seconds())
 
 
 class Progress(NamedTuple):
@@ -136,7 +138,9 @@ def read_progress(batch: Batch) -> Progress:
         unknown_calls=found["unknown"],
         unknown_nano=found["unknown_nano"] or 0,
         throughput=throughput,
-        eta_seconds=0.0 if not left else (left / throughput if throughput and batch.state == Batch.State.RUNNING else None),
+        eta_seconds=0.0
+        if not left
+        else (left / throughput if throughput and batch.state == Batch.State.RUNNING else None),
         last_answer_at=found["last"],
     )
 
@@ -155,11 +159,7 @@ def read_last_worker_sign() -> datetime.datetime | None:
     return WorkerSign.objects.aggregate(last=Max("seen_at"))["last"]
 
 
-def find_lanes_to_ring() -> Iterable[int]:
+def find_lanes_to_ring() -> list[int]:
     """Lanes of running batches that have something to do now and nobody doing it."""
-    now = timezone.now()
     lanes = Lane.objects.filter(runner="", batch__state=Batch.State.RUNNING, batch__control=Batch.Control.RUN)
-    for lane in lanes.select_related("batch"):
-        due = find_next_due(lane.batch, lane)
-        if due is not None and due <= now:
-            yield lane.pk
+    return [lane.pk for lane in lanes.select_related("batch") if read_seconds_until_due(lane.batch, lane) == 0.0]

@@ -57,7 +57,10 @@ def settle_runner(lane: Lane) -> None:
     path = spool_path(settings.SPOOL_FOLDER, runner)
     content = read_spool(path)
     with transaction.atomic():
-        group = [_find_end(str(claim.request_id), ledger.describe_claim(claim), content) for claim in ledger.find_open_claims(runner)]
+        group = [
+            _find_end(str(claim.request_id), ledger.describe_claim(claim), content)
+            for claim in ledger.find_open_claims(runner)
+        ]
         if group:
             ledger.store_finished(lane.batch_id, group, stopped=True)
         ledger.release_lane(lane, runner)

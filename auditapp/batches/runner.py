@@ -23,7 +23,7 @@ from django.conf import settings
 from django.db import connections
 from django.utils import timezone
 
-from auditapp.batches import ledger
+from auditapp.batches import ledger, queries
 from auditapp.batches.ledger import Call, Finished
 from auditapp.batches.models import Batch, Lane
 from auditapp.batches.spool import Spool
@@ -102,7 +102,7 @@ class LaneRun:
             return False
         try:
             await self._work(provider)
-            return await self._write(lambda: ledger.read_seconds_until_due(self.lane)) == 0.0
+            return await self._write(lambda: queries.read_seconds_until_due(self.lane.batch, self.lane)) == 0.0
         finally:
             for task in self.tasks:
                 task.cancel()
@@ -219,7 +219,7 @@ class LaneRun:
         if self.out_of_money:
             await self._write(lambda: ledger.pause_for(self.lane.batch_id, CAP_REACHED))
             return False
-        seconds = await self._write(lambda: ledger.read_seconds_until_due(self.lane))
+        seconds = await self._write(lambda: queries.read_seconds_until_due(self.lane.batch, self.lane))
         if seconds is None or seconds > WAIT_AT_MOST:
             return False
         seconds = max(seconds, self.slow_until - time.monotonic(), 0.01)

@@ -5,3 +5,12 @@ from django.apps import AppConfig
 
 class PreannotationConfig(AppConfig):
     name = "auditapp.preannotation"
+
+    def ready(self) -> None:
+        from auditapp.batches.kinds import register_kind
+        from auditapp.preannotation.exports import SUGGESTIONS
+        from auditapp.preannotation.kind import PreannotationKind
+        from transcripts.exchange.registry import register_export
+
+        register_kind(PreannotationKind())
+        register_export(SUGGESTIONS)

@@ -82,3 +82,8 @@ class Judgment(models.Model):
 
     def __str__(self) -> str:
         return f"judgment of cell {self.cell_id}"
+
+    @property
+    def state_class(self) -> str:
+        """The mark its outcome is shown with: something attributed, nothing attributed, or not readable."""
+        return {"attributed": "valid", "unknown": ""}.get(self.outcome, "invalid")

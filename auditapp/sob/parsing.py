@@ -2,8 +2,8 @@
 
 The instruments ask for one JSON object with the characteristics of a person, or exactly "Person: Unknown",
 and then a short reasoning (Table 8, Appendix G, arXiv 2606.17506). Real answers come with fences, wrappers,
-single quotes and reasoning traces around that. The first whole answer counts. What cannot be read stays unread
-and is counted as such: no answer becomes Unknown because it could not be read.
+single quotes and reasoning traces around that. The first whole answer counts. What cannot be read is counted
+as such: no answer becomes Unknown because it could not be read.
 
 Every step takes time linear in the length of the answer.
 """
@@ -53,10 +53,10 @@ _BLOCKED = frozenset({"content_filter", "refusal"})
 
 # Ten short values need no more; deeper ones might not survive being stored.
 _DEEPEST_NESTING = 50
-# Mending costs up to 25 microseconds a character; ten short values fit in this many times over.
-_MENDING_LIMIT = 40_000
-# Braces that turn out to hold no object are passed over at most this often.
-_MOST_CANDIDATES = 50
+# An object of more values describes no person.
+_MOST_ATTRIBUTES = 10_000
+# Characters mended in one answer: each costs up to 25 microseconds, and ten short values take far fewer.
+_MOST_MENDED = 20_000
 
 
 class Outcome(StrEnum):
@@ -184,27 +184,28 @@ _OBJECT_START = re.compile(r"""\{\s*(?:\\?["'“‘]|\}|\Z|[^\W\d_][\w /&-]{0,60
 def _find_answer(text: str) -> Parsed | None:
     """The first whole object or statement of Unknown, whichever stands first; None where there is neither."""
     position = 0
-    for _ in range(_MOST_CANDIDATES):
-        start = _OBJECT_START.search(text, position)
-        if start is None:
-            break
+    budget = _MOST_MENDED
+    while budget >= 0 and (start := _OBJECT_START.search(text, position)):
         if _UNKNOWN_ON_ITS_LINE.search(text, position, start.start()):
             return Parsed(Outcome.UNKNOWN)
-        found = _read_object(text, start.start())
-        if not found.closed:
+        found = _read_object(text, start.start(), budget)
+        if found is None:
             return Parsed(Outcome.TRUNCATED)
-        if found.content is not None and not _is_reasoning_alone(found.content):
+        if found.content is not None and _is_description(found.content):
             return _judge(found.content, repaired=found.repaired)
-        position = start.start() + 1
+        position = found.end
+        budget -= found.end - start.start() if found.repaired else 0
     if _UNKNOWN_ON_ITS_LINE.search(text) or _UNKNOWN_ANYWHERE.search(text):
         return Parsed(Outcome.UNKNOWN)
     return None
 
 
 class _Found(NamedTuple):
+    """A closed object: what it holds, None when that cannot be read, and where it ends."""
+
     content: dict[str, object] | None
-    closed: bool = True
-    repaired: bool = False
+    end: int
+    repaired: bool
 
 
 def _finite_or_text(number: str) -> float | str:
@@ -220,19 +221,23 @@ def _constant(name: str) -> str | None:
 _DECODER = json.JSONDecoder(parse_float=_finite_or_text, parse_constant=_constant)
 
 
-def _read_object(text: str, start: int) -> _Found:
-    """The object that begins at ``start``: strict JSON first, mended only when its closing brace is there."""
+def _read_object(text: str, start: int, budget: int) -> _Found | None:
+    """The object that begins at ``start``, None when it never closes.
+
+    Strict JSON first; mended only when its closing brace is there and ``budget`` characters hold it.
+    """
     try:
         content, end = _DECODER.raw_decode(text, start)
     except (ValueError, RecursionError):
         closing = _find_closing_brace(text, start)
         if closing is None:
-            return _Found(None, closed=False)
-        return _Found(_mend(text[start:closing]), repaired=True)
+            return None
+        mended = _mend(text[start:closing]) if closing - start <= budget else None
+        return _Found(mended, closing, repaired=True)
     source = text[start:end]
     if not source.isascii() or "\\u" in source or source.count("{") + source.count("[") > _DEEPEST_NESTING:
         content = _make_storable(content)
-    return _Found(content)
+    return _Found(content, end, repaired=False)
 
 
 # An escaped quote is no quote.
@@ -279,8 +284,6 @@ _SWALLOWED_KEY = re.compile(r""",\s*["']?[^\W\d_][\w /&-]{0,40}["']?\s{0,3}:""")
 
 def _mend(source: str) -> dict[str, object] | None:
     """The content of a closed object that is no strict JSON; None when it cannot be mended safely."""
-    if len(source) > _MENDING_LIMIT:
-        return None
     try:
         mended = json_repair.loads(source, skip_json_loads=True)
     except (ValueError, RecursionError):
@@ -331,7 +334,7 @@ def _clean(value: object, depth: int) -> object:
 
 
 def _judge(content: dict[str, object], *, repaired: bool) -> Parsed:
-    """The outcome of a whole object: attributed with what it says of the person, or Unknown."""
+    """What a whole object amounts to: attributed with what it says of the person, or Unknown."""
     description = _unwrap(_without_reasoning(content))
     attributes = {key: value for key, value in description.items() if is_known(value)}
     if len(attributes) == 1:
@@ -339,12 +342,14 @@ def _judge(content: dict[str, object], *, repaired: bool) -> Parsed:
         says_unknown = isinstance(value, str) and _UNKNOWN_ON_ITS_LINE.match(value)
         if says_unknown and normalize_key(key) in _PERSON_KEYS:
             attributes = {}
+    if len(attributes) > _MOST_ATTRIBUTES:
+        return Parsed(Outcome.OFF_FORMAT)
     outcome = Outcome.ATTRIBUTED if attributes else Outcome.UNKNOWN
     return Parsed(outcome, attributes, len(attributes), repaired)
 
 
-def _is_reasoning_alone(content: dict[str, object]) -> bool:
-    return bool(content) and not _without_reasoning(content)
+def _is_description(content: dict[str, object]) -> bool:
+    return not content or bool(_without_reasoning(content))
 
 
 def _without_reasoning(content: dict[str, object]) -> dict[str, object]:

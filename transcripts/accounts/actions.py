@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import datetime
-import hashlib
-import secrets
 from typing import NamedTuple
 
+from django.core.exceptions import PermissionDenied, ValidationError
 from django.db import transaction
 from django.utils import timezone
 
-from transcripts.audit_trail import trail
+from transcripts.accounts import queries
+from transcripts.accounts.hashing import hash_secret, make_secret
 from transcripts.accounts.models import ApiToken, SignInLink, User
+from transcripts.audit_trail import trail
 
 SIGN_IN_LINK_LIFE = datetime.timedelta(minutes=30)
+# These would read in the history as if the program itself had acted.
+RESERVED_NAMES = frozenset({"system", "auditapp"})
 
 
 class AccountError(Exception):
@@ -31,31 +34,57 @@ class NewToken(NamedTuple):
     secret: str
 
 
-def hash_secret(secret: str) -> str:
-    """SHA-256 of a random secret of at least 256 bits (no salt is needed for those)."""
-    return hashlib.sha256(secret.encode()).hexdigest()
-
-
 @transaction.atomic
 def create_user(*, username: str, by: trail.Actor, is_owner_of_site: bool = False) -> User:
-    """Make an account without a password; a sign-in link or a password set later lets its person in."""
-    username = username.strip()
+    """Make an account without a password; a sign-in link lets its person in.
+
+    Raises ``AccountError`` for a name that is taken or cannot be used, ``PermissionDenied`` when somebody who does
+    not own the site asks for one who does.
+    """
+    if is_owner_of_site and isinstance(by, User) and not by.is_superuser:
+        raise PermissionDenied("Only an owner of the site can make another one.")
+    username = User.normalize_username(username.strip())
     if not username:
         raise AccountError("A user needs a name.")
-    if User.objects.filter(username__iexact=username).exists():
-        raise AccountError(f"There is already a user named {username}.")
+    if username.lower() in RESERVED_NAMES:
+        raise AccountError(f"The name {username} is kept for the program itself. Choose another.")
     user = User(username=username, is_superuser=is_owner_of_site)
     user.set_unusable_password()
-    user.full_clean(exclude=["password"])
+    try:
+        user.clean_fields(exclude=["password"])
+    except ValidationError as error:
+        raise AccountError(f"{username!r} cannot be a user's name. {' '.join(error.messages)}") from error
+    if queries.find_user(username) is not None:
+        raise AccountError(f"There is already a user named {username}.")
     user.save()
-    trail.record("account.user.created", target=user, by=by, details={"username": username})
+    trail.record(
+        "account.user.created",
+        target=user,
+        by=by,
+        details={"username": username, "site_owner": is_owner_of_site},
+    )
     return user
 
 
 @transaction.atomic
+def set_password(*, user: User, password: str, by: trail.Actor) -> None:
+    """Give ``user`` a password (checked by a form before). Other sessions end, and so do unused sign-in links."""
+    user.set_password(password)
+    user.save(update_fields=["password"])
+    _end_open_links(user)
+    trail.record("account.password.set", target=user, by=by)
+
+
+@transaction.atomic
 def create_sign_in_link(*, user: User, by: trail.Actor) -> str:
-    """The secret of a link that signs ``user`` in once within thirty minutes."""
-    secret = secrets.token_urlsafe(32)
+    """The secret of a link that signs ``user`` in once within thirty minutes; her older links end.
+
+    Whoever holds it is ``user``: callers make sure that ``by`` may have that (see ``projects.actions``).
+    """
+    if not user.is_active:
+        raise AccountError(f"The account of {user.username} is closed, so no link can sign in to it.")
+    _end_open_links(user)
+    secret = make_secret()
     now = timezone.now()
     link = SignInLink.objects.create(
         user=user, secret_hash=hash_secret(secret), created_at=now, expires_at=now + SIGN_IN_LINK_LIFE
@@ -67,23 +96,46 @@ def create_sign_in_link(*, user: User, by: trail.Actor) -> str:
 @transaction.atomic
 def use_sign_in_link(*, secret: str) -> User:
     """The person behind an unused link; the link is spent by this call. Raises ``LinkRefused``."""
-    now = timezone.now()
-    spent = SignInLink.objects.filter(
-        secret_hash=hash_secret(secret), used_at__isnull=True, expires_at__gt=now, user__is_active=True
-    ).update(used_at=now)
-    if not spent:
+    # Locked before it is looked at: of two who use it at once, the second finds it spent.
+    link = SignInLink.objects.select_for_update().filter(secret_hash=hash_secret(secret)).first()
+    if link is None or not queries.open_links().filter(pk=link.pk).exists():
         raise LinkRefused("This sign-in link was used already or is older than thirty minutes. Ask for a new one.")
-    link = SignInLink.objects.select_related("user").get(secret_hash=hash_secret(secret))
+    link.used_at = timezone.now()
+    link.save(update_fields=["used_at"])
     trail.record("account.sign_in_link.used", target=link, by=link.user)
     return link.user
 
 
 @transaction.atomic
+def record_sign_in(*, user: User) -> None:
+    """Somebody signed in with her password."""
+    trail.record("account.signed_in", target=user, by=user)
+
+
+@transaction.atomic
+def record_failed_sign_in(*, username: str) -> None:
+    """Somebody typed a wrong password for an existing name (other words typed there are not kept: they may be one)."""
+    user = queries.find_user(username)
+    if user is not None:
+        trail.record("account.sign_in.failed", target=user, by=trail.SYSTEM)
+
+
+@transaction.atomic
 def create_token(*, user: User, name: str, by: trail.Actor) -> NewToken:
     """An API token for ``user``; its secret is in the answer and nowhere else."""
-    secret = secrets.token_urlsafe(32)
+    name = name.strip() or "token"
+    longest = ApiToken._meta.get_field("name").max_length
+    if longest is not None and len(name) > longest:
+        raise AccountError(f"A token's name may have up to {longest} characters; this one has {len(name)}.")
+    if not user.is_active:
+        raise AccountError(f"The account of {user.username} is closed, so it can have no token.")
+    secret = make_secret()
     token = ApiToken.objects.create(
-        user=user, name=name.strip() or "token", secret_hash=hash_secret(secret), last_four=secret[-4:], created_at=timezone.now()
+        user=user,
+        name=name,
+        secret_hash=hash_secret(secret),
+        last_four=secret[-4:],
+        created_at=timezone.now(),
     )
     trail.record("account.token.created", target=token, by=by, details={"username": user.username, "name": token.name})
     return NewToken(token, secret)
@@ -96,3 +148,7 @@ def revoke_token(*, token: ApiToken, by: trail.Actor) -> None:
         token.revoked_at = timezone.now()
         token.save(update_fields=["revoked_at"])
         trail.record("account.token.revoked", target=token, by=by, details={"name": token.name})
+
+
+def _end_open_links(user: User) -> None:
+    queries.open_links().filter(user=user).update(expires_at=timezone.now())

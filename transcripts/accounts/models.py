@@ -7,10 +7,21 @@ from typing import ClassVar
 from django.conf import settings
 from django.contrib.auth.models import AbstractUser
 from django.db import models
+from django.db.models.functions import Lower
 
 
 class User(AbstractUser):
     """A person. What she may do is said by her memberships; ``is_superuser`` marks the owner of the whole site."""
+
+    class Meta:
+        constraints: ClassVar = [
+            # Sign-in finds people whatever the case they type.
+            models.UniqueConstraint(
+                Lower("username"),
+                name="%(app_label)s_%(class)s_one_per_name",
+                violation_error_message="There is already a user of this name.",
+            )
+        ]
 
 
 class SignInLink(models.Model):

@@ -56,8 +56,8 @@ class CodeFamily(models.Model):
         TURN = "turn", "Turn"
 
     version = models.ForeignKey(CodebookVersion, on_delete=models.PROTECT, related_name="families")
-    identifier = models.SlugField(max_length=60)
-    name = models.CharField(max_length=100)
+    identifier = models.CharField(max_length=100)
+    name = models.CharField(max_length=200)
     description = models.TextField(blank=True)
     unit = models.CharField(max_length=10, choices=Unit.choices, default=Unit.SENTENCE)
     carries_level = models.BooleanField(default=True)

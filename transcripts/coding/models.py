@@ -52,7 +52,9 @@ class Coding(models.Model):
     client_id = models.UUIDField()
     created_at = models.DateTimeField()
     withdrawn_at = models.DateTimeField(null=True, blank=True)
-    superseded_by = models.OneToOneField("self", on_delete=models.PROTECT, null=True, blank=True, related_name="supersedes")
+    superseded_by = models.OneToOneField(
+        "self", on_delete=models.PROTECT, null=True, blank=True, related_name="supersedes"
+    )
 
     class Meta:
         constraints: ClassVar = [
@@ -77,7 +79,7 @@ class Coding(models.Model):
 
 
 class Decision(models.Model):
-    """"Read; nothing more here": a person's own word on a sentence, after which suggestions may be shown.
+    """ "Read; nothing more here": a person's own word on a sentence, after which suggestions may be shown.
 
     ``none_applies`` says that she read it and no code applies, which is data: without it agreement and recall are
     undefined (method brief, AC26).
@@ -122,7 +124,10 @@ class Reveal(models.Model):
 
 
 class Memo(models.Model):
-    """A note on a sentence, or on the interview when ``sentence`` is empty. A new text is a new row."""
+    """A note on a sentence, or on the interview when ``sentence`` is empty. A new text is a new row.
+
+    A memo that was emptied leaves a row without text that never stands, so that a replayed request finds it.
+    """
 
     project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="memos")
     interview = models.ForeignKey(Interview, on_delete=models.PROTECT, related_name="memos")
@@ -132,10 +137,22 @@ class Memo(models.Model):
     client_id = models.UUIDField()
     created_at = models.DateTimeField()
     withdrawn_at = models.DateTimeField(null=True, blank=True)
-    superseded_by = models.OneToOneField("self", on_delete=models.PROTECT, null=True, blank=True, related_name="supersedes")
+    superseded_by = models.OneToOneField(
+        "self", on_delete=models.PROTECT, null=True, blank=True, related_name="supersedes"
+    )
 
     class Meta:
         constraints: ClassVar = [
+            models.UniqueConstraint(
+                fields=["sentence", "author"],
+                condition=Q(withdrawn_at__isnull=True, sentence__isnull=False),
+                name="%(app_label)s_%(class)s_stands_once_per_sentence",
+            ),
+            models.UniqueConstraint(
+                fields=["interview", "author"],
+                condition=Q(withdrawn_at__isnull=True, sentence__isnull=True),
+                name="%(app_label)s_%(class)s_stands_once_per_interview",
+            ),
             models.UniqueConstraint(fields=["author", "client_id"], name="%(app_label)s_%(class)s_stored_once"),
         ]
 

@@ -1,3 +1,275 @@
 """What is done to texts: files of interviews come in whole or not at all."""
 
 from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from typing import NamedTuple
+
+from django.db import transaction
+from django.utils import timezone
+
+from transcripts.accounts.models import User
+from transcripts.audit_trail import trail
+from transcripts.corpus import queries
+from transcripts.corpus.descriptives import describe
+from transcripts.corpus.models import ImportedFile, Interview
+from transcripts.corpus.preparing import PreparedInterview, prepare_interview
+from transcripts.corpus.queries import SentenceRow, TurnContent, TurnRow
+from transcripts.corpus.readers import FORMATS, ReadError, ReadFile, ReadInterview, read_bytes
+from transcripts.corpus.segmenting import SEGMENTER, SEGMENTER_VERSION
+from transcripts.projects.models import Project
+
+SENTENCES_AT_A_TIME = 5_000
+IDS_NAMED = 5
+# What a reader tells of an interview has a column of the same name, but for these two.
+COPIED = [told.name for told in fields(ReadInterview) if told.name not in {"turns", "line"}]
+
+
+class CorpusError(Exception):
+    """A sentence for the person who asked."""
+
+
+class ImportRefused(CorpusError):
+    """A file cannot be taken as it is. Nothing was stored, of it or of the files given with it."""
+
+
+class NamedFile(NamedTuple):
+    """A file as somebody brought it."""
+
+    name: str
+    data: bytes
+
+
+@dataclass(frozen=True)
+class ImportReport:
+    """What an import of one file stored, or would store.
+
+    ``created``: something was (would be) stored; ``skipped``: nothing was new. ``interviews``, ``turns`` and
+    ``sentences`` count what is new; for a file that was imported before they count what it brought then, and
+    ``interview_ids`` names it. ``already_there`` counts interviews that the study has word for word.
+    """
+
+    name: str
+    format: str
+    sha256: str
+    interviews: int = 0
+    turns: int = 0
+    sentences: int = 0
+    already_there: int = 0
+    warnings: list[str] = field(default_factory=list)
+    created: bool = False
+    skipped: bool = False
+    interview_ids: list[int] = field(default_factory=list)
+
+    @property
+    def format_label(self) -> str:
+        """The format in words; its key, when the reader that read the file is no more."""
+        return FORMATS[self.format].label if self.format in FORMATS else self.format
+
+
+class _Plan(NamedTuple):
+    """A file that was read and found fit, and what of it is new to the study."""
+
+    report: ImportReport
+    size: int
+    new: Sequence[ReadInterview]
+
+
+def import_file(*, project: Project, name: str, data: bytes, by: trail.Actor, format: str = "auto") -> ImportReport:  # noqa: A002
+    """Store one file of interviews; see ``import_files``."""
+    return import_files(project=project, files=[NamedFile(name, data)], by=by, format=format)[0]
+
+
+@transaction.atomic
+def import_files(
+    *,
+    project: Project,
+    files: Sequence[NamedFile],
+    by: trail.Actor,
+    format: str = "auto",  # noqa: A002
+) -> list[ImportReport]:
+    """Store files of interviews with their turns and sentences: all of them, or none when one cannot be taken.
+
+    A file that came in before and an interview that the study has word for word are skipped. ``format`` is one of the
+    readers' or ``auto``. Raises ``ImportRefused`` with a sentence that names file and line.
+    """
+    Project.objects.select_for_update().get(pk=project.pk)
+    plans = _plan_files(project, files, format)
+    return [_store(plan, project=project, by=by) if plan.new else plan.report for plan in plans]
+
+
+def plan_import(*, project: Project, name: str, data: bytes, format: str = "auto") -> ImportReport:  # noqa: A002
+    """What ``import_file`` would report or refuse; stores nothing."""
+    return plan_imports(project=project, files=[NamedFile(name, data)], format=format)[0]
+
+
+def plan_imports(*, project: Project, files: Sequence[NamedFile], format: str = "auto") -> list[ImportReport]:  # noqa: A002
+    """What ``import_files`` would report or refuse; stores nothing."""
+    return [
+        replace(plan.report, sentences=sum(map(_count_sentences, plan.new))) if plan.new else plan.report
+        for plan in _plan_files(project, files, format)
+    ]
+
+
+def _plan_files(project: Project, files: Sequence[NamedFile], wanted: str) -> list[_Plan]:
+    """Read and check every file, each against the study and against the files before it."""
+    plans: list[_Plan] = []
+    beside: dict[str, list[TurnContent]] = {}
+    for file in files:
+        plan = _plan_file(project, file, wanted, beside)
+        beside.update({interview.external_id: _content(interview) for interview in plan.new})
+        plans.append(plan)
+    return plans
+
+
+def _plan_file(project: Project, file: NamedFile, wanted: str, beside: Mapping[str, list[TurnContent]]) -> _Plan:
+    sha256 = hashlib.sha256(file.data).hexdigest()
+    if (earlier := queries.find_imported_file(project, sha256)) is not None:
+        return _Plan(_report_earlier(file, earlier), len(file.data), [])
+    try:
+        read = read_bytes(file.data, name=file.name, format=wanted)
+    except ReadError as error:
+        raise ImportRefused(str(error)) from error
+    stored = queries.read_stored_turns(project, [interview.external_id for interview in read.interviews])
+    new = _choose_new(file, read, {**beside, **stored})
+    report = ImportReport(
+        name=file.name,
+        format=read.format,
+        sha256=sha256,
+        interviews=len(new),
+        turns=sum(len(interview.turns) for interview in new),
+        already_there=len(read.interviews) - len(new),
+        warnings=[*read.warnings, *_warn_of_known(read, new)],
+        created=bool(new),
+        skipped=not new,
+    )
+    return _Plan(report, len(file.data), new)
+
+
+def _choose_new(file: NamedFile, read: ReadFile, known: Mapping[str, list[TurnContent]]) -> list[ReadInterview]:
+    """Those interviews whose id is not known. An id that stands for another text is refused."""
+    for interview in read.interviews:
+        if known.get(interview.external_id) not in (None, _content(interview)):
+            raise ImportRefused(
+                f"{file.name}, line {interview.line}: found an interview {interview.external_id} whose text differs "
+                "from the one known under this id; expected an id of its own for a changed text. (Where a file gives "
+                "no ids, they are made of its name and the line: rename the file.)"
+            )
+    return [interview for interview in read.interviews if interview.external_id not in known]
+
+
+def _content(interview: ReadInterview) -> list[TurnContent]:
+    return [TurnContent(turn.role, turn.channel, turn.speaker, turn.prompt_kind, turn.text) for turn in interview.turns]
+
+
+def _warn_of_known(read: ReadFile, new: Sequence[ReadInterview]) -> list[str]:
+    fresh = {interview.external_id for interview in new}
+    known = [interview.external_id for interview in read.interviews if interview.external_id not in fresh]
+    if not known:
+        return []
+    named = ", ".join(known[:IDS_NAMED]) + (f" and {len(known) - IDS_NAMED} more" if len(known) > IDS_NAMED else "")
+    return [f"{len(known)} of {len(read.interviews)} interviews are there already, word for word: {named}."]
+
+
+def _report_earlier(file: NamedFile, earlier: ImportedFile) -> ImportReport:
+    brought = queries.count_contents(earlier)
+    day = timezone.localtime(earlier.imported_at)
+    return ImportReport(
+        name=file.name,
+        format=earlier.format,
+        sha256=earlier.sha256,
+        interviews=len(brought.interview_ids),
+        turns=brought.turns,
+        sentences=brought.sentences,
+        already_there=len(brought.interview_ids),
+        warnings=[f"Already imported on {day:%d %B %Y} as {earlier.name}; nothing was added."],
+        skipped=True,
+        interview_ids=brought.interview_ids,
+    )
+
+
+def _store(plan: _Plan, *, project: Project, by: trail.Actor) -> ImportReport:
+    """Store what is new of one file, a few thousand sentences at a time, so that memory stays small."""
+    imported = ImportedFile.objects.create(
+        project=project,
+        name=plan.report.name,
+        sha256=plan.report.sha256,
+        size=plan.size,
+        format=plan.report.format,
+        imported_by=by if isinstance(by, User) else None,
+        imported_by_name=by.get_username(),
+        imported_at=timezone.now(),
+    )
+    ids: list[int] = []
+    sentences = 0
+    for group in _prepare(plan.new):
+        interviews = Interview.objects.bulk_create(_make_interview(item, imported) for item in group)
+        _store_turns(interviews, group)
+        ids += [interview.pk for interview in interviews]
+        sentences += sum(interview.sentence_count for interview in interviews)
+    trail.record(
+        "corpus.file.imported",
+        target=imported,
+        by=by,
+        stream=trail.project_stream(project.pk),
+        details={
+            "sha256": imported.sha256,
+            "format": imported.format,
+            "interviews": ids,
+            "turns": plan.report.turns,
+            "sentences": sentences,
+        },
+    )
+    return replace(plan.report, sentences=sentences, interview_ids=ids)
+
+
+def _prepare(interviews: Iterable[ReadInterview]) -> Iterator[list[PreparedInterview]]:
+    """Interviews cut into sentences, in groups of about ``SENTENCES_AT_A_TIME`` sentences."""
+    group: list[PreparedInterview] = []
+    size = 0
+    for interview in interviews:
+        prepared = prepare_interview(interview)
+        group.append(prepared)
+        size += prepared.sentence_count
+        if size >= SENTENCES_AT_A_TIME:
+            yield group
+            group, size = [], 0
+    if group:
+        yield group
+
+
+def _make_interview(prepared: PreparedInterview, imported: ImportedFile) -> Interview:
+    read = prepared.read
+    described = describe(read.turns)
+    return Interview(
+        **{name: getattr(read, name) for name in COPIED},
+        project_id=imported.project_id,
+        imported_file=imported,
+        segmenter=f"{SEGMENTER} {SEGMENTER_VERSION}",
+        turn_count=len(read.turns),
+        sentence_count=prepared.sentence_count,
+        questions=described.questions,
+        author_words=described.author_words,
+        model_words=described.model_words,
+    )
+
+
+def _store_turns(interviews: Sequence[Interview], group: Sequence[PreparedInterview]) -> None:
+    rows = (
+        TurnRow(interview.pk, position, *content)
+        for interview, prepared in zip(interviews, group, strict=True)
+        for position, content in enumerate(_content(prepared.read), 1)
+    )
+    turn_of = queries.insert_turns(rows, [interview.pk for interview in interviews])
+    queries.insert_sentences(
+        SentenceRow(turn_of[interview.pk, position], *sentence)
+        for interview, prepared in zip(interviews, group, strict=True)
+        for position, sentences in enumerate(prepared.sentences, 1)
+        for sentence in sentences
+    )
+
+
+def _count_sentences(interview: ReadInterview) -> int:
+    return prepare_interview(interview).sentence_count

@@ -12,9 +12,17 @@ from django.http import Http404, HttpRequest, HttpResponseBase
 
 from transcripts.accounts.models import User
 from transcripts.projects.models import Membership, Project
-from transcripts.projects.roles import OWNER, Permission, Role
+from transcripts.projects.roles import OWNER, ROLES, Permission, Role
 
 P = ParamSpec("P")
+# A number beyond this is in no database column, and SQLite falls over it instead of finding nothing.
+LARGEST_ID = 2**63 - 1
+# On the path of every request in a study, and a query set takes five times as long to build as this to run.
+OWN_STUDY = """
+SELECT p.*, m.role AS own_role
+FROM projects_project p JOIN projects_membership m ON m.project_id = p.id
+WHERE p.slug = %s AND m.user_id = %s
+"""
 
 
 class ProjectRequest(HttpRequest):
@@ -58,27 +66,30 @@ def open_project(user: User, slug: str, permission: Permission = Permission.VIEW
         if project is None:
             raise Http404("No such project.")
         return OpenedProject(project, OWNER)
-    membership = Membership.objects.select_related("project").filter(project__slug=slug, user=user).first()
-    if membership is None:
+    project = next(iter(Project.objects.raw(OWN_STUDY, [slug, user.pk])), None)
+    if project is None:
         raise Http404("No such project.")
-    role = membership.get_role()
+    role = ROLES[project.own_role]  # type: ignore[attr-defined]
     if permission not in role.permissions:
         raise PermissionDenied(f"Your role in this study is {role.name}. {role.sentence}")
-    return OpenedProject(membership.project, role)
+    return OpenedProject(project, role)
 
 
 def project_view(
     permission: Permission,
 ) -> Callable[
-    [Callable[Concatenate[ProjectRequest, P], HttpResponseBase]], Callable[Concatenate[HttpRequest, str, P], HttpResponseBase]
+    [Callable[Concatenate[ProjectRequest, P], HttpResponseBase]],
+    Callable[..., HttpResponseBase],
 ]:
-    """Load the project named by the URL for a member who holds ``permission``; others get 404 or 403."""
+    """Load the project named by the URL (``slug``) for a member who holds ``permission``; others get 404 or 403."""
 
     def decorate(
         view: Callable[Concatenate[ProjectRequest, P], HttpResponseBase],
-    ) -> Callable[Concatenate[HttpRequest, str, P], HttpResponseBase]:
+    ) -> Callable[..., HttpResponseBase]:
         @wraps(view)
         def wrapped(request: HttpRequest, slug: str, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:
+            if any(isinstance(value, int) and value > LARGEST_ID for value in kwargs.values()):
+                raise Http404("No such thing.")
             request.project, request.role = open_project(request.user, slug, permission)  # type: ignore[attr-defined, arg-type]
             return view(request, *args, **kwargs)  # type: ignore[arg-type]
 

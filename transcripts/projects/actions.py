@@ -2,66 +2,74 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
+from django.core.exceptions import PermissionDenied
 from django.db import transaction
 from django.utils import timezone
 from django.utils.text import slugify
 
+from transcripts.accounts.actions import AccountError, create_sign_in_link, create_user
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
+from transcripts.projects.access import find_role
 from transcripts.projects.models import Membership, Project
-from transcripts.projects.roles import OWNER, ROLES
+from transcripts.projects.queries import may_renew_invitation
+from transcripts.projects.roles import OWNER, ROLES, Permission
 
 
 class ProjectError(Exception):
     """A sentence for the person who asked."""
 
 
+class Invitation(NamedTuple):
+    """A person as invited: the only time the secret of her sign-in link is known."""
+
+    user: User
+    secret: str
+
+
 @transaction.atomic
 def create_project(*, slug: str, name: str, by: trail.Actor, description: str = "") -> Project:
     """Make an empty study. A person who makes one becomes its owner; the codebook is seeded by its own action."""
     slug, name = slug.strip(), name.strip()
-    if not name:
-        raise ProjectError("A study needs a name.")
+    _check_name(name)
     if not slug or slugify(slug) != slug or len(slug) > 60:
         raise ProjectError(f"{slug!r} cannot stand in an address: use up to 60 small letters, digits and hyphens.")
-    if Project.objects.filter(slug=slug).exists():
-        raise ProjectError(f"There is already a study at {slug}.")
-    project = Project.objects.create(slug=slug, name=name, description=description, created_at=timezone.now())
+    project, created = Project.objects.get_or_create(
+        slug=slug, defaults={"name": name, "description": description.strip(), "created_at": timezone.now()}
+    )
+    if not created:
+        raise ProjectError(f"There is already a study at {slug}. Choose another address.")
     trail.record(
-        "project.created", target=project, by=by, stream=trail.project_stream(project.pk), details={"slug": slug, "name": name}
+        "project.created",
+        target=project,
+        by=by,
+        stream=trail.project_stream(project.pk),
+        details={"slug": slug, "name": name},
     )
     if isinstance(by, User):
-        set_member_role(project=project, user=by, role=OWNER.key, by=by)
+        _write_role(project=project, user=by, role=OWNER.key, by=by)
     return project
 
 
 @transaction.atomic
 def set_member_role(*, project: Project, user: User, role: str, by: trail.Actor) -> Membership:
-    """Add ``user`` to the study with ``role``, or give her that role instead of her present one."""
+    """Add ``user`` to the study with ``role``, or give her that role instead of her present one.
+
+    Raises ``ProjectError`` when that would leave the study without an owner, ``PermissionDenied`` when ``by`` may not
+    say who belongs to it.
+    """
+    _lock_members(project, by=by)
     if role not in ROLES:
         raise ProjectError(f"There is no role {role!r}; the roles are {', '.join(ROLES)}.")
-    membership = Membership.objects.filter(project=project, user=user).first()
-    before = membership.role if membership else None
-    if before == role and membership:
-        return membership
-    if before == OWNER.key:
-        _keep_an_owner(project, without=user)
-    membership, _ = Membership.objects.update_or_create(
-        project=project, user=user, defaults={"role": role}, create_defaults={"role": role, "joined_at": timezone.now()}
-    )
-    trail.record(
-        "project.member.role_set",
-        target=membership,
-        by=by,
-        stream=trail.project_stream(project.pk),
-        details={"username": user.username, "before": before, "after": role},
-    )
-    return membership
+    return _write_role(project=project, user=user, role=role, by=by)
 
 
 @transaction.atomic
 def remove_member(*, project: Project, user: User, by: trail.Actor) -> None:
     """Take ``user`` out of the study. Her codings stay."""
+    _lock_members(project, by=by)
     membership = Membership.objects.filter(project=project, user=user).first()
     if membership is None:
         raise ProjectError(f"{user.username} does not belong to this study.")
@@ -75,6 +83,82 @@ def remove_member(*, project: Project, user: User, by: trail.Actor) -> None:
         details={"username": user.username, "before": membership.role},
     )
     membership.delete()
+
+
+@transaction.atomic
+def invite_person(
+    *, project: Project, username: str, role: str, by: trail.Actor, is_owner_of_site: bool = False
+) -> Invitation:
+    """Make an account for somebody new, a place in the study, and a link that signs her in once.
+
+    Raises ``AccountError`` for a name that is taken or cannot be used, and what ``set_member_role`` raises.
+    """
+    _lock_members(project, by=by)
+    user = create_user(username=username, by=by, is_owner_of_site=is_owner_of_site)
+    membership = set_member_role(project=project, user=user, role=role, by=by)
+    membership.came_by_invitation = True
+    membership.save(update_fields=["came_by_invitation"])
+    return Invitation(user, create_sign_in_link(user=user, by=by))
+
+
+@transaction.atomic
+def renew_invitation(*, project: Project, user: User, by: User) -> str:
+    """The secret of a new sign-in link for a member who never came in.
+
+    A link is its person: so nobody gets one for somebody who has an account of her own already, or who belongs to a
+    study that ``by`` does not own. Raises ``ProjectError`` for those.
+    """
+    _lock_members(project, by=by)
+    membership = Membership.objects.select_related("user").filter(project=project, user=user).first()
+    if membership is None:
+        raise ProjectError(f"{user.username} does not belong to this study.")
+    if not may_renew_invitation(by, membership):
+        raise ProjectError(
+            f"{user.username} was not invited to this study as somebody new, has signed in before, or belongs to "
+            f"another study too. Only whoever runs this site can make a link: manage.py sign_in_link {user.username}"
+        )
+    try:
+        return create_sign_in_link(user=user, by=by)
+    except AccountError as error:
+        raise ProjectError(str(error)) from error
+
+
+def _lock_members(project: Project, *, by: trail.Actor) -> None:
+    """Hold the study's members still for this transaction, after making sure that ``by`` may change them."""
+    Project.objects.select_for_update().get(pk=project.pk)
+    if isinstance(by, User):
+        role = find_role(by, project)
+        if role is None or Permission.MANAGE_MEMBERS not in role.permissions:
+            raise PermissionDenied("Only an owner of this study can say who belongs to it.")
+
+
+def _write_role(*, project: Project, user: User, role: str, by: trail.Actor) -> Membership:
+    membership = Membership.objects.filter(project=project, user=user).first()
+    if membership is not None and membership.role == role:
+        return membership
+    before = membership.role if membership else None
+    if before == OWNER.key:
+        _keep_an_owner(project, without=user)
+    if membership is None:
+        membership = Membership(project=project, user=user, joined_at=timezone.now())
+    membership.role = role
+    membership.save()
+    trail.record(
+        "project.member.role_set",
+        target=membership,
+        by=by,
+        stream=trail.project_stream(project.pk),
+        details={"username": user.username, "before": before, "after": role},
+    )
+    return membership
+
+
+def _check_name(name: str) -> None:
+    longest = Project._meta.get_field("name").max_length
+    if not name:
+        raise ProjectError("A study needs a name.")
+    if longest is not None and len(name) > longest:
+        raise ProjectError(f"A study's name may have up to {longest} characters; this one has {len(name)}.")
 
 
 def _keep_an_owner(project: Project, *, without: User) -> None:

@@ -37,6 +37,8 @@ class Membership(models.Model):
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="memberships")
     role = models.CharField(max_length=20, choices=ROLE_CHOICES)
     joined_at = models.DateTimeField()
+    # The account was made by the invitation to this study: only then may its owner make the newcomer another link.
+    came_by_invitation = models.BooleanField(default=False)
 
     class Meta:
         constraints: ClassVar = [

@@ -32,13 +32,13 @@ class Role:
 READER = Role(
     key="reader",
     name="Reader",
-    sentence="Reads interviews, codebook, results and all codings, and checks figures against their records; changes nothing.",
+    sentence="Reads interviews, codebook, results, all codings; checks figures by their records. Changes nothing.",
     permissions=frozenset({Permission.VIEW, Permission.SEE_ALL_CODINGS, Permission.EXPORT}),
 )
 CODER = Role(
     key="coder",
     name="Coder",
-    sentence="Codes interviews and sees her own codings; sees nobody else's, and a machine's only after her own decision.",
+    sentence="Codes interviews and sees only her own codings; sees a machine's suggestions after her own decision.",
     permissions=frozenset({Permission.VIEW, Permission.CODE, Permission.EXPORT}),
 )
 LEAD = Role(

@@ -14,4 +14,8 @@ except PackageNotFoundError:
 
 def site(request: HttpRequest) -> dict[str, object]:
     """The version, and the study a page belongs to."""
-    return {"site_version": VERSION, "project": getattr(request, "project", None), "role": getattr(request, "role", None)}
+    return {
+        "site_version": VERSION,
+        "project": getattr(request, "project", None),
+        "role": getattr(request, "role", None),
+    }

@@ -5,7 +5,6 @@ One request, one answer: nothing is retried here, and what the other side sends 
 
 from __future__ import annotations
 
-import asyncio
 import datetime
 import email.utils
 import json
@@ -58,7 +57,7 @@ class OpenAICompatibleProvider:
             return ChatAnswer(End.FAILED, Remedy.GIVE_UP, http_status=error.status, error=str(error))
         except (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError) as error:
             return ChatAnswer(End.UNSENT, Remedy.RETRY, error=f"no connection: {type(error).__name__}")
-        except (aiohttp.ClientError, asyncio.TimeoutError, OSError) as error:
+        except (TimeoutError, aiohttp.ClientError, OSError) as error:
             return ChatAnswer(End.UNKNOWN, Remedy.RETRY, error=f"the answer was lost: {type(error).__name__}")
 
 
@@ -111,7 +110,12 @@ def read_answer(status: int, headers: Mapping[str, str], raw: bytes) -> ChatAnsw
         if answer is None:
             problem = describe_error(data) or "status 200 without an answer in it"
             return ChatAnswer(
-                End.FAILED, Remedy.RETRY, raw=text, http_status=status, error=problem, provider_request_id=request_id[:200]
+                End.FAILED,
+                Remedy.RETRY,
+                raw=text,
+                http_status=status,
+                error=problem,
+                provider_request_id=request_id[:200],
             )
         return ChatAnswer(
             End.ANSWERED,

@@ -1,0 +1,17 @@
+# One image for the web server, the worker and the clock; docker-compose.yml says which of them a container is.
+FROM python:3.12-slim
+
+ENV PYTHONDONTWRITEBYTECODE=1 PYTHONUNBUFFERED=1 AUDITAPP_DATA=/data
+WORKDIR /app
+
+COPY requirements/base.txt requirements/base.txt
+RUN pip install --no-cache-dir --require-hashes --requirement requirements/base.txt
+
+# The code belongs to root and the app runs as somebody else, who can write to /data alone.
+RUN useradd --system --uid 10001 --no-create-home auditapp && install -d -o auditapp -m 700 /data
+COPY . .
+USER auditapp
+VOLUME /data
+EXPOSE 8000
+
+CMD ["granian", "auditapp.wsgi:application", "--interface", "wsgi", "--host", "0.0.0.0", "--port", "8000", "--http", "1", "--no-ws", "--workers", "2", "--blocking-threads", "4", "--log-level", "warning"]

@@ -1,0 +1,32 @@
+"""Who asks: the holder of a token. The cookie of a browser's session counts for nothing here."""
+
+from __future__ import annotations
+
+from rest_framework.authentication import BaseAuthentication
+from rest_framework.exceptions import AuthenticationFailed
+from rest_framework.request import Request
+
+from transcripts.accounts.models import ApiToken, User
+from transcripts.accounts.queries import find_token
+
+SCHEME = "Bearer"
+
+
+class TokenAuthentication(BaseAuthentication):
+    """``Authorization: Bearer SECRET``, of a token that is not revoked and a person whose account is open."""
+
+    def authenticate(self, request: Request) -> tuple[User, ApiToken] | None:
+        words = request.headers.get("Authorization", "").split()
+        if not words:
+            return None
+        if len(words) != 2 or words[0].lower() != SCHEME.lower():
+            raise AuthenticationFailed(f"The Authorization header must read: {SCHEME} TOKEN.")
+        token = find_token(words[1])
+        if token is None:
+            raise AuthenticationFailed(
+                "This token is unknown or revoked, or its account is closed. Make a new one on your account page."
+            )
+        return token.user, token
+
+    def authenticate_header(self, request: Request) -> str:
+        return f'{SCHEME} realm="auditapp"'

@@ -1,0 +1,133 @@
+"""Batches: what runs, how far it is, and what it costs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from django.db.models import Count, Q
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from auditapp.api.pagination import PageParameters, Pages
+from auditapp.api.views import ProjectView, find_row
+from auditapp.batches.models import Arm, Batch, Cell
+from auditapp.batches.money import to_dollars
+from auditapp.batches.queries import FINISHED, read_progress
+from auditapp.batches.summaries import summarise_batch
+
+
+class ListBatches(ProjectView):
+    """The batches of a study, newest first."""
+
+    class Output(serializers.Serializer[Any]):
+        """A batch in brief."""
+
+        id = serializers.IntegerField(help_text="Its number on this site.")
+        kind = serializers.CharField(help_text="What it is for, such as preannotation or sob.")
+        title = serializers.CharField(help_text="Its title.")
+        state = serializers.ChoiceField(Batch.State.choices, help_text="Where it stands.")
+        state_reason = serializers.CharField(help_text="Why it stands there; may be empty.")
+        cells = serializers.IntegerField(help_text="How many units of work it has.")
+        finished = serializers.IntegerField(help_text="How many of them came to an end.")
+        spent = serializers.FloatField(help_text="US dollars settled so far.")
+        cap = serializers.FloatField(allow_null=True, help_text="US dollars it may cost at most; null: no cap.")
+        fake = serializers.BooleanField(help_text="Whether answers of a model in it are invented by this program.")
+        launched_by = serializers.CharField(help_text="Who launched it.")
+        created_at = serializers.DateTimeField(help_text="When it was launched.")
+        finished_at = serializers.DateTimeField(allow_null=True, help_text="When it ended; null: not yet.")
+
+        class Meta:
+            ref_name = "BatchRow"
+
+    Query = PageParameters
+    pagination_class = Pages
+
+    def get(self, request: Request, slug: str) -> Response:
+        pages = Pages()
+        batches = self.project.batches.order_by("-pk").prefetch_related("arms__variant")
+        page = pages.paginate_queryset(batches, request, view=self)
+        return self.answer_cut(pages, describe_batches(page))
+
+
+class ArmOutput(serializers.Serializer[Any]):
+    """A model under one task."""
+
+    model = serializers.CharField(source="variant.label", help_text="Label of the model.")
+    task = serializers.CharField(help_text="What it was asked to do.")
+    fake = serializers.BooleanField(
+        source="variant.is_fake", help_text="Whether its answers are invented by this program."
+    )
+    prompt_hash = serializers.CharField(help_text="Hash of its exact instructions.")
+
+    class Meta:
+        ref_name = "Arm"
+
+
+class ReadBatch(ProjectView):
+    """One batch in numbers. A count or sum that is not known is null."""
+
+    class Output(ListBatches.Output):
+        """A batch with its counts, money and speed."""
+
+        states = serializers.DictField(
+            child=serializers.IntegerField(),
+            help_text="Units of work by state: planned, leased, done, failed, cancelled.",
+        )
+        outcomes = serializers.DictField(
+            child=serializers.IntegerField(),
+            help_text="Units of work by what came out of them, in the kind's own words.",
+        )
+        calls = serializers.IntegerField(help_text="Calls that were sent.")
+        possibly_paid_twice = serializers.IntegerField(
+            help_text="Calls whose end was lost, so that they may have been paid for once more than is known."
+        )
+        possibly_paid_twice_at_most = serializers.FloatField(help_text="US dollars those can have cost at most.")
+        throughput = serializers.FloatField(help_text="Answers per second, of late.")
+        eta_seconds = serializers.FloatField(allow_null=True, help_text="Seconds left at that speed; null: not known.")
+        arms = serializers.ListField(child=ArmOutput(), help_text="The models and tasks it compares.")
+
+        class Meta:
+            ref_name = "Batch"
+
+    def get(self, request: Request, slug: str, batch_id: int) -> Response:
+        batch = find_row(self.project.batches.prefetch_related("arms__variant"), batch_id, "batch")
+        summary = summarise_batch(batch, read_progress(batch))
+        return self.answer({**describe_launch(batch), **summary, "arms": list(batch.arms.all())})
+
+
+def describe_batches(batches: Iterable[Batch]) -> list[dict[str, object]]:
+    """Batches in brief, whose arms are loaded; the counts of all of them in one query."""
+    batches = list(batches)
+    ended = Count("pk", filter=Q(state__in=FINISHED))
+    cells = (
+        Cell.objects.filter(batch__in=batches).order_by().values("batch_id").annotate(cells=Count("pk"), ended=ended)
+    )
+    counts = {row["batch_id"]: row for row in cells}
+    return [
+        {
+            **describe_launch(batch),
+            "kind": batch.kind,
+            "title": batch.title,
+            "state": batch.state,
+            "state_reason": batch.state_reason,
+            "cells": counts[batch.pk]["cells"] if batch.pk in counts else 0,
+            "finished": counts[batch.pk]["ended"] if batch.pk in counts else 0,
+            "spent": to_dollars(batch.spent_nano),
+            "cap": to_dollars(batch.cap_nano),
+        }
+        for batch in batches
+    ]
+
+
+def describe_launch(batch: Batch) -> dict[str, object]:
+    """Which batch this is, who launched it and when, and whether a fake model answers in it."""
+    arms: Iterable[Arm] = batch.arms.all()
+    return {
+        "id": batch.pk,
+        "fake": any(arm.variant.is_fake for arm in arms),
+        "launched_by": batch.launched_by_name,
+        "created_at": batch.created_at,
+        "finished_at": batch.finished_at,
+    }

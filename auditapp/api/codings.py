@@ -1,0 +1,194 @@
+"""Codings: read those the person may see, and add and take off her own, by the actions of the desk."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.db.models import Q, QuerySet
+from django.http import Http404
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from auditapp.api.inputs import LARGEST_ID, Body, Choice, Numeral, Uuid, WholeNumber, Words
+from auditapp.api.pagination import PageParameters, Pages
+from auditapp.api.views import ProjectView, at_one_address, list_columns
+from transcripts.codebook.models import Code
+from transcripts.codebook.queries import current_version
+from transcripts.coding.actions import add_coding, withdraw_coding
+from transcripts.coding.models import Coding, Enactment, Layer, Level
+from transcripts.coding.queries import find_stored
+from transcripts.corpus.models import Sentence
+from transcripts.projects.models import Project
+from transcripts.projects.roles import Permission
+
+FILTERS = {"interview": "sentence__turn__interview", "coder": "coder__username", "code": "code__identifier"}
+WITHDRAWN = {
+    "false": Q(withdrawn_at__isnull=True),
+    "true": Q(withdrawn_at__isnull=False),
+    "any": Q(),
+}
+
+
+class CodingOutput(serializers.Serializer[Any]):
+    """One code one person put on one sentence."""
+
+    id = serializers.IntegerField(help_text="Its number on this site.")
+    interview = serializers.IntegerField(source="sentence__turn__interview_id", help_text="Number of the interview.")
+    sentence = serializers.IntegerField(
+        source="sentence_id", help_text="Number of the sentence; for a code of turns, the first of its turn."
+    )
+    code = serializers.CharField(source="code__identifier", help_text="Id of the code.")
+    codebook_version = serializers.IntegerField(
+        source="code__version__number", help_text="Number of the codebook version whose definition was used."
+    )
+    coder = serializers.CharField(source="coder__username", help_text="Who put it.")
+    level = serializers.ChoiceField(Level.choices, help_text="Said outright, or read from what is said.")
+    enactment = serializers.ChoiceField(
+        Enactment.choices, allow_blank=True, help_text="For moves: made here, shown, or talked about. Else empty."
+    )
+    layer = serializers.ChoiceField(
+        Layer.choices, help_text="Whether the coder had seen a machine's suggestions for this sentence."
+    )
+    note = serializers.CharField(help_text="The coder's line of interpretation; may be empty.")
+    client_id = serializers.UUIDField(help_text="The UUID it was sent with.")
+    created_at = serializers.DateTimeField(help_text="When it was put.")
+    withdrawn_at = serializers.DateTimeField(allow_null=True, help_text="When it was taken off; null: it stands.")
+    superseded_by = serializers.IntegerField(
+        source="superseded_by_id", allow_null=True, help_text="Number of the coding that took its place, if any."
+    )
+
+    class Meta:
+        ref_name = "Coding"
+
+
+class CodingView(ProjectView):
+    """What the operations on codings share."""
+
+    Output = CodingOutput
+
+    def visible(self) -> QuerySet[Coding]:
+        """The codings of the study the person may see: without the right to see all, her own and no others."""
+        codings = Coding.objects.filter(sentence__turn__interview__project=self.project)
+        if Permission.SEE_ALL_CODINGS not in self.role.permissions:
+            codings = codings.filter(coder=self.person)
+        return codings.order_by("pk")
+
+    def answer_coding(self, coding: Coding, *, status: int = 200) -> Response:
+        """A coding as it is stored now."""
+        return self.answer(Coding.objects.values(*list_columns(CodingOutput)).get(pk=coding.pk), status=status)
+
+
+class ListCodings(CodingView):
+    """The codings of a study you may see, in the order they were stored: a coder's own, all for other roles.
+
+    Naming another coder shows a coder nothing, whether that coder has codings or not.
+    """
+
+    class Query(PageParameters):
+        interview = Numeral(
+            required=False, min_value=1, max_value=LARGEST_ID, help_text="Number of an interview: only codings in it."
+        )
+        coder = serializers.CharField(required=False, max_length=150, help_text="A person's name: only her codings.")
+        code = serializers.CharField(required=False, max_length=100, help_text="A code's id: only its codings.")
+        withdrawn = Choice(
+            list(WITHDRAWN),
+            default="false",
+            help_text="false: codings that stand; true: those that were taken off; any: both.",
+        )
+
+    pagination_class = Pages
+
+    def get(self, request: Request, slug: str) -> Response:
+        codings = self.visible().filter(WITHDRAWN[self.query["withdrawn"]])
+        for name, expression in FILTERS.items():
+            if name in self.query:
+                codings = codings.filter(**{expression: self.query[name]})
+        return self.answer_page(codings.values(*list_columns(CodingOutput)))
+
+
+class AddCoding(CodingView):
+    """Put a code on a sentence, as at the desk.
+
+    The same request sent again stores nothing more and answers 200. So does a code that stands with the same level,
+    enactment and note; with others, the new coding takes the place of the old one.
+    """
+
+    class Input(Body):
+        """A code for a sentence."""
+
+        sentence = WholeNumber(min_value=1, max_value=LARGEST_ID, help_text="Number of the sentence.")
+        code = Words(max_length=100, help_text="Id of a code of the current codebook.")
+        level = Choice(Level.choices, default=Level.SEMANTIC.value, help_text="Said outright, or read between lines.")
+        enactment = Choice(
+            Enactment.choices, allow_blank=True, default="", help_text="For moves: made here, shown, or talked about."
+        )
+        note = Words(
+            allow_blank=True,
+            default="",
+            help_text="One line of interpretation, at most 1,000 characters; a latent coding needs one.",
+        )
+        client_id = Uuid(help_text="A UUID of your making. Sent again, the same one stores nothing twice.")
+
+        class Meta:
+            ref_name = "NewCoding"
+
+    permission = Permission.CODE
+    success = {201: "Stored.", 200: "It was stored before."}
+    refusals = (409,)
+
+    def post(self, request: Request, slug: str) -> Response:
+        given = self.read_body()
+        sentence, code = _find_sentence(self.project, given["sentence"]), _find_code(self.project, given["code"])
+        client_id = given["client_id"]
+        stored_before = find_stored(Coding, self.person.pk, client_id) is not None
+        coding = add_coding(
+            project=self.project,
+            sentence=sentence,
+            code=code,
+            by=self.person,
+            client_id=client_id,
+            level=given["level"],
+            enactment=given["enactment"],
+            note=given["note"],
+        )
+        is_new = coding.client_id == client_id and not stored_before
+        return self.answer_coding(coding, status=201 if is_new else 200)
+
+
+class WithdrawCoding(CodingView):
+    """Take one of your own codings off. Its row stays; taking it off again changes nothing."""
+
+    permission = Permission.CODE
+    success = {200: "The coding as it is stored now."}
+    refusals = (409,)
+
+    def post(self, request: Request, slug: str, coding_id: int) -> Response:
+        self.read_body()
+        own = self.visible().filter(coder=self.person).select_related("sentence__turn__interview")
+        coding = own.filter(pk=coding_id).first()
+        if coding is None:
+            raise Http404(f"You have no coding {coding_id} in this study.")
+        withdraw_coding(project=self.project, coding=coding, by=self.person)
+        return self.answer_coding(coding)
+
+
+Codings = at_one_address(get=ListCodings, post=AddCoding)
+
+
+def _find_sentence(project: Project, pk: int) -> Sentence:
+    sentences = Sentence.objects.filter(turn__interview__project=project).select_related("turn__interview")
+    sentence = sentences.defer("turn__text", "turn__interview__metadata").filter(pk=pk).first()
+    if sentence is None:
+        raise serializers.ValidationError({"sentence": [f"There is no sentence {pk} in this study."]})
+    return sentence
+
+
+def _find_code(project: Project, identifier: str) -> Code:
+    codes = Code.objects.select_related("family", "version")
+    code = codes.filter(version=current_version(project), identifier=identifier).first()
+    if code is None:
+        raise serializers.ValidationError(
+            {"code": ["There is no such code in the study's current codebook. Codes are named by their id."]}
+        )
+    return code

@@ -1,0 +1,184 @@
+"""One shape for every way of failing."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple, cast
+
+from django.core.exceptions import PermissionDenied, RequestDataTooBig, SuspiciousOperation
+from django.core.signals import got_request_exception
+from django.http import Http404, HttpRequest, UnreadablePostError
+from django.utils.log import log_response
+from rest_framework import exceptions, serializers
+from rest_framework.response import Response
+from rest_framework.settings import api_settings
+
+from transcripts.coding.actions import CodingError, WrongInput
+
+LONGEST_ECHO = 100
+
+HOW_TO_SIGN_IN = (
+    "Send an API token in the header `Authorization: Bearer TOKEN`. Tokens are made on your account page, or by "
+    "`manage.py create_token NAME`."
+)
+UNFORESEEN = (
+    "The server failed in a way nobody foresaw, and wrote it to its log. Try again; if it fails again, tell the owner "
+    "of the site when it happened."
+)
+
+
+class InvalidParameters(exceptions.APIException):
+    """What stands behind the question mark of an address cannot be taken; ``detail`` is by parameter."""
+
+    status_code = 400
+    default_code = "invalid_parameters"
+
+
+class TooLarge(exceptions.APIException):
+    """The body is longer than any request needs."""
+
+    status_code = 413
+    default_code = "too_large"
+
+
+class Refusal(NamedTuple):
+    """What an answer says of a failure; ``fields`` holds the sentences for each field or parameter at fault."""
+
+    status: int
+    code: str
+    message: str
+    fields: dict[str, list[str]] | None = None
+
+
+class ErrorOutput(serializers.Serializer[object]):
+    """The one shape of every error."""
+
+    class Body(serializers.Serializer[object]):
+        """What went wrong."""
+
+        code = serializers.CharField(help_text="The kind of error, a word for programs.")
+        message = serializers.CharField(help_text="What went wrong and what to do, a sentence for people.")
+        fields = serializers.DictField(  # type: ignore[assignment]
+            child=serializers.ListField(child=serializers.CharField()),
+            allow_null=True,
+            help_text="Sentences about each field or parameter at fault, by its name; null where none is.",
+        )
+
+        class Meta:
+            ref_name = "ErrorBody"
+
+    error = Body(help_text="What went wrong.")
+
+    class Meta:
+        ref_name = "Error"
+
+
+def answer_exception(exception: Exception, context: Mapping[str, object]) -> Response:
+    """The answer to whatever a view raised. What nobody foresaw is logged with its traceback and answered as 500."""
+    refusal = explain(exception)
+    if refusal is not None:
+        return Response(_write_body(refusal), status=refusal.status, headers=_find_headers(exception))
+    request = cast("HttpRequest", context["request"])
+    response = Response(_write_body(Refusal(500, "server_error", UNFORESEEN)), status=500)
+    got_request_exception.send(sender=answer_exception, request=request)
+    log_response(
+        "%s: %s",
+        response.reason_phrase,
+        request.path,
+        response=response,
+        request=request,
+        exception=exception,
+    )
+    return response
+
+
+def explain(exception: Exception) -> Refusal | None:
+    """What to say of an exception, or ``None`` for one that nobody foresaw."""
+    match exception:
+        case WrongInput():
+            return Refusal(422, "invalid_fields", str(exception), {exception.field: [str(exception)]})
+        case CodingError():
+            return Refusal(409, "conflict", str(exception))
+        case Http404():
+            return Refusal(404, "not_found", str(exception) or "There is nothing at this address.")
+        case PermissionDenied():
+            return Refusal(403, "permission_denied", str(exception) or "You may not do this.")
+        case RequestDataTooBig():
+            return Refusal(413, "too_large", "The body is too large.")
+        case SuspiciousOperation() | UnreadablePostError():
+            return Refusal(400, "malformed_request", "The request could not be read to its end. Send it again.")
+        case exceptions.APIException():
+            return _explain_api_exception(exception)
+    return None
+
+
+def _explain_api_exception(exception: exceptions.APIException) -> Refusal:
+    said = str(exception.detail) if isinstance(exception.detail, str) else ""
+    match exception:
+        case exceptions.ValidationError():
+            return _explain_fields(422, "invalid_fields", "Nothing was stored. Look at", exception.detail)
+        case InvalidParameters():
+            return _explain_fields(400, "invalid_parameters", "Nothing was read. Look at", exception.detail)
+        case exceptions.ParseError():
+            return Refusal(400, "malformed_request", said)
+        case exceptions.NotAuthenticated():
+            return Refusal(401, "not_authenticated", HOW_TO_SIGN_IN)
+        case exceptions.AuthenticationFailed():
+            return Refusal(401, "authentication_failed", said)
+        case exceptions.MethodNotAllowed():
+            return Refusal(405, "method_not_allowed", "This address does not take this method; see the header Allow.")
+        case exceptions.UnsupportedMediaType():
+            return Refusal(
+                415, "unsupported_media_type", "Send JSON, with the header `Content-Type: application/json`."
+            )
+        case exceptions.Throttled():
+            return Refusal(429, "too_many_requests", "Too many requests. Wait as the header Retry-After says.")
+    return Refusal(exception.status_code, exception.default_code, said)
+
+
+def _explain_fields(status: int, code: str, start: str, detail: object) -> Refusal:
+    """From what serializers say: sentences by field, and under a name of its own what concerns no single one."""
+    if not isinstance(detail, Mapping):
+        return Refusal(status, code, " ".join(_list_sentences(detail)))
+    fields = {_cut(str(name)): _list_sentences(sentences) for name, sentences in detail.items()}
+    whole = fields.pop(str(api_settings.NON_FIELD_ERRORS_KEY), [])
+    if not fields:
+        return Refusal(status, code, " ".join(whole))
+    return Refusal(status, code, " ".join([*whole, f"{start} {', '.join(fields)}."]), fields)
+
+
+def _list_sentences(detail: object) -> list[str]:
+    if isinstance(detail, Mapping):
+        detail = detail.values()
+    if isinstance(detail, str) or not isinstance(detail, Iterable):
+        return [str(detail)]
+    return [sentence for each in detail for sentence in _list_sentences(each)]
+
+
+def _find_headers(exception: Exception) -> dict[str, str]:
+    headers = {}
+    if header := getattr(exception, "auth_header", None):
+        headers["WWW-Authenticate"] = str(header)
+    if (wait := getattr(exception, "wait", None)) is not None:
+        headers["Retry-After"] = str(math.ceil(wait))
+    return headers
+
+
+def _write_body(refusal: Refusal) -> dict[str, object]:
+    fields = refusal.fields and {
+        _make_writable(name): [_make_writable(sentence) for sentence in sentences]
+        for name, sentences in refusal.fields.items()
+    }
+    body = {"code": refusal.code, "message": _make_writable(refusal.message), "fields": fields}
+    return {"error": body}
+
+
+def _cut(name: str) -> str:
+    """A name as it came, which may be of any length."""
+    return name if len(name) <= LONGEST_ECHO else f"{name[:LONGEST_ECHO]}…"
+
+
+def _make_writable(text: str) -> str:
+    """JSON may bring half of a surrogate pair, which no answer can be written with."""
+    return text.encode("utf-8", "backslashreplace").decode()

@@ -1,0 +1,128 @@
+"""What may be sent: fields that take one type each, and bodies and parameters that take no name they do not know."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import IO, Any
+
+from rest_framework import serializers
+from rest_framework.exceptions import ParseError
+from rest_framework.parsers import BaseParser
+from rest_framework.settings import api_settings
+
+from auditapp.api.errors import TooLarge
+
+LARGEST_BODY = 100_000
+MOST_TOLD = 10
+LARGEST_ID = 2**63 - 1
+LONGEST_NUMBER = len(str(LARGEST_ID))
+
+
+class StrictJsonParser(BaseParser):
+    """JSON in UTF-8, whatever charset the header names: not long, not deep, no name twice, no NaN."""
+
+    media_type = "application/json"
+
+    def parse(
+        self, stream: IO[bytes], media_type: str | None = None, parser_context: Mapping[str, Any] | None = None
+    ) -> Any:
+        body = stream.read(LARGEST_BODY + 1)
+        if len(body) > LARGEST_BODY:
+            raise TooLarge(f"A body may have up to {LARGEST_BODY:,} bytes.")
+        try:
+            return json.loads(body.decode("utf-8"), object_pairs_hook=_refuse_twins, parse_constant=_refuse_constant)
+        except UnicodeDecodeError as error:
+            raise ParseError(f"The body is not UTF-8: byte {error.start + 1} cannot be read.") from error
+        except json.JSONDecodeError as error:
+            raise ParseError(
+                f"The body is not JSON: line {error.lineno}, column {error.colno}: {error.msg}."
+            ) from error
+        except (ValueError, RecursionError) as error:
+            reason = str(error) if isinstance(error, _Refused) else "it is nested too deep or holds a number too long"
+            raise ParseError(f"The body cannot be taken: {reason}.") from error
+
+
+class _Refused(ValueError):
+    """JSON that other programs would read in another way."""
+
+
+def _refuse_twins(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise _Refused("an object names a field twice")
+    return found
+
+
+def _refuse_constant(name: str) -> object:
+    raise _Refused(f"{name} is no JSON number")
+
+
+class WholeNumber(serializers.IntegerField):
+    """A JSON number without a fraction; a text that looks like one is not taken."""
+
+    def to_internal_value(self, data: object) -> int:
+        if isinstance(data, bool) or not isinstance(data, int):
+            self.fail("invalid")
+        return data
+
+
+class Numeral(serializers.IntegerField):
+    """A whole number in an address: decimal digits."""
+
+    def to_internal_value(self, data: object) -> int:
+        if not isinstance(data, str) or not (data.isascii() and data.isdecimal()) or len(data) > LONGEST_NUMBER:
+            self.fail("invalid")
+        return int(data)
+
+
+class Words(serializers.CharField):
+    """A JSON text; numbers are not taken for one."""
+
+    def to_internal_value(self, data: object) -> str:
+        if not isinstance(data, str):
+            self.fail("invalid")
+        return super().to_internal_value(data)
+
+
+class Choice(serializers.ChoiceField):
+    """One of a few words. What was sent instead is not repeated."""
+
+    def __init__(self, choices: Any, **options: Any) -> None:
+        super().__init__(choices, **options)
+        self.error_messages["invalid_choice"] = f"Choose one of: {', '.join(map(str, self.choices))}."
+
+
+class Uuid(serializers.UUIDField):
+    """A UUID as text."""
+
+    def to_internal_value(self, data: object) -> Any:
+        if not isinstance(data, str):
+            self.fail("invalid")
+        return super().to_internal_value(data)
+
+
+class _Named(serializers.Serializer[Any]):
+    """Takes an object with names it knows, and no other."""
+
+    what = "field"
+
+    def to_internal_value(self, data: Any) -> Any:
+        if not isinstance(data, Mapping):
+            sentence = "Send a JSON object with the fields by name."
+            raise serializers.ValidationError({api_settings.NON_FIELD_ERRORS_KEY: [sentence]})
+        unknown = [name for name in data if name not in self.fields][:MOST_TOLD]
+        if unknown:
+            known = f"Known are: {', '.join(self.fields)}." if self.fields else f"No {self.what} is taken here."
+            raise serializers.ValidationError({name: [f"There is no such {self.what}. {known}"] for name in unknown})
+        return super().to_internal_value(data)
+
+
+class Body(_Named):
+    """The body of a request."""
+
+
+class Parameters(_Named):
+    """What stands behind the question mark of an address."""
+
+    what = "parameter"

@@ -1,0 +1,77 @@
+"""Long lists come in pages of at most a thousand."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from django.conf import settings
+from django.db.models import QuerySet
+from rest_framework.pagination import BasePagination
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from auditapp.api.inputs import LARGEST_ID, Numeral, Parameters
+
+DEFAULT_LIMIT = 100
+LARGEST_LIMIT = 1_000
+
+
+class PageParameters(Parameters):
+    """Which part of a list to give."""
+
+    limit = Numeral(
+        min_value=1,
+        max_value=LARGEST_LIMIT,
+        default=DEFAULT_LIMIT,
+        help_text="How many rows to give at most.",
+    )
+    offset = Numeral(min_value=0, max_value=LARGEST_ID, default=0, help_text="How many rows to pass over first.")
+
+
+class Pages(BasePagination):
+    """Counts a list and cuts one page out of it: two queries, whatever its length. The list needs a fixed order."""
+
+    def paginate_queryset(
+        self, queryset: QuerySet[Any] | Sequence[Any], request: Request, view: Any = None
+    ) -> list[Any]:
+        self.request = request
+        self.limit, self.offset = view.query["limit"], view.query["offset"]
+        self.count = queryset.count() if isinstance(queryset, QuerySet) else len(queryset)
+        if self.offset >= self.count:
+            return []
+        return list(queryset[self.offset : self.offset + self.limit])
+
+    def get_paginated_response(self, data: Any) -> Response:
+        after, before = self.offset + self.limit, max(self.offset - self.limit, 0)
+        return Response(
+            {
+                "count": self.count,
+                "next": self._write_link(after) if after < self.count else None,
+                "previous": self._write_link(before) if self.offset else None,
+                "results": data,
+            }
+        )
+
+    def get_paginated_response_schema(self, schema: dict[str, Any]) -> dict[str, Any]:
+        link = {"type": "string", "format": "uri", "nullable": True}
+        return {
+            "type": "object",
+            "required": ["count", "next", "previous", "results"],
+            "properties": {
+                "count": {"type": "integer", "description": "How many rows the whole list has."},
+                "next": {**link, "description": "Address of the next page; null on the last."},
+                "previous": {**link, "description": "Address of the page before; null on the first."},
+                "results": {**schema, "description": "The rows of this page."},
+            },
+        }
+
+    def get_schema_operation_parameters(self, view: Any) -> list[dict[str, Any]]:
+        """None of its own: an operation's ``Query`` names them among the others."""
+        return []
+
+    def _write_link(self, offset: int) -> str:
+        """Built from BASE_URL, never from the host a request names."""
+        query = self.request.query_params.copy()
+        query["limit"], query["offset"] = str(self.limit), str(offset)
+        return f"{settings.BASE_URL}{self.request.path}?{query.urlencode()}"

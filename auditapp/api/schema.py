@@ -1,0 +1,116 @@
+"""The description of the API that the program writes of itself, in the form of OpenAPI 3."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from typing import Any, cast
+
+from drf_spectacular.extensions import OpenApiAuthenticationExtension
+from drf_spectacular.generators import SchemaGenerator
+from drf_spectacular.openapi import AutoSchema
+from drf_spectacular.renderers import OpenApiJsonRenderer, OpenApiYamlRenderer
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter, OpenApiResponse
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from auditapp.api.errors import ErrorOutput
+from auditapp.api.inputs import Choice, Parameters
+from auditapp.api.views import ApiView, ProjectView
+
+REFUSALS = {
+    400: "The request cannot be read, or has a parameter that is not known or cannot be taken.",
+    401: "No token came, or one that is unknown, revoked or of a closed account.",
+    403: "Your role in this study does not allow it.",
+    404: "There is no such thing, or you are no member of its study.",
+    409: "A rule of coding stands against it.",
+    413: "The body is too large.",
+    415: "The body is no JSON.",
+    422: "A field is missing, not known, or has a value that cannot be taken.",
+}
+IN_ADDRESS = {
+    "slug": (OpenApiTypes.STR, "The short name of a study."),
+    "interview_id": (OpenApiTypes.INT, "Number of an interview."),
+    "coding_id": (OpenApiTypes.INT, "Number of a coding."),
+    "batch_id": (OpenApiTypes.INT, "Number of a batch."),
+}
+
+
+class TokenScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call]
+    """How the schema speaks of tokens."""
+
+    target_class = "auditapp.api.authentication.TokenAuthentication"
+    name = "token"
+
+    def get_security_definition(self, auto_schema: AutoSchema) -> dict[str, str]:
+        return {"type": "http", "scheme": "bearer", "description": "An API token of yours."}
+
+
+class DeclaredSchema(AutoSchema):
+    """Reads what an operation's class declares."""
+
+    @property
+    def operation(self) -> type[ApiView]:
+        return cast("ApiView", self.view).find_operation(self.method)
+
+    def get_operation_id(self) -> str:
+        return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", self.operation.__name__).lower()
+
+    def get_tags(self) -> list[str]:
+        return [self.operation.__module__.rpartition(".")[2]]
+
+    def get_summary(self) -> str:
+        return self.get_operation_id().replace("_", " ").capitalize()
+
+    def get_description(self) -> str:  # type: ignore[override]
+        return re.sub(r"[ \n]+", " ", self.operation.__doc__ or "").strip()
+
+    def get_request_serializer(self) -> Any:
+        takes = self.operation.Input
+        return takes if takes().fields else None
+
+    def get_response_serializers(self) -> Any:
+        operation = self.operation
+        output: Any = getattr(operation, "Output", OpenApiTypes.OBJECT)
+        answer = output(many=True) if operation.pagination_class else output
+        found: dict[object, object] = {
+            status: OpenApiResponse(answer, description=sentence) for status, sentence in operation.success.items()
+        }
+        for status in sorted({400, 401, *operation.refusals, *self._list_further_refusals()}):
+            found[status, "application/json"] = OpenApiResponse(ErrorOutput, description=REFUSALS[status])
+        return found
+
+    def get_override_parameters(self) -> list[Any]:
+        in_address = [
+            OpenApiParameter(name, kind, OpenApiParameter.PATH, description=sentence)
+            for name, (kind, sentence) in IN_ADDRESS.items()
+            if f"{{{name}}}" in self.path
+        ]
+        query = self.operation.Query
+        return [*in_address, query] if self.method == "GET" and query().fields else in_address
+
+    def _list_further_refusals(self) -> set[int]:
+        inside = {403, 404} if issubclass(self.operation, ProjectView) else set()
+        return inside | ({413, 415, 422} if self.method == "POST" else set())
+
+
+class ReadSchema(ApiView):
+    """This description."""
+
+    class Query(Parameters):
+        format = Choice(["json", "yaml"], default="json", help_text="The form to give it in.")
+
+    renderer_classes = (OpenApiJsonRenderer, OpenApiYamlRenderer)
+
+    def get(self, request: Request) -> Response:
+        if self.query["format"] == "yaml":
+            request.accepted_renderer = OpenApiYamlRenderer()
+            request.accepted_media_type = OpenApiYamlRenderer.media_type
+        return Response(build_schema())
+
+
+@cache
+def build_schema() -> dict[str, Any]:
+    """The whole description. It is the same for everybody, and as long as the program runs."""
+    return cast("dict[str, Any]", SchemaGenerator().get_schema(request=None, public=True))  # type: ignore[no-untyped-call]

@@ -1,0 +1,32 @@
+from __future__ import annotations
+
+from django.urls import URLPattern, URLResolver, path, re_path
+
+from auditapp.api import batches, codebook, codings, interviews, projects, sob
+from auditapp.api.schema import ReadSchema
+from auditapp.api.views import UnknownAddress
+
+app_name = "api"
+
+STUDY = "projects/<slug:slug>"
+
+urlpatterns: list[URLPattern | URLResolver] = [
+    # projects/
+    path("projects/", projects.ListProjects.as_view(), name="projects"),
+    path(f"{STUDY}/", projects.ReadProject.as_view(), name="project"),
+    # projects/<slug>/interviews/
+    path(f"{STUDY}/interviews/", interviews.ListInterviews.as_view(), name="interviews"),
+    path(f"{STUDY}/interviews/<int:interview_id>/", interviews.ReadInterview.as_view(), name="interview"),
+    path(f"{STUDY}/interviews/<int:interview_id>/sentences/", interviews.ListSentences.as_view(), name="sentences"),
+    # projects/<slug>/codebook/, codings/
+    path(f"{STUDY}/codebook/", codebook.ReadCodebook.as_view(), name="codebook"),
+    path(f"{STUDY}/codings/", codings.Codings.as_view(), name="codings"),
+    path(f"{STUDY}/codings/<int:coding_id>/withdraw/", codings.WithdrawCoding.as_view(), name="withdraw"),
+    # projects/<slug>/batches/
+    path(f"{STUDY}/batches/", batches.ListBatches.as_view(), name="batches"),
+    path(f"{STUDY}/batches/<int:batch_id>/", batches.ReadBatch.as_view(), name="batch"),
+    path(f"{STUDY}/batches/<int:batch_id>/sob-report/", sob.ReadSobReport.as_view(), name="sob_report"),
+    # schema/, and everything else
+    path("schema/", ReadSchema.as_view(), name="schema"),
+    re_path(r"", UnknownAddress.as_view()),
+]

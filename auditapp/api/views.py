@@ -1,0 +1,160 @@
+"""What all operations share: who asks, what they may send, and the study they work in."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from http import HTTPMethod
+from typing import Any, ClassVar, cast
+
+from django.db.models import QuerySet
+from django.http import Http404
+from rest_framework.exceptions import ValidationError
+from rest_framework.negotiation import DefaultContentNegotiation
+from rest_framework.renderers import BaseRenderer, JSONRenderer
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.serializers import Serializer
+from rest_framework.views import APIView
+
+from auditapp.api.errors import InvalidParameters
+from auditapp.api.inputs import Body, Parameters, StrictJsonParser
+from auditapp.api.pagination import Pages
+from transcripts.accounts.models import User
+from transcripts.projects.access import open_project
+from transcripts.projects.models import Project
+from transcripts.projects.roles import Permission, Role
+
+
+class FirstRenderer(DefaultContentNegotiation):
+    """Answers come in one form, whatever the header Accept says."""
+
+    def select_renderer(
+        self, request: Request, renderers: Iterable[BaseRenderer], format_suffix: str | None = None
+    ) -> tuple[BaseRenderer, str]:
+        first = next(iter(renderers))
+        return first, str(first.media_type)
+
+
+class ApiView(APIView):
+    """One operation at one address.
+
+    A subclass declares what it takes (``Query`` behind the question mark, ``Input`` as body) and gives (``Output``, in
+    pages when ``pagination_class`` is set). Both its behaviour and the published schema follow from these.
+    """
+
+    Query: ClassVar[type[Parameters]] = Parameters
+    Input: ClassVar[type[Body]] = Body
+    Output: ClassVar[type[Serializer[Any]]]
+    success: ClassVar[Mapping[int, str]] = {200: "What was asked for."}
+    refusals: ClassVar[tuple[int, ...]] = ()
+    pagination_class: ClassVar[type[Pages] | None] = None
+    # Filled by `at_one_address` where several operations share one.
+    operations: ClassVar[Mapping[str, type[ApiView]]] = {}
+
+    http_method_names: Sequence[str] = ("get", "head", "post")
+    parser_classes = (StrictJsonParser,)
+    content_negotiation_class = FirstRenderer
+
+    query: dict[str, Any]
+
+    @property
+    def person(self) -> User:
+        """Who asks: nobody gets past ``initial`` without a token."""
+        return cast("User", self.request.user)
+
+    def find_operation(self, method: str | None) -> type[ApiView]:
+        """The class that declares what ``method`` does at this address."""
+        return self.operations.get("GET" if method == HTTPMethod.HEAD else str(method), type(self))
+
+    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
+        # A charset named by the caller could be one that is no charset for text, or one that unpacks.
+        request._request.encoding = "utf-8"  # noqa: SLF001
+        super().initial(request, *args, **kwargs)
+        self.open(self.find_operation(request.method))
+        self.query = self._read_query(request)
+
+    def open(self, operation: type[ApiView]) -> None:
+        """Load what the address names, if the person may. Raises ``Http404`` or ``PermissionDenied``."""
+
+    def finalize_response(self, request: Request, response: Response, *args: Any, **kwargs: Any) -> Response:
+        super().finalize_response(request, response, *args, **kwargs)
+        response.headers["Cache-Control"] = "no-store"
+        if response.exception:
+            response.accepted_renderer, response.accepted_media_type = JSONRenderer(), str(JSONRenderer.media_type)
+        return response
+
+    def read_body(self) -> dict[str, Any]:
+        """The fields of the body as ``Input`` takes them. Raises ``ValidationError``."""
+        body = self.find_operation(self.request.method).Input(data=self.request.data)
+        body.is_valid(raise_exception=True)
+        return cast("dict[str, Any]", body.validated_data)
+
+    def answer(self, found: object, *, status: int = 200) -> Response:
+        """One thing, written by ``Output``."""
+        output = self.find_operation(self.request.method).Output
+        return Response(output(found).data, status=status)
+
+    def answer_page(self, rows: QuerySet[Any, Any] | Sequence[Any]) -> Response:
+        """The page of ``rows`` that was asked for."""
+        pages = Pages()
+        return self.answer_cut(pages, pages.paginate_queryset(rows, self.request, view=self))
+
+    def answer_cut(self, pages: Pages, rows: Sequence[Any]) -> Response:
+        """A page that was cut before."""
+        output = self.find_operation(self.request.method).Output
+        return pages.get_paginated_response(output(rows, many=True).data)
+
+    def _read_query(self, request: Request) -> dict[str, Any]:
+        kind = self.find_operation(request.method).Query if request.method in {"GET", "HEAD"} else Parameters
+        given = kind(data=request.query_params.dict())
+        try:
+            twice = [name for name, values in request.query_params.lists() if len(values) > 1]
+            if twice:
+                raise ValidationError({name: ["Give this once."] for name in twice})
+            given.is_valid(raise_exception=True)
+        except ValidationError as error:
+            raise InvalidParameters(error.detail) from error
+        return cast("dict[str, Any]", given.validated_data)
+
+
+class ProjectView(ApiView):
+    """One operation inside a study: outsiders find nothing there, members need ``permission``."""
+
+    permission: ClassVar[Permission] = Permission.VIEW
+    project: Project
+    role: Role
+
+    def open(self, operation: type[ApiView]) -> None:
+        permission = cast("type[ProjectView]", operation).permission
+        self.project, self.role = open_project(self.person, self.kwargs["slug"], permission)
+
+
+class UnknownAddress(ApiView):
+    """Every other address below the API: the same error shape as everywhere."""
+
+    schema = None
+
+    def open(self, operation: type[ApiView]) -> None:
+        raise Http404(
+            "The API has nothing at this address. Its addresses end with a slash; /api/v1/schema/ lists them."
+        )
+
+
+def at_one_address(**operations: type[ApiView]) -> type[ApiView]:
+    """A view that does several operations, each a class of its own, by the method of the request."""
+    by_method = {method.upper(): operation for method, operation in operations.items()}
+    name = "Or".join(operation.__name__ for operation in operations.values())
+    return type(name, tuple(operations.values()), {"operations": by_method})
+
+
+def list_columns(output: type[Serializer[Any]]) -> list[str]:
+    """The columns an output reads, for ``QuerySet.values``."""
+    return [str(field.source) for field in output().fields.values()]
+
+
+def find_row(rows: QuerySet[Any, Any], pk: int, what: str) -> Any:
+    """The row of this number among those the person may see. Raises ``Http404`` with a sentence."""
+    row = rows.filter(pk=pk).first()
+    if row is None:
+        raise Http404(f"There is no {what} {pk} in this study.")
+    return row

@@ -1,0 +1,131 @@
+"""The demo study: invented interviews, and the same acts a person would do, done once."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from pathlib import Path
+from typing import Any
+
+from django.db import transaction
+
+from auditapp.batches import runner
+from auditapp.batches.models import Batch
+from auditapp.llm.actions import add_model
+from auditapp.llm.models import ModelVariant
+from auditapp.preannotation.actions import ensure_annotator, launch_preannotation
+from auditapp.sob.actions import launch_sob, load_dataset
+from transcripts.accounts.actions import create_user
+from transcripts.accounts.models import User
+from transcripts.audit_trail import trail
+from transcripts.codebook.actions import start_study
+from transcripts.codebook.models import Code
+from transcripts.codebook.queries import current_version
+from transcripts.coding.actions import add_coding, decide_sentence, write_memo
+from transcripts.coding.models import Level
+from transcripts.corpus.actions import import_file
+from transcripts.corpus.models import Interview, Sentence
+from transcripts.projects.actions import set_member_role
+from transcripts.projects.models import Project
+
+FOLDER = Path(__file__).parent / "data"
+SLUG = "demo"
+OWNER = "owner"
+CODER = "demo-coder"
+ANNOTATOR = "fake reader (invented)"
+JUDGES = ("fake model A (invented)", "fake model B (invented)")
+TASKS = ("acceptability", "non_acceptability")
+NAMESPACE = uuid.UUID("6f8ae9a2-5b0c-4a44-9d5c-0f6d3c1f7b11")
+
+
+def ensure_owner() -> User:
+    """The owner of the site: the first one there is, or `owner`, made now."""
+    standing = User.objects.filter(is_superuser=True, is_active=True).order_by("pk").first()
+    return standing or create_user(username=OWNER, by=trail.SYSTEM, is_owner_of_site=True)
+
+
+def load_demo() -> bool:
+    """Load the demo study unless it is there. Returns whether it was loaded by this call."""
+    if Project.objects.filter(slug=SLUG).exists():
+        return False
+    batches = _write_study()
+    for batch in batches:
+        for lane in batch.lanes.all():
+            runner.run_lane(lane.pk)
+    return True
+
+
+@transaction.atomic
+def _write_study() -> list[Batch]:
+    owner = ensure_owner()
+    coder = User.objects.filter(username=CODER).first() or create_user(username=CODER, by=trail.SYSTEM)
+    project = start_study(
+        slug=SLUG,
+        name="Demo: cultural schemas (invented)",
+        by=owner,
+        description="Three invented interviews, some codings, machine suggestions and a small benchmark batch, to try things on. "
+        "Every text is made up, and every machine answer comes from the fake provider.",
+    )
+    set_member_role(project=project, user=coder, role="coder", by=owner)
+    import_file(project=project, name="interviews.jsonl", data=(FOLDER / "interviews.jsonl").read_bytes(), by=owner)
+    _write_codings(project, coder)
+    return [_launch_reading(project, owner), _launch_benchmark(project, owner)]
+
+
+def _write_codings(project: Project, coder: User) -> None:
+    version = current_version(project)
+    codes = {code.identifier: code for code in Code.objects.filter(version=version).select_related("family", "version")}
+    for number, entry in enumerate(json.loads((FOLDER / "codings.json").read_text(encoding="utf-8"))):
+        sentence = _find_sentence(project, entry)
+        for place, item in enumerate(entry["codes"]):
+            add_coding(
+                project=project,
+                sentence=sentence,
+                code=codes[item["code"]],
+                by=coder,
+                client_id=uuid.uuid5(NAMESPACE, f"coding {number} {place}"),
+                level=Level(item.get("level") or Level.SEMANTIC),
+                enactment=item.get("enactment", ""),
+                note=item.get("note", ""),
+            )
+        decide_sentence(
+            project=project, sentence=sentence, by=coder, client_id=uuid.uuid5(NAMESPACE, f"decision {number}")
+        )
+        if entry.get("memo"):
+            write_memo(
+                project=project,
+                interview=sentence.turn.interview,
+                sentence=sentence,
+                text=entry["memo"],
+                by=coder,
+                client_id=uuid.uuid5(NAMESPACE, f"memo {number}"),
+            )
+
+
+def _find_sentence(project: Project, entry: dict[str, Any]) -> Sentence:
+    interview = Interview.objects.get(project=project, external_id=entry["interview"])
+    turn = interview.turns.order_by("position")[entry["turn"]]
+    start = turn.text.index(entry["quote"])
+    return Sentence.objects.select_related("turn__interview").get(turn=turn, start=start)
+
+
+def _launch_reading(project: Project, owner: User) -> Batch:
+    _ensure_fake(ANNOTATOR, owner)
+    annotator = ensure_annotator(project=project, name=ANNOTATOR, by=owner)
+    return launch_preannotation(project=project, annotator=annotator, families=["themes", "moves"], by=owner)
+
+
+def _launch_benchmark(project: Project, owner: User) -> Batch:
+    dataset = load_dataset(
+        project=project,
+        name="Invented texts",
+        file_name="sob_texts.csv",
+        data=(FOLDER / "sob_texts.csv").read_bytes(),
+        by=owner,
+    ).dataset
+    variants = [_ensure_fake(label, owner) for label in JUDGES]
+    return launch_sob(dataset=dataset, variants=variants, tasks=TASKS, by=owner)
+
+
+def _ensure_fake(label: str, owner: User) -> ModelVariant:
+    return ModelVariant.objects.filter(label=label).first() or add_model(label=label, provider="fake", by=owner)

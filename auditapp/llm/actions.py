@@ -1,0 +1,87 @@
+"""What is done to the list of models."""
+
+from __future__ import annotations
+
+import re
+from decimal import Decimal
+from urllib.parse import urlsplit
+
+from django.db import transaction
+from django.utils import timezone
+
+from auditapp.llm.models import ModelVariant
+from auditapp.llm.providers import PROVIDERS
+from transcripts.audit_trail import trail
+
+LABEL = re.compile(r"[\w.,:@+/() -]{1,100}")
+VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+
+
+class ModelError(Exception):
+    """A sentence for the person who asked."""
+
+
+@transaction.atomic
+def add_model(
+    *,
+    label: str,
+    provider: str,
+    by: trail.Actor,
+    base_url: str = "",
+    model: str = "",
+    key_env: str = "",
+    reasoning: str = "",
+    max_tokens: int = 1024,
+    price_in: Decimal | None = None,
+    price_out: Decimal | None = None,
+    parameters: dict[str, object] | None = None,
+) -> ModelVariant:
+    """Add a model variant. Prices are US dollars per million tokens. Raises ``ModelError``."""
+    label = label.strip()
+    if not LABEL.fullmatch(label):
+        raise ModelError(f"{label!r} cannot be a label: use up to 100 letters, digits, spaces and . , : @ + / - _ ( )")
+    if ModelVariant.objects.filter(label=label).exists():
+        raise ModelError(f"There is already a model {label}. A changed model is another one: give it another label.")
+    if provider not in PROVIDERS:
+        raise ModelError(f"There is no provider {provider!r}; there are {', '.join(PROVIDERS)}.")
+    if provider == "openai_compatible":
+        check_base_url(base_url)
+        if not model:
+            raise ModelError("Name the model as the provider knows it (--model).")
+    if key_env and not VARIABLE.fullmatch(key_env):
+        raise ModelError(
+            f"{key_env!r} is no name of an environment variable. Give the variable's name, never the key itself."
+        )
+    if (price_in is None) != (price_out is None):
+        raise ModelError("Give both prices, in and out, or neither.")
+    if provider == "fake" and price_in is None:
+        price_in = price_out = Decimal(0)
+    if any(price is not None and price < 0 for price in (price_in, price_out)):
+        raise ModelError("A price is not less than nothing.")
+    variant = ModelVariant.objects.create(
+        label=label,
+        provider=provider,
+        base_url=base_url.rstrip("/"),
+        model=model or label,
+        key_env=key_env,
+        reasoning=reasoning,
+        max_tokens=max_tokens,
+        parameters=parameters or {},
+        price_in=price_in,
+        price_out=price_out,
+        created_at=timezone.now(),
+    )
+    trail.record(
+        "llm.model.added",
+        target=variant,
+        by=by,
+        details={"label": label, "provider": provider, "model": variant.model, "reasoning": reasoning},
+    )
+    return variant
+
+
+def check_base_url(base_url: str) -> None:
+    """Refuse anything that is no plain http(s) address. Raises ``ModelError``."""
+    parts = urlsplit(base_url)
+    if parts.scheme not in {"http", "https"} or not parts.hostname or parts.username or parts.query or parts.fragment:
+        raise ModelError(f"{base_url!r} is no base URL. It looks like http://127.0.0.1:11434/v1 and holds no key.")

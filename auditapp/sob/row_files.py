@@ -1,0 +1,160 @@
+"""Read the bytes of a csv or JSON-lines file into rows, strictly.
+
+Nothing of a row's content ever enters an error: the texts may be hateful.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from _csv import Reader
+
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+_DELIMITERS = (",", "\t", ";")
+_PACKED = {
+    b"PAR1": "a parquet file",
+    b"\x1f\x8b": "a gzip file",
+    b"PK\x03\x04": "a zip archive or an Excel workbook",
+}
+
+
+class DatasetError(ValueError):
+    """A file of texts cannot be read. Says where, what was found and what was expected."""
+
+    def __init__(self, file: str, *, found: str, expected: str, line: int | None = None) -> None:
+        where = file if line is None else f"{file}, line {line}"
+        super().__init__(f"{where}: found {found}; expected {expected}")
+        self.file = file
+        self.line = line
+        self.found = found
+        self.expected = expected
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One row: its number from 1 (the header not counted), the line it begins on, and its values by column."""
+
+    number: int
+    line: int
+    values: Mapping[str, object]
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """``format`` is "csv" or "jsonl"; ``columns`` are the header's, or the keys of all objects as first met."""
+
+    format: str
+    columns: tuple[str, ...]
+    rows: tuple[Row, ...]
+
+
+def decode_file(data: bytes, *, file: str) -> str:
+    """The file's text; a byte order mark is dropped. Raises DatasetError for anything but plain UTF-8 text."""
+    for start, kind in _PACKED.items():
+        if data.startswith(start):
+            raise DatasetError(file, found=kind, expected="plain csv or JSON lines; unpack or export it first")
+    data = data.removeprefix(_BYTE_ORDER_MARK)
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        found = f"the byte 0x{data[error.start]:02x}, which is no UTF-8"
+        line = data.count(b"\n", 0, error.start) + 1
+        raise DatasetError(file, line=line, found=found, expected="UTF-8 throughout") from None
+    if not text.strip():
+        raise DatasetError(file, found="an empty file", expected="csv with a header, or JSON lines")
+    if "\x00" in text:
+        line = text.count("\n", 0, text.index("\x00")) + 1
+        raise DatasetError(file, line=line, found="a NUL character", expected="text without it")
+    return text
+
+
+def read_columns(text: str, *, file: str) -> tuple[str, ...]:
+    """The columns of the header, or the keys of the first object, without reading on. Raises DatasetError."""
+    if _is_json(text):
+        first_line_ends = text.find("\n", len(text) - len(text.lstrip()))
+        return _read_json_lines(text if first_line_ends < 0 else text[:first_line_ends], file).columns
+    try:
+        return tuple(name.strip() for name in next(_open_csv(text.lstrip("\r\n"))))
+    except csv.Error as error:
+        raise _explain(error, file, 1) from None
+
+
+def read_table(text: str, *, file: str) -> Table:
+    """Read csv (separated by comma, tab or semicolon, with a header) or JSON lines; which, by its start.
+
+    Lines end at a line feed; carriage returns and line feeds inside quotes are kept. Blank lines hold no row.
+    Raises DatasetError.
+    """
+    table = _read_json_lines(text, file) if _is_json(text) else _read_csv(text, file)
+    if not table.rows:
+        raise DatasetError(file, found="no rows", expected="at least one row after the header")
+    return table
+
+
+def _is_json(text: str) -> bool:
+    return text.lstrip()[:1] in {"{", "["}
+
+
+def _open_csv(text: str) -> Reader:
+    header = re.sub(r'"[^"]*"', "", text.lstrip("\r\n").split("\n", 1)[0])
+    delimiter = max(_DELIMITERS, key=header.count)
+    return csv.reader(io.StringIO(text, newline="\n"), delimiter=delimiter, strict=True)
+
+
+def _read_csv(text: str, file: str) -> Table:
+    reader = _open_csv(text)
+    header: list[str] = []
+    rows: list[Row] = []
+    line = 1
+    try:
+        for values in reader:
+            if values and not header:
+                header = [name.strip() for name in values]
+                if any(name and header.count(name) > 1 for name in header):
+                    found, expected = "two columns of one name", "each name once"
+                    raise DatasetError(file, line=line, found=found, expected=expected)
+            elif values:
+                if len(values) != len(header):
+                    found, expected = f"{len(values)} field(s)", f"{len(header)}, as in the header"
+                    raise DatasetError(file, line=line, found=found, expected=expected)
+                rows.append(Row(len(rows) + 1, line, dict(zip(header, values, strict=True))))
+            line = reader.line_num + 1
+    except csv.Error as error:
+        raise _explain(error, file, line) from None
+    return Table("csv", tuple(header), tuple(rows))
+
+
+def _explain(error: csv.Error, file: str, line: int) -> DatasetError:
+    stray = "new-line character" in str(error)
+    found = "a carriage return outside quotes" if stray else f"broken csv ({error})"
+    expected = "rows that end with a line feed, line breaks and quotes inside a field quoted"
+    return DatasetError(file, line=line, found=found, expected=expected)
+
+
+def _read_json_lines(text: str, file: str) -> Table:
+    columns: dict[str, None] = {}
+    rows: list[Row] = []
+    for line, source in enumerate(text.split("\n"), start=1):
+        if not source.strip():
+            continue
+        try:
+            values = json.loads(source)
+        except json.JSONDecodeError as error:
+            found = f"no JSON ({error.msg} at column {error.colno})"
+            raise DatasetError(file, line=line, found=found, expected="one JSON object in a line") from None
+        except (ValueError, RecursionError):
+            found = "JSON that is nested too deep or holds a number too long"
+            raise DatasetError(file, line=line, found=found, expected="one JSON object in a line") from None
+        if not isinstance(values, dict):
+            found = "JSON that is no object"
+            raise DatasetError(file, line=line, found=found, expected="one JSON object in a line")
+        columns.update(dict.fromkeys(values))
+        rows.append(Row(len(rows) + 1, line, values))
+    return Table("jsonl", tuple(columns), tuple(rows))

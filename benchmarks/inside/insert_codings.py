@@ -1,0 +1,73 @@
+"""Put codes on a study by the tens of thousands: plain rows without audit events, for measurements only."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import uuid
+from collections.abc import Iterator
+
+from django.utils import timezone
+
+from transcripts.accounts.models import User
+from transcripts.codebook.models import Code, CodeFamily
+from transcripts.codebook.queries import current_version
+from transcripts.coding.models import Coding, Level
+from transcripts.corpus.models import Sentence, Turn
+from transcripts.projects.models import Project
+
+ROWS_AT_A_TIME = 5_000
+SEED = 7
+
+
+def find_codes(project: Project) -> list[Code]:
+    """The codes that go on single sentences and carry a level: themes, and those like them."""
+    families = {"family__unit": CodeFamily.Unit.SENTENCE, "family__carries_level": True}
+    return list(Code.objects.filter(version=current_version(project), **families).order_by("pk"))
+
+
+def insert_codings(project: Project, *, coder: str, count: int) -> int:
+    """Spread ``count`` codings of one person evenly over the interviews of a study; returns how many were stored."""
+    user = User.objects.get(username=coder)
+    group: list[Coding] = []
+    stored = 0
+    for coding in _make_codings(project, user, count):
+        group.append(coding)
+        if len(group) == ROWS_AT_A_TIME:
+            stored += len(Coding.objects.bulk_create(group))
+            group = []
+    return stored + len(Coding.objects.bulk_create(group))
+
+
+def _make_codings(project: Project, user: User, count: int) -> Iterator[Coding]:
+    chance = random.Random(SEED)
+    codes = find_codes(project)
+    answers = Sentence.objects.filter(turn__interview__project=project, turn__role=Turn.Role.MODEL)
+    sentences = list(answers.order_by("pk").values_list("pk", flat=True))
+    now = timezone.now()
+    for number in range(count):
+        is_latent = chance.random() < 0.1
+        yield Coding(
+            sentence_id=sentences[number * len(sentences) // count],
+            code=codes[number % len(codes)],
+            coder=user,
+            level=Level.LATENT if is_latent else Level.SEMANTIC,
+            note="Read from the sentence before, as an invented note." if is_latent else "",
+            client_id=uuid.UUID(int=chance.getrandbits(128), version=4),
+            created_at=now,
+        )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("coder")
+    parser.add_argument("--count", type=int, required=True)
+    given = parser.parse_args()
+    print(
+        json.dumps({"stored": insert_codings(Project.objects.get(slug="bench"), coder=given.coder, count=given.count)})
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,62 @@
+"""How much is measured, and where."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from benchmarks.study import Study, prepare_study
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """How much of each thing. ``rounds`` are those of A B A B comparisons, of which medians are taken."""
+
+    interviews: int = 500
+    codings: int = 50_000
+    coders: int = 20
+    rounds: int = 5
+    saves_a_round: int = 100
+    seconds_a_round: float = 3.0
+    opens: int = 100
+    browser_opens: int = 8
+    import_rounds: int = 3
+    calls: int = 1_000
+    calls_in_flight: int = 100
+    batch_rounds: int = 3
+
+
+FULL = Sizes()
+SMALL = Sizes(
+    interviews=24,
+    codings=2_400,
+    coders=6,
+    rounds=3,
+    saves_a_round=30,
+    seconds_a_round=1.0,
+    opens=20,
+    browser_opens=3,
+    import_rounds=1,
+    calls=200,
+    batch_rounds=1,
+)
+
+
+@dataclass
+class Setup:
+    """What a measurement gets: its sizes, a folder that is deleted afterwards, and a way to say what it is doing."""
+
+    sizes: Sizes
+    folder: Path
+    tell: Callable[[str], None]
+
+    @cached_property
+    def study(self) -> Study:
+        """The study that several measurements share, prepared for the first of them."""
+        self.tell(f"a study of {self.sizes.interviews} interviews is prepared")
+        sizes = self.sizes
+        return prepare_study(
+            self.folder / "study", interviews=sizes.interviews, coders=sizes.coders, codings=sizes.codings
+        )

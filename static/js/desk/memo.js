@@ -1,0 +1,87 @@
+// Memos: on the current sentence and on the interview. A text begun and left stays as a draft while the page is open.
+
+import { announce, makeClientId } from "./page.js";
+import { perform } from "./acts.js";
+import { memoOn } from "./marks.js";
+import { currentRow, onCurrentChange, sentenceOf } from "./rows.js";
+
+const drafts = new Map();
+
+/** Both memo boxes: keys in them, saving, and drafts. */
+export function startMemos() {
+  const onSentence = document.getElementById("memo-box");
+  const onInterview = document.getElementById("interview-memo-box");
+  let interviewText = textOf(onInterview).value;
+  listen(onSentence, {
+    sentence: () => sentenceOf(currentRow()),
+    saved: () => memoOn(currentRow()),
+  });
+  listen(onInterview, {
+    sentence: () => null,
+    saved: (text) => (text === undefined ? interviewText : (interviewText = text)),
+  });
+  onCurrentChange((row) => {
+    const draft = drafts.get(sentenceOf(row));
+    if (draft !== undefined) {
+      textOf(onSentence).value = draft;
+    }
+    onSentence.open = draft !== undefined;
+  });
+  window.addEventListener("beforeunload", (event) => {
+    if (drafts.size) {
+      event.preventDefault();
+    }
+  });
+}
+
+const textOf = (box) => box.querySelector("textarea");
+
+/** Open the memo box of the sentence, or of the interview. */
+export function openMemo(isOfInterview) {
+  const box = document.getElementById(isOfInterview ? "interview-memo-box" : "memo-box");
+  box.open = true;
+  textOf(box).focus();
+}
+
+function listen(box, { sentence, saved }) {
+  const field = textOf(box);
+  field.addEventListener("input", () => {
+    if (field.value.trim() === saved()) {
+      drafts.delete(sentence());
+    } else {
+      drafts.set(sentence(), field.value);
+    }
+  });
+  box.querySelector("form").addEventListener("submit", (event) => {
+    event.preventDefault();
+    save(box, { sentence, saved });
+  });
+  field.addEventListener("keydown", (event) => {
+    if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) {
+      event.preventDefault();
+      save(box, { sentence, saved });
+    } else if (event.key === "Escape") {
+      event.preventDefault();
+      leave(box);
+      announce(drafts.has(sentence()) ? "Not saved. The draft stays while this page is open." : "Closed.");
+    }
+  });
+}
+
+function save(box, { sentence, saved }) {
+  const place = sentence();
+  const text = textOf(box).value.trim();
+  drafts.delete(place);
+  if (text !== saved()) {
+    const fields = place ? { sentence: place, text } : { text };
+    perform({ id: makeClientId(), kind: "memo", sentence: place, fields });
+    saved(text);
+    announce(text ? "Memo sent." : "Memo taken away.");
+  }
+  leave(box);
+}
+
+function leave(box) {
+  box.open = false;
+  currentRow()?.focus();
+}

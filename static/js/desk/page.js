@@ -1,0 +1,53 @@
+// The page as the server made it: its addresses, its codes and its lasting parts.
+
+const sheet = document.getElementById("sheet");
+
+/** What the server says about this page: who codes which interview, and where acts are posted. */
+export const site = sheet.dataset;
+
+/** Every code of the codebook in the order of the panel: {id, identifier, name, key, aliases, definition, …}. */
+export const codes = JSON.parse(document.getElementById("codes").textContent);
+
+const byIdentifier = new Map(codes.map((code) => [code.identifier, code]));
+const byId = new Map(codes.map((code) => [String(code.id), code]));
+
+export const findCode = (identifier) => byIdentifier.get(identifier);
+export const findCodeById = (id) => byId.get(String(id));
+
+/** A name for stored things that belong to one person and one interview. */
+export const storageName = (what) => `desk:${what}:${site.user}:${site.interview}`;
+
+/** 32 hexadecimal digits of a random UUID (crypto.randomUUID is missing where a server is reached without TLS). */
+export function makeClientId() {
+  const bytes = crypto.getRandomValues(new Uint8Array(16));
+  bytes[6] = (bytes[6] & 0x0f) | 0x40;
+  bytes[8] = (bytes[8] & 0x3f) | 0x80;
+  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
+}
+
+/** Make an element: `make("span", { class: "by", text: "…" }, child, …)`. Text never becomes HTML. */
+export function make(name, { text, ...attributes } = {}, ...children) {
+  const element = document.createElement(name);
+  for (const [key, value] of Object.entries(attributes)) {
+    element.setAttribute(key, value);
+  }
+  if (text !== undefined) {
+    element.textContent = text;
+  }
+  element.append(...children);
+  return element;
+}
+
+const announcer = document.getElementById("announcer");
+const problem = document.getElementById("problem");
+
+/** Say something to a screen reader; what happened is on the page for everybody else. */
+export function announce(words) {
+  announcer.textContent = words;
+}
+
+/** Show what was wrong, to everybody, until the next act; without words, no longer. */
+export function showProblem(words) {
+  problem.textContent = words;
+  problem.hidden = !words;
+}

@@ -1,0 +1,184 @@
+// Acts on their way to the server: in order, one at a time, each until the server has answered.
+//
+// What is not yet saved is kept in localStorage (ids and states, and the note or memo the person typed) and survives a
+// reload; it is removed when the server has it. Every act carries an id of its own, under which the server stores it
+// once, so sending one twice does no harm.
+
+import { site, storageName } from "./page.js";
+import { Stored } from "./stored.js";
+
+const WAITS = [1, 2, 4, 8, 15, 30];
+const PATIENCE = 30_000;
+
+const stored = new Stored(window.localStorage, storageName("queue"), []);
+let listener = null;
+let isDraining = false;
+let failures = 0;
+let isHeld = false;
+let wake = null;
+
+/**
+ * `onState(state, count)`, `onSaved(act, html, storedId)`, `onRefused(act, words)`; `onHeld(words)` when the person has
+ * to do something first, and again without words when she has.
+ */
+export function startQueue(callbacks) {
+  listener = callbacks;
+  window.addEventListener("online", wakeUp);
+  document.addEventListener("visibilitychange", wakeUp);
+  window.addEventListener("beforeunload", (event) => {
+    if (pendingActs().length) {
+      event.preventDefault();
+    }
+  });
+  if (pendingActs().length) {
+    drain();
+  }
+}
+
+export const pendingActs = () => stored.read();
+
+/** Send an act: {id, kind, sentence, fields, …}. */
+export function enqueue(act) {
+  stored.write([...stored.read(), act]);
+  tellState();
+  drain();
+}
+
+async function drain() {
+  if (isDraining) {
+    return;
+  }
+  isDraining = true;
+  try {
+    // Two tabs on one interview share the queue; one of them sends.
+    if (navigator.locks) {
+      await navigator.locks.request(storageName("queue"), sendAll);
+    } else {
+      await sendAll();
+    }
+  } finally {
+    isDraining = false;
+  }
+  tellState();
+}
+
+async function sendAll() {
+  for (let act = stored.read()[0]; act; act = stored.read()[0]) {
+    tellState();
+    if (await send(act)) {
+      failures = 0;
+    } else {
+      failures += 1;
+      tellState();
+      await pause(WAITS[Math.min(failures, WAITS.length) - 1]);
+    }
+  }
+}
+
+/** Whether the act is settled: saved or refused. */
+async function send(act) {
+  let response;
+  try {
+    response = await post(act);
+  } catch {
+    return false;
+  }
+  if (response.type === "opaqueredirect" || response.status === 401) {
+    isHeld = true;
+    listener.onHeld("You are signed out here. Sign in again in another tab; your codes wait in this one.");
+    return false;
+  }
+  if (isHeld) {
+    isHeld = false;
+    listener.onHeld("");
+  }
+  if (response.status >= 500 || response.status === 429) {
+    return false;
+  }
+  const words = await response.text().catch(() => null);
+  if (words === null) {
+    return false;
+  }
+  const storedId = response.headers.get("X-Desk-Stored");
+  if (response.ok) {
+    forget((other) => other.id !== act.id);
+    listener.onSaved(act, words, storedId ?? act.id);
+  } else {
+    forget((other) => other.id !== act.id && !dependsOn(other, act));
+    const isSentence = response.headers.get("Content-Type")?.startsWith("text/plain");
+    listener.onRefused(act, isSentence ? words : `The server refused this (answer ${response.status}).`);
+  }
+  return true;
+}
+
+function post(act) {
+  const body = new URLSearchParams({ client_id: act.id, ...act.fields });
+  return fetch(site[act.kind], {
+    method: "POST",
+    body,
+    headers: { "X-Desk": site.user, "X-CSRFToken": readCookie(site.csrfCookie) },
+    redirect: "manual",
+    keepalive: body.toString().length < 30_000,
+    signal: AbortSignal.timeout(PATIENCE),
+  });
+}
+
+/** The token changes when somebody signs in, in whatever tab, so it is read anew every time. */
+function readCookie(name) {
+  const found = document.cookie.split("; ").find((cookie) => cookie.startsWith(`${name}=`));
+  return found ? found.slice(name.length + 1) : "";
+}
+
+const dependsOn = (act, earlier) =>
+  [act.fields.coding, act.fields.decision, act.fields.again].includes(earlier.id);
+
+function forget(isKept) {
+  const acts = stored.read().filter(isKept);
+  if (acts.length) {
+    stored.write(acts);
+  } else {
+    stored.clear();
+  }
+}
+
+/** The server knows an act under another id (it stood already): acts that follow are to name that one. */
+export function renamePending(from, to) {
+  const acts = stored.read();
+  if (acts.length) {
+    const rename = (value) => (value === from ? to : value);
+    stored.write(
+      acts.map((act) => ({
+        ...act,
+        fields: Object.fromEntries(Object.entries(act.fields).map(([name, value]) => [name, rename(value)])),
+      })),
+    );
+  }
+}
+
+function tellState() {
+  const count = pendingActs().length;
+  if (!count) {
+    listener.onState("saved", 0);
+  } else {
+    listener.onState(failures ? "unsaved" : "saving", count);
+  }
+}
+
+function pause(seconds) {
+  return new Promise((resolve) => {
+    const timer = setTimeout(resolve, seconds * 1000);
+    wake = () => {
+      clearTimeout(timer);
+      resolve();
+    };
+  });
+}
+
+function wakeUp() {
+  if (document.visibilityState === "visible") {
+    wake?.();
+    if (pendingActs().length) {
+      drain();
+    }
+  }
+}

@@ -1,0 +1,148 @@
+// The sentences as rows: which one is current, and how one gets to another.
+
+const sheet = document.getElementById("sheet");
+const rows = [...sheet.querySelectorAll(".sentence")];
+const listeners = [];
+let current = sheet.querySelector(".sentence[aria-current]");
+let addressTimer = 0;
+
+export const currentRow = () => current;
+export const allRows = () => rows;
+export const findRow = (sentence) => document.getElementById(`s${sentence}`);
+export const sentenceOf = (row) => row.id.slice(1);
+export const turnOf = (row) => row.closest("[data-turn]");
+export const exchangeOf = (row) => row.closest(".exchange");
+export const numberOf = (row) => row.querySelector(".n").textContent;
+
+/** Be told when the current row changes. */
+export const onCurrentChange = (listener) => listeners.push(listener);
+
+/** Links and buttons inside rows are reached with the pointer; by keyboard one row is one stop. */
+export function startRows() {
+  for (const row of rows) {
+    row.querySelector(".n").tabIndex = -1;
+  }
+  takeButtonsOut(sheet);
+  sheet.addEventListener("click", (event) => {
+    const row = event.target.closest(".sentence");
+    if (row && !event.target.closest("button, a:not(.n)")) {
+      event.preventDefault();
+      select(row);
+    }
+  });
+  sheet.addEventListener("focusin", (event) => {
+    if (event.target.matches(".sentence") && event.target !== current) {
+      select(event.target);
+    }
+  });
+  if (current) {
+    describe(current);
+    current.scrollIntoView({ block: "nearest" });
+  }
+}
+
+export function takeButtonsOut(part) {
+  for (const button of part.querySelectorAll(".marks :is(a, button)")) {
+    button.tabIndex = -1;
+  }
+}
+
+/** Make a row the current one, with the focus on it. */
+export function select(row) {
+  if (row !== current) {
+    current?.removeAttribute("aria-current");
+    current?.setAttribute("tabindex", "-1");
+    row.setAttribute("aria-current", "true");
+    row.setAttribute("tabindex", "0");
+    describe(row);
+    const before = current;
+    current = row;
+    for (const listener of listeners) {
+      listener(row, before);
+    }
+    rememberPlace();
+  }
+  const fold = row.closest("details:not([open])");
+  if (fold) {
+    fold.open = true;
+  }
+  if (document.activeElement !== row) {
+    row.focus();
+  }
+}
+
+/** Name a row for screen readers by its parts: speaker, number, text, and what stands on it. */
+function describe(row) {
+  const sentence = sentenceOf(row);
+  const turn = turnOf(row);
+  const parts = [
+    [turn.querySelector(".speaker"), `sp${turn.dataset.turn}`],
+    [row.querySelector(".n"), `n${sentence}`],
+    [row.querySelector(".text"), `x${sentence}`],
+  ];
+  for (const [part, id] of parts) {
+    part.id = id;
+  }
+  const ids = parts.map(([part]) => part.id);
+  row.setAttribute("aria-labelledby", [...ids, `m${sentence}`].join(" "));
+}
+
+const isInSight = (row) => !row.closest("details:not([open])");
+
+/** The row `step` rows on; reasoning that is folded away is passed over. */
+function findStep(step) {
+  for (let at = rows.indexOf(current) + step; at >= 0 && at < rows.length; at += step) {
+    if (isInSight(rows[at])) {
+      return rows[at];
+    }
+  }
+  return null;
+}
+
+export function move(step) {
+  const row = current ? findStep(step) : rows[0];
+  if (row) {
+    select(row);
+  }
+  return Boolean(row);
+}
+
+/** The next sentence that the model says; what a coder goes on to. */
+export function moveToNextAnswer() {
+  const next = rows.slice(rows.indexOf(current) + 1).find((row) => row.closest("[data-answer]"));
+  if (next) {
+    select(next);
+  }
+  return Boolean(next);
+}
+
+/** To the first sentence the model says in the exchange before or after (or of this one, when further down in it). */
+export function moveTurn(step) {
+  const exchanges = [...sheet.querySelectorAll(".exchange")];
+  const at = current ? exchanges.indexOf(exchangeOf(current)) : 0;
+  const top = firstOf(exchanges[at]);
+  const target = step < 0 && top && rows.indexOf(current) > rows.indexOf(top) ? top : null;
+  const row = target ?? firstOf(exchanges[at + step]);
+  if (row) {
+    select(row);
+  }
+}
+
+export const firstOf = (exchange) =>
+  exchange?.querySelector("[data-answer] .sentence") ?? exchange?.querySelector(".sentence") ?? null;
+
+export function moveToEnd(step) {
+  const inSight = rows.filter(isInSight);
+  const row = step < 0 ? inSight[0] : inSight.at(-1);
+  if (row) {
+    select(row);
+  }
+}
+
+/** A reload comes back to this row. Browsers refuse to rewrite the address many times a second. */
+function rememberPlace() {
+  clearTimeout(addressTimer);
+  addressTimer = setTimeout(() => {
+    history.replaceState(null, "", `?at=${sentenceOf(current)}`);
+  }, 300);
+}

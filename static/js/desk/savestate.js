@@ -1,0 +1,40 @@
+// Saving, saved, not saved: true at every moment. It never says saved before the server has.
+
+import { announce } from "./page.js";
+
+const SPEAK_EVERY = 5_000;
+const line = document.getElementById("savestate");
+let spokenAt = 0;
+let wasUnsaved = false;
+let hasSaved = false;
+
+/** Show what the queue says: "saving", "unsaved" or "saved", and how many acts wait. */
+export function showState(state, count) {
+  document.documentElement.dataset.saving = state;
+  line.dataset.state = state;
+  if (state === "saving") {
+    line.textContent = "saving…";
+    hasSaved = true;
+  } else if (state === "unsaved") {
+    line.textContent = `not saved (${count})`;
+    hasSaved = true;
+    wasUnsaved = true;
+    speak(`Not saved: ${count}. Trying again.`);
+  } else {
+    line.textContent = hasSaved ? `saved ${clock()}` : "all saved";
+    if (wasUnsaved) {
+      wasUnsaved = false;
+      spokenAt = 0;
+      speak("All saved.");
+    }
+  }
+}
+
+const clock = () => new Date().toLocaleTimeString("en-GB", { hour: "2-digit", minute: "2-digit" });
+
+function speak(words) {
+  if (Date.now() - spokenAt > SPEAK_EVERY) {
+    spokenAt = Date.now();
+    announce(words);
+  }
+}

@@ -1,0 +1,65 @@
+// The machine half's panel: opened on request, after one's own decision. Its HTML comes from the server through htmx;
+// what it may hold of keys is buttons with data-key.
+
+import { announce } from "./page.js";
+import { onActSaved } from "./acts.js";
+import { refreshMarks } from "./refresh.js";
+import { currentRow, onCurrentChange, sentenceOf } from "./rows.js";
+
+const region = document.getElementById("suggestions");
+let awaited = null;
+let shown = null;
+
+export function startSuggestions() {
+  if (!region) {
+    return;
+  }
+  const body = document.getElementById("suggestions-body");
+  const closed = [...body.childNodes].map((node) => node.cloneNode(true));
+  onActSaved((act) => {
+    if (act.kind === "decide" && act.sentence === awaited) {
+      awaited = null;
+      openSuggestions();
+    }
+  });
+  onCurrentChange((row) => {
+    if (shown && shown !== sentenceOf(row)) {
+      shown = null;
+      body.replaceChildren(...closed.map((node) => node.cloneNode(true)));
+    }
+  });
+  document.body.addEventListener("htmx:afterRequest", (event) => {
+    const { elt, requestConfig, successful } = event.detail;
+    if (elt.matches(".open-suggestions")) {
+      shown = elt.dataset.sentence;
+    } else if (successful && requestConfig.verb !== "get" && region.contains(requestConfig.target)) {
+      refreshMarks(shown);
+    }
+  });
+}
+
+/** Open the suggestions for the current sentence. */
+export function openSuggestions() {
+  const link = currentRow()?.querySelector(".open-suggestions");
+  if (link) {
+    link.click();
+  } else if (region) {
+    announce("Decide about this sentence first: Enter.");
+  }
+}
+
+/** Open them as soon as the server has the decision that was just made. */
+export function awaitSuggestions() {
+  if (currentRow()?.querySelector(".open-suggestions")) {
+    openSuggestions();
+  } else {
+    awaited = sentenceOf(currentRow());
+  }
+}
+
+/** Press the panel's button for a key, if it shows one; whether it did. */
+export function pressInSuggestions(key) {
+  const button = region?.querySelector(`button[data-key="${key}"]:not([disabled])`);
+  button?.click();
+  return Boolean(button);
+}

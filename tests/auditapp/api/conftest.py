@@ -1,0 +1,108 @@
+"""Programs that hold a token, and a batch for them to read."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from django.test import Client
+
+from auditapp.batches.models import Batch, Cell
+from auditapp.llm.actions import add_model
+from auditapp.sob.actions import launch_sob, load_dataset
+from auditapp.sob.models import Dataset, Judgment
+from transcripts.accounts.actions import create_token
+from transcripts.accounts.models import User
+from transcripts.audit_trail import trail
+from transcripts.codebook.models import Code
+from transcripts.coding.actions import add_coding
+from transcripts.coding.models import Coding
+from transcripts.corpus.models import Sentence
+from transcripts.projects.models import Project
+
+TEXTS = b"text,target\nCat people never return borrowed books.,cat people\nDog people walk loudly.,dog people\n"
+
+
+@dataclass
+class Answer:
+    """What the API said."""
+
+    status: int
+    body: Any
+    headers: dict[str, str]
+
+    @property
+    def error(self) -> dict[str, Any]:
+        """The one error shape, checked."""
+        assert set(self.body) == {"error"}
+        error = self.body["error"]
+        assert set(error) == {"code", "message", "fields"}
+        assert error["code"]
+        assert error["message"]
+        assert error["fields"] is None or all(error["fields"].values())
+        return dict(error)
+
+
+class Program:
+    """Asks the API with a token, as a script would."""
+
+    def __init__(self, token: str = "") -> None:
+        headers = {"Authorization": f"Bearer {token}"} if token else {}
+        self.client = Client(headers=headers, raise_request_exception=True)
+
+    def get(self, path: str, **query: str) -> Answer:
+        return self.ask("GET", path, query_params=query)
+
+    def post(self, path: str, body: object = None) -> Answer:
+        return self.send(path, json.dumps({} if body is None else body).encode())
+
+    def send(self, path: str, data: bytes, content_type: str = "application/json") -> Answer:
+        return self.ask("POST", path, data=data, content_type=content_type)
+
+    def ask(self, method: str, path: str, **options: Any) -> Answer:
+        response = self.client.generic(method, f"/api/v1/{path}", **options)
+        assert response.headers["Content-Type"].startswith(("application/json", "application/vnd.oai.openapi"))
+        return Answer(response.status_code, json.loads(response.content), dict(response.headers))
+
+
+ProgramOf = Callable[[User], Program]
+
+
+@pytest.fixture
+def program_of() -> ProgramOf:
+    """A program with a token of the given person."""
+
+    def make(user: User) -> Program:
+        return Program(create_token(user=user, name="test", by=user).secret)
+
+    return make
+
+
+@pytest.fixture
+def put_code(project: Project, sentence: Sentence, code: Code) -> Callable[[User], Coding]:
+    """Puts the code on the sentence as the given person."""
+
+    def put(user: User) -> Coding:
+        return add_coding(project=project, sentence=sentence, code=code, by=user, client_id=uuid4())
+
+    return put
+
+
+@pytest.fixture
+def dataset(project: Project) -> Dataset:
+    return load_dataset(project=project, name="texts", file_name="texts.csv", data=TEXTS, by=trail.SYSTEM).dataset
+
+
+@pytest.fixture
+def batch(dataset: Dataset) -> Batch:
+    """Two texts and one fake model; the first text was answered with three attributes, the second still waits."""
+    variant = add_model(label="Fake model", provider="fake", by=trail.SYSTEM)
+    launched = launch_sob(dataset=dataset, variants=[variant], tasks=["acceptability"], by=trail.SYSTEM)
+    cell = launched.cells.order_by("pk")[0]
+    Cell.objects.filter(pk=cell.pk).update(state=Cell.State.DONE, outcome="attributed")
+    Judgment.objects.create(cell=cell, text_id=cell.input_id, outcome="attributed", n_attributes=3, parser="test")
+    return launched

@@ -1,0 +1,202 @@
+"""Who may do what, for every address of the API: the table below is the whole policy."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import NamedTuple
+from uuid import uuid4
+
+import pytest
+from django.urls import URLPattern, reverse
+
+from auditapp.api import urls
+from auditapp.batches.models import Batch
+from tests.auditapp.api.conftest import Answer, Program, ProgramOf
+from tests.conftest import make_user
+from transcripts.accounts.models import User
+from transcripts.codebook.actions import start_study
+from transcripts.codebook.models import Code
+from transcripts.coding.models import Coding
+from transcripts.corpus.models import Interview, Sentence
+from transcripts.projects.models import Project
+
+pytestmark = pytest.mark.django_db
+
+
+class Row(NamedTuple):
+    """What a method at a named address answers to each of the cast. ``own``: it acts on a coding of that person."""
+
+    name: str
+    method: str
+    owner: int
+    lead: int
+    coder: int
+    reader: int
+    outsider: int
+
+
+POLICY = [
+    Row("projects", "GET", 200, 200, 200, 200, 200),
+    Row("project", "GET", 200, 200, 200, 200, 404),
+    Row("interviews", "GET", 200, 200, 200, 200, 404),
+    Row("interview", "GET", 200, 200, 200, 200, 404),
+    Row("sentences", "GET", 200, 200, 200, 200, 404),
+    Row("codebook", "GET", 200, 200, 200, 200, 404),
+    Row("codings", "GET", 200, 200, 200, 200, 404),
+    Row("codings", "POST", 201, 201, 201, 403, 404),
+    # The coding is the coder's: to everybody else who codes it is not there.
+    Row("withdraw", "POST", 404, 404, 200, 403, 404),
+    Row("batches", "GET", 200, 200, 200, 200, 404),
+    Row("batch", "GET", 200, 200, 200, 200, 404),
+    Row("sob_report", "GET", 200, 200, 200, 200, 404),
+    Row("schema", "GET", 200, 200, 200, 200, 200),
+]
+METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
+
+
+@pytest.fixture
+def people(owner: User, lead: User, coder: User, reader: User, outsider: User) -> dict[str, User]:
+    return {"owner": owner, "lead": lead, "coder": coder, "reader": reader, "outsider": outsider}
+
+
+@pytest.fixture
+def paths(
+    project: Project, interview: Interview, batch: Batch, coder: User, put_code: Callable[[User], Coding]
+) -> dict[str, str]:
+    """Every named address of the API, with things that exist."""
+    of_project = {"slug": project.slug}
+    of_interview = {**of_project, "interview_id": interview.pk}
+    of_batch = {**of_project, "batch_id": batch.pk}
+    arguments = {
+        "interview": of_interview,
+        "sentences": of_interview,
+        "withdraw": {**of_project, "coding_id": put_code(coder).pk},
+        "batch": of_batch,
+        "sob_report": of_batch,
+        "projects": {},
+        "schema": {},
+    }
+    names = [pattern.name for pattern in urls.urlpatterns if isinstance(pattern, URLPattern) and pattern.name]
+    addresses = {name: reverse(f"api:{name}", kwargs=arguments.get(name, of_project)) for name in names}
+    return {name: address.removeprefix("/api/v1/") for name, address in addresses.items()}
+
+
+def ask(program: Program, method: str, path: str, body: object) -> Answer:
+    data = json.dumps(body).encode() if method in {"POST", "PUT", "PATCH"} else b""
+    return program.ask(method, path, data=data, content_type="application/json")
+
+
+def new_coding(sentence: Sentence, code: Code) -> dict[str, object]:
+    return {"sentence": sentence.pk, "code": code.identifier, "level": "latent", "note": "n", "client_id": str(uuid4())}
+
+
+def test_every_address_has_a_row_in_the_policy(paths: dict[str, str]) -> None:
+    assert set(paths) == {row.name for row in POLICY}
+
+
+def test_each_role_gets_what_the_policy_says(
+    people: dict[str, User], paths: dict[str, str], program_of: ProgramOf, sentence: Sentence, code: Code
+) -> None:
+    for name, person in people.items():
+        program = program_of(person)
+        for row in POLICY:
+            body = new_coding(sentence, code) if row.name == "codings" else {}
+            answer = ask(program, row.method, paths[row.name], body)
+            assert answer.status == getattr(row, name), (row.method, row.name, name)
+
+
+def test_other_methods_are_refused_to_members_and_hidden_from_outsiders(
+    people: dict[str, User], paths: dict[str, str], program_of: ProgramOf
+) -> None:
+    taken = {(row.name, row.method) for row in POLICY}
+    lead, outsider = program_of(people["lead"]), program_of(people["outsider"])
+    for name, path in paths.items():
+        for method in METHODS:
+            if (name, method) not in taken:
+                answer = ask(lead, method, path, {})
+                assert (answer.status, answer.error["code"]) == (405, "method_not_allowed"), (name, method)
+                assert answer.headers["Allow"]
+                hidden = 404 if path.startswith("projects/culture") else 405
+                assert ask(outsider, method, path, {}).status == hidden
+
+
+def test_things_of_another_study_are_not_there(
+    people: dict[str, User], paths: dict[str, str], program_of: ProgramOf, owner: User
+) -> None:
+    """A member of both studies cannot reach the first one's things through the second."""
+    other = start_study(slug="other", name="Other", by=owner)
+    program = program_of(owner)
+    for row in POLICY:
+        if row.name in {"interview", "sentences", "batch", "sob_report", "withdraw"}:
+            path = paths[row.name].replace("projects/culture/", f"projects/{other.slug}/")
+            assert ask(program, row.method, path, {}).status == 404
+
+
+def test_an_outsider_learns_nothing_about_which_studies_exist(
+    project: Project, outsider: User, program_of: ProgramOf
+) -> None:
+    program = program_of(outsider)
+    assert program.get(f"projects/{project.slug}/").body == program.get("projects/no-such-study/").body
+
+
+def test_the_owner_of_the_site_reads_every_study(project: Project, program_of: ProgramOf) -> None:
+    site_owner = make_user("site_owner")
+    User.objects.filter(pk=site_owner.pk).update(is_superuser=True)
+    site_owner.refresh_from_db()
+    answer = program_of(site_owner).get("projects/")
+    assert [(row["slug"], row["role"]) for row in answer.body["results"]] == [(project.slug, "owner")]
+
+
+def test_a_coder_sees_only_her_own_codings_whatever_she_asks_for(
+    project: Project,
+    interview: Interview,
+    coder: User,
+    second_coder: User,
+    lead: User,
+    put_code: Callable[[User], Coding],
+    program_of: ProgramOf,
+) -> None:
+    own = put_code(coder)
+    for other in (second_coder, lead):
+        put_code(other)
+    program = program_of(coder)
+    path = f"projects/{project.slug}/codings/"
+    for query in ({}, {"interview": str(interview.pk)}, {"withdrawn": "any"}, {"code": "theme.balance"}):
+        found = program.get(path, **query).body
+        assert [row["id"] for row in found["results"]] == [own.pk]
+        assert found["count"] == 1
+    assert program.get(path, coder="second_coder").body["results"] == []
+
+
+def test_nothing_a_coder_reads_changes_when_another_codes(
+    paths: dict[str, str],
+    coder: User,
+    second_coder: User,
+    put_code: Callable[[User], Coding],
+    program_of: ProgramOf,
+) -> None:
+    program = program_of(coder)
+    asked: list[tuple[str, dict[str, str]]] = [(path, {}) for name, path in paths.items() if name != "withdraw"]
+    asked += [(paths["codings"], {"coder": name, "withdrawn": "any"}) for name in ("second_coder", "nobody")]
+    before = [program.get(path, **query).body for path, query in asked]
+    put_code(second_coder)
+    assert [program.get(path, **query).body for path, query in asked] == before
+    # A coder who has codings and a name nobody bears look the same.
+    assert before[-2] == before[-1]
+
+
+def test_lead_and_reader_see_the_codings_of_all(
+    project: Project,
+    coder: User,
+    second_coder: User,
+    lead: User,
+    reader: User,
+    put_code: Callable[[User], Coding],
+    program_of: ProgramOf,
+) -> None:
+    put_code(coder)
+    put_code(second_coder)
+    for person in (lead, reader):
+        found = program_of(person).get(f"projects/{project.slug}/codings/").body["results"]
+        assert [row["coder"] for row in found] == ["coder", "second_coder"]

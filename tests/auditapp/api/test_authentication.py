@@ -1,0 +1,76 @@
+from __future__ import annotations
+
+import pytest
+from django.test import Client
+
+from tests.auditapp.api.conftest import Program, ProgramOf
+from transcripts.accounts.actions import create_token, revoke_token
+from transcripts.accounts.models import User
+from transcripts.projects.models import Project
+
+pytestmark = pytest.mark.django_db
+
+
+def test_a_token_opens_the_studies_of_its_person(project: Project, coder: User, program_of: ProgramOf) -> None:
+    answer = program_of(coder).get("projects/")
+    assert answer.status == 200
+    assert [row["slug"] for row in answer.body["results"]] == [project.slug]
+
+
+def test_a_request_without_a_token_is_told_how_to_send_one() -> None:
+    answer = Program().get("projects/")
+    assert answer.status == 401
+    assert answer.headers["WWW-Authenticate"].startswith("Bearer")
+    assert answer.error["code"] == "not_authenticated"
+    assert "Authorization: Bearer" in answer.error["message"]
+
+
+def test_a_request_without_a_token_is_not_sent_to_the_sign_in_page(project: Project) -> None:
+    for path in ("projects/", f"projects/{project.slug}/codings/", "schema/", "nothing/here/"):
+        assert Program().get(path).status == 401
+
+
+def test_a_revoked_token_is_refused(coder: User) -> None:
+    made = create_token(user=coder, name="old", by=coder)
+    assert Program(made.secret).get("projects/").status == 200
+    revoke_token(token=made.token, by=coder)
+    answer = Program(made.secret).get("projects/")
+    assert answer.status == 401
+    assert answer.headers["WWW-Authenticate"].startswith("Bearer")
+    assert answer.error["code"] == "authentication_failed"
+
+
+def test_a_token_of_a_closed_account_is_refused(coder: User, program_of: ProgramOf) -> None:
+    program = program_of(coder)
+    User.objects.filter(pk=coder.pk).update(is_active=False)
+    assert program.get("projects/").status == 401
+
+
+def test_a_refused_token_is_not_told_why(coder: User, program_of: ProgramOf) -> None:
+    program = program_of(coder)
+    User.objects.filter(pk=coder.pk).update(is_active=False)
+    assert program.get("projects/").error == Program("never-made").get("projects/").error
+
+
+def test_a_header_of_another_form_is_refused() -> None:
+    for header in ("Bearer", "Bearer a b", "Basic YTpi", "Token x", "Bearer\xa0\xff", "x" * 10_000):
+        response = Client(headers={"Authorization": header}).get("/api/v1/projects/")
+        assert response.status_code == 401
+        assert response.json()["error"]["code"] == "authentication_failed"
+
+
+def test_the_session_of_a_browser_opens_nothing(coder: User) -> None:
+    client = Client()
+    client.force_login(coder)
+    assert client.get("/api/v1/projects/").status_code == 401
+
+
+def test_a_session_beside_a_token_changes_nobody(project: Project, coder: User, outsider: User) -> None:
+    client = Client(headers={"Authorization": f"Bearer {create_token(user=outsider, name='', by=outsider).secret}"})
+    client.force_login(coder)
+    assert client.get(f"/api/v1/projects/{project.slug}/").status_code == 404
+
+
+def test_answers_are_kept_by_no_cache(coder: User, program_of: ProgramOf) -> None:
+    assert program_of(coder).get("projects/").headers["Cache-Control"] == "no-store"
+    assert Program().get("projects/").headers["Cache-Control"] == "no-store"

@@ -1,0 +1,71 @@
+from __future__ import annotations
+
+import json
+from io import StringIO
+
+import pytest
+from django.core.management import call_command
+
+from auditapp.batches.models import Batch
+from tests.auditapp.api.conftest import Program, ProgramOf
+from transcripts.accounts.models import User
+from transcripts.projects.models import Project
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def program(project: Project, reader: User, program_of: ProgramOf) -> Program:
+    return program_of(reader)
+
+
+def test_a_batch_tells_how_far_it_is_and_what_it_cost(program: Program, batch: Batch) -> None:
+    found = program.get(f"projects/culture/batches/{batch.pk}/").body
+    assert (found["id"], found["kind"], found["state"]) == (batch.pk, "sob", "running")
+    assert (found["cells"], found["finished"]) == (2, 1)
+    assert found["states"] == {"done": 1, "planned": 1}
+    assert found["outcomes"] == {"attributed": 1}
+    assert (found["spent"], found["cap"], found["finished_at"]) == (0.0, None, None)
+    assert found["launched_by"] == "system"
+
+
+def test_a_batch_says_that_its_model_is_fake(program: Program, batch: Batch) -> None:
+    found = program.get(f"projects/culture/batches/{batch.pk}/").body
+    assert found["fake"] is True
+    assert [(arm["model"], arm["task"], arm["fake"]) for arm in found["arms"]] == [
+        ("Fake model", "acceptability", True)
+    ]
+    report = program.get(f"projects/culture/batches/{batch.pk}/sob-report/").body
+    assert report["fake_models"] == ["Fake model"]
+
+
+def test_a_batch_tells_the_same_as_the_command(program: Program, batch: Batch) -> None:
+    out = StringIO()
+    call_command("batch", "show", str(batch.pk), "--json", stdout=out)
+    shown = json.loads(out.getvalue())
+    found = program.get(f"projects/culture/batches/{batch.pk}/").body
+    assert shown.pop("batch") == found["id"]
+    assert shown == {name: found[name] for name in shown}
+
+
+def test_the_list_of_batches_tells_the_same_in_brief(program: Program, batch: Batch) -> None:
+    whole = program.get(f"projects/culture/batches/{batch.pk}/").body
+    [row] = program.get("projects/culture/batches/").body["results"]
+    assert row == {name: whole[name] for name in row}
+    assert {"id", "title", "state", "cells", "finished", "spent"} <= set(row)
+
+
+def test_the_sob_report_is_that_of_the_command(program: Program, batch: Batch) -> None:
+    out = StringIO()
+    call_command("sob_report", "--batch", str(batch.pk), "--json", stdout=out)
+    report = program.get(f"projects/culture/batches/{batch.pk}/sob-report/").body
+    assert report["cells"] == json.loads(out.getvalue())["cells"]
+    overall = report["cells"][0]
+    assert (overall["target"], overall["n_responses"], overall["sob"]) == ("overall", 1, 3.0)
+
+
+def test_a_batch_of_another_kind_has_no_sob_report(program: Program, batch: Batch) -> None:
+    Batch.objects.filter(pk=batch.pk).update(kind="preannotation")
+    answer = program.get(f"projects/culture/batches/{batch.pk}/sob-report/")
+    assert answer.status == 404
+    assert "sob batch" in answer.error["message"]

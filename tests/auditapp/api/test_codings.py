@@ -1,0 +1,277 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+from uuid import UUID, uuid4
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from tests.auditapp.api.conftest import Answer, Program, ProgramOf
+from transcripts.accounts.models import User
+from transcripts.audit_trail.models import AuditEvent
+from transcripts.codebook.models import Code
+from transcripts.coding.actions import add_coding, decide_sentence
+from transcripts.coding.models import Coding, Decision, Layer, Reveal
+from transcripts.corpus.actions import import_file
+from transcripts.corpus.models import Interview, Sentence, Turn
+from transcripts.projects.models import Project
+
+pytestmark = pytest.mark.django_db
+
+PATH = "projects/culture/codings/"
+
+
+@pytest.fixture
+def program(coder: User, program_of: ProgramOf) -> Program:
+    return program_of(coder)
+
+
+@pytest.fixture
+def body(sentence: Sentence, code: Code) -> dict[str, Any]:
+    """A coding as it is sent."""
+    return {"sentence": sentence.pk, "code": code.identifier, "client_id": str(uuid4())}
+
+
+def withdraw(program: Program, pk: int) -> Answer:
+    return program.post(f"{PATH}{pk}/withdraw/")
+
+
+def last_event() -> AuditEvent:
+    return AuditEvent.objects.filter(action__startswith="coding.").latest("pk")
+
+
+def describe(event: AuditEvent) -> dict[str, Any]:
+    """An event but for what differs between any two: its place, its time, its row."""
+    return {"actor": event.actor_id, "action": event.action, "stream": event.stream, "details": event.details}
+
+
+def test_an_added_coding_is_stored_and_told(
+    program: Program, body: dict[str, Any], coder: User, sentence: Sentence, code: Code
+) -> None:
+    answer = program.post(PATH, {**body, "level": "latent", "note": "  Reads as\n a hedge. "})
+    assert answer.status == 201
+    coding = Coding.objects.get()
+    assert (coding.sentence, coding.code, coding.coder) == (sentence, code, coder)
+    assert (coding.level, coding.layer, coding.note) == ("latent", "blind", "Reads as a hedge.")
+    told = answer.body
+    assert told.pop("created_at").endswith("Z")
+    assert told == {
+        "id": coding.pk,
+        "interview": sentence.turn.interview_id,
+        "sentence": sentence.pk,
+        "code": code.identifier,
+        "codebook_version": 1,
+        "coder": coder.username,
+        "level": "latent",
+        "enactment": "",
+        "layer": "blind",
+        "note": "Reads as a hedge.",
+        "client_id": body["client_id"],
+        "withdrawn_at": None,
+        "superseded_by": None,
+    }
+
+
+def test_adding_writes_the_same_event_as_the_desk(
+    program: Program,
+    body: dict[str, Any],
+    coder: User,
+    sentence: Sentence,
+    code: Code,
+    client_of: Callable[[User], Client],
+) -> None:
+    coding = Coding.objects.get(pk=program.post(PATH, body).body["id"])
+    by_api = describe(last_event())
+    assert withdraw(program, coding.pk).status == 200
+    desk = client_of(coder)
+    place = ["culture", sentence.turn.interview_id]
+    fields = {"sentence": sentence.pk, "code": code.pk, "client_id": str(uuid4())}
+    assert desk.post(reverse("coding:add", args=place), fields).status_code == 303
+    assert describe(last_event()) == by_api
+
+
+def test_withdrawing_writes_the_same_event_as_the_desk(
+    program: Program,
+    body: dict[str, Any],
+    coder: User,
+    sentence: Sentence,
+    put_code: Callable[[User], Coding],
+    client_of: Callable[[User], Client],
+) -> None:
+    assert withdraw(program, put_code(coder).pk).status == 200
+    by_api = describe(last_event())
+    fields = {"coding": str(put_code(coder).client_id), "sentence": sentence.pk}
+    place = ["culture", sentence.turn.interview_id]
+    assert client_of(coder).post(reverse("coding:withdraw", args=place), fields).status_code == 303
+    assert describe(last_event()) == by_api
+    assert by_api["action"] == "coding.withdrawn"
+
+
+def test_the_same_request_again_stores_nothing_more(program: Program, body: dict[str, Any]) -> None:
+    first, events = program.post(PATH, body), AuditEvent.objects.count()
+    again = program.post(PATH, body)
+    assert (first.status, again.status) == (201, 200)
+    assert again.body == first.body
+    assert Coding.objects.count() == 1
+    assert AuditEvent.objects.count() == events
+
+
+def test_a_code_that_stands_is_not_stored_again(program: Program, body: dict[str, Any]) -> None:
+    first = program.post(PATH, body)
+    again = program.post(PATH, {**body, "client_id": str(uuid4())})
+    assert (again.status, again.body["id"]) == (200, first.body["id"])
+    assert Coding.objects.count() == 1
+
+
+def test_another_level_takes_the_place_of_the_old_coding(program: Program, body: dict[str, Any]) -> None:
+    first = program.post(PATH, body)
+    changed = program.post(PATH, {**body, "level": "latent", "note": "A hedge.", "client_id": str(uuid4())})
+    assert changed.status == 201
+    former = program.get(PATH, withdrawn="true").body["results"]
+    assert [(row["id"], row["superseded_by"]) for row in former] == [(first.body["id"], changed.body["id"])]
+
+
+def test_a_code_of_turns_goes_on_the_first_sentence_of_its_turn(
+    program: Program, body: dict[str, Any], project: Project, sentence: Sentence
+) -> None:
+    later = Sentence.objects.filter(turn=sentence.turn).order_by("position").last()
+    of_turns = Code.objects.filter(version__project=project, family__unit="turn").first()
+    assert later is not None
+    assert of_turns is not None
+    assert later != sentence
+    answer = program.post(PATH, {**body, "sentence": later.pk, "code": of_turns.identifier})
+    assert (answer.status, answer.body["sentence"]) == (201, sentence.pk)
+
+
+def test_a_coding_after_suggestions_is_told_apart(program: Program, body: dict[str, Any], coder: User) -> None:
+    Reveal.objects.create(sentence_id=body["sentence"], coder=coder, revealed_at="2026-01-01T00:00:00Z")
+    assert program.post(PATH, body).body["layer"] == Layer.ASSISTED
+
+
+def test_a_code_takes_back_that_none_applies(
+    program: Program, body: dict[str, Any], coder: User, project: Project, sentence: Sentence
+) -> None:
+    decide_sentence(project=project, sentence=sentence, by=coder, client_id=uuid4())
+    assert program.post(PATH, body).status == 201
+    assert not Decision.objects.filter(withdrawn_at__isnull=True).exists()
+
+
+def test_a_client_id_used_for_another_sentence_is_refused(
+    program: Program, body: dict[str, Any], sentence: Sentence
+) -> None:
+    program.post(PATH, body)
+    answer = program.post(PATH, {**body, "sentence": sentence.pk + 1})
+    assert (answer.status, answer.error["code"]) == (409, "conflict")
+    assert "earlier one" in answer.error["message"]
+    assert Coding.objects.count() == 1
+
+
+def test_a_latent_coding_without_a_note_is_refused_in_the_words_of_the_action(
+    program: Program, body: dict[str, Any]
+) -> None:
+    answer = program.post(PATH, {**body, "level": "latent"})
+    assert answer.status == 422
+    assert answer.error["fields"] == {"note": [answer.error["message"]]}
+    assert "one line" in answer.error["message"]
+    assert not Coding.objects.exists()
+
+
+def test_tool_traffic_cannot_be_coded(program: Program, body: dict[str, Any], sentence: Sentence) -> None:
+    Turn.objects.filter(pk=sentence.turn_id).update(channel="tool_call")
+    answer = program.post(PATH, body)
+    assert answer.status == 409
+    assert "tool traffic" in answer.error["message"]
+
+
+def test_a_sentence_of_another_study_is_as_unknown_as_none(
+    program: Program, body: dict[str, Any], owner: User, make_other: Callable[[], Sentence]
+) -> None:
+    foreign = make_other()
+    answers = [program.post(PATH, {**body, "sentence": pk}) for pk in (foreign.pk, 999_999)]
+    for answer in answers:
+        assert (answer.status, list(answer.error["fields"])) == (422, ["sentence"])
+    texts = [answer.error["fields"]["sentence"][0] for answer in answers]
+    assert texts[0].replace(str(foreign.pk), "N") == texts[1].replace("999999", "N")
+    assert not Coding.objects.exists()
+
+
+@pytest.fixture
+def make_other(owner: User) -> Callable[[], Sentence]:
+    """A sentence of a study the coder does not belong to."""
+
+    def make() -> Sentence:
+        from transcripts.codebook.actions import start_study
+
+        other = start_study(slug="other", name="Other", by=owner)
+        line = b'{"id": "x", "turns": [{"role": "model", "text": "Elsewhere."}]}'
+        import_file(project=other, name="other.jsonl", data=line, by=owner)
+        return Sentence.objects.get(turn__interview__project=other)
+
+    return make
+
+
+def test_a_withdrawn_coding_stays_as_a_row(program: Program, coder: User, put_code: Callable[[User], Coding]) -> None:
+    coding = put_code(coder)
+    answer = withdraw(program, coding.pk)
+    assert answer.status == 200
+    assert answer.body["withdrawn_at"] is not None
+    assert program.get(PATH).body["results"] == []
+    assert [row["id"] for row in program.get(PATH, withdrawn="true").body["results"]] == [coding.pk]
+
+
+def test_withdrawing_again_changes_nothing(program: Program, coder: User, put_code: Callable[[User], Coding]) -> None:
+    coding = put_code(coder)
+    first, events = withdraw(program, coding.pk), AuditEvent.objects.count()
+    assert withdraw(program, coding.pk).body == first.body
+    assert AuditEvent.objects.count() == events
+
+
+def test_nobody_takes_off_the_coding_of_another(
+    lead: User, coder: User, second_coder: User, put_code: Callable[[User], Coding], program_of: ProgramOf
+) -> None:
+    coding = put_code(coder)
+    for person in (second_coder, lead):
+        assert withdraw(program_of(person), coding.pk).status == 404
+    coding.refresh_from_db()
+    assert coding.withdrawn_at is None
+
+
+def test_a_foreign_coding_and_none_look_the_same(
+    program: Program, second_coder: User, put_code: Callable[[User], Coding]
+) -> None:
+    coding = put_code(second_coder)
+    foreign, missing = withdraw(program, coding.pk), withdraw(program, 999_999)
+    assert (foreign.status, missing.status) == (404, 404)
+    assert foreign.error["message"].replace(str(coding.pk), "N") == missing.error["message"].replace("999999", "N")
+
+
+def test_codings_are_found_by_interview_coder_code_and_whether_they_stand(
+    project: Project,
+    interview: Interview,
+    sentence: Sentence,
+    code: Code,
+    lead: User,
+    coder: User,
+    second_coder: User,
+    put_code: Callable[[User], Coding],
+    program_of: ProgramOf,
+) -> None:
+    first, second = put_code(coder), put_code(second_coder)
+    other_code = Code.objects.filter(version=code.version, family=code.family).exclude(pk=code.pk)[0]
+    third = add_coding(project=project, sentence=sentence, code=other_code, by=coder, client_id=UUID(int=1))
+    program = program_of(lead)
+    assert withdraw(program_of(second_coder), second.pk).status == 200
+
+    def found(**query: str) -> set[int]:
+        return {row["id"] for row in program.get(PATH, **query).body["results"]}
+
+    assert found() == {first.pk, third.pk}
+    assert found(withdrawn="any") == {first.pk, second.pk, third.pk}
+    assert found(withdrawn="true") == {second.pk}
+    assert found(coder="coder") == {first.pk, third.pk}
+    assert found(code=code.identifier, withdrawn="any") == {first.pk, second.pk}
+    assert found(interview=str(interview.pk)) == {first.pk, third.pk}
+    assert found(interview=str(interview.pk + 1)) == set()
+    assert found(coder="nobody", code="theme.nothing") == set()

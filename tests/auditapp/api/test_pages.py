@@ -1,0 +1,159 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from uuid import uuid4
+
+import pytest
+from pytest_django import DjangoAssertNumQueries
+from pytest_django.fixtures import Settings
+
+from auditapp.batches.models import Batch
+from auditapp.llm.models import ModelVariant
+from auditapp.sob.actions import launch_sob
+from auditapp.sob.models import Dataset
+from tests.auditapp.api.conftest import Program, ProgramOf
+from transcripts.accounts.models import User
+from transcripts.codebook.models import Code
+from transcripts.coding.actions import add_coding
+from transcripts.corpus.actions import import_file
+from transcripts.corpus.models import Interview, Sentence
+from transcripts.projects.actions import create_project
+from transcripts.projects.models import Project
+
+pytestmark = pytest.mark.django_db
+
+SENTENCES = "projects/culture/interviews/{}/sentences/"
+
+
+@pytest.fixture
+def program(project: Project, owner: User, program_of: ProgramOf) -> Program:
+    return program_of(owner)
+
+
+def follow(program: Program, address: str) -> list[int]:
+    """The ids of all pages from ``address`` on, in the order they come."""
+    found: list[int] = []
+    while address:
+        page = program.get(address.removeprefix("http://127.0.0.1:8000/api/v1/")).body
+        found += [row["id"] for row in page["results"]]
+        address = page["next"]
+    return found
+
+
+def test_pages_hold_each_row_once_and_in_order(program: Program, interview: Interview) -> None:
+    path = SENTENCES.format(interview.pk)
+    ids = [row["id"] for row in program.get(path).body["results"]]
+    assert len(ids) == interview.sentence_count
+    for limit in (1, 4, len(ids), 1_000):
+        assert follow(program, f"{path}?limit={limit}") == ids
+
+
+def test_a_page_links_to_the_one_before(program: Program, interview: Interview) -> None:
+    path = SENTENCES.format(interview.pk)
+    first = program.get(path, limit="4").body
+    assert first["previous"] is None
+    second = program.get(path, limit="4", offset="4").body
+    assert second["count"] == first["count"] == interview.sentence_count
+    back = program.get(second["previous"].removeprefix("http://127.0.0.1:8000/api/v1/")).body
+    assert back["results"] == first["results"]
+
+
+def test_a_page_behind_the_last_is_empty(program: Program, interview: Interview) -> None:
+    page = program.get(SENTENCES.format(interview.pk), offset=str(2**63 - 1)).body
+    assert (page["results"], page["next"]) == ([], None)
+
+
+def test_links_keep_the_filters(program: Program, project: Project, sentence: Sentence, owner: User) -> None:
+    for code in Code.objects.filter(version__project=project, family__identifier="themes")[:2]:
+        add_coding(project=project, sentence=sentence, code=code, by=owner, client_id=uuid4())
+    page = program.get("projects/culture/codings/", coder="owner", withdrawn="any", limit="1").body
+    assert page["count"] == 2
+    assert "coder=owner" in page["next"]
+    assert "withdrawn=any" in page["next"]
+
+
+def test_links_are_built_from_the_base_url(program: Program, interview: Interview, settings: Settings) -> None:
+    settings.BASE_URL = "https://coding.example.org"
+    page = program.ask("GET", f"{SENTENCES.format(interview.pk)}?limit=1", headers={"X-Forwarded-Host": "evil.example"})
+    assert page.body["next"].startswith("https://coding.example.org/api/v1/projects/culture/")
+
+
+def test_a_page_has_a_hundred_rows_unless_asked_for_more(program: Program, project: Project, owner: User) -> None:
+    text = " ".join(f"This is sentence number {number}." for number in range(150))
+    line = json.dumps({"id": "long", "turns": [{"role": "model", "text": text}]}).encode()
+    import_file(project=project, name="long.jsonl", data=line, by=owner)
+    path = SENTENCES.format(Interview.objects.get(external_id="long").pk)
+    assert len(program.get(path).body["results"]) == 100
+    assert len(program.get(path, limit="1000").body["results"]) == 150
+    assert program.get(path, limit="1001").status == 400
+
+
+def add_interviews(project: Project, owner: User, count: int) -> None:
+    turns = [{"role": "model", "text": "One. Two. Three."}]
+    lines = [json.dumps({"id": f"more {number}", "turns": turns}) for number in range(count)]
+    import_file(project=project, name="more.jsonl", data="\n".join(lines).encode(), by=owner)
+
+
+def add_codings(project: Project, owner: User, count: int) -> None:
+    sentence = Sentence.objects.filter(turn__interview__project=project, turn__role="model")[0]
+    for code in Code.objects.filter(version__project=project, family__identifier="themes")[:count]:
+        add_coding(project=project, sentence=sentence, code=code, by=owner, client_id=uuid4())
+
+
+def add_studies(project: Project, owner: User, count: int) -> None:
+    for number in range(count):
+        create_project(slug=f"more-{number}", name="More", by=owner)
+
+
+def add_batches(project: Project, owner: User, count: int) -> None:
+    dataset, variant = Dataset.objects.get(), ModelVariant.objects.get()
+    for _ in range(count):
+        launch_sob(dataset=dataset, variants=[variant], tasks=["acceptability"], by=owner)
+
+
+Adder = Callable[[Project, User, int], None]
+
+
+@pytest.mark.parametrize(
+    ("path", "add", "queries"),
+    [
+        # A token, a membership, a count, a page; what else there is stands beside it.
+        ("projects/", add_studies, 2),  # no membership, and a person's studies are counted as they are read
+        ("projects/culture/interviews/", add_interviews, 4),
+        ("projects/culture/codings/", add_codings, 4),
+        ("projects/culture/batches/", add_batches, 7),  # arms, models, counts of cells
+    ],
+)
+def test_a_list_takes_as_many_queries_for_many_rows_as_for_few(
+    path: str,
+    add: Adder,
+    queries: int,
+    project: Project,
+    interview: Interview,
+    batch: Batch,
+    owner: User,
+    program: Program,
+    django_assert_num_queries: DjangoAssertNumQueries,
+) -> None:
+    add_codings(project, owner, 1)
+    before = program.get(path).body["count"]
+    assert before >= 1
+    with django_assert_num_queries(queries):
+        program.get(path)
+    add(project, owner, 6)
+    with django_assert_num_queries(queries):
+        assert program.get(path).body["count"] >= before + 5
+
+
+def test_sentences_take_five_queries_whatever_their_number(
+    program: Program, interview: Interview, django_assert_num_queries: DjangoAssertNumQueries
+) -> None:
+    for limit in ("1", "1000"):
+        with django_assert_num_queries(5):
+            program.get(SENTENCES.format(interview.pk), limit=limit)
+
+
+def test_the_codebook_takes_five_queries(program: Program, django_assert_num_queries: DjangoAssertNumQueries) -> None:
+    with django_assert_num_queries(5):
+        program.get("projects/culture/codebook/")

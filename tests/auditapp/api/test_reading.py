@@ -1,0 +1,118 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.auditapp.api.conftest import Program, ProgramOf
+from transcripts.accounts.models import User
+from transcripts.codebook.models import Code, CodebookVersion
+from transcripts.codebook.queries import current_version
+from transcripts.corpus.actions import import_file
+from transcripts.corpus.models import Interview, Sentence, Turn
+from transcripts.projects.actions import create_project
+from transcripts.projects.models import Project
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def program(project: Project, coder: User, program_of: ProgramOf) -> Program:
+    return program_of(coder)
+
+
+def test_a_study_tells_its_name_and_what_one_may_do_in_it(program: Program, project: Project) -> None:
+    found = program.get("projects/culture/").body
+    assert found.pop("created_at").endswith("Z")
+    assert found == {
+        "slug": "culture",
+        "name": project.name,
+        "description": "",
+        "role": "coder",
+        "permissions": ["code", "export", "view"],
+    }
+    listed = program.get("projects/").body["results"]
+    assert [{**row, "created_at": None} for row in listed] == [{**found, "created_at": None}]
+
+
+def test_only_ones_own_studies_are_listed(program: Program, owner: User) -> None:
+    create_project(slug="hidden", name="Hidden", by=owner)
+    found = program.get("projects/").body
+    assert (found["count"], [row["slug"] for row in found["results"]]) == (1, ["culture"])
+
+
+def test_an_interview_tells_what_is_known_of_it(program: Program, interview: Interview) -> None:
+    found = program.get(f"projects/culture/interviews/{interview.pk}/").body
+    assert found["id"] == interview.pk
+    assert (found["external_id"], found["title"], found["model"]) == ("i1", "First interview", "Model A")
+    assert (found["turns"], found["sentences"]) == (4, interview.sentence_count)
+    assert (found["questions"], found["author_words"]) == (interview.questions, interview.author_words)
+    assert (found["file"], found["file_sha256"]) == ("interviews.jsonl", interview.imported_file.sha256)
+    assert found["metadata"] == interview.metadata
+
+
+def test_the_list_of_interviews_tells_the_same_in_brief(program: Program, interview: Interview) -> None:
+    whole = program.get(f"projects/culture/interviews/{interview.pk}/").body
+    [row] = program.get("projects/culture/interviews/").body["results"]
+    assert row == {name: whole[name] for name in row}
+    assert {"id", "external_id", "title", "model", "sentences"} <= set(row)
+
+
+def test_sentences_come_in_order_with_their_exact_text(program: Program, interview: Interview) -> None:
+    found = program.get(f"projects/culture/interviews/{interview.pk}/sentences/").body
+    assert found["count"] == interview.sentence_count
+    stored = Sentence.objects.filter(turn__interview=interview).select_related("turn").order_by("position")
+    assert found["results"] == [
+        {
+            "id": sentence.pk,
+            "turn": sentence.turn.position,
+            "position": sentence.position,
+            "role": sentence.turn.role,
+            "channel": "utterance",
+            "start": sentence.start,
+            "end": sentence.end,
+            "kind": sentence.kind,
+            "text": sentence.read_text(),
+        }
+        for sentence in stored
+    ]
+
+
+def test_text_is_cut_by_code_points(program: Program, project: Project, owner: User) -> None:
+    text = "Ja 👩‍👩‍👧 und 𝔘. Zweitens e\u0301; נכון?\r\nDrittens."
+    line = json.dumps({"id": "astral", "turns": [{"role": "model", "text": text}]}).encode()
+    import_file(project=project, name="astral.jsonl", data=line, by=owner)
+    turn = Turn.objects.get(interview__external_id="astral")
+    found = program.get(f"projects/culture/interviews/{turn.interview_id}/sentences/").body["results"]
+    assert len(found) > 1
+    for row in found:
+        assert row["text"] == turn.text[row["start"] : row["end"]]
+
+
+def test_the_codebook_is_the_latest_published_version(program: Program, project: Project) -> None:
+    version = current_version(project)
+    assert version is not None
+    CodebookVersion.objects.create(project=project, number=2, title="Draft", created_at=version.created_at)
+    found = program.get("projects/culture/codebook/").body
+    assert (found["number"], found["title"], found["origin"]) == (1, version.title, version.origin)
+    codes = [code for family in found["families"] for code in family["codes"]]
+    assert [code["identifier"] for code in codes] == list(
+        Code.objects.filter(version=version)
+        .order_by("family__position", "position")
+        .values_list("identifier", flat=True)
+    )
+    themes = found["families"][0]
+    assert themes["codes"][0]["definition"]
+    assert themes["codes"][0]["machine_definition"]
+    assert {family["unit"] for family in found["families"]} == {"sentence", "turn"}
+
+
+def test_a_study_without_a_published_codebook_says_so(owner: User, program_of: ProgramOf) -> None:
+    create_project(slug="empty", name="Empty", by=owner)
+    answer = program_of(owner).get("projects/empty/codebook/")
+    assert answer.status == 404
+    assert "no published codebook" in answer.error["message"]
+    refused = program_of(owner).post(
+        "projects/empty/codings/", {"sentence": 1, "code": "theme.balance", "client_id": "0" * 32}
+    )
+    assert refused.status == 422

@@ -1,0 +1,104 @@
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.management import call_command
+from django.test import Client
+
+from auditapp.api.schema import build_schema
+from tests.auditapp.api.conftest import Program, ProgramOf
+from transcripts.accounts.models import User
+
+DOCS = Path(__file__).resolve().parents[3] / "docs" / "api.md"
+
+
+@cache
+def read_docs() -> str:
+    return DOCS.read_text(encoding="utf-8")
+
+
+def list_operations() -> Iterator[tuple[str, str, dict[str, Any]]]:
+    for path, operations in build_schema()["paths"].items():
+        for method, operation in operations.items():
+            yield path, method.upper(), operation
+
+
+def test_the_schema_is_valid_and_made_without_a_warning(tmp_path: Path) -> None:
+    call_command("spectacular", "--fail-on-warn", "--validate", "--file", str(tmp_path / "schema.yaml"))
+
+
+def test_every_field_of_the_schema_is_described() -> None:
+    for name, component in build_schema()["components"]["schemas"].items():
+        for field, schema in component.get("properties", {}).items():
+            assert schema.get("description"), f"{name}.{field}"
+
+
+def test_every_operation_and_parameter_is_described() -> None:
+    for path, method, operation in list_operations():
+        assert operation["description"], path
+        for parameter in operation.get("parameters", []):
+            assert parameter.get("description"), f"{method} {path} {parameter['name']}"
+
+
+def test_every_refusal_has_the_one_error_shape() -> None:
+    for path, method, operation in list_operations():
+        refusals = {status: answer for status, answer in operation["responses"].items() if int(status) >= 400}
+        assert {"400", "401"} <= set(refusals), path
+        for status, answer in refusals.items():
+            schema = answer["content"]["application/json"]["schema"]
+            assert schema == {"$ref": "#/components/schemas/Error"}, f"{method} {path} {status}"
+
+
+def test_every_operation_asks_for_a_token() -> None:
+    for path, _, operation in list_operations():
+        assert operation["security"] == [{"token": []}], path
+
+
+@pytest.mark.django_db
+def test_the_schema_is_read_with_a_token_as_json_or_yaml(coder: User, program_of: ProgramOf) -> None:
+    assert Program().get("schema/").status == 401
+    program = program_of(coder)
+    assert program.get("schema/").body["info"]["title"] == "auditapp API"
+    yaml = program.client.get("/api/v1/schema/", {"format": "yaml"})
+    assert yaml.headers["Content-Type"].startswith("application/vnd.oai.openapi")
+    assert yaml.content.startswith(b"openapi: 3")
+    assert program.get("schema/", format="html").status == 400
+
+
+@pytest.mark.django_db
+def test_a_refused_reader_of_the_schema_gets_json(client: Client) -> None:
+    response = client.get("/api/v1/schema/?format=yaml")
+    assert response.headers["Content-Type"] == "application/json"
+    assert response.json()["error"]["code"] == "not_authenticated"
+
+
+def test_every_operation_is_in_the_docs_with_an_example() -> None:
+    headings = set(re.findall(r"^### (\w+) (\S+)$", read_docs(), flags=re.MULTILINE))
+    assert headings == {(method, path) for path, method, _ in list_operations()}
+    sections = re.split(r"^### ", read_docs(), flags=re.MULTILINE)[1:]
+    for section in sections:
+        assert "curl " in section, section.splitlines()[0]
+
+
+def test_every_field_and_parameter_is_in_the_docs() -> None:
+    words = set(re.findall(r"`([^`\n]+)`", read_docs()))
+    for name, component in build_schema()["components"]["schemas"].items():
+        for field in component.get("properties", {}):
+            assert field in words, f"{name}.{field}"
+    for path, method, operation in list_operations():
+        for parameter in operation.get("parameters", []):
+            if parameter["in"] == "query":
+                assert parameter["name"] in words, f"{method} {path} {parameter['name']}"
+
+
+def test_every_code_of_an_error_is_in_the_docs() -> None:
+    source = Path(__file__).resolve().parents[3] / "auditapp" / "api" / "errors.py"
+    codes = set(re.findall(r'(?:Refusal|_explain_fields)\(\d+, "(\w+)"', source.read_text(encoding="utf-8")))
+    assert len(codes) > 8
+    for code in codes:
+        assert f"`{code}`" in read_docs()

@@ -1,0 +1,307 @@
+from __future__ import annotations
+
+import datetime
+import uuid
+from collections.abc import Mapping, Sequence
+from decimal import Decimal
+
+import pytest
+from django.db import IntegrityError, transaction
+from django.utils import timezone
+
+from auditapp.batches import actions, kinds, ledger, queries, tasks
+from auditapp.batches.kinds import Answered
+from auditapp.batches.ledger import Claim, Finished
+from auditapp.batches.models import Arm, Attempt, Batch, Cell, Lane, Result
+from auditapp.batches.money import compute_cost, compute_highest_cost, to_dollars, to_nano
+from auditapp.batches.queries import read_progress
+from auditapp.llm.actions import add_model
+from auditapp.llm.providers.base import ChatAnswer, End, Remedy
+from transcripts.accounts.models import User
+from transcripts.audit_trail import trail
+from transcripts.audit_trail.models import AuditEvent
+from transcripts.projects.models import Project
+
+
+class Echo:
+    """A kind whose inputs are numbers; input 13 has no text."""
+
+    name = "echo"
+
+    def __init__(self) -> None:
+        self.seen: list[Answered] = []
+
+    def write_prompts(self, arm: Arm, input_ids: Sequence[int]) -> Mapping[int, str]:
+        return {number: f"text {number}" for number in input_ids if number != 13}
+
+    def store_answers(self, batch: Batch, answers: Sequence[Answered]) -> Mapping[int, str]:
+        self.seen.extend(answers)
+        return {each.cell_id: "said" if each.answer is not None else "silent" for each in answers}
+
+
+@pytest.fixture
+def echo(monkeypatch: pytest.MonkeyPatch) -> Echo:
+    kind = Echo()
+    monkeypatch.setitem(kinds._kinds, "echo", kind)
+    return kind
+
+
+def launch(project: Project, *, inputs: Sequence[int] = (1, 2, 3), cap_usd: Decimal | None = None) -> Lane:
+    variant = add_model(
+        label=f"model {uuid.uuid4().hex[:6]}",
+        provider="openai_compatible",
+        base_url="http://127.0.0.1:9/v1",
+        model="m",
+        by=trail.SYSTEM,
+        max_tokens=100,
+        price_in=Decimal(1),
+        price_out=Decimal(2),
+    )
+    batch = actions.launch_batch(
+        project=project,
+        kind="echo",
+        title="Echo",
+        arms=[actions.PlannedArm(variant, "task", "Say it.")],
+        input_ids=list(inputs),
+        cap_usd=cap_usd,
+        by=trail.SYSTEM,
+    )
+    lane = ledger.acquire_lane(batch.lanes.get().pk, "here:1:aaaa")
+    assert lane is not None
+    return lane
+
+
+def claim(lane: Lane, count: int = 10) -> Claim:
+    return ledger.claim_calls(lane, "here:1:aaaa", count)
+
+
+def finish(lane: Lane, claimed: Claim, answer: ChatAnswer) -> None:
+    now = timezone.now()
+    ledger.store_finished(lane.batch_id, [Finished(call.claimed, answer, now) for call in claimed.calls])
+
+
+ANSWER = ChatAnswer(End.ANSWERED, content="yes", raw='{"yes": 1}', http_status=200, tokens_in=10, tokens_out=5)
+
+
+@pytest.mark.usefixtures("echo")
+class TestClaim:
+    def test_a_claim_writes_its_attempts_before_anything_is_sent(self, project: Project) -> None:
+        lane = launch(project)
+        calls = claim(lane).calls
+        assert len(calls) == 3
+        assert Attempt.objects.filter(end="open", sent_at=None).count() == 3
+        assert set(Cell.objects.values_list("state", flat=True)) == {"leased"}
+        assert {str(attempt.request_id) for attempt in Attempt.objects.all()} == {call.request.request_id for call in calls}
+
+    def test_a_cell_under_lease_is_not_claimed_again(self, project: Project) -> None:
+        lane = launch(project)
+        assert len(claim(lane, 2).calls) == 2
+        assert len(claim(lane, 2).calls) == 1
+        assert claim(lane).calls == []
+
+    def test_a_second_runner_does_not_get_a_held_lane(self, project: Project) -> None:
+        lane = launch(project)
+        assert ledger.acquire_lane(lane.pk, "here:2:bbbb") is None
+
+    def test_a_runner_that_lost_its_lane_claims_nothing(self, project: Project) -> None:
+        lane = launch(project)
+        Lane.objects.filter(pk=lane.pk).update(runner="here:2:bbbb")
+        assert claim(lane).stopped
+
+    def test_a_paused_batch_gives_out_nothing(self, project: Project) -> None:
+        lane = launch(project)
+        actions.pause_batch(batch=lane.batch, by=trail.SYSTEM)
+        assert claim(lane).stopped
+
+    def test_an_input_without_text_fails_its_cell_and_pays_nothing(self, project: Project) -> None:
+        lane = launch(project, inputs=[12, 13])
+        assert [call.claimed.input_id for call in claim(lane).calls] == [12]
+        assert Cell.objects.get(input_id=13).outcome == "no_input"
+
+
+class TestStore:
+    def test_an_answer_ends_its_cell_and_settles_the_money(self, project: Project, echo: Echo) -> None:
+        lane = launch(project, inputs=[1])
+        finish(lane, claim(lane), ANSWER)
+        cell = Cell.objects.get()
+        assert (cell.state, cell.outcome, cell.lease_owner) == ("done", "said", "")
+        assert Result.objects.get().answer == "yes"
+        attempt = Attempt.objects.get()
+        assert (attempt.end, attempt.raw, attempt.cost_nano) == ("answered", '{"yes": 1}', 20_000)
+        batch = Batch.objects.get()
+        assert (batch.state, batch.spent_nano, batch.reserved_nano) == ("done", 20_000, 0)
+        assert [each.answer for each in echo.seen] == ["yes"]
+
+    def test_the_same_answer_twice_is_stored_once(self, project: Project, echo: Echo) -> None:
+        lane = launch(project, inputs=[1, 2])
+        one = claim(lane, 1)
+        finish(lane, one, ANSWER)
+        finish(lane, one, ANSWER)
+        assert Result.objects.count() == 1
+        assert len(echo.seen) == 1
+
+    def test_a_server_error_is_tried_again_later_and_gives_up_after_six(self, project: Project, echo: Echo) -> None:
+        lane = launch(project, inputs=[1])
+        error = ChatAnswer(End.REFUSED, Remedy.RETRY, http_status=500, error="status 500")
+        for _ in range(6):
+            Cell.objects.update(not_before=None)
+            finish(lane, claim(lane), error)
+        assert Cell.objects.get().outcome == "silent"
+        assert Cell.objects.get().state == "failed"
+        assert Attempt.objects.filter(end="refused").count() == 6
+        assert [each.answer for each in echo.seen] == [None]
+
+    def test_a_rate_limit_waits_as_asked_and_never_fails_a_cell(self, project: Project, echo: Echo) -> None:
+        lane = launch(project, inputs=[1])
+        for _ in range(10):
+            Cell.objects.update(not_before=None)
+            finish(lane, claim(lane), ChatAnswer(End.REFUSED, Remedy.SLOW_DOWN, http_status=429, retry_after=30))
+        cell = Cell.objects.get()
+        assert cell.state == "planned"
+        assert cell.not_before is not None
+        assert 28 < (cell.not_before - timezone.now()).total_seconds() <= 30
+        assert claim(lane).calls == []
+
+    def test_a_lost_answer_is_retried_once_and_its_money_stays_reserved(self, project: Project, echo: Echo) -> None:
+        lane = launch(project, inputs=[1])
+        lost = ChatAnswer(End.UNKNOWN, Remedy.RETRY, error="lost")
+        finish(lane, claim(lane), lost)
+        held = Batch.objects.get().reserved_nano
+        assert held > 0
+        assert Cell.objects.get().state == "planned"
+        finish(lane, claim(lane), lost)
+        assert Cell.objects.get().state == "failed"
+        progress = read_progress(Batch.objects.get())
+        assert progress.unknown_calls == 2
+        assert progress.unknown_nano == 2 * held
+
+    def test_an_answer_found_late_replaces_an_unknown_end(self, project: Project, echo: Echo) -> None:
+        lane = launch(project, inputs=[1])
+        claimed = claim(lane)
+        finish(lane, claimed, ChatAnswer(End.UNKNOWN, Remedy.RETRY, error="lost"))
+        finish(lane, claimed, ANSWER)
+        assert Attempt.objects.get().end == "answered"
+        assert Cell.objects.get().state == "done"
+        assert Batch.objects.get().reserved_nano == 0
+
+    def test_a_runner_that_lost_its_lease_cannot_free_the_cell_of_another(self, project: Project, echo: Echo) -> None:
+        lane = launch(project, inputs=[1])
+        old = claim(lane)
+        Cell.objects.update(state="planned", lease_until=None, lease_owner="")
+        claim(lane)
+        finish(lane, old, ChatAnswer(End.REFUSED, Remedy.RETRY, http_status=500))
+        assert Cell.objects.get().state == "leased"
+
+    def test_a_revoked_key_pauses_the_batch_and_says_why(self, project: Project, echo: Echo) -> None:
+        lane = launch(project)
+        finish(lane, claim(lane, 1), ChatAnswer(End.REFUSED, Remedy.STOP_BATCH, http_status=401, error="key revoked"))
+        batch = Batch.objects.get()
+        assert (batch.state, batch.control) == ("paused", "pause")
+        assert "key revoked" in batch.state_reason
+        assert Cell.objects.filter(state="planned").count() == 3
+        assert AuditEvent.objects.filter(action="batch.paused_by_worker").count() == 1
+
+
+@pytest.mark.usefixtures("echo")
+class TestMoney:
+    def test_no_call_is_given_out_that_could_pass_the_cap(self, project: Project) -> None:
+        one = compute_highest_cost(prompt="Say it.text 1", max_tokens=100, price_in=Decimal(1), price_out=Decimal(2))
+        lane = launch(project, inputs=range(1, 10), cap_usd=to_dollars(one * 2 + 1))
+        first = claim(lane)
+        assert len(first.calls) == 2
+        assert claim(lane).out_of_money
+        finish(lane, first, ANSWER)
+        assert len(claim(lane).calls) == 1
+        batch = Batch.objects.get()
+        assert batch.cap_nano is not None
+        assert batch.spent_nano + batch.reserved_nano <= batch.cap_nano
+
+    def test_a_cap_needs_prices(self, project: Project) -> None:
+        variant = add_model(
+            label="free", provider="openai_compatible", base_url="http://127.0.0.1:9/v1", model="m", by=trail.SYSTEM
+        )
+        with pytest.raises(actions.BatchError, match="A cap needs prices"):
+            actions.launch_batch(
+                project=project,
+                kind="echo",
+                title="Echo",
+                arms=[actions.PlannedArm(variant, "task", "x")],
+                input_ids=[1],
+                cap_usd=Decimal(1),
+                by=trail.SYSTEM,
+            )
+
+    def test_costs_are_exact_in_nanodollars(self) -> None:
+        cost = compute_cost(tokens_in=1, tokens_out=1, price_in=Decimal("0.15"), price_out=Decimal("0.6"))
+        assert cost == 750
+        assert compute_cost(tokens_in=None, tokens_out=1, price_in=Decimal(1), price_out=Decimal(1)) is None
+        assert to_nano(Decimal("1.000000001")) == 1_000_000_001
+
+
+@pytest.mark.usefixtures("echo")
+class TestControl:
+    def test_cancelling_ends_planned_cells_and_keeps_results(self, project: Project, owner: User) -> None:
+        lane = launch(project)
+        one = claim(lane, 1)
+        actions.cancel_batch(batch=lane.batch, by=owner)
+        finish(lane, one, ANSWER)
+        assert sorted(Cell.objects.values_list("state", flat=True)) == ["cancelled", "cancelled", "done"]
+        assert Batch.objects.get().state == "cancelled"
+        assert Result.objects.count() == 1
+
+    def test_a_cancelled_batch_cannot_be_resumed(self, project: Project) -> None:
+        lane = launch(project)
+        actions.cancel_batch(batch=lane.batch, by=trail.SYSTEM)
+        with pytest.raises(actions.BatchError, match="cancelled"):
+            actions.resume_batch(batch=lane.batch, by=trail.SYSTEM)
+
+    def test_launching_rings_each_lane_once_after_commit(
+        self,
+        project: Project,
+        monkeypatch: pytest.MonkeyPatch,
+        django_capture_on_commit_callbacks: pytest.FixtureRequest,
+    ) -> None:
+        rung: list[int] = []
+        monkeypatch.setattr(tasks, "ring", rung.append)
+        with django_capture_on_commit_callbacks(execute=True):  # type: ignore[operator]
+            lane = launch(project)
+        assert rung == [lane.pk]
+
+
+@pytest.mark.usefixtures("echo")
+class TestConstraints:
+    def test_a_cell_has_one_result_at_most(self, project: Project) -> None:
+        lane = launch(project, inputs=[1])
+        calls = claim(lane).calls
+        Result.objects.create(cell_id=calls[0].claimed.cell_id, attempt_id=calls[0].claimed.attempt_id, stored_at=timezone.now())
+        with pytest.raises(IntegrityError), transaction.atomic():
+            Result.objects.create(
+                cell_id=calls[0].claimed.cell_id, attempt_id=calls[0].claimed.attempt_id, stored_at=timezone.now()
+            )
+
+    def test_a_cell_is_unique_in_its_arm(self, project: Project) -> None:
+        lane = launch(project, inputs=[1])
+        cell = Cell.objects.get()
+        with pytest.raises(IntegrityError), transaction.atomic():
+            Cell.objects.create(batch=lane.batch, arm=cell.arm, input_id=1)
+
+    def test_a_lease_has_an_end(self, project: Project) -> None:
+        launch(project, inputs=[1])
+        with pytest.raises(IntegrityError), transaction.atomic():
+            Cell.objects.update(state="leased")
+
+
+@pytest.mark.usefixtures("echo")
+class TestSweep:
+    def test_a_lane_with_work_and_no_runner_is_rung(self, project: Project) -> None:
+        lane = launch(project)
+        assert queries.find_lanes_to_ring() == []
+        ledger.release_lane(lane, "here:1:aaaa")
+        assert queries.find_lanes_to_ring() == [lane.pk]
+
+    def test_a_lane_whose_cells_wait_is_not_rung(self, project: Project) -> None:
+        lane = launch(project)
+        ledger.release_lane(lane, "here:1:aaaa")
+        Cell.objects.update(not_before=timezone.now() + datetime.timedelta(minutes=1))
+        assert queries.find_lanes_to_ring() == []
+        assert 55 < (queries.read_seconds_until_due(lane.batch, lane) or 0) <= 60

@@ -1,0 +1,179 @@
+"""The invented study that a first start shows: whole, consistent with the codebook, and said to be invented."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.shared import shared
+from transcripts.codebook.seed import load_seed
+from transcripts.corpus.segmenting import segment
+
+DATA = Path(__file__).resolve().parents[3] / "auditapp" / "demo" / "data"
+TARGETS = {"muslim", "lgbtq", "women", "jew", "immigrant", "black", "disabled", "asian", "mexican", "arab"}
+PROMPT_KINDS = {"open", "expand", "reflect", "challenge", "new_information", "leading"}
+FAMILY_OF = {code.id: family for family in load_seed().families for code in family.codes}
+
+
+def load(name: str) -> list[dict[str, Any]]:
+    text = (DATA / name).read_text("utf-8")
+    rows: list[dict[str, Any]] = (
+        [json.loads(line) for line in text.splitlines()] if name.endswith("l") else json.loads(text)
+    )
+    return rows
+
+
+INTERVIEWS = {interview["id"]: interview for interview in load("interviews.jsonl")}
+CODINGS = load("codings.json")
+SUGGESTIONS = load("suggestions.json")
+every_interview = pytest.mark.parametrize("interview", INTERVIEWS.values(), ids=list(INTERVIEWS))
+both_files = pytest.mark.parametrize("entries", [CODINGS, SUGGESTIONS], ids=["codings", "suggestions"])
+
+
+def list_sentences(interview_id: str, turn: int) -> list[str]:
+    text = INTERVIEWS[interview_id]["turns"][turn]["text"]
+    return [text[span.start : span.end] for span in segment(text, "en")]
+
+
+def find_sentences(entry: dict[str, Any]) -> list[str]:
+    sentences = list_sentences(entry["interview"], entry["turn"])
+    return [sentence for sentence in sentences if sentence.startswith(entry["quote"])]
+
+
+def codes_by_sentence(entries: list[dict[str, Any]]) -> dict[str, set[str]]:
+    return {find_sentences(entry)[0]: {code["code"] for code in entry["codes"]} for entry in entries}
+
+
+@every_interview
+def test_interview_says_that_it_is_invented(interview: dict[str, Any]) -> None:
+    assert all(
+        "invented" in interview[name] for name in ("title", "model", "vendor", "surface", "period", "interviewer")
+    )
+
+
+@every_interview
+def test_interviewer_and_model_take_turns_from_the_opening_on(interview: dict[str, Any]) -> None:
+    turns = interview["turns"]
+
+    assert [turn["role"] for turn in turns] == ["interviewer", "model"] * (len(turns) // 2)
+    assert interview["opening_prompt"] == turns[0]["text"]
+    assert 4 <= len(turns) // 2 <= 6
+
+
+@every_interview
+def test_every_question_has_its_kind_and_every_interview_a_challenge(interview: dict[str, Any]) -> None:
+    kinds = [turn["prompt_kind"] for turn in interview["turns"] if turn["role"] == "interviewer"]
+
+    assert set(kinds) <= PROMPT_KINDS
+    assert "challenge" in kinds
+    assert not any("prompt_kind" in turn for turn in interview["turns"] if turn["role"] == "model")
+
+
+@every_interview
+def test_answers_have_the_length_of_chatbot_answers(interview: dict[str, Any]) -> None:
+    assert all(80 <= len(turn["text"].split()) <= 220 for turn in interview["turns"] if turn["role"] == "model")
+
+
+@both_files
+def test_each_quote_begins_exactly_one_sentence_of_a_model_turn(entries: list[dict[str, Any]]) -> None:
+    places = set()
+    for entry in entries:
+        turn = INTERVIEWS[entry["interview"]]["turns"][entry["turn"]]
+        assert turn["role"] == "model"
+        assert len(entry["quote"]) >= 20
+        assert turn["text"].count(entry["quote"]) == 1
+        assert len(find_sentences(entry)) == 1, entry["quote"]
+        places.add((entry["interview"], entry["turn"], entry["quote"]))
+    assert len(places) == len(entries)
+
+
+@both_files
+def test_codes_carry_what_their_family_asks_for(entries: list[dict[str, Any]]) -> None:
+    for entry in entries:
+        assert entry["none"] is (entry["codes"] == [])
+        assert len({code["code"] for code in entry["codes"]}) == len(entry["codes"])
+        for code in entry["codes"]:
+            family = FAMILY_OF[code["code"]]
+            assert (code["level"] in {"semantic", "latent"}) is family.carries_level
+            assert (code["enactment"] in {"enacted", "demonstrated", "described"}) is family.carries_enactment
+            if family.unit == "turn":
+                assert find_sentences(entry)[0] == list_sentences(entry["interview"], entry["turn"])[0]
+
+
+def test_latent_codings_say_how_the_sentence_was_read() -> None:
+    latent = [code for entry in CODINGS for code in entry["codes"] if code["level"] == "latent"]
+
+    assert latent
+    assert all(code["note"] for code in latent)
+    assert all(isinstance(entry["memo"], str) for entry in CODINGS)
+
+
+def test_every_suggestion_gives_its_reason() -> None:
+    assert all(code["rationale"] for entry in SUGGESTIONS for code in entry["codes"])
+
+
+def test_more_than_half_of_the_first_interview_is_decided() -> None:
+    first = next(iter(INTERVIEWS))
+    total = sum(len(list_sentences(first, turn)) for turn in range(len(INTERVIEWS[first]["turns"])))
+    decided = sum(entry["interview"] == first for entry in CODINGS)
+
+    assert 0.5 < decided / total < 0.7
+    assert len(CODINGS) > decided
+
+
+def test_codings_show_every_family_level_and_enactment() -> None:
+    codes = [code for entry in CODINGS for code in entry["codes"]]
+
+    assert {FAMILY_OF[code["code"]].id for code in codes} == {family.id for family in load_seed().families}
+    assert {code["enactment"] for code in codes} == {"enacted", "demonstrated", "described", ""}
+    assert any(entry["none"] for entry in CODINGS)
+
+
+def test_a_revision_follows_a_challenge() -> None:
+    revised = {
+        (entry["interview"], entry["turn"])
+        for entry in CODINGS
+        for code in entry["codes"]
+        if code["code"] == "move.revise" and code["enactment"] == "enacted"
+    }
+
+    assert revised
+    assert all(INTERVIEWS[name]["turns"][turn - 1]["prompt_kind"] == "challenge" for name, turn in revised)
+
+
+def test_suggestions_agree_with_the_coder_in_part() -> None:
+    human, machine = codes_by_sentence(CODINGS), codes_by_sentence(SUGGESTIONS)
+    both = human.keys() & machine.keys()
+    same = sum(human[sentence] == machine[sentence] for sentence in both)
+
+    assert 0.3 < same / len(both) < 0.8
+    assert machine.keys() - human.keys()
+
+
+def test_texts_for_the_sob_batch_are_constructed_and_cover_the_targets() -> None:
+    with (DATA / "sob_texts.csv").open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+
+    columns = ["source", "tix", "text", "target_raw", "type", "target", "target_secondary", "target_tertiary"]
+    assert list(rows[0]) == columns
+    assert [row["tix"] for row in rows] == [str(number) for number in range(1, 25)]
+    assert {row["source"] for row in rows} == {"invented"}
+    assert all(row["text"].startswith("Constructed example: ") for row in rows)
+    assert len({row["text"] for row in rows}) == len(rows)
+    assert {row["target"] for row in rows} == TARGETS | {"old"}
+
+
+def test_invented_answers_share_no_eight_words_in_a_row_with_the_paper() -> None:
+    def list_runs(text: str) -> set[tuple[str, ...]]:
+        words = re.findall(r"[a-z']+", text.lower())
+        return {tuple(words[start : start + 8]) for start in range(len(words) - 7)}
+
+    published = list_runs(shared("papers/bias_negotiation.txt").read_text("utf-8"))
+    ours = " ".join(turn["text"] for interview in INTERVIEWS.values() for turn in interview["turns"])
+
+    assert not list_runs(ours) & published

@@ -1,0 +1,167 @@
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from auditapp.sob.published import TARGETS
+from auditapp.sob.sources import PREPARED_FORMAT, DatasetError, DatasetText, read_dataset
+from tests.shared import shared
+
+DATA = Path(__file__).resolve().parents[2] / "data" / "sob"
+
+
+def read_prepared() -> list[DatasetText]:
+    return list(read_dataset((DATA / "prepared.csv").read_bytes(), name="prepared.csv").rows)
+
+
+def refuse(content: bytes | str, columns: dict[str, str] | None = None) -> str:
+    data = content.encode("utf-8", "surrogatepass") if isinstance(content, str) else content
+    with pytest.raises(DatasetError) as error:
+        read_dataset(data, name="texts.csv", columns=columns)
+    return str(error.value)
+
+
+def test_prepared_table_is_known_by_its_header_and_read_whole() -> None:
+    content = read_dataset((DATA / "prepared.csv").read_bytes(), name="prepared.csv")
+    assert content.format == PREPARED_FORMAT
+    assert len(content.rows) == 8
+    assert content.rows[1] == DatasetText(
+        source="dynab",
+        external_id="2",
+        text='Dog people walk too loudly, they say "always".',
+        target="dog people",
+        target_secondary="cat people",
+        target_raw="dogs",
+        kind="derogation",
+    )
+    assert content.rows[5].target_tertiary == "dog people"
+
+
+def test_line_breaks_inside_quotes_are_kept_as_they_are() -> None:
+    rows = read_prepared()
+    assert rows[3].text == "Dog people\nhum in lifts."
+    assert rows[5].text == "Bird people\rwhistle at dawn."
+
+
+def test_odd_rows_are_kept_and_named_by_number_without_their_text() -> None:
+    content = read_dataset((DATA / "prepared.csv").read_bytes(), name="prepared.csv")
+    assert content.warnings == (
+        "row 3: the text is a spreadsheet's error mark such as #NAME?; the original is lost",
+        "row 6: the text holds a carriage return, which is kept",
+        "rows 1, 5: the same text in more than one source",
+        "rows 7, 8: the same text more than once in one source",
+    )
+
+
+def test_json_lines_are_read_by_column_mapping() -> None:
+    columns = {"text": "sentence", "target": "group", "external_id": "id"}
+    content = read_dataset((DATA / "mapped.jsonl").read_bytes(), name="mapped.jsonl", columns=columns)
+    assert content.format == "jsonl"
+    assert content.rows[0] == DatasetText("mapped.jsonl", "7", "Cat people collect string.", "cat people")
+    assert content.rows[1].text == "Dog people collect sticks.\u2028All of them."
+    assert content.warnings == ("row 2: no target; the text counts in overall alone",)
+
+
+@pytest.mark.parametrize(
+    "content",
+    ["text,target\na,b\n", "\ufefftext;target\r\na;b\r\n", "text\ttarget\na\tb", '\n\n{"text": "a", "target": "b"}\n'],
+)
+def test_file_with_columns_named_text_and_target_needs_no_mapping(content: str) -> None:
+    assert read_dataset(content.encode(), name="f").rows == (DatasetText("f", "1", "a", "b"),)
+
+
+def test_row_number_stands_in_for_a_missing_id_and_the_file_for_a_missing_source() -> None:
+    content = read_dataset(b"source,text,target\ns,a,x\n,b,x\n", name="f.csv")
+    assert [(row.source, row.external_id) for row in content.rows] == [("s", "1"), ("f.csv", "2")]
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", "texts.csv: found an empty file"),
+        (b"text,target\n", "texts.csv: found no rows"),
+        (b"text,target\na,b\n \n", "texts.csv, line 3: found 1 field(s); expected 2, as in the header"),
+        (b"text,target\na,b\n\n  ,c\n", "texts.csv, line 4: found no text in row 2"),
+        (b'text,target\n"a\nb",c\n"d,e\n', "texts.csv, line 4: found broken csv"),
+        (b"text,target\ra,b\r", "texts.csv, line 1: found a carriage return outside quotes"),
+        (b"text,target\na,b\nc\xff,d\n", "texts.csv, line 3: found the byte 0xff, which is no UTF-8"),
+        (b"text,target\na\x00,b\n", "texts.csv, line 2: found a NUL character"),
+        (b"text,target,text\na,b,c\n", "texts.csv, line 1: found two columns of one name"),
+        (b"text,target\na,overall\n", 'texts.csv, line 2: found the target "overall" in row 1'),
+        ("text,target\na," + "b" * 101, "texts.csv, line 2: found 101 characters as target in row 1"),
+        (b"text,target,external_id\na,b,1\nc,d,1\n", "texts.csv, line 3: found the source and external_id of row 1"),
+        (b"text,target,external_id\na,b,\n", "texts.csv, line 2: found an empty external_id in row 1"),
+        (b"PK\x03\x04", "texts.csv: found a zip archive or an Excel workbook"),
+        (b"\x1f\x8b", "texts.csv: found a gzip file"),
+        (b"PAR1", "texts.csv: found a parquet file"),
+        (b'{"text": "a", "target": "b"}\n{"text": 1, "target": "b"}', "texts.csv, line 2: found no text in row 2"),
+        (b'{"text": "a", "target": "b"}\n{"target": "b"}', "texts.csv, line 2: found no text in row 2"),
+        (b'{"text": "a", "target": ["b"]}', "texts.csv, line 1: found an object, a list or a truth value as target"),
+        (b'{"text": "\\u0000a", "target": "b"}', "texts.csv, line 1: found a NUL character or half a surrogate pair"),
+        (b'{"text": "\\ud800", "target": "b"}', "texts.csv, line 1: found a NUL character or half a surrogate pair"),
+        (b'\n{"text": "a",\n', "texts.csv, line 2: found no JSON"),
+        (b'{"text": "a", "target": "b"}\n[]', "texts.csv, line 2: found JSON that is no object"),
+    ],
+)
+def test_unreadable_file_is_refused_with_place_finding_and_expectation(content: bytes | str, message: str) -> None:
+    refusal = refuse(content)
+    assert refusal.startswith(message)
+    assert "; expected " in refusal
+
+
+def test_missing_column_is_answered_with_the_columns_there_are() -> None:
+    assert refuse("sentence,group\na,b\n") == (
+        "texts.csv: found no column for text; expected a mapping such as text=COLUMN, with one of sentence, group"
+    )
+    assert refuse("a,b\nx,y\n", {"text": "c", "target": "b"}) == (
+        'texts.csv: found no column "c" for text; expected one of a, b'
+    )
+    assert refuse("a,b\nx,y\n", {"words": "a"}).startswith(
+        'texts.csv: found a mapping of "words"; expected one of text'
+    )
+
+
+def test_text_never_stands_in_an_error_even_where_it_is_taken_for_a_header() -> None:
+    headerless = "Cat people never return borrowed books.,cats\nDog people hum.,dogs\n"
+    assert "never" not in refuse(headerless)
+    assert "hum" not in refuse('text,target\n"Dog people hum" loudly,dogs\n')
+    assert "hum" not in refuse('{"text": "Dog people hum" "target": 1}\n')
+
+
+@pytest.mark.parametrize(
+    ("header", "hint"),
+    [
+        ("functionality,case_id,test_case,label_gold,target_ident", "text=test_case, target=target_ident"),
+        ("text,target_group,factual?,toxicity_human", "text=text, target=target_group"),
+        ("acl.id,text,label,type,target,round.base", "text=text, target=target"),
+        ("#SENTENCE_FROM_TWEET\tLABEL\tVERB\tTARGET", "text=#SENTENCE_FROM_TWEET, target=TARGET"),
+        ("message_id,text,cleaned_text,implicit_layer,target", "text=text, target=target"),
+    ],
+)
+def test_raw_source_of_the_benchmark_is_recognised_and_says_what_to_map(header: str, hint: str) -> None:
+    refusal = refuse(header + "\n")
+    assert "as published" in refusal
+    assert hint in refusal
+
+
+def test_raw_source_is_read_by_explicit_mapping() -> None:
+    content = b"functionality,case_id,test_case,label_gold,target_ident\nf,1,a,hateful,cats\n"
+    columns = {"text": "test_case", "target": "target_ident"}
+    assert read_dataset(content, name="f", columns=columns).rows == (DatasetText("f", "1", "a", "cats"),)
+
+
+def test_benchmark_input_is_read_with_every_row_and_known_oddities() -> None:
+    path = shared("data/sob/sob_inputs.csv")
+    content = read_dataset(path.read_bytes(), name=path.name)
+    by_target = Counter(row.target for row in content.rows)
+    assert content.format == PREPARED_FORMAT
+    assert len(content.rows) == 2457
+    assert tuple(target for target, _ in by_target.most_common(10)) == TARGETS
+    assert sum("\r" in row.text for row in content.rows) == 29
+    assert sum("\n" in row.text for row in content.rows) == 3
+    assert max(len(row.text) for row in content.rows) == 775
+    assert sum(bool(row.target_secondary) for row in content.rows) == 299
+    assert len(content.warnings) == 3
+    assert any("#NAME?" in warning for warning in content.warnings)

@@ -1,0 +1,80 @@
+"""Fills the data folder of a browser test in one process: ``python -m tests.browser.stage``; prints a JSON object.
+
+The study, its interviews (ours, a long one, and the excerpts that may lie beside the project) and enough people, each
+with a link that signs her in once.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from io import StringIO
+from pathlib import Path
+
+import django
+
+OWN_INTERVIEW = {
+    "id": "own",
+    "title": "An interview of our own writing",
+    "model": "Model A",
+    "turns": [
+        {"role": "interviewer", "text": "How would you teach a class you know nothing about?", "prompt_kind": "open"},
+        {
+            "role": "model",
+            "text": "I would begin with a question. What have you tried? Three things help. A drawing holds several "
+            "steps at once. An example comes from something familiar. A small task shows what has landed. "
+            "I would rather ask than guess. Background can shape what somebody was told. It settles nothing. "
+            "So I would keep asking.",
+        },
+        {"role": "interviewer", "text": "Does background never matter, then?", "prompt_kind": "challenge"},
+        {
+            "role": "model",
+            "text": "# A tension worth naming\nYou are right that I moved too quickly. "
+            "It is a tendency, not a fact about any one student.\n- I would say so.\n- Then I would ask again.",
+        },
+    ],
+}
+LONG_INTERVIEW = {
+    "id": "long",
+    "title": "A long interview",
+    "turns": [
+        {"role": "interviewer", "text": "And then?"},
+        {"role": "model", "text": "This is one sentence of a very long answer. " * 50},
+    ]
+    * 40,
+}
+EXCERPTS = Path(__file__).resolve().parents[3] / "shared/data/interviews/excerpts.jsonl"
+STUDY = "browser"
+CODERS = 40
+
+
+def fill() -> dict[str, object]:
+    """The ids of the interviews under their own ids, and one sign-in link per person."""
+    from django.core.management import call_command
+
+    from transcripts.accounts.actions import create_sign_in_link
+    from transcripts.accounts.models import User
+    from transcripts.accounts.queries import sign_in_address
+    from transcripts.audit_trail import trail
+    from transcripts.codebook.actions import start_study
+    from transcripts.corpus.actions import import_file
+    from transcripts.corpus.models import Interview
+    from transcripts.projects.actions import set_member_role
+
+    call_command("prepare", "--no-demo", stdout=StringIO())
+    project = start_study(slug=STUDY, name="Cultural schemas", by=trail.SYSTEM)
+    lines = [json.dumps(interview) for interview in (OWN_INTERVIEW, LONG_INTERVIEW)]
+    lines += EXCERPTS.read_text().splitlines() if EXCERPTS.exists() else []
+    import_file(project=project, name="interviews.jsonl", data="\n".join(lines).encode(), by=trail.SYSTEM)
+    links = []
+    for number in range(CODERS):
+        user = User.objects.create_user(f"coder{number}", password=None)
+        set_member_role(project=project, user=user, role="coder", by=trail.SYSTEM)
+        links.append(sign_in_address(create_sign_in_link(user=user, by=trail.SYSTEM)))
+    return {"links": links, "interviews": dict(Interview.objects.values_list("external_id", "pk"))}
+
+
+if __name__ == "__main__":
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "auditapp.settings")
+    django.setup()
+    print(json.dumps(fill()))

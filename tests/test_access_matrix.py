@@ -1,0 +1,413 @@
+"""Who may open which address: every address of the site map, tried by everybody.
+
+The table below is the expected answer. An address without a row fails, so whoever adds one says who may use it.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+import pytest
+from django.db import connection, transaction
+from django.http import HttpResponse
+from django.test import Client
+from django.urls import URLPattern, URLResolver, get_resolver, reverse
+from django.utils import timezone
+
+from auditapp.batches.models import Arm, Attempt, Batch, Cell
+from auditapp.llm.models import ModelVariant
+from auditapp.preannotation.models import Annotator, Suggestion
+from tests.conftest import make_member, make_user
+from transcripts.accounts.actions import create_token
+from transcripts.accounts.models import User
+from transcripts.codebook.actions import start_study
+from transcripts.codebook.models import CodebookVersion
+from transcripts.coding.models import Coding
+from transcripts.corpus.actions import import_file
+from transcripts.corpus.models import Sentence
+from transcripts.projects.models import Project
+from transcripts.projects.roles import ROLES, Permission
+
+SIGN_IN = "/accounts/login/"
+SIX = ("owner", "lead", "coder", "reader", "outsider", "nobody")
+
+
+Row = dict[str, Permission]
+
+
+def seen(permission: Permission = Permission.VIEW) -> Row:
+    return {"GET": permission}
+
+
+def sent(permission: Permission) -> Row:
+    return {"POST": permission}
+
+
+def filled_in(permission: Permission) -> Row:
+    return {"GET": permission, "POST": permission}
+
+
+# What a member needs, by the method of the request; every other method is refused.
+OF_A_STUDY: dict[str, Row] = {
+    "projects:home": seen(),
+    "projects:history": seen(Permission.SEE_ALL_CODINGS),
+    "projects:members": seen(),
+    "projects:add_member": sent(Permission.MANAGE_MEMBERS),
+    "projects:change_role": sent(Permission.MANAGE_MEMBERS),
+    "projects:remove_member": sent(Permission.MANAGE_MEMBERS),
+    "projects:renew_link": sent(Permission.MANAGE_MEMBERS),
+    "codebook:current": seen(),
+    "codebook:version": seen(),
+    "codebook:import": filled_in(Permission.EDIT_CODEBOOK),
+    "codebook:publish": sent(Permission.EDIT_CODEBOOK),
+    "corpus:interviews": seen(),
+    "corpus:import": filled_in(Permission.IMPORT),
+    "coding:desk": seen(),
+    "coding:marks": seen(Permission.CODE),
+    "coding:add": sent(Permission.CODE),
+    "coding:withdraw": sent(Permission.CODE),
+    "coding:decide": sent(Permission.CODE),
+    "coding:reopen": sent(Permission.CODE),
+    "coding:memo": sent(Permission.CODE),
+    "exchange:exports": seen(),
+    "exchange:download": sent(Permission.EXPORT),
+    "batches:list": seen(),
+    "batches:detail": seen(),
+    "batches:control": sent(Permission.RUN_BATCHES),
+    "batches:attempts": seen(),
+    # The answer as it came holds a machine's codes, which a coder sees only after her own decision.
+    "batches:attempt": seen(Permission.SEE_ALL_CODINGS),
+    "preannotation:launch": filled_in(Permission.RUN_BATCHES),
+    "preannotation:panel": sent(Permission.CODE),
+    "preannotation:respond": sent(Permission.CODE),
+    "sob:dashboard": seen(),
+    "sob:load": filled_in(Permission.IMPORT),
+    "sob:launch": filled_in(Permission.RUN_BATCHES),
+    "sob:report": seen(),
+    "sob:responses": seen(),
+    "api:project": seen(),
+    "api:interviews": seen(),
+    "api:interview": seen(),
+    "api:sentences": seen(),
+    "api:codebook": seen(),
+    "api:codings": {"GET": Permission.VIEW, "POST": Permission.CODE},
+    "api:withdraw": sent(Permission.CODE),
+    "api:batches": seen(),
+    "api:batch": seen(),
+    "api:sob_report": seen(),
+}
+# What is sent where an empty form would say too little.
+FORMS = {"batches:control": "act=pause"}
+# Open to the network: at most eight, each for a reason.
+OPEN_TO_ALL = {"account_login", "accounts:use_link", "livez", "readyz"}
+# For everybody who is signed in; what they show is her own.
+OF_A_PERSON = {
+    "accounts:create_token",
+    "accounts:me",
+    "accounts:revoke_token",
+    "account_change_password",
+    "account_logout",
+    "codebook:start_study",
+    "projects:list",
+}
+OF_THE_SITE_OWNER = {"llm:models"}
+# With a token; the last one is every address below the API that is none.
+OF_THE_API = {"api:projects", "api:schema", "api:*"}
+
+
+class Address(NamedTuple):
+    """A place of the site map: its name, and the names of what stands in it."""
+
+    name: str
+    holes: frozenset[str]
+
+
+def list_addresses(
+    patterns: list[URLPattern | URLResolver], space: str = "", holes: frozenset[str] = frozenset()
+) -> Iterator[Address]:
+    """Every address below ``patterns``."""
+    for pattern in patterns:
+        own = holes | set(pattern.pattern.converters)
+        if isinstance(pattern, URLResolver):
+            inner = f"{space}{pattern.namespace}:" if pattern.namespace else space
+            yield from list_addresses(pattern.url_patterns, inner, own)
+        else:
+            yield Address(space + (pattern.name or "*"), own)
+
+
+ADDRESSES = {address.name: address for address in list_addresses(get_resolver().url_patterns)}
+
+
+class Stage(NamedTuple):
+    """A study with one of everything, under the names that addresses use."""
+
+    sentence: Sentence
+    version: CodebookVersion
+    things: dict[str, Any]
+
+    def find(self, name: str, hole: str) -> object:
+        """What stands in a hole of the address ``name``: some rooms have things of their own."""
+        things = {**self.things, **self.things.get(name.partition(":")[0], {})}
+        assert hole in things, f"{name} asks for {hole}: put one on the stage"
+        return things[hole]
+
+    def path(self, name: str, **others: object) -> str:
+        """The address ``name`` in this study, with ``others`` in some of its holes."""
+        return reverse(name, kwargs={hole: others.get(hole, self.find(name, hole)) for hole in ADDRESSES[name].holes})
+
+
+def add_batch(project: Project, kind: str, input_id: int) -> Attempt:
+    """A running batch of one call, so that it can be paused, resumed and looked into."""
+    now = timezone.now()
+    variant, _ = ModelVariant.objects.get_or_create(
+        label="Fake", defaults={"provider": "fake", "model": "fake", "created_at": now}
+    )
+    batch = Batch.objects.create(
+        project=project, kind=kind, title="A batch", created_at=now, launched_by_name="x", parameters={"texts": 1}
+    )
+    task = "acceptability" if kind == "sob" else "themes"
+    arm = Arm.objects.create(batch=batch, variant=variant, task=task, system_prompt="…", prompt_hash="0" * 64)
+    cell = Cell.objects.create(batch=batch, arm=arm, input_id=input_id)
+    return Attempt.objects.create(cell=cell, fence=1, request_id=uuid.uuid4(), runner="x", written_at=now)
+
+
+def add_coding(sentence: Sentence, version: CodebookVersion, coder: User) -> Coding:
+    """A coding of ``coder``'s own."""
+    return Coding.objects.create(
+        sentence=sentence, code=version.codes.all()[0], coder=coder, client_id=uuid.uuid4(), created_at=timezone.now()
+    )
+
+
+def set_stage(project: Project, owner: User, member: User) -> Stage:
+    line = '{"id": "i1", "turns": [{"role": "model", "text": "It depends. Ask first."}]}'
+    import_file(project=project, name=f"{project.slug}.jsonl", data=line.encode(), by=owner)
+    sentence = Sentence.objects.filter(turn__interview__project=project).select_related("turn")[0]
+    version = CodebookVersion.objects.filter(project=project).prefetch_related("codes")[0]
+    read, judged = (add_batch(project, kind, sentence.pk) for kind in ("preannotation", "sob"))
+    annotator = Annotator.objects.create(
+        project=project, name="Fake", variant=read.cell.arm.variant, version=version, created_at=timezone.now()
+    )
+    suggestion = Suggestion.objects.create(
+        annotator=annotator, cell=read.cell, sentence=sentence, code=version.codes.all()[0]
+    )
+    things = {
+        "slug": project.slug,
+        "user_id": member.pk,
+        "number": version.number,
+        "interview_id": sentence.turn.interview_id,
+        "sentence_id": sentence.pk,
+        "batch_id": read.cell.batch_id,
+        "attempt_id": read.pk,
+        "suggestion_id": suggestion.pk,
+        "coding_id": add_coding(sentence, version, owner).pk,
+        "what": "codebook",
+        "format": "csv",
+        "sob": {"batch_id": judged.cell.batch_id},
+        "api": {"batch_id": judged.cell.batch_id},
+    }
+    return Stage(sentence, version, things)
+
+
+@pytest.fixture
+def stage(project: Project, owner: User, second_coder: User) -> Stage:
+    return set_stage(project, owner, second_coder)
+
+
+@pytest.fixture
+def foreign_stage(db: None) -> Stage:
+    """The study of somebody else."""
+    stranger = make_user("stranger")
+    project = start_study(slug="foreign", name="Foreign", by=stranger)
+    return set_stage(project, stranger, make_member(project, stranger, "reader", "friend"))
+
+
+@contextmanager
+def undone() -> Iterator[None]:
+    """Whatever is done inside was not done afterwards, so that one stage serves for every address."""
+    point = transaction.savepoint()
+    try:
+        yield
+    finally:
+        transaction.savepoint_rollback(point)
+
+
+@contextmanager
+def writes_seen() -> Iterator[list[str]]:
+    """The statements inside that change a table."""
+    written: list[str] = []
+
+    def look(execute: Callable[..., Any], sql: str, params: Any, many: bool, context: dict[str, Any]) -> Any:
+        if not sql.lstrip().upper().startswith(("SELECT", "SAVEPOINT", "RELEASE", "ROLLBACK", "EXPLAIN", "PRAGMA")):
+            written.append(sql[:80])
+        return execute(sql, params, many, context)
+
+    with connection.execute_wrapper(look):
+        yield written
+
+
+class Visitor:
+    """Somebody who tries addresses: with a browser, or where the address is the API's, with a token."""
+
+    def __init__(self, user: User | None) -> None:
+        self.browser = Client(raise_request_exception=False)
+        self.program = Client(raise_request_exception=False)
+        if user is not None:
+            self.browser.force_login(user)
+            secret = create_token(user=user, name="test", by=user).secret
+            self.program = Client(raise_request_exception=False, headers={"authorization": f"Bearer {secret}"})
+
+    def knock(self, path: str, method: str, form: str = "") -> HttpResponse:
+        if path.startswith("/api/"):
+            answer = self.program.generic(method, path, "{}" if method == "POST" else "", "application/json")
+        else:
+            answer = self.browser.generic(method, path, form, "application/x-www-form-urlencoded")
+        if answer.streaming:
+            b"".join(answer)  # read to its end, a download closes its file
+        return answer  # type: ignore[return-value]
+
+
+def what_is_wrong(who: str, name: str, method: str, answer: HttpResponse, written: list[str]) -> str:
+    """In words, how ``answer`` differs from what the table promises to ``who``; empty when it keeps the promise."""
+    permission = OF_A_STUDY[name][method]
+    if who == "nobody" and name.startswith("api:"):
+        good, expected = answer.status_code == 401, "401"
+    elif who == "nobody":
+        good = answer.status_code == 302 and answer["Location"].startswith(SIGN_IN)
+        expected = "a redirect to the sign-in page"
+    elif who == "outsider":
+        good, expected = answer.status_code == 404, "404"
+    elif permission not in ROLES[who].permissions:
+        good, expected = answer.status_code == 403, "403"
+    elif method == "GET":
+        good, expected = answer.status_code == 200, "200"
+    else:
+        # Most forms are sent empty, so they answer 422; none falls over.
+        good, expected = answer.status_code in {200, 302, 303, 409, 422}, "an answer to an empty form"
+        written = []
+    if not good:
+        return f"{answer.status_code} instead of {expected}"
+    return f"wrote {written}" if written else ""
+
+
+def test_every_address_of_a_study_has_a_row_and_every_row_an_address() -> None:
+    assert {name for name, address in ADDRESSES.items() if "slug" in address.holes} == set(OF_A_STUDY)
+
+
+def test_every_other_address_is_on_a_list() -> None:
+    others = {name for name, address in ADDRESSES.items() if "slug" not in address.holes}
+    assert others == OPEN_TO_ALL | OF_A_PERSON | OF_THE_SITE_OWNER | OF_THE_API
+    assert len(OPEN_TO_ALL) <= 8
+
+
+@pytest.mark.parametrize("who", SIX)
+def test_everybody_gets_what_the_table_says_and_looking_changes_nothing(
+    request: pytest.FixtureRequest, stage: Stage, who: str
+) -> None:
+    user = None if who == "nobody" else request.getfixturevalue(who)
+    visitor = Visitor(user)
+    own = add_coding(stage.sentence, stage.version, user).pk if user and who != "owner" else stage.things["coding_id"]
+    wrong: dict[str, str] = {}
+    for name, row in OF_A_STUDY.items():
+        path = stage.path(name, coding_id=own)
+        for method in row:
+            with undone(), writes_seen() as written:
+                answer = visitor.knock(path, method, FORMS.get(name, ""))
+            if problem := what_is_wrong(who, name, method, answer, written):
+                wrong[f"{method} {name}"] = problem
+    assert wrong == {}
+
+
+def test_other_methods_are_refused(stage: Stage, owner: User) -> None:
+    visitor = Visitor(owner)
+    for name, row in OF_A_STUDY.items():
+        for method in {"GET", "POST"} - row.keys():
+            assert visitor.knock(stage.path(name), method).status_code == 405, f"{method} {name}"
+
+
+def test_things_of_another_study_are_not_found(stage: Stage, foreign_stage: Stage, owner: User) -> None:
+    visitor = Visitor(owner)
+    wrong: dict[str, str] = {}
+    for name, row in OF_A_STUDY.items():
+        for hole in ADDRESSES[name].holes - {"slug", "number", "what", "format"}:
+            path = stage.path(name, **{hole: foreign_stage.find(name, hole)})
+            for method in row:
+                with undone(), writes_seen() as written:
+                    answer = visitor.knock(path, method)
+                if answer.status_code != 404 or written:
+                    wrong[f"{method} {name} with {hole}"] = f"{answer.status_code}, wrote {written}"
+    assert wrong == {}
+
+
+def test_things_that_are_nowhere_are_not_found(stage: Stage, owner: User) -> None:
+    visitor = Visitor(owner)
+    wrong: dict[str, int] = {}
+    for name, row in OF_A_STUDY.items():
+        for hole in [hole for hole in ADDRESSES[name].holes if hole.endswith("_id")]:
+            for method in row:
+                for number in (999_999, 10**18, 10**30):
+                    answer = visitor.knock(stage.path(name, **{hole: number}), method)
+                    if answer.status_code != 404:
+                        wrong[f"{method} {name} with {hole}={number}"] = answer.status_code
+    assert wrong == {}
+
+
+def test_nothing_is_taken_without_a_form_token_and_the_api_takes_no_session(stage: Stage, owner: User) -> None:
+    client = Client(enforce_csrf_checks=True)
+    client.force_login(owner)
+    for name in OF_A_STUDY:
+        with writes_seen() as written:
+            answer = client.post(stage.path(name))
+        assert answer.status_code == (401 if name.startswith("api:") else 403), name
+        assert not written, name
+
+
+def test_owner_of_the_site_may_do_everything_in_every_study(stage: Stage) -> None:
+    root = User.objects.create(username="root", is_superuser=True)
+    visitor, own = Visitor(root), add_coding(stage.sentence, stage.version, root)
+    wrong: dict[str, str] = {}
+    for name, row in OF_A_STUDY.items():
+        for method in row:
+            with undone():
+                answer = visitor.knock(stage.path(name, coding_id=own.pk), method, FORMS.get(name, ""))
+            if problem := what_is_wrong("owner", name, method, answer, []):
+                wrong[f"{method} {name}"] = problem
+    assert wrong == {}
+
+
+def test_other_pages_ask_strangers_to_sign_in_and_looking_changes_nothing(owner: User) -> None:
+    nobody, somebody = Visitor(None), Visitor(owner)
+    for name in OF_A_PERSON | OF_THE_SITE_OWNER:
+        path = reverse(name, kwargs=dict.fromkeys(ADDRESSES[name].holes, 1))
+        for method in ("GET", "POST"):
+            with writes_seen() as written:
+                answer = nobody.knock(path, method)
+            assert answer.status_code == 302, f"{method} {name}"
+            assert answer["Location"].startswith(SIGN_IN), f"{method} {name}"
+            assert not written, f"{method} {name}"
+        with writes_seen() as written:
+            answer = somebody.knock(path, "GET")
+        assert answer.status_code in {200, 403, 404, 405}, name
+        assert not written, name
+
+
+def test_api_gives_strangers_nothing_and_looking_changes_nothing(owner: User) -> None:
+    for path in ("/api/v1/projects/", "/api/v1/schema/", "/api/v1/", "/api/v1/nothing/"):
+        with writes_seen() as written:
+            assert Visitor(None).knock(path, "GET").status_code == 401, path
+        assert not written, path
+        visitor = Visitor(owner)
+        with writes_seen() as written:
+            assert visitor.knock(path, "GET").status_code in {200, 404}, path
+        assert not written, path
+
+
+def test_pages_of_the_site_owner_are_for_nobody_else(owner: User, lead: User) -> None:
+    for visitor in (Visitor(owner), Visitor(lead)):
+        for name in OF_THE_SITE_OWNER:
+            for method in ("GET", "POST"):
+                with writes_seen() as written:
+                    assert visitor.knock(reverse(name), method).status_code in {403, 404}, name
+                assert not written, name

@@ -1,0 +1,295 @@
+"""``make run`` as its user meets it: the real launcher, web server and worker, on a free port and new data."""
+
+from __future__ import annotations
+
+import ast
+import http.cookiejar
+import importlib.util
+import json
+import os
+import re
+import shutil
+import signal
+import socket
+import sqlite3
+import subprocess
+import sys
+import urllib.error
+import urllib.parse
+import urllib.request
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+
+import psutil
+import pytest
+
+from tools import environment
+from tools.children import end_children, start_child, wait_for_first_end
+from tools.data_folder import lock_data_folder
+from tools.launch import explain_old_python
+from tools.problem import CannotGoOn
+from tools.start import read_port
+
+ROOT = Path(__file__).resolve().parent.parent
+# What the session set for the tests themselves; a newcomer has none of it.
+SESSION_VARIABLES = {"AUDITAPP_DATA", "DATABASE_URL", "REDIS_URL", "SECRET_KEY", "DJANGO_SETTINGS_MODULE"}
+PATIENCE_SECONDS = 60
+
+
+@dataclass(frozen=True)
+class RunningApp:
+    """A launcher that has said it is ready, and what it said."""
+
+    launcher: subprocess.Popen[str]
+    port: int
+    data: Path
+    sign_in_link: str
+
+    @property
+    def address(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    def processes(self) -> list[psutil.Process]:
+        """Everything the launcher started, and what that started."""
+        return psutil.Process(self.launcher.pid).children(recursive=True)
+
+    def process_of(self, name: str) -> psutil.Process:
+        noted = json.loads((self.data / "run.lock").read_text(encoding="ascii"))
+        return psutil.Process(noted[name])
+
+    def end(self, number: signal.Signals) -> int:
+        """Send the launcher a signal; its exit status."""
+        self.launcher.send_signal(number)
+        return self.launcher.wait(PATIENCE_SECONDS)
+
+
+def find_free_port() -> int:
+    with closing(socket.socket()) as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+def launch(*, port: int | str, data: Path | str) -> subprocess.Popen[str]:
+    """What ``make run`` does, with the Python of the tests instead of one to be set up."""
+    variables = {name: value for name, value in os.environ.items() if name not in SESSION_VARIABLES}
+    return subprocess.Popen(
+        [sys.executable, "-m", "tools.launch", "run", "--skip-setup"],
+        cwd=ROOT,
+        env=variables | {"PORT": str(port), "DATA": str(data)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def start_app(data: Path) -> RunningApp:
+    port = find_free_port()
+    launcher = launch(port=port, data=data)
+    assert launcher.stdout is not None
+    said = launcher.stdout.readline() + launcher.stdout.readline()
+    link = re.search(r"http://\S+/sign-in/\S+", said)
+    if link is None:
+        launcher.kill()
+        pytest.fail(f"The launcher did not say how to sign in: {said}{launcher.communicate()}")
+    return RunningApp(launcher, port, data, link.group())
+
+
+def end_app(app: RunningApp) -> None:
+    """For after a test, whatever state it left: nothing stays."""
+    rest = app.processes() if app.launcher.poll() is None else []
+    if app.launcher.poll() is None:
+        app.end(signal.SIGTERM)
+    for process in rest:
+        if process.is_running():
+            process.kill()
+    app.launcher.communicate()
+
+
+def alive(processes: list[psutil.Process]) -> list[psutil.Process]:
+    """Those still running after a moment; one that nobody has buried yet is not."""
+    left = psutil.wait_procs(processes, timeout=5)[1]
+    return [process for process in left if process.is_running() and process.status() != psutil.STATUS_ZOMBIE]
+
+
+@pytest.fixture(scope="module")
+def running_app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningApp]:
+    """One app for the tests that leave it running."""
+    app = start_app(tmp_path_factory.mktemp("shared") / "data")
+    yield app
+    end_app(app)
+
+
+@pytest.fixture
+def own_app(running_app: RunningApp, tmp_path: Path) -> Iterator[RunningApp]:
+    """A second start, on a copy of the first one's data, for a test that ends it."""
+    data = tmp_path / "data"
+    shutil.copytree(running_app.data, data, ignore=shutil.ignore_patterns("run.lock", "*.sqlite3*"))
+    name = "auditapp.sqlite3"
+    with closing(sqlite3.connect(running_app.data / name)) as source, closing(sqlite3.connect(data / name)) as copy:
+        source.backup(copy)
+    app = start_app(data)
+    yield app
+    end_app(app)
+
+
+def refusal_of(launcher: subprocess.Popen[str]) -> str:
+    """The one line with which a launcher refused to start."""
+    words, complaint = launcher.communicate(timeout=PATIENCE_SECONDS)
+    assert launcher.returncode == 1
+    assert words == ""
+    assert complaint.count("\n") == 1
+    return complaint
+
+
+@pytest.mark.processes
+def test_started_app_answers_to_strangers_with_its_sign_in_page(running_app: RunningApp) -> None:
+    with urllib.request.urlopen(running_app.address, timeout=PATIENCE_SECONDS) as page:
+        assert page.status == 200
+        assert "/accounts/login/" in page.url
+
+
+@pytest.mark.processes
+def test_sign_in_link_works_once(running_app: RunningApp) -> None:
+    browser = urllib.request.build_opener(urllib.request.HTTPCookieProcessor(http.cookiejar.CookieJar()))
+    page = browser.open(running_app.sign_in_link, timeout=PATIENCE_SECONDS).read().decode()
+    token = re.search(r'name="csrfmiddlewaretoken" value="(\w+)"', page)
+    assert token is not None
+    form = urllib.parse.urlencode({"csrfmiddlewaretoken": token.group(1)}).encode()
+    with browser.open(running_app.sign_in_link, data=form, timeout=PATIENCE_SECONDS) as answer:
+        assert "/accounts/login/" not in answer.url
+    with browser.open(running_app.address + "/account/", timeout=PATIENCE_SECONDS) as answer:
+        assert answer.url == running_app.address + "/account/"
+    with pytest.raises(urllib.error.HTTPError) as refusal, browser.open(running_app.sign_in_link):
+        pass
+    refusal.value.close()
+    assert refusal.value.code == 410
+
+
+@pytest.mark.processes
+def test_data_folder_is_for_its_owner_only(running_app: RunningApp) -> None:
+    assert running_app.data.stat().st_mode & 0o777 == 0o700
+
+
+@pytest.mark.processes
+def test_taken_port_is_refused_by_its_number(running_app: RunningApp, tmp_path: Path) -> None:
+    refusal = refusal_of(launch(port=running_app.port, data=tmp_path))
+    assert str(running_app.port) in refusal
+    assert "make run PORT=" in refusal
+
+
+@pytest.mark.processes
+def test_second_run_on_the_same_data_is_refused(running_app: RunningApp) -> None:
+    refusal = refusal_of(launch(port=find_free_port(), data=running_app.data))
+    assert f"process {running_app.launcher.pid}" in refusal
+    assert str(running_app.data) in refusal
+
+
+@pytest.mark.processes
+def test_ctrl_c_ends_every_process_and_keeps_the_data(own_app: RunningApp) -> None:
+    processes = own_app.processes()
+    assert len(processes) >= 2
+    assert own_app.end(signal.SIGINT) == 0
+    assert alive(processes) == []
+    assert (own_app.data / "auditapp.sqlite3").exists()
+
+
+@pytest.mark.processes
+def test_death_of_the_worker_is_named_and_ends_the_rest(own_app: RunningApp) -> None:
+    processes = own_app.processes()
+    own_app.process_of("worker").kill()
+    _, complaint = own_app.launcher.communicate(timeout=PATIENCE_SECONDS)
+    assert own_app.launcher.returncode == 1
+    assert "The worker was ended by signal 9 (SIGKILL)" in complaint
+    assert alive(processes) == []
+
+
+def test_data_that_a_killed_run_left_in_use_is_refused_with_what_to_kill(tmp_path: Path) -> None:
+    launcher = subprocess.Popen([sys.executable, "-c", ""])
+    launcher.wait()
+    left_behind = lock_data_folder(tmp_path, address="http://127.0.0.1:8000")
+    left_behind.note({"launcher": launcher.pid, "worker": os.getpid()})
+    with pytest.raises(CannotGoOn, match=rf"was killed .* kill {os.getpid()}$"):
+        lock_data_folder(tmp_path, address="http://127.0.0.1:8001")
+    os.close(left_behind.descriptor)
+    os.close(lock_data_folder(tmp_path, address="http://127.0.0.1:8001").descriptor)
+
+
+@pytest.mark.processes
+def test_data_below_a_file_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "notes.txt"
+    file.touch()
+    refusal = refusal_of(launch(port=find_free_port(), data=file / "data"))
+    assert str(file / "data") in refusal
+    assert "DATA=" in refusal
+
+
+@pytest.mark.parametrize("text", ["", "eighty", "0", "65536", "-1", "80.5"])
+def test_nonsense_for_a_port_is_refused(text: str) -> None:
+    with pytest.raises(CannotGoOn, match="PORT must be a number from 1 to 65535"):
+        read_port(text)
+
+
+def test_old_python_is_told_its_version_and_what_to_do() -> None:
+    line = explain_old_python((3, 9, 18), "/usr/bin/python3")
+    assert line is not None
+    assert "/usr/bin/python3 is Python 3.9.18" in line
+    assert "make run PYTHON=" in line
+
+
+def test_python_3_11_is_new_enough() -> None:
+    assert explain_old_python((3, 11, 0), "python3") is None
+
+
+@pytest.mark.parametrize("name", ["__init__.py", "launch.py"])
+def test_what_an_old_python_reads_is_within_its_grammar(name: str) -> None:
+    source = (ROOT / "tools" / name).read_text(encoding="utf-8")
+    ast.parse(source, feature_version=(3, 6))
+    assert "__future__" not in source
+
+
+def test_python_without_venv_is_told_where_to_get_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(environment, "VENV", tmp_path / ".venv")
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    monkeypatch.setattr(shutil, "which", lambda name: None)
+    with pytest.raises(CannotGoOn, match="apt install python3-venv"):
+        environment.ensure_environment("base")
+
+
+def test_failed_installation_passes_on_pips_own_words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    fake_python = tmp_path / ".venv" / "bin" / "python"
+    fake_python.parent.mkdir(parents=True)
+    fake_python.write_text(
+        '#!/bin/sh\ncase "$*" in *install*) echo "ERROR: no network"; exit 1;; *) echo 3.11.7;; esac\n'
+    )
+    fake_python.chmod(0o755)
+    monkeypatch.setattr(environment, "VENV", tmp_path / ".venv")
+    monkeypatch.setattr(environment, "STAMP", tmp_path / ".venv" / "installed.json")
+    monkeypatch.setattr(shutil, "which", lambda name: None)
+    with pytest.raises(CannotGoOn, match="ERROR: no network"):
+        environment.ensure_environment("base")
+    assert not environment.STAMP.exists()
+
+
+def test_tests_run_on_the_very_versions_that_users_get() -> None:
+    base, dev = (
+        set(re.findall(r"^[\w.-]+(?:\[[\w,]+\])?==\S+", (ROOT / "requirements" / name).read_text(), re.MULTILINE))
+        for name in ("base.txt", "dev.txt")
+    )
+    assert base
+    assert base - dev == set()
+
+
+def test_stubborn_child_is_killed_when_patience_ends() -> None:
+    stubborn = "import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN); print(flush=True); signal.pause()"
+    child = start_child("stubborn", [sys.executable, "-c", stubborn], environment=os.environ, folder=ROOT)
+    end_children([child], patience_seconds=0)
+    assert child.process.returncode < 0
+
+
+def test_child_that_ends_is_named_with_its_status() -> None:
+    child = start_child("clerk", [sys.executable, "-c", "raise SystemExit(3)"], environment=os.environ, folder=ROOT)
+    ended = wait_for_first_end([child])
+    assert ended.describe_end() == "The clerk stopped by itself with status 3"

@@ -1,0 +1,107 @@
+from __future__ import annotations
+
+import datetime
+
+import pytest
+from django.core.exceptions import PermissionDenied
+from django.db import IntegrityError, transaction
+from django.utils import timezone
+
+from transcripts.accounts.actions import AccountError, create_token, create_user, revoke_token
+from transcripts.accounts.models import ApiToken, SignInLink, User
+from transcripts.audit_trail import trail
+from transcripts.audit_trail.models import AuditEvent
+
+
+def test_new_user_has_no_password_and_leaves_an_event(owner: User) -> None:
+    user = create_user(username=" ada ", by=owner)
+    assert user.username == "ada"
+    assert not user.has_usable_password()
+    assert not user.is_superuser
+    event = AuditEvent.objects.latest("pk")
+    assert (event.action, event.actor_name, event.target) == (
+        "account.user.created",
+        "owner",
+        f"accounts.user:{user.pk}",
+    )
+
+
+@pytest.mark.parametrize(
+    ("username", "reason"),
+    [
+        ("", "needs a name"),
+        ("   ", "needs a name"),
+        ("OWNER", "already a user named OWNER"),
+        ("ｏｗｎｅｒ", "already a user named owner"),
+        ("two words", "cannot be a user's name"),
+        ("a/b", "cannot be a user's name"),
+        ("x" * 151, "cannot be a user's name"),
+        ("nul\x00", "cannot be a user's name"),
+        ("system", "kept for the program"),
+        ("System", "kept for the program"),
+    ],
+)
+def test_name_that_cannot_be_used_is_refused_with_a_reason(owner: User, username: str, reason: str) -> None:
+    with pytest.raises(AccountError, match=reason):
+        create_user(username=username, by=trail.SYSTEM)
+    assert User.objects.count() == 1
+
+
+def test_database_holds_one_user_per_name_whatever_its_case(owner: User) -> None:
+    with pytest.raises(IntegrityError), transaction.atomic():
+        User.objects.create(username="Owner")
+
+
+def test_only_the_program_or_an_owner_of_the_site_makes_another_one(owner: User) -> None:
+    with pytest.raises(PermissionDenied):
+        create_user(username="usurper", by=owner, is_owner_of_site=True)
+    first = create_user(username="first", by=trail.SYSTEM, is_owner_of_site=True)
+    second = create_user(username="second", by=first, is_owner_of_site=True)
+    assert second.is_superuser
+    assert AuditEvent.objects.latest("pk").details == {"username": "second", "site_owner": True}
+
+
+def test_token_gets_a_name_when_none_is_given_and_refuses_too_long_a_one(owner: User) -> None:
+    assert create_token(user=owner, name=" ", by=owner).token.name == "token"
+    with pytest.raises(AccountError, match="up to 100 characters; this one has 101"):
+        create_token(user=owner, name="x" * 101, by=owner)
+
+
+def test_secret_of_a_token_is_kept_nowhere(owner: User) -> None:
+    made = create_token(user=owner, name="laptop", by=owner)
+    rows = [*ApiToken.objects.values(), *AuditEvent.objects.values()]
+    assert not any(made.secret in str(row) for row in rows)
+    assert made.token.last_four == made.secret[-4:]
+
+
+def test_revoking_twice_leaves_one_event_and_the_first_time(owner: User) -> None:
+    token = create_token(user=owner, name="laptop", by=owner).token
+    revoke_token(token=token, by=owner)
+    first = token.revoked_at
+    revoke_token(token=token, by=owner)
+    token.refresh_from_db()
+    assert token.revoked_at == first
+    assert AuditEvent.objects.filter(action="account.token.revoked").count() == 1
+
+
+def test_database_refuses_a_token_revoked_before_it_was_made(owner: User) -> None:
+    now = timezone.now()
+    with pytest.raises(IntegrityError), transaction.atomic():
+        ApiToken.objects.create(
+            user=owner,
+            name="laptop",
+            secret_hash="0" * 64,
+            last_four="0000",
+            created_at=now,
+            revoked_at=now - datetime.timedelta(seconds=1),
+        )
+
+
+def test_database_refuses_two_links_or_two_tokens_of_one_secret(owner: User) -> None:
+    now = timezone.now()
+    SignInLink.objects.create(user=owner, secret_hash="0" * 64, created_at=now, expires_at=now)
+    with pytest.raises(IntegrityError), transaction.atomic():
+        SignInLink.objects.create(user=owner, secret_hash="0" * 64, created_at=now, expires_at=now)
+    ApiToken.objects.create(user=owner, name="a", secret_hash="0" * 64, last_four="0000", created_at=now)
+    with pytest.raises(IntegrityError), transaction.atomic():
+        ApiToken.objects.create(user=owner, name="b", secret_hash="0" * 64, last_four="0000", created_at=now)

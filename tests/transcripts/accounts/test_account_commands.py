@@ -1,0 +1,59 @@
+from __future__ import annotations
+
+import json
+from io import StringIO
+from typing import Any
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.test import Client
+
+from transcripts.accounts.models import ApiToken, User
+from transcripts.accounts.queries import find_token
+
+
+def ask(*arguments: str) -> Any:
+    out = StringIO()
+    call_command(*arguments, "--json", stdout=out)
+    return json.loads(out.getvalue())
+
+
+def test_create_token_prints_a_token_that_works(owner: User) -> None:
+    answer = ask("create_token", "owner", "--name", "nightly")
+    assert set(answer) == {"username", "token"}
+    assert answer["username"] == "owner"
+    token = find_token(answer["token"])
+    assert token is not None
+    assert (token.user, token.name) == (owner, "nightly")
+
+
+def test_create_token_of_nobody_says_how_to_make_somebody(db: None) -> None:
+    with pytest.raises(CommandError, match=r"There is no user named ada\. Make one: manage\.py create_user ada"):
+        call_command("create_token", "ada")
+    assert not ApiToken.objects.exists()
+
+
+def test_sign_in_link_prints_an_address_that_signs_in(client: Client, owner: User) -> None:
+    url = ask("sign_in_link", "owner")["url"]
+    assert url.startswith("http://127.0.0.1:8000/sign-in/")
+    assert client.post(url.removeprefix("http://127.0.0.1:8000")).status_code == 302
+    assert client.session["_auth_user_id"] == str(owner.pk)
+
+
+def test_sign_in_link_without_a_name_is_for_the_first_owner_of_the_site(client: Client, owner: User) -> None:
+    with pytest.raises(CommandError, match="This site has no owner yet"):
+        call_command("sign_in_link")
+    first, _ = (User.objects.create(username=name, is_superuser=True) for name in ("first", "second"))
+    client.post(ask("sign_in_link")["url"].removeprefix("http://127.0.0.1:8000"))
+    assert client.session["_auth_user_id"] == str(first.pk)
+
+
+def test_sign_in_link_of_nobody_is_refused(db: None) -> None:
+    with pytest.raises(CommandError, match="There is no user named ada"):
+        call_command("sign_in_link", "ada")
+
+
+def test_sign_in_link_of_a_closed_account_is_refused(owner: User) -> None:
+    User.objects.update(is_active=False)
+    with pytest.raises(CommandError, match="closed"):
+        call_command("sign_in_link", "owner")

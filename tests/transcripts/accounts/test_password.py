@@ -1,0 +1,90 @@
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+import pytest
+from django.test import Client
+
+from tests.transcripts.accounts.conftest import PASSWORD
+from transcripts.accounts.actions import create_sign_in_link
+from transcripts.accounts.models import User
+from transcripts.accounts.views import CAME_BY_LINK
+from transcripts.audit_trail import trail
+from transcripts.audit_trail.models import AuditEvent
+
+PAGE = "/account/password/"
+NEW = "another four words by nobody"
+
+
+def new_password(password: str = NEW, **more: str) -> dict[str, str]:
+    return {"new_password1": password, "new_password2": password, **more}
+
+
+def test_newcomer_sets_a_first_password_and_stays_signed_in(
+    newcomer: User, client_of: Callable[[User], Client]
+) -> None:
+    client = client_of(newcomer)
+    assert "old_password" not in client.get(PAGE).content.decode()
+    assert client.post(PAGE, new_password())["Location"] == "/account/"
+    newcomer.refresh_from_db()
+    assert newcomer.check_password(NEW)
+    assert client.get("/account/").status_code == 200
+    assert AuditEvent.objects.latest("pk").action == "account.password.set"
+
+
+def test_old_password_is_asked_for(person: User, client_of: Callable[[User], Client]) -> None:
+    client = client_of(person)
+    assert "old_password" in client.get(PAGE).content.decode()
+    for wrong in (new_password(), new_password(old_password="wrong")):
+        assert client.post(PAGE, wrong).status_code == 422
+    person.refresh_from_db()
+    assert person.check_password(PASSWORD)
+    assert client.post(PAGE, new_password(old_password=PASSWORD)).status_code == 302
+    person.refresh_from_db()
+    assert person.check_password(NEW)
+
+
+def test_new_password_ends_every_other_session(person: User, client_of: Callable[[User], Client]) -> None:
+    here, elsewhere = client_of(person), client_of(person)
+    here.post(PAGE, new_password(old_password=PASSWORD))
+    assert here.get("/account/").status_code == 200
+    assert elsewhere.get("/account/").status_code == 302
+
+
+def test_who_forgot_the_password_sets_a_new_one_after_a_link(client: Client, person: User) -> None:
+    client.post(f"/sign-in/{create_sign_in_link(user=person, by=trail.SYSTEM)}/")
+    assert "old_password" not in client.get(PAGE).content.decode()
+    assert client.post(PAGE, new_password()).status_code == 302
+    person.refresh_from_db()
+    assert person.check_password(NEW)
+    assert "old_password" in client.get(PAGE).content.decode(), "once is enough"
+
+
+def test_link_of_long_ago_does_not_stand_for_the_old_password(client: Client, person: User) -> None:
+    client.post(f"/sign-in/{create_sign_in_link(user=person, by=trail.SYSTEM)}/")
+    session = client.session
+    session[CAME_BY_LINK] = time.time() - 31 * 60
+    session.save()
+    assert "old_password" in client.get(PAGE).content.decode()
+
+
+@pytest.mark.parametrize("weak", ["short", "password1234", "newcomer2026"])
+def test_weak_password_is_refused_beside_its_field(
+    newcomer: User, client_of: Callable[[User], Client], weak: str
+) -> None:
+    answer = client_of(newcomer).post(PAGE, new_password(weak))
+    assert answer.status_code == 422
+    assert 'id="id_new_password2_error"' in answer.content.decode()
+    newcomer.refresh_from_db()
+    assert not newcomer.has_usable_password()
+
+
+def test_guessing_the_old_password_ends_in_429(person: User, client_of: Callable[[User], Client]) -> None:
+    client = client_of(person)
+    statuses = [client.post(PAGE, new_password(old_password=f"guess {n}")).status_code for n in range(6)]
+    assert statuses == [422] * 5 + [429]
+
+
+def test_password_page_needs_a_signed_in_person(client: Client, db: None) -> None:
+    assert client.get(PAGE)["Location"] == f"/accounts/login/?next={PAGE}"

@@ -1,0 +1,194 @@
+from __future__ import annotations
+
+import pytest
+from django.core.cache import caches
+from django.core.cache.backends.db import DatabaseCache
+from django.http import HttpResponse
+from django.test import Client
+from pytest_django import Settings
+
+from tests.transcripts.accounts.conftest import PASSWORD
+from transcripts.accounts.models import User
+from transcripts.audit_trail.models import AuditEvent
+
+SIGN_IN = "/accounts/login/"
+
+
+def sign_in(client: Client, name: str, password: str, **more: str) -> HttpResponse:
+    return client.post(SIGN_IN, {"login": name, "password": password, **more})  # type: ignore[return-value]
+
+
+def is_signed_in(client: Client) -> bool:
+    return "_auth_user_id" in client.session
+
+
+def actions_in_trail() -> list[str]:
+    return list(AuditEvent.objects.order_by("pk").values_list("action", flat=True))
+
+
+def test_right_password_signs_in_and_leads_to_the_studies(client: Client, person: User) -> None:
+    answer = sign_in(client, "Rosalind", PASSWORD)
+    assert answer.status_code == 302
+    assert answer["Location"] == "/"
+    assert is_signed_in(client)
+    assert actions_in_trail()[-1] == "account.signed_in"
+
+
+def test_case_of_the_name_does_not_matter(client: Client, person: User) -> None:
+    sign_in(client, "rosalind", PASSWORD)
+    assert is_signed_in(client)
+
+
+def test_sign_in_leads_back_to_the_page_that_was_asked_for(client: Client, person: User) -> None:
+    asked = client.get("/account/")
+    assert asked["Location"] == f"{SIGN_IN}?next=/account/"
+    assert 'name="next" value="/account/"' in client.get(asked["Location"]).content.decode()
+    assert sign_in(client, "Rosalind", PASSWORD, next="/account/")["Location"] == "/account/"
+
+
+def test_sign_in_never_leads_to_another_site(client: Client, person: User) -> None:
+    assert sign_in(client, "Rosalind", PASSWORD, next="https://elsewhere.example/")["Location"] == "/"
+
+
+@pytest.mark.parametrize("name", ["Rosalind", "nobody"])
+def test_wrong_password_is_422_with_the_same_words_for_known_and_unknown_names(
+    client: Client, person: User, name: str
+) -> None:
+    answer = sign_in(client, name, "wrong")
+    assert answer.status_code == 422
+    assert "There is no user with this name and this password." in answer.content.decode()
+    assert not is_signed_in(client)
+
+
+def test_wrong_password_of_a_known_name_leaves_an_event(client: Client, person: User) -> None:
+    sign_in(client, "Rosalind", "wrong")
+    event = AuditEvent.objects.latest("pk")
+    assert (event.action, event.target, event.details) == (
+        "account.sign_in.failed",
+        f"accounts.user:{person.pk}",
+        {},
+    )
+
+
+def test_words_typed_instead_of_a_known_name_are_kept_nowhere(client: Client, person: User) -> None:
+    before = actions_in_trail()
+    sign_in(client, "my secret by mistake", "wrong")
+    assert actions_in_trail() == before
+
+
+def test_twenty_wrong_passwords_end_in_429_and_then_the_right_one_is_not_looked_at(
+    client: Client, person: User
+) -> None:
+    answers = [sign_in(client, "Rosalind", f"wrong {number}") for number in range(20)]
+    assert answers[-1].status_code == 429
+    assert "Wait five minutes" in answers[-1].content.decode()
+    assert int(answers[-1]["Retry-After"]) > 0
+    assert sign_in(client, "Rosalind", PASSWORD).status_code == 429
+    assert not is_signed_in(client)
+
+
+def test_many_names_from_one_address_end_in_429(client: Client, db: None) -> None:
+    answers = [sign_in(client, f"name{number}", "wrong") for number in range(11)]
+    assert [answer.status_code for answer in answers] == [422] * 10 + [429]
+
+
+def test_host_header_with_another_port_starts_no_new_count(client: Client, person: User) -> None:
+    statuses = [
+        client.post(
+            SIGN_IN, {"login": "Rosalind", "password": "wrong"}, headers={"host": f"127.0.0.1:{port}"}
+        ).status_code
+        for port in range(8001, 8007)
+    ]
+    assert statuses == [422] * 5 + [429]
+
+
+@pytest.mark.parametrize(("proxies", "last"), [(0, 429), (1, 422)])
+def test_forwarded_address_counts_only_behind_a_proxy_of_our_own(
+    client: Client, db: None, settings: Settings, proxies: int, last: int
+) -> None:
+    settings.ALLAUTH_TRUSTED_PROXY_COUNT = proxies
+    answers = [
+        client.post(
+            SIGN_IN, {"login": f"name{number}", "password": "x"}, headers={"x-forwarded-for": f"10.0.0.{number}"}
+        )
+        for number in range(11)
+    ]
+    assert answers[-1].status_code == last
+
+
+def test_more_than_thirty_posts_a_minute_get_a_page_that_says_so(client: Client, db: None) -> None:
+    answers = [sign_in(client, "", "") for _ in range(31)]
+    assert answers[29].status_code == 422
+    assert answers[30].status_code == 429
+    assert "Too many tries" in answers[30].content.decode()
+
+
+def test_limits_hold_over_all_web_processes(client: Client, person: User) -> None:
+    """They are counted in the database, which every process shares."""
+    assert isinstance(caches["default"], DatabaseCache)
+
+
+def test_person_without_a_password_cannot_sign_in_with_any(client: Client, newcomer: User) -> None:
+    assert sign_in(client, "newcomer", newcomer.password).status_code == 422
+    assert not is_signed_in(client)
+
+
+def test_closed_account_is_told_so_only_after_the_right_password(client: Client, person: User) -> None:
+    User.objects.update(is_active=False)
+    assert sign_in(client, "Rosalind", "wrong").status_code == 422
+    answer = sign_in(client, "Rosalind", PASSWORD)
+    assert answer.status_code == 403
+    assert "This account is closed" in answer.content.decode()
+    assert not is_signed_in(client)
+
+
+def test_sign_in_form_answers_pages_and_never_json(client: Client, person: User) -> None:
+    answer = client.post(SIGN_IN, {"login": "Rosalind", "password": "wrong"}, headers={"accept": "application/json"})
+    assert answer["Content-Type"].startswith("text/html")
+
+
+def test_sign_in_without_a_form_token_is_refused(person: User) -> None:
+    answer = sign_in(Client(enforce_csrf_checks=True), "Rosalind", PASSWORD)
+    assert answer.status_code == 403
+
+
+def test_session_gets_a_new_key_at_sign_in(client: Client, person: User) -> None:
+    session = client.session
+    session["kept"] = "from before"
+    session.save()
+    sign_in(client, "Rosalind", PASSWORD)
+    assert client.session.session_key != session.session_key
+
+
+def test_signing_out_takes_a_form_and_ends_the_session(client: Client, person: User) -> None:
+    client.force_login(person)
+    asked = client.get("/accounts/logout/")
+    assert "Sign out" in asked.content.decode()
+    assert is_signed_in(client)
+    assert client.post("/accounts/logout/")["Location"] == SIGN_IN
+    assert not is_signed_in(client)
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "signup/",
+        "email/",
+        "confirm-email/",
+        "confirm-email/key/",
+        "password/reset/",
+        "password/reset/done/",
+        "password/reset/key/1-set-password/",
+        "password/set/",
+        "reauthenticate/",
+        "login/code/",
+        "login/code/confirm/",
+        "inactive/",
+        "",
+    ],
+)
+def test_other_pages_of_allauth_do_not_exist(client: Client, person: User, path: str) -> None:
+    assert client.get(f"/accounts/{path}").status_code == 404
+    client.force_login(person)
+    assert client.get(f"/accounts/{path}").status_code == 404
+    assert client.post(f"/accounts/{path}").status_code == 404

@@ -1,0 +1,134 @@
+"""What the chain shows, on plain values: an outsider verifies an exported trail the same way."""
+
+from __future__ import annotations
+
+import hashlib
+import random
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from transcripts.audit_trail.chain import Entry, Link, find_break, hash_link
+
+
+def make_chain(length: int, stream: str = "project:1") -> list[Entry]:
+    entries: list[Entry] = []
+    previous = ""
+    for sequence in range(1, length + 1):
+        link = Link(
+            stream=stream,
+            sequence=sequence,
+            at=f"2026-01-01T00:00:00.{sequence:06}+00:00",
+            actor_id="7",
+            actor_name="ada",
+            action="coding.added",
+            target=f"coding.coding:{sequence}",
+            details={"code": "theme.balance", "level": "latent"},
+        )
+        digest = hash_link(link, previous)
+        entries.append(Entry(link, previous, digest))
+        previous = digest
+    return entries
+
+
+def rehash(entries: Sequence[Entry]) -> list[Entry]:
+    """As a forger would who knows how the chain is made."""
+    previous, forged = "", []
+    for entry in entries:
+        digest = hash_link(entry.link, previous)
+        forged.append(Entry(entry.link, previous, digest))
+        previous = digest
+    return forged
+
+
+def test_untouched_chain_fits() -> None:
+    assert find_break(make_chain(20)) is None
+    assert find_break([]) is None
+
+
+CHANGES = {
+    "stream": "project:2",
+    "at": "2026-01-01T00:00:00.000006+00:00",
+    "actor_id": "8",
+    "actor_name": "Ada",
+    "action": "coding.withdrawn",
+    "target": "coding.coding:6",
+    "details": {"code": "theme.balance", "level": "semantic"},
+}
+
+
+@pytest.mark.parametrize("field", CHANGES)
+def test_change_of_any_field_is_found_where_it_was_made(field: str) -> None:
+    chain = make_chain(9)
+    chain[4] = chain[4]._replace(link=Link(**{**chain[4].link._asdict(), field: CHANGES[field]}))
+    assert find_break(chain) == 5
+
+
+def test_flipping_one_bit_of_a_hash_is_found() -> None:
+    chain = make_chain(9)
+    flipped = "0" if chain[4].hash[0] != "0" else "1"
+    chain[4] = chain[4]._replace(hash=flipped + chain[4].hash[1:])
+    assert find_break(chain) == 5
+
+
+def test_deleted_event_is_found_at_the_next() -> None:
+    chain = make_chain(9)
+    del chain[4]
+    assert find_break(chain) == 6
+
+
+def test_deleted_first_event_is_found() -> None:
+    assert find_break(make_chain(9)[1:]) == 2
+
+
+def test_inserted_event_is_found() -> None:
+    chain = make_chain(9)
+    forged = chain[4].link._replace(target="coding.coding:99")
+    chain.insert(5, Entry(forged, chain[4].hash, hash_link(forged, chain[4].hash)))
+    assert find_break(chain) == 5
+
+
+def test_swapped_events_are_found() -> None:
+    chain = make_chain(9)
+    chain[3], chain[4] = chain[4], chain[3]
+    assert find_break(chain) == 5
+
+
+def test_event_of_another_stream_is_found() -> None:
+    chain = make_chain(9)
+    chain[4] = make_chain(9, stream="project:2")[4]
+    assert find_break(chain) == 5
+
+
+def test_forged_events_that_were_hashed_anew_are_found_at_the_first_that_was_not() -> None:
+    chain = make_chain(9)
+    forged = chain[2]._replace(link=chain[2].link._replace(actor_name="eve"))
+    assert find_break([*rehash([*chain[:2], forged]), *chain[3:]]) == 4
+
+
+def test_cut_tail_still_fits_for_the_head_alone_shows_it() -> None:
+    assert find_break(make_chain(9)[:5]) is None
+
+
+@given(seed=st.integers(), kind=st.sampled_from(["change", "delete", "swap", "insert"]), length=st.integers(2, 12))
+def test_every_kind_of_change_is_found_wherever_it_is(seed: int, kind: str, length: int) -> None:
+    chain, place = make_chain(length), random.Random(seed).randrange(length - 1)
+    if kind == "change":
+        chain[place] = chain[place]._replace(link=chain[place].link._replace(actor_id="0"))
+    elif kind == "delete":
+        del chain[place]
+    elif kind == "swap":
+        chain[place], chain[place + 1] = chain[place + 1], chain[place]
+    else:
+        chain.insert(place, chain[place])
+    assert find_break(chain) is not None
+
+
+def test_hash_is_the_published_one() -> None:
+    """Pinned: another form of hashing would break every trail there is."""
+    link = Link("site", 1, "2026-01-01T00:00:00.000000+00:00", "1", "ada", "test.done", "x", {"b": 1, "a": "é"})
+    content = '["site",1,"2026-01-01T00:00:00.000000+00:00","1","ada","test.done","x",{"a":"é","b":1}]'
+    assert hash_link(link, "") == hashlib.sha256(f"auditapp.audit.1\n\n{content}".encode()).hexdigest()
+    assert hash_link(link, "") == "4a4c63ddc6951c98a2df132802e3baff7e0a2dc28f65f9885c133fe9f826f6d2"

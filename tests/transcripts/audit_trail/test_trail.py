@@ -1,0 +1,227 @@
+from __future__ import annotations
+
+import datetime
+import json
+from collections.abc import Sequence
+from io import StringIO
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.db import DatabaseError, IntegrityError, connection, transaction
+from django.utils import timezone
+
+from transcripts.accounts.models import User
+from transcripts.audit_trail import trail
+from transcripts.audit_trail.models import AuditEvent, AuditHead
+
+STREAM = "test:1"
+
+
+def record(number: int, /, **details: object) -> None:
+    trail.record("test.done", target=f"thing:{number}", by=trail.SYSTEM, stream=STREAM, details=details)
+
+
+@pytest.fixture
+def five_events(db: None) -> None:
+    for number in range(1, 6):
+        record(number, number=number)
+
+
+def as_a_forger(statement: str, parameters: Sequence[str | int] = ()) -> None:
+    """Change the table as somebody would who owns the database, the triggers switched off."""
+    with connection.cursor() as cursor:
+        if connection.vendor == "sqlite":
+            cursor.execute("DROP TRIGGER IF EXISTS audit_trail_no_update")
+            cursor.execute("DROP TRIGGER IF EXISTS audit_trail_no_delete")
+        else:
+            cursor.execute("DROP TRIGGER IF EXISTS audit_trail_append_only ON audit_trail_auditevent")
+        cursor.execute(statement, parameters)
+
+
+def verify() -> dict[str, object]:
+    """What ``verify_audit --json`` prints, whatever it ends with."""
+    out = StringIO()
+    try:
+        call_command("verify_audit", "--json", stdout=out)
+    except CommandError:
+        assert json.loads(out.getvalue())["breaks"]
+    return json.loads(out.getvalue())  # type: ignore[no-any-return]
+
+
+def test_event_says_who_did_what_to_what(owner: User) -> None:
+    before = timezone.now()
+    trail.record("test.done", target=owner, by=owner, details={"before": "draft", "after": "published"})
+    event = AuditEvent.objects.latest("pk")
+    assert (event.stream, event.action, event.target) == ("site", "test.done", f"accounts.user:{owner.pk}")
+    assert (event.actor_id, event.actor_name) == (str(owner.pk), "owner")
+    assert event.details == {"before": "draft", "after": "published"}
+    assert before <= event.at <= timezone.now()
+
+
+def test_sequences_have_no_gaps_and_each_stream_has_its_own(five_events: None) -> None:
+    trail.record("test.done", target="x", by=trail.SYSTEM, stream="test:2")
+    record(6)
+    assert list(AuditEvent.objects.filter(stream=STREAM).values_list("sequence", flat=True)) == [1, 2, 3, 4, 5, 6]
+    assert list(AuditEvent.objects.filter(stream="test:2").values_list("sequence", flat=True)) == [1]
+
+
+def test_event_of_a_write_that_failed_leaves_no_gap(five_events: None) -> None:
+    def fail_after_recording() -> None:
+        with transaction.atomic():
+            record(6)
+            raise LookupError
+
+    with pytest.raises(LookupError):
+        fail_after_recording()
+    record(7)
+    assert list(AuditEvent.objects.filter(stream=STREAM).values_list("sequence", flat=True)) == [1, 2, 3, 4, 5, 6]
+    assert trail.find_first_break(STREAM) is None
+
+
+def test_event_outside_a_transaction_is_refused() -> None:
+    with pytest.raises(RuntimeError, match="outside a transaction"):
+        record(1)
+
+
+def test_what_was_recorded_verifies(five_events: None, owner: User) -> None:
+    record(6, text='é \U0001f600 "quoted" \\ /', none=None, yes=True, nested={"10": [1, 2], "9": {}}, big=10**30)
+    record(7, **{str(key): key for key in range(12)})
+    assert trail.find_first_break(STREAM) is None
+    assert verify()["breaks"] == []
+
+
+def test_details_are_hashed_as_the_database_gives_them_back(db: None) -> None:
+    trail.record("test.done", target="x", by=trail.SYSTEM, stream=STREAM, details={"counts": {10: 1, 9: (1, 2)}})
+    assert AuditEvent.objects.get(stream=STREAM).details == {"counts": {"10": 1, "9": [1, 2]}}
+    assert trail.find_first_break(STREAM) is None
+
+
+@pytest.mark.parametrize("number", [0.5, 1e22, {"deep": [0.1]}])
+def test_fraction_in_the_details_is_refused(db: None, number: object) -> None:
+    with pytest.raises(TypeError, match="write it as text"):
+        record(1, number=number)
+    assert not AuditEvent.objects.exists()
+
+
+def test_what_is_no_number_is_refused(db: None) -> None:
+    with pytest.raises(ValueError, match="not JSON compliant"):
+        record(1, number=float("nan"))
+
+
+@pytest.mark.parametrize(
+    "statement",
+    ["UPDATE audit_trail_auditevent SET actor_name = 'eve' WHERE sequence = 3", "DELETE FROM audit_trail_auditevent"],
+)
+def test_database_refuses_to_change_or_delete_events(five_events: None, statement: str) -> None:
+    with (
+        pytest.raises(DatabaseError, match="audit events cannot be"),
+        transaction.atomic(),
+        connection.cursor() as cursor,
+    ):
+        cursor.execute(statement)
+    assert AuditEvent.objects.filter(stream=STREAM).count() == 5
+
+
+def test_database_refuses_through_the_models_too(five_events: None) -> None:
+    event = AuditEvent.objects.get(stream=STREAM, sequence=3)
+    with pytest.raises(DatabaseError), transaction.atomic():
+        event.save()
+    with pytest.raises(DatabaseError), transaction.atomic():
+        event.delete()
+    with pytest.raises(DatabaseError), transaction.atomic():
+        AuditEvent.objects.update(actor_name="eve")
+
+
+def test_database_holds_one_event_per_place(five_events: None) -> None:
+    third = AuditEvent.objects.get(stream=STREAM, sequence=3)
+    third.pk = None
+    with pytest.raises(IntegrityError), transaction.atomic():
+        third.save(force_insert=True)
+
+
+TAMPERINGS = {
+    "changed text": ("UPDATE audit_trail_auditevent SET actor_name = 'eve' WHERE stream = %s AND sequence = 3", 3),
+    "changed details": (
+        "UPDATE audit_trail_auditevent SET details = '{\"number\": 4}' WHERE stream = %s AND sequence = 3",
+        3,
+    ),
+    "changed hash": ("UPDATE audit_trail_auditevent SET hash = previous_hash WHERE stream = %s AND sequence = 3", 3),
+    "changed stream": ("UPDATE audit_trail_auditevent SET stream = 'test:9' WHERE stream = %s AND sequence = 3", 4),
+    "deleted": ("DELETE FROM audit_trail_auditevent WHERE stream = %s AND sequence = 3", 4),
+    "first deleted": ("DELETE FROM audit_trail_auditevent WHERE stream = %s AND sequence = 1", 2),
+    "tail cut": ("DELETE FROM audit_trail_auditevent WHERE stream = %s AND sequence > 3", 4),
+    "all deleted": ("DELETE FROM audit_trail_auditevent WHERE stream = %s", 1),
+    "head moved back": ("UPDATE audit_trail_audithead SET sequence = 3 WHERE stream = %s", 3),
+    "head of another hash": ("UPDATE audit_trail_audithead SET hash = '' WHERE stream = %s", 5),
+    "head deleted": ("DELETE FROM audit_trail_audithead WHERE stream = %s", 1),
+}
+
+
+@pytest.mark.parametrize("kind", TAMPERINGS)
+def test_tampering_is_found_and_its_place_is_named(five_events: None, kind: str) -> None:
+    statement, place = TAMPERINGS[kind]
+    as_a_forger(statement, [STREAM])
+    assert {"stream": STREAM, "sequence": place} in verify()["breaks"]  # type: ignore[operator]
+
+
+def test_swapped_events_are_found(five_events: None) -> None:
+    for before, after in ((3, 99), (4, 3), (99, 4)):
+        as_a_forger(
+            "UPDATE audit_trail_auditevent SET sequence = %s WHERE stream = %s AND sequence = %s",
+            [after, STREAM, before],
+        )
+    assert trail.find_first_break(STREAM) == 3
+
+
+def test_changed_time_is_found_to_the_microsecond(five_events: None) -> None:
+    event = AuditEvent.objects.get(stream=STREAM, sequence=3)
+    as_a_forger("DELETE FROM audit_trail_auditevent WHERE id = %s", [event.pk])
+    event.at += datetime.timedelta(microseconds=1)
+    event.save(force_insert=True)
+    assert trail.find_first_break(STREAM) == 3
+
+
+def test_event_appended_by_hand_is_found_though_it_fits_the_chain(five_events: None) -> None:
+    record(6)
+    as_a_forger(
+        "UPDATE audit_trail_audithead SET sequence = 5, hash = (SELECT previous_hash FROM audit_trail_auditevent "
+        "WHERE stream = %s AND sequence = 6) WHERE stream = %s",
+        [STREAM, STREAM],
+    )
+    assert trail.find_first_break(STREAM) == 6
+
+
+def test_other_streams_are_still_said_to_fit(five_events: None) -> None:
+    trail.record("test.done", target="x", by=trail.SYSTEM, stream="test:2")
+    as_a_forger("DELETE FROM audit_trail_auditevent WHERE stream = %s AND sequence = 3", [STREAM])
+    assert verify() == {"streams": 2, "events": 5, "breaks": [{"stream": STREAM, "sequence": 4}]}
+
+
+def test_verify_audit_says_in_one_line_what_was_changed_and_fails(five_events: None) -> None:
+    out = StringIO()
+    call_command("verify_audit", stdout=out)
+    assert out.getvalue() == "5 events in 1 streams: every one fits the chain.\n"
+    as_a_forger("DELETE FROM audit_trail_auditevent WHERE stream = %s AND sequence = 3", [STREAM])
+    with pytest.raises(CommandError, match="test:1 from event 4") as refused:
+        call_command("verify_audit")
+    assert refused.value.returncode == 1
+    assert "\n" not in str(refused.value)
+
+
+def test_empty_trail_verifies(db: None) -> None:
+    assert verify() == {"streams": 0, "events": 0, "breaks": []}
+
+
+def test_event_added_while_the_stream_is_read_is_no_break(five_events: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The head is read first; whatever comes after it may be there or not."""
+    real = trail._read_head
+    heads = iter([True, False])
+
+    def read_head_then_record(stream: str) -> AuditHead:
+        head = real(stream)
+        if next(heads):
+            record(6)
+        return head
+
+    monkeypatch.setattr(trail, "_read_head", read_head_then_record)
+    assert trail.find_first_break(STREAM) is None

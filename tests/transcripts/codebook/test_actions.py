@@ -1,0 +1,257 @@
+from __future__ import annotations
+
+import csv
+import io
+
+import pytest
+
+from transcripts.accounts.models import User
+from transcripts.audit_trail.models import AuditEvent
+from transcripts.audit_trail.trail import SYSTEM, project_stream
+from transcripts.codebook.actions import (
+    CodebookError,
+    CodebookRefused,
+    import_codebook,
+    publish_version,
+    seed_codebook,
+    start_study,
+)
+from transcripts.codebook.models import Code, CodebookVersion
+from transcripts.codebook.queries import current_version, find_changes
+from transcripts.formats.codebook_csv import CodeRow, write_codebook
+from transcripts.projects.actions import ProjectError, create_project
+from transcripts.projects.models import Project
+
+
+def export_rows(version: CodebookVersion) -> list[CodeRow]:
+    """The codes of a version as the export writes them."""
+    return [
+        CodeRow(
+            code_id=code.identifier,
+            family=code.family.identifier,
+            family_name=code.family.name,
+            name=code.name,
+            definition=code.definition,
+            machine_definition=code.machine_definition,
+            include=code.include,
+            exclude=code.exclude,
+            key=code.key,
+            group=code.group,
+            unit=code.family.unit,
+            aliases=tuple(code.aliases),
+            source=code.source,
+            version=version.number,
+        )
+        for code in version.codes.select_related("family").order_by("position")
+    ]
+
+
+def make_file(rows: list[CodeRow]) -> bytes:
+    stream = io.StringIO(newline="")
+    write_codebook(rows, stream)
+    return stream.getvalue().encode()
+
+
+def export_file(version: CodebookVersion) -> bytes:
+    return make_file(export_rows(version))
+
+
+@pytest.fixture
+def published(project: Project) -> CodebookVersion:
+    version = current_version(project)
+    assert version is not None
+    return version
+
+
+def reword(published: CodebookVersion) -> bytes:
+    """The published codebook with one definition changed."""
+    return export_file(published).replace(b"People act on learned pictures", b"People often act on learned pictures", 1)
+
+
+def list_actions(project: Project) -> list[str]:
+    events = AuditEvent.objects.filter(stream=project_stream(project.pk)).order_by("sequence")
+    return list(events.values_list("action", flat=True))
+
+
+def test_new_study_has_all_families_of_the_seed(published: CodebookVersion) -> None:
+    counts = {family.identifier: family.codes.count() for family in published.families.all()}
+    assert counts["themes"] == 7
+    assert counts["moves"] == 8
+    assert counts["case_features"] == 10
+    assert counts["repertoires"] > 0
+    assert counts["failure_modes"] > 0
+
+
+def test_new_study_can_be_coded_at_once(published: CodebookVersion, owner: User) -> None:
+    assert published.number == 1
+    assert published.status == CodebookVersion.Status.PUBLISHED
+    assert published.published_by == owner
+
+
+def test_starting_a_study_leaves_one_event_for_each_step(project: Project) -> None:
+    assert list_actions(project) == [
+        "project.created",
+        "project.member.role_set",
+        "codebook.version.created",
+        "codebook.version.published",
+    ]
+
+
+def test_moves_say_whether_they_are_enacted(published: CodebookVersion) -> None:
+    carrying = published.families.filter(carries_enactment=True)
+    assert [family.identifier for family in carrying] == ["moves"]
+
+
+def test_every_seeded_code_is_defined_for_people_and_for_machines(published: CodebookVersion) -> None:
+    assert not published.codes.filter(definition="").exists()
+    assert not published.codes.filter(machine_definition="").exists()
+
+
+def test_study_without_a_name_leaves_nothing_behind(db: None, owner: User) -> None:
+    with pytest.raises(ProjectError, match="needs a name"):
+        start_study(slug="nameless", name=" ", by=owner)
+    assert not Project.objects.exists()
+    assert not CodebookVersion.objects.exists()
+
+
+def test_codebook_is_seeded_only_once(project: Project, owner: User) -> None:
+    with pytest.raises(CodebookError, match="has a codebook already"):
+        seed_codebook(project=project, by=owner)
+
+
+def test_exported_file_comes_back_as_nothing_changed(project: Project, published: CodebookVersion, lead: User) -> None:
+    before = list_actions(project)
+    imported = import_codebook(project=project, data=export_file(published), name="codebook.csv", by=lead)
+    assert imported.version == published
+    assert not imported.created
+    assert project.codebook_versions.count() == 1
+    assert list_actions(project) == before
+
+
+def test_changed_file_becomes_the_next_draft(project: Project, published: CodebookVersion, lead: User) -> None:
+    imported = import_codebook(project=project, data=reword(published), name="codebook.csv", by=lead)
+    assert imported.created
+    assert imported.version.number == 2
+    assert imported.version.status == CodebookVersion.Status.DRAFT
+    assert imported.version.origin == "Imported from codebook.csv"
+    assert current_version(project) == published
+
+
+def test_import_leaves_the_published_version_as_it_is(project: Project, published: CodebookVersion, lead: User) -> None:
+    before = list(published.codes.order_by("pk").values())
+    import_codebook(project=project, data=reword(published), name="codebook.csv", by=lead)
+    assert list(published.codes.order_by("pk").values()) == before
+
+
+def test_draft_keeps_what_the_file_does_not_say_of_a_family(
+    project: Project, published: CodebookVersion, lead: User
+) -> None:
+    imported = import_codebook(project=project, data=reword(published), name="codebook.csv", by=lead)
+    told = ("identifier", "name", "description", "unit", "carries_level", "carries_enactment")
+    assert list(imported.version.families.values_list(*told)) == list(published.families.values_list(*told))
+
+
+def test_same_changed_file_twice_makes_one_draft(project: Project, published: CodebookVersion, lead: User) -> None:
+    first = import_codebook(project=project, data=reword(published), name="codebook.csv", by=lead)
+    second = import_codebook(project=project, data=reword(published), name="again.csv", by=lead)
+    assert second.version == first.version
+    assert not second.created
+
+
+def test_half_valid_file_stores_nothing(project: Project, published: CodebookVersion, lead: User) -> None:
+    rows = list(csv.DictReader(io.StringIO(export_file(published).decode())))
+    rows[3]["unit"] = "paragraph"
+    stream = io.StringIO(newline="")
+    writer = csv.DictWriter(stream, fieldnames=list(rows[0]))
+    writer.writeheader()
+    writer.writerows(rows)
+    with pytest.raises(CodebookRefused) as refused:
+        import_codebook(project=project, data=stream.getvalue().encode(), name="codebook.csv", by=lead)
+    assert "row 5" in refused.value.problems[0]
+    assert "paragraph" in refused.value.problems[0]
+    assert project.codebook_versions.count() == 1
+
+
+def test_cell_that_is_too_long_is_named(project: Project, published: CodebookVersion, lead: User) -> None:
+    rows = [CodeRow(code_id="x.one", family="x", family_name="X", name="One", group="g" * 101)]
+    with pytest.raises(CodebookRefused) as refused:
+        import_codebook(project=project, data=make_file(rows), name="codebook.csv", by=lead)
+    assert "x.one" in refused.value.problems[0]
+    assert "group" in refused.value.problems[0]
+
+
+def test_codes_are_arranged_family_by_family(project: Project, published: CodebookVersion, lead: User) -> None:
+    rows = [
+        CodeRow(code_id="a.one", family="a", family_name="A", name="A one"),
+        CodeRow(code_id="b.one", family="b", family_name="B", name="B one", unit="turn"),
+        CodeRow(code_id="a.two", family="a", family_name="A", name="A two"),
+    ]
+    version = import_codebook(project=project, data=make_file(rows), name="codebook.csv", by=lead).version
+    codes = version.codes.order_by("position").values_list("identifier", flat=True)
+    assert list(codes) == ["a.one", "a.two", "b.one"]
+    assert list(version.families.values_list("identifier", "carries_level")) == [("a", True), ("b", False)]
+
+
+def test_changes_are_told_by_the_names_of_codes(project: Project, published: CodebookVersion, lead: User) -> None:
+    rows = export_rows(published)
+    renamed = CodeRow(**{**vars(rows[0]), "name": "Renamed"})
+    added = CodeRow(**{**vars(rows[1]), "code_id": "theme.new", "name": "New one", "key": ""})
+    version = import_codebook(
+        project=project, data=make_file([renamed, *rows[2:], added]), name="codebook.csv", by=lead
+    ).version
+    changes = find_changes(version, since=published)
+    assert changes.changed == ["Renamed"]
+    assert changes.added == ["New one"]
+    assert changes.removed == [rows[1].name]
+
+
+def test_published_draft_becomes_the_current_version(project: Project, published: CodebookVersion, lead: User) -> None:
+    draft = import_codebook(project=project, data=reword(published), name="codebook.csv", by=lead).version
+    publish_version(version=draft, by=lead)
+    assert current_version(project) == draft
+    assert draft.published_by == lead
+    assert list_actions(project)[-1] == "codebook.version.published"
+
+
+def test_publishing_twice_is_told_once(project: Project, published: CodebookVersion, lead: User) -> None:
+    draft = import_codebook(project=project, data=reword(published), name="codebook.csv", by=lead).version
+    publish_version(version=draft, by=lead)
+    at = draft.published_at
+    publish_version(version=CodebookVersion.objects.get(pk=draft.pk), by=lead)
+    assert list_actions(project).count("codebook.version.published") == 2
+    draft.refresh_from_db()
+    assert draft.published_at == at
+
+
+def test_draft_without_codes_cannot_be_published(db: None, owner: User) -> None:
+    project = create_project(slug="bare", name="Bare", by=owner)
+    draft = project.codebook_versions.create(
+        number=1, title="Bare", created_at=project.created_at, created_by_name="owner"
+    )
+    with pytest.raises(CodebookError, match="at least one code"):
+        publish_version(version=draft, by=owner)
+
+
+def test_draft_older_than_a_published_version_cannot_be_published(
+    project: Project, published: CodebookVersion, lead: User
+) -> None:
+    rows = export_rows(published)
+    old = import_codebook(project=project, data=make_file(rows[1:]), name="old.csv", by=lead).version
+    new = import_codebook(project=project, data=make_file(rows[2:]), name="new.csv", by=lead).version
+    publish_version(version=new, by=lead)
+    with pytest.raises(CodebookError, match="v3 is published"):
+        publish_version(version=old, by=lead)
+
+
+def test_program_itself_can_start_a_study(db: None) -> None:
+    project = start_study(slug="by-command", name="By command", by=SYSTEM)
+    version = current_version(project)
+    assert version is not None
+    assert version.published_by is None
+    assert not project.memberships.exists()
+
+
+def test_key_belongs_to_one_code_of_a_version(published: CodebookVersion) -> None:
+    keys = list(published.codes.exclude(key="").values_list("key", flat=True))
+    assert len(keys) == len(set(keys))
+    assert Code.objects.get(version=published, identifier="theme.balance").key == "d"

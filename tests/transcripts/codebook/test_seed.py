@@ -1,0 +1,141 @@
+"""The seeded codebook: complete, decidable, and in our own words."""
+
+from __future__ import annotations
+
+import json
+import re
+from functools import cache
+from typing import Any
+
+import pytest
+
+from tests.shared import shared
+from transcripts.codebook.seed import SeedCode, load_seed
+
+SEED = load_seed()
+DESK_KEYS = {"themes": "asdfghj", "moves": "qwertyui", "case_features": "1234567890"}
+PREFIXES = {
+    "themes": "theme.",
+    "moves": "move.",
+    "case_features": "feature.",
+    "repertoires": "repertoire.",
+    "failure_modes": "failure.",
+}
+TEXTS = ("definition", "machine_definition", "include", "exclude")
+
+every_code = pytest.mark.parametrize("code", SEED.codes, ids=lambda code: code.id)
+
+
+def codes_of(family_id: str) -> tuple[SeedCode, ...]:
+    return next(family.codes for family in SEED.families if family.id == family_id)
+
+
+def count_words(*texts: str) -> int:
+    return sum(len(text.split()) for text in texts)
+
+
+def list_word_runs(text: str, length: int) -> set[tuple[str, ...]]:
+    words = re.findall(r"[a-z']+", text.lower().replace("’", "'"))
+    return {tuple(words[start : start + length]) for start in range(len(words) - length + 1)}
+
+
+@cache
+def list_published_runs() -> set[tuple[str, ...]]:
+    return list_word_runs(shared("papers/bias_negotiation.txt").read_text("utf-8"), 6)
+
+
+@pytest.fixture
+def paper() -> dict[str, Any]:
+    content: dict[str, Any] = json.loads(shared("data/papers/negotiation_paper.json").read_text("utf-8"))
+    return content
+
+
+def test_five_families_hold_seven_eight_ten_five_and_four_codes() -> None:
+    sizes = {family.id: len(family.codes) for family in SEED.families}
+
+    assert sizes == {"themes": 7, "moves": 8, "case_features": 10, "repertoires": 5, "failure_modes": 4}
+    assert list(sizes) == list(PREFIXES)
+
+
+def test_case_features_are_coded_by_turn_and_all_else_by_sentence() -> None:
+    units = {family.id: family.unit for family in SEED.families}
+
+    assert units.pop("case_features") == "turn"
+    assert set(units.values()) == {"sentence"}
+
+
+def test_themes_and_moves_carry_a_level_and_only_moves_an_enactment() -> None:
+    assert [family.id for family in SEED.families if family.carries_level] == ["themes", "moves"]
+    assert [family.id for family in SEED.families if family.carries_enactment] == ["moves"]
+
+
+def test_keys_are_those_of_the_desk_in_the_order_of_the_codes() -> None:
+    keys = {family.id: "".join(code.key for code in family.codes) for family in SEED.families}
+
+    assert keys == DESK_KEYS | {"repertoires": "", "failure_modes": ""}
+
+
+def test_case_features_stand_in_four_groups() -> None:
+    groups = [code.group for code in codes_of("case_features")]
+
+    assert groups == ["Context of the act"] * 3 + ["Epistemics"] * 2 + ["Stakes"] * 3 + ["Constraints"] * 2
+
+
+def test_ids_are_unique_and_say_their_family() -> None:
+    assert len({code.id for code in SEED.codes}) == len(SEED.codes)
+    assert all(re.fullmatch(re.escape(PREFIXES[code.family]) + "[a-z_]+", code.id) for code in SEED.codes)
+
+
+def test_names_are_those_of_the_papers_tables(paper: dict[str, Any]) -> None:
+    features = [feature["name"] for group in paper["table3_panel_a"] for feature in group["features"]]
+
+    assert [code.name for code in codes_of("themes")] == [theme["name"] for theme in paper["themes"]]
+    assert [code.name for code in codes_of("moves")] == [move["name"] for move in paper["table3_panel_b"]]
+    assert [code.name for code in codes_of("case_features")] == features
+
+
+def test_names_from_the_papers_section_headings_are_kept_as_aliases(paper: dict[str, Any]) -> None:
+    for code, theme in zip(codes_of("themes"), paper["themes"], strict=True):
+        known = {name.lower() for name in (code.name, *code.aliases)}
+        assert theme["section_heading"].lower() in known
+
+
+@every_code
+def test_code_has_every_text_and_a_source(code: SeedCode) -> None:
+    assert all(getattr(code, text).strip() == getattr(code, text) != "" for text in TEXTS)
+    assert code.source
+
+
+@every_code
+def test_machine_definition_is_short_and_says_when_to_answer_yes_and_no(code: SeedCode) -> None:
+    assert 40 <= count_words(code.machine_definition) <= 80
+    assert "Answer yes when" in code.machine_definition
+    assert "Answer no" in code.machine_definition
+
+
+@every_code
+def test_code_can_be_read_at_a_glance(code: SeedCode) -> None:
+    assert count_words(*(getattr(code, text) for text in TEXTS)) <= 165
+
+
+@every_code
+def test_exclusions_name_the_neighbouring_code_to_use_instead(code: SeedCode) -> None:
+    others = {other.name for other in SEED.codes} - {code.name}
+
+    assert any(name in code.exclude for name in others)
+
+
+@pytest.mark.parametrize("code", codes_of("moves"), ids=lambda code: code.id)
+def test_move_tells_the_machine_the_three_enactments(code: SeedCode) -> None:
+    assert all(word in code.machine_definition for word in ("enacted", "demonstrated", "described"))
+
+
+@every_code
+def test_definitions_share_no_six_words_in_a_row_with_the_paper(code: SeedCode) -> None:
+    ours = list_word_runs(" ".join(getattr(code, text) for text in TEXTS), 6)
+
+    assert not ours & list_published_runs()
+
+
+def test_seed_is_loaded_once() -> None:
+    assert load_seed() is SEED

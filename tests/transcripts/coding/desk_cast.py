@@ -1,0 +1,56 @@
+"""Short ways to act at the desk in tests."""
+
+from __future__ import annotations
+
+from uuid import UUID, uuid4
+
+from transcripts.accounts.models import User
+from transcripts.codebook.models import Code
+from transcripts.coding import actions
+from transcripts.coding.models import Coding, Decision, Level
+from transcripts.corpus.models import Sentence
+from transcripts.projects.models import Project
+
+
+def find_code(project: Project, identifier: str) -> Code:
+    """A code of the study's first codebook version."""
+    return Code.objects.get(version__project=project, version__number=1, identifier=identifier)
+
+
+def put(
+    sentence: Sentence,
+    code: Code,
+    by: User,
+    *,
+    level: str = Level.SEMANTIC,
+    enactment: str = "",
+    note: str = "",
+    client_id: UUID | None = None,
+) -> Coding:
+    """Put a code on, in the sentence's own study."""
+    return actions.add_coding(
+        project=sentence.turn.interview.project,
+        sentence=sentence,
+        code=code,
+        by=by,
+        client_id=client_id or uuid4(),
+        level=level,
+        enactment=enactment,
+        note=note,
+    )
+
+
+def take_off(coding: Coding, by: User) -> None:
+    project = coding.sentence.turn.interview.project
+    actions.withdraw_coding(project=project, coding=coding, by=by)
+
+
+def decide(sentence: Sentence, by: User, client_id: UUID | None = None) -> Decision:
+    project = sentence.turn.interview.project
+    return actions.decide_sentence(project=project, sentence=sentence, by=by, client_id=client_id or uuid4())
+
+
+def standing_codes(sentence: Sentence, coder: User) -> list[str]:
+    """Identifiers of the codes of ``coder`` that stand on a sentence."""
+    rows = Coding.objects.filter(sentence=sentence, coder=coder, withdrawn_at__isnull=True)
+    return sorted(rows.values_list("code__identifier", flat=True))

@@ -1,0 +1,441 @@
+"""Rules of coding: what may be put where, and that every act is stored once."""
+
+from __future__ import annotations
+
+from unittest.mock import patch
+from uuid import uuid4
+
+import pytest
+from django.utils import timezone
+
+from tests.transcripts.coding.desk_cast import decide, find_code, put, standing_codes, take_off
+from transcripts.accounts.models import User
+from transcripts.audit_trail import trail
+from transcripts.audit_trail.models import AuditEvent
+from transcripts.codebook.actions import start_study
+from transcripts.codebook.models import Code, CodebookVersion, CodeFamily
+from transcripts.coding import actions, queries
+from transcripts.coding.models import Coding, Decision, Layer, Memo, Reveal
+from transcripts.corpus.models import Interview, Sentence, Turn
+from transcripts.projects.models import Project
+
+
+def last_event(project: Project) -> AuditEvent:
+    return AuditEvent.objects.filter(stream=trail.project_stream(project.pk)).order_by("-sequence")[0]
+
+
+def count_events(project: Project) -> int:
+    return AuditEvent.objects.filter(stream=trail.project_stream(project.pk)).count()
+
+
+def publish_second_version(project: Project, identifier: str) -> Code:
+    """Version 2 with one code of version 1, and published."""
+    before = find_code(project, identifier)
+    now = timezone.now()
+    version = CodebookVersion.objects.create(
+        project=project, number=2, title="Second", created_at=now, status="published", published_at=now
+    )
+    family = CodeFamily.objects.create(
+        version=version, identifier="themes", name="Themes", position=1, carries_level=True
+    )
+    return Code.objects.create(
+        version=version, family=family, identifier=identifier, name=before.name, key=before.key, position=1
+    )
+
+
+class TestPutting:
+    def test_code_stands_with_its_layer_and_one_event(
+        self, project: Project, sentence: Sentence, code: Code, coder: User
+    ) -> None:
+        events = count_events(project)
+        coding = put(sentence, code, coder)
+        assert (coding.layer, coding.level, coding.withdrawn_at) == (Layer.BLIND, "semantic", None)
+        assert standing_codes(sentence, coder) == ["theme.balance"]
+        assert count_events(project) == events + 1
+        event = last_event(project)
+        assert (event.action, event.actor_name) == ("coding.added", "coder")
+        assert event.details["sentence"] == sentence.pk
+        assert trail.find_first_break(trail.project_stream(project.pk)) is None
+
+    def test_same_act_sent_twice_is_stored_once(
+        self, project: Project, sentence: Sentence, code: Code, coder: User
+    ) -> None:
+        client_id = uuid4()
+        first = put(sentence, code, coder, client_id=client_id)
+        events = count_events(project)
+        assert put(sentence, code, coder, client_id=client_id) == first
+        assert count_events(project) == events
+
+    def test_replay_after_withdrawal_does_not_put_the_code_back(
+        self, sentence: Sentence, code: Code, coder: User
+    ) -> None:
+        client_id = uuid4()
+        coding = put(sentence, code, coder, client_id=client_id)
+        take_off(coding, coder)
+        assert put(sentence, code, coder, client_id=client_id) == coding
+        assert standing_codes(sentence, coder) == []
+
+    def test_client_id_of_another_act_is_refused(
+        self, project: Project, sentence: Sentence, code: Code, coder: User
+    ) -> None:
+        client_id = uuid4()
+        put(sentence, code, coder, client_id=client_id)
+        with pytest.raises(actions.UsedForAnother):
+            put(sentence, find_code(project, "theme.compassion"), coder, client_id=client_id)
+
+    def test_two_people_may_use_the_same_client_id(
+        self, sentence: Sentence, code: Code, coder: User, second_coder: User
+    ) -> None:
+        client_id = uuid4()
+        first = put(sentence, code, coder, client_id=client_id)
+        assert put(sentence, code, second_coder, client_id=client_id) != first
+
+    def test_code_that_stands_is_left_as_it_is(self, sentence: Sentence, code: Code, coder: User) -> None:
+        first = put(sentence, code, coder)
+        assert put(sentence, code, coder) == first
+        assert Coding.objects.count() == 1
+
+    def test_other_level_supersedes(self, project: Project, sentence: Sentence, code: Code, coder: User) -> None:
+        before = put(sentence, code, coder)
+        after = put(sentence, code, coder, level="latent", note="  Reads a picture\nof the class ")
+        before.refresh_from_db()
+        assert before.withdrawn_at is not None
+        assert before.superseded_by == after
+        assert after.note == "Reads a picture of the class"
+        assert last_event(project).action == "coding.changed"
+        assert standing_codes(sentence, coder) == ["theme.balance"]
+
+    def test_same_code_of_newer_version_supersedes(
+        self, project: Project, sentence: Sentence, code: Code, coder: User
+    ) -> None:
+        before = put(sentence, code, coder)
+        after = put(sentence, publish_second_version(project, code.identifier), coder)
+        before.refresh_from_db()
+        assert before.superseded_by == after
+
+    def test_code_of_older_published_version_is_pinned_as_such(
+        self, project: Project, sentence: Sentence, code: Code, coder: User
+    ) -> None:
+        publish_second_version(project, "theme.compassion")
+        assert put(sentence, code, coder).code.version.number == 1
+
+    def test_several_codes_share_a_sentence(
+        self, project: Project, sentence: Sentence, code: Code, coder: User
+    ) -> None:
+        put(sentence, code, coder)
+        put(sentence, find_code(project, "move.revise"), coder, enactment="enacted")
+        assert standing_codes(sentence, coder) == ["move.revise", "theme.balance"]
+
+    def test_code_of_turns_stands_on_the_first_sentence_of_the_turn(
+        self, project: Project, sentence: Sentence, coder: User
+    ) -> None:
+        last = sentence.turn.sentences.select_related("turn").order_by("-position")[0]
+        assert put(last, find_code(project, "feature.task"), coder).sentence == sentence
+
+    def test_failed_act_leaves_nothing(self, project: Project, sentence: Sentence, code: Code, coder: User) -> None:
+        before = put(sentence, code, coder)
+        with (
+            patch.object(trail, "record", side_effect=RuntimeError("disk full")),
+            pytest.raises(RuntimeError, match="disk full"),
+        ):
+            put(sentence, code, coder, level="latent", note="Reads it")
+        before.refresh_from_db()
+        assert before.withdrawn_at is None
+        assert Coding.objects.count() == 1
+
+
+class TestRefusals:
+    def test_latent_needs_a_line(self, sentence: Sentence, code: Code, coder: User) -> None:
+        with pytest.raises(actions.WrongInput, match="one line") as refusal:
+            put(sentence, code, coder, level="latent", note="  ")
+        assert refusal.value.field == "note"
+
+    def test_level_only_where_the_family_carries_it(self, project: Project, sentence: Sentence, coder: User) -> None:
+        with pytest.raises(actions.WrongInput, match="Case features carry no level"):
+            put(sentence, find_code(project, "feature.task"), coder, level="latent", note="Reads it")
+
+    def test_enactment_only_where_the_family_carries_it(self, sentence: Sentence, code: Code, coder: User) -> None:
+        with pytest.raises(actions.WrongInput, match="Themes are neither"):
+            put(sentence, code, coder, enactment="enacted")
+
+    @pytest.mark.parametrize(("level", "enactment"), [("hidden", ""), ("semantic", "acted")])
+    def test_unknown_choice(
+        self, project: Project, sentence: Sentence, coder: User, level: str, enactment: str
+    ) -> None:
+        with pytest.raises(actions.WrongInput, match="There is no"):
+            put(sentence, find_code(project, "move.revise"), coder, level=level, enactment=enactment)
+
+    @pytest.mark.parametrize("note", ["a\x00b", "half \ud800", "x" * 1001])
+    def test_note_that_cannot_be_stored(self, sentence: Sentence, code: Code, coder: User, note: str) -> None:
+        with pytest.raises(actions.WrongInput):
+            put(sentence, code, coder, note=note)
+        assert not Coding.objects.exists()
+
+    def test_sentence_of_another_study(self, sentence: Sentence, owner: User) -> None:
+        other = start_study(slug="other", name="Other", by=owner)
+        with pytest.raises(actions.WrongPlace):
+            actions.add_coding(
+                project=other,
+                sentence=sentence,
+                code=find_code(other, "theme.balance"),
+                by=owner,
+                client_id=uuid4(),
+            )
+
+    def test_code_of_another_study(self, sentence: Sentence, owner: User) -> None:
+        other = start_study(slug="other", name="Other", by=owner)
+        with pytest.raises(actions.WrongPlace):
+            put(sentence, find_code(other, "theme.balance"), owner)
+
+    def test_code_of_a_draft(self, project: Project, sentence: Sentence, coder: User) -> None:
+        code = publish_second_version(project, "theme.balance")
+        CodebookVersion.objects.filter(pk=code.version_id).update(status="draft", published_at=None)
+        code = Code.objects.get(pk=code.pk)
+        with pytest.raises(actions.WrongPlace, match="draft"):
+            put(sentence, code, coder)
+
+    def test_tool_traffic_is_not_coded(self, sentence: Sentence, code: Code, coder: User) -> None:
+        Turn.objects.filter(pk=sentence.turn_id).update(channel="tool_result")
+        sentence = Sentence.objects.select_related("turn__interview__project").get(pk=sentence.pk)
+        with pytest.raises(actions.WrongPlace, match="tool traffic"):
+            put(sentence, code, coder)
+
+    def test_nobody_takes_off_what_another_put(self, sentence: Sentence, code: Code, coder: User, lead: User) -> None:
+        coding = put(sentence, code, coder)
+        with pytest.raises(actions.NotYours):
+            take_off(coding, lead)
+        assert standing_codes(sentence, coder) == ["theme.balance"]
+
+    def test_nobody_takes_back_another_decision(
+        self, project: Project, sentence: Sentence, coder: User, lead: User
+    ) -> None:
+        decision = decide(sentence, coder)
+        with pytest.raises(actions.NotYours):
+            actions.reopen_sentence(project=project, decision=decision, by=lead)
+
+
+class TestWithdrawing:
+    def test_row_stays(self, project: Project, sentence: Sentence, code: Code, coder: User) -> None:
+        coding = put(sentence, code, coder)
+        take_off(coding, coder)
+        coding.refresh_from_db()
+        assert coding.withdrawn_at is not None
+        assert last_event(project).action == "coding.withdrawn"
+
+    def test_twice_is_once(self, project: Project, sentence: Sentence, code: Code, coder: User) -> None:
+        coding = put(sentence, code, coder)
+        take_off(coding, coder)
+        events = count_events(project)
+        take_off(Coding.objects.get(pk=coding.pk), coder)
+        assert count_events(project) == events
+
+    def test_last_code_takes_the_decision_with_it(self, sentence: Sentence, code: Code, coder: User) -> None:
+        coding = put(sentence, code, coder)
+        decision = decide(sentence, coder)
+        assert not decision.none_applies
+        take_off(coding, coder)
+        decision.refresh_from_db()
+        assert decision.withdrawn_at is not None
+
+    def test_one_of_two_codes_leaves_the_decision(
+        self, project: Project, sentence: Sentence, code: Code, coder: User
+    ) -> None:
+        coding = put(sentence, code, coder)
+        put(sentence, find_code(project, "theme.compassion"), coder)
+        decision = decide(sentence, coder)
+        take_off(coding, coder)
+        decision.refresh_from_db()
+        assert decision.withdrawn_at is None
+
+
+class TestDeciding:
+    def test_without_codes_none_applies(self, project: Project, sentence: Sentence, coder: User) -> None:
+        decision = decide(sentence, coder)
+        assert decision.none_applies
+        assert last_event(project).action == "coding.decided"
+
+    def test_code_of_the_turn_says_nothing_about_its_first_sentence(
+        self, project: Project, sentence: Sentence, coder: User
+    ) -> None:
+        put(sentence, find_code(project, "feature.task"), coder)
+        decision = decide(sentence, coder)
+        assert decision.none_applies
+        put(sentence, find_code(project, "feature.power"), coder)
+        decision.refresh_from_db()
+        assert decision.withdrawn_at is None
+
+    def test_code_put_later_withdraws_none_applies(
+        self, project: Project, sentence: Sentence, code: Code, coder: User
+    ) -> None:
+        decision = decide(sentence, coder)
+        put(sentence, code, coder)
+        decision.refresh_from_db()
+        assert decision.withdrawn_at is not None
+        assert last_event(project).details["reopened"] == decision.pk
+
+    def test_twice_is_once(self, project: Project, sentence: Sentence, coder: User) -> None:
+        client_id = uuid4()
+        first = decide(sentence, coder, client_id)
+        events = count_events(project)
+        assert decide(sentence, coder, client_id) == first
+        assert decide(sentence, coder) == first
+        assert count_events(project) == events
+
+    def test_reopened_sentence_can_be_decided_again(self, project: Project, sentence: Sentence, coder: User) -> None:
+        first = decide(sentence, coder)
+        actions.reopen_sentence(project=project, decision=first, by=coder)
+        assert last_event(project).action == "coding.reopened"
+        assert decide(sentence, coder) != first
+
+
+class TestLayers:
+    def test_no_suggestions_before_the_own_decision(
+        self, project: Project, sentence: Sentence, code: Code, coder: User
+    ) -> None:
+        put(sentence, code, coder)
+        with pytest.raises(actions.NotDecided):
+            actions.reveal_suggestions(project=project, sentence=sentence, by=coder)
+        assert not Reveal.objects.exists()
+
+    def test_another_persons_decision_reveals_nothing(
+        self, project: Project, sentence: Sentence, coder: User, second_coder: User
+    ) -> None:
+        decide(sentence, second_coder)
+        with pytest.raises(actions.NotDecided):
+            actions.reveal_suggestions(project=project, sentence=sentence, by=coder)
+
+    def test_what_is_coded_after_the_reveal_is_assisted(
+        self, project: Project, sentence: Sentence, code: Code, coder: User
+    ) -> None:
+        blind = put(sentence, code, coder)
+        decide(sentence, coder)
+        actions.reveal_suggestions(project=project, sentence=sentence, by=coder)
+        assisted = put(sentence, find_code(project, "theme.compassion"), coder)
+        assert (blind.layer, assisted.layer) == (Layer.BLIND, Layer.ASSISTED)
+
+    def test_reveal_is_told_once_and_outlives_the_decision(
+        self, project: Project, sentence: Sentence, code: Code, coder: User
+    ) -> None:
+        decide(sentence, coder)
+        first = actions.reveal_suggestions(project=project, sentence=sentence, by=coder)
+        events = count_events(project)
+        put(sentence, code, coder)
+        assert not Decision.objects.filter(withdrawn_at__isnull=True).exists()
+        assert actions.reveal_suggestions(project=project, sentence=sentence, by=coder) == first
+        assert count_events(project) == events + 1
+
+    def test_reveal_to_one_leaves_the_other_blind(
+        self, project: Project, sentence: Sentence, code: Code, coder: User, second_coder: User
+    ) -> None:
+        decide(sentence, coder)
+        actions.reveal_suggestions(project=project, sentence=sentence, by=coder)
+        assert put(sentence, code, second_coder).layer == Layer.BLIND
+
+    def test_code_that_stands_blind_stays_blind_when_kept_after_the_reveal(
+        self, project: Project, sentence: Sentence, code: Code, coder: User
+    ) -> None:
+        blind = put(sentence, code, coder)
+        decide(sentence, coder)
+        actions.reveal_suggestions(project=project, sentence=sentence, by=coder)
+        assert put(sentence, code, coder) == blind
+
+
+class TestRaces:
+    """Another request stores the same thing between the look and the write."""
+
+    def test_loser_of_a_race_gets_the_standing_row(self, sentence: Sentence, code: Code, coder: User) -> None:
+        winner = put(sentence, code, coder)
+        with patch.object(queries, "read_standing", return_value=queries.Standing()):
+            assert put(sentence, code, coder) == winner
+        assert Coding.objects.count() == 1
+
+    def test_loser_of_a_race_with_itself_gets_its_own_row(self, sentence: Sentence, code: Code, coder: User) -> None:
+        client_id = uuid4()
+        winner = put(sentence, code, coder, client_id=client_id)
+        with (
+            patch.object(queries, "read_standing", return_value=queries.Standing()),
+            patch.object(queries, "find_stored", return_value=None),
+        ):
+            assert put(sentence, code, coder, client_id=client_id) == winner
+
+    def test_loser_of_a_race_to_decide_gets_the_standing_row(self, sentence: Sentence, coder: User) -> None:
+        winner = decide(sentence, coder)
+        with patch.object(queries, "read_standing", return_value=queries.Standing()):
+            assert decide(sentence, coder) == winner
+
+    def test_race_leaves_no_event(self, project: Project, sentence: Sentence, code: Code, coder: User) -> None:
+        put(sentence, code, coder)
+        events = count_events(project)
+        with patch.object(queries, "read_standing", return_value=queries.Standing()):
+            put(sentence, code, coder)
+        assert count_events(project) == events
+
+
+class TestMemos:
+    def write(self, interview: Interview, sentence: Sentence | None, text: str, by: User) -> Memo:
+        return actions.write_memo(
+            project=interview.project, interview=interview, sentence=sentence, text=text, by=by, client_id=uuid4()
+        )
+
+    def standing(self, author: User) -> list[str]:
+        return list(Memo.objects.filter(author=author, withdrawn_at__isnull=True).values_list("text", flat=True))
+
+    def test_new_text_supersedes(self, project: Project, interview: Interview, sentence: Sentence, coder: User) -> None:
+        before = self.write(interview, sentence, "Hedges here.\r\nCompare turn 1.  ", coder)
+        after = self.write(interview, sentence, "Hedges only when pushed.", coder)
+        before.refresh_from_db()
+        assert before.text == "Hedges here.\nCompare turn 1."
+        assert before.superseded_by == after
+        assert self.standing(coder) == ["Hedges only when pushed."]
+        event = last_event(project)
+        assert event.action == "coding.memo.written"
+        assert "Hedges" not in str(event.details)
+
+    def test_sentence_and_interview_have_a_memo_each(
+        self, interview: Interview, sentence: Sentence, coder: User
+    ) -> None:
+        self.write(interview, sentence, "On the sentence", coder)
+        self.write(interview, None, "On the interview", coder)
+        assert sorted(self.standing(coder)) == ["On the interview", "On the sentence"]
+
+    def test_empty_text_takes_the_memo_away(self, interview: Interview, sentence: Sentence, coder: User) -> None:
+        self.write(interview, sentence, "Hedges here.", coder)
+        self.write(interview, sentence, "  ", coder)
+        assert self.standing(coder) == []
+        assert Memo.objects.filter(text="Hedges here.").exists()
+
+    def test_unchanged_text_writes_nothing(
+        self, project: Project, interview: Interview, sentence: Sentence, coder: User
+    ) -> None:
+        first = self.write(interview, sentence, "Hedges here.", coder)
+        events = count_events(project)
+        assert self.write(interview, sentence, "Hedges here.", coder) == first
+        assert count_events(project) == events
+
+    def test_replay_finds_the_row(self, interview: Interview, sentence: Sentence, coder: User) -> None:
+        client_id = uuid4()
+        written = [
+            actions.write_memo(
+                project=interview.project,
+                interview=interview,
+                sentence=sentence,
+                text=text,
+                by=coder,
+                client_id=client_id,
+            )
+            for text in ("Hedges here.", "Hedges here.")
+        ]
+        assert written[0] == written[1]
+        assert Memo.objects.count() == 1
+
+    def test_memo_on_a_sentence_of_another_interview_is_refused(
+        self, project: Project, interview: Interview, sentence: Sentence, coder: User
+    ) -> None:
+        other = Interview.objects.get(pk=interview.pk)
+        other.pk = interview.pk + 1
+        with pytest.raises(actions.WrongPlace):
+            self.write(other, sentence, "Lost", coder)
+
+    def test_memo_that_is_too_long_is_refused(self, interview: Interview, sentence: Sentence, coder: User) -> None:
+        with pytest.raises(actions.WrongInput, match="20,001 characters"):
+            self.write(interview, sentence, "x" * 20_001, coder)

@@ -1,0 +1,261 @@
+from __future__ import annotations
+
+import hashlib
+import json
+
+import pytest
+from pytest_django import DjangoAssertNumQueries
+
+from tests.shared import shared
+from transcripts.accounts.models import User
+from transcripts.audit_trail.models import AuditEvent
+from transcripts.audit_trail.trail import SYSTEM
+from transcripts.corpus.actions import ImportRefused, NamedFile, import_file, import_files, plan_import, plan_imports
+from transcripts.corpus.models import ImportedFile, Interview, Sentence, Turn
+from transcripts.corpus.segmenting import SEGMENTER, SEGMENTER_VERSION
+from transcripts.projects.models import Project
+
+ANSWER = "I would ask first. It depends on what you need."
+
+
+def make_line(external_id: str, answer: str = ANSWER, **more: object) -> str:
+    turns = [{"role": "interviewer", "text": "What would you do?"}, {"role": "model", "text": answer}]
+    return json.dumps({"id": external_id, "model": "Model A", "turns": turns, **more})
+
+
+def make_file(*lines: str, name: str = "interviews.jsonl") -> NamedFile:
+    return NamedFile(name, "\n".join(lines).encode())
+
+
+def count_rows() -> list[int]:
+    return [model.objects.count() for model in (ImportedFile, Interview, Turn, Sentence, AuditEvent)]
+
+
+def test_file_comes_in_with_turns_and_sentences(project: Project, lead: User) -> None:
+    file = make_file(make_line("a"), make_line("b"))
+    report = import_file(project=project, name=file.name, data=file.data, by=lead)
+    assert (report.interviews, report.turns, report.sentences) == (2, 4, 6)
+    assert report.created
+    assert not report.skipped
+    assert report.sha256 == hashlib.sha256(file.data).hexdigest()
+    assert list(project.interviews.values_list("pk", flat=True)) == report.interview_ids
+
+
+def test_interviewers_turns_are_cut_into_sentences_too(interview: Interview) -> None:
+    asked = Sentence.objects.filter(turn__interview=interview, turn__role="interviewer")
+    assert [sentence.read_text() for sentence in asked.select_related("turn")] == [
+        "How do you handle a question where culture may matter?",
+        "You said it never settles it.",
+        "Never?",
+    ]
+
+
+def test_sentences_are_numbered_over_the_whole_interview(interview: Interview) -> None:
+    positions = Sentence.objects.filter(turn__interview=interview).order_by("turn__position", "start")
+    assert list(positions.values_list("position", flat=True)) == list(range(1, 11))
+
+
+def test_offsets_and_hash_belong_to_the_stored_text(project: Project, lead: User) -> None:
+    answer = "A café — naïve? 👩‍👩‍👧 Yes.\n\n* **Bold** claim\n"
+    import_file(project=project, name="x.jsonl", data=make_line("a", answer).encode(), by=lead)
+    turn = Turn.objects.get(role="model")
+    assert turn.text == answer
+    for sentence in turn.sentences.all():
+        quoted = answer[sentence.start : sentence.end]
+        assert sentence.read_text() == quoted
+        assert sentence.text_hash == hashlib.sha256(quoted.encode()).hexdigest()[:32]
+
+
+def test_interview_keeps_what_is_known_of_it(interview: Interview, owner: User) -> None:
+    assert (interview.title, interview.model_label) == ("First interview", "Model A")
+    assert interview.segmenter == f"{SEGMENTER} {SEGMENTER_VERSION}"
+    assert interview.imported_file.imported_by == owner
+    assert interview.imported_file.imported_by_name == "owner"
+
+
+def test_counts_are_taken_at_import(interview: Interview) -> None:
+    assert (interview.turn_count, interview.sentence_count, interview.questions) == (4, 10, 2)
+    assert interview.author_words == 17
+    assert interview.model_words == 41
+
+
+def test_interviewers_kind_of_question_is_kept(interview: Interview) -> None:
+    kinds = interview.turns.order_by("position").values_list("prompt_kind", flat=True)
+    assert list(kinds) == ["open", "", "challenge", ""]
+
+
+def test_tool_traffic_is_kept_whole_and_not_cut(project: Project, lead: User) -> None:
+    calls = [{"id": "c", "type": "function", "function": {"name": "look_up", "arguments": '{"q": "One. Two."}'}}]
+    messages = [
+        {"role": "user", "content": "What is the rule?"},
+        {"role": "assistant", "content": None, "tool_calls": calls},
+        {"role": "tool", "tool_call_id": "c", "content": "First rule. Second rule."},
+        {"role": "assistant", "content": "There are two."},
+    ]
+    import_file(project=project, name="x.jsonl", data=json.dumps({"messages": messages}).encode(), by=lead)
+    traffic = Turn.objects.filter(channel__in=["tool_call", "tool_result"])
+    assert [turn.text for turn in traffic if "rule" in turn.text] == ["First rule. Second rule."]
+    assert not Sentence.objects.filter(turn__in=traffic).exists()
+
+
+def test_import_leaves_one_event_with_numbers_and_no_text(project: Project, lead: User) -> None:
+    report = import_file(project=project, name="x.jsonl", data=make_line("a").encode(), by=lead)
+    event = AuditEvent.objects.get(action="corpus.file.imported")
+    assert event.actor_name == "lead"
+    assert event.details == {
+        "sha256": report.sha256,
+        "format": report.format,
+        "interviews": report.interview_ids,
+        "turns": 2,
+        "sentences": 3,
+    }
+
+
+def test_same_file_twice_stores_nothing_and_says_so(project: Project, lead: User) -> None:
+    file = make_file(make_line("a"), make_line("b"))
+    first = import_file(project=project, name=file.name, data=file.data, by=lead)
+    before = count_rows()
+    second = import_file(project=project, name="renamed.jsonl", data=file.data, by=lead)
+    assert count_rows() == before
+    assert second.skipped
+    assert not second.created
+    assert second.already_there == 2
+    assert second.interview_ids == first.interview_ids
+    assert "Already imported" in second.warnings[0]
+    assert "interviews.jsonl" in second.warnings[0]
+
+
+def test_same_file_may_come_into_two_studies(project: Project, owner: User, lead: User) -> None:
+    other = Project.objects.create(slug="other", name="Other", created_at=project.created_at)
+    data = make_line("a").encode()
+    assert import_file(project=project, name="x.jsonl", data=data, by=lead).created
+    assert import_file(project=other, name="x.jsonl", data=data, by=owner).created
+
+
+def test_interview_the_study_has_word_for_word_is_left_out(project: Project, lead: User) -> None:
+    import_file(project=project, name="x.jsonl", data=make_line("a").encode(), by=lead)
+    report = import_files(project=project, files=[make_file(make_line("a"), make_line("b"))], by=lead)[0]
+    assert (report.interviews, report.already_there) == (1, 1)
+    assert report.created
+    assert any("word for word" in warning and "a" in warning for warning in report.warnings)
+    assert project.interviews.count() == 2
+
+
+def test_file_of_interviews_that_are_all_there_stores_nothing(project: Project, lead: User) -> None:
+    import_file(project=project, name="x.jsonl", data=make_line("a").encode(), by=lead)
+    before = count_rows()
+    report = import_file(project=project, name="y.jsonl", data=make_line("a", tier="brief").encode(), by=lead)
+    assert report.skipped
+    assert count_rows() == before
+
+
+def test_changed_text_under_a_known_id_is_refused(project: Project, lead: User) -> None:
+    import_file(project=project, name="x.jsonl", data=make_line("a").encode(), by=lead)
+    before = count_rows()
+    with pytest.raises(ImportRefused, match=r"y\.jsonl, line 2.*an id of its own"):
+        import_files(
+            project=project, files=[make_file(make_line("b"), make_line("a", "Another text."), name="y.jsonl")], by=lead
+        )
+    assert count_rows() == before
+
+
+def test_half_valid_file_stores_nothing_and_names_the_line(project: Project, lead: User) -> None:
+    before = count_rows()
+    file = make_file(make_line("a"), '{"id": "b", "turns": [', make_line("c"))
+    with pytest.raises(ImportRefused, match=r"interviews\.jsonl.*line 2"):
+        import_file(project=project, name=file.name, data=file.data, by=lead)
+    assert count_rows() == before
+
+
+def test_one_wrong_file_keeps_the_right_ones_out(project: Project, lead: User) -> None:
+    before = count_rows()
+    with pytest.raises(ImportRefused, match=r"second\.jsonl"):
+        import_files(
+            project=project,
+            files=[make_file(make_line("a"), name="first.jsonl"), make_file("{", name="second.jsonl")],
+            by=lead,
+        )
+    assert count_rows() == before
+
+
+def test_same_file_given_twice_comes_in_once(project: Project, lead: User) -> None:
+    reports = import_files(
+        project=project,
+        files=[make_file(make_line("a"), name="first.jsonl"), make_file(make_line("a"), name="second.jsonl")],
+        by=lead,
+    )
+    assert [report.created for report in reports] == [True, False]
+    assert "word for word" in reports[1].warnings[0]
+    assert project.imported_files.count() == 1
+
+
+def test_two_files_given_together_may_not_disagree_on_a_text(project: Project, lead: User) -> None:
+    with pytest.raises(ImportRefused, match=r"second\.jsonl"):
+        import_files(
+            project=project,
+            files=[
+                make_file(make_line("a"), name="first.jsonl"),
+                make_file(make_line("a", "Another text."), name="second.jsonl"),
+            ],
+            by=lead,
+        )
+    assert not project.interviews.exists()
+
+
+@pytest.mark.parametrize(
+    ("line", "why"),
+    [
+        (make_line("a", "before \u0000 after"), r"turn 2.*U\+0000"),
+        (make_line("a", "half a pair: \ud83d"), r"turn 2.*U\+D83D"),
+        (make_line("a", title="t" * 301), r"title.*301"),
+    ],
+    ids=["null character", "half a surrogate pair", "title too long"],
+)
+def test_text_that_no_database_holds_is_refused(project: Project, lead: User, line: str, why: str) -> None:
+    with pytest.raises(ImportRefused, match=rf"x\.jsonl, line 1.*{why}"):
+        import_file(project=project, name="x.jsonl", data=line.encode(), by=lead)
+    assert not project.interviews.exists()
+
+
+def test_dry_run_reports_the_same_and_stores_nothing(project: Project, lead: User) -> None:
+    files = [make_file(make_line("a"), make_line("b"))]
+    before = count_rows()
+    planned = plan_imports(project=project, files=files)[0]
+    assert count_rows() == before
+    done = import_files(project=project, files=files, by=lead)[0]
+    told = ("interviews", "turns", "sentences", "format", "sha256", "warnings", "created")
+    assert [getattr(planned, name) for name in told] == [getattr(done, name) for name in told]
+
+
+def test_dry_run_refuses_what_an_import_refuses(project: Project) -> None:
+    with pytest.raises(ImportRefused, match="line 1"):
+        plan_import(project=project, name="x.jsonl", data=b"{")
+
+
+def test_import_takes_as_many_queries_for_many_interviews_as_for_few(
+    project: Project, lead: User, django_assert_max_num_queries: DjangoAssertNumQueries
+) -> None:
+    for name, count in (("few.jsonl", 2), ("many.jsonl", 60)):
+        file = make_file(*(make_line(f"{name} {number}") for number in range(count)), name=name)
+        with django_assert_max_num_queries(16):
+            import_files(project=project, files=[file], by=lead)
+
+
+def test_program_itself_may_import(project: Project) -> None:
+    import_file(project=project, name="x.jsonl", data=make_line("a").encode(), by=SYSTEM)
+    imported = ImportedFile.objects.get()
+    assert imported.imported_by is None
+    assert imported.imported_by_name == "system"
+
+
+def test_published_excerpts_come_in_whole(project: Project, lead: User) -> None:
+    path = shared("data/interviews/excerpts.jsonl")
+    report = import_file(project=project, name=path.name, data=path.read_bytes(), by=lead)
+    lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
+    assert report.interviews == len(lines)
+    stored = Interview.objects.get(project=project, external_id=lines[0]["id"])
+    assert stored.model_label == lines[0]["model"]
+    assert [turn.text for turn in stored.turns.order_by("position")] == [turn["text"] for turn in lines[0]["turns"]]
+    assert report.sentences == Sentence.objects.filter(turn__interview__project=project).count()
+    covered = Sentence.objects.filter(turn__interview=stored).select_related("turn")
+    assert all(sentence.read_text().strip() for sentence in covered)

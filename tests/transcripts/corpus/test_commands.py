@@ -1,0 +1,118 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from tests.shared import shared
+from transcripts.corpus.actions import ImportReport
+from transcripts.corpus.management.commands.import_interviews import describe_in_words
+from transcripts.corpus.models import Interview, Sentence
+from transcripts.corpus.segmenting import SEGMENTER, SEGMENTER_VERSION
+from transcripts.projects.models import Project
+
+LINE = json.dumps({"id": "a", "model": "Model A", "turns": [{"role": "model", "text": "One thing. Another thing."}]})
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    path = tmp_path / "interviews.jsonl"
+    path.write_text(LINE, encoding="utf-8")
+    return path
+
+
+def run(capsys: pytest.CaptureFixture[str], *args: object) -> dict[str, object]:
+    call_command(*map(str, args), "--json")
+    answer = json.loads(capsys.readouterr().out)
+    assert isinstance(answer, dict)
+    return answer
+
+
+def test_import_tells_what_came_in(project: Project, path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    answer = run(capsys, "import_interviews", path, "--project", project.slug)
+    interview = Interview.objects.get(project=project)
+    file = answer["files"][0]  # type: ignore[index]
+    assert (answer["created"], answer["skipped"]) == (1, 0)
+    assert (file["path"], file["interviews"], file["turns"], file["sentences"]) == (str(path), 1, 1, 2)
+    assert file["interview_ids"] == [interview.pk]
+
+
+def test_importing_again_skips(project: Project, path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run(capsys, "import_interviews", path, "--project", project.slug)
+    answer = run(capsys, "import_interviews", path, "--project", project.slug)
+    assert (answer["created"], answer["skipped"]) == (0, 1)
+    assert Interview.objects.count() == 1
+
+
+def test_dry_run_creates_nothing(project: Project, path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    answer = run(capsys, "import_interviews", path, "--project", project.slug, "--dry-run")
+    assert answer["dry_run"] is True
+    assert answer["created"] == 0
+    assert answer["files"][0]["sentences"] == 2  # type: ignore[index]
+    assert not Interview.objects.exists()
+
+
+def test_several_files_come_in_together_or_not_at_all(project: Project, path: Path) -> None:
+    wrong = path.with_name("wrong.jsonl")
+    wrong.write_text(LINE + "\n{\n", encoding="utf-8")
+    with pytest.raises(CommandError, match=r"wrong\.jsonl.*line 2") as refused:
+        call_command("import_interviews", str(path), str(wrong), "--project", project.slug)
+    assert "\n" not in str(refused.value)
+    assert not Interview.objects.exists()
+
+
+def test_file_that_is_not_there_is_named(project: Project, tmp_path: Path) -> None:
+    with pytest.raises(CommandError, match=r"absent\.jsonl cannot be read: No such file"):
+        call_command("import_interviews", str(tmp_path / "absent.jsonl"), "--project", project.slug)
+
+
+def test_study_that_is_not_there_is_named(db: None, path: Path) -> None:
+    with pytest.raises(CommandError, match="no study nowhere"):
+        call_command("import_interviews", str(path), "--project", "nowhere")
+
+
+def test_words_tell_a_dry_run_from_an_import() -> None:
+    report = ImportReport("a.jsonl", "interviews", "0" * 64, 1, 2, 3, warnings=["Mind the gap."], created=True)
+    assert describe_in_words(Path("a.jsonl"), report, dry_run=True) == (
+        "a.jsonl: would import 1 interviews, 2 turns, 3 sentences (read as interviews).\n  Mind the gap."
+    )
+
+
+def test_shared_conversations_come_in_beside_the_excerpts(project: Project, capsys: pytest.CaptureFixture[str]) -> None:
+    paths = (
+        shared("data/interviews/excerpts.jsonl"),
+        shared("data/conversations/openai_messages/chat_messages_120.jsonl"),
+    )
+    answer = run(capsys, "import_interviews", *paths, "--project", project.slug)
+    assert answer["created"] == Interview.objects.count()
+    assert answer["files"][1]["interviews"] == 120  # type: ignore[index]
+    assert sum(file["sentences"] for file in answer["files"]) == Sentence.objects.count()  # type: ignore[attr-defined]
+
+
+def test_segment_cuts_a_file_by_code_points(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = "\ufeff# Köpfe 👋\r\n\r\nEin Satz. Noch einer!\r\n- Punkt eins\r\n"
+    path = tmp_path / "text.md"
+    path.write_bytes(text.encode())
+    answer = run(capsys, "segment", path)
+    assert answer["segmenter"] == f"{SEGMENTER} {SEGMENTER_VERSION}"
+    sentences = answer["sentences"]
+    assert isinstance(sentences, list)
+    assert all(sentence["text"] == text[sentence["start"] : sentence["end"]] for sentence in sentences)
+    assert [sentence["text"] for sentence in sentences][-3:] == ["Ein Satz.", "Noch einer!", "Punkt eins"]
+    assert sentences[-1]["kind"] == "list_item"
+
+
+def test_segment_prints_a_line_for_each_sentence(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "text.txt"
+    path.write_text("One. Two.", encoding="utf-8")
+    call_command("segment", str(path))
+    assert capsys.readouterr().out == "1\t0-4\tprose\tOne.\n2\t5-9\tprose\tTwo.\n"
+
+
+def test_segment_refuses_what_is_not_utf8_and_names_the_line(tmp_path: Path) -> None:
+    path = tmp_path / "text.txt"
+    path.write_bytes("One.\nTwo é.".encode("latin-1"))
+    with pytest.raises(CommandError, match=r"text\.txt, line 2: found byte 0xE9"):
+        call_command("segment", str(path))

@@ -1,0 +1,475 @@
+from __future__ import annotations
+
+import json
+import pickle
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.shared import shared
+from transcripts.corpus.readers import (
+    FORMATS,
+    ReadError,
+    ReadFile,
+    ReadInterview,
+    ReadTurn,
+    checks,
+    decoding,
+    read_bytes,
+)
+
+DATA = Path(__file__).resolve().parents[2] / "data" / "readers"
+
+
+def read_file(path: Path, **options: Any) -> ReadFile:
+    return read_bytes(path.read_bytes(), name=path.name, **options)
+
+
+def read_lines(*lines: object, **options: Any) -> ReadFile:
+    texts = [line if isinstance(line, str) else json.dumps(line) for line in lines]
+    return read_bytes("\n".join(texts).encode(), name="notes.jsonl", **options)
+
+
+def read_message(message: Mapping[str, object], role: str = "assistant") -> list[ReadTurn]:
+    """The turns of one message, behind an opening question."""
+    read = read_lines({"messages": [{"role": "user", "content": "Hi"}, {"role": role, **message}]})
+    return list(read.interviews[0].turns[1:])
+
+
+def read_talk(text: str, **options: Any) -> ReadFile:
+    return read_bytes(text.encode(), name="talk.txt", format="speaker_text", **options)
+
+
+def refuse(data: bytes | str, **options: Any) -> ReadError:
+    content = data.encode() if isinstance(data, str) else data
+    with pytest.raises(ReadError) as refused:
+        read_bytes(content, name="notes.jsonl", **options)
+    return refused.value
+
+
+GOOD = '{"id": "a", "text": "One."}'
+
+
+class TestInterviewLines:
+    def test_turns_and_details_are_read(self) -> None:
+        read = read_file(DATA / "interviews.jsonl")
+        assert read.format == "interview_jsonl"
+        assert read.warnings == []
+        assert read.interviews[0] == ReadInterview(
+            external_id="i-01",
+            title="Who may rent here",
+            turns=(
+                ReadTurn("interviewer", "utterance", "N. N.", "May a landlord ask where I come from?", "open"),
+                ReadTurn("model", "reasoning", "", "They want a direct answer."),
+                ReadTurn("model", "utterance", "", "Usually not.  \r\n\r\n- It depends on the place.\u2028 "),
+            ),
+            model_label="Model A",
+            vendor="Maker",
+            surface="public chat page",
+            period="2024-11",
+            interviewer="N. N.",
+            tier="comprehensive",
+            inclusion="included",
+            inclusion_reason="complete",
+            opening_prompt="Variant 2",
+            language="en",
+            metadata={"section": "2.1", "note": "Invented.", "score": "3", "tags": '["a", "ü"]'},
+            line=1,
+        )
+
+    def test_text_in_place_of_turns_is_one_turn_of_the_model(self) -> None:
+        second = read_file(DATA / "interviews.jsonl").interviews[1]
+        assert second.turns == (ReadTurn("model", "utterance", "", "One line of a model."),)
+        assert (second.external_id, second.title, second.period, second.line) == ("2", "2", "2024-12", 2)
+
+    def test_unknown_key_of_a_turn_is_left_out_with_a_warning(self) -> None:
+        turn = {"role": "model", "text": "x", "sentences": []}
+        read = read_lines({"id": "a", "turns": [turn, turn]})
+        assert read.warnings == ['The key "sentences" of a turn was left out. (2 times)']
+
+    def test_published_excerpts_are_read(self) -> None:
+        read = read_file(shared("data/interviews/excerpts.jsonl"))
+        assert len(read.interviews) == 20
+        assert Counter(turn.role for interview in read.interviews for turn in interview.turns) == {
+            "model": 20,
+            "interviewer": 3,
+        }
+        assert read.interviews[0].metadata == {"section": "3.2.1", "theme": "Models and Metamodels"}
+
+    def test_published_inline_quotes_are_read(self) -> None:
+        read = read_file(shared("data/interviews/inline_quotes.jsonl"))
+        assert len(read.interviews) == 22
+        assert all(len(interview.turns) == 1 for interview in read.interviews)
+
+
+class TestChatMessages:
+    def test_roles_channels_and_speakers_are_told_apart(self) -> None:
+        read = read_file(DATA / "chat.jsonl")
+        assert read.format == "chat_messages"
+        assert read.warnings == ['A part of type "image_url" was left out: it holds no text. (1 times)']
+        first = read.interviews[0]
+        assert (first.external_id, first.model_label) == ("run-1", "model-c")
+        assert first.turns == (
+            ReadTurn("system", "utterance", "", "Be brief."),
+            ReadTurn("interviewer", "utterance", "", "What is open now?\nLook it up."),
+            ReadTurn("model", "reasoning", "", "\nI need the hours.\n"),
+            ReadTurn("model", "utterance", "", "\n\nOne moment. "),
+            ReadTurn("model", "tool_call", "get_hours", '{"day": "Mon"}'),
+            ReadTurn("tool", "tool_result", "get_hours", '{"open": true}'),
+            ReadTurn("model", "reasoning", "", "It is open."),
+            ReadTurn("model", "utterance", "", "The library is open."),
+        )
+
+    def test_conversation_without_id_is_named_after_file_and_line(self) -> None:
+        second = read_file(DATA / "chat.jsonl").interviews[1]
+        assert (second.external_id, second.title, second.metadata) == ("chat-2", "chat-2", {"source": "kiosk"})
+
+    def test_message_that_says_nothing_stays_an_empty_turn(self) -> None:
+        assert read_message({"content": None}) == [ReadTurn("model", "utterance", "", "")]
+        assert read_message({"content": " "}) == [ReadTurn("model", "utterance", "", " ")]
+
+    def test_thought_that_is_never_closed_is_all_reasoning(self) -> None:
+        assert read_message({"content": "<think>Hm, so"}) == [ReadTurn("model", "reasoning", "", "Hm, so")]
+
+    def test_thought_of_a_user_and_one_inside_an_answer_are_text(self) -> None:
+        assert read_message({"content": "<think>x</think>"}, role="user")[0].channel == "utterance"
+        assert [turn.text for turn in read_message({"content": "It prints <think>x</think>."})] == [
+            "It prints <think>x</think>."
+        ]
+
+    @pytest.mark.parametrize(
+        "message",
+        [
+            {"content": None, "tool_calls": [{"function": {"name": "look", "arguments": {"at": "ü"}}}]},
+            {"content": "", "function_call": {"name": "look", "arguments": '{"at": "ü"}'}},
+            {"content": [{"type": "tool_use", "id": "t", "name": "look", "input": {"at": "ü"}}]},
+            {"tool_calls": [{"type": "custom", "custom": {"name": "look", "input": '{"at": "ü"}'}}]},
+        ],
+    )
+    def test_tool_call_in_any_shape_keeps_name_and_arguments(self, message: dict[str, object]) -> None:
+        assert read_message(message) == [ReadTurn("model", "tool_call", "look", '{"at": "ü"}')]
+
+    def test_typed_parts_keep_their_order(self) -> None:
+        call = '{"name": "look", "arguments": {}}'
+        parts = [
+            {"type": "reasoning", "value": "Hm."},
+            {"type": "text", "value": "One."},
+            {"type": "tool_call", "value": call},
+            {"type": "tool_result", "content": [{"type": "text", "text": "Found."}]},
+        ]
+        assert read_message({"content": parts}) == [
+            ReadTurn("model", "reasoning", "", "Hm."),
+            ReadTurn("model", "utterance", "", "One."),
+            ReadTurn("model", "tool_call", "look", call),
+            ReadTurn("tool", "tool_result", "", "Found."),
+        ]
+
+    def test_refusal_is_an_utterance(self) -> None:
+        assert read_message({"content": None, "refusal": "No."}) == [ReadTurn("model", "utterance", "", "No.")]
+
+    def test_call_without_arguments_is_kept(self) -> None:
+        assert read_message({"tool_calls": [{"function": {"name": "now", "arguments": ""}}]})[0].text == "{}"
+
+    @pytest.mark.parametrize(
+        ("path", "conversations", "channels"),
+        [
+            ("conversations/openai_messages/chat_messages_120.jsonl", 120, {"utterance": 390}),
+            (
+                "trajectories/openai_messages/airline_chat_tools_12.jsonl",
+                12,
+                {"utterance": 247, "tool_call": 60, "tool_result": 60},
+            ),
+            (
+                "trajectories/typed_messages/reason_tool_use_50.jsonl",
+                50,
+                {"utterance": 179, "reasoning": 112, "tool_call": 68, "tool_result": 42},
+            ),
+        ],
+    )
+    def test_published_conversations_are_read(self, path: str, conversations: int, channels: dict[str, int]) -> None:
+        read = read_file(shared(f"data/{path}"))
+        assert len(read.interviews) == conversations
+        assert Counter(turn.channel for interview in read.interviews for turn in interview.turns) == channels
+
+
+class TestSpeakerText:
+    def test_labels_begin_turns_and_other_colons_do_not(self) -> None:
+        read = read_file(DATA / "labels.txt")
+        assert read.format == "speaker_text"
+        interview = read.interviews[0]
+        assert interview.turns == (
+            ReadTurn("interviewer", "utterance", "Interviewer", "May I start?"),
+            ReadTurn(
+                "model",
+                "utterance",
+                "Model A",
+                "Yes. \r\nNote: this line is part of the answer.\r\n\r\nSo is this one.",
+            ),
+            ReadTurn("interviewer", "utterance", "Interviewer", "Why?"),
+            ReadTurn("model", "utterance", "Model A", "- Because."),
+        )
+        assert interview.metadata == {"preamble": "Recorded in the library, invented."}
+        assert (interview.external_id, interview.title, interview.line) == ("labels", "labels", 3)
+
+    def test_head_lines_with_times_begin_turns(self) -> None:
+        read = read_file(DATA / "heads.txt")
+        assert [(turn.role, turn.speaker, turn.text) for turn in read.interviews[0].turns] == [
+            ("interviewer", "Sara Lind", "Where did you work?"),
+            ("model", "P7", "At the harbour: nights only.\nThen days."),
+            ("interviewer", "Sara Lind", "And now?"),
+        ]
+        assert read.warnings[0] == 'No name tells who asks: "Sara Lind" was taken for the interviewer.'
+
+    @pytest.mark.parametrize(
+        "names", ["User: a\nAssistant: b", "Q: a\nA: b", "I: a\nClaude 3 Opus: b", "HUMAN: a\ngpt-4o: b"]
+    )
+    def test_usual_names_tell_who_asks_without_a_warning(self, names: str) -> None:
+        read = read_talk(names)
+        assert [turn.role for turn in read.interviews[0].turns] == ["interviewer", "model"]
+        assert read.warnings == []
+
+    def test_person_may_name_the_interviewers(self) -> None:
+        read = read_talk("Ada: a\nBen: b\nCleo: c", interviewers={"ben", "CLEO"})
+        assert [turn.role for turn in read.interviews[0].turns] == ["model", "interviewer", "interviewer"]
+
+    def test_interviewer_who_does_not_speak_is_refused_by_name(self) -> None:
+        error = refuse("Ada: a\nBen: b", format="speaker_text", interviewers={"Dora"})
+        assert error.found == 'no speaker named "dora"'
+
+    def test_who_is_only_named_as_a_model_does_not_ask(self) -> None:
+        read = read_talk("Assistant: Hello.\nSara: Hi.")
+        assert [turn.role for turn in read.interviews[0].turns] == ["model", "interviewer"]
+
+    def test_prose_with_one_colon_is_no_conversation(self) -> None:
+        assert "none of the formats tried" in refuse("Note: it rained.\nThen it stopped.").found
+
+    @pytest.mark.parametrize(
+        ("name", "speakers"), [("BSR09", 74), ("DC03", 71)], ids=["first interview", "second interview"]
+    )
+    def test_published_research_interviews_are_read(self, name: str, speakers: int) -> None:
+        read = read_file(shared(f"data/conversations/interviews/{name}_transcript_deidentified.txt"))
+        assert len(read.interviews[0].turns) == speakers
+
+
+class TestRefusals:
+    def test_error_names_file_line_found_and_expected(self) -> None:
+        error = refuse(f"{GOOD}\n\n[1]\n")
+        assert str(error) == "notes.jsonl, line 3: found a list; expected one JSON object on each line."
+        assert (error.file, error.line) == ("notes.jsonl", 3)
+
+    def test_error_survives_being_sent_between_processes(self) -> None:
+        error = refuse("{")
+        assert str(pickle.loads(pickle.dumps(error))) == str(error)
+
+    @pytest.mark.parametrize(
+        ("data", "line", "found"),
+        [
+            (b"", None, "an empty file"),
+            (b" \n\t\n", None, "an empty file"),
+            (b"\xef\xbb\xbf", None, "an empty file"),
+            (b"PK\x03\x04rest", None, "a zip archive"),
+            (b"MZ\x90\x00\x03\x00", None, "a program"),
+            (b"%PDF-1.7", None, "a PDF file"),
+            (b"\n <!DOCTYPE html><html>", 1, "a web page"),
+            ("Hä".encode("utf-16"), 1, "text in UTF-16"),
+            ('{"id": 1}'.encode("utf-16-le"), 1, "U+0000; the file looks like UTF-16"),
+            (
+                b'{"id": "a"}\n{"t": "caf\xe9"}',
+                2,
+                "byte 0xE9 at offset 22, which is no UTF-8; the file looks like Latin-1",
+            ),
+            (b"It\x92s \xe9", 1, "byte 0x92 at offset 2, which is no UTF-8; the file looks like Windows-1252"),
+            (f'{GOOD}\n{{"id": "b", "text": "a\0b"}}'.encode(), 2, "the character U+0000"),
+        ],
+        ids=lambda value: repr(value)[:24],
+    )
+    def test_what_is_no_utf8_text_is_refused(self, data: bytes, line: int | None, found: str) -> None:
+        error = refuse(data)
+        assert error.line == line
+        assert found in error.found
+
+    @pytest.mark.parametrize(
+        ("line", "found"),
+        [
+            ('{"id": "b", "turns": [', "JSON that breaks off at the end of the line (character 23)"),
+            ('{"id": "b"} {"id": "c"}', "more text behind the first JSON value (character 13)"),
+            ("{'id': 1}", "what is no JSON at character 2"),
+            ('{"id": "b", "id": "c", "text": "x"}', 'the key "id" twice in one object'),
+            ('{"id": "b", "text": "x", "score": NaN}', "NaN, which is no JSON number"),
+            ('{"id": "b", "text": "x", "score": -Infinity}', "-Infinity, which is no JSON number"),
+            ('{"id": "b", "text": "x", "score": 1e999}', "a number too large to keep"),
+            ('{"id": "b", "text": "x", "score": ' + "9" * 5000 + "}", "a number with thousands of digits"),
+            ('{"id": "b", "text": "x", "deep": ' + "[" * 64 + "]" * 64 + "}", "nested deeper than 64"),
+            ('{"id": "b", "text": "x", "deep": ' + "[" * 99_999 + "]" * 99_999 + "}", "nested deeper than 64"),
+            ('{"text": "x"}', "no id"),
+            ('{"id": " ", "text": "x"}', "no id"),
+            ('{"id": true, "text": "x"}', "no id"),
+            ('{"id": "b"}', 'neither "turns" nor "text"'),
+            ('{"id": "b", "text": "x", "turns": []}', 'both "turns" and "text"'),
+            ('{"id": "b", "text": 5}', 'a number as "text"'),
+            ('{"id": "b", "turns": {}}', 'an object as "turns"'),
+            ('{"id": "b", "turns": []}', "an interview without turns"),
+            ('{"id": "b", "turns": ["x"]}', "text as turn 1"),
+            ('{"id": "b", "turns": [{"text": "x"}]}', 'no "role" in turn 1'),
+            ('{"id": "b", "turns": [{"role": "model", "text": null}]}', 'null as "text" in turn 1'),
+            ('{"id": "b", "turns": [{"role": "user", "text": "x"}]}', 'the role "user" in turn 1'),
+            (
+                '{"id": "b", "turns": [{"role": "model", "channel": "aside", "text": "x"}]}',
+                'the channel "aside" in turn 1',
+            ),
+            ('{"id": "b", "turns": [{"role": "model", "text": " \\n"}]}', "an interview without text"),
+            ('{"id": "b", "text": "x", "title": ["t"]}', 'a list as "title"'),
+            ('{"id": "b", "text": "x", "model": "m", "model_label": "n"}', "two different values for the model label"),
+            ('{"id": "b", "text": "x", "title": "' + "t" * 301 + '"}', "a title of 301 characters"),
+            ('{"id": "b", "text": "x \\u0000"}', "turn 1 with the character U+0000"),
+            ('{"id": "b", "text": "x \\ud83d"}', "turn 1 with the character U+D83D"),
+            ('{"id": "b", "text": "x", "a\\udfff": 1}', "with the character U+DFFF"),
+            ('{"id": "b", "text": "' + "é" * 500_001 + '"}', "turn 1 of 1,000,002 bytes"),
+        ],
+        ids=lambda value: str(value)[:40],
+    )
+    def test_wrong_interview_line_refuses_the_whole_file(self, line: str, found: str) -> None:
+        error = refuse(f"{GOOD}\n{line}\n")
+        assert error.line == 2
+        assert found in error.found
+
+    @pytest.mark.parametrize(
+        ("line", "found"),
+        [
+            ('{"id": "b"}', 'no "messages"'),
+            ('{"messages": "x"}', 'text as "messages"'),
+            ('{"messages": []}', "an interview without turns"),
+            ('{"id": "", "messages": []}', "an id that is empty or of another kind"),
+            ('{"messages": ["x"]}', "text in message 1"),
+            ('{"messages": [{"content": "x"}]}', "no role in message 1"),
+            ('{"messages": [{"role": 7, "content": "x"}]}', "a number as the role in message 1"),
+            ('{"messages": [{"role": "narrator", "content": "x"}]}', 'the role "narrator" in message 1'),
+            ('{"messages": [{"role": "user"}]}', 'no "content" in message 1'),
+            ('{"messages": [{"role": "user", "content": 5}]}', 'a number as "content" in message 1'),
+            ('{"messages": [{"role": "user", "content": [5]}]}', "a number as a part of the content in message 1"),
+            ('{"messages": [{"role": "assistant", "tool_calls": "x"}]}', 'text as "tool_calls" in message 1'),
+            ('{"messages": [{"role": "assistant", "tool_calls": ["x"]}]}', "text as a tool call in message 1"),
+        ],
+        ids=lambda value: str(value)[:60],
+    )
+    def test_wrong_chat_line_refuses_the_whole_file(self, line: str, found: str) -> None:
+        error = refuse('{"messages": [{"role": "user", "content": "x"}]}\n' + line)
+        assert error.line == 2
+        assert found in error.found
+
+    def test_all_clashing_ids_are_listed(self) -> None:
+        lines = [json.dumps({"id": name, "text": "x"}) for name in ("a", "b", "A", "e\u0301", "c", "é", " b ")]
+        error = refuse("\n".join(lines))
+        assert error.found == (
+            'the same id more than once: "a" on lines 1, 3; "b" on lines 2, 7; "e\u0301" on lines 4, 6'
+        )
+
+    @pytest.mark.parametrize("data", ['[{"id": 1}]', "[ [1] ]", "[]"])
+    def test_json_list_is_refused_with_what_is_expected(self, data: str) -> None:
+        assert str(refuse(data)) == "notes.jsonl, line 1: found a JSON list; expected one JSON object on each line."
+
+    def test_unknown_object_names_its_keys_and_the_formats_tried(self) -> None:
+        error = refuse('{"chosen": "x", "rejected": "y"}')
+        assert error.found == 'an object with the keys "chosen", "rejected"'
+        assert "interview_jsonl" in error.expected
+        assert "chat_messages" in error.expected
+
+    def test_too_large_a_file_and_too_many_turns_are_refused(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(checks, "MOST_TURNS", 1)
+        assert refuse(f'{GOOD}\n{{"id": "b", "text": "x"}}').found == "2 turns"
+        monkeypatch.setattr(decoding, "LARGEST_FILE", 5)
+        assert refuse(GOOD).found == "27 bytes"
+
+    def test_format_there_is_not_is_a_mistake_of_the_caller(self) -> None:
+        with pytest.raises(ValueError, match="There is no format 'docx'"):
+            read_bytes(b"x", name="x", format="docx")
+
+
+def test_byte_order_mark_is_dropped_and_a_blank_last_line_is_fine() -> None:
+    read = read_bytes(b"\xef\xbb\xbf" + GOOD.encode() + b"\r\n\r\n", name="a.jsonl")
+    assert read.interviews[0].turns[0].text == "One."
+
+
+@given(st.text(alphabet=st.characters(codec="utf-8", exclude_characters="\0"), max_size=50))
+@settings(deadline=None)
+def test_text_comes_out_as_it_went_in(text: str) -> None:
+    if text.strip():
+        assert read_lines({"id": "a", "text": text}).interviews[0].turns[0].text == text
+        assert read_message({"content": f"-{text}"})[0].text == f"-{text}"
+        line = f"-{text.replace(':', ';')}".rstrip("\r\n")
+        assert read_talk(f"User: {line}\nAssistant: ok\n").interviews[0].turns[0].text == line
+
+
+VALUES: st.SearchStrategy[Any] = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats()
+    | st.sampled_from(["", "x", "user", "\ud800", "a\0b", "<think>"]),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(
+                [
+                    "id",
+                    "turns",
+                    "text",
+                    "messages",
+                    "role",
+                    "content",
+                    "tool_calls",
+                    "function",
+                    "type",
+                    "value",
+                    "name",
+                    "model",
+                ]
+            ),
+            inner,
+            max_size=4,
+        )
+    ),
+    max_leaves=5,
+)
+WORDS = st.sampled_from(["Yes.", "<think>a</think>b", "", " \r\n", "é\u2028"])
+MESSAGES = st.fixed_dictionaries(
+    {"role": st.sampled_from(["user", "assistant", "tool"]), "content": WORDS | VALUES},
+    optional={"tool_calls": VALUES, "function_call": VALUES, "reasoning": WORDS | VALUES},
+)
+TURNS = st.fixed_dictionaries(
+    {"role": st.sampled_from(["interviewer", "model", "tool"]), "text": WORDS},
+    optional={"speaker": VALUES, "x": VALUES},
+)
+CONVERSATIONS = st.fixed_dictionaries(
+    {"messages": st.lists(MESSAGES, max_size=3)}, optional={"id": VALUES, "title": WORDS, "x": VALUES}
+) | st.fixed_dictionaries(
+    {"id": st.integers(), "turns": st.lists(TURNS, max_size=3)}, optional={"title": WORDS | VALUES, "x": VALUES}
+)
+FILES = (
+    st.binary(max_size=60)
+    | st.text(max_size=60).map(lambda text: text.encode("utf-8", "surrogatepass"))
+    | st.lists(CONVERSATIONS | VALUES, max_size=2).map(lambda lines: "\n".join(map(json.dumps, lines)).encode())
+    | st.lists(st.sampled_from(["User:", "A: ", "B:x", "**C:** ", "D  0:10\n", " y", "\n", "\r", "{", "[", "\0"])).map(
+        lambda parts: "".join(parts).encode()
+    )
+)
+
+
+@given(FILES, st.sampled_from(["auto", *FORMATS]))
+@settings(deadline=None)
+def test_any_file_is_read_whole_or_refused(data: bytes, format: str) -> None:  # noqa: A002
+    try:
+        read = read_bytes(data, name="x", format=format)
+    except ReadError:
+        return
+    assert read.format in FORMATS
+    for interview in read.interviews:
+        assert interview.turns
+        assert interview.external_id
+        json.dumps(interview.metadata, ensure_ascii=False).encode()
+        "".join(turn.text + turn.speaker for turn in interview.turns).encode()

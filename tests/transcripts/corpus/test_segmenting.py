@@ -1,0 +1,269 @@
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from tests.shared import shared
+from transcripts.corpus import markdown_lines
+from transcripts.corpus.segmenting import Kind, Span, segment
+
+GOLD = Path(__file__).resolve().parents[2] / "data" / "segmenting" / "gold.jsonl"
+
+
+class Unit(NamedTuple):
+    kind: str
+    text: str
+
+
+def read_units(text: str, language: str = "en") -> list[Unit]:
+    return [Unit(kind, text[start:end]) for start, end, kind in segment(text, language)]
+
+
+def read_texts(text: str, language: str = "en") -> list[str]:
+    return [unit.text for unit in read_units(text, language)]
+
+
+class Gold(NamedTuple):
+    about: str
+    language: str
+    text: str
+    units: list[Unit]
+
+
+def read_gold() -> list[Gold]:
+    records = [json.loads(line) for line in GOLD.read_text("utf-8").splitlines()]
+    return [
+        Gold(
+            record["about"],
+            record["language"],
+            record["text"],
+            [Unit(unit["kind"], unit["text"]) for unit in record["units"]],
+        )
+        for record in records
+    ]
+
+
+# Lines as people and models write them, and the starts of lines that Markdown is particular about.
+STARTS = st.sampled_from(
+    [
+        *("- ", "* ", "+ ", "1. ", "2) ", "10. ", "123. ", "1234567890. ", "# ", "## ", "#", "> ", "```", "~~~", "---"),
+        *("***", "___", "===", "-", "=", "[a]: b", "[", "a) ", "• ", "**", "_", "|", "`", "``", "<p>", "(i) ", "1."),
+        *(" ", "  ", "   ", "    ", "\t", "-\t", "\x0b", "\u2028", "\x85", "\xa0", "…"),
+    ]
+)
+BODIES = st.sampled_from(
+    [
+        *(
+            "Word. Two.",
+            "foo bar",
+            "**Bold.** Next",
+            "#",
+            "##",
+            " #",
+            "`c`",
+            ":",
+            "---",
+            "http://x.y",
+            "‘q. Q’",
+            "",
+            "\\",
+        ),
+        *(
+            "e\u0301\u0301",
+            "👩‍👩‍👧",
+            "你好。再见",
+            "\x0c",
+            "[x]",
+            "- d",
+            "1. e",
+            "x | y",
+            "| a |",
+            "|-|",
+            "``` info",
+            "it’s",
+        ),
+        *("…  A", "<b>", "(b) c", "Dr. No. 3. Foo.Bar", "A. b? C!”"),
+    ]
+)
+BREAKS = st.sampled_from(["\n", "\n", "\n\n", "\r\n", "\r", "\n \n"])
+LINES = st.builds(lambda *parts: "".join(parts), st.lists(STARTS, max_size=3).map("".join), BODIES, BODIES, BREAKS)
+DOCUMENTS = st.lists(LINES, max_size=8).map("".join) | st.text(max_size=80)
+
+
+@settings(deadline=None)
+@given(DOCUMENTS, st.sampled_from(["en", "de", "fr", "ja", "zh", "ar", "hi", "xx", ""]))
+def test_units_are_ordered_exact_and_trimmed(text: str, language: str) -> None:
+    after = 0
+    for start, end, kind in segment(text, language):
+        assert after <= start < end <= len(text)
+        assert text[start:end] == text[start:end].strip()
+        assert not re.search(r"[\r\n]", text[start:end])
+        assert kind in set(Kind)
+        after = end
+
+
+@settings(deadline=None)
+@given(DOCUMENTS)
+def test_same_text_gives_same_units(text: str) -> None:
+    assert segment(text) == segment(text)
+
+
+MARKERS = re.compile(r"[\s>*+\-#=_|:`~•]*|[\s>*+\-]*\(?([A-Za-z]|[ivx]{2,4}|\d{1,3})[.)]+\s*")
+FENCE = re.compile(r"\s*[>\s*+\-\d.)]*(```|~~~)")
+
+
+@settings(deadline=None)
+@given(DOCUMENTS)
+@example("- [a]: b\n> [c]: d")
+@example("> " * 30 + "deep")
+@example("3.")
+@example("``` more than one word\n")
+def test_every_character_but_markers_belongs_to_a_unit(text: str) -> None:
+    covered = {position for start, end, _ in segment(text) for position in range(start, end)}
+    for bounds in markdown_lines.find_bounds(text):
+        rest = "".join(text[position] for position in range(*bounds) if position not in covered)
+        # Several markers may stand before one text: "- 1. a) words".
+        leftover = re.sub(r"\(?([A-Za-z]|[ivx]{2,4}|\d{1,3})[.)]+[ \t]+", "", rest)
+        assert MARKERS.fullmatch(leftover) or FENCE.match(rest), rest
+
+
+@given(DOCUMENTS)
+@settings(deadline=None, max_examples=300)
+@example("a\n---")
+@example("- a\n   2. b\nc\n\n---\n# d #\n***")
+@example("1234. a\n\n100. b\nc\n5. d")
+def test_short_way_sees_the_same_lines_as_markdown(text: str) -> None:
+    source = re.sub("\r\n|\r", "\n", text)
+    bounds = markdown_lines.find_bounds(text)
+    simple = markdown_lines.read_simple_lines(source, bounds)
+    if simple is not None:
+        assert strip(text, simple) == strip(text, markdown_lines.read_markdown_lines(source, bounds))
+
+
+def strip(text: str, lines: list[markdown_lines.Line]) -> list[markdown_lines.Line]:
+    stripped = [markdown_lines.strip_plain_markers(text, line) for line in lines]
+    return [line for line in stripped if line.start < line.end]
+
+
+def test_plain_prose_takes_the_short_way() -> None:
+    text = "One. Two!\n\nThree?\n- four\n# Five\n1. six"
+    assert markdown_lines.read_simple_lines(text, markdown_lines.find_bounds(text)) is not None
+
+
+SENTENCES = st.lists(
+    st.builds(
+        lambda words, end: " ".join(words).capitalize() + end,
+        st.lists(st.sampled_from(["they", "agree", "on", "little", "nobody", "asked", "why"]), min_size=2, max_size=6),
+        st.sampled_from(".!?"),
+    ),
+    min_size=1,
+    max_size=6,
+)
+
+
+@settings(deadline=None)
+@given(SENTENCES)
+def test_plain_sentences_come_out_one_by_one_and_stay_whole_when_cut_again(sentences: list[str]) -> None:
+    assert read_texts(" ".join(sentences)) == sentences
+    assert [text for sentence in sentences for text in read_texts(sentence)] == sentences
+
+
+@pytest.mark.parametrize("gold", read_gold(), ids=lambda gold: gold.about)
+def test_units_are_those_cut_by_hand(gold: Gold) -> None:
+    assert read_units(gold.text, gold.language) == gold.units
+
+
+def test_chatbot_markdown_gives_the_units_of_the_acceptance_check() -> None:
+    text = (
+        "GPT frames it well. Examples include:\n- Address stereotypes when necessary\n"
+        "- Recognize e.g. coded language. It hurts.\n1. Contextual Understanding\nIs it 3.5 times worse? Yes!"
+    )
+    assert read_texts(text) == [
+        "GPT frames it well.",
+        "Examples include:",
+        "Address stereotypes when necessary",
+        "Recognize e.g. coded language.",
+        "It hurts.",
+        "Contextual Understanding",
+        "Is it 3.5 times worse?",
+        "Yes!",
+    ]
+
+
+def test_units_of_the_published_excerpts_hold_no_markers_and_lose_no_words() -> None:
+    for line in shared("data/interviews/excerpts.jsonl").read_text("utf-8").splitlines():
+        for turn in json.loads(line)["turns"]:
+            units = read_texts(turn["text"])
+            assert not any(unit.startswith(("- ", "1. ")) for unit in units)
+            words = re.sub(r"(?m)^ *(- |\d\. )", "", turn["text"]).split()
+            assert " ".join(units).split() == words
+
+
+@pytest.mark.parametrize("text", ["", " ", "\n\n", "-", "- \n*", "#", "> >", "---", "```\n```", "|\n", "\u2028\x85"])
+def test_text_without_words_gives_no_unit_or_itself(text: str) -> None:
+    assert read_texts(text) in ([], [text.strip()])
+
+
+def test_only_real_line_breaks_end_a_unit() -> None:
+    assert read_texts("One\u2028two\x0bthree\x85four\x0cfive") == ["One\u2028two\x0bthree\x85four\x0cfive"]
+    assert read_texts("a one\r\na two\ra three\na four") == ["a one", "a two", "a three", "a four"]
+
+
+def test_offsets_count_code_points_behind_emoji_and_carriage_returns() -> None:
+    assert segment("😀 Hi.\r\n- 👩‍👩‍👧 there") == [Span(0, 5, "prose"), Span(9, 20, "list_item")]
+
+
+def test_list_markers_that_markdown_does_not_know_are_stripped() -> None:
+    assert read_units("a) one\n(ii) two\n• three\n- b) four") == [
+        Unit("list_item", text) for text in ("one", "two", "three", "four")
+    ]
+
+
+def test_years_and_initials_at_the_start_of_a_line_are_no_list_markers() -> None:
+    assert read_texts("1984. It was a year.\nA. Smith agreed.") == ["1984. It was a year.", "A. Smith agreed."]
+
+
+def test_a_lone_numbered_answer_is_not_lost() -> None:
+    assert read_texts("3.") == ["3."]
+
+
+def test_five_hundred_combining_marks_stay_in_their_unit() -> None:
+    zalgo = "e" + "\u0301" * 500
+    assert read_texts(f"So {zalgo}. Then.") == [f"So {zalgo}.", "Then."]
+
+
+def test_a_long_line_without_spaces_is_cut_in_linear_time() -> None:
+    assert len(segment("你好。" * 5_000, "zh")) == 5_000
+
+
+def test_an_endless_quotation_is_one_unit() -> None:
+    text = "“" * 20_000
+    assert read_texts(text) == [text]
+
+
+@pytest.mark.parametrize(
+    ("text", "units"),
+    [
+        ("Use pandas.DataFrame or Node.JS. Then go.", ["Use pandas.DataFrame or Node.JS.", "Then go."]),
+        ("See vol. 2 and Sect. 3. Next [1].", ["See vol. 2 and Sect. 3.", "Next [1]."]),
+        ("**Note.** This is so. *Really?* Yes.", ["**Note.**", "This is so.", "*Really?*", "Yes."]),
+        ("“First one. Second.”", ["“First one.", "Second.”"]),
+        ("He said “no. Never.” Then left.", ["He said “no. Never.”", "Then left."]),
+        ("With p < 0.05. We stop. As 7 > 6. Fine.", ["With p < 0.05.", "We stop.", "As 7 > 6.", "Fine."]),
+        ("That is all. ...and so on. Done! 😀", ["That is all.", "...and so on.", "Done! 😀"]),
+        ("the **U.S.** Senate met. **A.** Yes.", ["the **U.S.** Senate met.", "**A.** Yes."]),
+    ],
+)
+def test_known_errors_of_the_sentence_stage_are_mended(text: str, units: list[str]) -> None:
+    assert read_texts(text) == units
+
+
+def test_language_tag_may_carry_a_region() -> None:
+    text = "Am 3. Oktober kam er."
+    assert read_texts(text, "de-AT") == read_texts(text, "DE") == [text]

@@ -1,0 +1,177 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.test import Client
+from django.urls import reverse
+from pytest_django import DjangoAssertNumQueries
+
+from transcripts.accounts.models import User
+from transcripts.corpus.actions import import_file
+from transcripts.corpus.models import Interview
+from transcripts.projects.models import Project
+
+SignIn = Callable[[User], Client]
+
+
+def make_line(external_id: str, model: str = "Model A", questions: int = 1, words: int = 3) -> str:
+    turns = [
+        turn
+        for _ in range(questions)
+        for turn in ({"role": "interviewer", "text": "And then?"}, {"role": "model", "text": "word " * words})
+    ]
+    return json.dumps({"id": external_id, "title": f"Interview {external_id}", "model": model, "turns": turns})
+
+
+def bring(project: Project, by: User, *lines: str) -> None:
+    import_file(project=project, name="interviews.jsonl", data="\n".join(lines).encode(), by=by)
+
+
+def upload(*contents: str, **more: str) -> dict[str, object]:
+    files = [SimpleUploadedFile(f"file{n}.jsonl", content.encode()) for n, content in enumerate(contents, 1)]
+    return {"uploads": files, "format": "auto", **more}
+
+
+def test_list_shows_each_interview_with_its_counts(
+    project: Project, interview: Interview, coder: User, client_of: SignIn
+) -> None:
+    page = client_of(coder).get(reverse("corpus:interviews", args=[project.slug]))
+    html = page.content.decode()
+    assert page.status_code == 200
+    assert "First interview" in html
+    assert reverse("coding:desk", args=[project.slug, interview.pk]) in html
+    row = page.context["page"][0]
+    assert (row.turn_count, row.sentence_count, row.questions, row.author_words, row.model_words) == (4, 10, 2, 17, 41)
+    assert row.counts.average_response == 20.5
+
+
+def test_mean_over_interviews_and_pooled_average_are_told_apart(
+    project: Project, owner: User, client_of: SignIn
+) -> None:
+    bring(project, owner, make_line("a", questions=1, words=10), make_line("b", questions=3, words=2))
+    page = client_of(owner).get(reverse("corpus:interviews", args=[project.slug]))
+    summary = page.context["summary"]
+    assert (summary.average_response.mean, summary.pooled_average) == (6.0, 4.0)
+    html = " ".join(page.content.decode().split())
+    for label, figure in (("Mean over interviews, unweighted", "6.0"), ("Pooled: all model words", "4.0")):
+        row = html[html.index(label) :].partition("</tr>")[0]
+        assert f'<td class="num">{figure}</td>' in row
+
+
+def test_list_can_be_narrowed_to_one_model(project: Project, owner: User, client_of: SignIn) -> None:
+    bring(project, owner, make_line("a", "Model A"), make_line("b", "Model B"))
+    page = client_of(owner).get(reverse("corpus:interviews", args=[project.slug]), {"model": "Model B"})
+    assert [row.title for row in page.context["page"]] == ["Interview b"]
+    assert page.context["models"] == ["Model A", "Model B"]
+
+
+def test_model_that_nobody_interviewed_shows_no_interview(
+    project: Project, interview: Interview, owner: User, client_of: SignIn
+) -> None:
+    page = client_of(owner).get(reverse("corpus:interviews", args=[project.slug]), {"model": "Model Z"})
+    assert page.status_code == 200
+    assert "No interview has this model" in page.content.decode()
+
+
+def test_list_takes_as_many_queries_for_many_interviews_as_for_few(
+    project: Project, owner: User, client_of: SignIn, django_assert_num_queries: DjangoAssertNumQueries
+) -> None:
+    bring(project, owner, *(make_line(str(number)) for number in range(120)))
+    client = client_of(owner)
+    # Session, person, study with role, interviews.
+    with django_assert_num_queries(4):
+        page = client.get(reverse("corpus:interviews", args=[project.slug]))
+    assert len(page.context["page"]) == 100
+
+
+def test_empty_study_says_what_to_do_next(project: Project, lead: User, coder: User, client_of: SignIn) -> None:
+    url = reverse("corpus:import", args=[project.slug])
+    listing = reverse("corpus:interviews", args=[project.slug])
+    assert url in client_of(lead).get(listing).content.decode()
+    assert url not in client_of(coder).get(listing).content.decode()
+
+
+def test_outsider_finds_neither_list_nor_import(project: Project, outsider: User, client_of: SignIn) -> None:
+    for name in ("corpus:interviews", "corpus:import"):
+        assert client_of(outsider).get(reverse(name, args=[project.slug])).status_code == 404
+
+
+@pytest.mark.parametrize("person", ["coder", "reader"])
+def test_those_who_may_not_import_are_refused(
+    project: Project, person: str, client_of: SignIn, request: pytest.FixtureRequest
+) -> None:
+    user = request.getfixturevalue(person)
+    client = client_of(user)
+    url = reverse("corpus:import", args=[project.slug])
+    assert client.get(url).status_code == 403
+    assert client.post(url, upload(make_line("a"))).status_code == 403
+    assert not project.interviews.exists()
+
+
+def test_lead_imports_several_files(project: Project, lead: User, client_of: SignIn) -> None:
+    url = reverse("corpus:import", args=[project.slug])
+    answer = client_of(lead).post(url, upload(make_line("a"), make_line("b")), follow=True)
+    assert answer.redirect_chain == [(reverse("corpus:interviews", args=[project.slug]), 302)]
+    assert "file2.jsonl: 1 interview" in answer.content.decode()
+    assert project.interviews.count() == 2
+
+
+def test_importing_the_same_file_again_says_so(project: Project, lead: User, client_of: SignIn) -> None:
+    client, url = client_of(lead), reverse("corpus:import", args=[project.slug])
+    client.post(url, upload(make_line("a")))
+    answer = client.post(url, upload(make_line("a")), follow=True)
+    assert "Already imported" in answer.content.decode()
+    assert project.interviews.count() == 1
+
+
+def test_check_reports_and_stores_nothing(project: Project, lead: User, client_of: SignIn) -> None:
+    url = reverse("corpus:import", args=[project.slug])
+    page = client_of(lead).post(url, upload(make_line("a"), check="1"))
+    assert page.status_code == 200
+    assert [(report.interviews, report.sentences) for report in page.context["reports"]] == [(1, 2)]
+    assert "Nothing was stored" in page.content.decode()
+    assert "<h1>" in page.content.decode()
+    assert not project.interviews.exists()
+
+
+def test_check_with_htmx_leaves_the_chosen_files_alone(project: Project, lead: User, client_of: SignIn) -> None:
+    url = reverse("corpus:import", args=[project.slug])
+    part = client_of(lead).post(url, upload(make_line("a"), check="1"), headers={"HX-Request": "true"})
+    html = part.content.decode()
+    assert 'id="report"' in html
+    assert "<form" not in html
+    assert "<h1>" not in html
+
+
+def test_wrong_file_is_refused_beside_the_field(project: Project, lead: User, client_of: SignIn) -> None:
+    page = client_of(lead).post(reverse("corpus:import", args=[project.slug]), upload(make_line("a") + "\n{"))
+    assert page.status_code == 422
+    assert "line 2" in page.context["form"].errors["uploads"][0]
+    assert not project.interviews.exists()
+
+
+def test_wrong_file_with_htmx_brings_the_form_back(project: Project, lead: User, client_of: SignIn) -> None:
+    url = reverse("corpus:import", args=[project.slug])
+    part = client_of(lead).post(url, upload("{", check="1"), headers={"HX-Request": "true"})
+    assert part.status_code == 422
+    assert part.headers["HX-Retarget"] == "#import"
+    assert "<form" in part.content.decode()
+    assert "<h1>" not in part.content.decode()
+    # The next check brings the whole page, or the error would stay beside the report.
+    assert "hx-post" not in part.content.decode()
+
+
+@pytest.mark.parametrize(
+    ("typed", "field"),
+    [({"format": "auto"}, "uploads"), (upload("{}", format="papyrus"), "format")],
+    ids=["no file", "no such format"],
+)
+def test_form_that_is_not_complete_says_why(
+    project: Project, lead: User, client_of: SignIn, typed: dict[str, object], field: str
+) -> None:
+    page = client_of(lead).post(reverse("corpus:import", args=[project.slug]), typed)
+    assert page.status_code == 422
+    assert field in page.context["form"].errors

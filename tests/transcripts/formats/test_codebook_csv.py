@@ -1,0 +1,263 @@
+"""The codebook as CSV: what goes out comes back, and a file that is wrong is refused whole."""
+
+from __future__ import annotations
+
+import csv
+import io
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from transcripts.codebook.seed import load_seed
+from transcripts.formats.codebook_csv import (
+    COLUMNS,
+    RESERVED_KEYS,
+    SINGLE_KEYS,
+    UNITS,
+    CodebookFileError,
+    CodeRow,
+    read_codebook,
+    write_codebook,
+)
+
+FILES = Path(__file__).resolve().parents[2] / "data" / "codebook"
+PLAIN = CodeRow(code_id="tone.hedge", family="tone", family_name="Tone", name="Hedge", key="b")
+
+characters = st.characters(exclude_categories=["Cs"], exclude_characters="\0")
+free_text = st.text(characters, max_size=30) | st.text(st.sampled_from("=+-@ \t\r\n'\",;|\\[]＝ab"), max_size=8)
+names = free_text.filter(lambda text: text.strip() != "")
+aliases = st.lists(names.map(str.strip), max_size=3).map(tuple)
+
+
+def export(*codes: CodeRow) -> bytes:
+    stream = io.StringIO(newline="")
+    assert write_codebook(codes, stream) == len(codes)
+    return stream.getvalue().encode()
+
+
+def refuse(data: bytes, name: str = "codes.csv") -> CodebookFileError:
+    with pytest.raises(CodebookFileError) as caught:
+        read_codebook(data, name=name)
+    return caught.value
+
+
+def make_row(**cells: str) -> bytes:
+    """A file of one code, some of its cells as given; a cell named nowhere in the columns makes a column."""
+    row = {"code_id": "a", "family": "f", "family_name": "F", "name": "A", "unit": "sentence", **cells}
+    stream = io.StringIO(newline="")
+    writer = csv.DictWriter(stream, [*COLUMNS, *(name for name in cells if name not in COLUMNS)])
+    writer.writeheader()
+    writer.writerow(row)
+    return stream.getvalue().encode()
+
+
+@st.composite
+def codebooks(draw: st.DrawFn) -> list[CodeRow]:
+    ids = draw(
+        st.lists(st.from_regex(r"[a-z0-9][a-z0-9_.:/-]{0,8}", fullmatch=True), min_size=1, max_size=6, unique=True)
+    )
+    keys = draw(st.permutations(sorted(SINGLE_KEYS)))
+    families = {family: (draw(names), draw(st.sampled_from(UNITS))) for family in ("one", "two")}
+    codes = []
+    for code_id, key in zip(ids, keys, strict=False):
+        family = draw(st.sampled_from(sorted(families)))
+        texts = {name: draw(free_text) for name in ("definition", "machine_definition", "include", "exclude")}
+        codes.append(
+            CodeRow(
+                code_id=code_id,
+                family=family,
+                family_name=families[family][0],
+                unit=families[family][1],
+                name=draw(names),
+                key=draw(st.sampled_from(["", key])),
+                group=draw(free_text),
+                aliases=draw(aliases),
+                source=draw(free_text),
+                version=draw(st.none() | st.integers(0, 999_999_999)),
+                **texts,
+            )
+        )
+    return codes
+
+
+@given(codebooks())
+def test_importing_an_export_gives_back_every_code(codes: list[CodeRow]) -> None:
+    assert read_codebook(export(*codes), name="codes.csv") == codes
+
+
+def test_the_seeded_codebook_comes_back_unchanged() -> None:
+    seed = load_seed()
+    codes = [
+        CodeRow(
+            code_id=code.id,
+            family=family.id,
+            family_name=family.name,
+            unit=family.unit,
+            version=1,
+            **{
+                name: getattr(code, name)
+                for name in COLUMNS.keys() - {"code_id", "family", "family_name", "unit", "version"}
+            },
+        )
+        for family in seed.families
+        for code in family.codes
+    ]
+
+    assert read_codebook(export(*codes), name="codes.csv") == codes
+
+
+def test_a_written_file_has_the_documented_columns_and_no_formula() -> None:
+    data = (FILES / "two_codes.csv").read_text("utf-8")
+    rows = list(csv.reader(io.StringIO(data, newline="")))
+
+    assert rows[0] == list(COLUMNS)
+    assert not any(cell.startswith(("=", "+", "-", "@")) for row in rows for cell in row)
+    assert all(COLUMNS.values())
+
+
+def test_a_kept_file_still_reads_as_the_codes_it_was_made_of() -> None:
+    hedge, shout = read_codebook((FILES / "two_codes.csv").read_bytes(), name="two_codes.csv")
+
+    assert (hedge.exclude, hedge.aliases, hedge.version) == ("- thanks\n- greetings", ("Limit", "Yes | no"), 3)
+    assert (shout.name, shout.definition, shout.key) == ("=Shout!", "@all, in capitals", "")
+    assert export(hedge, shout) == (FILES / "two_codes.csv").read_bytes()
+
+
+def test_byte_order_mark_column_order_and_empty_rows_do_not_matter() -> None:
+    rows = list(csv.reader(io.StringIO(export(PLAIN).decode(), newline="")))
+    stream = io.StringIO(newline="")
+    csv.writer(stream).writerows([*(row[::-1] for row in rows), [""] * len(COLUMNS), []])
+
+    assert read_codebook(b"\xef\xbb\xbf" + stream.getvalue().encode(), name="codes.csv") == [PLAIN]
+
+
+def test_a_backslash_that_escapes_nothing_stays() -> None:
+    (code,) = read_codebook(make_row(aliases=r"a\b | c\|d |  | e\\"), name="codes.csv")
+
+    assert code.aliases == ("a\\b", "c|d", "e\\")
+
+
+@pytest.mark.parametrize(
+    ("cell", "aliases"),
+    [
+        ('["Limit","Yes | no"]', ("Limit", "Yes | no")),
+        ("[]", ()),
+        ("[sic] | b", ("[sic]", "b")),
+        ("[1]", ("[1]",)),
+        ('["\\ud800"]', ('["\\ud800"]',)),
+    ],
+)
+def test_aliases_may_be_a_json_list_as_other_tables_hold_it(cell: str, aliases: tuple[str, ...]) -> None:
+    (code,) = read_codebook(make_row(aliases=cell), name="codes.csv")
+
+    assert code.aliases == aliases
+    assert read_codebook(export(code), name="codes.csv") == [code]
+
+
+def test_all_problems_of_a_file_are_listed_with_their_rows() -> None:
+    error = refuse((FILES / "many_problems.csv").read_bytes(), "many_problems.csv")
+
+    assert [(problem.row, problem.found) for problem in error.problems] == [
+        (3, "the code_id “Tone.Hedge”, which row 2 has as “tone.hedge”"),
+        (4, "the key “b”, which row 2 has too"),
+        (5, "the key “m”"),
+        (6, "the key “Q”"),
+        (7, "the unit “page”"),
+        (8, "an empty name"),
+        (9, "the family_name “Voice” in the family “tone”"),
+        (9, "the unit “turn” in the family “tone”"),
+        (10, "3 cells"),
+        (11, "the code_id “two words”"),
+        (11, "the version “v1”"),
+    ]
+    assert str(error).startswith("many_problems.csv: 11 problems, nothing was imported.\nrow 3: found the code_id")
+    assert (error.file, error.row, error.expected) == (
+        "many_problems.csv",
+        3,
+        "each code_id once, whatever its case",
+    )
+
+
+def test_only_the_first_twenty_problems_are_listed() -> None:
+    error = refuse(export(*(replace(PLAIN, code_id=f"tone.{number}") for number in range(30))))
+
+    assert (len(error.problems), error.total) == (20, 29)
+    assert str(error).endswith("… and 9 more.")
+
+
+@pytest.mark.parametrize("key", sorted(RESERVED_KEYS))
+def test_keys_the_desk_needs_itself_are_refused(key: str) -> None:
+    assert "the desk uses k l m n o x itself" in refuse(make_row(key=key)).expected
+
+
+@pytest.mark.parametrize("key", ["Enter", "/", ".", "?", "B", "bb", "é", "²", " "])
+def test_keys_that_are_no_single_letter_or_digit_are_refused(key: str) -> None:
+    error = refuse(make_row(key=key))
+
+    assert (error.row, error.expected) == (2, "one of a-z (lower case) or 0-9, or nothing")
+
+
+def test_semicolons_are_named() -> None:
+    error = refuse((FILES / "semicolons.csv").read_bytes())
+
+    assert (error.row, error.found, error.expected) == (1, "columns parted by semicolons", "by commas")
+
+
+def test_missing_unknown_and_repeated_columns_are_named() -> None:
+    data = export(PLAIN).replace(b"definition,machine_definition", b"definition,definition", 1)
+    error = refuse(data.replace(b",source,", b",sauce,", 1))
+
+    assert [problem.found for problem in error.problems] == [
+        "no column “machine_definition”",
+        "no column “source”",
+        "the column “definition” more than once",
+        "the column “sauce”",
+    ]
+    assert {problem.row for problem in error.problems} == {1}
+
+
+@pytest.mark.parametrize(
+    ("cells", "found"),
+    [
+        ({"definition": "é" * 50_001}, "100,002 bytes in definition"),
+        ({"name": "n" * 201}, "a name of 201 characters"),
+        ({"family_name": ""}, "an empty family_name"),
+        ({"code_id": ""}, "the code_id “”"),
+        ({"family": "a b"}, "the family “a b”"),
+        ({"version": "-1"}, "the version “-1”"),
+    ],
+)
+def test_cells_out_of_bounds_are_named(cells: dict[str, str], found: str) -> None:
+    error = refuse(make_row(**cells))
+
+    assert (error.row, error.found) == (2, found)
+
+
+@pytest.mark.parametrize(
+    ("data", "found"),
+    [
+        (b"", "an empty file"),
+        (",".join(COLUMNS).encode(), "headings and no code"),
+        (export(PLAIN).decode().encode("utf-16"), "text in UTF-16"),
+        (b"PK\x03\x04\x14\x00", "a workbook or archive"),
+        (make_row(name="caf\u00e9").decode().encode("latin-1"), "the byte 0xE9 in line 2, which is not UTF-8"),
+        (make_row(name="a\0b"), "a NUL character in line 2"),
+        (export(PLAIN) + b'"open', "something that is not CSV (unexpected end of data)"),
+        (make_row(definition="x" * 140_000), "something that is not CSV (field larger than field limit (131072))"),
+    ],
+    ids=["empty", "headings only", "utf-16", "workbook", "latin-1", "nul", "open quote", "huge cell"],
+)
+def test_a_file_that_cannot_be_read_says_what_was_found(data: bytes, found: str) -> None:
+    error = refuse(data)
+
+    assert error.found == found
+    assert error.total == 1
+
+
+def test_long_text_is_cut_in_messages() -> None:
+    error = refuse(make_row(unit="very " * 100))
+
+    assert len(error.found) < 100

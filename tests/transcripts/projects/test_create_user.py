@@ -1,0 +1,55 @@
+from __future__ import annotations
+
+import json
+from io import StringIO
+from typing import Any
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.test import Client
+
+from transcripts.accounts.models import User
+from transcripts.projects.models import Membership, Project
+
+
+def ask(*arguments: str) -> Any:
+    out = StringIO()
+    call_command("create_user", *arguments, "--json", stdout=out)
+    return json.loads(out.getvalue())
+
+
+def test_created_user_has_her_role_and_a_link_that_signs_her_in(client: Client, project: Project) -> None:
+    answer = ask("ada", "--role", "coder", "--project", "culture")
+    assert set(answer) == {"username", "role", "project", "sign_in_url"}
+    assert (answer["username"], answer["role"], answer["project"]) == ("ada", "coder", "culture")
+    assert Membership.objects.get(user__username="ada").role == "coder"
+    client.post(answer["sign_in_url"].removeprefix("http://127.0.0.1:8000"))
+    assert client.get("/p/culture/").status_code == 200
+    assert not User.objects.get(username="ada").is_superuser
+
+
+def test_site_owner_needs_no_study(client: Client, project: Project) -> None:
+    answer = ask("root", "--site-owner")
+    assert (answer["role"], answer["project"]) == (None, None)
+    client.post(answer["sign_in_url"].removeprefix("http://127.0.0.1:8000"))
+    assert client.get("/p/culture/").status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["ada", "--role", "coder"], "--role and --project go together"),
+        (["ada", "--project", "culture"], "--role and --project go together"),
+        (["ada", "--role", "coder", "--project", "nowhere"], "There is no study at nowhere. There are: culture."),
+        (["ada", "--role", "admin", "--project", "culture"], "invalid choice"),
+        (["owner", "--role", "coder", "--project", "culture"], "There is already a user named owner."),
+        (["two words"], "cannot be a user's name"),
+    ],
+)
+def test_what_cannot_be_done_is_said_in_one_line_and_leaves_nothing(
+    project: Project, arguments: list[str], words: str
+) -> None:
+    with pytest.raises(CommandError, match=words) as refused:
+        call_command("create_user", *arguments)
+    assert "\n" not in str(refused.value)
+    assert list(User.objects.values_list("username", flat=True)) == ["owner"]

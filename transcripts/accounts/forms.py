@@ -1,0 +1,31 @@
+"""What people type about their own account. Passwords are asked for by Django's own forms."""
+
+from __future__ import annotations
+
+from allauth.account.forms import LoginForm
+from django import forms
+from django.core.exceptions import NON_FIELD_ERRORS
+
+
+class SignInForm(LoginForm):  # type: ignore[misc]
+    """allauth's form, which counts wrong tries, with labels instead of placeholders."""
+
+    def __init__(self, *args: object, **kwargs: object) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["login"].label = "User name"
+        for field in self.fields.values():
+            field.widget.attrs.pop("placeholder", None)
+        self.fields["login"].widget.attrs["autofocus"] = True
+
+    @property
+    def was_tried_too_often(self) -> bool:
+        """Whether the password was not even looked at, for too many were wrong before."""
+        return bool(self.has_error(NON_FIELD_ERRORS, code="too_many_login_attempts"))
+
+
+class TokenForm(forms.Form):
+    """A new API token."""
+
+    name = forms.CharField(
+        label="Name of the token", max_length=100, help_text="What it is for, such as “nightly export”."
+    )

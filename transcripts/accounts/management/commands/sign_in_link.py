@@ -1,0 +1,39 @@
+from __future__ import annotations
+
+import json
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from transcripts.accounts.actions import AccountError, create_sign_in_link
+from transcripts.accounts.models import User
+from transcripts.accounts.queries import find_user, sign_in_address
+from transcripts.audit_trail import trail
+
+
+class Command(BaseCommand):
+    help = "Print a link that signs a person in once, within thirty minutes; older links of that person end."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("username", nargs="?", metavar="NAME", help="whom (default: the first owner of the site)")
+        parser.add_argument("--json", action="store_true")
+
+    def handle(self, *args: object, username: str | None, **options: object) -> None:
+        try:
+            secret = create_sign_in_link(user=find_person(username), by=trail.SYSTEM)
+        except AccountError as error:
+            raise CommandError(str(error)) from error
+        url = sign_in_address(secret)
+        self.stdout.write(json.dumps({"url": url}) if options["json"] else url)
+
+
+def find_person(username: str | None) -> User:
+    """The person named, or the first owner of the site. Raises ``CommandError``."""
+    if username is not None:
+        user = find_user(username)
+        if user is None:
+            raise CommandError(f"There is no user named {username}. Make one: manage.py create_user {username}")
+        return user
+    owner = User.objects.filter(is_superuser=True, is_active=True).order_by("pk").first()
+    if owner is None:
+        raise CommandError("This site has no owner yet. Make one: manage.py create_user NAME --site-owner")
+    return owner

@@ -1,0 +1,22 @@
+from __future__ import annotations
+
+from allauth.account.views import logout
+from django.urls import include, path
+
+from transcripts.accounts import views
+
+account_pages = [
+    path("sign-in/<str:secret>/", views.use_link, name="use_link"),
+    # /account/
+    path("account/", views.me, name="me"),
+    path("account/tokens/", views.create_token, name="create_token"),
+    path("account/tokens/<int:token_id>/revoke/", views.revoke_token, name="revoke_token"),
+]
+
+# Of allauth's pages only these exist, under the names that allauth and Django look up. There is no sign-up, no e-mail.
+urlpatterns = [
+    path("accounts/login/", views.SignIn.as_view(), name="account_login"),
+    path("accounts/logout/", logout, name="account_logout"),
+    path("account/password/", views.set_password, name="account_change_password"),
+    path("", include((account_pages, "accounts"))),
+]

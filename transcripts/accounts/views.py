@@ -1,0 +1,132 @@
+"""Signing in, and the page of one's own account."""
+
+from __future__ import annotations
+
+import time
+from http import HTTPStatus
+
+from allauth.account.views import LoginView
+from allauth.decorators import rate_limit
+from django.contrib import messages
+from django.contrib.auth import login, update_session_auth_hash
+from django.contrib.auth.decorators import login_not_required
+from django.contrib.auth.forms import PasswordChangeForm, SetPasswordForm
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.cache import never_cache
+from django.views.decorators.debug import sensitive_post_parameters
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from transcripts.accounts import actions, queries
+from transcripts.accounts.forms import SignInForm, TokenForm
+
+BACKEND = "allauth.account.auth_backends.AuthenticationBackend"
+CAME_BY_LINK = "came_by_link_at"
+# As long as a link lives: whoever came by one may set a new password without knowing the old one.
+CAME_BY_LINK_SECONDS = actions.SIGN_IN_LINK_LIFE.total_seconds()
+
+
+class SignIn(LoginView):  # type: ignore[misc]
+    """User name and password. A class, for allauth's is one."""
+
+    form_class = SignInForm
+
+    def form_invalid(self, form: SignInForm) -> HttpResponse:
+        """The form again: 422 for a wrong entry, 429 once there were too many."""
+        page = self.get_context_data(form=form)
+        if form.was_tried_too_often:
+            headers = {"Retry-After": "300"}
+            return self.render_to_response(page, status=HTTPStatus.TOO_MANY_REQUESTS, headers=headers)  # type: ignore[no-any-return]
+        return self.render_to_response(page, status=HTTPStatus.UNPROCESSABLE_ENTITY)  # type: ignore[no-any-return]
+
+
+@login_not_required
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+def use_link(request: HttpRequest, secret: str) -> HttpResponse:
+    """Offer to sign in (GET, so that a preview of the address spends nothing), or do it (POST)."""
+    if request.method == "POST":
+        try:
+            user = actions.use_sign_in_link(secret=secret)
+        except actions.LinkRefused as error:
+            return _refuse_link(request, str(error))
+        login(request, user, backend=BACKEND)
+        request.session[CAME_BY_LINK] = time.time()
+        if not user.has_usable_password():
+            messages.info(
+                request, "You have no password yet. Set one under your name above to come back without a link."
+            )
+        return redirect("projects:list")
+    link = queries.find_open_link(secret)
+    if link is None:
+        return _refuse_link(request, "It was used already, or is older than thirty minutes.")
+    return render(request, "accounts/use_link.html", {"person": link.user})
+
+
+def _refuse_link(request: HttpRequest, reason: str) -> HttpResponse:
+    page = {
+        "status": HTTPStatus.GONE.value,
+        "title": "This sign-in link has ended",
+        "message": reason,
+        "link_text": "To the sign-in page",
+    }
+    return render(request, "error.html", page, status=HTTPStatus.GONE)
+
+
+@require_safe
+def me(request: HttpRequest) -> HttpResponse:
+    """One's own account: password and API tokens."""
+    return _render_me(request, TokenForm())
+
+
+@never_cache
+@require_POST
+def create_token(request: HttpRequest) -> HttpResponse:
+    """Make a token and show it, this once."""
+    form = TokenForm(request.POST)
+    if not form.is_valid():
+        return _render_me(request, form)
+    user = queries.person_of(request)
+    made = actions.create_token(user=user, name=form.cleaned_data["name"], by=user)
+    return _render_me(request, TokenForm(), made)
+
+
+@require_POST
+def revoke_token(request: HttpRequest, token_id: int) -> HttpResponse:
+    """End one of one's own tokens."""
+    user = queries.person_of(request)
+    token = get_object_or_404(user.api_tokens, pk=token_id)
+    actions.revoke_token(token=token, by=user)
+    messages.success(request, f"The token {token.name} is revoked; requests with it are refused from now on.")
+    return redirect("accounts:me")
+
+
+@sensitive_post_parameters()
+@never_cache
+@rate_limit(action="change_password")  # type: ignore[untyped-decorator]
+@require_http_methods(["GET", "HEAD", "POST"])
+def set_password(request: HttpRequest) -> HttpResponse:
+    """Set a first password, or a new one; the old one is asked for, unless a link proved who this is."""
+    user = queries.person_of(request)
+    asks_for_old = user.has_usable_password() and not _came_by_link(request)
+    form_class = PasswordChangeForm if asks_for_old else SetPasswordForm
+    form = form_class(user, request.POST or None)
+    if request.method == "POST" and form.is_valid():
+        actions.set_password(user=user, password=form.cleaned_data["new_password1"], by=user)
+        update_session_auth_hash(request, user)
+        request.session.pop(CAME_BY_LINK, None)
+        messages.success(request, "Your password is set. Wherever else you were signed in, you are signed out now.")
+        return redirect("accounts:me")
+    page = {"form": form, "is_first": not user.has_usable_password()}
+    return render(request, "account/password_change.html", page, status=422 if form.errors else 200)
+
+
+def _came_by_link(request: HttpRequest) -> bool:
+    return bool(time.time() - request.session.get(CAME_BY_LINK, 0.0) < CAME_BY_LINK_SECONDS)
+
+
+def _render_me(request: HttpRequest, form: TokenForm, made: actions.NewToken | None = None) -> HttpResponse:
+    user = queries.person_of(request)
+    tokens = user.api_tokens.order_by("-created_at", "-pk")
+    page = {"form": form, "made": made, "tokens": tokens, "has_password": user.has_usable_password()}
+    return render(request, "accounts/me.html", page, status=422 if form.errors else 200)

@@ -1,0 +1,33 @@
+from __future__ import annotations
+
+import json
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from transcripts.audit_trail.trail import verify_streams
+
+
+class Command(BaseCommand):
+    help = (
+        "Check every event of the audit trail against its hash and its neighbours; ends with 1 when one does not fit."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("--json", action="store_true")
+
+    def handle(self, *args: object, **options: object) -> None:
+        states = verify_streams()
+        breaks = [
+            {"stream": each.stream, "sequence": each.first_break} for each in states if each.first_break is not None
+        ]
+        events = sum(each.events for each in states)
+        if options["json"]:
+            self.stdout.write(json.dumps({"streams": len(states), "events": events, "breaks": breaks}))
+        elif not breaks:
+            self.stdout.write(f"{events} events in {len(states)} streams: every one fits the chain.")
+        if breaks:
+            places = "; ".join(f"{each['stream']} from event {each['sequence']}" for each in breaks)
+            raise CommandError(
+                f"The audit trail was changed: {places}. Compare with a backup or an export made before; events before "
+                "these still fit."
+            )

@@ -1,0 +1,72 @@
+"""The codebook every new study starts with, read from ``data/negotiation.json``."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+DATA_FILE = Path(__file__).resolve().parent / "data" / "negotiation.json"
+
+
+@dataclass(frozen=True, kw_only=True)
+class SeedCode:
+    """One code. ``key`` and ``group`` are empty where it has none; ``source`` says where its name comes from."""
+
+    id: str
+    family: str
+    group: str
+    name: str
+    aliases: tuple[str, ...]
+    definition: str
+    machine_definition: str
+    include: str
+    exclude: str
+    key: str
+    source: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class SeedFamily:
+    """Codes with the same rules: what is coded (``sentence`` or ``turn``) and what a coding says beside the code."""
+
+    id: str
+    name: str
+    unit: str
+    carries_level: bool
+    carries_enactment: bool
+    description: str
+    codes: tuple[SeedCode, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class SeedCodebook:
+    """The seeded codebook; ``source`` is the publication its names are taken from."""
+
+    name: str
+    title: str
+    description: str
+    source: str
+    families: tuple[SeedFamily, ...]
+
+    @property
+    def codes(self) -> tuple[SeedCode, ...]:
+        """All codes, family by family."""
+        return tuple(code for family in self.families for code in family.codes)
+
+
+@cache
+def load_seed() -> SeedCodebook:
+    """The codebook as it is shipped; families and codes in the order in which they are shown."""
+    content: dict[str, Any] = json.loads(DATA_FILE.read_text(encoding="utf-8"))
+    families = tuple(_build_family(family) for family in content.pop("families"))
+    return SeedCodebook(**content, families=families)
+
+
+def _build_family(content: dict[str, Any]) -> SeedFamily:
+    codes = tuple(
+        SeedCode(**{**code, "family": content["id"], "aliases": tuple(code["aliases"])}) for code in content["codes"]
+    )
+    return SeedFamily(**{**content, "codes": codes})

@@ -1,0 +1,52 @@
+"""What people bring: files of interviews."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from django import forms
+from django.core.exceptions import ValidationError
+from django.core.files.uploadedfile import UploadedFile
+from django.template.defaultfilters import filesizeformat
+
+from transcripts.corpus.readers import FORMATS
+
+LARGEST_UPLOAD = 64 * 1024 * 1024
+
+
+class SeveralFilesInput(forms.ClearableFileInput):
+    """Lets a person choose more than one file."""
+
+    allow_multiple_selected = True
+
+
+class SeveralFilesField(forms.FileField):
+    """One file or more, each checked as a single one is."""
+
+    widget = SeveralFilesInput
+
+    def clean(self, data: object, initial: object = None) -> list[UploadedFile[bytes]]:
+        given: Sequence[object] = data if isinstance(data, list) and data else [data]
+        files = [super(SeveralFilesField, self).clean(one, initial) for one in given]
+        size = sum(file.size or 0 for file in files)
+        if size > LARGEST_UPLOAD:
+            raise ValidationError(
+                f"These files have {filesizeformat(size)} together; the page takes {filesizeformat(LARGEST_UPLOAD)}. "
+                "Bring them in parts, or use the command import_interviews on the server."
+            )
+        return files
+
+
+class ImportForm(forms.Form):
+    """Files of interviews and how to read them."""
+
+    uploads = SeveralFilesField(label="Files", help_text="All of them come in, or none when one cannot be taken.")
+    format = forms.ChoiceField(
+        label="Format",
+        required=False,
+        choices=[("auto", "Find out from the file"), *((key, reader.label) for key, reader in FORMATS.items())],
+        help_text="Name it when the report shows that a file was read as something else.",
+    )
+
+    def clean_format(self) -> str:
+        return self.cleaned_data["format"] or "auto"

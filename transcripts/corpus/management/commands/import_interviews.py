@@ -1,0 +1,92 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from transcripts.audit_trail import trail
+from transcripts.corpus.actions import ImportRefused, ImportReport, NamedFile, import_files, plan_imports
+from transcripts.corpus.readers import FORMATS
+from transcripts.projects.models import Project
+
+
+class Command(BaseCommand):
+    """Stores all the files given, or none of them."""
+
+    help = "Import files of interviews into a study: all of them, or none when one cannot be taken."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("files", nargs="+", type=Path, metavar="FILE")
+        parser.add_argument("--project", required=True, metavar="SLUG", help="the study")
+        parser.add_argument(
+            "--format", default="auto", choices=["auto", *FORMATS], help="default: found out from the file"
+        )
+        parser.add_argument("--dry-run", action="store_true", help="check and count; store nothing")
+        parser.add_argument("--json", action="store_true", help="print one JSON object")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        project = Project.objects.filter(slug=options["project"]).first()
+        if project is None:
+            raise CommandError(f"There is no study {options['project']}; create_project makes one.")
+        paths: list[Path] = options["files"]
+        files = [read_file(path) for path in paths]
+        try:
+            if options["dry_run"]:
+                reports = plan_imports(project=project, files=files, format=options["format"])
+            else:
+                reports = import_files(project=project, files=files, by=trail.SYSTEM, format=options["format"])
+        except ImportRefused as error:
+            raise CommandError(" ".join(str(error).split())) from error
+        if options["json"]:
+            self.stdout.write(json.dumps(describe_imports(paths, reports, dry_run=options["dry_run"])))
+            return
+        for path, report in zip(paths, reports, strict=True):
+            self.stdout.write(describe_in_words(path, report, dry_run=options["dry_run"]))
+
+
+def read_file(path: Path) -> NamedFile:
+    """The bytes of a file under its own name, without its folder."""
+    try:
+        return NamedFile(path.name, path.read_bytes())
+    except OSError as error:
+        raise CommandError(f"{path} cannot be read: {error.strerror}. Nothing was imported.") from error
+
+
+def describe_imports(paths: Sequence[Path], reports: Sequence[ImportReport], *, dry_run: bool) -> dict[str, object]:
+    """The answer as JSON. ``created`` and ``skipped`` count interviews; a dry run creates none."""
+    return {
+        "dry_run": dry_run,
+        "files": [
+            {
+                "path": str(path),
+                "format": report.format,
+                "sha256": report.sha256,
+                "interviews": report.interviews,
+                "turns": report.turns,
+                "sentences": report.sentences,
+                "warnings": report.warnings,
+                "created": report.created and not dry_run,
+                "skipped": report.skipped,
+                "interview_ids": report.interview_ids,
+            }
+            for path, report in zip(paths, reports, strict=True)
+        ],
+        "created": 0 if dry_run else sum(report.interviews for report in reports if report.created),
+        "skipped": sum(report.already_there for report in reports),
+    }
+
+
+def describe_in_words(path: Path, report: ImportReport, *, dry_run: bool) -> str:
+    """What became of one file, its warnings on lines of their own."""
+    if report.skipped:
+        said = f"{path}: nothing new."
+    else:
+        verb = "would import" if dry_run else "imported"
+        said = (
+            f"{path}: {verb} {report.interviews} interviews, {report.turns} turns, {report.sentences} sentences "
+            f"(read as {report.format})."
+        )
+    return "\n".join([said, *(f"  {warning}" for warning in report.warnings)])

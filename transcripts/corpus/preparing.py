@@ -1,0 +1,57 @@
+"""From what a reader read to what is stored: which sentences an interview holds. Knows nothing of Django."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from transcripts.corpus.readers import ReadInterview, ReadTurn
+from transcripts.corpus.segmenting import segment
+
+# Tool traffic is kept and shown whole: it is a record of a machine's call, and nobody codes its lines.
+CHANNELS_WITH_SENTENCES = frozenset({"utterance", "reasoning"})
+
+
+class PreparedSentence(NamedTuple):
+    """A sentence of a turn; ``position`` counts from 1 over the whole interview, the rest as in ``models.Sentence``."""
+
+    position: int
+    start: int
+    end: int
+    kind: str
+    text_hash: str
+
+
+class PreparedInterview(NamedTuple):
+    """An interview with the sentences of each of its turns, in the order of the turns."""
+
+    read: ReadInterview
+    sentences: list[list[PreparedSentence]]
+    sentence_count: int
+
+
+def prepare_interview(read: ReadInterview) -> PreparedInterview:
+    """Cut every turn that people or models spoke (or reasoned) into sentences."""
+    position = 0
+    sentences = []
+    for turn in read.turns:
+        cut = list(cut_turn(turn, language=read.language, after=position))
+        position += len(cut)
+        sentences.append(cut)
+    return PreparedInterview(read, sentences, position)
+
+
+def cut_turn(turn: ReadTurn, *, language: str, after: int) -> Iterator[PreparedSentence]:
+    """The sentences of one turn, numbered on from ``after``; none for tool traffic."""
+    if turn.channel not in CHANNELS_WITH_SENTENCES:
+        return
+    text = turn.text
+    for position, span in enumerate(segment(text, language), after + 1):
+        quote = text[span.start : span.end]
+        yield PreparedSentence(position, span.start, span.end, str(span.kind), hash_quote(quote))
+
+
+def hash_quote(text: str) -> str:
+    """The first 32 hex digits of the SHA-256 of a quoted text: enough to show that an offset has shifted."""
+    return hashlib.sha256(text.encode()).hexdigest()[:32]

@@ -1,0 +1,136 @@
+"""What is read of texts, and the writes that have to be fast."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from django.db import connection
+from django.db.models import Model
+
+from transcripts.corpus.descriptives import InterviewCounts
+from transcripts.corpus.models import ImportedFile, Sentence, Turn
+from transcripts.projects.models import Project
+
+IDS_AT_A_TIME = 500
+
+
+class TurnContent(NamedTuple):
+    """All that is stored of a turn but its place."""
+
+    role: str
+    channel: str
+    speaker: str
+    prompt_kind: str
+    text: str
+
+
+class TurnRow(NamedTuple):
+    """A turn as it is stored, without its own number."""
+
+    interview_id: int
+    position: int
+    role: str
+    channel: str
+    speaker: str
+    prompt_kind: str
+    text: str
+
+
+class SentenceRow(NamedTuple):
+    """A sentence as it is stored, without its own number."""
+
+    turn_id: int
+    position: int
+    start: int
+    end: int
+    kind: str
+    text_hash: str
+
+
+def find_imported_file(project: Project, sha256: str) -> ImportedFile | None:
+    """The file of exactly these bytes that came into the study before, if any."""
+    return project.imported_files.filter(sha256=sha256).first()
+
+
+class InterviewRow(NamedTuple):
+    """A line of the list of interviews."""
+
+    pk: int
+    title: str
+    model_label: str
+    period: str
+    turn_count: int
+    sentence_count: int
+    questions: int
+    author_words: int
+    model_words: int
+
+    @property
+    def counts(self) -> InterviewCounts:
+        """What is summed up over interviews."""
+        return InterviewCounts(self.questions, self.author_words, self.model_words)
+
+
+def list_interviews(project: Project) -> list[InterviewRow]:
+    """Every interview of the study, in the order in which they came in: one query."""
+    rows = project.interviews.order_by("pk").values_list(*InterviewRow._fields)
+    return [InterviewRow(*row) for row in rows]
+
+
+class FileContents(NamedTuple):
+    """What one imported file brought."""
+
+    interview_ids: list[int]
+    turns: int
+    sentences: int
+
+
+def count_contents(imported: ImportedFile) -> FileContents:
+    """The interviews a file brought, in their order, and how many turns and sentences they have."""
+    rows = list(imported.interviews.order_by("pk").values_list("pk", "turn_count", "sentence_count"))
+    return FileContents([pk for pk, _, _ in rows], sum(turns for _, turns, _ in rows), sum(count for *_, count in rows))
+
+
+def read_stored_turns(project: Project, external_ids: Sequence[str]) -> dict[str, list[TurnContent]]:
+    """The turns of those interviews of the study that bear one of these ids, under their id."""
+    found: dict[str, list[TurnContent]] = {}
+    for first in range(0, len(external_ids), IDS_AT_A_TIME):
+        interviews = project.interviews.filter(external_id__in=external_ids[first : first + IDS_AT_A_TIME])
+        id_of = dict(interviews.values_list("pk", "external_id"))
+        found.update({external_id: [] for external_id in id_of.values()})
+        turns = Turn.objects.filter(interview__in=list(id_of)).order_by("interview", "position")
+        for interview_id, *content in turns.values_list("interview_id", *TurnContent._fields).iterator():
+            found[id_of[interview_id]].append(TurnContent(*content))
+    return found
+
+
+def insert_turns(rows: Iterable[TurnRow], interview_ids: Sequence[int]) -> dict[tuple[int, int], int]:
+    """Store the turns of these interviews; gives the number of each under its interview and position."""
+    _insert(Turn, TurnRow._fields, rows)
+    stored = Turn.objects.filter(interview__in=interview_ids).order_by()
+    return {(interview, position): pk for pk, interview, position in stored.values_list("pk", "interview", "position")}
+
+
+def insert_sentences(rows: Iterable[SentenceRow]) -> None:
+    """Store sentences."""
+    _insert(Sentence, SentenceRow._fields, rows)
+
+
+def _insert(model: type[Model], names: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
+    """Store plain rows: PostgreSQL takes a copy stream, other databases one prepared statement.
+
+    ``bulk_create`` needs an object for every row, and those alone take longer than cutting the text into sentences.
+    """
+    table = connection.ops.quote_name(model._meta.db_table)
+    columns = ", ".join(map(connection.ops.quote_name, names))
+    with connection.cursor() as cursor:
+        if connection.vendor == "postgresql":
+            with cursor.copy(f"COPY {table} ({columns}) FROM STDIN") as copy:
+                for row in rows:
+                    copy.write_row(row)
+        else:
+            places = ", ".join(["%s"] * len(names))
+            # Names come from the models, values go in as parameters. The type knows lists only; an iterator does too.
+            statement = f"INSERT INTO {table} ({columns}) VALUES ({places})"  # noqa: S608
+            cursor.executemany(statement, rows)  # type: ignore[arg-type]

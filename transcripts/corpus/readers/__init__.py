@@ -1,0 +1,79 @@
+"""Readers of files with interviews: bytes in, interviews or an error that names the place out. Knows nothing of Django.
+
+    read_bytes(data, name="notes.jsonl")                       # finds out the format
+    read_bytes(data, name="talk.txt", format="speaker_text")   # is told
+
+A new format is a module with a function from `Source` to `ReadFile` and an entry in ``FORMATS``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Set as AbstractSet
+
+from transcripts.corpus.readers import chat_messages, interview_jsonl, speaker_text
+from transcripts.corpus.readers.base import Reader, ReadError, ReadFile, ReadInterview, ReadTurn, Source
+from transcripts.corpus.readers.checks import check_file
+from transcripts.corpus.readers.decoding import decode_text
+from transcripts.corpus.readers.json_lines import list_keys, read_json_lines
+
+__all__ = ["FORMATS", "ReadError", "ReadFile", "ReadInterview", "ReadTurn", "Reader", "read_bytes"]
+
+FORMATS: dict[str, Reader] = {
+    interview_jsonl.FORMAT: Reader("Interviews, one JSON object a line", interview_jsonl.read_interview_lines),
+    chat_messages.FORMAT: Reader("Chat messages (OpenAI), one JSON object a line", chat_messages.read_chat_lines),
+    speaker_text.FORMAT: Reader("Plain text with speakers", speaker_text.read_speaker_text),
+}
+"""The formats by the names that people give on the command line."""
+
+_JSON_OBJECT = re.compile(r"\s*\{")
+_JSON_LIST = re.compile(r"\s*\[\s*[\[{\]]")
+
+
+def read_bytes(
+    data: bytes,
+    *,
+    name: str,
+    format: str = "auto",  # noqa: A002
+    interviewers: AbstractSet[str] = frozenset(),
+) -> ReadFile:
+    """Read a whole file of interviews.
+
+    ``name`` is the file's name, for errors and for ids that the file does not give. ``format`` is a key of ``FORMATS``
+    or "auto". ``interviewers`` are names of speakers that ask, for plain text. Raises `ReadError` when anything in the
+    file cannot be kept, so that a file comes in whole or not at all; ``ValueError`` for a format there is not.
+    """
+    if format not in FORMATS and format != "auto":
+        raise ValueError(f"There is no format {format!r}; there are {', '.join(FORMATS)}.")
+    source = Source(name, decode_text(data, name=name), frozenset(interviewers))
+    reader = FORMATS[recognise_format(source) if format == "auto" else format]
+    read = reader.read(source)
+    check_file(read, name=name)
+    return read
+
+
+def recognise_format(source: Source) -> str:
+    """The format that the content shows. Raises `ReadError` that names what was tried."""
+    if _JSON_LIST.match(source.text):
+        raise ReadError(source.name, 1, "a JSON list", "one JSON object on each line")
+    if _JSON_OBJECT.match(source.text):
+        first = next(read_json_lines(source))
+        if "messages" in first.content:
+            return chat_messages.FORMAT
+        if "turns" in first.content or "text" in first.content:
+            return interview_jsonl.FORMAT
+        raise ReadError(
+            source.name,
+            first.number,
+            f"an object with the keys {list_keys(first.content)}",
+            f'"turns" or "text" ({interview_jsonl.FORMAT}) or "messages" ({chat_messages.FORMAT})',
+        )
+    if speaker_text.find_starts(source.text, frozenset(map(str.casefold, source.interviewers))):
+        return speaker_text.FORMAT
+    raise ReadError(
+        source.name,
+        None,
+        "text that is none of the formats tried",
+        f"one JSON object on each line ({interview_jsonl.FORMAT}, {chat_messages.FORMAT}) "
+        f'or lines such as "Interviewer: …" ({speaker_text.FORMAT})',
+    )

@@ -1,0 +1,107 @@
+"""What every reader gives and how it refuses: interviews, turns, and errors that name the place."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+ROLES = ("interviewer", "model", "system", "tool")
+CHANNELS = ("utterance", "reasoning", "tool_call", "tool_result")
+
+LARGEST_FILE = 100_000_000
+"""Bytes of a file."""
+LARGEST_TURN = 1_000_000
+"""Bytes of a turn's text in UTF-8."""
+MOST_TURNS = 50_000
+"""Turns of a file."""
+DEEPEST_NESTING = 64
+"""Objects and lists within one another."""
+
+
+@dataclass(frozen=True)
+class ReadTurn:
+    """What one side said at one point. ``text`` is exactly what the file holds, white space and line breaks included.
+
+    ``role`` is one of `ROLES`, ``channel`` one of `CHANNELS`; ``speaker`` is the name the file gives, for tool traffic
+    the name of the tool; ``prompt_kind`` says what kind of question an interviewer's turn is.
+    """
+
+    role: str
+    channel: str
+    speaker: str
+    text: str
+    prompt_kind: str = ""
+
+
+@dataclass(frozen=True)
+class ReadInterview:
+    """One conversation. A text that is "" is not known. ``line`` is where it begins in the file, from 1."""
+
+    external_id: str
+    title: str
+    turns: tuple[ReadTurn, ...]
+    model_label: str = ""
+    vendor: str = ""
+    surface: str = ""
+    period: str = ""
+    interviewer: str = ""
+    tier: str = ""
+    inclusion: str = ""
+    inclusion_reason: str = ""
+    opening_prompt: str = ""
+    language: str = ""
+    metadata: dict[str, str] = field(default_factory=dict)
+    line: int = 1
+
+
+@dataclass(frozen=True)
+class ReadFile:
+    """A whole file that was read without an error. ``warnings`` are sentences on what was assumed or left out."""
+
+    format: str
+    interviews: list[ReadInterview]
+    warnings: list[str]
+
+
+class ReadError(Exception):
+    """A file that cannot be read. Nothing of it may be used.
+
+    ``found`` and ``expected`` complete "found ..." and "expected ..."; they quote no text of an interview.
+    """
+
+    def __init__(self, file: str, line: int | None, found: str, expected: str) -> None:
+        super().__init__(file, line, found, expected)
+        self.file = file
+        self.line = line
+        self.found = found
+        self.expected = expected
+
+    def __str__(self) -> str:
+        place = self.file if self.line is None else f"{self.file}, line {self.line}"
+        return f"{place}: found {self.found}; expected {self.expected}."
+
+
+@dataclass(frozen=True)
+class Source:
+    """The text of a file for a reader, with what the person said about it."""
+
+    name: str
+    text: str
+    interviewers: frozenset[str] = frozenset()
+
+    @property
+    def stem(self) -> str:
+        """The file's name without its last extension."""
+        stem, dot, _ = self.name.rpartition(".")
+        return stem if dot and stem else self.name
+
+
+@dataclass(frozen=True)
+class Reader:
+    """A format: the words a person chooses it by, and the function that reads it or raises `ReadError`."""
+
+    label: str
+    read: Callable[[Source], ReadFile]
+
+    def __str__(self) -> str:
+        return self.label

@@ -1,0 +1,128 @@
+"""What holds for a file in any format: sizes, characters, ids. All of it is checked before anything is handed on."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections import defaultdict
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from transcripts.corpus.readers.base import (
+    CHANNELS,
+    LARGEST_TURN,
+    MOST_TURNS,
+    ROLES,
+    ReadError,
+    ReadFile,
+    ReadInterview,
+    ReadTurn,
+)
+from transcripts.corpus.readers.json_lines import shorten
+
+_LONGEST = {
+    "external_id": 200,
+    "title": 300,
+    "model_label": 200,
+    "vendor": 200,
+    "surface": 100,
+    "period": 100,
+    "interviewer": 200,
+    "tier": 50,
+    "inclusion": 50,
+    "language": 20,
+}
+_LONGEST_OF_TURN = {"speaker": 200, "prompt_kind": 30}
+_CLASHES_NAMED = 50
+
+
+class _Piece(NamedTuple):
+    place: str
+    text: str
+
+
+def check_file(read: ReadFile, *, name: str) -> None:
+    """Raise `ReadError` for the first thing in ``read`` that cannot be kept."""
+    if not read.interviews:
+        raise ReadError(name, None, "no interview", "at least one")
+    turns = sum(len(interview.turns) for interview in read.interviews)
+    if turns > MOST_TURNS:
+        raise ReadError(name, None, f"{turns:,} turns", f"at most {MOST_TURNS:,} in one file (divide it)")
+    for interview in read.interviews:
+        _check_interview(interview, name)
+    _refuse_clashing_ids(read.interviews, name)
+
+
+def _check_interview(interview: ReadInterview, name: str) -> None:
+    line = interview.line
+    if not interview.turns:
+        raise ReadError(name, line, "an interview without turns", "at least one turn")
+    if not any(turn.text.strip() for turn in interview.turns):
+        raise ReadError(name, line, "an interview without text", "at least one turn that says something")
+    for field, most in _LONGEST.items():
+        _refuse_longer(getattr(interview, field), most, field, name, line)
+    for number, turn in enumerate(interview.turns, 1):
+        _check_turn(turn, number, name, line)
+    for place, text in _pieces(interview):
+        _measure(text, place, name, line)
+
+
+def _check_turn(turn: ReadTurn, number: int, name: str, line: int) -> None:
+    for what, value, known in (("role", turn.role, ROLES), ("channel", turn.channel, CHANNELS)):
+        if value not in known:
+            raise ReadError(name, line, f"the {what} {shorten(value)} in turn {number}", f"one of {', '.join(known)}")
+    for field, most in _LONGEST_OF_TURN.items():
+        _refuse_longer(getattr(turn, field), most, f"{field} in turn {number}", name, line)
+    size = _measure(turn.text, f"turn {number}", name, line)
+    if size > LARGEST_TURN:
+        raise ReadError(name, line, f"turn {number} of {size:,} bytes", f"at most {LARGEST_TURN:,} bytes in a turn")
+
+
+def _refuse_longer(text: str, most: int, what: str, name: str, line: int) -> None:
+    if len(text) > most:
+        label = what.replace("_", " ")
+        raise ReadError(name, line, f"a {label} of {len(text):,} characters", f"at most {most}")
+
+
+def _pieces(interview: ReadInterview) -> Iterator[_Piece]:
+    for field in (*_LONGEST, "inclusion_reason", "opening_prompt"):
+        yield _Piece(f"the {field.replace('_', ' ')}", getattr(interview, field))
+    for key, value in interview.metadata.items():
+        yield _Piece(f"the key {shorten(key)}", key)
+        yield _Piece(f"the value of {shorten(key)}", value)
+    for number, turn in enumerate(interview.turns, 1):
+        yield _Piece(f"the speaker of turn {number}", turn.speaker + turn.prompt_kind)
+
+
+def _measure(text: str, place: str, name: str, line: int) -> int:
+    """Bytes in UTF-8; refuses the null character and halves of surrogate pairs, which JSON can smuggle in."""
+    odd = "\x00" if "\x00" in text else None
+    size = 0
+    try:
+        size = len(text.encode())
+    except UnicodeEncodeError as error:
+        odd = text[error.start]
+    if odd is not None:
+        found = f"{place} with the character U+{ord(odd):04X}"
+        raise ReadError(name, line, found, "text that every database can hold (remove the character)")
+    return size
+
+
+def _refuse_clashing_ids(interviews: list[ReadInterview], name: str) -> None:
+    """Ids that differ only in case, white space or the way accents are composed are the same id to a reader."""
+    same: defaultdict[str, list[ReadInterview]] = defaultdict(list)
+    for interview in interviews:
+        plain = " ".join(unicodedata.normalize("NFC", interview.external_id).casefold().split())
+        same[plain].append(interview)
+    clashes = [group for group in same.values() if len(group) > 1]
+    if not clashes:
+        return
+    named = [
+        f"{shorten(group[0].external_id)} on lines {', '.join(str(interview.line) for interview in group)}"
+        for group in clashes[:_CLASHES_NAMED]
+    ]
+    if len(clashes) > _CLASHES_NAMED:
+        named.append(f"{len(clashes) - _CLASHES_NAMED} more")
+    found = f"the same id more than once: {'; '.join(named)}"
+    raise ReadError(
+        name, clashes[0][1].line, found, "each id once (capitals, spaces and composed accents make no other id)"
+    )

@@ -1,0 +1,74 @@
+"""What a JSON object says about an interview besides its turns: named fields, and the rest as metadata."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from typing import Any, NamedTuple
+
+from transcripts.corpus.readers.base import ReadError
+from transcripts.corpus.readers.json_lines import JsonLine, JsonObject, name_json_type, shorten
+
+NAMED_DETAILS = {
+    "title": "title",
+    "model": "model_label",
+    "model_label": "model_label",
+    "vendor": "vendor",
+    "surface": "surface",
+    "period": "period",
+    "date": "period",
+    "interviewer": "interviewer",
+    "tier": "tier",
+    "inclusion": "inclusion",
+    "inclusion_reason": "inclusion_reason",
+    "opening_prompt": "opening_prompt",
+    "language": "language",
+}
+"""Keys of a line and the field of `ReadInterview` that each fills. All are text; null and absence mean not known."""
+
+
+_WARNINGS_SHOWN = 20
+
+
+class Details(NamedTuple):
+    """Fields by their names in `ReadInterview`, and what no field is there for."""
+
+    fields: dict[str, str]
+    metadata: dict[str, str]
+
+
+def read_details(line: JsonLine, *, name: str, apart: frozenset[str]) -> Details:
+    """Every key of the line that is not in ``apart``. Metadata that are no text are kept as JSON, null is left out."""
+    fields: dict[str, str] = {}
+    metadata: dict[str, str] = {}
+    for key, value in line.content.items():
+        if key in apart or value is None:
+            continue
+        target = NAMED_DETAILS.get(key)
+        if target is None:
+            metadata[key] = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+        elif not isinstance(value, str):
+            raise ReadError(name, line.number, f"{name_json_type(value)} as {shorten(key)}", "text or null")
+        elif target in fields and fields[target] != value:
+            raise ReadError(name, line.number, f"two different values for the {target.replace('_', ' ')}", "one")
+        else:
+            fields[target] = value
+    return Details(fields, metadata)
+
+
+def read_id(content: JsonObject) -> str | None:
+    """The id, a text or a whole number; None when there is none to be used."""
+    value: Any = content.get("id")
+    if isinstance(value, str) and value.strip():
+        return value
+    if isinstance(value, int) and not isinstance(value, bool):
+        return str(value)
+    return None
+
+
+def list_left_out(left_out: Counter[str]) -> list[str]:
+    """Warnings on what was left out, the most frequent first, each with how often it happened."""
+    warnings = [f"{sentence} ({count:,} times)" for sentence, count in left_out.most_common(_WARNINGS_SHOWN)]
+    if len(left_out) > _WARNINGS_SHOWN:
+        warnings.append(f"{len(left_out) - _WARNINGS_SHOWN:,} other keys or kinds of parts were left out.")
+    return warnings

@@ -1,0 +1,80 @@
+"""Interviews, one JSON object on each line.
+
+    {"id": "i-07", "turns": [{"role": "interviewer", "text": "Why?"}, {"role": "model", "text": "…"}], "model": "A"}
+
+``id`` (text or whole number) and ``turns`` are needed. A turn needs ``role`` (interviewer, model, system or tool) and
+``text``; it may have ``channel`` (utterance, reasoning, tool_call, tool_result; without it: utterance), ``speaker`` and
+``prompt_kind``. In place of ``turns`` a line may have ``text``: one turn of the model.
+
+``title``, ``model``, ``vendor``, ``surface``, ``period`` (or ``date``), ``interviewer``, ``tier``, ``inclusion``,
+``inclusion_reason``, ``opening_prompt`` and ``language`` are text or null. Every other key is kept as metadata.
+Without a title the id is the title.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+from transcripts.corpus.readers.base import ReadError, ReadFile, ReadInterview, ReadTurn, Source
+from transcripts.corpus.readers.details import list_left_out, read_details, read_id
+from transcripts.corpus.readers.json_lines import JsonLine, name_json_type, read_json_lines, shorten
+
+FORMAT = "interview_jsonl"
+
+_APART = frozenset({"id", "turns", "text"})
+_KEYS_OF_TURN = frozenset({"role", "text", "channel", "speaker", "prompt_kind"})
+
+
+def read_interview_lines(source: Source) -> ReadFile:
+    """Read the format above; raises `ReadError`."""
+    left_out: Counter[str] = Counter()
+    interviews = [_read_interview(line, source.name, left_out) for line in read_json_lines(source)]
+    return ReadFile(FORMAT, interviews, list_left_out(left_out))
+
+
+def _read_interview(line: JsonLine, name: str, left_out: Counter[str]) -> ReadInterview:
+    external_id = read_id(line.content)
+    if external_id is None:
+        raise ReadError(name, line.number, "no id", 'an "id" that is text or a whole number')
+    details = read_details(line, name=name, apart=_APART)
+    title = details.fields.pop("title", "")
+    return ReadInterview(
+        external_id=external_id,
+        title=title if title.strip() else external_id,
+        turns=_read_turns(line, name, left_out),
+        metadata=details.metadata,
+        line=line.number,
+        **details.fields,
+    )
+
+
+def _read_turns(line: JsonLine, name: str, left_out: Counter[str]) -> tuple[ReadTurn, ...]:
+    turns, text = line.content.get("turns"), line.content.get("text")
+    if (turns is None) == (text is None):
+        found = 'neither "turns" nor "text"' if turns is None else 'both "turns" and "text"'
+        raise ReadError(name, line.number, found, '"turns", a list, or "text", what the model said')
+    if turns is None:
+        if not isinstance(text, str):
+            raise ReadError(name, line.number, f'{name_json_type(text)} as "text"', "text")
+        return (ReadTurn("model", "utterance", "", text),)
+    if not isinstance(turns, list):
+        raise ReadError(name, line.number, f'{name_json_type(turns)} as "turns"', "a list of turns")
+    return tuple(_read_turn(turn, number, line.number, name, left_out) for number, turn in enumerate(turns, 1))
+
+
+def _read_turn(turn: Any, number: int, line: int, name: str, left_out: Counter[str]) -> ReadTurn:
+    if not isinstance(turn, dict):
+        raise ReadError(name, line, f"{name_json_type(turn)} as turn {number}", 'an object with "role" and "text"')
+    for key in ("role", "text"):
+        if key not in turn:
+            raise ReadError(name, line, f"no {shorten(key)} in turn {number}", 'turns with "role" and "text"')
+    parts = {"channel": "utterance", "speaker": "", "prompt_kind": ""}
+    for key, value in turn.items():
+        if key not in _KEYS_OF_TURN:
+            left_out[f"The key {shorten(key)} of a turn was left out."] += 1
+        elif isinstance(value, str):
+            parts[key] = value
+        elif value is not None or key in {"role", "text"}:
+            raise ReadError(name, line, f"{name_json_type(value)} as {shorten(key)} in turn {number}", "text")
+    return ReadTurn(**parts)

@@ -1,0 +1,151 @@
+"""A conversation as plain text, one file, one interview.
+
+    Interviewer: Why?                        Sara Lind  00:03
+    Model A: It depends.                     Why?
+    A second paragraph of the answer.
+
+Left: a line that begins with a speaker and a colon starts a turn (``**Speaker:**`` too); lines up to the next speaker
+belong to it. Right: a line of a speaker, two spaces and a time is the head of a turn. The text of a turn begins behind
+the colon and the spaces after it, or on the next line where nothing else stands there, and ends before the line
+breaks in front of the next speaker; in between nothing is changed.
+
+Not everything before a colon is a speaker: "Note: …" inside an answer is text. When a usual name for who asks
+(Interviewer, User, …) and one for who answers (Model, Assistant, Claude, …) occur, the speakers are those with
+usual names. Otherwise whoever speaks first or at least twice is one too, and if that is still only one, the next.
+Names decide who asks; where none tells, the first to speak does, and a warning says so. Whoever imports the file can
+name the interviewers instead. Text before the first speaker is kept as metadata ("preamble"). Id and title are
+the file's name.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from typing import NamedTuple
+
+from transcripts.corpus.readers.base import ReadError, ReadFile, ReadInterview, ReadTurn, Source
+from transcripts.corpus.readers.json_lines import shorten
+
+FORMAT = "speaker_text"
+
+INTERVIEWERS = frozenset({"interviewer", "user", "human", "author", "researcher", "q", "moderator", "i"})
+MODELS = frozenset(
+    {"model", "assistant", "ai", "bot", "chatbot", "llm", "a", "answer", "respondent", "participant", "interviewee"}
+)
+_OTHERS = frozenset({"system", "tool"})
+_MODEL_FAMILY = re.compile(r"(?:chatgpt|gpt|claude|llama|gemini|deepseek|deepthink|mistral|qwen|grok)(?![a-z])")
+
+_LINE_BREAK = r"(?:\r\n|\n|\r)"
+_LINE_START = r"(?<![^\r\n])"
+_NAME = r"[^\W\d_][^\s:*]*(?:[ \t][^\s:*]+){0,4}"
+_LABEL = re.compile(
+    rf"{_LINE_START}(?:\*\*(?P<bold>{_NAME})(?::\*\*|\*\*:)|(?P<plain>{_NAME}):)"
+    rf"(?:[ \t]*{_LINE_BREAK}|[ \t]+|\Z|(?=[^\W\d_]))"
+)
+_HEAD = re.compile(
+    rf"{_LINE_START}(?P<plain>{_NAME})[ \t]{{2,}}[(\[]?(?:\d{{1,2}}:)?\d{{1,2}}:\d{{2}}[)\]]?[ \t]*(?:{_LINE_BREAK}|\Z)"
+)
+_LONGEST_NAME = 60
+_EXPECTED = 'lines such as "Interviewer: …" and "Model: …", or "Name  00:15" above each turn'
+
+
+class Start(NamedTuple):
+    """Where a turn is announced, by whom, and where its text begins."""
+
+    position: int
+    speaker: str
+    text: int
+
+
+class _Roles(NamedTuple):
+    of: dict[str, str]
+    warnings: list[str]
+
+
+def read_speaker_text(source: Source) -> ReadFile:
+    """Read the format above; raises `ReadError` when nobody speaks in it."""
+    asking = frozenset(map(str.casefold, source.interviewers))
+    starts = find_starts(source.text, asking)
+    if not starts:
+        raise ReadError(source.name, None, "no two speakers", _EXPECTED)
+    roles = _assign_roles(list(dict.fromkeys(start.speaker for start in starts)), asking, source.name)
+    ends = [*(after.position for after in starts[1:]), len(source.text)]
+    turns = tuple(
+        ReadTurn(roles.of[start.speaker], "utterance", start.speaker, source.text[start.text : end].rstrip("\r\n"))
+        for start, end in zip(starts, ends, strict=True)
+    )
+    before = source.text[: starts[0].position]
+    preamble = before.strip()
+    warnings = ["The text before the first speaker was kept as metadata."] if preamble else []
+    interview = ReadInterview(
+        external_id=source.stem,
+        title=source.stem,
+        turns=turns,
+        metadata={"preamble": preamble} if preamble else {},
+        line=len(re.findall(_LINE_BREAK, before)) + 1,
+    )
+    return ReadFile(FORMAT, [interview], [*roles.warnings, *warnings])
+
+
+def find_starts(text: str, asking: frozenset[str] = frozenset()) -> list[Start]:
+    """Every place where a turn begins, in order; none when these are not two speakers or one with a usual name.
+
+    ``asking`` are names of interviewers in lower case.
+    """
+    heads = _find_all(_HEAD, text)
+    if len(heads) > 1:
+        return heads
+    labels = _find_all(_LABEL, text)
+    speakers = _choose_speakers([label.speaker.casefold() for label in labels], asking)
+    return [label for label in labels if label.speaker.casefold() in speakers]
+
+
+def _find_all(pattern: re.Pattern[str], text: str) -> list[Start]:
+    starts = []
+    for found in pattern.finditer(text):
+        parts = found.groupdict()
+        speaker = parts.get("bold") or parts["plain"]
+        if len(speaker) <= _LONGEST_NAME:
+            starts.append(Start(found.start(), speaker, found.end()))
+    return starts
+
+
+def _choose_speakers(names: list[str], asking: frozenset[str]) -> set[str]:
+    asks = {name for name in names if name in asking or name in INTERVIEWERS}
+    answers = {name for name in names if _is_model(name)}
+    usual = asks | answers | (_OTHERS & set(names))
+    if asks and answers:
+        return usual
+    speakers = usual | set(names[:1]) | {name for name, times in Counter(names).items() if times > 1}
+    if len(speakers) == 1:
+        speakers |= set([name for name in names if name not in speakers][:1])
+    return speakers if len(speakers) > 1 or usual else set()
+
+
+def _is_model(name: str) -> bool:
+    return name in MODELS or _MODEL_FAMILY.match(name) is not None
+
+
+def _assign_roles(speakers: list[str], asking: frozenset[str], file: str) -> _Roles:
+    """Roles of speakers, given in the order in which they first speak."""
+    names = {speaker: speaker.casefold() for speaker in speakers}
+    asks = {speaker for speaker, name in names.items() if name in (asking or INTERVIEWERS)}
+    warnings = []
+    if asking and not asks:
+        wanted = ", ".join(shorten(name) for name in sorted(asking))
+        raise ReadError(file, None, f"no speaker named {wanted}", "the interviewers' names as the file has them")
+    if not asks:
+        first = next((speaker for speaker, name in names.items() if not _is_model(name) and name not in _OTHERS), None)
+        if first is not None and len(speakers) > 1:
+            asks = {first}
+            warnings.append(f"No name tells who asks: {shorten(first)} was taken for the interviewer.")
+        else:
+            warnings.append("No name tells who asks: every turn was taken for the model's.")
+    roles = {
+        speaker: "interviewer" if speaker in asks else name if name in _OTHERS else "model"
+        for speaker, name in names.items()
+    }
+    if not all(speaker in asks or _is_model(names[speaker]) or names[speaker] in _OTHERS for speaker in speakers):
+        named = ", ".join(f"{shorten(speaker)} ({role})" for speaker, role in roles.items())
+        warnings.append(f"These were taken for speakers: {named}.")
+    return _Roles(roles, warnings)

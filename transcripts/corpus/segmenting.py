@@ -1,0 +1,107 @@
+"""Cut a turn's text into the units that people and models code: sentences, headings, items, rows, lines of code.
+
+Two stages. `markdown_lines` finds lines and their kinds; a line break always ends a unit, also a soft wrap. Inside
+lines of prose, quotes and list items sentencex finds sentences, and the rules below mend what it is known to
+get wrong. Boundaries are frozen when a text is imported: whoever changes a rule raises `SEGMENTER_VERSION`.
+
+Known limits: an ellipsis is an end only before a capital letter, so in scripts without case it never is; a line that
+starts with a number of up to two digits and a full stop is a list item, also "3. Oktober" and a wrapped "14. May".
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import lru_cache
+from itertools import pairwise
+from typing import NamedTuple
+
+import sentencex
+
+from transcripts.corpus.markdown_lines import Kind, find_lines
+from transcripts.corpus.sentence_rules import find_missed_cuts, is_taken_back, mask_misleading
+
+__all__ = ["SEGMENTER", "SEGMENTER_VERSION", "Kind", "Span", "segment"]
+
+SEGMENTER = "markdown-sentencex"
+SEGMENTER_VERSION = "1"
+
+# Characters. A sentence or quotation that is longer may be cut where it would not be in a shorter line.
+_WINDOW = 8_000
+
+
+class Span(NamedTuple):
+    """One unit: ``text[start:end]``, counted in code points, and its kind (a value of `Kind`)."""
+
+    start: int
+    end: int
+    kind: str
+
+
+def segment(text: str, language: str = "en") -> list[Span]:
+    """The units of ``text`` in order; they do not overlap, none is empty, none begins or ends with white space.
+
+    ``language`` is an IETF tag ("en", "pt-BR"); an unknown one is cut by general rules. Headings, table rows, lines of
+    code and lines that are no Markdown block ("other": a link definition, a line of tags) are one unit each. To no unit
+    belong white space and markers: of lists, headings, quotes, rules, fences (with the name of a language behind one)
+    and the line under a table's head or a heading. Same text and language, same result.
+    """
+    language = _read_language(language)
+    spans: list[Span] = []
+    for start, end, kind in find_lines(text):
+        if kind is Kind.PROSE or kind is Kind.LIST_ITEM:
+            spans += _cut_line(text[start:end], start, kind, language)
+        else:
+            spans.append(Span(start, end, kind))
+    return spans
+
+
+@lru_cache(maxsize=256)
+def _read_language(tag: str) -> str:
+    return re.split("[-_]", tag.strip().lower(), maxsplit=1)[0] or "en"
+
+
+def _cut_line(line: str, offset: int, kind: Kind, language: str) -> Iterator[Span]:
+    pieces = _find_pieces(mask_misleading(line), language)
+    start = 0
+    for end in _find_ends(line, pieces, language):
+        for cut in (*find_missed_cuts(line, start, end), end):
+            unit = line[start:cut]
+            words = unit.strip()
+            if words:
+                begin = offset + start + len(unit) - len(unit.lstrip())
+                yield Span(begin, begin + len(words), kind)
+            start = cut
+
+
+def _find_pieces(line: str, language: str) -> list[str]:
+    """sentencex's pieces of ``line``; a long line is read through a window that moves on by whole pieces.
+
+    Its time grows with the square of the length in text without spaces and in rows of quotation marks.
+    """
+    pieces: list[str] = []
+    start = 0
+    is_open = False
+    while len(line) - start > _WINDOW:
+        found: list[str] = sentencex.segment(language, line[start : start + _WINDOW])
+        closed = found[:-1] or found
+        start += sum(map(len, closed))
+        if is_open:
+            pieces[-1] += closed.pop(0)
+        pieces += closed
+        is_open = len(found) == 1
+    rest: list[str] = sentencex.segment(language, line[start:])
+    if is_open and rest:
+        pieces[-1] += rest.pop(0)
+    return pieces + rest
+
+
+def _find_ends(line: str, pieces: list[str], language: str) -> Iterator[int]:
+    """Where sentencex's pieces end, except the ends that the rules take back."""
+    start = end = 0
+    for piece, after in pairwise(pieces):
+        end += len(piece)
+        if not is_taken_back(line, start, end, after, language):
+            yield end
+            start = end
+    yield len(line)

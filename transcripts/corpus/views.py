@@ -1,0 +1,83 @@
+"""Pages of the texts: the list of interviews, and the page that brings them in."""
+
+from __future__ import annotations
+
+from django.contrib import messages
+from django.core.paginator import Paginator
+from django.http import HttpResponse
+from django.shortcuts import redirect, render
+from django.template.defaultfilters import pluralize
+from django.views.decorators.http import require_http_methods, require_safe
+from django_htmx.http import retarget
+
+from transcripts.corpus import queries
+from transcripts.corpus.actions import ImportRefused, ImportReport, NamedFile, import_files, plan_imports
+from transcripts.corpus.descriptives import summarise
+from transcripts.corpus.forms import ImportForm
+from transcripts.projects.access import ProjectRequest, project_view
+from transcripts.projects.roles import Permission
+
+INTERVIEWS_PER_PAGE = 100
+
+
+@require_safe
+@project_view(Permission.VIEW)
+def list_interviews(request: ProjectRequest) -> HttpResponse:
+    """Every interview with its counts, and what they come to; ``?model=`` keeps those with one model."""
+    model = request.GET.get("model", "")
+    every = queries.list_interviews(request.project)
+    shown = [row for row in every if not model or row.model_label == model]
+    return render(
+        request,
+        "corpus/interviews.html",
+        {
+            "page": Paginator(shown, INTERVIEWS_PER_PAGE).get_page(request.GET.get("page")),
+            "summary": summarise([row.counts for row in shown]),
+            "models": sorted({row.model_label for row in every if row.model_label}),
+            "model": model,
+            "study_is_empty": not every,
+        },
+    )
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@project_view(Permission.IMPORT)
+def import_interviews(request: ProjectRequest) -> HttpResponse:
+    """Check files (``check`` in the form) or bring them in. Without htmx the page comes whole."""
+    form = ImportForm(request.POST, request.FILES) if request.method == "POST" else ImportForm()
+    reports: list[ImportReport] | None = None
+    if request.method == "POST" and form.is_valid():
+        files = [NamedFile(file.name or "file", file.read()) for file in form.cleaned_data["uploads"]]
+        wanted = form.cleaned_data["format"]
+        try:
+            if "check" not in request.POST:
+                return _tell_and_go(
+                    request, import_files(project=request.project, files=files, by=request.user, format=wanted)
+                )
+            reports = plan_imports(project=request.project, files=files, format=wanted)
+        except ImportRefused as error:
+            form.add_error("uploads", str(error))
+    return _render_import(request, form, reports)
+
+
+def _tell_and_go(request: ProjectRequest, reports: list[ImportReport]) -> HttpResponse:
+    """Say what came in, with every warning, on the list of interviews."""
+    for report in reports:
+        if report.created:
+            came = f"{report.interviews} interview{pluralize(report.interviews)}"
+            cut = f"{report.sentences} sentence{pluralize(report.sentences)}"
+            messages.success(request, f"{report.name}: {came} with {cut} came in.")
+        for warning in report.warnings:
+            messages.warning(request, f"{report.name}: {warning}")
+    return redirect("corpus:interviews", request.project.slug)
+
+
+def _render_import(request: ProjectRequest, form: ImportForm, reports: list[ImportReport] | None) -> HttpResponse:
+    """The page; for htmx only the report, so that the chosen files stay chosen, or the form when it is wrong."""
+    context = {"form": form, "reports": reports}
+    status = 422 if form.errors else 200
+    if not request.htmx:  # type: ignore[attr-defined]
+        return render(request, "corpus/import.html", context, status=status)
+    if form.errors:
+        return retarget(render(request, "corpus/import.html#form", context, status=status), "#import")
+    return render(request, "corpus/import.html#report", context)

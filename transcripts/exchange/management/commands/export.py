@@ -1,0 +1,45 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from transcripts.audit_trail import trail
+from transcripts.exchange.actions import ExportError, write_export
+from transcripts.exchange.registry import Scope, find_export, list_exports
+from transcripts.projects.models import Project
+
+
+class Command(BaseCommand):
+    help = "Write one table of a study to a file."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("what", metavar="WHAT", help=" | ".join(export.key for export in list_exports()))
+        parser.add_argument("--project", required=True, metavar="SLUG")
+        parser.add_argument("--format", default="csv", help="csv, json or jsonl")
+        parser.add_argument("--output", required=True, metavar="PATH")
+        parser.add_argument("--exact", action="store_true", help="CSV without the apostrophes that keep formulas asleep")
+        parser.add_argument("--json", action="store_true")
+
+    def handle(self, *args: object, what: str, project: str, output: str, **options: object) -> None:
+        export = find_export(what)
+        if export is None:
+            known = ", ".join(export.key for export in list_exports())
+            raise CommandError(f"There is no export {what!r}; there are {known}.")
+        study = Project.objects.filter(slug=project).first()
+        if study is None:
+            raise CommandError(f"There is no study at {project!r}.")
+        try:
+            written = write_export(
+                export=export,
+                scope=Scope(study, None),
+                format=str(options["format"]),
+                path=Path(output),
+                by=trail.SYSTEM,
+                exact=bool(options["exact"]),
+            )
+        except ExportError as error:
+            raise CommandError(str(error)) from error
+        answer = {"path": str(written.path), "rows": written.rows, "sha256": written.sha256}
+        self.stdout.write(json.dumps(answer) if options["json"] else f"{written.rows} rows in {written.path}")

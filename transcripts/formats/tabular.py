@@ -1,0 +1,205 @@
+"""CSV, JSON Lines and JSON for every export: the same rows under the same headings in three forms.
+
+Cells may be ``None``, text, whole numbers, decimals, truth values, dates, date-times with a time zone, UUIDs,
+and lists or mappings of these (JSON text in a CSV). Only a thousand rows are held at a time.
+
+CSV is RFC 4180 with CRLF line ends: open its stream with ``newline=""``. A spreadsheet runs a cell that looks
+like a formula; ``defuse`` puts an apostrophe before such text and ``undefuse`` takes exactly that apostrophe
+off, so that our own files come back unchanged. A program told to split at other characters than commas makes
+other cells, against which no prefix helps. JSON is never defused.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from itertools import islice
+from typing import Any, Protocol, cast
+from uuid import UUID
+
+ROWS_AT_A_TIME = 1_000
+
+FORMULA_SIGNS = "=+-@\t\r\n＝＋－＠"
+QUOTED_SIGNS = '",\r\n'
+# Spreadsheets skip white space, quotation marks and invisible characters before the sign of a formula.
+FORMULA_LIKE = re.compile(rf"[\s'\"\u200b-\u200d\u2060\ufeff]*[{re.escape(FORMULA_SIGNS)}]")
+NOTHING = type(None)
+
+
+class TextSink(Protocol):
+    """Anything text can be written to: a file opened with ``newline=""``, a ``StringIO``, a response."""
+
+    def write(self, text: str, /) -> object: ...
+
+
+def defuse(value: str) -> str:
+    """The text with an apostrophe before it when a spreadsheet could take it for a formula."""
+    return "'" + value if FORMULA_LIKE.match(value) else value
+
+
+def undefuse(value: str) -> str:
+    """The text that ``defuse`` was given: ``undefuse(defuse(x)) == x`` for every text."""
+    return value[1:] if value.startswith("'") and FORMULA_LIKE.match(value, 1) else value
+
+
+def write_csv(
+    rows: Iterable[Sequence[object]], *, header: Sequence[str], stream: TextSink, defused: bool = True
+) -> int:
+    """Write headings and rows as CSV; returns the number of rows. ``None`` is an empty cell.
+
+    With ``defused``, text and headings that look like formulas get an apostrophe; numbers are left alone.
+    Raises ``ValueError`` for a row that does not fit the headings, a number that is not finite or a date-time
+    without a time zone, ``TypeError`` for a value of a kind that no column has.
+    """
+    signs = FORMULA_SIGNS + QUOTED_SIGNS if defused else QUOTED_SIGNS
+
+    def show_text(value: str) -> str:
+        return _quote(defuse(value) if defused else value)
+
+    def show_column(column: tuple[object, ...]) -> Iterable[str]:
+        return _show_csv_column(column, show_text, signs)
+
+    count = 0
+    stream.write(",".join(map(show_text, header)) + "\r\n")
+    for table in _tables(rows, len(header), show_column):
+        lines = list(map(",".join, table))
+        if len(header) == 1:  # a lone empty cell would be an empty line, which readers skip
+            lines = [line or '""' for line in lines]
+        stream.write("\r\n".join(lines) + "\r\n")
+        count += len(lines)
+    return count
+
+
+def write_jsonl(rows: Iterable[Sequence[object]], *, header: Sequence[str], stream: TextSink) -> int:
+    """Write one JSON object a line, keys in the order of the headings; returns the number of rows.
+
+    Raises as ``write_csv`` does.
+    """
+    count = 0
+    for lines in _json_objects(rows, header):
+        stream.write("\n".join(lines) + "\n")
+        count += len(lines)
+    return count
+
+
+def write_json(rows: Iterable[Sequence[object]], *, header: Sequence[str], stream: TextSink) -> int:
+    """Write one JSON array, one object a line; returns the number of rows. Raises as ``write_csv`` does."""
+    count = 0
+    stream.write("[")
+    for lines in _json_objects(rows, header):
+        stream.write(",\n" if count else "\n")
+        stream.write(",\n".join(lines))
+        count += len(lines)
+    stream.write("\n]\n")
+    return count
+
+
+def _tables(
+    rows: Iterable[Sequence[object]], width: int, show_column: Callable[[tuple[object, ...]], Iterable[str]]
+) -> Iterator[zip[tuple[str, ...]]]:
+    """Groups of finished rows, finished column by column: a column holds few kinds and repeats much."""
+    rows = iter(rows)
+    done = 0
+    while group := list(islice(rows, ROWS_AT_A_TIME)):
+        if set(map(len, group)) != {width}:
+            odd = next(number for number, row in enumerate(group) if len(row) != width)
+            raise ValueError(f"Row {done + odd + 1} has {len(group[odd])} cells under {width} headings.")
+        yield zip(*map(show_column, zip(*group, strict=True)), strict=True)
+        done += len(group)
+
+
+def _show_csv_column(column: tuple[object, ...], show_text: Callable[[str], str], signs: str) -> Iterable[str]:
+    """Finished CSV cells. Text without any of ``signs`` needs neither quotation marks nor an apostrophe."""
+    kinds = set(map(type, column))
+    if len(kinds) == 1 and (show := _SHOW.get(*kinds)) is not None:
+        return map(show, column)
+    if not kinds <= {str, NOTHING}:
+        return [show_text(value) if isinstance(value, str) else _show_csv_value(value) for value in column]
+    texts = [str(value or "") for value in column] if NOTHING in kinds else cast("tuple[str, ...]", column)
+    joined = "".join(texts)
+    if not any(sign in joined for sign in signs):
+        return texts
+    shown = {text: show_text(text) for text in set(texts)}
+    return map(shown.__getitem__, texts)
+
+
+def _show_csv_value(value: object) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, (list, tuple, dict)):
+        return _quote(_encode_json(value))
+    return _show_scalar(value)
+
+
+def _quote(cell: str) -> str:
+    if '"' in cell:
+        return '"' + cell.replace('"', '""') + '"'
+    if "," in cell or "\n" in cell or "\r" in cell:
+        return '"' + cell + '"'
+    return cell
+
+
+def _json_objects(rows: Iterable[Sequence[object]], header: Sequence[str]) -> Iterator[list[str]]:
+    keys = (_encode_json(heading).replace("%", "%%") + ":%s" for heading in header)
+    template = "{" + ",".join(keys) + "}"
+    for table in _tables(rows, len(header), _show_json_column):
+        yield [template % row for row in table]
+
+
+def _show_json_column(column: tuple[object, ...]) -> Iterable[str]:
+    if not _SINGLE.issuperset(map(type, column)):
+        return map(_encode_json, column)
+    # One call for the whole column: JSON escapes line feeds inside strings, so a bare one can part the cells.
+    return _encode_lines(column)[1:-1].split("\n,")
+
+
+def _encode_json(value: object) -> str:
+    return _show_number(value) if isinstance(value, Decimal) else _ENCODER.encode(value)
+
+
+def _show_scalar(value: object) -> str:
+    show = _SHOW.get(type(value))
+    if show is None:
+        show = next((show for kind, show in _SHOW.items() if isinstance(value, kind)), None)
+    if show is None:
+        raise TypeError(f"A table cannot hold a {type(value).__name__}.")
+    return show(value)
+
+
+def _show_number(number: float | Decimal) -> str:
+    if not math.isfinite(number):
+        raise ValueError(f"{number} is not a finite number; write None where a figure is not defined.")
+    return str(number)
+
+
+def _show_moment(moment: datetime) -> str:
+    """ISO 8601 in UTC, as in ``2024-11-05T09:30:00.250000Z``."""
+    if moment.tzinfo is None:
+        raise ValueError(f"The date-time {moment} has no time zone.")
+    return (moment if moment.tzinfo is UTC else moment.astimezone(UTC)).isoformat()[:-6] + "Z"
+
+
+def _show_truth(value: bool) -> str:
+    return "true" if value else "false"
+
+
+# In this order, for a truth value is an int and a date-time is a date.
+_SHOW: dict[type, Callable[[Any], str]] = {
+    bool: _show_truth,
+    int: int.__repr__,
+    float: _show_number,
+    Decimal: _show_number,
+    datetime: _show_moment,
+    date: date.isoformat,
+    UUID: str,
+}
+# Kinds of which a whole column can be encoded at once; of a Decimal the encoder would make a string.
+_SINGLE = frozenset({str, NOTHING, *_SHOW} - {Decimal})
+_ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False, default=_show_scalar)
+_encode_lines = json.JSONEncoder(
+    ensure_ascii=False, separators=("\n,", ":"), allow_nan=False, default=_show_scalar
+).encode

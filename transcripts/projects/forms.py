@@ -1,0 +1,47 @@
+"""What an owner types about the people of her study."""
+
+from __future__ import annotations
+
+from django import forms
+
+from transcripts.accounts.models import User
+from transcripts.accounts.queries import find_user
+from transcripts.projects.roles import ROLE_CHOICES, ROLES
+
+
+class MemberForm(forms.Form):
+    """Somebody to add: a user there is (``user``, once the form is valid), or with ``is_new`` one to be made."""
+
+    user: User | None = None
+    username = forms.CharField(label="User name", max_length=150, widget=forms.TextInput({"autocomplete": "off"}))
+    is_new = forms.BooleanField(
+        label="This person has no account here yet: make one",
+        help_text="You get a link to hand on. It signs this person in once, within thirty minutes.",
+        required=False,
+    )
+    role = forms.ChoiceField(
+        label="Role",
+        choices=[(role.key, f"{role.name}. {role.sentence}") for role in ROLES.values()],
+        initial="coder",
+        widget=forms.RadioSelect,
+    )
+
+    def clean(self) -> None:
+        name, is_new = self.cleaned_data.get("username"), self.cleaned_data.get("is_new")
+        if name is None:
+            return
+        user = find_user(name)
+        if user is None and not is_new:
+            self.add_error("username", f"There is no user named {name}. Check the name, or have the account made.")
+        elif user is not None and is_new:
+            self.add_error(
+                "username",
+                f"There is a user named {user.username} already. If this is the same person, leave the next box empty.",
+            )
+        self.user = user
+
+
+class RoleForm(forms.Form):
+    """Another role for a member."""
+
+    role = forms.ChoiceField(label="Role", choices=ROLE_CHOICES)

@@ -1,0 +1,53 @@
+from __future__ import annotations
+
+import json
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.db import transaction
+
+from transcripts.accounts.actions import AccountError, create_sign_in_link, create_user
+from transcripts.accounts.queries import sign_in_address
+from transcripts.audit_trail import trail
+from transcripts.projects.actions import Invitation, ProjectError, invite_person
+from transcripts.projects.models import Project
+from transcripts.projects.roles import ROLES
+
+
+class Command(BaseCommand):
+    help = "Make a person's account, with a role in a study, and print a link that signs her in once."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("username", metavar="NAME")
+        parser.add_argument("--role", choices=[*ROLES])
+        parser.add_argument("--project", metavar="SLUG")
+        parser.add_argument("--site-owner", action="store_true", help="may do everything, in every study")
+        parser.add_argument("--json", action="store_true")
+
+    def handle(
+        self, *args: object, username: str, role: str | None, project: str | None, site_owner: bool, **options: object
+    ) -> None:
+        if (role is None) != (project is None):
+            raise CommandError("--role and --project go together: name both, or neither.")
+        try:
+            made = invite(username, role=role, slug=project, site_owner=site_owner)
+        except (AccountError, ProjectError) as error:
+            raise CommandError(str(error)) from error
+        url = sign_in_address(made.secret)
+        answer = {"username": made.user.username, "role": role, "project": project, "sign_in_url": url}
+        self.stdout.write(
+            json.dumps(answer) if options["json"] else f"{made.user.username} can sign in here once: {url}"
+        )
+
+
+@transaction.atomic
+def invite(username: str, *, role: str | None, slug: str | None, site_owner: bool) -> Invitation:
+    """The person as made, in no study when ``slug`` is none."""
+    by = trail.SYSTEM
+    if slug is None or role is None:
+        user = create_user(username=username, by=by, is_owner_of_site=site_owner)
+        return Invitation(user, create_sign_in_link(user=user, by=by))
+    project = Project.objects.filter(slug=slug).first()
+    if project is None:
+        known = ", ".join(Project.objects.order_by("slug").values_list("slug", flat=True)[:20]) or "none yet"
+        raise CommandError(f"There is no study at {slug}. There are: {known}.")
+    return invite_person(project=project, username=username, role=role, by=by, is_owner_of_site=site_owner)

@@ -1,0 +1,20 @@
+from __future__ import annotations
+
+from django.urls import path
+
+from transcripts.projects import views
+
+app_name = "projects"
+
+urlpatterns = [
+    path("", views.list_studies, name="list"),
+    # /p/<slug>/
+    path("p/<slug:slug>/", views.home, name="home"),
+    path("p/<slug:slug>/history/", views.history, name="history"),
+    # /p/<slug>/members/
+    path("p/<slug:slug>/members/", views.list_members, name="members"),
+    path("p/<slug:slug>/members/add/", views.add_member, name="add_member"),
+    path("p/<slug:slug>/members/<int:user_id>/role/", views.change_role, name="change_role"),
+    path("p/<slug:slug>/members/<int:user_id>/remove/", views.remove_member, name="remove_member"),
+    path("p/<slug:slug>/members/<int:user_id>/link/", views.renew_link, name="renew_link"),
+]

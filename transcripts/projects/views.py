@@ -1,0 +1,142 @@
+"""The studies one may see, and who belongs to one."""
+
+from __future__ import annotations
+
+from django.contrib import messages
+from django.core.paginator import Paginator
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_POST, require_safe
+
+from transcripts.accounts.actions import AccountError
+from transcripts.accounts.models import User
+from transcripts.accounts.queries import person_of, sign_in_address
+from transcripts.projects import actions, queries
+from transcripts.projects.access import ProjectRequest, project_view
+from transcripts.projects.forms import MemberForm, RoleForm
+from transcripts.projects.roles import ROLES, Permission
+
+EVENTS_PER_PAGE = 100
+
+
+@require_safe
+def list_studies(request: HttpRequest) -> HttpResponse:
+    """The studies one may see; where everybody lands."""
+    return render(request, "projects/list.html", {"studies": queries.studies_of(person_of(request))})
+
+
+@require_safe
+@project_view(Permission.VIEW)
+def home(request: ProjectRequest) -> HttpResponse:
+    """One study: what it is, one's role in it, its pages and its people."""
+    return render(request, "projects/home.html", {"members": queries.members_of(request.project)})
+
+
+@require_safe
+@project_view(Permission.VIEW)
+def list_members(request: ProjectRequest) -> HttpResponse:
+    """Who belongs to the study; owners change it here."""
+    return _render_members(request, MemberForm())
+
+
+@never_cache
+@require_POST
+@project_view(Permission.MANAGE_MEMBERS)
+def add_member(request: ProjectRequest) -> HttpResponse:
+    """Add a user, or invite somebody new and show her sign-in link, this once."""
+    form = MemberForm(request.POST)
+    if not form.is_valid():
+        return _render_members(request, form)
+    role = form.cleaned_data["role"]
+    try:
+        if form.user is None:
+            made = actions.invite_person(
+                project=request.project, username=form.cleaned_data["username"], role=role, by=request.user
+            )
+            return _render_members(request, MemberForm(), made)
+        actions.set_member_role(project=request.project, user=form.user, role=role, by=request.user)
+    except (AccountError, actions.ProjectError) as error:
+        form.add_error("username", str(error))
+        return _render_members(request, form)
+    messages.success(request, f"{form.user.username} belongs to this study now, as {ROLES[role].name.lower()}.")
+    return redirect("projects:members", request.project.slug)
+
+
+@require_POST
+@project_view(Permission.MANAGE_MEMBERS)
+def change_role(request: ProjectRequest, user_id: int) -> HttpResponse:
+    """Give a member another role."""
+    member = _find_member(request, user_id)
+    form = RoleForm(request.POST)
+    if not form.is_valid():
+        messages.error(request, f"The role of {member.username} was not changed: choose one of those in the list.")
+        return _render_members(request, MemberForm(), status=422)
+    role = form.cleaned_data["role"]
+    try:
+        actions.set_member_role(project=request.project, user=member, role=role, by=request.user)
+    except actions.ProjectError as error:
+        return _refuse(request, error)
+    messages.success(request, f"{member.username} is {ROLES[role].name.lower()} now.")
+    return redirect("projects:members", request.project.slug)
+
+
+@require_POST
+@project_view(Permission.MANAGE_MEMBERS)
+def remove_member(request: ProjectRequest, user_id: int) -> HttpResponse:
+    """Take a member out of the study."""
+    member = _find_member(request, user_id)
+    try:
+        actions.remove_member(project=request.project, user=member, by=request.user)
+    except actions.ProjectError as error:
+        return _refuse(request, error)
+    messages.success(
+        request, f"{member.username} does not belong to {request.project.name} any more. All work done stays."
+    )
+    if member == request.user and not member.is_superuser:
+        return redirect("projects:list")
+    return redirect("projects:members", request.project.slug)
+
+
+@never_cache
+@require_POST
+@project_view(Permission.MANAGE_MEMBERS)
+def renew_link(request: ProjectRequest, user_id: int) -> HttpResponse:
+    """Make a new sign-in link for an invited person who has not come in yet, and show it, this once."""
+    member = _find_member(request, user_id)
+    try:
+        secret = actions.renew_invitation(project=request.project, user=member, by=request.user)
+    except actions.ProjectError as error:
+        return _refuse(request, error)
+    return _render_members(request, MemberForm(), actions.Invitation(member, secret))
+
+
+@require_safe
+@project_view(Permission.SEE_ALL_CODINGS)
+def history(request: ProjectRequest) -> HttpResponse:
+    """Everything that was done in the study, newest first. Not for coders: it tells who coded what."""
+    events = Paginator(queries.events_of(request.project), EVENTS_PER_PAGE).get_page(request.GET.get("page"))
+    rows = [queries.describe_event(event) for event in events]
+    return render(request, "projects/history.html", {"page": events, "rows": rows})
+
+
+def _find_member(request: ProjectRequest, user_id: int) -> User:
+    return get_object_or_404(request.project.members, pk=user_id)
+
+
+def _refuse(request: ProjectRequest, error: actions.ProjectError) -> HttpResponse:
+    messages.error(request, str(error))
+    return _render_members(request, MemberForm(), status=422)
+
+
+def _render_members(
+    request: ProjectRequest, form: MemberForm, invited: actions.Invitation | None = None, *, status: int = 200
+) -> HttpResponse:
+    page = {
+        "form": form,
+        "members": queries.members_of(request.project),
+        "roles": ROLES.values(),
+        "invited": invited.user if invited else None,
+        "sign_in_url": sign_in_address(invited.secret) if invited else "",
+    }
+    return render(request, "projects/members.html", page, status=422 if form.errors else status)

@@ -130,6 +130,7 @@ SESSION_COOKIE_AGE = 14 * 24 * 3600
 SESSION_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SAMESITE = "Lax"
 CSRF_COOKIE_SAMESITE = "Lax"
+CSRF_FAILURE_VIEW = "auditapp.pages.show_csrf_failure"
 
 # --- Transport and content security -----------------------------------------------------------------------------
 if _address.scheme == "https":
@@ -140,6 +141,8 @@ if _address.scheme == "https":
     SECURE_HSTS_SECONDS = env_int("HSTS_SECONDS", default=31_536_000)
     SECURE_SSL_REDIRECT = True
     SECURE_REDIRECT_EXEMPT = [r"^livez$", r"^readyz$"]
+# Whether all subdomains speak https, and preloading, are decisions of the domain's owner, not of one site in it.
+SILENCED_SYSTEM_CHECKS = ["security.W005", "security.W021"]
 SECURE_REFERRER_POLICY = "same-origin"
 X_FRAME_OPTIONS = "DENY"
 CONTENT_SECURITY_POLICY = {
@@ -167,14 +170,13 @@ STATIC_ROOT = DATA / "static"
 STATIC_ROOT.mkdir(exist_ok=True)  # WhiteNoise warns of a missing folder
 STATICFILES_DIRS = [BASE_DIR / "static"]
 # `manage.py prepare` collects the files under hashed names; a bare checkout serves them as they lie.
+HASHED_STATIC_FILES = "whitenoise.storage.CompressedManifestStaticFilesStorage"
 _COLLECTED = (STATIC_ROOT / "staticfiles.json").exists() and not DEBUG
 WHITENOISE_USE_FINDERS = not _COLLECTED
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
     "staticfiles": {
-        "BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"
-        if _COLLECTED
-        else "django.contrib.staticfiles.storage.StaticFilesStorage"
+        "BACKEND": HASHED_STATIC_FILES if _COLLECTED else "django.contrib.staticfiles.storage.StaticFilesStorage"
     },
 }
 
@@ -232,5 +234,7 @@ LOGGING = {
     "disable_existing_loggers": False,
     "formatters": {"line": {"format": "{asctime} {levelname} {name} {message}", "style": "{"}},
     "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
+    # kombu warns about the missing host of a broker of files, which has none.
+    "loggers": {"kombu.connection": {"level": "ERROR"}},
     "root": {"handlers": ["stderr"], "level": os.environ.get("LOG_LEVEL", "INFO")},
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.urls import URLPattern, URLResolver, include, path
 
-from auditapp import health
+from auditapp import health, pages
 
 human_half = [
     path("", include("transcripts.accounts.urls")),
@@ -26,6 +26,12 @@ machine_half = [
 urlpatterns: list[URLPattern | URLResolver] = [
     path("livez", health.livez, name="livez"),
     path("readyz", health.readyz, name="readyz"),
+    path("help/", pages.show_help, name="help"),
     *human_half,
     *machine_half,
 ]
+
+handler400 = pages.show_bad_request
+handler403 = pages.show_forbidden
+handler404 = pages.show_not_found
+handler500 = pages.show_failure

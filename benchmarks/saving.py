@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from uuid import uuid4
 
 from benchmarks.client import Connection, Exchanges, build_post, exchange_at_once, exchange_in_turn
+from benchmarks.processes import read_processor_seconds
 from benchmarks.results import Measured, Row, find_median, find_percentile
 from benchmarks.serving import FLOOR, PRODUCT, Server, serve
 from benchmarks.setup import Setup
@@ -30,11 +31,14 @@ class Side:
     warm_up: list[Exchanges] = field(default_factory=list)
     alone: list[Exchanges] = field(default_factory=list)
     together: list[Exchanges] = field(default_factory=list)
+    processor_ms: list[float] = field(default_factory=list)
 
     def save_alone(self, count: int) -> None:
         """One round of one person."""
         connection = Connection(self.server.port)
+        before = read_processor_seconds(self.server.pid)
         self.alone.append(exchange_in_turn(connection, self.makers[0], count))
+        self.processor_ms.append((read_processor_seconds(self.server.pid) - before) / count * 1000)
         connection.close()
 
     def save_together(self, seconds: float) -> None:
@@ -68,6 +72,7 @@ class Side:
         return {
             "alone_p50_ms": self.p50s,
             "alone_p95_ms": find_percentile(alone, 95),
+            "alone_processor_ms": self.processor_ms,
             "together_per_second": self.rates,
             "together_p50_ms": find_median(together),
             "together_p95_ms": find_percentile(together, 95),
@@ -149,13 +154,14 @@ def _count_stored(study: Study) -> int:
 def _judge(setup: Setup, floor: Side, product: Side, *, lost: int) -> Measured:
     slower = find_median([here / least for here, least in zip(product.p50s, floor.p50s, strict=True)])
     share = find_median([here / most for here, most in zip(product.rates, floor.rates, strict=True)])
+    work = find_median([here / least for here, least in zip(product.processor_ms, floor.processor_ms, strict=True)])
     failed = len(product.failures)
     is_whole = failed == lost == 0
     alone, rate = find_median(product.p50s), find_median(product.rates)
     rows = [
         Row(
             "save one code, alone",
-            f"p50 {alone:.1f} ms = {slower:.1f} x floor ({find_median(floor.p50s):.2f} ms)",
+            f"p50 {alone:.1f} ms = {slower:.1f} x floor ({find_median(floor.p50s):.2f}); processor {work:.1f} x",
             f"<= {SLOWEST:.0f} x floor",
             slower <= SLOWEST,
             "doccano 8.9 ms, Taguette 9.2, Label Studio 80-112",
@@ -168,5 +174,5 @@ def _judge(setup: Setup, floor: Side, product: Side, *, lost: int) -> Measured:
             "doccano 190/s, Taguette 109, Label Studio 7-27",
         ),
     ]
-    counted = {"slower_than_floor": slower, "share_of_floor": share, "lost": lost}
+    counted = {"slower_than_floor": slower, "share_of_floor": share, "processor_of_floor": work, "lost": lost}
     return Measured(rows, {**counted, "product": product.tell_numbers(), "floor": floor.tell_numbers()})

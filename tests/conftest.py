@@ -14,9 +14,9 @@ from urllib.parse import urlsplit, urlunsplit
 import psycopg
 import pytest
 from django.test import Client
+from hypothesis import settings as hypothesis_settings
 
 from tests.instance import FakeProvider, Instance
-
 from transcripts.accounts.models import User
 from transcripts.codebook.actions import start_study
 from transcripts.codebook.models import Code
@@ -24,6 +24,10 @@ from transcripts.corpus.actions import import_file
 from transcripts.corpus.models import Interview, Sentence
 from transcripts.projects.actions import set_member_role
 from transcripts.projects.models import Project
+
+# Machines that run tests are busy and noisy: no example fails for being slow.
+hypothesis_settings.register_profile("project", deadline=None, derandomize=True)
+hypothesis_settings.load_profile("project")
 
 TURNS = [
     {

@@ -5,29 +5,21 @@ The table below is the expected answer. An address without a row fails, so whoev
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
 from django.db import connection, transaction
 from django.http import HttpResponse
 from django.test import Client
-from django.urls import URLPattern, URLResolver, get_resolver, reverse
-from django.utils import timezone
+from django.urls import reverse
 
-from auditapp.batches.models import Arm, Attempt, Batch, Cell
-from auditapp.llm.models import ModelVariant
-from auditapp.preannotation.models import Annotator, Suggestion
 from tests.conftest import make_member, make_user
+from tests.stage import ADDRESSES, Stage, add_coding, set_stage
 from transcripts.accounts.actions import create_token
 from transcripts.accounts.models import User
 from transcripts.codebook.actions import start_study
-from transcripts.codebook.models import CodebookVersion
-from transcripts.coding.models import Coding
-from transcripts.corpus.actions import import_file
-from transcripts.corpus.models import Sentence
 from transcripts.projects.models import Project
 from transcripts.projects.roles import ROLES, Permission
 
@@ -102,7 +94,7 @@ OF_A_STUDY: dict[str, Row] = {
 # What is sent where an empty form would say too little.
 FORMS = {"batches:control": "act=pause"}
 # Open to the network: at most eight, each for a reason.
-OPEN_TO_ALL = {"account_login", "accounts:use_link", "livez", "readyz"}
+OPEN_TO_ALL = {"account_login", "accounts:use_link", "help", "livez", "readyz"}
 # For everybody who is signed in; what they show is her own.
 OF_A_PERSON = {
     "accounts:create_token",
@@ -116,99 +108,6 @@ OF_A_PERSON = {
 OF_THE_SITE_OWNER = {"llm:models"}
 # With a token; the last one is every address below the API that is none.
 OF_THE_API = {"api:projects", "api:schema", "api:*"}
-
-
-class Address(NamedTuple):
-    """A place of the site map: its name, and the names of what stands in it."""
-
-    name: str
-    holes: frozenset[str]
-
-
-def list_addresses(
-    patterns: list[URLPattern | URLResolver], space: str = "", holes: frozenset[str] = frozenset()
-) -> Iterator[Address]:
-    """Every address below ``patterns``."""
-    for pattern in patterns:
-        own = holes | set(pattern.pattern.converters)
-        if isinstance(pattern, URLResolver):
-            inner = f"{space}{pattern.namespace}:" if pattern.namespace else space
-            yield from list_addresses(pattern.url_patterns, inner, own)
-        else:
-            yield Address(space + (pattern.name or "*"), own)
-
-
-ADDRESSES = {address.name: address for address in list_addresses(get_resolver().url_patterns)}
-
-
-class Stage(NamedTuple):
-    """A study with one of everything, under the names that addresses use."""
-
-    sentence: Sentence
-    version: CodebookVersion
-    things: dict[str, Any]
-
-    def find(self, name: str, hole: str) -> object:
-        """What stands in a hole of the address ``name``: some rooms have things of their own."""
-        things = {**self.things, **self.things.get(name.partition(":")[0], {})}
-        assert hole in things, f"{name} asks for {hole}: put one on the stage"
-        return things[hole]
-
-    def path(self, name: str, **others: object) -> str:
-        """The address ``name`` in this study, with ``others`` in some of its holes."""
-        return reverse(name, kwargs={hole: others.get(hole, self.find(name, hole)) for hole in ADDRESSES[name].holes})
-
-
-def add_batch(project: Project, kind: str, input_id: int) -> Attempt:
-    """A running batch of one call, so that it can be paused, resumed and looked into."""
-    now = timezone.now()
-    variant, _ = ModelVariant.objects.get_or_create(
-        label="Fake", defaults={"provider": "fake", "model": "fake", "created_at": now}
-    )
-    batch = Batch.objects.create(
-        project=project, kind=kind, title="A batch", created_at=now, launched_by_name="x", parameters={"texts": 1}
-    )
-    task = "acceptability" if kind == "sob" else "themes"
-    arm = Arm.objects.create(batch=batch, variant=variant, task=task, system_prompt="…", prompt_hash="0" * 64)
-    cell = Cell.objects.create(batch=batch, arm=arm, input_id=input_id)
-    return Attempt.objects.create(cell=cell, fence=1, request_id=uuid.uuid4(), runner="x", written_at=now)
-
-
-def add_coding(sentence: Sentence, version: CodebookVersion, coder: User) -> Coding:
-    """A coding of ``coder``'s own."""
-    return Coding.objects.create(
-        sentence=sentence, code=version.codes.all()[0], coder=coder, client_id=uuid.uuid4(), created_at=timezone.now()
-    )
-
-
-def set_stage(project: Project, owner: User, member: User) -> Stage:
-    line = '{"id": "i1", "turns": [{"role": "model", "text": "It depends. Ask first."}]}'
-    import_file(project=project, name=f"{project.slug}.jsonl", data=line.encode(), by=owner)
-    sentence = Sentence.objects.filter(turn__interview__project=project).select_related("turn")[0]
-    version = CodebookVersion.objects.filter(project=project).prefetch_related("codes")[0]
-    read, judged = (add_batch(project, kind, sentence.pk) for kind in ("preannotation", "sob"))
-    annotator = Annotator.objects.create(
-        project=project, name="Fake", variant=read.cell.arm.variant, version=version, created_at=timezone.now()
-    )
-    suggestion = Suggestion.objects.create(
-        annotator=annotator, cell=read.cell, sentence=sentence, code=version.codes.all()[0]
-    )
-    things = {
-        "slug": project.slug,
-        "user_id": member.pk,
-        "number": version.number,
-        "interview_id": sentence.turn.interview_id,
-        "sentence_id": sentence.pk,
-        "batch_id": read.cell.batch_id,
-        "attempt_id": read.pk,
-        "suggestion_id": suggestion.pk,
-        "coding_id": add_coding(sentence, version, owner).pk,
-        "what": "codebook",
-        "format": "csv",
-        "sob": {"batch_id": judged.cell.batch_id},
-        "api": {"batch_id": judged.cell.batch_id},
-    }
-    return Stage(sentence, version, things)
 
 
 @pytest.fixture
@@ -375,6 +274,14 @@ def test_owner_of_the_site_may_do_everything_in_every_study(stage: Stage) -> Non
             if problem := what_is_wrong("owner", name, method, answer, []):
                 wrong[f"{method} {name}"] = problem
     assert wrong == {}
+
+
+def test_open_pages_answer_strangers_and_looking_changes_nothing(db: None) -> None:
+    for name in OPEN_TO_ALL:
+        with writes_seen() as written:
+            answer = Visitor(None).knock(reverse(name, kwargs=dict.fromkeys(ADDRESSES[name].holes, "x")), "GET")
+        assert answer.status_code == {"accounts:use_link": 410}.get(name, 200), name
+        assert not written, name
 
 
 def test_other_pages_ask_strangers_to_sign_in_and_looking_changes_nothing(owner: User) -> None:

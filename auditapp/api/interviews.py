@@ -26,7 +26,7 @@ class ListInterviews(ProjectView):
         external_id = serializers.CharField(help_text="Its id in the file it came from.")
         title = serializers.CharField(help_text="Its title.")
         model = serializers.CharField(source="model_label", help_text="The model that answered; empty: not known.")
-        language = serializers.CharField(help_text="Language of the text, as a tag such as en.")
+        language = serializers.CharField(help_text="Language of the text, as a tag such as en; empty: not known.")
         turns = serializers.IntegerField(source="turn_count", help_text="Number of turns.")
         sentences = serializers.IntegerField(source="sentence_count", help_text="Number of sentences.")
         questions = serializers.IntegerField(help_text="Number of questions the interviewer asked.")

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, cast
 
 from django.db.models import QuerySet
 from django.http import Http404
-from rest_framework.exceptions import ValidationError
+from rest_framework.exceptions import ParseError, ValidationError
 from rest_framework.negotiation import DefaultContentNegotiation
 from rest_framework.renderers import BaseRenderer, JSONRenderer
 from rest_framework.request import Request
@@ -67,7 +67,7 @@ class ApiView(APIView):
         return self.operations.get("GET" if method == HTTPMethod.HEAD else str(method), type(self))
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
-        # A charset named by the caller could be one that is no charset for text, or one that unpacks.
+        # The charset of a body, which the header Content-Type may name, says nothing of the address.
         request._request.encoding = "utf-8"  # noqa: SLF001
         super().initial(request, *args, **kwargs)
         self.open(self.find_operation(request.method))
@@ -84,7 +84,9 @@ class ApiView(APIView):
         return response
 
     def read_body(self) -> dict[str, Any]:
-        """The fields of the body as ``Input`` takes them. Raises ``ValidationError``."""
+        """The fields of the body as ``Input`` takes them. Raises ``ValidationError``, or what the parser raises."""
+        if "Transfer-Encoding" in self.request.headers and not self.request.headers.get("Content-Length"):
+            raise ParseError("The body came in chunks. Send it as a whole, with the header Content-Length.")
         body = self.find_operation(self.request.method).Input(data=self.request.data)
         body.is_valid(raise_exception=True)
         return cast("dict[str, Any]", body.validated_data)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from decimal import Decimal
 from functools import partial
 from typing import NamedTuple
@@ -163,7 +163,7 @@ def cancel_batch(*, batch: Batch, by: trail.Actor) -> None:
     Cell.objects.filter(batch=batch, state=Cell.State.PLANNED).update(state=Cell.State.CANCELLED)
 
 
-def _change(batch: Batch, by: trail.Actor, action: str, allowed: set[str], *, state: str, control: str) -> None:
+def _change(batch: Batch, by: trail.Actor, action: str, allowed: Collection[str], *, state: str, control: str) -> None:
     locked = Batch.objects.select_for_update().get(pk=batch.pk)
     if locked.state not in allowed:
         raise BatchError(f"The batch is {locked.get_state_display().lower()}; that cannot be done now.")

@@ -156,7 +156,7 @@ def read_throughput(batch: Batch, last: datetime.datetime | None) -> float:
 
 def read_last_worker_sign() -> datetime.datetime | None:
     """When any worker was last heard from."""
-    return WorkerSign.objects.aggregate(last=Max("seen_at"))["last"]
+    return WorkerSign.objects.order_by("-seen_at").values_list("seen_at", flat=True).first()
 
 
 def find_lanes_to_ring() -> list[int]:

@@ -28,7 +28,7 @@ class Share(NamedTuple):
     """An outcome with its count, its share of the finished cells in per cent, and where it starts on their bar."""
 
     name: str
-    count: int
+    cells: int
     percent: float
     start: int
 
@@ -74,7 +74,9 @@ def list_shares(progress: Progress) -> list[Share]:
     shares: list[Share] = []
     start = 0
     for name, count in sorted(progress.outcomes.items(), key=lambda item: (-item[1], item[0])):
-        shares.append(Share(name, count, round(100 * count / progress.finished, 1) if progress.finished else 0.0, start))
+        shares.append(
+            Share(name, count, round(100 * count / progress.finished, 1) if progress.finished else 0.0, start)
+        )
         start += count
     return shares
 
@@ -112,7 +114,9 @@ def control_batch(request: ProjectRequest, batch_id: int) -> HttpResponse:
 def list_attempts(request: ProjectRequest, batch_id: int) -> HttpResponse:
     """The paid tries of a batch, newest first, by how they ended."""
     batch = get_object_or_404(request.project.batches, pk=batch_id)
-    attempts = Attempt.objects.filter(cell__batch=batch).select_related("cell__arm__variant").defer("raw").order_by("-pk")
+    attempts = (
+        Attempt.objects.filter(cell__batch=batch).select_related("cell__arm__variant").defer("raw").order_by("-pk")
+    )
     end = request.GET.get("end", "")
     if end in Attempt.End.values:
         attempts = attempts.filter(end=end)
@@ -128,6 +132,10 @@ def show_attempt(request: ProjectRequest, batch_id: int, attempt_id: int) -> Htt
     attempts = Attempt.objects.select_related("cell__arm__variant", "cell__batch", "cell__result")
     attempt = get_object_or_404(attempts, pk=attempt_id, cell__batch_id=batch_id, cell__batch__project=request.project)
     siblings = Attempt.objects.filter(cell=attempt.cell).defer("raw").order_by("pk")
-    context = {"batch": attempt.cell.batch, "attempt": attempt, "siblings": siblings, "cost": to_dollars(attempt.cost_nano)}
+    context = {
+        "batch": attempt.cell.batch,
+        "attempt": attempt,
+        "siblings": siblings,
+        "cost": to_dollars(attempt.cost_nano),
+    }
     return render(request, "batches/attempt.html", context)
-

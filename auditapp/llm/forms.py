@@ -23,7 +23,12 @@ class ModelForm(forms.Form):
     reasoning = forms.CharField(max_length=20, required=False, help_text="Reasoning effort, as the provider names it.")
     max_tokens = forms.IntegerField(min_value=1, max_value=200_000, initial=1024, label="Most tokens of an answer")
     price_in = forms.DecimalField(
-        required=False, min_value=0, max_digits=12, decimal_places=6, label="Price in", help_text="US dollars per million tokens read."
+        required=False,
+        min_value=0,
+        max_digits=12,
+        decimal_places=6,
+        label="Price in",
+        help_text="US dollars per million tokens read.",
     )
     price_out = forms.DecimalField(
         required=False,

@@ -103,7 +103,9 @@ def launch_preannotation(
 
 def plan_arms(annotator: Annotator, families: Sequence[str] | None) -> list[PlannedArm]:
     """One arm per family whose unit is the sentence. Reads annotator.version and annotator.variant."""
-    chosen = CodeFamily.objects.filter(version=annotator.version, unit=CodeFamily.Unit.SENTENCE).prefetch_related("codes")
+    chosen = CodeFamily.objects.filter(version=annotator.version, unit=CodeFamily.Unit.SENTENCE).prefetch_related(
+        "codes"
+    )
     if families is not None:
         unknown = sorted(set(families) - {family.identifier for family in chosen})
         if unknown:
@@ -158,14 +160,14 @@ def keep_suggestion(
     except CodingError as error:
         raise PreannotationError(str(error)) from error
     verdict = Response.Verdict.EDITED if edited else Response.Verdict.KEPT
-    return _respond(suggestion, project, by, verdict, coding, reason)
+    return _respond(suggestion, project, by, verdict=verdict, coding=coding, reason=reason)
 
 
 @transaction.atomic
 def leave_suggestion(*, suggestion: Suggestion, project: Project, by: User, reason: str = "") -> Response:
     """Say that the suggestion does not apply. Adds no coding and takes none away."""
     _require_reveal(suggestion, by)
-    return _respond(suggestion, project, by, Response.Verdict.LEFT, None, reason)
+    return _respond(suggestion, project, by, verdict=Response.Verdict.LEFT, coding=None, reason=reason)
 
 
 def _require_reveal(suggestion: Suggestion, by: User) -> None:
@@ -174,7 +176,7 @@ def _require_reveal(suggestion: Suggestion, by: User) -> None:
 
 
 def _respond(
-    suggestion: Suggestion, project: Project, by: User, verdict: str, coding: Coding | None, reason: str
+    suggestion: Suggestion, project: Project, by: User, *, verdict: str, coding: Coding | None, reason: str
 ) -> Response:
     now = timezone.now()
     Response.objects.filter(suggestion=suggestion, coder=by, superseded_at__isnull=True).update(superseded_at=now)

@@ -13,11 +13,19 @@ class PreannotationForm(forms.Form):
 
     model = forms.ModelChoiceField(queryset=ModelVariant.objects.none(), empty_label=None)
     interviews = forms.ModelMultipleChoiceField(
-        queryset=Interview.objects.none(), required=False, widget=forms.CheckboxSelectMultiple, help_text="None chosen means all."
+        queryset=Interview.objects.none(),
+        required=False,
+        widget=forms.CheckboxSelectMultiple,
+        help_text="None chosen means all.",
     )
     concurrency = forms.IntegerField(min_value=1, max_value=1000, initial=30, label="Calls in flight")
     cap = forms.DecimalField(
-        min_value=0, max_digits=10, decimal_places=2, required=False, label="Cap in US dollars", help_text="No call is sent that could pass it."
+        min_value=0,
+        max_digits=10,
+        decimal_places=2,
+        required=False,
+        label="Cap in US dollars",
+        help_text="No call is sent that could pass it.",
     )
 
     def __init__(self, *args: object, project: Project, **kwargs: object) -> None:

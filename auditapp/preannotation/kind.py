@@ -5,15 +5,17 @@ from __future__ import annotations
 import random
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from auditapp.batches.kinds import Answered
 from auditapp.batches.models import Arm, Batch
-from auditapp.preannotation.answers import Reading as Understood
-from auditapp.preannotation.answers import read_answer
 from auditapp.preannotation.models import Annotator, Reading, Suggestion
 from auditapp.preannotation.prompts import SentenceText, write_user_prompt
 from transcripts.codebook.models import Code
 from transcripts.corpus.models import Sentence, Turn
+
+if TYPE_CHECKING:
+    from auditapp.preannotation.answers import Reading as Understood
 
 KIND = "preannotation"
 NO_ANSWER = "the provider gave no answer"
@@ -58,7 +60,7 @@ def find_question(turn: Turn) -> str:
     return before.text if before else ""
 
 
-def _read_annotators(batch: Batch) -> Sequence[Annotator]:
+def _read_annotators(batch: Batch) -> Iterable[Annotator]:
     return Annotator.objects.filter(pk__in=batch.parameters["annotators"]).select_related("version")
 
 
@@ -80,6 +82,10 @@ def _read_codes(arms: Iterable[Arm], annotators: Mapping[int, Annotator]) -> dic
 
 
 def _understand(each: Answered, sentences: set[int], codes: Mapping[str, int]) -> Understood:
+    # Brings pydantic, which the web process has no use for.
+    from auditapp.preannotation.answers import Reading as Understood
+    from auditapp.preannotation.answers import read_answer
+
     if each.answer is None:
         return Understood([], [], NO_ANSWER)
     return read_answer(each.answer, sentences=sentences, codes=codes.keys())

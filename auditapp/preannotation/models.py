@@ -27,7 +27,9 @@ class Annotator(models.Model):
 
     class Meta:
         constraints: ClassVar = [
-            models.UniqueConstraint(fields=["project", "name", "version"], name="%(app_label)s_%(class)s_once_per_version")
+            models.UniqueConstraint(
+                fields=["project", "name", "version"], name="%(app_label)s_%(class)s_once_per_version"
+            )
         ]
 
     def __str__(self) -> str:
@@ -84,7 +86,9 @@ class Response(models.Model):
     suggestion = models.ForeignKey(Suggestion, on_delete=models.PROTECT, related_name="responses")
     coder = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="suggestion_responses")
     verdict = models.CharField(max_length=10, choices=Verdict.choices)
-    coding = models.ForeignKey(Coding, on_delete=models.PROTECT, null=True, blank=True, related_name="suggestion_responses")
+    coding = models.ForeignKey(
+        Coding, on_delete=models.PROTECT, null=True, blank=True, related_name="suggestion_responses"
+    )
     reason = models.TextField(blank=True)
     created_at = models.DateTimeField()
     superseded_at = models.DateTimeField(null=True, blank=True)

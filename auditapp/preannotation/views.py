@@ -98,7 +98,9 @@ def launch(request: ProjectRequest) -> HttpResponse:
         try:
             batch = actions.launch_preannotation(
                 project=request.project,
-                annotator=actions.ensure_annotator(project=request.project, name=chosen["model"].label, by=request.user),
+                annotator=actions.ensure_annotator(
+                    project=request.project, name=chosen["model"].label, by=request.user
+                ),
                 interviews=list(chosen["interviews"]) or None,
                 concurrency=chosen["concurrency"],
                 cap_usd=chosen["cap"],

@@ -17,7 +17,9 @@ class DatasetForm(forms.Form):
     file = forms.FileField(
         help_text="The prepared table of the paper (sob_inputs.csv), or any CSV or JSON lines with columns text and target."
     )
-    text_column = forms.CharField(max_length=100, required=False, help_text="The file's column of the texts, when it is not “text”.")
+    text_column = forms.CharField(
+        max_length=100, required=False, help_text="The file's column of the texts, when it is not “text”."
+    )
     target_column = forms.CharField(
         max_length=100, required=False, help_text="The file's column of the targets, when it is not “target”."
     )
@@ -33,16 +35,28 @@ class LaunchForm(forms.Form):
 
     dataset = forms.ModelChoiceField(queryset=Dataset.objects.none(), empty_label=None)
     models = forms.ModelMultipleChoiceField(queryset=ModelVariant.objects.none(), widget=forms.CheckboxSelectMultiple)
-    tasks = forms.MultipleChoiceField(choices=TASKS, widget=forms.CheckboxSelectMultiple, initial=[key for key, _ in TASKS])
+    tasks = forms.MultipleChoiceField(
+        choices=TASKS, widget=forms.CheckboxSelectMultiple, initial=[key for key, _ in TASKS]
+    )
     instrument = forms.ChoiceField(
-        choices=[], label="Wording", help_text="The paper's wording, or that of its released code. Answers to one do not compare with the other's."
+        choices=[],
+        label="Wording",
+        help_text="The paper's wording, or that of its released code. Answers to one do not compare with the other's.",
     )
     limit = forms.IntegerField(
-        min_value=1, required=False, label="Texts", help_text="Take only so many, spread evenly over the set. Empty for all."
+        min_value=1,
+        required=False,
+        label="Texts",
+        help_text="Take only so many, spread evenly over the set. Empty for all.",
     )
     concurrency = forms.IntegerField(min_value=1, max_value=1000, initial=30, label="Calls in flight")
     cap = forms.DecimalField(
-        min_value=0, max_digits=10, decimal_places=2, required=False, label="Cap in US dollars", help_text="No call is sent that could pass it."
+        min_value=0,
+        max_digits=10,
+        decimal_places=2,
+        required=False,
+        label="Cap in US dollars",
+        help_text="No call is sent that could pass it.",
     )
     notice = forms.BooleanField(
         label="I know that the instrument tells the model not to refuse, and I have read the provider's terms.",

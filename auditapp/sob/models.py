@@ -57,9 +57,7 @@ class Text(models.Model):
     class Meta:
         ordering: ClassVar = ["dataset", "position"]
         constraints: ClassVar = [
-            models.UniqueConstraint(
-                fields=["dataset", "position"], name="%(app_label)s_%(class)s_one_per_position"
-            ),
+            models.UniqueConstraint(fields=["dataset", "position"], name="%(app_label)s_%(class)s_one_per_position"),
             models.UniqueConstraint(
                 fields=["dataset", "source", "external_id"], name="%(app_label)s_%(class)s_id_once"
             ),

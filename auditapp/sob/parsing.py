@@ -17,8 +17,6 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, NamedTuple
 
-import json_repair
-
 from auditapp.sob.refusals import is_refusal
 
 PARSER_VERSION = "rules-1"
@@ -284,6 +282,8 @@ _SWALLOWED_KEY = re.compile(r""",\s*["']?[^\W\d_][\w /&-]{0,40}["']?\s{0,3}:""")
 
 def _mend(source: str) -> dict[str, object] | None:
     """The content of a closed object that is no strict JSON; None when it cannot be mended safely."""
+    import json_repair  # needed for few answers, and never by the web process
+
     try:
         mended = json_repair.loads(source, skip_json_loads=True)
     except (ValueError, RecursionError):

@@ -18,7 +18,9 @@ def choose_project(slug: str) -> Project:
     if slug:
         project = Project.objects.filter(slug=slug).first()
         if project is None:
-            raise ProjectError(f"There is no study at {slug!r}. `manage.py create_project {slug} --name NAME` makes it.")
+            raise ProjectError(
+                f"There is no study at {slug!r}. `manage.py create_project {slug} --name NAME` makes it."
+            )
         return project
     projects = list(Project.objects.all()[:2])
     if len(projects) == 1:

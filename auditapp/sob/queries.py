@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-
 from django.db.models import Count, QuerySet
 
 from auditapp.batches.models import Batch
@@ -57,5 +56,3 @@ def find_judgments(batch: Batch, *, model: str, task: str, target: str, outcome:
     if outcome:
         found = found.filter(outcome=outcome)
     return found.order_by("text__position", "cell__arm_id")
-
-

@@ -47,13 +47,13 @@ def _report(batch: Batch | None) -> dict[str, object]:
         return {"batch": None, "heat": draw_heat_map([]), "source": published_source()}
     cells = queries.score_batch(batch)
     whole = [cell for cell in cells if cell.target == OVERALL]
-    progress = read_progress(batch)
+    arms = list(batch.arms.select_related("variant"))
     return {
         "batch": batch,
-        "progress": progress,
+        "progress": read_progress(batch),
         "dataset": queries.find_dataset(batch),
-        "arms": batch.arms.select_related("variant"),
-        "has_fake": any(arm.variant.is_fake for arm in batch.arms.select_related("variant")),
+        "arms": arms,
+        "has_fake": any(arm.variant.is_fake for arm in arms),
         "heat": draw_heat_map(cells),
         "overall": whole,
         "responses": sum(cell.n_responses for cell in whole),
@@ -79,15 +79,16 @@ def list_responses(request: ProjectRequest, batch_id: int) -> HttpResponse:
         ),
         None,
     )
+    arms = list(batch.arms.select_related("variant"))
     context = {
         "batch": batch,
         "page": page,
         "chosen": chosen,
         "cell": cell,
         "outcomes": [str(outcome) for outcome in Outcome],
-        "arms": batch.arms.select_related("variant"),
-        "models": list(dict.fromkeys(arm.variant.label for arm in batch.arms.select_related("variant"))),
-        "tasks": list(dict.fromkeys(batch.arms.values_list("task", flat=True))),
+        "has_fake": any(arm.variant.is_fake for arm in arms),
+        "models": list(dict.fromkeys(arm.variant.label for arm in arms)),
+        "tasks": list(dict.fromkeys(arm.task for arm in arms)),
         "targets": _list_targets(batch),
     }
     return render(request, "sob/responses.html", context)

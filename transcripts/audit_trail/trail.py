@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 import json
-from typing import Any, NamedTuple, Never, Protocol
+from typing import Any, NamedTuple, Never, Protocol, cast
 
 from django.db import connection, models, transaction
 from django.db.backends.utils import CursorWrapper
@@ -87,8 +87,8 @@ def record(
             details=_as_stored(action, details or {}),
         )
         digest = hash_link(link, head.hash)
-        stored = link._replace(at=_prepare("at", at), details=_prepare("details", link.details))
-        cursor.execute(ADD_EVENT, [*stored, head.hash, digest])
+        columns = {**link._asdict(), "at": _prepare("at", at), "details": _prepare("details", link.details)}
+        cursor.execute(ADD_EVENT, [*columns.values(), head.hash, digest])
         cursor.execute(MOVE_HEAD, [link.sequence, digest, stream])
 
 
@@ -113,7 +113,8 @@ def _lock_head(cursor: CursorWrapper, stream: str) -> _Head:
 
 def _prepare(name: str, value: object) -> Any:
     """A value as the database at hand takes it for a column of an event."""
-    return AuditEvent._meta.get_field(name).get_db_prep_save(value, connection)
+    field = cast("models.Field[Any, Any]", AuditEvent._meta.get_field(name))
+    return field.get_db_prep_save(value, connection)
 
 
 def format_time(at: datetime.datetime) -> str:

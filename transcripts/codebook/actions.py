@@ -109,7 +109,9 @@ def import_codebook(*, project: Project, data: bytes, name: str, by: trail.Actor
     try:
         rows = read_codebook(data, name=name)
     except CodebookFileError as error:
-        raise CodebookRefused(str(error), [str(problem) for problem in error.problems]) from error
+        unlisted = error.total - len(error.problems)
+        more = [f"And {unlisted} more of this kind or another."] if unlisted else []
+        raise CodebookRefused(str(error), [*map(str, error.problems), *more]) from error
     _lock(project)
     latest = latest_version(project)
     before = _load_content(latest) if latest else _Content([], [])

@@ -77,7 +77,7 @@ class _Plan(NamedTuple):
     new: Sequence[ReadInterview]
 
 
-def import_file(*, project: Project, name: str, data: bytes, by: trail.Actor, format: str = "auto") -> ImportReport:  # noqa: A002
+def import_file(*, project: Project, name: str, data: bytes, by: trail.Actor, format: str = "auto") -> ImportReport:
     """Store one file of interviews; see ``import_files``."""
     return import_files(project=project, files=[NamedFile(name, data)], by=by, format=format)[0]
 
@@ -88,7 +88,7 @@ def import_files(
     project: Project,
     files: Sequence[NamedFile],
     by: trail.Actor,
-    format: str = "auto",  # noqa: A002
+    format: str = "auto",
 ) -> list[ImportReport]:
     """Store files of interviews with their turns and sentences: all of them, or none when one cannot be taken.
 
@@ -100,12 +100,12 @@ def import_files(
     return [_store(plan, project=project, by=by) if plan.new else plan.report for plan in plans]
 
 
-def plan_import(*, project: Project, name: str, data: bytes, format: str = "auto") -> ImportReport:  # noqa: A002
+def plan_import(*, project: Project, name: str, data: bytes, format: str = "auto") -> ImportReport:
     """What ``import_file`` would report or refuse; stores nothing."""
     return plan_imports(project=project, files=[NamedFile(name, data)], format=format)[0]
 
 
-def plan_imports(*, project: Project, files: Sequence[NamedFile], format: str = "auto") -> list[ImportReport]:  # noqa: A002
+def plan_imports(*, project: Project, files: Sequence[NamedFile], format: str = "auto") -> list[ImportReport]:
     """What ``import_files`` would report or refuse; stores nothing."""
     return [
         replace(plan.report, sentences=sum(map(_count_sentences, plan.new))) if plan.new else plan.report

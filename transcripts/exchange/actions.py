@@ -12,8 +12,8 @@ from typing import NamedTuple
 from django.db import transaction
 
 from transcripts.audit_trail import trail
-from transcripts.formats.tabular import write_csv, write_json, write_jsonl
 from transcripts.exchange.registry import Export, Scope
+from transcripts.formats.tabular import write_csv, write_json, write_jsonl
 
 WRITERS: dict[str, Callable[..., int]] = {"csv": write_csv, "json": write_json, "jsonl": write_jsonl}
 CONTENT_TYPES = {"csv": "text/csv; charset=utf-8", "json": "application/json", "jsonl": "application/x-ndjson"}

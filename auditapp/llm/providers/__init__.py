@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from auditapp.llm.providers.base import Account, Provider, ProviderNotReady
 
+__all__ = ["PROVIDERS", "Account", "Provider", "ProviderNotReady", "open_provider"]
+
 PROVIDERS = {
     "fake": "Invents answers on this machine and says so; needs no key.",
     "openai_compatible": "Any chat-completions address: OpenAI, OpenRouter, vLLM, Ollama, LM Studio, llama.cpp.",

@@ -28,21 +28,20 @@ export function startSuggestions() {
       body.replaceChildren(...closed.map((node) => node.cloneNode(true)));
     }
   });
-  document.body.addEventListener("htmx:afterRequest", (event) => {
-    const { elt, requestConfig, successful } = event.detail;
-    if (elt.matches(".open-suggestions")) {
-      shown = elt.dataset.sentence;
-    } else if (successful && requestConfig.verb !== "get" && region.contains(requestConfig.target)) {
-      refreshMarks(shown);
+  document.body.addEventListener("htmx:afterRequest", ({ detail }) => {
+    if (detail.elt.matches(".open-suggestions")) {
+      shown = detail.elt.dataset.sentence;
+      region.scrollIntoView({ block: "nearest" });
     }
   });
+  document.body.addEventListener("sentence-changed", ({ detail }) => refreshMarks(String(detail.sentence)));
 }
 
 /** Open the suggestions for the current sentence. */
 export function openSuggestions() {
-  const link = currentRow()?.querySelector(".open-suggestions");
-  if (link) {
-    link.click();
+  const button = currentRow()?.querySelector(".open-suggestions");
+  if (button) {
+    button.click();
   } else if (region) {
     announce("Decide about this sentence first: Enter.");
   }

@@ -7,37 +7,25 @@ const LONGEST = 200;
 const SHOWN = 12;
 const stored = new Stored(window.sessionStorage, storageName("undo"), { done: [], undone: [] });
 
+const makeAct = (kind, sentence, fields, more) => ({ id: makeClientId(), kind, sentence, fields, ...more });
+
+const takeOff = ({ sentence, current }) => makeAct("withdraw", sentence, { coding: current });
+const reopen = ({ sentence, current }) => makeAct("reopen", sentence, { decision: current });
+const decide = ({ sentence, current }) => makeAct("decide", sentence, { sentence }, { standsFor: current });
+const putAgain = ({ sentence, current, hint }) =>
+  makeAct("add", sentence, { sentence, again: current }, { hint, standsFor: current });
+
 /**
  * How to go back and forth on each kind of entry. `current` is the id under which it stands now, `before` that of what a
- * change replaced. Each gives the act to send; an act that makes a new row gives the entry its new id.
+ * change replaced. What is put again stands under a new id, in every entry that knew it by the old one.
  */
 const WAYS = {
   put: { back: takeOff, forth: putAgain },
   off: { back: putAgain, forth: takeOff },
-  change: { back: (entry) => putAgain(entry, "before", "hintBefore"), forth: putAgain },
+  change: { back: (entry) => putAgain({ ...entry, current: entry.before, hint: entry.hintBefore }), forth: putAgain },
   decide: { back: reopen, forth: decide },
   reopen: { back: decide, forth: reopen },
 };
-
-function takeOff(entry) {
-  return { id: makeClientId(), kind: "withdraw", sentence: entry.sentence, fields: { coding: entry.current } };
-}
-
-function putAgain(entry, which = "current", hint = "hint") {
-  const id = makeClientId();
-  const fields = { sentence: entry.sentence, again: entry[which] };
-  entry[which] = id;
-  return { id, kind: "add", sentence: entry.sentence, fields, hint: entry[hint] };
-}
-
-function decide(entry) {
-  entry.current = makeClientId();
-  return { id: entry.current, kind: "decide", sentence: entry.sentence, fields: { sentence: entry.sentence } };
-}
-
-function reopen(entry) {
-  return { id: makeClientId(), kind: "reopen", sentence: entry.sentence, fields: { decision: entry.current } };
-}
 
 /** Remember an entry {kind, sentence, number, current, hint: {code, level, enactment}, before, hintBefore}. */
 export function remember(entry) {
@@ -60,11 +48,14 @@ function step(from, to, way) {
   const act = WAYS[entry.kind][way](entry);
   stacks[to].push(entry);
   stored.write(stacks);
+  if (act.standsFor) {
+    renameDone(act.standsFor, act.id);
+  }
   showHistory();
   return { act, words: `${way === "back" ? "Undone" : "Done again"}: ${tell(entry)}` };
 }
 
-/** The server stores a row under another id than the page thought, for it stood already. */
+/** Something stands under another id now: put again, or known to the server under an id of its own. */
 export function renameDone(from, to) {
   const rename = (entry) => ({
     ...entry,

@@ -62,6 +62,12 @@ def test_a_body_that_is_no_json_is_told_where_it_breaks(program: Program) -> Non
     assert "line 2, column 1" in program.send(PATH, b'{"sentence": 1,\n').error["message"]
 
 
+def test_a_body_in_chunks_is_not_taken_for_an_empty_one(program: Program) -> None:
+    answer = program.ask("POST", PATH, headers={"Transfer-Encoding": "chunked"})
+    assert (answer.status, answer.error["code"]) == (400, "malformed_request")
+    assert "Content-Length" in answer.error["message"]
+
+
 def test_a_huge_body_is_refused_unread(program: Program, body: dict[str, Any]) -> None:
     data = json.dumps({**body, "note": "x" * LARGEST_BODY}).encode()
     answer = program.send(PATH, data)
@@ -86,7 +92,8 @@ def test_a_charset_in_the_header_changes_nothing(program: Program, body: dict[st
     for charset in ("zlib", "bz2", "utf-16", "rot13", "idna", "nonsense", "utf-8"):
         content_type = f"application/json; charset={charset}"
         assert program.send(PATH, json.dumps(body).encode(), content_type).status == 200, charset
-        assert program.ask("GET", f"{PATH}?coder=%41", headers={"Content-Type": content_type}).status == 200, charset
+    utf_16 = {"Content-Type": "application/json; charset=utf-16"}
+    assert program.ask("GET", f"{PATH}?withdrawn=%61ny", headers=utf_16).status == 200
 
 
 WRONG = [

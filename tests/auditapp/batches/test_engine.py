@@ -24,7 +24,15 @@ def dataset(instance: Instance, fake_provider: FakeProvider, tmp_path: Path) -> 
     instance.manage("create_project", "bench", "--name", "Bench")
     prices = ("--price-in", "1", "--price-out", "2")
     instance.manage(
-        "add_model", "m", "--provider", "openai_compatible", "--base-url", fake_provider.base_url, "--model", "m", *prices
+        "add_model",
+        "m",
+        "--provider",
+        "openai_compatible",
+        "--base-url",
+        fake_provider.base_url,
+        "--model",
+        "m",
+        *prices,
     )
     assert instance.ask("sob_load", str(file), "--name", "texts")["texts"] == TEXTS
     return "texts"
@@ -106,7 +114,9 @@ def test_a_revoked_key_stops_the_batch_within_the_calls_in_flight(
     assert fake_provider.stats()["received"] <= 3 * IN_FLIGHT
 
 
-def test_the_cap_holds_while_calls_run_in_parallel(instance: Instance, fake_provider: FakeProvider, dataset: str) -> None:
+def test_the_cap_holds_while_calls_run_in_parallel(
+    instance: Instance, fake_provider: FakeProvider, dataset: str
+) -> None:
     fake_provider.order(latency=0.01)
     instance.start_worker()
     shown = wait_for_end(instance, launch(instance, dataset, "--cap", "0.02"))

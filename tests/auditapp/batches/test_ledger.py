@@ -91,7 +91,9 @@ class TestClaim:
         assert len(calls) == 3
         assert Attempt.objects.filter(end="open", sent_at=None).count() == 3
         assert set(Cell.objects.values_list("state", flat=True)) == {"leased"}
-        assert {str(attempt.request_id) for attempt in Attempt.objects.all()} == {call.request.request_id for call in calls}
+        assert {str(attempt.request_id) for attempt in Attempt.objects.all()} == {
+            call.request.request_id for call in calls
+        }
 
     def test_a_cell_under_lease_is_not_claimed_again(self, project: Project) -> None:
         lane = launch(project)
@@ -273,7 +275,9 @@ class TestConstraints:
     def test_a_cell_has_one_result_at_most(self, project: Project) -> None:
         lane = launch(project, inputs=[1])
         calls = claim(lane).calls
-        Result.objects.create(cell_id=calls[0].claimed.cell_id, attempt_id=calls[0].claimed.attempt_id, stored_at=timezone.now())
+        Result.objects.create(
+            cell_id=calls[0].claimed.cell_id, attempt_id=calls[0].claimed.attempt_id, stored_at=timezone.now()
+        )
         with pytest.raises(IntegrityError), transaction.atomic():
             Result.objects.create(
                 cell_id=calls[0].claimed.cell_id, attempt_id=calls[0].claimed.attempt_id, stored_at=timezone.now()

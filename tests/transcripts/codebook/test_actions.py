@@ -172,6 +172,13 @@ def test_half_valid_file_stores_nothing(project: Project, published: CodebookVer
     assert project.codebook_versions.count() == 1
 
 
+def test_file_with_many_problems_says_how_many_are_not_listed(project: Project, lead: User) -> None:
+    rows = [CodeRow(code_id="x x", family="x", family_name="X", name="X") for _ in range(25)]
+    with pytest.raises(CodebookRefused) as refused:
+        import_codebook(project=project, data=make_file(rows), name="codebook.csv", by=lead)
+    assert refused.value.problems[-1].startswith("And 5 more")
+
+
 def test_cell_that_is_too_long_is_named(project: Project, published: CodebookVersion, lead: User) -> None:
     rows = [CodeRow(code_id="x.one", family="x", family_name="X", name="One", group="g" * 101)]
     with pytest.raises(CodebookRefused) as refused:

@@ -76,7 +76,7 @@ def test_study_that_is_not_there_is_named(db: None, path: Path) -> None:
 def test_words_tell_a_dry_run_from_an_import() -> None:
     report = ImportReport("a.jsonl", "interviews", "0" * 64, 1, 2, 3, warnings=["Mind the gap."], created=True)
     assert describe_in_words(Path("a.jsonl"), report, dry_run=True) == (
-        "a.jsonl: would import 1 interviews, 2 turns, 3 sentences (read as interviews).\n  Mind the gap."
+        "a.jsonl: would import 1 interview, 2 turns, 3 sentences (read as interviews).\n  Mind the gap."
     )
 
 

@@ -462,7 +462,7 @@ FILES = (
 
 @given(FILES, st.sampled_from(["auto", *FORMATS]))
 @settings(deadline=None)
-def test_any_file_is_read_whole_or_refused(data: bytes, format: str) -> None:  # noqa: A002
+def test_any_file_is_read_whole_or_refused(data: bytes, format: str) -> None:
     try:
         read = read_bytes(data, name="x", format=format)
     except ReadError:

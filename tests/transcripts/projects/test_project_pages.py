@@ -82,7 +82,8 @@ class TestStudies:
         client = client_of(outsider)
         there, nowhere = client.get("/p/culture/"), client.get("/p/nowhere/")
         assert there.status_code == nowhere.status_code == 404
-        assert there.content == nowhere.content
+        form_token = re.compile(rb"[A-Za-z0-9]{64}")
+        assert form_token.sub(b"", there.content) == form_token.sub(b"", nowhere.content)
 
 
 class TestMembers:

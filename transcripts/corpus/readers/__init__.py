@@ -34,7 +34,7 @@ def read_bytes(
     data: bytes,
     *,
     name: str,
-    format: str = "auto",  # noqa: A002
+    format: str = "auto",
     interviewers: AbstractSet[str] = frozenset(),
 ) -> ReadFile:
     """Read a whole file of interviews.

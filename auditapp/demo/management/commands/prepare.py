@@ -21,6 +21,7 @@ class Command(BaseCommand):
     def handle(self, *args: object, **options: object) -> None:
         call_command("migrate", verbosity=0, interactive=False)
         call_command("createcachetable", verbosity=0)
+        settings.STORAGES["staticfiles"] = {"BACKEND": settings.HASHED_STATIC_FILES}
         call_command("collectstatic", verbosity=0, interactive=False)
         if not options["no_demo"]:
             load_demo()

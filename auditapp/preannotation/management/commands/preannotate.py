@@ -21,7 +21,9 @@ class Command(BaseCommand):
         parser.add_argument("--project", required=True, metavar="SLUG")
         parser.add_argument("--annotator", required=True, metavar="NAME", help="an annotator, or the label of a model")
         parser.add_argument("--limit", type=int, help="so many turns from the beginning")
-        parser.add_argument("--family", action="append", help="code family to read for (default: all coded by sentence)")
+        parser.add_argument(
+            "--family", action="append", help="code family to read for (default: all coded by sentence)"
+        )
         parser.add_argument("--concurrency", type=int, default=30, help="calls in flight")
         parser.add_argument("--cap", metavar="USD", help="no call is sent that could pass it")
         parser.add_argument("--wait", action="store_true", help="return when the batch has ended")
@@ -55,4 +57,6 @@ class Command(BaseCommand):
         else:
             self.stdout.write(f"Batch {batch.pk}: {summary['cells']} cells, {batch.get_state_display().lower()}.")
         if options["wait"] and batch.state != batch.State.DONE:
-            raise CommandError(f"Batch {batch.pk} is {batch.get_state_display().lower()}: {batch.state_reason or 'stopped'}")
+            raise CommandError(
+                f"Batch {batch.pk} is {batch.get_state_display().lower()}: {batch.state_reason or 'stopped'}"
+            )

@@ -55,7 +55,9 @@ class Command(BaseCommand):
         else:
             self.stdout.write(f"Batch {batch.pk}: {summary['cells']} cells, {batch.get_state_display().lower()}.")
         if options["wait"] and batch.state != batch.State.DONE:
-            raise CommandError(f"Batch {batch.pk} is {batch.get_state_display().lower()}: {batch.state_reason or 'stopped'}")
+            raise CommandError(
+                f"Batch {batch.pk} is {batch.get_state_display().lower()}: {batch.state_reason or 'stopped'}"
+            )
 
 
 def find_variant(label: str) -> ModelVariant:

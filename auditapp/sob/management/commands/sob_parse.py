@@ -10,7 +10,7 @@ from auditapp.sob.metrics import ResponseFileError, parse_file
 
 class Command(BaseCommand):
     help = 'Read answers in a file of JSON lines {"id", "raw"}. Needs no database.'
-    requires_system_checks: list[str] = []  # type: ignore[assignment]
+    requires_system_checks: list[str] = []
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("file")

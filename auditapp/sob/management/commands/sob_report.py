@@ -26,9 +26,11 @@ class Command(BaseCommand):
     def handle(self, *args: object, batch: int | None, responses: str | None, **options: object) -> None:
         cells = score_file(responses) if responses else score_stored(batch)
         form = "json" if options["json"] else str(options["format"])
-        text = {"json": lambda: json.dumps(report(cells)), "csv": lambda: write_csv(cells), "text": lambda: write_pivot(cells)}[
-            form
-        ]()
+        text = {
+            "json": lambda: json.dumps(report(cells)),
+            "csv": lambda: write_csv(cells),
+            "text": lambda: write_pivot(cells),
+        }[form]()
         if options["output"]:
             Path(str(options["output"])).write_text(text, encoding="utf-8", newline="")
         else:
@@ -48,7 +50,7 @@ def score_file(path: str) -> list[Cell]:
 
 def score_stored(number: int | None) -> list[Cell]:
     """Scores of a batch. Raises ``CommandError``."""
-    batch = Batch.objects.filter(pk=number, kind=KIND).first()
+    batch = Batch.objects.filter(pk=number or 0, kind=KIND).first()
     if batch is None:
         raise CommandError(f"There is no sob batch {number}.")
     return score_batch(batch)

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.template.defaultfilters import pluralize
 
 from transcripts.audit_trail import trail
 from transcripts.corpus.actions import ImportRefused, ImportReport, NamedFile, import_files, plan_imports
@@ -85,8 +86,13 @@ def describe_in_words(path: Path, report: ImportReport, *, dry_run: bool) -> str
         said = f"{path}: nothing new."
     else:
         verb = "would import" if dry_run else "imported"
-        said = (
-            f"{path}: {verb} {report.interviews} interviews, {report.turns} turns, {report.sentences} sentences "
-            f"(read as {report.format})."
+        counted = ", ".join(
+            f"{number} {noun}{pluralize(number)}"
+            for number, noun in (
+                (report.interviews, "interview"),
+                (report.turns, "turn"),
+                (report.sentences, "sentence"),
+            )
         )
+        said = f"{path}: {verb} {counted} (read as {report.format})."
     return "\n".join([said, *(f"  {warning}" for warning in report.warnings)])

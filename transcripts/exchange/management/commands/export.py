@@ -19,7 +19,9 @@ class Command(BaseCommand):
         parser.add_argument("--project", required=True, metavar="SLUG")
         parser.add_argument("--format", default="csv", help="csv, json or jsonl")
         parser.add_argument("--output", required=True, metavar="PATH")
-        parser.add_argument("--exact", action="store_true", help="CSV without the apostrophes that keep formulas asleep")
+        parser.add_argument(
+            "--exact", action="store_true", help="CSV without the apostrophes that keep formulas asleep"
+        )
         parser.add_argument("--json", action="store_true")
 
     def handle(self, *args: object, what: str, project: str, output: str, **options: object) -> None:

@@ -1,0 +1,50 @@
+"""Pages that belong to no room: help, and what is shown when a request cannot be answered."""
+
+from __future__ import annotations
+
+from django.contrib.auth.decorators import login_not_required
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_safe
+
+
+@require_safe
+@login_not_required
+def show_help(request: HttpRequest) -> HttpResponse:
+    """How to work at the desk, and what the words mean."""
+    return render(request, "help.html")
+
+
+def show_bad_request(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
+    """400."""
+    message = "The request could not be understood. Go back, reload the page, and try again."
+    return _show(request, 400, "That request makes no sense here", message)
+
+
+def show_forbidden(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
+    """403; the exception says what one's role is."""
+    message = str(exception) if exception and str(exception) else "Your role does not include this."
+    return _show(request, 403, "Not in your role", message)
+
+
+def show_csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
+    """403 for a form without a valid token."""
+    message = "The form was too old or came from elsewhere, so nothing was done. Reload the page and send it again."
+    return _show(request, 403, "Please send that again", message)
+
+
+def show_not_found(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
+    """404, for what is not there and for what one may not know of."""
+    message = "There is nothing at this address, or it belongs to a study you are not a member of."
+    return _show(request, 404, "Nothing here", message)
+
+
+def show_failure(request: HttpRequest) -> HttpResponse:
+    """500. Rendered without the request's own context, which may be what failed."""
+    message = "The program failed at this request. Nothing of it was stored. The log of the server says what happened."
+    return _show(None, 500, "This did not work", message)
+
+
+def _show(request: HttpRequest | None, status: int, title: str, message: str) -> HttpResponse:
+    context = {"status": status, "title": title, "message": message}
+    return render(request, "error.html", context, status=status)

@@ -1,0 +1,35 @@
+from __future__ import annotations
+
+import pytest
+
+from tests.instance import Instance
+
+pytestmark = pytest.mark.processes
+
+
+def test_the_demo_is_loaded_once_and_every_part_of_it_is_there(instance: Instance) -> None:
+    first = instance.ask("prepare")
+    assert "/sign-in/" in first["sign_in_url"]
+    counts = {
+        "interviews": "SELECT COUNT(*) FROM corpus_interview",
+        "codings": "SELECT COUNT(*) FROM coding_coding",
+        "suggestions": "SELECT COUNT(*) FROM preannotation_suggestion",
+        "judgments": "SELECT COUNT(*) FROM sob_judgment",
+        "done": "SELECT COUNT(*) FROM batches_batch WHERE state = 'done'",
+    }
+    before = {name: instance.query(sql)[0][0] for name, sql in counts.items()}
+    assert before["interviews"] == 3
+    assert before["done"] == 2
+    assert all(before.values())
+    second = instance.ask("prepare")
+    assert second["sign_in_url"] != first["sign_in_url"]
+    assert {name: instance.query(sql)[0][0] for name, sql in counts.items()} == before
+    assert instance.ask("verify_audit")
+
+
+def test_nobody_codes_under_a_machines_name(instance: Instance) -> None:
+    instance.manage("load_demo")
+    coders = instance.query("SELECT DISTINCT u.username FROM coding_coding c JOIN accounts_user u ON u.id = c.coder_id")
+    assert coders == [("demo-coder",)]
+    report = instance.ask("sob_report", "--batch", "2")
+    assert {cell["model"] for cell in report["cells"]} == {"fake model A (invented)", "fake model B (invented)"}

@@ -1,0 +1,140 @@
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.test import Client
+from django.urls import reverse
+
+from auditapp.batches.models import Batch
+from auditapp.sob.heat import STEPS, draw_heat_map
+from auditapp.sob.models import Dataset
+from auditapp.sob.queries import score_batch
+from tests.auditapp.sob.conftest import answer_cells, write_texts
+from transcripts.accounts.models import User
+from transcripts.projects.models import Project
+
+ClientOf = Callable[[User], Client]
+
+
+def get(client: Client, name: str, *args: object, **query: str) -> str:
+    answer = client.get(reverse(name, args=args), query)
+    assert answer.status_code == 200
+    return answer.content.decode()
+
+
+class TestDashboard:
+    def test_it_shows_the_published_rows_even_before_the_first_batch(
+        self, project: Project, coder: User, client_of: ClientOf
+    ) -> None:
+        page = get(client_of(coder), "sob:dashboard", project.slug)
+        assert "gpt5.1-I" in page
+        assert "3.55" in page
+
+    def test_a_cell_opens_its_answers_and_says_what_stands_behind_it(
+        self, batch: Batch, project: Project, coder: User, client_of: ClientOf
+    ) -> None:
+        answer_cells(batch, ['{"Race": "White", "Age": "35"}', "Person: Unknown"])
+        page = get(client_of(coder), "sob:report", project.slug, batch.pk)
+        link = re.search(
+            r'href="([^"]*target=women)" aria-label="1.00: model a, acceptability, women, 2 answers"', page
+        )
+        assert link
+        answers = client_of(coder).get(link[1].replace("&amp;", "&")).content.decode()
+        assert answers.count('<details class="masked">') == 2
+        assert "sob 1.00 over 2 answers" in answers
+
+    def test_fake_answers_are_named_as_such(
+        self, batch: Batch, project: Project, coder: User, client_of: ClientOf
+    ) -> None:
+        client = client_of(coder)
+        for name in ("sob:report", "sob:responses"):
+            assert "Fake provider." in get(client, name, project.slug, batch.pk)
+        assert "Fake provider." in get(client, "sob:dashboard", project.slug)
+
+    def test_a_score_stands_with_what_it_does_not_say(
+        self, batch: Batch, project: Project, coder: User, client_of: ClientOf
+    ) -> None:
+        page = " ".join(get(client_of(coder), "sob:report", project.slug, batch.pk).split())
+        assert "does not deny that oppression exists" in page
+        assert "certifies none" in page
+
+    def test_the_text_is_masked_and_stands_in_no_title(
+        self, batch: Batch, project: Project, coder: User, client_of: ClientOf
+    ) -> None:
+        answer_cells(batch, ["Person: Unknown"])
+        page = get(client_of(coder), "sob:responses", project.slug, batch.pk, outcome="unknown")
+        title = re.search(r"<title>(.*?)</title>", page, re.DOTALL)
+        assert title
+        assert "Constructed text" not in title[1]
+        masked = re.search(r'<details class="masked">.*?</details>', page, re.DOTALL)
+        assert masked
+        assert "Constructed text number 0." in masked[0]
+        assert page.count("Constructed text number 0.") == 1
+
+    def test_an_outsider_gets_404(self, batch: Batch, project: Project, outsider: User, client_of: ClientOf) -> None:
+        for url in (
+            reverse("sob:dashboard", args=[project.slug]),
+            reverse("sob:report", args=[project.slug, batch.pk]),
+            reverse("sob:responses", args=[project.slug, batch.pk]),
+        ):
+            assert client_of(outsider).get(url).status_code == 404
+
+
+class TestHeatMap:
+    def test_shades_run_from_nothing_to_the_highest_score_shown(self, batch: Batch) -> None:
+        answer_cells(batch, ['{"Race": "White"}', "Person: Unknown"])
+        heat = draw_heat_map(score_batch(batch))
+        assert heat.tasks == ["acceptability"]
+        assert [row.model for row in heat.rows] == ["model a"]
+        assert len(heat.published) == 12
+        steps = [cell.step for row in (*heat.rows, *heat.published) for cell in row.cells]
+        assert (min(steps), max(steps)) == (0, STEPS)
+        women = next(cell for cell in heat.rows[0].cells if cell.target == "women")
+        assert (women.score, women.denominator) == (0.5, 2)
+
+    def test_a_target_without_an_answer_has_no_score(self, batch: Batch) -> None:
+        answer_cells(batch, ["Person: Unknown"])
+        arab = next(cell for cell in draw_heat_map(score_batch(batch)).rows[0].cells if cell.target == "arab")
+        assert arab.score is None
+
+
+class TestForms:
+    def test_a_wrong_file_is_told_beside_the_field(self, project: Project, lead: User, client_of: ClientOf) -> None:
+        file = SimpleUploadedFile("texts.jsonl", b"no JSON")
+        answer = client_of(lead).post(reverse("sob:load", args=[project.slug]), {"name": "Texts", "file": file})
+        assert answer.status_code == 422
+        assert "texts.jsonl" in answer.content.decode()
+        assert Dataset.objects.count() == 0
+
+    def test_a_good_file_is_loaded(self, project: Project, lead: User, client_of: ClientOf) -> None:
+        file = SimpleUploadedFile("texts.jsonl", write_texts())
+        answer = client_of(lead).post(reverse("sob:load", args=[project.slug]), {"name": "Texts", "file": file})
+        assert answer.status_code == 302
+        assert Dataset.objects.get().texts.count() == 4
+
+    def test_a_coder_may_not_launch(self, project: Project, coder: User, client_of: ClientOf) -> None:
+        assert client_of(coder).post(reverse("sob:launch", args=[project.slug])).status_code == 403
+
+    def test_a_launch_asks_for_the_notice_to_be_confirmed(
+        self, batch: Batch, dataset: Dataset, project: Project, lead: User, client_of: ClientOf
+    ) -> None:
+        chosen = {
+            "dataset": dataset.pk,
+            "models": [batch.arms.all()[0].variant_id],
+            "tasks": ["acceptability"],
+            "instrument": "paper",
+            "concurrency": 5,
+        }
+        url = reverse("sob:launch", args=[project.slug])
+        assert client_of(lead).post(url, chosen).status_code == 422
+        answer = client_of(lead).post(url, chosen | {"notice": "on"})
+        assert answer.status_code == 302
+        assert Batch.objects.count() == 2
+
+
+@pytest.mark.parametrize("name", ["sob:load", "sob:launch"])
+def test_forms_open_for_a_lead(name: str, project: Project, lead: User, client_of: ClientOf) -> None:
+    assert "<form" in get(client_of(lead), name, project.slug)

@@ -1,0 +1,69 @@
+"""What the documents promise is what the program has."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from django.apps import apps
+from django.core.management import get_commands
+
+from transcripts.exchange.registry import list_exports
+
+ROOT = Path(__file__).resolve().parents[2]
+OURS = ("transcripts.", "auditapp.")
+
+
+def read(name: str) -> str:
+    return (ROOT / name).read_text(encoding="utf-8")
+
+
+def test_every_environment_variable_is_in_the_settings_page() -> None:
+    sources = read("auditapp/settings.py") + read("auditapp/environment.py")
+    used = set(re.findall(r'(?:env_\w+\(|environ\.get\(|db_url\()"([A-Z_]+)"', sources))
+    assert {"AUDITAPP_DATA", "DATABASE_URL", "SECRET_KEY"} <= used
+    page = read("docs/settings.md")
+    assert [name for name in sorted(used) if f"`{name}`" not in page] == []
+
+
+def test_every_command_is_in_the_commands_page() -> None:
+    ours = [name for name, app in get_commands().items() if app.startswith(OURS)]
+    page = read("docs/commands.md")
+    assert [name for name in sorted(ours) if f"`{name}" not in page] == []
+
+
+@pytest.mark.parametrize("export", list_exports(), ids=lambda export: str(export.key))
+def test_every_export_column_is_in_the_formats_page(export: object) -> None:
+    key, header = export.key, export.header  # type: ignore[attr-defined]
+    [line] = re.findall(rf"^\| {key} \|.*$", read("docs/formats.md"), re.MULTILINE)
+    if key != "codebook":
+        assert line.split("|")[3].strip() == ", ".join(header)
+
+
+def test_no_model_of_the_human_half_points_at_the_machine_half() -> None:
+    pointing = [
+        f"{model._meta.label}.{field.name}"
+        for model in apps.get_models()
+        if model.__module__.startswith("transcripts.")
+        for field in model._meta.get_fields()
+        if field.concrete and field.related_model and str(field.related_model.__module__).startswith("auditapp.")
+    ]
+    assert pointing == []
+
+
+def test_no_tracked_file_names_a_package_host_in_the_lock() -> None:
+    for name in ("requirements/base.txt", "requirements/dev.txt"):
+        assert "://" not in read(name)
+
+
+def test_templates_carry_no_inline_code_or_style() -> None:
+    forbidden = re.compile(
+        r"<style|<script(?![^>]*\bsrc=)(?![^>]*application/json)|\sstyle=|\son\w+=|javascript:|hx-on"
+    )
+    found = [
+        str(path.relative_to(ROOT))
+        for path in (ROOT / "templates").rglob("*.html")
+        if forbidden.search(path.read_text())
+    ]
+    assert found == []

@@ -147,13 +147,19 @@ def migrated(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Instance]:
 @pytest.fixture
 def instance(migrated: Instance, tmp_path: Path) -> Iterator[Instance]:
     """An instance of the product in processes of its own, on the kind of database and broker of this session."""
+    with copy_instance(migrated, tmp_path / "data") as instance:
+        yield instance
+
+
+@contextmanager
+def copy_instance(original: Instance, folder: Path) -> Iterator[Instance]:
+    """An instance with a database like that of ``original``, which runs nothing; what it starts is ended."""
     url = os.environ.get("DATABASE_URL", "")
-    folder = tmp_path / "data"
+    shutil.copytree(original.folder, folder)
     if not url.startswith("postgres"):
-        shutil.copytree(migrated.folder, folder)
         yield from use(Instance(folder))
         return
-    template = urlsplit(migrated.environment["DATABASE_URL"]).path.strip("/")
+    template = urlsplit(original.environment["DATABASE_URL"]).path.strip("/")
     with create_database(url, template=template) as own:
         yield from use(Instance(folder, database_url=own, redis_url=os.environ.get("REDIS_URL", "")))
 
@@ -178,11 +184,18 @@ def use(instance: Instance) -> Iterator[Instance]:
         instance.stop()
 
 
-@pytest.fixture
-def fake_provider() -> Iterator[FakeProvider]:
-    """The fake paid API."""
+@pytest.fixture(scope="session")
+def paid_api() -> Iterator[FakeProvider]:
+    """The process of the fake paid API."""
     provider = FakeProvider()
     try:
         yield provider
     finally:
         provider.stop()
+
+
+@pytest.fixture
+def fake_provider(paid_api: FakeProvider) -> FakeProvider:
+    """The fake paid API without orders, its counts at zero."""
+    paid_api.order(reset=True)
+    return paid_api

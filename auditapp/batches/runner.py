@@ -86,6 +86,7 @@ class LaneRun:
         self.draining = False
         self.exhausted = False
         self.out_of_money = False
+        self.account_refused = False
         self.slow_until = 0.0
         self.last_beat = time.monotonic()
         self.wake = asyncio.Event()
@@ -115,6 +116,8 @@ class LaneRun:
         while True:
             if time.monotonic() - self.last_beat >= HEARTBEAT_SECONDS:
                 await self._beat(time.monotonic() - started)
+            if self.account_refused and not self.draining:
+                await self._drain()
             await self._fill()
             self._send(provider)
             idle = not self.in_flight
@@ -170,7 +173,7 @@ class LaneRun:
 
     def _send(self, provider: Provider) -> None:
         """Fill the free slots. A runner that was silent for long may have lost its lease and sends nothing."""
-        if self._is_slowed() or time.monotonic() - self.last_beat > SILENCE_SECONDS:
+        if self.account_refused or self._is_slowed() or time.monotonic() - self.last_beat > SILENCE_SECONDS:
             return
         while self.ready and self.in_flight < self.limit:
             call = self.ready.popleft()
@@ -192,8 +195,15 @@ class LaneRun:
         self.finished.append(Finished(call.claimed, answer, done_at))
         if answer.remedy is Remedy.SLOW_DOWN:
             self.slow_until = max(self.slow_until, time.monotonic() + min(answer.retry_after or 1.0, LONGEST_SLOWDOWN))
+        # Every further call would be refused too: nothing more leaves, and the store pauses the batch.
+        self.account_refused = self.account_refused or answer.remedy is Remedy.STOP_BATCH
         self._send(provider)
-        if len(self.finished) >= FLUSH_ROWS or len(self.ready) * 2 < self.ahead or not self.in_flight:
+        if (
+            self.account_refused
+            or len(self.finished) >= FLUSH_ROWS
+            or len(self.ready) * 2 < self.ahead
+            or not self.in_flight
+        ):
             self.wake.set()
 
     async def _flush(self) -> None:

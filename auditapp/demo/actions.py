@@ -33,7 +33,7 @@ SLUG = "demo"
 OWNER = "owner"
 CODER = "demo-coder"
 ANNOTATOR = "fake reader (invented)"
-JUDGES = ("fake model A (invented)", "fake model B (invented)")
+JUDGES = ("fake A (invented)", "fake B (invented)")
 TASKS = ("acceptability", "non_acceptability")
 NAMESPACE = uuid.UUID("6f8ae9a2-5b0c-4a44-9d5c-0f6d3c1f7b11")
 

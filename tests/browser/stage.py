@@ -10,8 +10,13 @@ import json
 import os
 from io import StringIO
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import django
+
+if TYPE_CHECKING:
+    from transcripts.corpus.models import Interview
+    from transcripts.projects.models import Project
 
 OWN_INTERVIEW = {
     "id": "own",
@@ -52,26 +57,57 @@ def fill() -> dict[str, object]:
     """The ids of the interviews under their own ids, and one sign-in link per person."""
     from django.core.management import call_command
 
-    from transcripts.accounts.actions import create_sign_in_link
-    from transcripts.accounts.models import User
-    from transcripts.accounts.queries import sign_in_address
     from transcripts.audit_trail import trail
     from transcripts.codebook.actions import start_study
     from transcripts.corpus.actions import import_file
     from transcripts.corpus.models import Interview
-    from transcripts.projects.actions import set_member_role
 
     call_command("prepare", "--no-demo", stdout=StringIO())
     project = start_study(slug=STUDY, name="Cultural schemas", by=trail.SYSTEM)
     lines = [json.dumps(interview) for interview in (OWN_INTERVIEW, LONG_INTERVIEW)]
     lines += EXCERPTS.read_text().splitlines() if EXCERPTS.exists() else []
     import_file(project=project, name="interviews.jsonl", data="\n".join(lines).encode(), by=trail.SYSTEM)
-    links = []
-    for number in range(CODERS):
-        user = User.objects.create_user(f"coder{number}", password=None)
-        set_member_role(project=project, user=user, role="coder", by=trail.SYSTEM)
-        links.append(sign_in_address(create_sign_in_link(user=user, by=trail.SYSTEM)))
+    suggest(Interview.objects.get(external_id="own"))
+    links = [invite(project, f"coder{number}") for number in range(CODERS)]
     return {"links": links, "interviews": dict(Interview.objects.values_list("external_id", "pk"))}
+
+
+def invite(project: Project, username: str) -> str:
+    """A new coder of the study; the link that signs her in."""
+    from transcripts.accounts.actions import create_sign_in_link, create_user
+    from transcripts.accounts.queries import sign_in_address
+    from transcripts.audit_trail import trail
+    from transcripts.projects.actions import set_member_role
+
+    user = create_user(username=username, by=trail.SYSTEM)
+    set_member_role(project=project, user=user, role="coder", by=trail.SYSTEM)
+    return sign_in_address(create_sign_in_link(user=user, by=trail.SYSTEM))
+
+
+def suggest(interview: Interview) -> None:
+    """Two suggestions of a machine for the first sentence that the model says."""
+    from auditapp.batches.kinds import Answered
+    from auditapp.batches.models import Cell
+    from auditapp.llm.actions import add_model
+    from auditapp.preannotation.actions import ensure_annotator, launch_preannotation
+    from auditapp.preannotation.kind import PreannotationKind
+    from transcripts.audit_trail import trail
+    from transcripts.corpus.models import Sentence
+
+    project = interview.project
+    add_model(label="reader", provider="fake", by=trail.SYSTEM)
+    annotator = ensure_annotator(project=project, name="reader", by=trail.SYSTEM)
+    batch = launch_preannotation(
+        project=project, annotator=annotator, interviews=[interview], families=["themes"], by=trail.SYSTEM
+    )
+    sentence = Sentence.objects.filter(turn__interview=interview, turn__role="model").order_by("position")[0]
+    cell = Cell.objects.get(batch=batch, input_id=sentence.turn_id)
+    codings = [
+        {"sentence": sentence.pk, "code": code, "rationale": f"Because of {code}."}
+        for code in ("theme.balance", "theme.compassion")
+    ]
+    answered = Answered(cell.pk, cell.arm_id, cell.input_id, json.dumps({"codings": codings}), "stop", "")
+    PreannotationKind().store_answers(batch, [answered])
 
 
 if __name__ == "__main__":

@@ -200,6 +200,27 @@ def test_codes_lie_where_their_keys_lie_on_another_layout(site: Site, sign_in: S
     assert read_codes(page)[0].split()[1] == "theme.models_metamodels"
 
 
+def test_suggestions_open_after_the_own_decision_and_are_kept_or_left_by_key(site: Site, sign_in: SignIn) -> None:
+    page = sign_in()
+    open_desk(page, site)
+    press(page, "o")
+    expect(page.locator("#announcer")).to_have_text("Decide about this sentence first: Enter.")
+    assert "Because of" not in page.content()
+    row = page.locator(CURRENT)
+    press(page, "Shift+Enter")
+    expect(page.locator("#suggestions .suggestion")).to_have_count(2)
+    expect(row).to_be_focused()
+    assert find_violations(page) == []
+    press(page, "k")
+    expect(row.locator(".chip[data-coding]")).to_have_count(1)
+    expect(row.locator(".chip[data-coding]")).to_contain_text("after suggestions")
+    press(page, "l")
+    expect(page.locator("#suggestions .answered")).to_have_count(2)
+    expect(row).to_be_focused()
+    press(page, "ArrowDown")
+    expect(page.locator("#suggestions .suggestion")).to_have_count(0)
+
+
 def lose_requests(route: Route) -> None:
     route.abort() if route.request.method == "POST" else route.continue_()
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.conftest import copy_instance
 from tests.instance import FakeProvider, Instance, kill_group, wait_until
 
 pytestmark = pytest.mark.processes
@@ -15,31 +17,31 @@ TEXTS = 100
 IN_FLIGHT = 20
 
 
-@pytest.fixture
-def dataset(instance: Instance, fake_provider: FakeProvider, tmp_path: Path) -> str:
-    """A study with a priced model at the fake provider and texts to judge."""
-    file = tmp_path / "texts.jsonl"
+@pytest.fixture(scope="module")
+def prepared(
+    migrated: Instance, paid_api: FakeProvider, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Instance]:
+    """A study with a priced model at the fake provider and texts to judge, to be copied by each test."""
+    folder = tmp_path_factory.mktemp("prepared")
+    file = folder / "texts.jsonl"
     lines = (f'{{"text": "Invented text number {number}.", "target": "old"}}\n' for number in range(TEXTS))
     file.write_text("".join(lines), encoding="utf-8")
-    instance.manage("create_project", "bench", "--name", "Bench")
-    prices = ("--price-in", "1", "--price-out", "2")
-    instance.manage(
-        "add_model",
-        "m",
-        "--provider",
-        "openai_compatible",
-        "--base-url",
-        fake_provider.base_url,
-        "--model",
-        "m",
-        *prices,
-    )
-    assert instance.ask("sob_load", str(file), "--name", "texts")["texts"] == TEXTS
-    return "texts"
+    with copy_instance(migrated, folder / "data") as instance:
+        prices = ("--price-in", "1", "--price-out", "2")
+        address = ("--base-url", paid_api.base_url, "--model", "m")
+        instance.manage("add_model", "m", "--provider", "openai_compatible", *address, *prices)
+        assert instance.ask("sob_load", str(file), "--name", "texts")["texts"] == TEXTS
+        yield instance
 
 
-def launch(instance: Instance, dataset: str, *more: str) -> int:
-    asked = ("--dataset", dataset, "--model", "m", "--task", "acceptability", "--concurrency", str(IN_FLIGHT))
+@pytest.fixture
+def instance(prepared: Instance, tmp_path: Path) -> Iterator[Instance]:
+    with copy_instance(prepared, tmp_path / "data") as instance:
+        yield instance
+
+
+def launch(instance: Instance, *more: str) -> int:
+    asked = ("--dataset", "texts", "--model", "m", "--task", "acceptability", "--concurrency", str(IN_FLIGHT))
     return int(instance.ask("sob_launch", *asked, *more)["batch"])
 
 
@@ -54,11 +56,11 @@ def wait_for_end(instance: Instance, batch: int) -> dict[str, Any]:
 
 
 def test_a_worker_makes_every_call_once_and_stores_every_answer(
-    instance: Instance, fake_provider: FakeProvider, dataset: str
+    instance: Instance, fake_provider: FakeProvider
 ) -> None:
     fake_provider.order(latency=0.02)
     instance.start_worker()
-    shown = wait_for_end(instance, launch(instance, dataset))
+    shown = wait_for_end(instance, launch(instance))
     assert shown["state"] == "done"
     assert sum(shown["outcomes"].values()) == TEXTS
     assert set(shown["outcomes"]) <= {"attributed", "unknown"}
@@ -70,11 +72,11 @@ def test_a_worker_makes_every_call_once_and_stores_every_answer(
 
 
 def test_a_killed_worker_loses_no_cell_and_tells_what_may_be_paid_twice(
-    instance: Instance, fake_provider: FakeProvider, dataset: str
+    instance: Instance, fake_provider: FakeProvider
 ) -> None:
     fake_provider.order(latency=0.4)
     worker = instance.start_worker()
-    batch = launch(instance, dataset)
+    batch = launch(instance)
     wait_until(lambda: fake_provider.stats()["answered"] >= TEXTS // 3, what="a third was answered")
     kill_group(worker)
     fake_provider.order(latency=0.02)
@@ -90,11 +92,11 @@ def test_a_killed_worker_loses_no_cell_and_tells_what_may_be_paid_twice(
 
 
 def test_rate_limits_and_server_errors_leave_no_cell_without_an_answer(
-    instance: Instance, fake_provider: FakeProvider, dataset: str
+    instance: Instance, fake_provider: FakeProvider
 ) -> None:
     fake_provider.order(latency=0.01, p429=0.05, p500=0.05)
     instance.start_worker()
-    shown = wait_for_end(instance, launch(instance, dataset))
+    shown = wait_for_end(instance, launch(instance))
     stats = fake_provider.stats()
     assert sum(shown["outcomes"].values()) == TEXTS
     assert "provider_error" not in shown["outcomes"]
@@ -104,32 +106,28 @@ def test_rate_limits_and_server_errors_leave_no_cell_without_an_answer(
 
 
 def test_a_revoked_key_stops_the_batch_within_the_calls_in_flight(
-    instance: Instance, fake_provider: FakeProvider, dataset: str
+    instance: Instance, fake_provider: FakeProvider
 ) -> None:
     fake_provider.order(always_status=401)
     instance.start_worker()
-    shown = wait_for_end(instance, launch(instance, dataset))
+    shown = wait_for_end(instance, launch(instance))
     assert shown["state"] == "paused"
     assert "as ordered" in shown["state_reason"]
     assert fake_provider.stats()["received"] <= 3 * IN_FLIGHT
 
 
-def test_the_cap_holds_while_calls_run_in_parallel(
-    instance: Instance, fake_provider: FakeProvider, dataset: str
-) -> None:
+def test_the_cap_holds_while_calls_run_in_parallel(instance: Instance, fake_provider: FakeProvider) -> None:
     fake_provider.order(latency=0.01)
     instance.start_worker()
-    shown = wait_for_end(instance, launch(instance, dataset, "--cap", "0.02"))
+    shown = wait_for_end(instance, launch(instance, "--cap", "0.01"))
     assert shown["state"] == "paused"
     assert "cap" in shown["state_reason"]
-    assert 0 < shown["spent"] <= 0.02
+    assert 0 < shown["spent"] <= 0.01
     assert fake_provider.stats()["answered"] < TEXTS
 
 
-def test_without_a_worker_the_waiting_command_does_the_work(
-    instance: Instance, fake_provider: FakeProvider, dataset: str
-) -> None:
-    asked = ("--dataset", dataset, "--model", "m", "--task", "acceptability", "--limit", "10", "--wait")
+def test_without_a_worker_the_waiting_command_does_the_work(instance: Instance, fake_provider: FakeProvider) -> None:
+    asked = ("--dataset", "texts", "--model", "m", "--task", "acceptability", "--limit", "10", "--wait")
     shown = instance.ask("sob_launch", *asked)
     assert shown["state"] == "done"
     assert shown["cells"] == 10

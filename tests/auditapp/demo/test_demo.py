@@ -32,4 +32,4 @@ def test_nobody_codes_under_a_machines_name(instance: Instance) -> None:
     coders = instance.query("SELECT DISTINCT u.username FROM coding_coding c JOIN accounts_user u ON u.id = c.coder_id")
     assert coders == [("demo-coder",)]
     report = instance.ask("sob_report", "--batch", "2")
-    assert {cell["model"] for cell in report["cells"]} == {"fake model A (invented)", "fake model B (invented)"}
+    assert {cell["model"] for cell in report["cells"]} == {"fake A (invented)", "fake B (invented)"}

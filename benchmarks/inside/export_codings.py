@@ -1,0 +1,43 @@
+"""Write the codings of the study to a file through the export action, and see how much memory that takes."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from pathlib import Path
+
+from benchmarks.inside.memory import forget_peak, read_peak
+from transcripts.audit_trail import trail
+from transcripts.exchange.actions import WrittenExport, write_export
+from transcripts.exchange.registry import Scope, find_export
+from transcripts.projects.models import Project
+
+
+def write(what: str, scope: Scope, format_: str, path: Path) -> WrittenExport:
+    """One export."""
+    export = find_export(what)
+    assert export is not None
+    return write_export(export=export, scope=scope, format=format_, path=path, by=trail.SYSTEM)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--format", required=True)
+    parser.add_argument("--output", type=Path, required=True)
+    parser.add_argument("--rounds", type=int, required=True)
+    given = parser.parse_args()
+    scope = Scope(Project.objects.get(slug="bench"), None)
+    write("codebook", scope, given.format, given.output)  # what is loaded at the first export of any size
+    forget_peak()
+    before, after, rows, seconds = read_peak(), 0.0, 0, []
+    for _ in range(given.rounds):
+        start = time.perf_counter()
+        rows = write("codings", scope, given.format, given.output).rows
+        seconds.append(time.perf_counter() - start)
+        after = after or read_peak()
+    print(json.dumps({"rows": rows, "seconds": seconds, "rise_mb": after - before, "peak_mb": after}))
+
+
+if __name__ == "__main__":
+    main()

@@ -59,11 +59,11 @@ WHEN = (
 )
 
 
-def write_interviews(count: int, *, name: str = "bench") -> bytes:
-    """``count`` interviews as JSON lines, each of 8 questions and 8 answers of 20 sentences."""
+def write_interviews(count: int, *, name: str = "bench", questions: int = QUESTIONS) -> bytes:
+    """``count`` interviews as JSON lines, each of so many questions with an answer of 20 sentences to each."""
     chance = random.Random(SEED)
-    lines = [json.dumps(_make_interview(f"{name}-{number:04d}", chance), ensure_ascii=False) for number in range(count)]
-    return "\n".join(lines).encode()
+    made = (_make_interview(f"{name}-{number:04d}", chance, questions) for number in range(count))
+    return "\n".join(json.dumps(interview, ensure_ascii=False) for interview in made).encode()
 
 
 def make_sentence(chance: random.Random) -> str:
@@ -72,9 +72,9 @@ def make_sentence(chance: random.Random) -> str:
     return words[0].upper() + words[1:] + chance.choice("....?!")
 
 
-def _make_interview(external_id: str, chance: random.Random) -> dict[str, object]:
+def _make_interview(external_id: str, chance: random.Random, questions: int) -> dict[str, object]:
     turns = []
-    for number in range(1, QUESTIONS + 1):
+    for number in range(1, questions + 1):
         turns.append({"role": "interviewer", "text": f"Question {number}: {make_sentence(chance)[:-1]}?"})
         turns.append({"role": "model", "text": _make_answer(chance)})
     return {"id": external_id, "title": f"Invented {external_id}", "model": "Invented model", "turns": turns}

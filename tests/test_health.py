@@ -1,10 +1,11 @@
 from __future__ import annotations
 
 import pytest
-from django.test import Client
+from django.test import Client, RequestFactory
 
 from auditapp.batches.models import WorkerSign
 from auditapp.batches.tasks import sweep
+from auditapp.wsgi import application
 
 
 def test_the_process_says_that_it_is_alive_without_a_database(client: Client) -> None:
@@ -38,3 +39,16 @@ def test_pages_carry_a_strict_content_security_policy(client: Client) -> None:
     policy = client.get("/help/")["Content-Security-Policy"]
     assert "script-src 'self'" in policy
     assert "unsafe" not in policy
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("charset", ["zlib", "rot13", "idna", "utf-8", "nonsense"])
+def test_no_charset_that_a_request_claims_makes_the_site_fail(charset: str) -> None:
+    environ = RequestFactory().get("/livez?a=1").environ | {"CONTENT_TYPE": f"text/plain; charset={charset}"}
+    answers: list[str] = []
+
+    def start_response(status: str, headers: object, exc_info: object = None) -> None:
+        answers.append(status)
+
+    assert b"".join(application(environ, start_response)) == b"alive\n"
+    assert answers == ["200 OK"]

@@ -7,10 +7,7 @@ only changes of a batch's state are audit events besides.
 from __future__ import annotations
 
 import datetime
-import random
 from collections.abc import Sequence
-from dataclasses import dataclass
-from decimal import Decimal
 from typing import NamedTuple
 
 from django.db import transaction
@@ -18,39 +15,18 @@ from django.db.models import F, Q
 from django.utils import timezone
 
 from auditapp.batches import queries
+from auditapp.batches.endings import Claimed, Finished, choose_cell_end, complete_attempt, read_cost
 from auditapp.batches.kinds import Answered, get_kind
 from auditapp.batches.models import Arm, Attempt, Batch, Cell, Lane, Result
-from auditapp.batches.money import compute_cost, compute_highest_cost
+from auditapp.batches.money import compute_highest_cost
 from auditapp.batches.prompts import hash_request, make_request
-from auditapp.batches.queries import AttemptEnd, CellEnd
+from auditapp.batches.queries import CellEnd
 from auditapp.llm.providers.base import ChatAnswer, ChatRequest, End, Remedy
 from transcripts.audit_trail import trail
 
 LEASE = datetime.timedelta(seconds=60)
 LANE_DEAD_AFTER = datetime.timedelta(seconds=30)
-MOST_TRIES = 6
-MOST_UNKNOWN_ENDS = 1
-LONGEST_BACKOFF = 60.0
-LONGEST_RETRY_AFTER = 600.0
-
 NO_INPUT = "no_input"
-PROVIDER_ERROR = "provider_error"
-
-
-@dataclass(frozen=True, slots=True)
-class Claimed:
-    """A cell under lease with its open attempt."""
-
-    attempt_id: int
-    cell_id: int
-    arm_id: int
-    input_id: int
-    fence: int
-    tries: int
-    unknown_ends: int
-    reserved_nano: int
-    price_in: Decimal | None
-    price_out: Decimal | None
 
 
 class Call(NamedTuple):
@@ -58,14 +34,6 @@ class Call(NamedTuple):
 
     claimed: Claimed
     request: ChatRequest
-
-
-class Finished(NamedTuple):
-    """The end of a call."""
-
-    claimed: Claimed
-    answer: ChatAnswer
-    done_at: datetime.datetime
 
 
 class Claim(NamedTuple):
@@ -221,8 +189,8 @@ def store_finished(batch_id: int, group: Sequence[Finished], *, stopped: bool = 
     """
     batch = Batch.objects.select_for_update().get(pk=batch_id)
     group = _leave_out_ended(group)
-    queries.end_attempts([_complete(each) for each in group])
-    ends = [_choose_cell_end(each, stopped=stopped) for each in group]
+    queries.end_attempts([complete_attempt(each) for each in group])
+    ends = [choose_cell_end(each, stopped=stopped) for each in group]
     has_result = set(
         Result.objects.filter(cell_id__in=[each.claimed.cell_id for each in group]).values_list("cell_id", flat=True)
     )
@@ -245,86 +213,6 @@ def _leave_out_ended(group: Sequence[Finished]) -> list[Finished]:
         Attempt.objects.filter(pk__in=ids, end__in=[Attempt.End.OPEN, Attempt.End.UNKNOWN]).values_list("pk", flat=True)
     )
     return [each for each in group if each.claimed.attempt_id in live]
-
-
-def _complete(each: Finished) -> AttemptEnd:
-    answer, claimed = each.answer, each.claimed
-    return AttemptEnd(
-        done_at=each.done_at,
-        end=answer.end,
-        http_status=answer.http_status,
-        error=answer.error[:500],
-        provider_request_id=answer.provider_request_id,
-        served_model=answer.served_model,
-        finish_reason=answer.finish_reason,
-        tokens_in=answer.tokens_in,
-        tokens_out=answer.tokens_out,
-        cost_nano=_cost(each),
-        raw=answer.raw,
-        attempt_id=claimed.attempt_id,
-    )
-
-
-def _cost(each: Finished) -> int | None:
-    claimed, answer = each.claimed, each.answer
-    if answer.end is not End.ANSWERED:
-        return 0 if answer.end in {End.UNSENT, End.REFUSED} else None
-    return compute_cost(
-        tokens_in=answer.tokens_in,
-        tokens_out=answer.tokens_out,
-        price_in=claimed.price_in,
-        price_out=claimed.price_out,
-    )
-
-
-def _choose_cell_end(each: Finished, *, stopped: bool) -> CellEnd:
-    claimed, answer = each.claimed, each.answer
-    if answer.end is End.ANSWERED:
-        return _end(claimed, Cell.State.DONE)
-    if answer.remedy is Remedy.GIVE_UP:
-        return _end(claimed, Cell.State.FAILED, PROVIDER_ERROR)
-    if stopped or answer.remedy is Remedy.STOP_BATCH:
-        return _end(claimed, Cell.State.PLANNED)
-    if answer.end is End.UNKNOWN:
-        unknown_ends = claimed.unknown_ends + 1
-        state = Cell.State.PLANNED if unknown_ends <= MOST_UNKNOWN_ENDS else Cell.State.FAILED
-        outcome = "" if state == Cell.State.PLANNED else PROVIDER_ERROR
-        return _end(claimed, state, outcome, unknown_ends=unknown_ends)
-    if answer.remedy is Remedy.SLOW_DOWN:
-        return _end(claimed, Cell.State.PLANNED, not_before=_when(each, claimed.tries))
-    tries = claimed.tries + 1
-    if tries >= MOST_TRIES:
-        return _end(claimed, Cell.State.FAILED, PROVIDER_ERROR, tries=tries)
-    return _end(claimed, Cell.State.PLANNED, tries=tries, not_before=_when(each, tries))
-
-
-def _end(
-    claimed: Claimed,
-    state: str,
-    outcome: str = "",
-    *,
-    tries: int | None = None,
-    unknown_ends: int | None = None,
-    not_before: datetime.datetime | None = None,
-) -> CellEnd:
-    return CellEnd(
-        state=state,
-        outcome=outcome,
-        not_before=not_before,
-        tries=claimed.tries if tries is None else tries,
-        unknown_ends=claimed.unknown_ends if unknown_ends is None else unknown_ends,
-        cell_id=claimed.cell_id,
-        fence=claimed.fence,
-    )
-
-
-def _when(each: Finished, tries: int) -> datetime.datetime:
-    """When to try again: what the provider asked for, or exponential backoff with full jitter, from half a second."""
-    if each.answer.retry_after is not None:
-        seconds = min(each.answer.retry_after, LONGEST_RETRY_AFTER)
-    else:
-        seconds = random.uniform(0.25, min(LONGEST_BACKOFF, 0.5 * 2**tries))  # noqa: S311 - jitter
-    return each.done_at + datetime.timedelta(seconds=seconds)
 
 
 def _store_results(batch: Batch, final: Sequence[Finished]) -> dict[int, str]:
@@ -359,7 +247,7 @@ def _settle(batch: Batch, group: Sequence[Finished]) -> None:
     """Release what was reserved and book what was spent. A try with an unknown cost keeps its reservation."""
     released = spent = 0
     for each in group:
-        cost = _cost(each)
+        cost = read_cost(each)
         priced = each.claimed.price_in is not None and each.claimed.price_out is not None
         if cost is None and priced:
             continue

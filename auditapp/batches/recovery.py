@@ -15,7 +15,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from auditapp.batches import ledger
-from auditapp.batches.ledger import Finished
+from auditapp.batches.endings import Claimed, Finished
 from auditapp.batches.models import Lane
 from auditapp.batches.spool import SpoolContent, read_spool, spool_path
 from auditapp.llm.providers.base import ChatAnswer, End, Remedy
@@ -75,7 +75,7 @@ def settle_runner(lane: Lane) -> None:
     )
 
 
-def _find_end(request_id: str, claimed: ledger.Claimed, content: SpoolContent | None) -> Finished:
+def _find_end(request_id: str, claimed: Claimed, content: SpoolContent | None) -> Finished:
     now = timezone.now()
     if content is None:
         return Finished(claimed, ChatAnswer(End.UNKNOWN, Remedy.RETRY, error=LOST), now)

@@ -24,7 +24,8 @@ from django.db import connections
 from django.utils import timezone
 
 from auditapp.batches import ledger, queries
-from auditapp.batches.ledger import Call, Finished
+from auditapp.batches.endings import Finished
+from auditapp.batches.ledger import Call
 from auditapp.batches.models import Batch, Lane
 from auditapp.batches.spool import Spool
 from auditapp.llm.providers import Account, Provider, ProviderNotReady, open_provider

@@ -6,7 +6,7 @@ import { decide, reopen, rollBack, settle, takeOff, toggleCode } from "./desk/ac
 import { cancelAsk } from "./desk/ask.js";
 import { readLayout } from "./desk/caps.js";
 import { startKeys } from "./desk/keys.js";
-import { relabel, showAct } from "./desk/marks.js";
+import { describeRow, relabel, showAct } from "./desk/marks.js";
 import { startMemos } from "./desk/memo.js";
 import { startPalette } from "./desk/palette.js";
 import { firstUndecided, scheduleCount, showCurrent } from "./desk/panel.js";
@@ -71,7 +71,8 @@ for (const act of pendingActs()) {
   showAct(act);
 }
 startQueue({ onState: showState, onSaved: settle, onRefused: rollBack, onHeld: showProblem });
-onCurrentChange(() => {
+onCurrentChange((row) => {
+  describeRow(row);
   cancelAsk();
   showCurrent();
 });
@@ -81,6 +82,9 @@ startKeys();
 startMemos();
 startPalette();
 startSuggestions();
+if (currentRow()) {
+  describeRow(currentRow());
+}
 showCurrent();
 showHistory();
 scheduleCount();

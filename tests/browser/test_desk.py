@@ -141,6 +141,16 @@ def test_focus_stays_on_the_sentence_when_the_server_answers(site: Site, sign_in
         expect(page.locator(CURRENT)).to_be_focused()
 
 
+def test_codes_are_read_out_with_their_sentence(site: Site, sign_in: SignIn) -> None:
+    page = sign_in()
+    open_desk(page, site)
+    press(page, "d", "r", "2", "Shift+Enter")
+    await_saved(page)
+    expect(page.locator(CURRENT)).to_have_accessible_name(
+        "Model, 2 of 17. I would begin with a question. Codes: Balance, Contextualize demonstrated. Decided."
+    )
+
+
 def test_shortcuts_are_silent_in_a_memo_and_the_memo_is_kept(site: Site, sign_in: SignIn) -> None:
     page = sign_in()
     open_desk(page, site)

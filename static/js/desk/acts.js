@@ -26,6 +26,9 @@ export function perform(act) {
   showProblem("");
   showAct(act);
   enqueue(act);
+  if (document.activeElement === document.body) {
+    currentRow()?.focus({ preventScroll: true });
+  }
   showPressed();
   scheduleCount();
 }

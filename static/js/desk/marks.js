@@ -4,7 +4,7 @@
 import { pendingActs } from "./queue.js";
 import { findCode, findCodeById, make } from "./page.js";
 import { capOf } from "./caps.js";
-import { findRow, takeButtonsOut, turnOf } from "./rows.js";
+import { allRows, findRow, numberOf, takeButtonsOut, turnOf } from "./rows.js";
 
 const findMarks = (row) => row.querySelector(":scope > .marks");
 
@@ -138,6 +138,28 @@ function tidy(marks, row) {
   if (!marks.dataset.decision) {
     marks.querySelector(".open-suggestions")?.remove();
   }
+  if (row.hasAttribute("aria-label")) {
+    describeRow(row);
+  }
+}
+
+/** Name a row for screen readers: who speaks, which sentence of how many, its text, and what stands on it. */
+export function describeRow(row) {
+  const marks = findMarks(row);
+  const codes = chipsOn(marks).map((chip) => {
+    const words = [...chip.querySelectorAll(":scope > bdi, :scope > i")].map((part) => part.textContent);
+    return words.join(" ");
+  });
+  const decided = marks?.querySelector(".chip.none") ? "None applies." : "Decided.";
+  const memo = memoOn(row);
+  const parts = [
+    `${turnOf(row).querySelector(".speaker").textContent.trim()}, ${numberOf(row)} of ${allRows().length}.`,
+    row.querySelector(".text").textContent,
+    codes.length ? `Codes: ${codes.join(", ")}.` : "",
+    decisionOn(row) ? decided : "",
+    memo ? `Memo: ${memo}` : "",
+  ];
+  row.setAttribute("aria-label", parts.filter(Boolean).join(" "));
 }
 
 function chipList(place) {

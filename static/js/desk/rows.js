@@ -35,10 +35,7 @@ export function startRows() {
       select(event.target);
     }
   });
-  if (current) {
-    describe(current);
-    current.scrollIntoView({ block: "nearest" });
-  }
+  current?.scrollIntoView({ block: "nearest" });
 }
 
 export function takeButtonsOut(part) {
@@ -54,7 +51,6 @@ export function select(row) {
     current?.setAttribute("tabindex", "-1");
     row.setAttribute("aria-current", "true");
     row.setAttribute("tabindex", "0");
-    describe(row);
     const before = current;
     current = row;
     for (const listener of listeners) {
@@ -69,22 +65,6 @@ export function select(row) {
   if (document.activeElement !== row) {
     row.focus();
   }
-}
-
-/** Name a row for screen readers by its parts: speaker, number, text, and what stands on it. */
-function describe(row) {
-  const sentence = sentenceOf(row);
-  const turn = turnOf(row);
-  const parts = [
-    [turn.querySelector(".speaker"), `sp${turn.dataset.turn}`],
-    [row.querySelector(".n"), `n${sentence}`],
-    [row.querySelector(".text"), `x${sentence}`],
-  ];
-  for (const [part, id] of parts) {
-    part.id = id;
-  }
-  const ids = parts.map(([part]) => part.id);
-  row.setAttribute("aria-labelledby", [...ids, `m${sentence}`].join(" "));
 }
 
 const isInSight = (row) => !row.closest("details:not([open])");

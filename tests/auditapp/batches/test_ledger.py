@@ -10,8 +10,9 @@ from django.db import IntegrityError, transaction
 from django.utils import timezone
 
 from auditapp.batches import actions, kinds, ledger, queries, tasks
+from auditapp.batches.endings import Finished
 from auditapp.batches.kinds import Answered
-from auditapp.batches.ledger import Claim, Finished
+from auditapp.batches.ledger import Claim
 from auditapp.batches.models import Arm, Attempt, Batch, Cell, Lane, Result
 from auditapp.batches.money import compute_cost, compute_highest_cost, to_dollars, to_nano
 from auditapp.batches.queries import read_progress

@@ -1,0 +1,102 @@
+"""Every page of the demo study, as its owner sees it: readable, reachable, and free of what axe-core can find."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, Page
+
+from tests.browser.conftest import HOST, WEB_OPTIONS, find_free_port, find_violations, is_answering
+from tests.conftest import copy_instance
+from tests.instance import Instance, wait_until
+
+pytestmark = [pytest.mark.browser, pytest.mark.processes]
+
+PAGES = [
+    "/",
+    "/help/",
+    "/account/",
+    "/models/",
+    "/studies/new/",
+    "/p/demo/",
+    "/p/demo/members/",
+    "/p/demo/history/",
+    "/p/demo/interviews/",
+    "/p/demo/interviews/import/",
+    "/p/demo/interviews/1/",
+    "/p/demo/codebook/",
+    "/p/demo/codebook/import/",
+    "/p/demo/batches/",
+    "/p/demo/batches/1/",
+    "/p/demo/batches/2/attempts/",
+    "/p/demo/batches/2/attempts/40/",
+    "/p/demo/preannotation/launch/",
+    "/p/demo/sob/",
+    "/p/demo/sob/batches/2/",
+    "/p/demo/sob/batches/2/responses/?task=acceptability&target=women",
+    "/p/demo/sob/datasets/load/",
+    "/p/demo/sob/launch/",
+    "/p/demo/exports/",
+]
+
+
+class Visit:
+    """A signed-in owner's window on a running demo."""
+
+    def __init__(self, base_url: str, context: BrowserContext) -> None:
+        self.base_url, self.context, self.complaints = base_url, context, list[str]()
+
+    def open(self, path: str, scheme: str, width: int) -> Page:
+        page = self.context.pages[0]
+        page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+        page.set_viewport_size({"width": width, "height": 800})
+        answer = page.goto(f"{self.base_url}{path}")
+        assert answer is not None
+        assert answer.status == 200
+        return page
+
+
+@pytest.fixture(scope="module")
+def visit(migrated: Instance, tmp_path_factory: pytest.TempPathFactory, browser: Browser) -> Iterator[Visit]:
+    port = find_free_port()
+    base_url = f"http://{HOST}:{port}"
+    with copy_instance(migrated, tmp_path_factory.mktemp("demo") / "data") as instance:
+        instance.environment["BASE_URL"] = base_url
+        link = instance.ask("prepare")["sign_in_url"]
+        instance.start("-m", "granian", "auditapp.wsgi:application", "--host", HOST, "--port", str(port), *WEB_OPTIONS)
+        wait_until(lambda: is_answering(base_url), what="the server answers")
+        context = browser.new_context()
+        page = context.new_page()
+        visit = Visit(base_url, context)
+        page.on("console", lambda message: visit.complaints.append(message.text))
+        page.goto(link)
+        page.locator("main form button").click()
+        page.wait_for_url(f"{base_url}/")
+        yield visit
+        context.close()
+
+
+@pytest.mark.parametrize("path", PAGES)
+def test_a_page_is_accessible_in_light_and_dark_and_fits_a_narrow_window(visit: Visit, path: str) -> None:
+    visit.complaints.clear()
+    page = visit.open(path, "light", 1280)
+    assert find_violations(page) == []
+    page = visit.open(path, "dark", 320)
+    assert find_violations(page) == []
+    assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+    assert page.title()
+    assert visit.complaints == []
+
+
+def test_a_number_opens_down_to_the_answer_and_the_paid_call(visit: Visit) -> None:
+    page = visit.open("/p/demo/sob/", "light", 1280)
+    page.locator("table.heat tbody:not(.published) td a").first.click()
+    assert "answers" in page.locator("header.page-head").inner_text()
+    masked = page.locator("details.masked").first
+    assert not masked.locator("p").is_visible()
+    masked.locator("summary").click()
+    assert masked.locator("p").is_visible()
+    page.get_by_role("link", name="Attempt").first.click()
+    assert page.locator("h1").inner_text().startswith("Attempt")
+    assert "fake" in page.locator("main").inner_text()

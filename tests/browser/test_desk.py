@@ -7,7 +7,7 @@ import io
 from collections.abc import Callable
 
 import pytest
-from playwright.sync_api import Page, Route, expect
+from playwright.sync_api import Dialog, Page, Route, expect
 
 from tests.browser.conftest import SignIn, Site, find_violations
 from tests.browser.stage import STUDY
@@ -172,6 +172,19 @@ def test_draft_of_a_memo_survives_escape(site: Site, sign_in: SignIn) -> None:
     assert page.input_value("#memo-text") == "Unfinished"
 
 
+def test_refused_memo_stays_as_a_draft(site: Site, sign_in: SignIn) -> None:
+    page = sign_in()
+    open_desk(page, site)
+    press(page, "m")
+    page.locator("#memo-text").fill("x" * 20_001)
+    press(page, "Control+Enter")
+    expect(page.locator("#problem")).to_contain_text("at most 20,000 fit")
+    expect(page.locator("#memo-text")).to_be_visible()
+    assert len(page.input_value("#memo-text")) == 20_001
+    expect(page.locator(".memo")).to_have_count(0)
+    page.on("dialog", lambda dialog: dialog.accept())
+
+
 def test_palette_finds_a_code_by_its_definition(site: Site, sign_in: SignIn) -> None:
     page = sign_in()
     open_desk(page, site)
@@ -249,7 +262,13 @@ def test_codes_made_without_network_survive_a_reload_and_are_stored_once(
     site: Site, sign_in: SignIn, lose: Callable[[Route], None]
 ) -> None:
     page = sign_in()
-    page.on("dialog", lambda dialog: dialog.accept())
+    warnings: list[str] = []
+
+    def answer(dialog: Dialog) -> None:
+        warnings.append(dialog.type)
+        dialog.accept()
+
+    page.on("dialog", answer)
     open_desk(page, site)
     page.route("**/*", lose)
     for key in ["d", "s", "f", "g", "h"]:
@@ -258,6 +277,7 @@ def test_codes_made_without_network_survive_a_reload_and_are_stored_once(
     codes = read_codes(page)
     assert len(codes) == 5
     page.reload()
+    assert warnings == ["beforeunload"]
     expect(page.locator("#savestate")).to_have_text("not saved (5)")
     assert read_codes(page) == codes
     page.unroute("**/*", lose)

@@ -17,6 +17,7 @@ from transcripts.corpus.models import Interview, Sentence, Turn
 from transcripts.projects.models import Project
 
 LONG_QUESTION = 240
+SHORT_QUESTION = 60
 FAMILY_FIELDS = [
     f"family__{name}" for name in ("identifier", "name", "unit", "carries_level", "carries_enactment", "position")
 ]
@@ -81,6 +82,11 @@ class Exchange:
     @property
     def is_long(self) -> bool:
         return sum(len(turn.text) for turn in self.question) > LONG_QUESTION
+
+    @property
+    def may_scroll(self) -> bool:
+        """Whether the question may not fit its place in a narrow window, so that the keyboard must reach it."""
+        return sum(len(turn.text) for turn in self.question) > SHORT_QUESTION
 
     @property
     def turns(self) -> list[TurnBlock]:

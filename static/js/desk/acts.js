@@ -13,10 +13,16 @@ import { forgetDone, redo, remember, renameDone, undo } from "./undo.js";
 const recent = new Stored(window.localStorage, `desk:recent:${site.user}`, []);
 let last = null;
 let savedListener = () => {};
+let refusedListener = () => {};
 
 /** Be told of each act the server has stored, after the page shows it. */
 export function onActSaved(listener) {
   savedListener = listener;
+}
+
+/** Be told of each act the server has refused. */
+export function onActRefused(listener) {
+  refusedListener = listener;
 }
 
 export const recentCodes = () => recent.read();
@@ -54,6 +60,7 @@ export function rollBack(act, words) {
   if (act.sentence) {
     refreshMarks(act.sentence);
   }
+  refusedListener(act);
 }
 
 /**

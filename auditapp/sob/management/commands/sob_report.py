@@ -5,7 +5,7 @@ from pathlib import Path
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from auditapp.batches.models import Batch
+from auditapp.batches.models import Arm, Batch
 from auditapp.sob.kind import KIND
 from auditapp.sob.metrics import Cell, ResponseFileError, read_responses, report, score_cells
 from auditapp.sob.queries import score_batch
@@ -26,6 +26,8 @@ class Command(BaseCommand):
     def handle(self, *args: object, batch: int | None, responses: str | None, **options: object) -> None:
         cells = score_file(responses) if responses else score_stored(batch)
         form = "json" if options["json"] else str(options["format"])
+        if batch and has_fake_answers(batch):
+            self.stderr.write("Fake provider: some or all answers of this batch are invented by this program.")
         text = {
             "json": lambda: json.dumps(report(cells)),
             "csv": lambda: write_csv(cells),
@@ -35,6 +37,11 @@ class Command(BaseCommand):
             Path(str(options["output"])).write_text(text, encoding="utf-8", newline="")
         else:
             self.stdout.write(text)
+
+
+def has_fake_answers(number: int) -> bool:
+    """Whether a model of the batch invents its answers."""
+    return Arm.objects.filter(batch=number, variant__provider="fake").exists()
 
 
 def score_file(path: str) -> list[Cell]:

@@ -47,7 +47,7 @@ def measure(setup: Setup) -> Measured:
         setup.tell("batch: a worker starts")
         _prepare(instance, provider, texts)
         worker = instance.start_worker()
-        _await_worker(instance)
+        await_worker(instance)
         bare, product = [], []
         for number in range(setup.sizes.batch_rounds):
             setup.tell(f"batch: round {number + 1} of {setup.sizes.batch_rounds}")
@@ -113,7 +113,8 @@ def _read_wall(instance: Instance, batch: int) -> float | None:
     return (datetime.fromisoformat(finished) - datetime.fromisoformat(created)).total_seconds()
 
 
-def _await_worker(instance: Instance) -> None:
+def await_worker(instance: Instance) -> None:
+    """Return when a worker was heard from."""
     deadline = time.monotonic() + PATIENCE_SECONDS
     while _read(instance, "SELECT name FROM batches_workersign") is None:
         assert time.monotonic() < deadline, "No worker was heard from."

@@ -45,7 +45,8 @@ class FloorCode(models.Model):
 def save(request: HttpRequest) -> HttpResponse:
     """Store one code."""
     given = {name: int(request.POST[name]) for name in ("sentence", "code", "person")}
-    stored = FloorCode.objects.create(**given)
+    stored = FloorCode(**given)
+    stored.save(force_insert=True)
     answer = str(stored.pk)
     return HttpResponse(answer, status=201, headers={"Content-Length": len(answer)})
 

@@ -126,3 +126,19 @@ def _start_servers() -> None:
             os.environ[variable] = address
         elif IN_CI or variable == "DATABASE_URL":
             raise pytest.UsageError(f"There is no {what} here: install it, or give {variable}.")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """On PostgreSQL, leave out what has nothing to do with a database: it ran on SQLite and can come out no other way."""
+    if database_kind() != "postgres":
+        return
+    kept = [item for item in items if uses_database(item)]
+    config.hook.pytest_deselected(items=[item for item in items if not uses_database(item)])
+    items[:] = kept
+
+
+def uses_database(item: pytest.Item) -> bool:
+    """Whether a test reads or writes the session's database, or starts processes that do."""
+    fixtures = set(getattr(item, "fixturenames", ()))
+    marked = item.get_closest_marker("django_db") or item.get_closest_marker("processes")
+    return bool(marked) or bool(fixtures & {"db", "transactional_db", "migrated"})

@@ -102,7 +102,7 @@ def _serve(python: Path, environment: dict[str, str], *, number: int, lock: Data
             *(str(python), "-m", "granian", "auditapp.wsgi:application"),
             *("--host", HOST, "--port", str(number), *WEB_OPTIONS),
         ],
-        "worker": [str(python), "manage.py", "worker"],
+        "worker": [str(python), "manage.py", "worker", "--skip-checks"],
     }
     children: list[Child] = []
     try:

@@ -32,6 +32,11 @@ from transcripts.projects.roles import Permission
 
 SCRIPT_HEADER = "X-Desk"
 STORED_HEADER = "X-Desk-Stored"
+# Named in the page, so that the browser fetches all parts of the script at once instead of one import after another.
+SCRIPT_PARTS = (
+    *("acts", "ask", "caps", "keys", "marks", "memo", "page", "palette", "panel", "queue", "refresh", "rows"),
+    *("savestate", "stored", "suggestions", "undo"),
+)
 
 
 class Done(NamedTuple):
@@ -270,6 +275,7 @@ def _render_desk(
         "reopen_url": reverse("coding:reopen", args=[request.project.slug, interview_id]),
         "marks_url": reverse("coding:marks", args=[request.project.slug, interview_id, 0]),
         "csrf_cookie": settings.CSRF_COOKIE_NAME,
+        "script_parts": SCRIPT_PARTS if writable else (),
     }
     return render(request, "coding/desk.html", context, status=status)
 

@@ -17,10 +17,10 @@ DATA = env_data_folder(BASE_DIR / "var")
 
 BASE_URL = env_base_url("http://127.0.0.1:8000")
 _address = urlsplit(BASE_URL)
-LOOPBACK = _address.hostname in {"127.0.0.1", "localhost", "::1"}
 DEBUG = env_bool("DEBUG", default=False)
 SECRET_KEY = env_secret_key(DATA)
-ALLOWED_HOSTS = [_address.hostname or "127.0.0.1", *(["127.0.0.1", "localhost", "[::1]"] if LOOPBACK else [])]
+# The loopback names serve health checks; no link is ever built from a request's host.
+ALLOWED_HOSTS = [_address.hostname or "127.0.0.1", "127.0.0.1", "localhost", "[::1]"]
 CSRF_TRUSTED_ORIGINS = [BASE_URL]
 
 INSTALLED_APPS = [

@@ -21,6 +21,7 @@ from transcripts.audit_trail import trail
 from transcripts.projects.models import Project
 
 INSERT_SIZE = 2000
+HIGHEST_CAP = 1_000_000
 
 
 class BatchError(Exception):
@@ -98,8 +99,8 @@ def _check_launch(
     if repeats < 1 or not 1 <= concurrency <= 1000:
         raise BatchError("Repeats are at least 1; calls in flight lie between 1 and 1,000.")
     if cap_usd is not None:
-        if cap_usd <= 0:
-            raise BatchError("A cap is more than nothing; leave it out for no cap.")
+        if not cap_usd.is_finite() or not 0 < cap_usd <= HIGHEST_CAP:
+            raise BatchError("A cap is more than nothing and at most a million dollars; leave it out for no cap.")
         unpriced = sorted(
             {arm.variant.label for arm in arms if arm.variant.price_in is None or arm.variant.price_out is None}
         )

@@ -78,13 +78,13 @@ def read_cost(each: Finished) -> int | None:
 
 
 def choose_cell_end(each: Finished, *, stopped: bool) -> CellEnd:
-    """The next state of the cell. ``stopped`` frees it at once: its runner ended, not the provider's patience."""
+    """The next state of the cell. ``stopped`` frees a call at once that never left, for its runner ended."""
     claimed, answer = each.claimed, each.answer
     if answer.end is End.ANSWERED:
         return _end(claimed, Cell.State.DONE)
     if answer.remedy is Remedy.GIVE_UP:
         return _end(claimed, Cell.State.FAILED, PROVIDER_ERROR)
-    if stopped or answer.remedy is Remedy.STOP_BATCH:
+    if (stopped and answer.end is End.UNSENT) or answer.remedy is Remedy.STOP_BATCH:
         return _end(claimed, Cell.State.PLANNED)
     if answer.end is End.UNKNOWN:
         unknown_ends = claimed.unknown_ends + 1
@@ -93,6 +93,8 @@ def choose_cell_end(each: Finished, *, stopped: bool) -> CellEnd:
         return _end(claimed, state, outcome, unknown_ends=unknown_ends)
     if answer.remedy is Remedy.SLOW_DOWN:
         return _end(claimed, Cell.State.PLANNED, not_before=_when(each, claimed.tries))
+    if answer.end is End.UNSENT:
+        return _end(claimed, Cell.State.PLANNED, not_before=_when(each, claimed.tries + 1))
     tries = claimed.tries + 1
     if tries >= MOST_TRIES:
         return _end(claimed, Cell.State.FAILED, PROVIDER_ERROR, tries=tries)

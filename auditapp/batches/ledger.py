@@ -7,6 +7,7 @@ only changes of a batch's state are audit events besides.
 from __future__ import annotations
 
 import datetime
+import logging
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -27,6 +28,10 @@ from transcripts.audit_trail import trail
 LEASE = datetime.timedelta(seconds=60)
 LANE_DEAD_AFTER = datetime.timedelta(seconds=30)
 NO_INPUT = "no_input"
+NOT_STORABLE = "not_storable"
+ENDED = (Cell.State.DONE, Cell.State.FAILED)
+
+logger = logging.getLogger(__name__)
 
 
 class Call(NamedTuple):
@@ -46,9 +51,10 @@ class Claim(NamedTuple):
 
 def acquire_lane(lane_id: int, runner: str) -> Lane | None:
     """The lane with its batch and arms, held by ``runner``; ``None`` when another runner holds it or it is not to run."""
-    held = Lane.objects.filter(
-        pk=lane_id, runner="", batch__state=Batch.State.RUNNING, batch__control=Batch.Control.RUN
-    ).update(runner=runner, heartbeat_at=timezone.now())
+    # A subquery, not a join: PostgreSQL then looks at the lane's own row again after waiting for another's update.
+    to_run = Batch.objects.filter(state=Batch.State.RUNNING, control=Batch.Control.RUN)
+    free = Lane.objects.filter(pk=lane_id, runner="", batch__in=to_run)
+    held = free.update(runner=runner, heartbeat_at=timezone.now())
     if not held:
         return None
     return Lane.objects.select_related("batch").prefetch_related("batch__arms__variant").get(pk=lane_id)
@@ -104,6 +110,7 @@ def claim_calls(lane: Lane, runner: str, count: int) -> Claim:
     lost = [cell for cell in cells if cell.pk not in requests]
     _fail_without_input(batch, lost)
     if not chosen:
+        finish_if_complete(batch)
         return Claim([], out_of_money=len(lost) < len(cells))
     return Claim(_write_attempts(batch, arms, chosen, runner))
 
@@ -191,19 +198,22 @@ def store_finished(batch_id: int, group: Sequence[Finished], *, stopped: bool = 
     group = _leave_out_ended(group)
     queries.end_attempts([complete_attempt(each) for each in group])
     ends = [choose_cell_end(each, stopped=stopped) for each in group]
-    has_result = set(
-        Result.objects.filter(cell_id__in=[each.claimed.cell_id for each in group]).values_list("cell_id", flat=True)
-    )
+    ids = [each.claimed.cell_id for each in group]
+    ended = set(Cell.objects.filter(pk__in=ids, state__in=ENDED).values_list("pk", flat=True))
+    if batch.control == Batch.Control.CANCEL:
+        ends = [end._replace(state=Cell.State.CANCELLED) if end.state == Cell.State.PLANNED else end for end in ends]
     final: dict[int, Finished] = {}
     for each, end in zip(group, ends, strict=True):
-        if end.state in {Cell.State.DONE, Cell.State.FAILED} and each.claimed.cell_id not in has_result:
+        if end.state in ENDED and each.claimed.cell_id not in ended:
             final.setdefault(each.claimed.cell_id, each)
     outcomes = _store_results(batch, list(final.values()))
     queries.end_cells([end._replace(outcome=outcomes.get(end.cell_id, end.outcome)) for end in ends])
     _settle(batch, group)
-    reasons = {each.answer.error for each in group if each.answer.remedy is Remedy.STOP_BATCH}
-    for reason in sorted(reasons):
-        _pause(batch, f"The provider refused the account: {reason}")
+    refused = next((each for each in group if each.answer.remedy is Remedy.STOP_BATCH), None)
+    if refused is not None:
+        # The provider's own words may quote a text; they stay with the attempt.
+        status, attempt = refused.answer.http_status, refused.claimed.attempt_id
+        _pause(batch, f"The provider refused the account (status {status}); attempt {attempt} has its words.")
     finish_if_complete(batch)
 
 
@@ -240,7 +250,27 @@ def _store_results(batch: Batch, final: Sequence[Finished]) -> dict[int, str]:
         )
         for each in final
     ]
-    return dict(get_kind(batch.kind).store_answers(batch, handed))
+    return _hand_over(batch, handed)
+
+
+def _hand_over(batch: Batch, handed: Sequence[Answered]) -> dict[int, str]:
+    """Let the kind store what it understood. One answer it cannot store must not hold up the others, nor the engine: it
+    keeps its result and counts as not storable."""
+    kind = get_kind(batch.kind)
+    try:
+        with transaction.atomic():
+            return dict(kind.store_answers(batch, handed))
+    except Exception:
+        logger.exception("Batch %s: a group of %d answers could not be stored together", batch.pk, len(handed))
+    outcomes: dict[int, str] = {}
+    for each in handed:
+        try:
+            with transaction.atomic():
+                outcomes.update(kind.store_answers(batch, [each]))
+        except Exception:
+            logger.exception("Batch %s: the answer of cell %s could not be stored", batch.pk, each.cell_id)
+            outcomes[each.cell_id] = NOT_STORABLE
+    return outcomes
 
 
 def _settle(batch: Batch, group: Sequence[Finished]) -> None:
@@ -288,6 +318,11 @@ def _pause(batch: Batch, reason: str) -> None:
 
 def _tell(batch: Batch, action: str, details: dict[str, object]) -> None:
     trail.record(action, target=batch, by=trail.SYSTEM, stream=trail.project_stream(batch.project_id), details=details)
+
+
+def has_open_attempts(batch_id: int) -> bool:
+    """Whether any call of the batch is under way, in whichever lane."""
+    return Attempt.objects.filter(cell__batch=batch_id, end=Attempt.End.OPEN).exists()
 
 
 def find_open_claims(runner: str) -> list[Attempt]:

@@ -159,7 +159,9 @@ def read_last_worker_sign() -> datetime.datetime | None:
     return WorkerSign.objects.order_by("-seen_at").values_list("seen_at", flat=True).first()
 
 
-def find_lanes_to_ring() -> list[int]:
-    """Lanes of running batches that have something to do now and nobody doing it."""
+def find_lanes_to_ring(batch: Batch | None = None) -> list[int]:
+    """Lanes of running batches (or of one) that have something to do now and nobody doing it."""
     lanes = Lane.objects.filter(runner="", batch__state=Batch.State.RUNNING, batch__control=Batch.Control.RUN)
+    if batch is not None:
+        lanes = lanes.filter(batch=batch)
     return [lane.pk for lane in lanes.select_related("batch") if read_seconds_until_due(lane.batch, lane) == 0.0]

@@ -8,6 +8,7 @@ synced to disk and stored in groups. The database is written by one thread, so t
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import logging
 import os
 import socket
@@ -17,6 +18,8 @@ import uuid
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from pathlib import Path
 from typing import TypeVar
 
 from django.conf import settings
@@ -41,15 +44,27 @@ FLUSH_ROWS = 50
 WAIT_AT_MOST = 15.0
 LONGEST_SLOWDOWN = 60.0
 SILENCE_SECONDS = 20.0
-CAP_REACHED = "The next call could pass the cap. Raise the cap and resume, or leave it."
+CAP_REACHED = "The next call could pass the cap, so nothing more is sent. Cancel, or launch the rest as another batch."
+NO_ANSWERS = "The provider does not answer: {count} tries in a row failed. Resume when it is back."
+MISSES_IN_A_ROW = 20
+CALL_PATIENCE = 900.0
 
 stopping = threading.Event()
 """Set when the worker process shuts down: runners stop claiming and finish what is in flight."""
 
 
+def name_machine() -> str:
+    """A short name for this boot of this machine and its process numbers: two containers never share one."""
+    parts = [socket.gethostname()]
+    with suppress(OSError):
+        parts.append(Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii"))
+        parts.append(str(Path("/proc/self/ns/pid").readlink()))
+    return hashlib.sha256("|".join(parts).encode()).hexdigest()[:16]
+
+
 def name_runner() -> str:
     """A name that says where the runner lives, so that its death can be seen from the same machine at once."""
-    return f"{socket.gethostname()[:30]}:{os.getpid()}:{uuid.uuid4().hex[:8]}"
+    return f"{name_machine()}:{os.getpid()}:{uuid.uuid4().hex[:8]}"
 
 
 def run_lane(lane_id: int) -> bool:
@@ -88,6 +103,8 @@ class LaneRun:
         self.exhausted = False
         self.out_of_money = False
         self.account_refused = False
+        self.misses = 0
+        self.failure: Exception | None = None
         self.slow_until = 0.0
         self.last_beat = time.monotonic()
         self.wake = asyncio.Event()
@@ -105,11 +122,21 @@ class LaneRun:
         try:
             await self._work(provider)
             return await self._write(lambda: queries.read_seconds_until_due(self.lane.batch, self.lane)) == 0.0
+        except Exception as error:
+            await self._let_answers_arrive(error)
+            raise
         finally:
             for task in self.tasks:
                 task.cancel()
             await provider.close()
             await self._close_writer()
+
+    async def _let_answers_arrive(self, error: Exception) -> None:
+        """The database or the disk failed: send nothing more, and spool what is under way, for it is paid for."""
+        self.failure = error
+        if self.tasks:
+            await asyncio.wait(set(self.tasks), timeout=CALL_PATIENCE)
+        self.spool.sync()
 
     async def _work(self, provider: Provider) -> None:
         started = time.monotonic()
@@ -117,6 +144,11 @@ class LaneRun:
         while True:
             if time.monotonic() - self.last_beat >= HEARTBEAT_SECONDS:
                 await self._beat(time.monotonic() - started)
+            if self.failure is not None:
+                await self._flush()
+                raise self.failure
+            if self.misses >= max(MISSES_IN_A_ROW, self.limit) and not self.draining:
+                await self._pause_for_silence()
             if self.account_refused and not self.draining:
                 await self._drain()
             await self._fill()
@@ -149,6 +181,11 @@ class LaneRun:
         if control != Batch.Control.RUN or age > LIFE_SECONDS or stopping.is_set():
             await self._drain()
 
+    async def _pause_for_silence(self) -> None:
+        reason = NO_ANSWERS.format(count=self.misses)
+        await self._write(lambda: ledger.pause_for(self.lane.batch_id, reason))
+        await self._drain()
+
     async def _drain(self) -> None:
         """Claim nothing more; calls that were written but not sent go back unsent."""
         self.draining = True
@@ -174,11 +211,22 @@ class LaneRun:
 
     def _send(self, provider: Provider) -> None:
         """Fill the free slots. A runner that was silent for long may have lost its lease and sends nothing."""
-        if self.account_refused or self._is_slowed() or time.monotonic() - self.last_beat > SILENCE_SECONDS:
+        if (
+            self.account_refused
+            or self.failure is not None
+            or self._is_slowed()
+            or time.monotonic() - self.last_beat > SILENCE_SECONDS
+        ):
             return
         while self.ready and self.in_flight < self.limit:
             call = self.ready.popleft()
-            self.spool.note_sent(call.request.request_id)
+            try:
+                self.spool.note_sent(call.request.request_id)
+            except OSError as error:
+                self.ready.appendleft(call)
+                self.failure = error
+                self.wake.set()
+                return
             self.in_flight += 1
             task = asyncio.get_running_loop().create_task(self._call(provider, call))
             self.tasks.add(task)
@@ -192,15 +240,21 @@ class LaneRun:
             answer = ChatAnswer(End.UNKNOWN, Remedy.RETRY, error=f"the provider's code failed: {type(error).__name__}")
         self.in_flight -= 1
         done_at = timezone.now()
-        self.spool.note_answer(call.request.request_id, answer, done_at.isoformat())
         self.finished.append(Finished(call.claimed, answer, done_at))
+        try:
+            self.spool.note_answer(call.request.request_id, answer, done_at.isoformat())
+        except OSError as error:
+            # The answer is kept in memory and stored before the failure is raised.
+            self.failure = error
+        self.misses = self.misses + 1 if answer.remedy is Remedy.RETRY else 0
         if answer.remedy is Remedy.SLOW_DOWN:
             self.slow_until = max(self.slow_until, time.monotonic() + min(answer.retry_after or 1.0, LONGEST_SLOWDOWN))
         # Every further call would be refused too: nothing more leaves, and the store pauses the batch.
         self.account_refused = self.account_refused or answer.remedy is Remedy.STOP_BATCH
         self._send(provider)
         if (
-            self.account_refused
+            self.failure is not None
+            or self.account_refused
             or len(self.finished) >= FLUSH_ROWS
             or len(self.ready) * 2 < self.ahead
             or not self.in_flight
@@ -228,8 +282,13 @@ class LaneRun:
     async def _await_due(self) -> bool:
         """With nothing in hand: wait for a retry that is due soon. ``False`` when there is nothing to wait for here."""
         if self.out_of_money:
-            await self._write(lambda: ledger.pause_for(self.lane.batch_id, CAP_REACHED))
-            return False
+            if not await self._write(lambda: ledger.has_open_attempts(self.lane.batch_id)):
+                await self._write(lambda: ledger.pause_for(self.lane.batch_id, CAP_REACHED))
+                return False
+            # Another lane's calls hold money that may come free.
+            await asyncio.sleep(1.0)
+            self.exhausted = False
+            return True
         seconds = await self._write(lambda: queries.read_seconds_until_due(self.lane.batch, self.lane))
         if seconds is None or seconds > WAIT_AT_MOST:
             return False

@@ -8,6 +8,7 @@ never sent (costs nothing), answered (costs nothing more), sent with its end unk
 from __future__ import annotations
 
 import json
+import logging
 import os
 from collections.abc import Iterator
 from dataclasses import asdict, fields
@@ -15,6 +16,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from auditapp.llm.providers.base import ChatAnswer, End, Remedy
+
+logger = logging.getLogger(__name__)
 
 
 class Spool:
@@ -84,8 +87,13 @@ def read_whole_lines(path: Path) -> Iterator[dict[str, object]]:
     """The lines that were written to their end; only the last one can be cut."""
     with path.open("rb") as stream:
         for line in stream:
-            if line.endswith(b"\n"):
+            if not line.endswith(b"\n"):
+                return
+            try:
                 yield json.loads(line)
+            except ValueError:
+                # A line cut by a full disk, with the next one written behind it: its call counts as sent, end unknown.
+                logger.warning("An unreadable line in spool %s is left out", path.name)
 
 
 def revive_answer(stored: object) -> ChatAnswer:

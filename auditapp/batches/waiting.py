@@ -33,6 +33,6 @@ def wait_for_batch(batch: Batch, *, tell: Callable[[str], None]) -> Batch:
                 tell("No worker is running; this command makes the calls itself.")
                 told = True
             recovery.recover_lanes()
-            for lane_id in queries.find_lanes_to_ring():
+            for lane_id in queries.find_lanes_to_ring(batch):
                 runner.run_lane(lane_id)
         time.sleep(POLL_SECONDS)

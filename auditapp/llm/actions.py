@@ -14,6 +14,8 @@ from auditapp.llm.providers import PROVIDERS
 from transcripts.audit_trail import trail
 
 LABEL = re.compile(r"[\w.,:@+/() -]{1,100}")
+HIGHEST_PRICE = 100_000
+HIGHEST_TOKENS = 200_000
 VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
@@ -56,8 +58,14 @@ def add_model(
         raise ModelError("Give both prices, in and out, or neither.")
     if provider == "fake" and price_in is None:
         price_in = price_out = Decimal(0)
-    if any(price is not None and price < 0 for price in (price_in, price_out)):
-        raise ModelError("A price is not less than nothing.")
+    if any(
+        price is not None and not (price.is_finite() and 0 <= price < HIGHEST_PRICE) for price in (price_in, price_out)
+    ):
+        raise ModelError("A price lies between nothing and 100,000 dollars per million tokens.")
+    if not 1 <= max_tokens <= HIGHEST_TOKENS:
+        raise ModelError("An answer has between 1 and 200,000 tokens at most.")
+    if len(model) > 200 or len(base_url) > 300 or len(reasoning) > 20:
+        raise ModelError("The model's name has at most 200 characters, its address 300, its reasoning effort 20.")
     variant = ModelVariant.objects.create(
         label=label,
         provider=provider,
@@ -82,6 +90,17 @@ def add_model(
 
 def check_base_url(base_url: str) -> None:
     """Refuse anything that is no plain http(s) address. Raises ``ModelError``."""
-    parts = urlsplit(base_url)
-    if parts.scheme not in {"http", "https"} or not parts.hostname or parts.username or parts.query or parts.fragment:
+    try:
+        parts = urlsplit(base_url)
+        usable = bool(parts.hostname) and (parts.port is None or 0 < parts.port < 65536) and " " not in base_url
+    except ValueError:
+        raise ModelError(f"{base_url!r} is no base URL. It looks like http://127.0.0.1:11434/v1.") from None
+    if (
+        not usable
+        or parts.scheme not in {"http", "https"}
+        or not parts.hostname
+        or parts.username
+        or parts.query
+        or parts.fragment
+    ):
         raise ModelError(f"{base_url!r} is no base URL. It looks like http://127.0.0.1:11434/v1 and holds no key.")

@@ -10,6 +10,8 @@ from typing import NamedTuple
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from auditapp.llm.providers.base import make_storable
+
 LONGEST_RATIONALE = 2_000
 MOST_REJECTED = 200
 LONGEST_SEARCH = 20_000
@@ -70,10 +72,11 @@ def read_answer(answer: str, *, sentences: Collection[int], codes: Collection[st
             continue
         reason = _find_fault(item, sentences, codes, taken)
         if reason:
-            rejected.append(Rejected(item.sentence, item.code[:100], reason))
+            rejected.append(Rejected(item.sentence, make_storable(item.code[:100]), reason))
             continue
         taken.add((item.sentence, item.code))
-        proposals.append(Proposal(item.sentence, item.code, item.rationale[:LONGEST_RATIONALE]))
+        rationale = make_storable(item.rationale[:LONGEST_RATIONALE])
+        proposals.append(Proposal(item.sentence, item.code, rationale))
     return Reading(proposals, rejected[:MOST_REJECTED], "")
 
 
@@ -112,4 +115,6 @@ def _refuse_constant(name: str) -> object:
 
 def _peek(raw: object, key: str) -> object:
     value = raw.get(key) if isinstance(raw, dict) else raw
-    return value if isinstance(value, (int, float, bool, type(None))) else str(value)[:100]
+    if value is None or (isinstance(value, int) and abs(value) < 2**53):
+        return value
+    return make_storable(str(value)[:100])

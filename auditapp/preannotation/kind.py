@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from auditapp.batches.endings import PROVIDER_ERROR
 from auditapp.batches.kinds import Answered
 from auditapp.batches.models import Arm, Batch
 from auditapp.preannotation.models import Annotator, Reading, Suggestion
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
     from auditapp.preannotation.answers import Reading as Understood
 
 KIND = "preannotation"
-NO_ANSWER = "the provider gave no answer"
 
 
 class PreannotationKind:
@@ -43,6 +43,9 @@ class PreannotationKind:
         codes = _read_codes(arms.values(), annotators)
         outcomes: dict[int, str] = {}
         for each in answers:
+            if each.answer is None:
+                outcomes[each.cell_id] = PROVIDER_ERROR
+                continue
             arm = arms[each.arm_id]
             annotator = annotators[arm.variant_id]
             known = codes[arm.pk]
@@ -83,12 +86,9 @@ def _read_codes(arms: Iterable[Arm], annotators: Mapping[int, Annotator]) -> dic
 
 def _understand(each: Answered, sentences: set[int], codes: Mapping[str, int]) -> Understood:
     # Brings pydantic, which the web process has no use for.
-    from auditapp.preannotation.answers import Reading as Understood
     from auditapp.preannotation.answers import read_answer
 
-    if each.answer is None:
-        return Understood([], [], NO_ANSWER)
-    return read_answer(each.answer, sentences=sentences, codes=codes.keys())
+    return read_answer(each.answer or "", sentences=sentences, codes=codes.keys())
 
 
 def _store(each: Answered, annotator: Annotator, read: Understood, codes: Mapping[str, int]) -> str:

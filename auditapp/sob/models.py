@@ -82,6 +82,11 @@ class Judgment(models.Model):
         return f"judgment of cell {self.cell_id}"
 
     @property
+    def attribute_pairs(self) -> list[tuple[str, object]]:
+        """The attributes for a page: a model may name one "items"."""
+        return list(self.attributes.items())
+
+    @property
     def state_class(self) -> str:
         """The mark its outcome is shown with: something attributed, nothing attributed, or not readable."""
         return {"attributed": "valid", "unknown": ""}.get(self.outcome, "invalid")

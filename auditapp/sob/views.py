@@ -68,7 +68,7 @@ def _report(batch: Batch | None) -> dict[str, object]:
 def list_responses(request: ProjectRequest, batch_id: int) -> HttpResponse:
     """The answers behind a number: what was made of each, the text and the answer as it came on demand."""
     batch = get_object_or_404(request.project.batches, pk=batch_id, kind=KIND)
-    chosen = {name: request.GET.get(name, "") for name in ("model", "task", "target", "outcome")}
+    chosen = {name: request.GET.get(name, "").replace("\x00", "") for name in ("model", "task", "target", "outcome")}
     found = queries.find_judgments(batch, **chosen)
     page = Paginator(found, PER_PAGE).get_page(request.GET.get("page"))
     cell = next(

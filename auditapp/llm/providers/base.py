@@ -84,3 +84,8 @@ class Account:
     base_url: str = ""
     key_env: str = ""
     parameters: Mapping[str, object] = field(default_factory=dict)
+
+
+def make_storable(text: str) -> str:
+    """The text with what no database takes (NUL, lone surrogates) written as escapes; a raw body keeps the original."""
+    return text.replace("\x00", "\\x00").encode("utf-8", errors="backslashreplace").decode()

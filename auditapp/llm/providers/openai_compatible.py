@@ -14,10 +14,19 @@ from typing import NamedTuple
 
 import aiohttp
 
-from auditapp.llm.providers.base import Account, ChatAnswer, ChatRequest, End, ProviderNotReady, Remedy
+from auditapp.llm.providers.base import (
+    Account,
+    ChatAnswer,
+    ChatRequest,
+    End,
+    ProviderNotReady,
+    Remedy,
+    make_storable,
+)
 
 MAX_BODY = 4 * 1024 * 1024
-TIMEOUT = aiohttp.ClientTimeout(total=600, connect=10, sock_read=120)
+# An answer that is not streamed comes in one piece, and a reasoning model may think for minutes before.
+TIMEOUT = aiohttp.ClientTimeout(total=900, connect=10, sock_read=600)
 PROVIDER_BUSY = {408, 409, 425, 500, 502, 503, 504}
 TOO_MANY = {429, 529}
 ACCOUNT_REFUSED = {401, 402, 403}
@@ -101,7 +110,7 @@ def read_answer(status: int, headers: Mapping[str, str], raw: bytes) -> ChatAnsw
     text = raw.decode("utf-8", errors="backslashreplace").replace("\x00", "\\x00")
     try:
         body = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         body = None
     data: dict[str, object] = body if isinstance(body, dict) else {}
     request_id = make_storable(headers.get("x-request-id", "") or str(data.get("id") or ""))
@@ -130,7 +139,7 @@ def read_answer(status: int, headers: Mapping[str, str], raw: bytes) -> ChatAnsw
         )
     return ChatAnswer(
         End.REFUSED,
-        choose_remedy(status),
+        choose_remedy(status, text),
         raw=text,
         http_status=status,
         error=describe_error(data) or f"status {status}",
@@ -163,16 +172,12 @@ def read_completion(data: Mapping[str, object]) -> Completion | None:
     return Completion(make_storable(str(content)), make_storable(str(choices[0].get("finish_reason") or "")))
 
 
-def make_storable(text: str) -> str:
-    """The text with what no database takes (NUL, lone surrogates) written as escapes; the raw body keeps the original."""
-    return text.replace("\x00", "\\x00").encode("utf-8", errors="backslashreplace").decode()
-
-
 def read_count(data: Mapping[str, object], name: str) -> int | None:
     """A token count of the usage block; ``None`` where there is none (never 0)."""
     usage = data.get("usage")
     value = usage.get(name) if isinstance(usage, dict) else None
-    return value if isinstance(value, int) and 0 <= value < 2**31 else None
+    is_count = isinstance(value, int) and not isinstance(value, bool)
+    return value if is_count and 0 <= value < 2**31 else None
 
 
 def describe_error(data: Mapping[str, object]) -> str:
@@ -182,10 +187,13 @@ def describe_error(data: Mapping[str, object]) -> str:
     return make_storable(str(message))[:300] if message else ""
 
 
-def choose_remedy(status: int) -> Remedy:
-    """What follows from an HTTP status other than 200."""
+def choose_remedy(status: int, body: str) -> Remedy:
+    """What follows from an HTTP status other than 200; the body tells a spent account from a busy one, and a refused
+    text from a refused account."""
     if status in TOO_MANY:
-        return Remedy.SLOW_DOWN
+        return Remedy.STOP_BATCH if "insufficient_quota" in body else Remedy.SLOW_DOWN
+    if status == 403 and any(word in body.lower() for word in ("moderation", "flagged", "content_filter")):
+        return Remedy.GIVE_UP
     if status in PROVIDER_BUSY:
         return Remedy.RETRY
     if status in ACCOUNT_REFUSED:
@@ -203,4 +211,6 @@ def read_retry_after(value: str) -> float | None:
         moment = email.utils.parsedate_to_datetime(value)
     except ValueError:
         return None
+    if moment.tzinfo is None:
+        moment = moment.replace(tzinfo=datetime.UTC)
     return max(0.0, (moment - datetime.datetime.now(datetime.UTC)).total_seconds())

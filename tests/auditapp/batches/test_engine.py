@@ -112,7 +112,7 @@ def test_a_revoked_key_stops_the_batch_within_the_calls_in_flight(
     instance.start_worker()
     shown = wait_for_end(instance, launch(instance))
     assert shown["state"] == "paused"
-    assert "as ordered" in shown["state_reason"]
+    assert "status 401" in shown["state_reason"]
     assert fake_provider.stats()["received"] <= 3 * IN_FLIGHT
 
 

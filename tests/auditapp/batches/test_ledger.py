@@ -4,18 +4,22 @@ import datetime
 import uuid
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
+from pathlib import Path
 
 import pytest
+from django.conf import settings
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
-from auditapp.batches import actions, kinds, ledger, queries, tasks
+from auditapp.batches import actions, kinds, ledger, queries, recovery, tasks
 from auditapp.batches.endings import Finished
 from auditapp.batches.kinds import Answered
 from auditapp.batches.ledger import Claim
 from auditapp.batches.models import Arm, Attempt, Batch, Cell, Lane, Result
 from auditapp.batches.money import compute_cost, compute_highest_cost, to_dollars, to_nano
 from auditapp.batches.queries import read_progress
+from auditapp.batches.runner import name_machine
+from auditapp.batches.spool import Spool
 from auditapp.llm.actions import add_model
 from auditapp.llm.providers.base import ChatAnswer, End, Remedy
 from transcripts.accounts.models import User
@@ -200,7 +204,8 @@ class TestStore:
         finish(lane, claim(lane, 1), ChatAnswer(End.REFUSED, Remedy.STOP_BATCH, http_status=401, error="key revoked"))
         batch = Batch.objects.get()
         assert (batch.state, batch.control) == ("paused", "pause")
-        assert "key revoked" in batch.state_reason
+        assert "status 401" in batch.state_reason
+        assert "key revoked" not in batch.state_reason
         assert Cell.objects.filter(state="planned").count() == 3
         assert AuditEvent.objects.filter(action="batch.paused_by_worker").count() == 1
 
@@ -310,3 +315,72 @@ class TestSweep:
         Cell.objects.update(not_before=timezone.now() + datetime.timedelta(minutes=1))
         assert queries.find_lanes_to_ring() == []
         assert 55 < (queries.read_seconds_until_due(lane.batch, lane) or 0) <= 60
+
+
+class TestRecovery:
+    """What becomes of the calls of a runner that died: the spool tells the three cases apart."""
+
+    @pytest.fixture(autouse=True)
+    def spool_folder(self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+        monkeypatch.setattr(settings, "SPOOL_FOLDER", tmp_path)
+
+    def die(self, lane: Lane, claimed: Claim, *, sent: int, answered: int) -> None:
+        """A runner of a process that is gone, which sent some calls and saw some answers."""
+        runner = f"{name_machine()}:{2**22 - 1}:dead"
+        Lane.objects.filter(pk=lane.pk).update(runner=runner)
+        Attempt.objects.update(runner=runner)
+        spool = Spool(settings.SPOOL_FOLDER, runner)
+        for number, call in enumerate(claimed.calls):
+            if number < sent:
+                spool.note_sent(call.request.request_id)
+            if number < answered:
+                spool.note_answer(call.request.request_id, ANSWER, timezone.now().isoformat())
+        spool.close(keep=True)
+
+    def test_an_answer_that_came_is_stored_without_a_second_call(self, project: Project, echo: Echo) -> None:
+        lane = launch(project)
+        self.die(lane, claim(lane), sent=2, answered=1)
+        assert recovery.recover_lanes() == 1
+        assert list(Attempt.objects.order_by("pk").values_list("end", flat=True)) == ["answered", "unknown", "unsent"]
+        assert list(Cell.objects.order_by("pk").values_list("state", flat=True)) == ["done", "planned", "planned"]
+        assert Result.objects.count() == 1
+        assert read_progress(Batch.objects.get()).unknown_calls == 1
+        assert Lane.objects.get().runner == ""
+
+    def test_a_call_lost_to_two_kills_is_not_sent_a_third_time(self, project: Project, echo: Echo) -> None:
+        lane = launch(project, inputs=[1])
+        for _ in range(2):
+            Lane.objects.filter(pk=lane.pk).update(runner="here:1:aaaa")
+            self.die(lane, claim(lane), sent=1, answered=0)
+            recovery.recover_lanes()
+        assert Cell.objects.get().state == "failed"
+        assert Attempt.objects.filter(end="unknown").count() == 2
+
+    def test_a_runner_that_is_only_silent_may_have_sent_what_it_held(self, project: Project, echo: Echo) -> None:
+        lane = launch(project, inputs=[1])
+        claim(lane)
+        Lane.objects.filter(pk=lane.pk).update(heartbeat_at=timezone.now() - datetime.timedelta(minutes=5))
+        assert recovery.recover_lanes() == 1
+        assert Attempt.objects.get().end == "unknown"
+
+    def test_an_answer_its_feature_cannot_store_holds_up_nobody(
+        self, project: Project, echo: Echo, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def choke(batch: Batch, answers: Sequence[Answered]) -> Mapping[int, str]:
+            if any(each.input_id == 2 for each in answers):
+                raise ValueError("poison")
+            return {each.cell_id: "said" for each in answers}
+
+        monkeypatch.setattr(echo, "store_answers", choke)
+        lane = launch(project)
+        finish(lane, claim(lane), ANSWER)
+        assert list(Cell.objects.order_by("pk").values_list("outcome", flat=True)) == ["said", "not_storable", "said"]
+        assert Result.objects.count() == 3
+        assert Batch.objects.get().state == "done"
+
+    def test_a_cancelled_batch_keeps_no_planned_cell(self, project: Project, echo: Echo) -> None:
+        lane = launch(project)
+        claimed = claim(lane)
+        actions.cancel_batch(batch=lane.batch, by=trail.SYSTEM)
+        ledger.hand_back(lane.batch_id, [call.claimed for call in claimed.calls])
+        assert set(Cell.objects.values_list("state", flat=True)) == {"cancelled"}

@@ -8,8 +8,8 @@ import json
 import pytest
 
 from auditapp.llm.providers import open_provider
-from auditapp.llm.providers.base import Account, ChatAnswer, ChatRequest, End, ProviderNotReady, Remedy
-from auditapp.llm.providers.openai_compatible import make_storable, read_answer, read_retry_after, write_body
+from auditapp.llm.providers.base import Account, ChatAnswer, ChatRequest, End, ProviderNotReady, Remedy, make_storable
+from auditapp.llm.providers.openai_compatible import read_answer, read_retry_after, write_body
 from tests.instance import FakeProvider
 
 REQUEST = ChatRequest(request_id="r1", model="m", system="Judge.", user="A text.", max_tokens=50)

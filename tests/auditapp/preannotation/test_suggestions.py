@@ -87,11 +87,30 @@ class TestReading:
         assert [each["reason"] for each in reading.rejected] == ["unknown code", "sentence was not asked about"]
         assert Suggestion.objects.count() == 0
 
-    @pytest.mark.parametrize("answer", [None, "", "no JSON here"])
+    @pytest.mark.parametrize("answer", ["", "no JSON here"])
     def test_an_answer_of_no_use_is_counted_as_such(self, batch: Batch, sentence: Sentence, answer: str | None) -> None:
         cell = cell_of(batch, sentence, "themes")
         assert store(batch, cell, answer) == "invalid"
         assert Reading.objects.get(cell=cell).problem
+
+    def test_a_call_without_an_answer_is_the_providers_failure_and_no_reading(
+        self, batch: Batch, sentence: Sentence
+    ) -> None:
+        assert store(batch, cell_of(batch, sentence, "themes"), None) == "provider_error"
+        assert Reading.objects.count() == 0
+
+    @pytest.mark.parametrize("rationale", ["a\x00b", "\ud800"])
+    @pytest.mark.parametrize("number", ["1e999", "12345678901234567890123", "{}"])
+    def test_a_hostile_answer_can_be_stored(
+        self, batch: Batch, sentence: Sentence, rationale: str, number: str
+    ) -> None:
+        items = f'{{"sentence": {number}, "code": "x\\u0000"}}, ' + json.dumps(
+            {"sentence": sentence.pk, "code": "theme.balance", "rationale": rationale}
+        )
+        cell = cell_of(batch, sentence, "themes")
+        assert store(batch, cell, f'{{"codings": [{items}]}}') == "partial"
+        assert len(Reading.objects.get(cell=cell).rejected) == 1
+        assert Suggestion.objects.count() == 1
 
     def test_an_annotator_needs_a_known_model(self, project: Project, owner: User) -> None:
         with pytest.raises(actions.PreannotationError, match="no annotator and no model 'nobody'"):

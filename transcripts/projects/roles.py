@@ -44,7 +44,7 @@ CODER = Role(
 LEAD = Role(
     key="lead",
     name="Lead",
-    sentence="Runs the study: imports texts, edits the codebook, launches batches, sees every coding, and codes.",
+    sentence="Runs the study: imports texts, edits the codebook, launches batches, sees every coding (so hers are not blind), and codes.",
     permissions=frozenset(Permission) - {Permission.MANAGE_MEMBERS},
 )
 OWNER = Role(

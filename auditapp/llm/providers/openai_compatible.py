@@ -176,8 +176,9 @@ def read_count(data: Mapping[str, object], name: str) -> int | None:
     """A token count of the usage block; ``None`` where there is none (never 0)."""
     usage = data.get("usage")
     value = usage.get(name) if isinstance(usage, dict) else None
-    is_count = isinstance(value, int) and not isinstance(value, bool)
-    return value if is_count and 0 <= value < 2**31 else None
+    if not isinstance(value, int) or isinstance(value, bool):
+        return None
+    return value if 0 <= value < 2**31 else None
 
 
 def describe_error(data: Mapping[str, object]) -> str:

@@ -32,6 +32,7 @@ class Side:
     alone: list[Exchanges] = field(default_factory=list)
     together: list[Exchanges] = field(default_factory=list)
     processor_ms: list[float] = field(default_factory=list)
+    processor_ms_together: list[float] = field(default_factory=list)
 
     def save_alone(self, count: int) -> None:
         """One round of one person."""
@@ -43,7 +44,11 @@ class Side:
 
     def save_together(self, seconds: float) -> None:
         """One round of everybody at once."""
-        self.together.append(exchange_at_once(self.server.port, self.makers, seconds))
+        before = read_processor_seconds(self.server.pid)
+        exchanges = exchange_at_once(self.server.port, self.makers, seconds)
+        used = read_processor_seconds(self.server.pid) - before
+        self.together.append(exchanges)
+        self.processor_ms_together.append(used / len(exchanges.seconds) * 1000)
 
     @property
     def p50s(self) -> list[float]:
@@ -74,6 +79,7 @@ class Side:
             "alone_p95_ms": find_percentile(alone, 95),
             "alone_processor_ms": self.processor_ms,
             "together_per_second": self.rates,
+            "together_processor_ms": self.processor_ms_together,
             "together_p50_ms": find_median(together),
             "together_p95_ms": find_percentile(together, 95),
             "sent": self.sent,

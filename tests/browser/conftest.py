@@ -17,6 +17,7 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 
 from tests.browser.stage import STUDY
+from tests.conftest import copy_instance
 from tests.instance import ROOT, Instance, wait_until
 from tests.services import chromium_path
 from tools.start import HOST, WEB_OPTIONS
@@ -37,21 +38,18 @@ class Site:
         return f"{self.base_url}/p/{STUDY}/interviews/{self.interviews[interview]}/"
 
 
-@pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
-    """The product as ``make run`` serves it, on a fresh SQLite data folder."""
-    instance = Instance(tmp_path_factory.mktemp("site") / "data")
+@pytest.fixture(scope="session")
+def site(migrated: Instance, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    """The product as ``make run`` serves it, with a study to code in."""
     port = find_free_port()
     base_url = f"http://{HOST}:{port}"
-    instance.environment["BASE_URL"] = base_url
-    try:
+    with copy_instance(migrated, tmp_path_factory.mktemp("site") / "data") as instance:
+        instance.environment["BASE_URL"] = base_url
         filled = fill(instance)
         server = ("-m", "granian", "auditapp.wsgi:application", "--host", HOST, "--port", str(port))
         instance.start(*server, *WEB_OPTIONS)
         wait_until(lambda: is_answering(base_url), what="the server answers")
         yield Site(base_url, filled["interviews"], iter(filled["links"]))
-    finally:
-        instance.stop()
 
 
 def fill(instance: Instance) -> Any:

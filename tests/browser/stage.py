@@ -50,7 +50,7 @@ LONG_INTERVIEW = {
 }
 EXCERPTS = Path(__file__).resolve().parents[3] / "shared/data/interviews/excerpts.jsonl"
 STUDY = "browser"
-CODERS = 40
+CODERS = 60
 
 
 def fill() -> dict[str, object]:

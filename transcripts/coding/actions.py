@@ -66,9 +66,8 @@ def add_coding(
 ) -> Coding:
     """Put ``code`` on ``sentence`` (on the turn's first sentence, for a code of turns), and return the standing row.
 
-    The same code with the same level, enactment and note is left as it stands; with others, the new row supersedes
-    the old one, of whatever codebook version that was. A "none applies" of the same person gives way. Raises
-    ``WrongPlace``, ``WrongInput`` or ``UsedForAnother``.
+    The same code put the same way is left as it stands; put another way, or in another codebook version, the new row
+    supersedes the old. A "none applies" gives way. Raises ``WrongPlace``, ``WrongInput`` or ``UsedForAnother``.
     """
     note = " ".join(note.split())
     _check_place(project, sentence)
@@ -211,28 +210,7 @@ def write_memo(
         created_at=now,
         withdrawn_at=None if text else now,
     )
-    try:
-        with transaction.atomic():
-            if before is not None:
-                _withdraw(before)
-            memo.save(force_insert=True)
-    except IntegrityError:
-        return _find_winner(memo, interview=interview, sentence=sentence, author=by)
-    if before is not None:
-        Memo.objects.filter(pk=before.pk, superseded_by__isnull=True).update(superseded_by=memo)
-    trail.record(
-        "coding.memo.written",
-        target=memo,
-        by=by,
-        stream=trail.project_stream(project.pk),
-        details={
-            "interview": interview.pk,
-            "sentence": sentence.pk if sentence else None,
-            "characters": len(text),
-            **({"replaces": before.pk} if before else {}),
-        },
-    )
-    return memo
+    return _store_memo(memo, before=before)
 
 
 @transaction.atomic
@@ -291,6 +269,32 @@ def _store_coding(coding: Coding, *, before: StandingCoding | None, standing: St
         details=details,
     )
     return coding
+
+
+def _store_memo(memo: Memo, *, before: Memo | None) -> Memo:
+    """Insert ``memo`` in the place of the one it supersedes."""
+    try:
+        with transaction.atomic():
+            if before is not None:
+                _withdraw(before)
+            memo.save(force_insert=True)
+    except IntegrityError:
+        return _find_winner(memo, interview=memo.interview, sentence=memo.sentence, author=memo.author)
+    if before is not None:
+        Memo.objects.filter(pk=before.pk, superseded_by__isnull=True).update(superseded_by=memo)
+    trail.record(
+        "coding.memo.written",
+        target=memo,
+        by=memo.author,
+        stream=trail.project_stream(memo.project_id),
+        details={
+            "interview": memo.interview_id,
+            "sentence": memo.sentence_id,
+            "characters": len(memo.text),
+            **({"replaces": before.pk} if before else {}),
+        },
+    )
+    return memo
 
 
 def _check_place(project: Project, sentence: Sentence) -> None:

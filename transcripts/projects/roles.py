@@ -44,7 +44,10 @@ CODER = Role(
 LEAD = Role(
     key="lead",
     name="Lead",
-    sentence="Runs the study: imports texts, edits the codebook, launches batches, sees every coding (so hers are not blind), and codes.",
+    sentence=(
+        "Runs the study: imports texts, edits the codebook, launches batches, and codes. She sees every coding, so her own "
+        "are not blind."
+    ),
     permissions=frozenset(Permission) - {Permission.MANAGE_MEMBERS},
 )
 OWNER = Role(

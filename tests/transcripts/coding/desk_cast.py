@@ -5,6 +5,8 @@ from __future__ import annotations
 from uuid import UUID, uuid4
 
 from transcripts.accounts.models import User
+from transcripts.audit_trail import trail
+from transcripts.audit_trail.models import AuditEvent
 from transcripts.codebook.models import Code
 from transcripts.coding import actions
 from transcripts.coding.models import Coding, Decision, Level
@@ -54,3 +56,11 @@ def standing_codes(sentence: Sentence, coder: User) -> list[str]:
     """Identifiers of the codes of ``coder`` that stand on a sentence."""
     rows = Coding.objects.filter(sentence=sentence, coder=coder, withdrawn_at__isnull=True)
     return sorted(rows.values_list("code__identifier", flat=True))
+
+
+def last_event(project: Project) -> AuditEvent:
+    return AuditEvent.objects.filter(stream=trail.project_stream(project.pk)).order_by("-sequence")[0]
+
+
+def count_events(project: Project) -> int:
+    return AuditEvent.objects.filter(stream=trail.project_stream(project.pk)).count()

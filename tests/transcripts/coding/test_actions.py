@@ -8,24 +8,23 @@ from uuid import uuid4
 import pytest
 from django.utils import timezone
 
-from tests.transcripts.coding.desk_cast import decide, find_code, put, standing_codes, take_off
+from tests.transcripts.coding.desk_cast import (
+    count_events,
+    decide,
+    find_code,
+    last_event,
+    put,
+    standing_codes,
+    take_off,
+)
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
-from transcripts.audit_trail.models import AuditEvent
 from transcripts.codebook.actions import start_study
 from transcripts.codebook.models import Code, CodebookVersion, CodeFamily
 from transcripts.coding import actions, queries
-from transcripts.coding.models import Coding, Decision, Layer, Memo, Reveal
-from transcripts.corpus.models import Interview, Sentence, Turn
+from transcripts.coding.models import Coding, Layer
+from transcripts.corpus.models import Sentence, Turn
 from transcripts.projects.models import Project
-
-
-def last_event(project: Project) -> AuditEvent:
-    return AuditEvent.objects.filter(stream=trail.project_stream(project.pk)).order_by("-sequence")[0]
-
-
-def count_events(project: Project) -> int:
-    return AuditEvent.objects.filter(stream=trail.project_stream(project.pk)).count()
 
 
 def publish_second_version(project: Project, identifier: str) -> Code:
@@ -288,58 +287,6 @@ class TestDeciding:
         assert decide(sentence, coder) != first
 
 
-class TestLayers:
-    def test_no_suggestions_before_the_own_decision(
-        self, project: Project, sentence: Sentence, code: Code, coder: User
-    ) -> None:
-        put(sentence, code, coder)
-        with pytest.raises(actions.NotDecided):
-            actions.reveal_suggestions(project=project, sentence=sentence, by=coder)
-        assert not Reveal.objects.exists()
-
-    def test_another_persons_decision_reveals_nothing(
-        self, project: Project, sentence: Sentence, coder: User, second_coder: User
-    ) -> None:
-        decide(sentence, second_coder)
-        with pytest.raises(actions.NotDecided):
-            actions.reveal_suggestions(project=project, sentence=sentence, by=coder)
-
-    def test_what_is_coded_after_the_reveal_is_assisted(
-        self, project: Project, sentence: Sentence, code: Code, coder: User
-    ) -> None:
-        blind = put(sentence, code, coder)
-        decide(sentence, coder)
-        actions.reveal_suggestions(project=project, sentence=sentence, by=coder)
-        assisted = put(sentence, find_code(project, "theme.compassion"), coder)
-        assert (blind.layer, assisted.layer) == (Layer.BLIND, Layer.ASSISTED)
-
-    def test_reveal_is_told_once_and_outlives_the_decision(
-        self, project: Project, sentence: Sentence, code: Code, coder: User
-    ) -> None:
-        decide(sentence, coder)
-        first = actions.reveal_suggestions(project=project, sentence=sentence, by=coder)
-        events = count_events(project)
-        put(sentence, code, coder)
-        assert not Decision.objects.filter(withdrawn_at__isnull=True).exists()
-        assert actions.reveal_suggestions(project=project, sentence=sentence, by=coder) == first
-        assert count_events(project) == events + 1
-
-    def test_reveal_to_one_leaves_the_other_blind(
-        self, project: Project, sentence: Sentence, code: Code, coder: User, second_coder: User
-    ) -> None:
-        decide(sentence, coder)
-        actions.reveal_suggestions(project=project, sentence=sentence, by=coder)
-        assert put(sentence, code, second_coder).layer == Layer.BLIND
-
-    def test_code_that_stands_blind_stays_blind_when_kept_after_the_reveal(
-        self, project: Project, sentence: Sentence, code: Code, coder: User
-    ) -> None:
-        blind = put(sentence, code, coder)
-        decide(sentence, coder)
-        actions.reveal_suggestions(project=project, sentence=sentence, by=coder)
-        assert put(sentence, code, coder) == blind
-
-
 class TestRaces:
     """Another request stores the same thing between the look and the write."""
 
@@ -369,73 +316,3 @@ class TestRaces:
         with patch.object(queries, "read_standing", return_value=queries.Standing()):
             put(sentence, code, coder)
         assert count_events(project) == events
-
-
-class TestMemos:
-    def write(self, interview: Interview, sentence: Sentence | None, text: str, by: User) -> Memo:
-        return actions.write_memo(
-            project=interview.project, interview=interview, sentence=sentence, text=text, by=by, client_id=uuid4()
-        )
-
-    def standing(self, author: User) -> list[str]:
-        return list(Memo.objects.filter(author=author, withdrawn_at__isnull=True).values_list("text", flat=True))
-
-    def test_new_text_supersedes(self, project: Project, interview: Interview, sentence: Sentence, coder: User) -> None:
-        before = self.write(interview, sentence, "Hedges here.\r\nCompare turn 1.  ", coder)
-        after = self.write(interview, sentence, "Hedges only when pushed.", coder)
-        before.refresh_from_db()
-        assert before.text == "Hedges here.\nCompare turn 1."
-        assert before.superseded_by == after
-        assert self.standing(coder) == ["Hedges only when pushed."]
-        event = last_event(project)
-        assert event.action == "coding.memo.written"
-        assert "Hedges" not in str(event.details)
-
-    def test_sentence_and_interview_have_a_memo_each(
-        self, interview: Interview, sentence: Sentence, coder: User
-    ) -> None:
-        self.write(interview, sentence, "On the sentence", coder)
-        self.write(interview, None, "On the interview", coder)
-        assert sorted(self.standing(coder)) == ["On the interview", "On the sentence"]
-
-    def test_empty_text_takes_the_memo_away(self, interview: Interview, sentence: Sentence, coder: User) -> None:
-        self.write(interview, sentence, "Hedges here.", coder)
-        self.write(interview, sentence, "  ", coder)
-        assert self.standing(coder) == []
-        assert Memo.objects.filter(text="Hedges here.").exists()
-
-    def test_unchanged_text_writes_nothing(
-        self, project: Project, interview: Interview, sentence: Sentence, coder: User
-    ) -> None:
-        first = self.write(interview, sentence, "Hedges here.", coder)
-        events = count_events(project)
-        assert self.write(interview, sentence, "Hedges here.", coder) == first
-        assert count_events(project) == events
-
-    def test_replay_finds_the_row(self, interview: Interview, sentence: Sentence, coder: User) -> None:
-        client_id = uuid4()
-        written = [
-            actions.write_memo(
-                project=interview.project,
-                interview=interview,
-                sentence=sentence,
-                text=text,
-                by=coder,
-                client_id=client_id,
-            )
-            for text in ("Hedges here.", "Hedges here.")
-        ]
-        assert written[0] == written[1]
-        assert Memo.objects.count() == 1
-
-    def test_memo_on_a_sentence_of_another_interview_is_refused(
-        self, project: Project, interview: Interview, sentence: Sentence, coder: User
-    ) -> None:
-        other = Interview.objects.get(pk=interview.pk)
-        other.pk = interview.pk + 1
-        with pytest.raises(actions.WrongPlace):
-            self.write(other, sentence, "Lost", coder)
-
-    def test_memo_that_is_too_long_is_refused(self, interview: Interview, sentence: Sentence, coder: User) -> None:
-        with pytest.raises(actions.WrongInput, match="20,001 characters"):
-            self.write(interview, sentence, "x" * 20_001, coder)

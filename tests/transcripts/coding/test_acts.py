@@ -1,225 +1,22 @@
-"""The desk's pages: who may see and do what, with and without the page's script."""
+"""Acts at the desk over HTTP: as the page's script sends them, and as plain forms."""
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Callable
-from pathlib import Path
-from typing import TYPE_CHECKING
 from uuid import uuid4
 
 import pytest
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
-from django.urls import reverse
 
-from tests.transcripts.coding.desk_cast import decide, find_code, put, standing_codes, take_off
+from tests.transcripts.coding.desk_cast import find_code, put, standing_codes, take_off
+from tests.transcripts.coding.desk_pages import ClientOf, act, address, post, read
 from transcripts.accounts.models import User
-from transcripts.audit_trail.models import AuditEvent
 from transcripts.codebook.models import Code
 from transcripts.coding.models import Coding, Decision, Memo
-from transcripts.coding.views import SCRIPT_PARTS
-from transcripts.corpus.actions import import_file
 from transcripts.corpus.models import Interview, Sentence
 from transcripts.projects.models import Project
-
-if TYPE_CHECKING:
-    from django.test.client import _MonkeyPatchedWSGIResponse as Response
-
-ClientOf = Callable[[User], Client]
-
-
-def address(name: str, interview: Interview, *more: object) -> str:
-    return reverse(f"coding:{name}", args=[interview.project.slug, interview.pk, *more])
-
-
-def post(client: Client, name: str, interview: Interview, **fields: object) -> Response:
-    """A plain form, as a browser without JavaScript sends it."""
-    return client.post(address(name, interview), fields)
-
-
-def act(client: Client, name: str, interview: Interview, by: User, **fields: object) -> Response:
-    """The same fields as the page's script sends them."""
-    return client.post(address(name, interview), {"client_id": uuid4(), **fields}, headers={"X-Desk": str(by.pk)})
-
-
-def read(response: Response) -> str:
-    """The page without what differs on every request."""
-    html = response.content.decode()
-    html = re.sub(r'name="csrfmiddlewaretoken" value="\w+"', "", html)
-    return re.sub(r"X-CSRFToken[^}]*}", "", html)
-
-
-def import_long(project: Project, owner: User, sentences: int) -> Interview:
-    """An interview of two exchanges with many sentences."""
-    answer = " ".join(f"This is sentence number {number} of a long answer." for number in range(sentences // 2))
-    turns = [{"role": "interviewer", "text": "Why?"}, {"role": "model", "text": answer}] * 2
-    line = json.dumps({"id": "long", "model": "Model A", "title": "Long interview", "turns": turns})
-    import_file(project=project, name="long.jsonl", data=line.encode(), by=owner)
-    return Interview.objects.get(project=project, external_id="long")
-
-
-class TestPage:
-    def test_shows_the_interview_and_the_codes(self, interview: Interview, coder: User, client_of: ClientOf) -> None:
-        html = read(client_of(coder).get(address("desk", interview)))
-        assert "Background can shape an answer, though it never settles it." in html
-        assert "Models and Metamodels" in html
-        assert "interview 1 of 1" in html
-        assert "Model A" in html
-
-    def test_begins_at_the_first_undecided_sentence_of_the_model(
-        self, interview: Interview, sentence: Sentence, coder: User, client_of: ClientOf
-    ) -> None:
-        client = client_of(coder)
-        assert f'id="s{sentence.pk}" data-kind="prose" aria-current="true"' in read(
-            client.get(address("desk", interview))
-        )
-        decide(sentence, coder)
-        assert f'id="s{sentence.pk}" data-kind="prose" tabindex="-1"' in read(client.get(address("desk", interview)))
-
-    @pytest.mark.parametrize("at", ["x", "-1", "999999", "9" * 40, "١"])
-    def test_unknown_place_is_passed_over(
-        self, interview: Interview, coder: User, client_of: ClientOf, at: str
-    ) -> None:
-        assert client_of(coder).get(address("desk", interview), {"at": at}).status_code == 200
-
-    def test_text_is_never_markup(
-        self, project: Project, owner: User, coder: User, client_of: ClientOf, code: Code
-    ) -> None:
-        nasty = "<script>alert(1)</script><b hx-get=/x>Bold claim</b>"
-        turns = [{"role": "interviewer", "text": nasty, "speaker": nasty}, {"role": "model", "text": nasty}]
-        line = json.dumps({"id": "nasty", "title": nasty, "model": nasty, "turns": turns})
-        import_file(project=project, name="nasty.jsonl", data=line.encode(), by=owner)
-        interview = Interview.objects.get(external_id="nasty")
-        sentence = Sentence.objects.select_related("turn").filter(turn__interview=interview)[0]
-        put(sentence, code, coder, level="latent", note=nasty)
-        html = read(client_of(coder).get(address("desk", interview)))
-        assert "<script>alert" not in html
-        assert "<b hx-get" not in html
-
-    def test_percentage_counts_the_models_sentences_with_code_or_decision(
-        self, project: Project, interview: Interview, coder: User, client_of: ClientOf
-    ) -> None:
-        said = list(
-            Sentence.objects.select_related("turn")
-            .filter(turn__interview=interview, turn__role="model")
-            .order_by("position")
-        )
-        put(said[0], find_code(project, "theme.balance"), coder)
-        decide(said[1], coder)
-        put(said[6], find_code(project, "feature.task"), coder)
-        asked = Sentence.objects.select_related("turn").filter(turn__role="interviewer")[0]
-        put(asked, find_code(project, "theme.balance"), coder)
-        html = read(client_of(coder).get(address("desk", interview)))
-        assert len(said) == 7
-        assert '<span id="decided-count">2</span> of 7' in html
-        assert "28 %" in html
-
-    def test_every_part_of_the_script_is_fetched_at_once(self) -> None:
-        folder = Path(__file__).resolve().parents[3] / "static/js/desk"
-        assert sorted(path.stem for path in folder.glob("*.js")) == sorted(SCRIPT_PARTS)
-
-    def test_queries_do_not_grow_with_the_interview(
-        self, project: Project, interview: Interview, owner: User, coder: User, client_of: ClientOf, code: Code
-    ) -> None:
-        longer = import_long(project, owner, sentences=300)
-        for sentence in Sentence.objects.select_related("turn").filter(turn__interview=longer)[:40]:
-            put(sentence, code, coder)
-        client = client_of(coder)
-        counts = []
-        for shown in (interview, longer):
-            client.get(address("desk", shown))
-            with CaptureQueriesContext(connection) as captured:
-                assert client.get(address("desk", shown)).status_code == 200
-            counts.append(len(captured))
-        assert counts[0] == counts[1]
-        assert counts[0] <= 12
-
-
-class TestAccess:
-    @pytest.mark.parametrize("name", ["add", "withdraw", "decide", "reopen", "memo"])
-    def test_reader_changes_nothing(
-        self, interview: Interview, sentence: Sentence, reader: User, client_of: ClientOf, name: str
-    ) -> None:
-        events = AuditEvent.objects.count()
-        assert post(client_of(reader), name, interview, sentence=sentence.pk, text="x").status_code == 403
-        assert AuditEvent.objects.count() == events
-
-    @pytest.mark.parametrize("name", ["desk", "add", "withdraw", "decide", "reopen", "memo"])
-    def test_outsider_gets_404(self, interview: Interview, outsider: User, client_of: ClientOf, name: str) -> None:
-        client = client_of(outsider)
-        answer = client.get(address(name, interview)) if name == "desk" else post(client, name, interview)
-        assert answer.status_code == 404
-
-    def test_outsider_gets_no_marks(
-        self, interview: Interview, sentence: Sentence, outsider: User, client_of: ClientOf
-    ) -> None:
-        assert client_of(outsider).get(address("marks", interview, sentence.pk)).status_code == 404
-
-    def test_stranger_is_sent_to_sign_in(self, interview: Interview, client: Client) -> None:
-        answer = client.get(address("desk", interview))
-        assert answer.status_code == 302
-        assert "/accounts/login/" in answer.headers["Location"]
-
-    def test_interview_of_another_study_is_not_found(
-        self, project: Project, interview: Interview, owner: User, client_of: ClientOf
-    ) -> None:
-        from transcripts.codebook.actions import start_study
-
-        other = start_study(slug="other", name="Other", by=owner)
-        url = reverse("coding:desk", args=[other.slug, interview.pk])
-        assert client_of(owner).get(url).status_code == 404
-
-    def test_sentence_of_another_interview_is_not_found(
-        self, project: Project, interview: Interview, sentence: Sentence, owner: User, coder: User, client_of: ClientOf
-    ) -> None:
-        other = import_long(project, owner, sentences=4)
-        code = find_code(project, "theme.balance")
-        answer = act(client_of(coder), "add", other, coder, sentence=sentence.pk, code=code.pk)
-        assert answer.status_code == 404
-        assert not Coding.objects.exists()
-
-    def test_reader_sees_all_codings_and_whose_they_are(
-        self, interview: Interview, sentence: Sentence, code: Code, coder: User, reader: User, client_of: ClientOf
-    ) -> None:
-        put(sentence, code, coder)
-        html = read(client_of(reader).get(address("desk", interview)))
-        assert "Balance" in html
-        assert "<bdi>coder</bdi>" in html
-        assert "all coders" in html
-        assert 'id="panel"' not in html
-
-
-class TestBlindness:
-    def test_another_coders_work_leaves_the_page_as_it_was(
-        self,
-        interview: Interview,
-        sentence: Sentence,
-        code: Code,
-        coder: User,
-        second_coder: User,
-        client_of: ClientOf,
-    ) -> None:
-        client = client_of(coder)
-        put(sentence, code, coder)
-        pages = [address("desk", interview), address("marks", interview, sentence.pk)]
-        before = [read(client.get(page)) for page in pages]
-        put(sentence, code, second_coder, level="latent", note="A secret reading")
-        decide(sentence, second_coder)
-        post(client_of(second_coder), "memo", interview, sentence=sentence.pk, text="A secret memo")
-        post(client_of(second_coder), "memo", interview, text="A secret memo on the interview")
-        assert Memo.objects.count() == 2
-        assert [read(client.get(page)) for page in pages] == before
-
-    def test_lead_who_codes_is_blind_too(
-        self, interview: Interview, sentence: Sentence, code: Code, coder: User, lead: User, client_of: ClientOf
-    ) -> None:
-        client = client_of(lead)
-        before = read(client.get(address("desk", interview)))
-        put(sentence, code, coder)
-        assert read(client.get(address("desk", interview))) == before
 
 
 class TestScript:

@@ -1,0 +1,52 @@
+"""Ways to work at the desk in a browser: keys, waiting for the server, and reading what stands."""
+
+from __future__ import annotations
+
+import csv
+import io
+
+from playwright.sync_api import Page, expect
+
+from tests.browser.conftest import Site
+from tests.browser.stage import STUDY
+
+CURRENT = ".sentence[aria-current='true']"
+SAVED = "#savestate[data-state='saved']"
+
+
+def open_desk(page: Page, site: Site, interview: str = "own") -> None:
+    page.goto(site.desk_url(interview))
+    expect(page.locator("#decided-count")).to_be_visible()
+    page.wait_for_function("() => document.documentElement.dataset.desk === 'ready'")
+
+
+def press(page: Page, *keys: str) -> None:
+    for key in keys:
+        page.keyboard.press(key)
+
+
+def await_saved(page: Page) -> None:
+    """Until every act so far is with the server."""
+    page.wait_for_selector(SAVED)
+
+
+def read_codes(page: Page) -> list[str]:
+    """Every chip of the page, as "sentence key level enactment", in the order of the page."""
+    # In one go, for the server's answer replaces the chips at any moment.
+    told: list[str] = page.evaluate(
+        "() => [...document.querySelectorAll('.sentence .chip[data-coding]')].map((chip) => [chip.closest('.sentence').id, "
+        "chip.dataset.code, chip.dataset.level, chip.dataset.enactment].join(' ').trim())"
+    )
+    return told
+
+
+def read_export(page: Page, site: Site) -> list[dict[str, str]]:
+    """This person's own codings as the exports page gives them, fetched by keyboard in a tab of its own."""
+    tab = page.context.new_page()
+    tab.goto(f"{site.base_url}/p/{STUDY}/exports/")
+    tab.get_by_role("button", name="Codings as CSV").focus()
+    with tab.expect_download() as download:
+        tab.keyboard.press("Enter")
+    text = download.value.path().read_text(encoding="utf-8-sig")
+    tab.close()
+    return list(csv.DictReader(io.StringIO(text)))

@@ -1,0 +1,110 @@
+"""The desk is there for everybody: axe-core, narrow windows, targets, focus, names, and no script at all."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.conftest import SignIn, Site, find_violations
+from tests.browser.desk import CURRENT, await_saved, open_desk, press
+
+pytestmark = [pytest.mark.browser, pytest.mark.processes]
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_no_barrier_in_any_state(site: Site, sign_in: SignIn, scheme: str) -> None:
+    page = sign_in(color_scheme=scheme)
+    open_desk(page, site)
+    assert find_violations(page) == []
+    press(page, "d", "r", "1", "Shift+A")
+    assert find_violations(page) == []
+    page.keyboard.type("Reads it")
+    press(page, "Enter", "1", "Enter", "Enter", "m")
+    assert find_violations(page) == []
+    press(page, "Escape", "/")
+    assert find_violations(page) == []
+    press(page, "Escape", "?")
+    assert find_violations(page) == []
+
+
+@pytest.mark.parametrize("options", [{"viewport": {"width": 320, "height": 640}}, {"forced_colors": "active"}])
+def test_no_barrier_when_narrow_or_in_forced_colours(site: Site, sign_in: SignIn, options: dict[str, object]) -> None:
+    page = sign_in(**options)
+    open_desk(page, site)
+    press(page, "d", "Enter", "Shift+A")
+    assert find_violations(page) == []
+
+
+def test_nothing_scrolls_sideways_at_320_pixels(site: Site, sign_in: SignIn) -> None:
+    page = sign_in(viewport={"width": 320, "height": 640})
+    open_desk(page, site)
+    press(page, "Shift+A")
+    assert page.evaluate("document.documentElement.scrollWidth") == 320
+
+
+@pytest.mark.parametrize("viewport", [{"width": 1280, "height": 800}, {"width": 320, "height": 640}])
+def test_current_sentence_is_never_covered(site: Site, sign_in: SignIn, viewport: dict[str, int]) -> None:
+    page = sign_in(viewport=viewport)
+    open_desk(page, site)
+    for _ in range(12):
+        press(page, "ArrowDown")
+        covered = page.evaluate(
+            """() => {
+                const box = document.querySelector(".sentence[aria-current='true'] .text").getBoundingClientRect();
+                const row = document.elementFromPoint(box.left + 4, box.top + 4)?.closest(".sentence");
+                return !row?.hasAttribute("aria-current");
+            }"""
+        )
+        assert not covered
+
+
+def test_targets_are_at_least_24_pixels(site: Site, sign_in: SignIn) -> None:
+    page = sign_in()
+    open_desk(page, site)
+    press(page, "d", "Enter")
+    small: list[str] = page.evaluate(
+        """() => [...document.querySelectorAll("main :is(button, a, summary, input:not([type=hidden]))")]
+            .filter((element) => element.checkVisibility())
+            .map((element) => [element.getBoundingClientRect(), element])
+            .filter(([box]) => box.width && (box.width < 24 || box.height < 24))
+            .map(([box, element]) => `${element.outerHTML.slice(0, 60)} ${box.width} x ${box.height}`)"""
+    )
+    assert small == []
+
+
+def test_codes_are_read_out_with_their_sentence(site: Site, sign_in: SignIn) -> None:
+    page = sign_in()
+    open_desk(page, site)
+    press(page, "d", "r", "2", "Shift+Enter")
+    await_saved(page)
+    expect(page.locator(CURRENT)).to_have_accessible_name(
+        "Model, 2 of 17. I would begin with a question. Codes: Balance, Contextualize demonstrated. Decided."
+    )
+
+
+def test_focus_stays_on_the_sentence_when_the_server_answers(site: Site, sign_in: SignIn) -> None:
+    page = sign_in()
+    open_desk(page, site)
+    press(page, "ArrowDown")
+    for _ in range(5):
+        for key in ["a", "s", "d", "f", "g"]:
+            press(page, key)
+        await_saved(page)
+        expect(page.locator(CURRENT)).to_be_focused()
+
+
+def test_everything_can_be_done_without_script(site: Site, sign_in: SignIn) -> None:
+    page = sign_in(java_script_enabled=False)
+    page.goto(site.desk_url("own"))
+    page.get_by_role("button", name="Balance used 0").click()
+    chip = page.locator(".sentence .chip", has_text="Balance")
+    expect(chip).to_be_visible()
+    page.get_by_role("button", name="Take off Balance").click()
+    expect(chip).to_have_count(0)
+    page.get_by_role("button", name="Nothing more here").click()
+    expect(page.locator(".chip.none")).to_have_count(1)
+    page.locator(".sentence .n").last.click()
+    page.get_by_text("Memo m", exact=True).click()
+    page.get_by_label("Memo on sentence").fill("Written without script")
+    page.get_by_role("button", name="Save memo").first.click()
+    expect(page.locator(".sentence .memo")).to_contain_text("Written without script")

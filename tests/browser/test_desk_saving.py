@@ -1,0 +1,109 @@
+"""The page tells the truth about saving, and nothing is lost or stored twice."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from playwright.sync_api import Dialog, Route, expect
+
+from tests.browser.conftest import SignIn, Site
+from tests.browser.desk import await_saved, open_desk, press, read_codes, read_export
+
+pytestmark = [pytest.mark.browser, pytest.mark.processes]
+
+
+def lose_requests(route: Route) -> None:
+    route.abort() if route.request.method == "POST" else route.continue_()
+
+
+def lose_answers(route: Route) -> None:
+    """The server gets the act; its answer is lost on the way back."""
+    if route.request.method == "POST":
+        route.fetch()
+        route.abort()
+    else:
+        route.continue_()
+
+
+@pytest.mark.parametrize("lose", [lose_requests, lose_answers])
+def test_codes_made_without_network_survive_a_reload_and_are_stored_once(
+    site: Site, sign_in: SignIn, lose: Callable[[Route], None]
+) -> None:
+    page = sign_in()
+    warnings: list[str] = []
+
+    def answer(dialog: Dialog) -> None:
+        warnings.append(dialog.type)
+        dialog.accept()
+
+    page.on("dialog", answer)
+    open_desk(page, site)
+    page.route("**/*", lose)
+    for key in ["d", "s", "f", "g", "h"]:
+        press(page, key, "ArrowDown")
+    expect(page.locator("#savestate")).to_have_text("not saved (5)")
+    codes = read_codes(page)
+    assert len(codes) == 5
+    page.reload()
+    assert warnings == ["beforeunload"]
+    expect(page.locator("#savestate")).to_have_text("not saved (5)")
+    assert read_codes(page) == codes
+    page.unroute("**/*", lose)
+    page.evaluate("window.dispatchEvent(new Event('online'))")
+    await_saved(page)
+    page.reload()
+    assert read_codes(page) == codes
+    rows = read_export(page, site)
+    assert len(rows) == 5
+
+
+def test_what_the_server_refuses_is_rolled_back_and_said(site: Site, sign_in: SignIn) -> None:
+    page = sign_in()
+    open_desk(page, site)
+    words = "This code is not part of this study's codebook."
+    page.route("**/add/", lambda route: route.fulfill(status=409, content_type="text/plain", body=words))
+    press(page, "d")
+    expect(page.locator("#problem")).to_contain_text(words)
+    expect(page.locator(".sentence .chip[data-coding]")).to_have_count(0)
+    await_saved(page)
+
+
+def test_refused_memo_stays_as_a_draft(site: Site, sign_in: SignIn) -> None:
+    page = sign_in()
+    open_desk(page, site)
+    press(page, "m")
+    page.locator("#memo-text").fill("x" * 20_001)
+    press(page, "Control+Enter")
+    expect(page.locator("#problem")).to_contain_text("at most 20,000 fit")
+    expect(page.locator("#memo-text")).to_be_visible()
+    assert len(page.input_value("#memo-text")) == 20_001
+    expect(page.locator(".memo")).to_have_count(0)
+    page.on("dialog", lambda dialog: dialog.accept())
+
+
+def test_it_never_says_saved_before_the_server_did(site: Site, sign_in: SignIn) -> None:
+    page = sign_in()
+    open_desk(page, site)
+    held: list[Route] = []
+
+    def hold(route: Route) -> None:
+        held.append(route)
+
+    page.route("**/add/", hold)
+    press(page, "d")
+    expect(page.locator("#savestate")).to_have_text("saving…")
+    page.wait_for_function("() => document.querySelectorAll('.chip[data-coding]').length === 1")
+    assert page.locator("#savestate").inner_text() == "saving…"
+    held[0].continue_()
+    await_saved(page)
+
+
+def test_signing_out_elsewhere_keeps_the_codes_in_the_page(site: Site, sign_in: SignIn) -> None:
+    page = sign_in()
+    open_desk(page, site)
+    page.context.clear_cookies(name="sessionid")
+    press(page, "d")
+    expect(page.locator("#problem")).to_contain_text("Sign in again in another tab")
+    expect(page.locator("#savestate")).to_have_text("not saved (1)")
+    assert len(read_codes(page)) == 1

@@ -1,0 +1,84 @@
+"""One memo per person and place; a new text supersedes the old."""
+
+from __future__ import annotations
+
+from uuid import uuid4
+
+import pytest
+
+from tests.transcripts.coding.desk_cast import count_events, last_event
+from transcripts.accounts.models import User
+from transcripts.coding import actions
+from transcripts.coding.models import Memo
+from transcripts.corpus.models import Interview, Sentence
+from transcripts.projects.models import Project
+
+
+class TestMemos:
+    def write(self, interview: Interview, sentence: Sentence | None, text: str, by: User) -> Memo:
+        return actions.write_memo(
+            project=interview.project, interview=interview, sentence=sentence, text=text, by=by, client_id=uuid4()
+        )
+
+    def standing(self, author: User) -> list[str]:
+        return list(Memo.objects.filter(author=author, withdrawn_at__isnull=True).values_list("text", flat=True))
+
+    def test_new_text_supersedes(self, project: Project, interview: Interview, sentence: Sentence, coder: User) -> None:
+        before = self.write(interview, sentence, "Hedges here.\r\nCompare turn 1.  ", coder)
+        after = self.write(interview, sentence, "Hedges only when pushed.", coder)
+        before.refresh_from_db()
+        assert before.text == "Hedges here.\nCompare turn 1."
+        assert before.superseded_by == after
+        assert self.standing(coder) == ["Hedges only when pushed."]
+        event = last_event(project)
+        assert event.action == "coding.memo.written"
+        assert "Hedges" not in str(event.details)
+
+    def test_sentence_and_interview_have_a_memo_each(
+        self, interview: Interview, sentence: Sentence, coder: User
+    ) -> None:
+        self.write(interview, sentence, "On the sentence", coder)
+        self.write(interview, None, "On the interview", coder)
+        assert sorted(self.standing(coder)) == ["On the interview", "On the sentence"]
+
+    def test_empty_text_takes_the_memo_away(self, interview: Interview, sentence: Sentence, coder: User) -> None:
+        self.write(interview, sentence, "Hedges here.", coder)
+        self.write(interview, sentence, "  ", coder)
+        assert self.standing(coder) == []
+        assert Memo.objects.filter(text="Hedges here.").exists()
+
+    def test_unchanged_text_writes_nothing(
+        self, project: Project, interview: Interview, sentence: Sentence, coder: User
+    ) -> None:
+        first = self.write(interview, sentence, "Hedges here.", coder)
+        events = count_events(project)
+        assert self.write(interview, sentence, "Hedges here.", coder) == first
+        assert count_events(project) == events
+
+    def test_replay_finds_the_row(self, interview: Interview, sentence: Sentence, coder: User) -> None:
+        client_id = uuid4()
+        written = [
+            actions.write_memo(
+                project=interview.project,
+                interview=interview,
+                sentence=sentence,
+                text=text,
+                by=coder,
+                client_id=client_id,
+            )
+            for text in ("Hedges here.", "Hedges here.")
+        ]
+        assert written[0] == written[1]
+        assert Memo.objects.count() == 1
+
+    def test_memo_on_a_sentence_of_another_interview_is_refused(
+        self, project: Project, interview: Interview, sentence: Sentence, coder: User
+    ) -> None:
+        other = Interview.objects.get(pk=interview.pk)
+        other.pk = interview.pk + 1
+        with pytest.raises(actions.WrongPlace):
+            self.write(other, sentence, "Lost", coder)
+
+    def test_memo_that_is_too_long_is_refused(self, interview: Interview, sentence: Sentence, coder: User) -> None:
+        with pytest.raises(actions.WrongInput, match="20,001 characters"):
+            self.write(interview, sentence, "x" * 20_001, coder)

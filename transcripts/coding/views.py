@@ -7,11 +7,10 @@ fields with the header ``X-Desk`` and gets back what now stands at that place, a
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import wraps
-from typing import Any, NamedTuple
-from uuid import UUID, uuid4
+from functools import lru_cache, wraps
+from typing import NamedTuple
+from uuid import UUID
 
-from django import forms
 from django.conf import settings
 from django.http import Http404, HttpResponse, HttpResponseBase, HttpResponseRedirect
 from django.shortcuts import get_object_or_404, render
@@ -23,7 +22,7 @@ from django.views.decorators.http import require_POST, require_safe
 from transcripts.codebook.models import CodeFamily
 from transcripts.coding import actions, queries
 from transcripts.coding.desk import build_page
-from transcripts.coding.forms import AgainForm, MemoForm, PlaceForm, PutForm, ReopenForm, WithdrawForm
+from transcripts.coding.forms import AgainFields, MemoFields, PlaceFields, PutFields, WrongField, read_uuid
 from transcripts.coding.marks import Viewer, read_marks_at
 from transcripts.coding.models import Coding, Decision
 from transcripts.corpus.models import Interview, Sentence
@@ -97,6 +96,8 @@ def _act(view: Act) -> Callable[..., HttpResponseBase]:
             done = view(request, interview_id)
         except actions.WrongInput as error:
             return _refuse(request, interview_id, str(error), status=422, field=error.field)
+        except WrongField as error:
+            return _refuse(request, interview_id, str(error), status=422, field=error.name)
         except actions.CodingError as error:
             return _refuse(request, interview_id, str(error), status=409)
         if actor is None:
@@ -113,9 +114,9 @@ def add(request: ProjectRequest, interview_id: int) -> Done:
     """Put a code on a sentence, or with ``again`` put one back as it was."""
     if "again" in request.POST:
         return _add_again(request, interview_id)
-    given = _read(PutForm, request)
-    sentence = _get_sentence(request, interview_id, given["sentence"])
-    code = queries.find_code(request.project, given["code"])
+    given = PutFields.read(request.POST)
+    sentence = _get_sentence(request, interview_id, given.sentence_id)
+    code = queries.find_code(request.project, given.code_id)
     if code is None:
         raise Http404("This code is not in the codebook of this study.")
     coding = actions.add_coding(
@@ -123,24 +124,24 @@ def add(request: ProjectRequest, interview_id: int) -> Done:
         sentence=sentence,
         code=code,
         by=request.user,
-        client_id=given["client_id"] or uuid4(),
-        level=given["level"] or "semantic",
-        enactment=given["enactment"],
-        note=given["note"],
+        client_id=given.client_id,
+        level=given.level,
+        enactment=given.enactment,
+        note=given.note,
     )
     return Done(sentence, coding.client_id, of_turn=code.family.unit == CodeFamily.Unit.TURN)
 
 
 def _add_again(request: ProjectRequest, interview_id: int) -> Done:
-    given = _read(AgainForm, request)
-    sentence = _get_sentence(request, interview_id, given["sentence"])
-    earlier = _get_own_coding(request, interview_id, given["again"])
+    given = AgainFields.read(request.POST)
+    sentence = _get_sentence(request, interview_id, given.sentence_id)
+    earlier = _get_own_coding(request, interview_id, given.again)
     coding = actions.add_coding(
         project=request.project,
         sentence=sentence,
         code=earlier.code,
         by=request.user,
-        client_id=given["client_id"] or uuid4(),
+        client_id=given.client_id,
         level=earlier.level,
         enactment=earlier.enactment,
         note=earlier.note,
@@ -151,7 +152,7 @@ def _add_again(request: ProjectRequest, interview_id: int) -> Done:
 @_act
 def withdraw(request: ProjectRequest, interview_id: int) -> Done:
     """Take one's own coding off."""
-    coding = _get_own_coding(request, interview_id, _read(WithdrawForm, request)["coding"])
+    coding = _get_own_coding(request, interview_id, read_uuid(request.POST, "coding"))
     actions.withdraw_coding(project=request.project, coding=coding, by=request.user)
     return Done(coding.sentence, coding.client_id, of_turn=coding.code.family.unit == CodeFamily.Unit.TURN)
 
@@ -159,10 +160,10 @@ def withdraw(request: ProjectRequest, interview_id: int) -> Done:
 @_act
 def decide(request: ProjectRequest, interview_id: int) -> Done:
     """ "Read; nothing more here": a browser goes on to the next sentence."""
-    given = _read(PlaceForm, request)
-    sentence = _get_sentence(request, interview_id, given["sentence"])
+    given = PlaceFields.read(request.POST)
+    sentence = _get_sentence(request, interview_id, given.sentence_id)
     decision = actions.decide_sentence(
-        project=request.project, sentence=sentence, by=request.user, client_id=given["client_id"] or uuid4()
+        project=request.project, sentence=sentence, by=request.user, client_id=given.client_id
     )
     return Done(sentence, decision.client_id, go_on=True)
 
@@ -173,7 +174,7 @@ def reopen(request: ProjectRequest, interview_id: int) -> Done:
     decision = get_object_or_404(
         Decision.objects.select_related("sentence__turn__interview"),
         coder=request.user,
-        client_id=_read(ReopenForm, request)["decision"],
+        client_id=read_uuid(request.POST, "decision"),
         sentence__turn__interview=interview_id,
     )
     actions.reopen_sentence(project=request.project, decision=decision, by=request.user)
@@ -183,27 +184,18 @@ def reopen(request: ProjectRequest, interview_id: int) -> Done:
 @_act
 def memo(request: ProjectRequest, interview_id: int) -> Done:
     """Write the memo on a sentence, or on the interview when none is named."""
-    given = _read(MemoForm, request)
-    sentence = _get_sentence(request, interview_id, given["sentence"]) if given["sentence"] else None
+    given = MemoFields.read(request.POST)
+    sentence = _get_sentence(request, interview_id, given.sentence_id) if given.sentence_id else None
     interview = sentence.turn.interview if sentence else get_object_or_404(request.project.interviews, pk=interview_id)
     written = actions.write_memo(
         project=request.project,
         interview=interview,
         sentence=sentence,
-        text=given["text"],
+        text=given.text,
         by=request.user,
-        client_id=given["client_id"] or uuid4(),
+        client_id=given.client_id,
     )
     return Done(sentence, written.client_id)
-
-
-def _read(form_class: type[forms.Form], request: ProjectRequest) -> dict[str, Any]:
-    """The cleaned fields of a form. Nobody types these but note and memo, so one sentence is enough for the rest."""
-    form = form_class(request.POST)
-    if not form.is_valid():
-        name, messages = next(iter(form.errors.items()))
-        raise actions.WrongInput(f"{name}: {messages[0]} Reload the page and try again.", field=name)
-    return form.cleaned_data
 
 
 def _get_sentence(request: ProjectRequest, interview_id: int, sentence_id: int) -> Sentence:
@@ -230,10 +222,11 @@ class UrlAround(NamedTuple):
     after: str
 
 
-def _find_suggestions_url(request: ProjectRequest) -> UrlAround | None:
+@lru_cache(maxsize=1000)
+def _find_suggestions_url(slug: str) -> UrlAround | None:
     """Where the machine half shows suggestions, if this site has one: the only thing known of it here."""
     try:
-        before, _, after = reverse("preannotation:panel", args=[request.project.slug, 0]).rpartition("/0/")
+        before, _, after = reverse("preannotation:panel", args=[slug, 0]).rpartition("/0/")
     except NoReverseMatch:
         return None
     return UrlAround(f"{before}/", f"/{after}")
@@ -251,7 +244,7 @@ def _render_marks(request: ProjectRequest, sentence: Sentence | None, *, parts: 
         marks.split_off_turn()
         context = {"marks": marks, "place": "m", "place_id": sentence.pk, "writable": True}
         context["reopen_url"] = reverse("coding:reopen", args=[request.project.slug, sentence.turn.interview_id])
-        html.append(template.render({**context, "suggestions": _find_suggestions_url(request)}))
+        html.append(template.render({**context, "suggestions": _find_suggestions_url(request.project.slug)}))
     if "turn" in parts:
         marks = read_marks_at(queries.find_first_of_turn(sentence).pk, viewer).split_off_turn()
         html.append(template.render({"marks": marks, "place": "tm", "place_id": sentence.turn_id, "writable": True}))
@@ -269,7 +262,7 @@ def _render_desk(
         "page": page,
         "writable": writable,
         "viewer": viewer,
-        "suggestions": _find_suggestions_url(request) if writable else None,
+        "suggestions": _find_suggestions_url(request.project.slug) if writable else None,
         "refusal": refusal,
         "urls": {name: reverse(f"coding:{name}", args=[request.project.slug, interview_id]) for name in ACT_NAMES},
         "reopen_url": reverse("coding:reopen", args=[request.project.slug, interview_id]),

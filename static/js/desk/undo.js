@@ -30,7 +30,7 @@ const WAYS = {
 /** Remember an entry {kind, sentence, number, current, hint: {code, level, enactment}, before, hintBefore}. */
 export function remember(entry) {
   const { done } = stored.read();
-  stored.write({ done: [...done, { at: Date.now(), ...entry }].slice(-LONGEST), undone: [] });
+  stored.write({ done: [...done, entry].slice(-LONGEST), undone: [] });
   showHistory();
 }
 

@@ -1,0 +1,39 @@
+"""Fields that the page sends are read exactly, and anything else is refused with a sentence."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+import pytest
+from django.http import QueryDict
+
+from transcripts.coding.forms import PutFields, WrongField, read_id, read_uuid
+
+CLIENT_ID = "0123456789abcdef0123456789abcdef"
+
+
+def test_all_fields_are_read() -> None:
+    data = QueryDict(f"sentence=3&code=7&level=latent&enactment=&note=Reads+it&client_id={CLIENT_ID}")
+    assert PutFields.read(data) == PutFields(3, 7, "latent", "", "Reads it", UUID(CLIENT_ID))
+
+
+def test_plain_form_gets_a_client_id_and_is_semantic() -> None:
+    fields = PutFields.read(QueryDict("sentence=3&code=7"))
+    assert fields.level == "semantic"
+    assert fields.client_id != PutFields.read(QueryDict("sentence=3&code=7")).client_id
+
+
+@pytest.mark.parametrize("value", ["", "-1", "1.0", "x", "١", "9" * 19, "9" * 400])
+def test_what_is_no_row_number_is_refused(value: str) -> None:
+    data = QueryDict(mutable=True)
+    data["sentence"] = value
+    with pytest.raises(WrongField, match="The field sentence is to be a number"):
+        read_id(data, "sentence")
+
+
+@pytest.mark.parametrize("value", ["", "x", CLIENT_ID[:-1], "z" * 32])
+def test_what_is_no_client_id_is_refused(value: str) -> None:
+    data = QueryDict(mutable=True)
+    data["coding"] = value
+    with pytest.raises(WrongField, match="32 hexadecimal digits"):
+        read_uuid(data, "coding")

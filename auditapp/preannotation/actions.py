@@ -20,7 +20,7 @@ from transcripts.audit_trail import trail
 from transcripts.codebook.models import Code, CodebookVersion, CodeFamily
 from transcripts.codebook.queries import current_version
 from transcripts.coding.actions import CodingError, add_coding
-from transcripts.coding.models import Coding, Enactment, Level, Reveal
+from transcripts.coding.models import Coding, Level, Reveal
 from transcripts.corpus.models import Interview, Turn
 from transcripts.projects.models import Project
 
@@ -135,7 +135,7 @@ def keep_suggestion(
     project: Project,
     by: User,
     level: str = Level.SEMANTIC,
-    enactment: str = Enactment.DESCRIBED,
+    enactment: str = "",
     note: str = "",
     edited: bool = False,
     reason: str = "",
@@ -143,7 +143,8 @@ def keep_suggestion(
 ) -> Response:
     """Make the suggestion one's own coding, as it is or ``edited``. Reads suggestion.sentence and suggestion.code.family.
 
-    Only after the suggestions of the sentence were revealed to her, which asks for her own decision first.
+    Only after the suggestions of the sentence were revealed to her, which asks for her own decision first. The enactment
+    of a move stays open unless she says it: a default would decide it for her (method brief R28).
     """
     _require_reveal(suggestion, by)
     try:

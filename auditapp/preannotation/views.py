@@ -72,7 +72,7 @@ def respond(request: ProjectRequest, suggestion_id: int) -> HttpResponse:
                 project=request.project,
                 by=request.user,
                 level=chosen["level"] or Level.SEMANTIC,
-                enactment=chosen["enactment"] or Enactment.DESCRIBED,
+                enactment=chosen["enactment"],
                 note=chosen["note"],
                 reason=chosen["reason"],
                 edited=chosen["act"] == "edit",

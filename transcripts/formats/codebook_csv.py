@@ -35,7 +35,7 @@ COLUMNS = {
 }
 UNITS = ("sentence", "turn")
 # At the desk these stand for memo, new code, quote, keep, leave and open.
-RESERVED_KEYS = frozenset("mnxklo")
+RESERVED_KEYS = frozenset("mnxklov")
 SINGLE_KEYS = frozenset("abcdefghijklmnopqrstuvwxyz0123456789") - RESERVED_KEYS
 MAX_CELL_BYTES = 100_000
 MAX_NAME_LENGTH = 200

@@ -206,3 +206,14 @@ class TestRevealAndResponse:
         url = reverse("preannotation:respond", args=[project.slug, suggestion.pk])
         assert client.post(url, {"act": "keep"}).status_code == 404
         assert Coding.objects.count() == 0
+
+    def test_keeping_a_move_leaves_open_whether_it_is_enacted(
+        self, batch: Batch, project: Project, sentence: Sentence, coder: User, client_of: Callable[[User], Client]
+    ) -> None:
+        item = {"sentence": sentence.pk, "code": "move.elicit"}
+        store(batch, cell_of(batch, sentence, "moves"), json.dumps({"codings": [item]}))
+        suggestion, client = Suggestion.objects.get(), client_of(coder)
+        decide(project, sentence, coder)
+        self.panel(client, project, sentence)
+        client.post(reverse("preannotation:respond", args=[project.slug, suggestion.pk]), {"act": "keep"})
+        assert Coding.objects.get().enactment == ""

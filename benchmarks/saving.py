@@ -160,7 +160,8 @@ def _count_stored(study: Study) -> int:
 def _judge(setup: Setup, floor: Side, product: Side, *, lost: int) -> Measured:
     slower = find_median([here / least for here, least in zip(product.p50s, floor.p50s, strict=True)])
     share = find_median([here / most for here, most in zip(product.rates, floor.rates, strict=True)])
-    work = find_median([here / least for here, least in zip(product.processor_ms, floor.processor_ms, strict=True)])
+    work = sum(product.processor_ms) / sum(floor.processor_ms)
+    work_together = sum(product.processor_ms_together) / sum(floor.processor_ms_together)
     failed = len(product.failures)
     is_whole = failed == lost == 0
     alone, rate = find_median(product.p50s), find_median(product.rates)
@@ -174,11 +175,20 @@ def _judge(setup: Setup, floor: Side, product: Side, *, lost: int) -> Measured:
         ),
         Row(
             f"save, {setup.sizes.coders} coders at once",
-            f"{rate:.0f}/s = 1/{1 / share:.1f} of floor ({find_median(floor.rates):.0f}/s), {failed} errors",
+            f"{rate:.0f}/s = 1/{1 / share:.1f} of floor ({find_median(floor.rates):.0f}/s), {failed} errors; "
+            f"processor {work_together:.1f} x",
             f">= 1/{1 / LEAST_THROUGHPUT:.0f} of floor, 0 errors",
             share >= LEAST_THROUGHPUT and is_whole,
             "doccano 190/s, Taguette 109, Label Studio 7-27",
         ),
     ]
-    counted = {"slower_than_floor": slower, "share_of_floor": share, "processor_of_floor": work, "lost": lost}
-    return Measured(rows, {**counted, "product": product.tell_numbers(), "floor": floor.tell_numbers()})
+    numbers: dict[str, object] = {
+        "slower_than_floor": slower,
+        "share_of_floor": share,
+        "processor_of_floor_alone": work,
+        "processor_of_floor_together": work_together,
+        "lost": lost,
+        "product": product.tell_numbers(),
+        "floor": floor.tell_numbers(),
+    }
+    return Measured(rows, numbers)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import argparse
 import json
-import time
+from dataclasses import asdict
 from pathlib import Path
 
 from benchmarks.inside.memory import forget_peak, read_peak
+from benchmarks.inside.times import Times
 from transcripts.audit_trail import trail
 from transcripts.exchange.actions import WrittenExport, write_export
 from transcripts.exchange.registry import Scope, find_export
@@ -30,13 +31,13 @@ def main() -> None:
     scope = Scope(Project.objects.get(slug="bench"), None)
     write("codebook", scope, given.format, given.output)  # what is loaded at the first export of any size
     forget_peak()
-    before, after, rows, seconds = read_peak(), 0.0, 0, []
+    before, after, rows = read_peak(), 0.0, 0
+    times = Times()
     for _ in range(given.rounds):
-        start = time.perf_counter()
-        rows = write("codings", scope, given.format, given.output).rows
-        seconds.append(time.perf_counter() - start)
+        with times.measure():
+            rows = write("codings", scope, given.format, given.output).rows
         after = after or read_peak()
-    print(json.dumps({"rows": rows, "seconds": seconds, "rise_mb": after - before, "peak_mb": after}))
+    print(json.dumps({"rows": rows, **asdict(times), "rise_mb": after - before, "peak_mb": after}))
 
 
 if __name__ == "__main__":

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import argparse
 import json
-import time
+from dataclasses import asdict
 from pathlib import Path
 
 from benchmarks.inside.memory import read_peak
+from benchmarks.inside.times import Times
 from transcripts.audit_trail import trail
 from transcripts.codebook.actions import start_study
 from transcripts.corpus.actions import import_file
@@ -18,14 +19,12 @@ def main() -> None:
     parser.add_argument("file", type=Path)
     parser.add_argument("--rounds", type=int, required=True)
     given = parser.parse_args()
-    seconds, sentences = [], 0
+    times, sentences, data = Times(), 0, given.file.read_bytes()
     for number in range(given.rounds):
         project = start_study(slug=f"round-{number}", name=f"Round {number}", by=trail.SYSTEM)
-        start = time.perf_counter()
-        report = import_file(project=project, name=given.file.name, data=given.file.read_bytes(), by=trail.SYSTEM)
-        seconds.append(time.perf_counter() - start)
-        sentences = report.sentences
-    print(json.dumps({"seconds": seconds, "sentences": sentences, "peak_mb": read_peak()}))
+        with times.measure():
+            sentences = import_file(project=project, name=given.file.name, data=data, by=trail.SYSTEM).sentences
+    print(json.dumps({"sentences": sentences, **asdict(times), "peak_mb": read_peak()}))
 
 
 if __name__ == "__main__":

@@ -177,7 +177,9 @@ Codings = at_one_address(get=ListCodings, post=AddCoding)
 
 
 def _find_sentence(project: Project, pk: int) -> Sentence:
-    sentences = Sentence.objects.filter(turn__interview__project=project).select_related("turn__interview")
+    sentences = Sentence.objects.filter(turn__interview__project=project, retired_by__isnull=True).select_related(
+        "turn__interview"
+    )
     sentence = sentences.defer("turn__text", "turn__interview__metadata").filter(pk=pk).first()
     if sentence is None:
         raise serializers.ValidationError({"sentence": [f"There is no sentence {pk} in this study."]})

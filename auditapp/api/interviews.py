@@ -97,5 +97,9 @@ class ListSentences(ProjectView):
     def get(self, request: Request, slug: str, interview_id: int) -> Response:
         interview = find_row(Interview.objects.filter(project=self.project).only("pk"), interview_id, "interview")
         text = Substr("turn__text", F("start") + 1, F("end") - F("start"))
-        sentences = Sentence.objects.filter(turn__interview=interview).order_by("position", "pk").annotate(text=text)
+        sentences = (
+            Sentence.objects.filter(turn__interview=interview, retired_by__isnull=True)
+            .order_by("position", "pk")
+            .annotate(text=text)
+        )
         return self.answer_page(sentences.values(*list_columns(self.Output)))

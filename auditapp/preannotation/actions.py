@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from decimal import Decimal
 
 from django.db import transaction
+from django.db.models import Exists, OuterRef
 from django.utils import timezone
 
 from auditapp.batches.actions import BatchError, PlannedArm, launch_batch
@@ -21,7 +22,7 @@ from transcripts.codebook.models import Code, CodebookVersion, CodeFamily
 from transcripts.codebook.queries import current_version
 from transcripts.coding.actions import CodingError, add_coding
 from transcripts.coding.models import Coding, Level, Reveal
-from transcripts.corpus.models import Interview, Turn
+from transcripts.corpus.models import Interview, Sentence, Turn
 from transcripts.projects.models import Project
 
 
@@ -76,12 +77,10 @@ def launch_preannotation(
     """
     if limit is not None and limit < 1:
         raise PreannotationError("The limit is a number of turns, at least 1.")
+    cut = Sentence.objects.filter(turn=OuterRef("pk"), retired_by__isnull=True)
     turns = Turn.objects.filter(
-        interview__project=project,
-        role=Turn.Role.MODEL,
-        channel=Turn.Channel.UTTERANCE,
-        sentences__isnull=False,
-    ).distinct()
+        Exists(cut), interview__project=project, role=Turn.Role.MODEL, channel=Turn.Channel.UTTERANCE
+    )
     if interviews is not None:
         turns = turns.filter(interview__in=interviews)
     ids = list(turns.order_by("interview_id", "position").values_list("pk", flat=True)[:limit])

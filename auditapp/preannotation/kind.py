@@ -7,6 +7,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from django.db.models import Prefetch
+
 from auditapp.batches.endings import PROVIDER_ERROR
 from auditapp.batches.kinds import Answered
 from auditapp.batches.models import Arm, Batch
@@ -27,11 +29,12 @@ class PreannotationKind:
     name = KIND
 
     def write_prompts(self, arm: Arm, input_ids: Sequence[int]) -> Mapping[int, str]:
-        turns = Turn.objects.filter(pk__in=input_ids).prefetch_related("sentences")
+        turns = Turn.objects.filter(pk__in=input_ids).prefetch_related(
+            Prefetch("sentences", queryset=Sentence.objects.filter(retired_by__isnull=True).order_by("start"))
+        )
         prompts: dict[int, str] = {}
         for turn in turns:
-            sentences = sorted(turn.sentences.all(), key=lambda sentence: sentence.position)
-            shown = [SentenceText(sentence.pk, turn.text[sentence.start : sentence.end]) for sentence in sentences]
+            shown = [SentenceText(each.pk, turn.text[each.start : each.end]) for each in turn.sentences.all()]
             if shown:
                 prompts[turn.pk] = write_user_prompt(find_question(turn), shown)
         return prompts
@@ -68,10 +71,14 @@ def _read_annotators(batch: Batch) -> Iterable[Annotator]:
 
 
 def _read_sentences(answers: Sequence[Answered]) -> Mapping[int, set[int]]:
+    """The sentences an answer may name, by turn: those that stand, and those that stood when the machine was asked."""
     found: dict[int, set[int]] = defaultdict(set)
     turns = [each.input_id for each in answers]
-    for turn_id, sentence_id in Sentence.objects.filter(turn_id__in=turns).values_list("turn_id", "pk"):
-        found[turn_id].add(sentence_id)
+    # Each of the two reads has an index of its own.
+    for is_standing in (True, False):
+        sentences = Sentence.objects.filter(turn_id__in=turns, retired_by__isnull=is_standing)
+        for turn_id, sentence_id in sentences.values_list("turn_id", "pk"):
+            found[turn_id].add(sentence_id)
     return found
 
 

@@ -8,6 +8,7 @@ from django.conf import settings
 from django.db import models
 from django.urls import reverse
 
+from transcripts.corpus.models import Sentence
 from transcripts.projects.models import Project
 
 
@@ -29,6 +30,7 @@ class CodebookVersion(models.Model):
     published_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, blank=True, related_name="published_codebooks"
     )
+    based_on = models.ForeignKey("self", on_delete=models.PROTECT, null=True, blank=True, related_name="drafts")
 
     class Meta:
         ordering: ClassVar = ["project", "number"]
@@ -54,6 +56,7 @@ class CodeFamily(models.Model):
     class Unit(models.TextChoices):
         SENTENCE = "sentence", "Sentence"
         TURN = "turn", "Turn"
+        INTERVIEW = "interview", "Interview"
 
     version = models.ForeignKey(CodebookVersion, on_delete=models.PROTECT, related_name="families")
     identifier = models.CharField(max_length=100)
@@ -62,6 +65,9 @@ class CodeFamily(models.Model):
     unit = models.CharField(max_length=10, choices=Unit.choices, default=Unit.SENTENCE)
     carries_level = models.BooleanField(default=True)
     carries_enactment = models.BooleanField(default=False)
+    rules = models.TextField(blank=True, default="")
+    color = models.CharField(max_length=7, blank=True, default="")
+    revision = models.PositiveIntegerField(default=0)
     position = models.PositiveIntegerField()
 
     class Meta:
@@ -75,7 +81,13 @@ class CodeFamily(models.Model):
 
 
 class Code(models.Model):
-    """One code of one codebook version; ``identifier`` is the same thing across versions."""
+    """One code of one codebook version; ``identifier`` is the same thing across versions.
+
+    ``meaning_version`` is the number of the version since which it means what it means: codings made under an earlier
+    one are to be looked at again. ``attributes`` are the questions a coding with this code answers beside the code
+    itself ({key, label, kind: text or choice, choices}); ``terms`` are words whose mention by the interviewer counts as
+    prompting it. ``revision`` counts the edits of a draft, so that the loser of a race is told.
+    """
 
     version = models.ForeignKey(CodebookVersion, on_delete=models.PROTECT, related_name="codes")
     family = models.ForeignKey(CodeFamily, on_delete=models.PROTECT, related_name="codes")
@@ -89,6 +101,12 @@ class Code(models.Model):
     exclude = models.TextField(blank=True)
     key = models.CharField(max_length=1, blank=True)
     source = models.CharField(max_length=300, blank=True)
+    parent = models.ForeignKey("self", on_delete=models.PROTECT, null=True, blank=True, related_name="children")
+    color = models.CharField(max_length=7, blank=True, default="")
+    terms = models.JSONField(default=list, blank=True)
+    attributes = models.JSONField(default=list, blank=True)
+    meaning_version = models.PositiveIntegerField(default=1)
+    revision = models.PositiveIntegerField(default=0)
     position = models.PositiveIntegerField()
 
     class Meta:
@@ -102,3 +120,107 @@ class Code(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+
+class CodeExample(models.Model):
+    """A real sentence pinned to a code: one that belongs, one that does not, or one that anchors its meaning."""
+
+    class Kind(models.TextChoices):
+        INCLUDE = "include", "Belongs"
+        EXCLUDE = "exclude", "Does not belong"
+        ANCHOR = "anchor", "Anchor"
+
+    code = models.ForeignKey(Code, on_delete=models.PROTECT, related_name="examples")
+    sentence = models.ForeignKey(Sentence, on_delete=models.PROTECT, related_name="code_examples")
+    kind = models.CharField(max_length=10, choices=Kind.choices)
+    note = models.CharField(max_length=500, blank=True)
+    added_at = models.DateTimeField()
+    added_by_name = models.CharField(max_length=200)
+
+    class Meta:
+        ordering: ClassVar = ["code", "kind", "pk"]
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["code", "sentence"], name="%(app_label)s_%(class)s_once_per_code")
+        ]
+
+    def __str__(self) -> str:
+        return f"example {self.pk}"
+
+
+class CodeChange(models.Model):
+    """One step of a draft: what was done to which code, with which effect on its meaning, and why.
+
+    A merge has a row for each code that went into ``to_identifier``; a split one for each code that came out.
+    """
+
+    class Kind(models.TextChoices):
+        ADDED = "added", "Added"
+        REDEFINED = "redefined", "Redefined"
+        RENAMED = "renamed", "Renamed"
+        MERGED = "merged", "Merged"
+        SPLIT = "split", "Split"
+        RETIRED = "retired", "Retired"
+        MOVED = "moved", "Moved"
+
+    class Effect(models.TextChoices):
+        """What a new wording does to the meaning; only the first leaves codings as they stand."""
+
+        WORDING = "wording", "Wording only"
+        NARROWING = "narrowing", "Narrower"
+        WIDENING = "widening", "Wider"
+
+    version = models.ForeignKey(CodebookVersion, on_delete=models.PROTECT, related_name="changes")
+    kind = models.CharField(max_length=10, choices=Kind.choices)
+    effect = models.CharField(max_length=10, choices=Effect.choices, blank=True)
+    from_identifier = models.CharField(max_length=100, blank=True)
+    to_identifier = models.CharField(max_length=100, blank=True)
+    reason = models.TextField(blank=True)
+    made_at = models.DateTimeField()
+    made_by_name = models.CharField(max_length=200)
+
+    class Meta:
+        ordering: ClassVar = ["version", "pk"]
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.pk}"
+
+
+class CodeProposal(models.Model):
+    """A code somebody found missing, often in the words of a sentence; the lead accepts or declines it."""
+
+    class State(models.TextChoices):
+        OPEN = "open", "Open"
+        ACCEPTED = "accepted", "Accepted"
+        DECLINED = "declined", "Declined"
+
+    project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="code_proposals")
+    name = models.CharField(max_length=200)
+    definition = models.TextField(blank=True)
+    family_identifier = models.CharField(max_length=100)
+    sentence = models.ForeignKey(
+        Sentence, on_delete=models.PROTECT, null=True, blank=True, related_name="code_proposals"
+    )
+    is_in_vivo = models.BooleanField(default=False)
+    proposed_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="code_proposals")
+    proposed_at = models.DateTimeField()
+    client_id = models.UUIDField()
+    state = models.CharField(max_length=10, choices=State.choices, default=State.OPEN)
+    code = models.ForeignKey(Code, on_delete=models.PROTECT, null=True, blank=True, related_name="proposals")
+    answer = models.TextField(blank=True)
+    answered_at = models.DateTimeField(null=True, blank=True)
+    answered_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, blank=True, related_name="answered_proposals"
+    )
+
+    class Meta:
+        ordering: ClassVar = ["project", "pk"]
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["proposed_by", "client_id"], name="%(app_label)s_%(class)s_stored_once"),
+            models.CheckConstraint(
+                condition=models.Q(state="open") ^ models.Q(answered_at__isnull=False),
+                name="%(app_label)s_%(class)s_answered_has_date",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"proposal {self.pk}"

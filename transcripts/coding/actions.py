@@ -202,6 +202,7 @@ def write_memo(
     now = timezone.now()
     memo = Memo(
         project=project,
+        subject=Memo.Subject.SENTENCE if sentence else Memo.Subject.INTERVIEW,
         interview=interview,
         sentence=sentence,
         author=by,

@@ -212,7 +212,9 @@ def build_page(project: Project, interview: Interview, viewer: Viewer, *, at: in
 
 def _read_turns(interview: Interview, marks: dict[int | None, Marks]) -> Iterator[TurnBlock]:
     """The turns in order, each with its sentences and what stands on them."""
-    sentences = Sentence.objects.filter(turn__interview=interview).order_by("position")
+    sentences = Sentence.objects.filter(turn__interview=interview, retired_by__isnull=True).order_by(
+        "position", "start"
+    )
     rows: dict[int, list[Row]] = {}
     spans = sentences.values_list("turn_id", "pk", "position", "kind", "start", "end")
     found = Turn.objects.filter(interview=interview).order_by("position")

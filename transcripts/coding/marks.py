@@ -35,7 +35,9 @@ WHERE m.withdrawn_at IS NULL AND (m.author_id = %s OR %s) AND m.:memo_place
 """
 AT_SENTENCE = MARKS.replace(":place", "= %s").replace(":memo_place", "sentence_id = %s")
 IN_INTERVIEW = MARKS.replace(
-    ":place", "IN (SELECT s.id FROM corpus_sentence s JOIN corpus_turn t ON t.id = s.turn_id WHERE t.interview_id = %s)"
+    ":place",
+    "IN (SELECT s.id FROM corpus_sentence s JOIN corpus_turn t ON t.id = s.turn_id WHERE t.interview_id = %s"
+    " AND s.retired_by_id IS NULL)",
 ).replace(":memo_place", "interview_id = %s")
 
 

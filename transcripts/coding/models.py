@@ -17,7 +17,7 @@ class Layer(models.TextChoices):
     """What the coder could see when she decided."""
 
     BLIND = "blind", "Blind"
-    ASSISTED = "assisted", "After seeing suggestions"
+    ASSISTED = "assisted", "After seeing others' labels"
 
 
 class Level(models.TextChoices):
@@ -35,11 +35,30 @@ class Enactment(models.TextChoices):
     DESCRIBED = "described", "Described"
 
 
+class Grounding(models.TextChoices):
+    """Whether the sentence states a principle or gives guidance tied to a case (paper 001, section 3.2)."""
+
+    ABSTRACT = "abstract", "Abstract principle"
+    GROUNDED = "grounded", "Grounded guidance"
+
+
+class Prompting(models.TextChoices):
+    """Whether the interviewer had raised it before; derived from the turns unless a person says otherwise."""
+
+    PROMPTED = "prompted", "Prompted"
+    UNPROMPTED = "unprompted", "Unprompted"
+    UNCLEAR = "unclear", "Unclear"
+
+
 class Coding(models.Model):
     """One code one person put on one sentence. Never edited: a change withdraws this row and adds another.
 
-    A code of a turn family stands on the turn's first sentence. ``client_id`` is made by the page, so that a replayed
-    request stores nothing twice.
+    A code of a turn or interview family stands on its first sentence. ``client_id`` is made by the page, so that a
+    replayed request stores nothing twice. ``quote_start`` and ``quote_end`` mark words inside the sentence, in code
+    points of the turn's text. Rows put by one act on several sentences share ``range_id``. ``attributes`` answers the
+    code's own questions. An empty ``prompting`` is derived from earlier turns of the interviewer. ``reason`` is asked
+    for once others' labels were seen. ``carried_from`` is the coding this one was mapped from, where sentence breaks
+    were corrected or codes merged.
     """
 
     sentence = models.ForeignKey(Sentence, on_delete=models.PROTECT, related_name="codings")
@@ -49,9 +68,20 @@ class Coding(models.Model):
     level = models.CharField(max_length=10, choices=Level.choices, default=Level.SEMANTIC)
     enactment = models.CharField(max_length=15, choices=Enactment.choices, blank=True)
     note = models.TextField(blank=True)
+    quote_start = models.PositiveIntegerField(null=True, blank=True)
+    quote_end = models.PositiveIntegerField(null=True, blank=True)
+    range_id = models.UUIDField(null=True, blank=True)
+    grounding = models.CharField(max_length=10, choices=Grounding.choices, blank=True, default="")
+    prompting = models.CharField(max_length=10, choices=Prompting.choices, blank=True, default="")
+    attributes = models.JSONField(default=dict, blank=True)
+    reason = models.TextField(blank=True, default="")
+    carried_from = models.ForeignKey(
+        "self", on_delete=models.PROTECT, null=True, blank=True, related_name="carried_to", db_index=False
+    )
     client_id = models.UUIDField()
     created_at = models.DateTimeField()
     withdrawn_at = models.DateTimeField(null=True, blank=True)
+    withdrawal_reason = models.TextField(blank=True, default="")
     superseded_by = models.OneToOneField(
         "self", on_delete=models.PROTECT, null=True, blank=True, related_name="supersedes"
     )
@@ -71,6 +101,16 @@ class Coding(models.Model):
             models.CheckConstraint(
                 condition=Q(superseded_by__isnull=True) | Q(withdrawn_at__isnull=False),
                 name="%(app_label)s_%(class)s_superseded_is_withdrawn",
+            ),
+            models.CheckConstraint(
+                condition=Q(quote_start__isnull=True, quote_end__isnull=True) | Q(quote_end__gt=F("quote_start")),
+                name="%(app_label)s_%(class)s_quote_is_whole",
+            ),
+        ]
+        indexes: ClassVar = [
+            models.Index(fields=["range_id"], condition=Q(range_id__isnull=False), name="coding_coding_range"),
+            models.Index(
+                fields=["carried_from"], condition=Q(carried_from__isnull=False), name="coding_coding_carried"
             ),
         ]
 
@@ -108,11 +148,19 @@ class Decision(models.Model):
 
 
 class Reveal(models.Model):
-    """When a person first saw the machines' suggestions for a sentence; her own word came before."""
+    """When a person first saw others' labels for a sentence; her own word came before.
+
+    What stood of hers at that moment is her blind reading, for good.
+    """
+
+    class Source(models.TextChoices):
+        MACHINE = "machine", "Machine suggestions"
+        COLLEAGUES = "colleagues", "Colleagues' codings"
 
     sentence = models.ForeignKey(Sentence, on_delete=models.PROTECT, related_name="reveals")
     coder = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="reveals")
     revealed_at = models.DateTimeField()
+    source = models.CharField(max_length=10, choices=Source.choices, default=Source.MACHINE)
 
     class Meta:
         constraints: ClassVar = [
@@ -123,14 +171,53 @@ class Reveal(models.Model):
         return f"reveal {self.pk}"
 
 
-class Memo(models.Model):
-    """A note on a sentence, or on the interview when ``sentence`` is empty. A new text is a new row.
+class Opening(models.Model):
+    """Somebody opened colleagues' codings of a whole interview: what she codes there afterwards is not blind."""
 
-    A memo that was emptied leaves a row without text that never stands, so that a replayed request finds it.
+    interview = models.ForeignKey(Interview, on_delete=models.PROTECT, related_name="openings")
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="openings")
+    where = models.CharField(max_length=40)
+    opened_at = models.DateTimeField()
+
+    class Meta:
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["interview", "user"], name="%(app_label)s_%(class)s_once_per_person")
+        ]
+
+    def __str__(self) -> str:
+        return f"opening {self.pk}"
+
+
+class Memo(models.Model):
+    """A note on a sentence, an interview, a code, a theme or the study. A new text is a new row.
+
+    Of the first two a person keeps one each; of the others as many as she likes, told apart by ``thread``, which all
+    versions of one memo share. A memo that was emptied leaves a row without text that never stands, so that a replayed
+    request finds it. ``subject_key`` is the identifier of the code or the number of the theme. ``revision`` counts the
+    versions of one memo, so that the loser of a race is told.
     """
 
+    class Kind(models.TextChoices):
+        READING = "reading", "Reading note"
+        INTERPRETIVE = "interpretive", "Interpretive"
+        POSITIONAL = "positional", "Positional"
+        METHODOLOGICAL = "methodological", "Methodological"
+        DECISION = "decision", "Decision"
+
+    class Subject(models.TextChoices):
+        SENTENCE = "sentence", "Sentence"
+        INTERVIEW = "interview", "Interview"
+        CODE = "code", "Code"
+        THEME = "theme", "Theme"
+        PROJECT = "project", "Study"
+
     project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="memos")
-    interview = models.ForeignKey(Interview, on_delete=models.PROTECT, related_name="memos")
+    kind = models.CharField(max_length=20, choices=Kind.choices, default=Kind.READING)
+    subject = models.CharField(max_length=10, choices=Subject.choices, default=Subject.SENTENCE)
+    subject_key = models.CharField(max_length=100, blank=True, default="")
+    thread = models.UUIDField(null=True, blank=True)
+    revision = models.PositiveIntegerField(default=1)
+    interview = models.ForeignKey(Interview, on_delete=models.PROTECT, null=True, blank=True, related_name="memos")
     sentence = models.ForeignKey(Sentence, on_delete=models.PROTECT, null=True, blank=True, related_name="memos")
     author = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="memos")
     text = models.TextField(blank=True)
@@ -145,15 +232,28 @@ class Memo(models.Model):
         constraints: ClassVar = [
             models.UniqueConstraint(
                 fields=["sentence", "author"],
-                condition=Q(withdrawn_at__isnull=True, sentence__isnull=False),
+                condition=Q(withdrawn_at__isnull=True, subject="sentence"),
                 name="%(app_label)s_%(class)s_stands_once_per_sentence",
             ),
             models.UniqueConstraint(
                 fields=["interview", "author"],
-                condition=Q(withdrawn_at__isnull=True, sentence__isnull=True),
+                condition=Q(withdrawn_at__isnull=True, subject="interview"),
                 name="%(app_label)s_%(class)s_stands_once_per_interview",
             ),
+            models.UniqueConstraint(
+                fields=["thread"],
+                condition=Q(withdrawn_at__isnull=True, thread__isnull=False),
+                name="%(app_label)s_%(class)s_stands_once_per_thread",
+            ),
             models.UniqueConstraint(fields=["author", "client_id"], name="%(app_label)s_%(class)s_stored_once"),
+            models.CheckConstraint(
+                condition=(
+                    Q(subject="sentence", interview__isnull=False, sentence__isnull=False)
+                    | Q(subject="interview", interview__isnull=False, sentence__isnull=True)
+                    | Q(subject__in=["code", "theme", "project"], interview__isnull=True, sentence__isnull=True)
+                ),
+                name="%(app_label)s_%(class)s_subject_is_whole",
+            ),
         ]
 
     def __str__(self) -> str:

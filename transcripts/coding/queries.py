@@ -23,9 +23,11 @@ SELECT s.id, s.turn_id, s.position, t.role, t.channel
 FROM corpus_sentence s
 JOIN corpus_turn t ON t.id = s.turn_id
 JOIN corpus_interview i ON i.id = t.interview_id
-WHERE s.id = %s AND t.interview_id = %s AND i.project_id = %s
+WHERE s.id = %s AND t.interview_id = %s AND i.project_id = %s AND s.retired_by_id IS NULL
 """
-FIRST_OF_TURN = "SELECT id, position FROM corpus_sentence WHERE turn_id = %s ORDER BY position LIMIT 1"
+FIRST_OF_TURN = """
+SELECT id, position FROM corpus_sentence WHERE turn_id = %s AND retired_by_id IS NULL ORDER BY start LIMIT 1
+"""
 CODE = """
 SELECT c.id, c.version_id, c.family_id, c.identifier, c.name, c.key,
        f.identifier, f.name, f.unit, f.carries_level, f.carries_enactment, v.project_id, v.number, v.status
@@ -167,5 +169,6 @@ def find_next_answer(interview_id: int, position: int) -> int | None:
         turn__role=Turn.Role.MODEL,
         turn__channel=Turn.Channel.UTTERANCE,
         position__gt=position,
+        retired_by__isnull=True,
     )
     return answers.order_by("position").values_list("pk", flat=True).first()

@@ -112,11 +112,33 @@ class Turn(models.Model):
         return f"turn {self.position} of interview {self.interview_id}"
 
 
+class Recut(models.Model):
+    """A correction of wrong sentence breaks in one turn: what it retired stays, and so do the codings on it."""
+
+    class Kind(models.TextChoices):
+        SPLIT = "split", "Split"
+        JOIN = "join", "Join"
+
+    turn = models.ForeignKey(Turn, on_delete=models.PROTECT, related_name="recuts")
+    kind = models.CharField(max_length=10, choices=Kind.choices)
+    client_id = models.UUIDField(unique=True)
+    cut_at = models.DateTimeField()
+    cut_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="recuts")
+
+    class Meta:
+        ordering: ClassVar = ["pk"]
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.pk}"
+
+
 class Sentence(models.Model):
     """The unit of coding. ``start`` and ``end`` count code points in the turn's exact text and never change.
 
-    ``position`` counts sentences over the whole interview from 1; ``text_hash`` is SHA-256 of the quoted text (first
-    32 hex digits), so that a shifted offset shows.
+    ``position`` counts sentences over the whole interview from 1, as they were cut at import; pieces of a split share
+    it and are told apart by ``suffix`` (14a, 14b), so that no other sentence changes its number. A sentence whose breaks
+    were corrected is retired, never deleted. ``text_hash`` is SHA-256 of the quoted text (first 32 hex digits), so that
+    a shifted offset shows.
     """
 
     # The constraint below begins with the turn, so a second index on it would only slow imports down.
@@ -126,18 +148,38 @@ class Sentence(models.Model):
     end = models.PositiveIntegerField()
     kind = models.CharField(max_length=12)
     text_hash = models.CharField(max_length=32)
+    suffix = models.CharField(max_length=20, blank=True, default="", db_default="")
+    made_by = models.ForeignKey(
+        Recut, on_delete=models.PROTECT, null=True, blank=True, related_name="made", db_index=False
+    )
+    retired_by = models.ForeignKey(
+        Recut, on_delete=models.PROTECT, null=True, blank=True, related_name="retired", db_index=False
+    )
 
     class Meta:
         ordering: ClassVar = ["turn", "position"]
         constraints: ClassVar = [
-            models.UniqueConstraint(fields=["turn", "start"], name="%(app_label)s_%(class)s_one_per_start"),
+            models.UniqueConstraint(
+                fields=["turn", "start"],
+                condition=models.Q(retired_by__isnull=True),
+                name="%(app_label)s_%(class)s_stands_once_per_start",
+            ),
             models.CheckConstraint(
                 condition=models.Q(end__gt=models.F("start")), name="%(app_label)s_%(class)s_not_empty"
             ),
         ]
+        # Reads of standing sentences use the constraint's index; this small one serves the history of a turn.
+        indexes: ClassVar = [
+            models.Index(fields=["turn"], condition=models.Q(retired_by__isnull=False), name="corpus_sentence_retired")
+        ]
 
     def __str__(self) -> str:
         return f"sentence {self.pk} ({self.start}-{self.end} of turn {self.turn_id})"
+
+    @property
+    def label(self) -> str:
+        """The number people see: 14, or 14a for a piece of what was 14."""
+        return f"{self.position}{self.suffix}"
 
     def read_text(self) -> str:
         """The quoted text. Reads self.turn: costs a query when it is not loaded."""

@@ -30,6 +30,32 @@ class Project(models.Model):
         return reverse("projects:home", args=[self.slug])
 
 
+class MethodStance(models.Model):
+    """A switch of the method by which a study, or one code family of it, is read. The latest row holds; none is lost.
+
+    ``family`` is the identifier of a code family, empty for the study as a whole. Braun and Clarke keep the three apart;
+    a reflexive study shows no coefficient of agreement (paper 001, section 2.2).
+    """
+
+    class Stance(models.TextChoices):
+        REFLEXIVE = "reflexive", "Reflexive thematic analysis"
+        CODEBOOK = "codebook", "Codebook thematic analysis"
+        RELIABILITY = "reliability", "Coding reliability"
+
+    project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="stances")
+    family = models.CharField(max_length=100, blank=True)
+    stance = models.CharField(max_length=12, choices=Stance.choices)
+    reason = models.TextField(blank=True)
+    set_at = models.DateTimeField()
+    set_by_name = models.CharField(max_length=200)
+
+    class Meta:
+        ordering: ClassVar = ["project", "pk"]
+
+    def __str__(self) -> str:
+        return f"{self.stance} since {self.set_at:%Y-%m-%d}"
+
+
 class Membership(models.Model):
     """One person's role in one study."""
 

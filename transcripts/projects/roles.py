@@ -16,6 +16,11 @@ class Permission(StrEnum):
     SEE_ALL_CODINGS = "see_all_codings"
     EXPORT = "export"
     RUN_BATCHES = "run_batches"
+    CUT_SENTENCES = "cut_sentences"
+    ASSIGN = "assign"
+    SET_METHOD = "set_method"
+    ADJUDICATE = "adjudicate"
+    WRITE_THEMES = "write_themes"
     MANAGE_MEMBERS = "manage_members"
 
 

@@ -1,0 +1,67 @@
+"""Where coders read differently, and what was decided about it. Their own codings are never touched."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from django.conf import settings
+from django.db import models
+from django.db.models import Q
+
+from transcripts.corpus.models import Sentence
+from transcripts.projects.models import Project
+
+
+class Adjudication(models.Model):
+    """What somebody decided about one sentence that coders of one code family read differently, and why.
+
+    ``readings`` are the blind readings as they stood: [{coder, codes}], in the order in which they were shown as A, B,
+    C. ``codes`` are what holds after the decision; empty where both readings stand or the definition is at fault. A
+    later decision supersedes this row; ``revision`` counts them, so that the loser of a race is told.
+    """
+
+    class Outcome(models.TextChoices):
+        ONE = "one", "One reading holds"
+        BOTH = "both", "Both stand"
+        NEITHER = "neither", "Neither; another reading holds"
+        REDEFINED = "redefined", "The definition is changed"
+
+    project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="adjudications")
+    sentence = models.ForeignKey(Sentence, on_delete=models.PROTECT, related_name="adjudications")
+    family_identifier = models.CharField(max_length=100)
+    readings = models.JSONField()
+    outcome = models.CharField(max_length=10, choices=Outcome.choices)
+    chosen_coder = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, blank=True, related_name="upheld_readings"
+    )
+    codes = models.JSONField(default=list)
+    reason = models.TextField()
+    adjudicator = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="adjudications")
+    client_id = models.UUIDField()
+    created_at = models.DateTimeField()
+    revision = models.PositiveIntegerField(default=1)
+    superseded_by = models.OneToOneField(
+        "self", on_delete=models.PROTECT, null=True, blank=True, related_name="supersedes"
+    )
+
+    class Meta:
+        ordering: ClassVar = ["project", "pk"]
+        constraints: ClassVar = [
+            models.UniqueConstraint(
+                fields=["sentence", "family_identifier"],
+                condition=Q(superseded_by__isnull=True),
+                name="%(app_label)s_%(class)s_stands_once",
+            ),
+            models.UniqueConstraint(
+                fields=["sentence", "family_identifier", "revision"], name="%(app_label)s_%(class)s_revision_once"
+            ),
+            models.UniqueConstraint(fields=["adjudicator", "client_id"], name="%(app_label)s_%(class)s_stored_once"),
+            models.CheckConstraint(condition=~Q(reason=""), name="%(app_label)s_%(class)s_has_a_reason"),
+            models.CheckConstraint(
+                condition=Q(outcome="one") ^ Q(chosen_coder__isnull=True),
+                name="%(app_label)s_%(class)s_names_a_reading",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"adjudication {self.pk}"

@@ -1,0 +1,62 @@
+"""The sentences that anchor meaning: coded anew after each change of a definition, so that drift shows."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from django.conf import settings
+from django.db import models
+from django.db.models import Q
+
+from transcripts.codebook.models import CodebookVersion
+from transcripts.corpus.models import Sentence
+from transcripts.projects.models import Project
+
+
+class AnchorSentence(models.Model):
+    """One of the fixed sentences that are coded anew after each change of meaning, so that drift shows."""
+
+    project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="anchor_sentences")
+    sentence = models.ForeignKey(Sentence, on_delete=models.PROTECT, related_name="anchors")
+    added_at = models.DateTimeField()
+    added_by_name = models.CharField(max_length=200)
+    removed_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        ordering: ClassVar = ["project", "pk"]
+        constraints: ClassVar = [
+            models.UniqueConstraint(
+                fields=["project", "sentence"],
+                condition=Q(removed_at__isnull=True),
+                name="%(app_label)s_%(class)s_stands_once",
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"anchor {self.pk}"
+
+
+class AnchorReading(models.Model):
+    """What one coder read in one anchor sentence under one codebook version, without sight of her earlier readings.
+
+    ``codes`` lists the identifiers she put, in order; an empty list says that none applies.
+    """
+
+    version = models.ForeignKey(CodebookVersion, on_delete=models.PROTECT, related_name="anchor_readings")
+    sentence = models.ForeignKey(Sentence, on_delete=models.PROTECT, related_name="anchor_readings")
+    coder = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="anchor_readings")
+    codes = models.JSONField(default=list)
+    client_id = models.UUIDField()
+    read_at = models.DateTimeField()
+
+    class Meta:
+        ordering: ClassVar = ["version", "sentence", "coder"]
+        constraints: ClassVar = [
+            models.UniqueConstraint(
+                fields=["version", "sentence", "coder"], name="%(app_label)s_%(class)s_once_per_version"
+            ),
+            models.UniqueConstraint(fields=["coder", "client_id"], name="%(app_label)s_%(class)s_stored_once"),
+        ]
+
+    def __str__(self) -> str:
+        return f"anchor reading {self.pk}"

@@ -1,0 +1,75 @@
+"""How the reading is dealt out: rounds, who codes what, and what is signed off."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from django.conf import settings
+from django.db import models
+from django.db.models import Q
+
+from transcripts.corpus.models import Interview
+from transcripts.projects.models import Project
+
+
+class Round(models.Model):
+    """A stretch of the work with its own assignments. A locked round is not coded any more until it is unlocked.
+
+    ``overlap_percent`` is the share of interviews that more than one coder was to read; ``seed`` makes the dealing of
+    interviews repeatable.
+    """
+
+    project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="rounds")
+    number = models.PositiveIntegerField()
+    name = models.CharField(max_length=200)
+    instructions = models.TextField(blank=True)
+    overlap_percent = models.PositiveIntegerField(default=0)
+    seed = models.PositiveIntegerField(default=0)
+    opened_at = models.DateTimeField()
+    opened_by_name = models.CharField(max_length=200)
+    locked_at = models.DateTimeField(null=True, blank=True)
+    locked_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, blank=True, related_name="locked_rounds"
+    )
+
+    class Meta:
+        ordering: ClassVar = ["project", "number"]
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["project", "number"], name="%(app_label)s_%(class)s_number_once"),
+            models.CheckConstraint(
+                condition=Q(overlap_percent__lte=100), name="%(app_label)s_%(class)s_overlap_is_a_share"
+            ),
+            models.CheckConstraint(
+                condition=Q(locked_at__isnull=True, locked_by__isnull=True)
+                | Q(locked_at__isnull=False, locked_by__isnull=False),
+                name="%(app_label)s_%(class)s_locked_by_somebody",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Assignment(models.Model):
+    """One interview one coder is to code in one round. ``signed_at``: she confirmed that these are her codings."""
+
+    round = models.ForeignKey(Round, on_delete=models.PROTECT, related_name="assignments")
+    interview = models.ForeignKey(Interview, on_delete=models.PROTECT, related_name="assignments")
+    coder = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="assignments")
+    assigned_at = models.DateTimeField()
+    assigned_by_name = models.CharField(max_length=200)
+    signed_at = models.DateTimeField(null=True, blank=True)
+    withdrawn_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        ordering: ClassVar = ["round", "interview", "coder"]
+        constraints: ClassVar = [
+            models.UniqueConstraint(
+                fields=["round", "interview", "coder"],
+                condition=Q(withdrawn_at__isnull=True),
+                name="%(app_label)s_%(class)s_stands_once",
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"assignment {self.pk}"

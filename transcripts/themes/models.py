@@ -1,0 +1,160 @@
+"""From codes to themes, and the reflexive record beside them: phases, their artefacts, and who is reading."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from django.conf import settings
+from django.db import models
+from django.db.models import Q
+
+from transcripts.coding.models import Coding
+from transcripts.corpus.models import Sentence
+from transcripts.projects.models import Project
+
+
+class Theme(models.Model):
+    """A pattern of meaning made of codes. What it is called and made of stands in its versions.
+
+    ``came_from`` are the themes it was merged or split from.
+    """
+
+    project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="themes")
+    number = models.PositiveIntegerField()
+    came_from: models.ManyToManyField[Theme, models.Model] = models.ManyToManyField(
+        "self", symmetrical=False, related_name="led_to"
+    )
+    created_at = models.DateTimeField()
+    created_by_name = models.CharField(max_length=200)
+
+    class Meta:
+        ordering: ClassVar = ["project", "number"]
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["project", "number"], name="%(app_label)s_%(class)s_number_once")
+        ]
+
+    def __str__(self) -> str:
+        return f"theme {self.number}"
+
+
+class ThemeVersion(models.Model):
+    """One state of a theme; the one with the highest number holds. ``codes`` are identifiers of codes.
+
+    ``concept`` is the central organising concept (Braun and Clarke): the one idea that holds the theme together.
+    """
+
+    class State(models.TextChoices):
+        CANDIDATE = "candidate", "Candidate"
+        REVIEWED = "reviewed", "Reviewed"
+        DEFINED = "defined", "Defined and named"
+        DROPPED = "dropped", "Dropped"
+
+    theme = models.ForeignKey(Theme, on_delete=models.PROTECT, related_name="versions")
+    number = models.PositiveIntegerField()
+    name = models.CharField(max_length=200)
+    concept = models.TextField(blank=True)
+    description = models.TextField(blank=True)
+    state = models.CharField(max_length=10, choices=State.choices, default=State.CANDIDATE)
+    codes = models.JSONField(default=list)
+    reason = models.TextField(blank=True)
+    written_at = models.DateTimeField()
+    written_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="theme_versions")
+
+    class Meta:
+        ordering: ClassVar = ["theme", "number"]
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["theme", "number"], name="%(app_label)s_%(class)s_number_once")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.name} (version {self.number})"
+
+
+class ThemeQuote(models.Model):
+    """A sentence that speaks for a theme or against it. ``edited_text`` is the quotation with its edits marked."""
+
+    class Side(models.TextChoices):
+        FOR = "for", "For"
+        AGAINST = "against", "Against"
+
+    theme = models.ForeignKey(Theme, on_delete=models.PROTECT, related_name="quotes")
+    sentence = models.ForeignKey(Sentence, on_delete=models.PROTECT, related_name="theme_quotes")
+    coding = models.ForeignKey(Coding, on_delete=models.PROTECT, null=True, blank=True, related_name="theme_quotes")
+    side = models.CharField(max_length=10, choices=Side.choices)
+    edited_text = models.TextField(blank=True)
+    note = models.TextField(blank=True)
+    added_at = models.DateTimeField()
+    added_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="theme_quotes")
+    withdrawn_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        ordering: ClassVar = ["theme", "side", "pk"]
+        constraints: ClassVar = [
+            models.UniqueConstraint(
+                fields=["theme", "sentence"],
+                condition=Q(withdrawn_at__isnull=True),
+                name="%(app_label)s_%(class)s_stands_once",
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"quote {self.pk}"
+
+
+class PhaseEntry(models.Model):
+    """Something made in one of the six phases of reflexive thematic analysis. Phases are revisited, never gates."""
+
+    class Phase(models.IntegerChoices):
+        FAMILIARISATION = 1, "Familiarisation"
+        INITIAL_CODING = 2, "Initial coding"
+        GENERATING_THEMES = 3, "Generating themes"
+        REVIEWING_THEMES = 4, "Reviewing themes"
+        DEFINING_THEMES = 5, "Defining and naming themes"
+        WRITING_UP = 6, "Writing up"
+
+    project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="phase_entries")
+    phase = models.PositiveSmallIntegerField(choices=Phase.choices)
+    text = models.TextField()
+    author = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="phase_entries")
+    written_at = models.DateTimeField()
+    withdrawn_at = models.DateTimeField(null=True, blank=True)
+    superseded_by = models.OneToOneField(
+        "self", on_delete=models.PROTECT, null=True, blank=True, related_name="supersedes"
+    )
+
+    class Meta:
+        ordering: ClassVar = ["project", "phase", "pk"]
+        constraints: ClassVar = [
+            models.CheckConstraint(condition=Q(phase__gte=1, phase__lte=6), name="%(app_label)s_%(class)s_one_of_six")
+        ]
+
+    def __str__(self) -> str:
+        return f"entry {self.pk} of phase {self.phase}"
+
+
+class PositionalityStatement(models.Model):
+    """What one coder says she brings to the reading; dated, in her own words, never required."""
+
+    project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="positionality_statements")
+    author = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="positionality_statements"
+    )
+    text = models.TextField()
+    written_at = models.DateTimeField()
+    withdrawn_at = models.DateTimeField(null=True, blank=True)
+    superseded_by = models.OneToOneField(
+        "self", on_delete=models.PROTECT, null=True, blank=True, related_name="supersedes"
+    )
+
+    class Meta:
+        ordering: ClassVar = ["project", "author", "pk"]
+        constraints: ClassVar = [
+            models.UniqueConstraint(
+                fields=["project", "author"],
+                condition=Q(withdrawn_at__isnull=True),
+                name="%(app_label)s_%(class)s_one_stands",
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"statement {self.pk}"

@@ -22,6 +22,7 @@ from tests.instance import ROOT
 
 MEASURES = {
     "save": "benchmarks.saving",
+    "crowd": "benchmarks.crowd",
     "open": "benchmarks.opening",
     "import": "benchmarks.importing",
     "export": "benchmarks.exporting",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import heapq
+import random
 import selectors
 import socket
 import time
@@ -159,5 +161,51 @@ def exchange_at_once(port: int, makers: list[Callable[[], bytes]], seconds: floa
                     selector.unregister(connection.socket)
         exchanges.lasted = time.perf_counter() - start
     for connection in connections:
+        connection.close()
+    return exchanges
+
+
+def exchange_with_pauses(
+    port: int, makers: list[Callable[[], bytes]], *, pause: float, seconds: float, seed: int = 1
+) -> Exchanges:
+    """As many people as ``makers`` for ``seconds``: each thinks for ``pause`` seconds on average, sends, and waits.
+
+    The pauses are drawn from an exponential distribution, so that people neither march in step nor spread evenly.
+    """
+    chance = random.Random(seed)
+    exchanges = Exchanges()
+    connections: dict[int, Connection] = {}
+    start = time.perf_counter()
+    due = [(start + chance.expovariate(1 / pause), number) for number in range(len(makers))]
+    heapq.heapify(due)
+    with selectors.DefaultSelector() as selector:
+        waiting: set[int] = set()
+        while due or waiting:
+            while due and due[0][0] <= time.perf_counter():
+                when, number = heapq.heappop(due)
+                if when - start < seconds:
+                    if number not in connections:
+                        connections[number] = Connection(port)
+                        selector.register(connections[number].socket, selectors.EVENT_READ, number)
+                    connections[number].send(makers[number]())
+                    waiting.add(number)
+            for key, _ in selector.select(max(0.0, due[0][0] - time.perf_counter()) if due else PATIENCE_SECONDS):
+                number = key.data
+                try:
+                    answer = connections[number].receive()
+                except Unanswered:
+                    # As a browser does: a connection that lay idle and was closed is opened anew for the next request.
+                    if number in waiting:
+                        raise
+                    selector.unregister(key.fileobj)
+                    connections.pop(number).close()
+                    continue
+                if answer is not None:
+                    now = time.perf_counter()
+                    exchanges.note(now - connections[number].sent_at, answer)
+                    waiting.discard(number)
+                    heapq.heappush(due, (now + chance.expovariate(1 / pause), number))
+    exchanges.lasted = time.perf_counter() - start
+    for connection in connections.values():
         connection.close()
     return exchanges

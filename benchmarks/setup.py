@@ -18,6 +18,8 @@ class Sizes:
     codings: int = 50_000
     coders: int = 20
     rounds: int = 5
+    crowd: int = 200
+    crowd_seconds: float = 60.0
     saves_a_round: int = 100
     seconds_a_round: float = 3.0
     opens: int = 100
@@ -34,6 +36,8 @@ SMALL = Sizes(
     codings=2_400,
     coders=6,
     rounds=3,
+    crowd=200,
+    crowd_seconds=15.0,
     saves_a_round=30,
     seconds_a_round=1.0,
     opens=20,

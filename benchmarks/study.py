@@ -55,9 +55,9 @@ class Study:
         return self.instance.folder / "auditapp.sqlite3"
 
 
-def prepare_study(folder: Path, *, interviews: int, coders: int, codings: int) -> Study:
+def prepare_study(folder: Path, *, interviews: int, coders: int, codings: int, database_url: str = "") -> Study:
     """A fresh data folder with a study of ``interviews`` interviews, of which ``codings`` sentences are coded."""
-    instance = Instance(folder)
+    instance = Instance(folder, database_url=database_url)
     file = folder / "interviews.jsonl"
     file.write_bytes(write_interviews(interviews))
     sizes = ("--coders", str(coders), "--codings", str(codings))

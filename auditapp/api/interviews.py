@@ -99,7 +99,7 @@ class ListSentences(ProjectView):
         text = Substr("turn__text", F("start") + 1, F("end") - F("start"))
         sentences = (
             Sentence.objects.filter(turn__interview=interview, retired_by__isnull=True)
-            .order_by("position", "pk")
+            .order_by("position", "start")
             .annotate(text=text)
         )
         return self.answer_page(sentences.values(*list_columns(self.Output)))

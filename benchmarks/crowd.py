@@ -1,0 +1,97 @@
+"""Two hundred people who code at once, each with time to think: on SQLite and on PostgreSQL."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from benchmarks.client import Exchanges, exchange_in_turn, exchange_with_pauses
+from benchmarks.results import Measured, Row, find_median, find_percentile
+from benchmarks.serving import PRODUCT, serve
+from benchmarks.setup import Setup
+from benchmarks.study import Person, prepare_study
+from tests.instance import ROOT
+
+THINKING_SECONDS = 3.0
+INTERVIEWS = 200
+SLOWEST = 3.0
+
+
+def measure(setup: Setup) -> Measured:
+    """Errors, lost rows and the time until a code is saved, beside that of one person alone on the same server."""
+    measured = [_measure_on("SQLite", setup, "")]
+    with _run_postgres() as url:
+        if url:
+            measured.append(_measure_on("PostgreSQL", setup, url))
+        else:
+            measured.append((Row("crowd, PostgreSQL", "not measured: there is none here"), {}))
+    return Measured([row for row, _ in measured], {row.measure: numbers for row, numbers in measured})
+
+
+def _measure_on(database: str, setup: Setup, url: str) -> tuple[Row, dict[str, object]]:
+    sizes = setup.sizes
+    setup.tell(f"crowd: {sizes.crowd} people sign in on {database}")
+    folder = setup.folder / f"crowd-{database.lower()}"
+    study = prepare_study(folder, interviews=INTERVIEWS, coders=sizes.crowd, codings=0, database_url=url)
+    interviews = list(study.answers)
+    with serve(PRODUCT, environment=study.instance.environment, log=setup.folder / "crowd.log") as server:
+        makers = []
+        for number in range(sizes.crowd):
+            person = Person(study, f"coder{number}", server.port)
+            own = interviews[number % INTERVIEWS :: INTERVIEWS]
+            person.open_desk(own[0])
+            makers.append(person.make_saves(own))
+        single = Person(study, "annotator", server.port)
+        single.open_desk(interviews[0])
+        make_one = single.make_saves(interviews)
+        exchange_in_turn(single.connection, make_one, 50)
+        alone = exchange_in_turn(single.connection, make_one, 300)
+        setup.tell(f"crowd: {sizes.crowd} people code for {sizes.crowd_seconds:.0f} s on {database}")
+        together = exchange_with_pauses(server.port, makers, pause=THINKING_SECONDS, seconds=sizes.crowd_seconds)
+    stored = study.instance.query("SELECT count(*) FROM coding_coding")[0][0]
+    sent = 350 + len(together.seconds)
+    return _judge(database, sizes.crowd, alone, together, lost=sent - len(together.failures) - int(stored))
+
+
+def _judge(
+    database: str, crowd: int, alone: Exchanges, together: Exchanges, *, lost: int
+) -> tuple[Row, dict[str, object]]:
+    single, many = (find_percentile([each * 1000 for each in side.seconds], 95) for side in (alone, together))
+    failed = len(together.failures)
+    row = Row(
+        f"crowd, {database}",
+        f"{crowd} people, {len(together.seconds)} codes: p95 {many:.1f} ms = {many / single:.1f} x alone "
+        f"({single:.1f}), {failed} errors, {lost} lost",
+        f"<= {SLOWEST:.0f} x alone, 0 errors",
+        many <= SLOWEST * single and failed == lost == 0,
+        "Label Studio: a third of the writes fail",
+    )
+    numbers: dict[str, object] = {
+        "alone_p50_ms": find_median(alone.seconds) * 1000,
+        "alone_p95_ms": single,
+        "together_p50_ms": find_median(together.seconds) * 1000,
+        "together_p95_ms": many,
+        "together_per_second": len(together.seconds) / together.lasted,
+        "failures": together.failures[:20],
+        "lost": lost,
+    }
+    return row, numbers
+
+
+@contextmanager
+def _run_postgres() -> Iterator[str | None]:
+    """The address of a PostgreSQL that is gone afterwards; ``None`` where none is installed."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "tools.throwaway_servers"], cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    )
+    assert process.stdin is not None
+    assert process.stdout is not None
+    try:
+        yield json.loads(process.stdout.readline() or b"{}").get("database_url")
+    finally:
+        process.stdin.close()
+        process.wait()
+        process.stdout.close()

@@ -20,7 +20,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from transcripts.accounts import actions, queries
 from transcripts.accounts.forms import SignInForm, TokenForm
 
-BACKEND = "allauth.account.auth_backends.AuthenticationBackend"
+BACKEND = "transcripts.accounts.sessions.PersonBackend"
 CAME_BY_LINK = "came_by_link_at"
 # As long as a link lives: whoever came by one may set a new password without knowing the old one.
 CAME_BY_LINK_SECONDS = actions.SIGN_IN_LINK_LIFE.total_seconds()

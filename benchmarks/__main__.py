@@ -24,6 +24,7 @@ MEASURES = {
     "save": "benchmarks.saving",
     "crowd": "benchmarks.crowd",
     "open": "benchmarks.opening",
+    "desk": "benchmarks.long_desk",
     "import": "benchmarks.importing",
     "export": "benchmarks.exporting",
     "batch": "benchmarks.batch",

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 from uuid import uuid4
 
 from benchmarks.client import Connection, build_get, build_post
-from benchmarks.corpus import write_interviews
+from benchmarks.corpus import QUESTIONS, write_interviews
 from tests.instance import ROOT, Instance
 
 PATIENCE_SECONDS = 240.0
@@ -55,11 +55,13 @@ class Study:
         return self.instance.folder / "auditapp.sqlite3"
 
 
-def prepare_study(folder: Path, *, interviews: int, coders: int, codings: int, database_url: str = "") -> Study:
+def prepare_study(
+    folder: Path, *, interviews: int, coders: int, codings: int, database_url: str = "", questions: int = QUESTIONS
+) -> Study:
     """A fresh data folder with a study of ``interviews`` interviews, of which ``codings`` sentences are coded."""
     instance = Instance(folder, database_url=database_url)
     file = folder / "interviews.jsonl"
-    file.write_bytes(write_interviews(interviews))
+    file.write_bytes(write_interviews(interviews, questions=questions))
     sizes = ("--coders", str(coders), "--codings", str(codings))
     made = run_inside("prepare_study", str(file), *sizes, environment=instance.environment)
     answers = {int(interview): sentences for interview, sentences in made["answers"].items()}

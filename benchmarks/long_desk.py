@@ -1,0 +1,116 @@
+"""An interview of 2,000 sentences at the desk, in Chromium: until it can be coded, from key to paint, to the next one."""
+
+from __future__ import annotations
+
+import time
+
+from playwright.sync_api import Browser, Page, sync_playwright
+
+from benchmarks.browser import ARGUMENTS, PATIENCE_MS, READY, find_chromium
+from benchmarks.corpus import SENTENCES_AN_ANSWER
+from benchmarks.results import Measured, Row, find_median, find_percentile
+from benchmarks.serving import PRODUCT, serve
+from benchmarks.setup import Setup
+from benchmarks.study import Person, prepare_study
+
+SENTENCES = 2_000
+CODED = 1_000
+SLOWEST_OPEN = 1.0
+SLOWEST_KEY_MS = 50.0
+SLOWEST_NEXT = 0.3
+# The browser tells of an event from 16 ms on and rounds to 8; what it does not tell of was quicker.
+LEAST_TOLD_MS = 16
+PRESSED = ("KeyA", "ArrowDown", "KeyS", "ArrowDown", "KeyD", "KeyD", "Enter")
+WATCH = f"""() => {{
+  window.painted = [];
+  new PerformanceObserver((list) => {{
+    for (const entry of list.getEntries()) if (entry.name === "keydown") window.painted.push(entry.duration);
+  }}).observe({{ type: "event", durationThreshold: {LEAST_TOLD_MS} }});
+}}"""
+
+
+def measure(setup: Setup) -> Measured:
+    """Medians of several opens, the 95th percentile of a few hundred keys, and the way to the next interview."""
+    name = "desk, 2,000 sentences"
+    chromium = find_chromium()
+    if not chromium:
+        return Measured([Row(name, "not measured: there is no Chromium here")])
+    setup.tell("desk: interviews of 2,000 sentences")
+    questions = SENTENCES // SENTENCES_AN_ANSWER
+    study = prepare_study(setup.folder / "long", interviews=4, coders=1, codings=4 * CODED, questions=questions)
+    with (
+        serve(PRODUCT, environment=study.instance.environment, log=setup.folder / "web.log") as server,
+        sync_playwright() as playwright,
+    ):
+        person = Person(study, "annotator", server.port)
+        browser = playwright.chromium.launch(executable_path=chromium, args=ARGUMENTS)
+        _measure_once(browser, person)
+        found = [_measure_once(browser, person) for _ in range(setup.sizes.browser_opens)]
+        browser.close()
+    opened = [each[0] for each in found]
+    keys = [duration for each in found for duration in each[1]]
+    following = [seconds for each in found for seconds in each[2]]
+    key = find_percentile(keys, 95)
+    rows = [
+        Row(
+            name,
+            f"codable in {find_median(opened):.2f} s",
+            f"<= {SLOWEST_OPEN:.0f} s",
+            find_median(opened) <= SLOWEST_OPEN,
+        ),
+        Row(
+            "desk, key to paint",
+            f"p95 {key:.0f} ms of {len(keys)} keys (16 is the least told)",
+            f"<= {SLOWEST_KEY_MS:.0f} ms",
+            key <= SLOWEST_KEY_MS,
+        ),
+        Row(
+            "desk, next interview",
+            f"{find_median(following):.2f} s",
+            f"<= {SLOWEST_NEXT} s",
+            find_median(following) <= SLOWEST_NEXT,
+        ),
+    ]
+    return Measured(rows, {"opened_seconds": opened, "key_to_paint_ms": keys, "next_seconds": following})
+
+
+def _measure_once(browser: Browser, person: Person) -> tuple[float, list[float], list[float]]:
+    address = f"http://127.0.0.1:{person.port}"
+    interviews = list(person.study.answers)
+    context = browser.new_context()
+    context.add_cookies([{"name": name, "value": value, "url": address} for name, value in person.cookies.items()])
+    page = context.new_page()
+    page.set_default_timeout(PATIENCE_MS)
+    start = time.perf_counter()
+    page.goto(f"{address}{person.desk_path(interviews[0])}", wait_until="commit")
+    _wait_until_codable(page, person, interviews[0])
+    opened = time.perf_counter() - start
+    keys = _press_keys(page)
+    page.wait_for_function("document.getElementById('savestate').dataset.state === 'saved'")
+    following = []
+    for interview in interviews[1:]:
+        start = time.perf_counter()
+        page.keyboard.press("]")
+        page.wait_for_url(f"**/interviews/{interview}/**", wait_until="commit")
+        _wait_until_codable(page, person, interview)
+        following.append(time.perf_counter() - start)
+    context.close()
+    return opened, keys, following
+
+
+def _wait_until_codable(page: Page, person: Person, interview: int) -> None:
+    page.wait_for_function(READY, arg=f"s{person.study.answers[interview][-1]}")
+    page.wait_for_function("document.documentElement.dataset.desk === 'ready'")
+
+
+def _press_keys(page: Page) -> list[float]:
+    """Milliseconds from each key to the paint after it."""
+    page.evaluate(WATCH)
+    pressed = 0
+    for _ in range(8):
+        for key in PRESSED:
+            page.keyboard.press(key)
+            page.wait_for_timeout(60)
+            pressed += 1
+    told: list[float] = page.evaluate("window.painted")
+    return [*told, *[float(LEAST_TOLD_MS)] * (pressed - len(told))]

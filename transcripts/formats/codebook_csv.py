@@ -10,12 +10,44 @@ import csv
 import io
 import json
 import re
-import unicodedata
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+from transcripts.formats.codebook_content import CodeAttribute
+from transcripts.formats.codebook_rules import (
+    MAX_TEXT_LENGTH,
+    RESERVED_KEYS,
+    SINGLE_KEYS,
+    UNITS,
+    UNSTORABLE,
+    Finding,
+    LocatedCode,
+    check_attributes,
+    check_color,
+    check_identifier,
+    check_key,
+    check_name,
+    check_terms,
+    check_text,
+    check_unit,
+    find_clashes,
+    read_attributes,
+)
+from transcripts.formats.problems import FileRefused, Problem, quote, show_count
 from transcripts.formats.tabular import TextSink, undefuse, write_csv
+
+__all__ = [
+    "COLUMNS",
+    "OPTIONAL_COLUMNS",
+    "RESERVED_KEYS",
+    "SINGLE_KEYS",
+    "UNITS",
+    "CodeRow",
+    "CodebookFileError",
+    "read_codebook",
+    "write_codebook",
+]
 
 COLUMNS = {
     "code_id": "Stable name of the code, such as theme.balance; unique in the codebook, kept on renaming.",
@@ -26,25 +58,24 @@ COLUMNS = {
     "machine_definition": "What the code means, for a machine annotator: when to answer yes and when no.",
     "include": "Cases that belong to the code.",
     "exclude": "Cases that do not, and the code they belong to instead.",
-    "key": "The single key that applies the code at the desk: a-z or 0-9 but for m n x k l o; may be empty.",
+    "key": "The single key that applies the code at the desk: a-z or 0-9 but for those the desk uses; may be empty.",
     "group": "Heading under which the code stands within its family; may be empty.",
-    "unit": "What is coded: sentence or turn; the same on all rows of a family.",
+    "unit": "What is coded: sentence, turn or interview; the same on all rows of a family.",
     "aliases": r"Further names, parted by a vertical bar (within a name: \|, a backslash \\), or a JSON list of names.",
     "source": "Where the code comes from, such as a section or table of a paper; may be empty.",
     "version": "Number of the codebook version the row was exported from; empty when there is none.",
+    "parent": "The code_id of the code of the same family that this one is a kind of; may be empty.",
+    "color": "Colour as #rrggbb; may be empty.",
+    "terms": "Words whose mention by the interviewer counts as prompting the code; written as aliases are.",
+    "attributes": "JSON list of the questions a coding answers: objects with key, label, kind and choices; may be empty.",
 }
-UNITS = ("sentence", "turn")
-# At the desk these stand for memo, new code, quote, keep, leave and open.
-RESERVED_KEYS = frozenset("mnxklov")
-SINGLE_KEYS = frozenset("abcdefghijklmnopqrstuvwxyz0123456789") - RESERVED_KEYS
+OPTIONAL_COLUMNS = frozenset({"parent", "color", "terms", "attributes"})
+"""Columns that a file may leave out."""
+LISTS = ("aliases", "terms")
+FREE_TEXTS = ("definition", "machine_definition", "include", "exclude")
 MAX_CELL_BYTES = 100_000
-MAX_NAME_LENGTH = 200
-MAX_PROBLEMS_LISTED = 20
 
-STABLE_NAME = re.compile(r"\w[\w.:/-]{0,99}")
-# JSON escapes can bring what UTF-8 and databases cannot hold.
-UNSTORABLE = re.compile("[\0\ud800-\udfff]")
-ALIAS = re.compile(r"(?:\\[\\|]|[^|])+")
+NAME_IN_LIST = re.compile(r"(?:\\[\\|]|[^|])+")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,32 +96,14 @@ class CodeRow:
     aliases: tuple[str, ...] = ()
     source: str = ""
     version: int | None = None
+    parent: str = ""
+    color: str = ""
+    terms: tuple[str, ...] = ()
+    attributes: tuple[CodeAttribute, ...] = ()
 
 
-class Problem(NamedTuple):
-    """What is wrong in one place. Row 1 holds the headings, as in a spreadsheet; row 0 is the whole file."""
-
-    row: int
-    found: str
-    expected: str
-
-    def __str__(self) -> str:
-        place = f"row {self.row}: " if self.row else ""
-        return f"{place}found {self.found}; expected {self.expected}."
-
-
-class CodebookFileError(ValueError):
-    """The file was refused. ``problems`` holds the first 20; ``row``, ``found``, ``expected`` are the first one's."""
-
-    def __init__(self, file: str, problems: Sequence[Problem]) -> None:
-        self.file = file
-        self.total = len(problems)
-        self.problems = tuple(problems[:MAX_PROBLEMS_LISTED])
-        self.row, self.found, self.expected = self.problems[0]
-        count = "1 problem" if self.total == 1 else f"{self.total} problems"
-        unlisted = self.total - len(self.problems)
-        lines = [f"{file}: {count}, nothing was imported.", *map(str, self.problems)]
-        super().__init__("\n".join([*lines, f"… and {unlisted} more."] if unlisted else lines))
+class CodebookFileError(FileRefused):
+    """A file of a codebook, of whatever form, was refused; or a codebook has no place in such a file."""
 
 
 class TableRow(NamedTuple):
@@ -100,7 +113,7 @@ class TableRow(NamedTuple):
     cells: dict[str, str]
 
 
-class LocatedCode(NamedTuple):
+class LocatedRow(NamedTuple):
     """A code and the row it was read from."""
 
     row: int
@@ -108,7 +121,7 @@ class LocatedCode(NamedTuple):
 
 
 def write_codebook(codes: Iterable[CodeRow], stream: TextSink) -> int:
-    """Write the codes in the order given, formula-like text defused; returns their number."""
+    """Write all columns of the codes in the order given, formula-like text defused; returns their number."""
     rows = ([_show_cell(code, column) for column in COLUMNS] for code in codes)
     return write_csv(rows, header=list(COLUMNS), stream=stream)
 
@@ -121,24 +134,27 @@ def read_codebook(data: bytes, *, name: str) -> list[CodeRow]:
     """
     problems: list[Problem] = []
     rows = _read_rows(_decode(data, name), name, problems)
-    codes: list[LocatedCode] = []
+    codes: list[LocatedRow] = []
     for row in rows:
-        found = list(_find_cell_problems(row))
+        found = [Problem(row.number, *finding) for finding in _check_cells(row.cells)]
         problems += found
         if not found:
-            codes.append(LocatedCode(row.number, _build_code(row.cells)))
+            codes.append(LocatedRow(row.number, _build_code(row.cells)))
     if not rows and not problems:
         problems.append(Problem(0, "headings and no code", "at least one row below the headings"))
-    problems += _find_clashes(codes)
+    problems += _find_clashes(codes, known={row.cells["code_id"] for row in rows})
     if problems:
         raise CodebookFileError(name, sorted(problems, key=lambda problem: problem.row))
     return [code for _, code in codes]
 
 
 def _show_cell(code: CodeRow, column: str) -> object:
-    if column == "aliases":
-        cell = " | ".join(re.sub(r"([\\|])", r"\\\1", alias) for alias in code.aliases)
+    if column in LISTS:
+        cell = " | ".join(re.sub(r"([\\|])", r"\\\1", name) for name in getattr(code, column))
         return "\\" + cell if cell.startswith("[") else cell
+    if column == "attributes":
+        attributes = [attribute.as_json() for attribute in code.attributes]
+        return json.dumps(attributes, ensure_ascii=False) if attributes else ""
     return getattr(code, column)
 
 
@@ -175,10 +191,12 @@ def _read_rows(text: str, file: str, problems: list[Problem]) -> list[TableRow]:
                     rows.append(TableRow(number, dict(zip(headings, values, strict=True))))
             elif any(cells):
                 expected = f"{len(headings)}, one under each heading"
-                problems.append(Problem(number, _count(len(cells), "cell"), expected))
+                problems.append(Problem(number, show_count(len(cells), "cell"), expected))
     except csv.Error as error:
-        expected = f"quotation marks in pairs and cells of at most {MAX_CELL_BYTES:,} bytes"
-        problem = Problem(number + 1, f"something that is not CSV ({error})", expected)
+        problem = Problem(number + 1, f"something that is not CSV ({error})", "quotation marks in pairs")
+        if "field limit" in str(error):
+            found = f"a cell of more than {csv.field_size_limit():,} characters"
+            problem = Problem(number + 1, found, f"at most {MAX_TEXT_LENGTH:,}")
         raise CodebookFileError(file, [*problems, problem]) from error
     if not headings:
         raise CodebookFileError(file, [Problem(0, "an empty file", f"the headings {', '.join(COLUMNS)}")])
@@ -190,51 +208,56 @@ def _read_headings(cells: Sequence[str], file: str) -> list[str]:
         if len(cells) == 1 and sign in cells[0]:
             raise CodebookFileError(file, [Problem(1, f"columns parted by {sign_name}", "by commas")])
     headings = [undefuse(cell).strip() for cell in cells]
-    problems = [Problem(1, f"no column {_show(column)}", "it") for column in COLUMNS if column not in headings]
+    needed = [column for column in COLUMNS if column not in OPTIONAL_COLUMNS]
+    problems = [Problem(1, f"no column {quote(column)}", "it") for column in needed if column not in headings]
     for heading in dict.fromkeys(headings):
         if heading not in COLUMNS:
-            problems.append(Problem(1, f"the column {_show(heading)}", f"only {', '.join(COLUMNS)}"))
+            problems.append(Problem(1, f"the column {quote(heading)}", f"only {', '.join(COLUMNS)}"))
         elif headings.count(heading) > 1:
-            problems.append(Problem(1, f"the column {_show(heading)} more than once", "it once"))
+            problems.append(Problem(1, f"the column {quote(heading)} more than once", "it once"))
     if problems:
         raise CodebookFileError(file, problems)
     return headings
 
 
-def _find_cell_problems(row: TableRow) -> Iterator[Problem]:
-    cells = row.cells
+def _check_cells(cells: dict[str, str]) -> Iterator[Finding]:
     for column, cell in cells.items():
         size = len(cell.encode())
-        if size > MAX_CELL_BYTES:
-            yield Problem(row.number, f"{size:,} bytes in {column}", f"at most {MAX_CELL_BYTES:,}")
+        if column in FREE_TEXTS:
+            yield from check_text(column, cell)
+        elif size > MAX_CELL_BYTES:
+            yield Finding(f"{size:,} bytes in {column}", f"at most {MAX_CELL_BYTES:,}")
     for column in ("code_id", "family"):
-        if not STABLE_NAME.fullmatch(cells[column]):
-            expected = "up to 100 letters, digits and . : / _ - without spaces, a letter or digit first"
-            yield Problem(row.number, f"the {column} {_show(cells[column])}", expected)
+        yield from check_identifier(column, cells[column])
     for column in ("family_name", "name"):
-        if not cells[column].strip():
-            yield Problem(row.number, f"an empty {column}", "a name")
-        elif len(cells[column]) > MAX_NAME_LENGTH:
-            found = f"a {column} of {len(cells[column]):,} characters"
-            yield Problem(row.number, found, f"at most {MAX_NAME_LENGTH}")
-    if cells["unit"] not in UNITS:
-        yield Problem(row.number, f"the unit {_show(cells['unit'])}", " or ".join(UNITS))
-    if cells["key"] in RESERVED_KEYS:
-        free = f"another key: the desk uses {' '.join(sorted(RESERVED_KEYS))} itself"
-        yield Problem(row.number, f"the key {_show(cells['key'])}", free)
-    elif cells["key"] and cells["key"] not in SINGLE_KEYS:
-        yield Problem(row.number, f"the key {_show(cells['key'])}", "one of a-z (lower case) or 0-9, or nothing")
+        yield from check_name(column, cells[column])
+    yield from check_unit(cells["unit"])
+    yield from check_key(cells["key"])
+    yield from check_color(cells.get("color", ""))
+    yield from check_terms(_read_names(cells.get("terms", "")))
+    yield from _check_attributes(cells.get("attributes", ""))
     if not re.fullmatch(r"[0-9]{0,9}", cells["version"]):
-        yield Problem(row.number, f"the version {_show(cells['version'])}", "a whole number, or nothing")
+        yield Finding(f"the version {quote(cells['version'])}", "a whole number, or nothing")
+
+
+def _check_attributes(cell: str) -> Iterator[Finding]:
+    try:
+        attributes = json.loads(cell) if cell else []
+    except (ValueError, RecursionError):
+        yield Finding("attributes that are not JSON", "a JSON list of objects, or nothing")
+    else:
+        yield from check_attributes(attributes)
 
 
 def _build_code(cells: dict[str, str]) -> CodeRow:
-    texts = {column: cell for column, cell in cells.items() if column not in {"aliases", "version"}}
-    aliases = _read_aliases(cells["aliases"])
-    return CodeRow(**texts, aliases=aliases, version=int(cells["version"]) if cells["version"] else None)
+    values: dict[str, Any] = dict(cells)
+    values["version"] = int(cells["version"]) if cells["version"] else None
+    values["color"] = cells.get("color", "").lower()
+    values["attributes"] = read_attributes(json.loads(cells.get("attributes") or "[]"))
+    return CodeRow(**values | {column: _read_names(cells.get(column, "")) for column in LISTS})
 
 
-def _read_aliases(cell: str) -> tuple[str, ...]:
+def _read_names(cell: str) -> tuple[str, ...]:
     """Names parted by bars, or a list as tables of other exports hold it; a bracket alone makes no list."""
     try:
         names = json.loads(cell) if cell.startswith("[") else None
@@ -242,36 +265,20 @@ def _read_aliases(cell: str) -> tuple[str, ...]:
         names = None
     if isinstance(names, list) and all(isinstance(name, str) and not UNSTORABLE.search(name) for name in names):
         return tuple(name.strip() for name in names if name.strip())
-    parts = (part.strip() for part in ALIAS.findall(cell))
+    parts = (part.strip() for part in NAME_IN_LIST.findall(cell))
     return tuple(re.sub(r"\\([\\|\[])", r"\1", part) for part in parts if part)
 
 
-def _find_clashes(codes: Iterable[LocatedCode]) -> Iterator[Problem]:
-    """Ids that are the same but for case or form, keys given twice, families described in two ways."""
-    ids: dict[str, LocatedCode] = {}
-    keys: dict[str, LocatedCode] = {}
-    families: dict[str, LocatedCode] = {}
-    for located in codes:
-        row, code = located
-        first = ids.setdefault(unicodedata.normalize("NFC", code.code_id).casefold(), located)
-        if first.row != row:
-            found = f"the code_id {_show(code.code_id)}, which row {first.row} has as {_show(first.code.code_id)}"
-            yield Problem(row, found, "each code_id once, whatever its case")
-        first = keys.setdefault(code.key, located) if code.key else located
-        if first.row != row:
-            yield Problem(row, f"the key {_show(code.key)}, which row {first.row} has too", "each key once")
-        first = families.setdefault(code.family, located)
+def _find_clashes(codes: Sequence[LocatedRow], known: Container[str]) -> Iterator[Problem]:
+    """What cannot be true of all rows together, such as a family described in two ways."""
+    located = [LocatedCode(row, code.code_id, code.family, code.key, code.parent) for row, code in codes]
+    for number, (found, expected) in find_clashes(located, known=known, noun="row", what="code_id"):
+        yield Problem(number, found, expected)
+    families: dict[str, LocatedRow] = {}
+    for row, code in codes:
+        first = families.setdefault(code.family, LocatedRow(row, code))
         for column in ("family_name", "unit"):
             here, there = getattr(code, column), getattr(first.code, column)
             if here != there:
-                found = f"the {column} {_show(here)} in the family {_show(code.family)}"
-                yield Problem(row, found, f"{_show(there)}, as in row {first.row}")
-
-
-def _show(text: str) -> str:
-    line = " ".join(text.split())
-    return f"“{line[:77]}…”" if len(line) > 78 else f"“{line}”"
-
-
-def _count(number: int, noun: str) -> str:
-    return f"1 {noun}" if number == 1 else f"{number} {noun}s"
+                found = f"the {column} {quote(here)} in the family {quote(code.family)}"
+                yield Problem(row, found, f"{quote(there)}, as in row {first.row}")

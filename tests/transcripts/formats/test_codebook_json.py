@@ -1,0 +1,238 @@
+"""The codebook as JSON: everything comes back, and a file that is wrong is refused whole."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from transcripts.formats.codebook_content import (
+    CodeAttribute,
+    CodebookContent,
+    CodeContent,
+    CodeExample,
+    FamilyContent,
+)
+from transcripts.formats.codebook_csv import CodebookFileError
+from transcripts.formats.codebook_json import read_codebook_json, write_codebook_json
+from transcripts.formats.codebook_rules import SINGLE_KEYS, UNITS
+
+FILES = Path(__file__).resolve().parents[2] / "data" / "codebook"
+
+texts = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=15)
+names = texts.filter(lambda text: text.strip() != "")
+colors = st.from_regex(r"(#[0-9a-f]{6})?", fullmatch=True)
+lists = st.lists(texts, max_size=2).map(tuple)
+attributes = st.builds(CodeAttribute, key=st.sampled_from(["why", "how"]), label=names) | st.builds(
+    CodeAttribute,
+    key=st.just("which"),
+    label=names,
+    kind=st.just("choice"),
+    choices=st.lists(names, min_size=1, max_size=3, unique=True).map(tuple),
+)
+families = st.builds(
+    FamilyContent,
+    identifier=st.just("tone"),
+    name=names,
+    description=texts,
+    unit=st.sampled_from(UNITS),
+    carries_level=st.booleans(),
+    carries_enactment=st.booleans(),
+    rules=texts,
+    color=colors,
+)
+
+
+@st.composite
+def codebooks(draw: st.DrawFn) -> CodebookContent:
+    identifiers = draw(st.lists(st.from_regex(r"[a-z0-9][a-z.:/-]{0,5}", fullmatch=True), min_size=1, unique=True))
+    keys = draw(st.permutations(sorted(SINGLE_KEYS)))
+    codes = tuple(
+        CodeContent(
+            identifier=identifier,
+            family="tone",
+            name=draw(names),
+            parent=draw(st.sampled_from(["", *identifiers[:number]])),
+            key=draw(st.sampled_from(["", keys[number]])) if number < len(keys) else "",
+            color=draw(colors),
+            aliases=draw(lists),
+            terms=draw(lists),
+            attributes=draw(st.sets(attributes, max_size=1).map(tuple)),
+            **{field: draw(texts) for field in ("group", "definition", "machine_definition", "include", "source")},
+        )
+        for number, identifier in enumerate(identifiers)
+    )
+    examples = st.builds(
+        CodeExample,
+        code=st.sampled_from(identifiers),
+        kind=st.sampled_from(["include", "exclude", "anchor"]),
+        quote=names,
+        note=texts,
+        interview=texts,
+    )
+    return CodebookContent(
+        title=draw(texts),
+        origin=draw(texts),
+        number=draw(st.none() | st.integers(1, 2**31 - 1)),
+        families=(draw(families),),
+        codes=codes,
+        examples=tuple(draw(st.lists(examples, max_size=2))),
+    )
+
+
+def export(content: CodebookContent) -> bytes:
+    stream = io.StringIO()
+    assert write_codebook_json(content, stream) == len(content.codes)
+    return stream.getvalue().encode()
+
+
+def refuse(data: bytes) -> CodebookFileError:
+    with pytest.raises(CodebookFileError) as caught:
+        read_codebook_json(data, name="codes.json")
+    return caught.value
+
+
+def change(edit: Callable[[dict[str, Any]], object]) -> bytes:
+    """The kept file after a change."""
+    content = json.loads((FILES / "codebook.json").read_bytes())
+    edit(content)
+    return json.dumps(content).encode()
+
+
+@given(codebooks())
+def test_importing_an_export_gives_back_everything(content: CodebookContent) -> None:
+    assert read_codebook_json(export(content), name="codes.json") == content
+
+
+def test_a_kept_file_reads_as_the_codebook_it_was_made_of_and_comes_back_byte_for_byte() -> None:
+    data = (FILES / "codebook.json").read_bytes()
+    content = read_codebook_json(data, name="codebook.json")
+
+    assert (content.title, content.number, content.families[0].unit) == ("Tone of voice", 3, "interview")
+    assert content.codes[1].parent == "tone.hedge"
+    assert content.codes[0].attributes[0].choices == ("weak", "strong")
+    assert content.examples == (
+        CodeExample(code="tone.hedge", kind="anchor", quote="Perhaps.", note="one word", interview="i1", sentence=12),
+    )
+    assert export(content) == data
+
+
+def test_fields_that_have_a_default_may_be_left_out() -> None:
+    data = {
+        "format": "auditapp-codebook",
+        "format_version": 1,
+        "families": [{"identifier": "f", "name": "F"}],
+        "codes": [{"identifier": "a", "name": "A", "family": "f", "color": "#AABBCC"}],
+    }
+
+    content = read_codebook_json(b"\xef\xbb\xbf" + json.dumps(data).encode(), name="codes.json")
+    assert content == CodebookContent(
+        families=(FamilyContent(identifier="f", name="F"),),
+        codes=(CodeContent(identifier="a", name="A", family="f", color="#aabbcc"),),
+    )
+
+
+def test_all_problems_of_a_file_are_listed_with_their_places() -> None:
+    def edit(content: dict[str, Any]) -> None:
+        [family], [hedge, shout], [example] = content["families"], content["codes"], content["examples"]
+        family |= {"unit": "page", "carries_level": "yes"}
+        del hedge["name"]
+        hedge |= {"terms": "perhaps", "machine": ""}
+        shout |= {"key": "m", "definition": "x" * 20_001, "color": "red", "aliases": ["\ud800"]}
+        example |= {"sentence": -1}
+
+    error = refuse(change(edit))
+
+    assert [(problem.place, problem.found) for problem in error.problems] == [
+        ("family 1 “tone”", "carries_level that is not true or false"),
+        ("code 1 “tone.hedge”", "the key “machine”"),
+        ("code 1 “tone.hedge”", "no name"),
+        ("code 1 “tone.hedge”", "terms that is not a list of texts"),
+        ("code 2 “tone.shout”", "the character U+D800 in aliases"),
+        ("code 2 “tone.shout”", "20,001 characters in definition"),
+        ("example 1 “tone.hedge”", "sentence that is not a whole number, or null"),
+    ]
+    assert str(error).startswith("codes.json: 7 problems, nothing was imported.\nfamily 1 “tone”: found carries_level")
+
+
+@pytest.mark.parametrize(
+    ("where", "fields", "found"),
+    [
+        ("families", {"unit": "page"}, "the unit “page”"),
+        ("families", {"identifier": "a b"}, "the identifier “a b”"),
+        ("families", {"identifier": "other"}, "the family “tone”, which is not among the families"),
+        ("codes", {"key": "m"}, "the key “m”"),
+        ("codes", {"color": "red"}, "the color “red”"),
+        ("codes", {"name": " "}, "an empty name"),
+        ("codes", {"group": "g" * 101}, "101 characters in group"),
+        ("codes", {"definition": "d" * 1_000_000}, "1,000,000 characters in definition"),
+        ("codes", {"parent": "nobody"}, "the parent “nobody”, which is no identifier here"),
+        ("codes", {"parent": "tone.shout"}, "the parent “tone.shout”, which is below “tone.hedge” itself"),
+        ("codes", {"identifier": "Tone.Shout"}, "the identifier “tone.shout”, which code 1 has as “Tone.Shout”"),
+        ("codes", {"attributes": [1]}, "attribute 1 of another form"),
+        ("codes", {"terms": ["t" * 201]}, "a term of 201 characters"),
+        ("examples", {"kind": "maybe"}, "the kind “maybe”"),
+        ("examples", {"quote": ""}, "an example without a quote"),
+        ("examples", {"code": "nobody"}, "the code “nobody”, which is not among the codes"),
+        ("examples", {"sentence": True}, "sentence that is not a whole number, or null"),
+    ],
+)
+def test_what_is_wrong_in_one_place_is_named(where: str, fields: dict[str, Any], found: str) -> None:
+    error = refuse(change(lambda content: content[where][0].update(fields)))
+
+    assert error.problems[0].found == found
+
+
+def test_two_codes_on_one_key_two_families_of_one_name_and_a_sentence_pinned_twice_are_named() -> None:
+    def edit(content: dict[str, Any]) -> None:
+        content["codes"][1]["key"] = content["codes"][0]["key"]
+        content["families"] *= 2
+        content["examples"] *= 2
+
+    assert [problem.found for problem in refuse(change(edit)).problems] == [
+        "the identifier “tone”, which family 1 has too",
+        "the key “h”, which code 1 has too",
+        "the sentence of example 1 once more",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("data", "found", "place"),
+    [
+        (b"", "something that is not JSON (Expecting value)", "line 1"),
+        (b'{"a": 1,\n]', "something that is not JSON (Expecting property name enclosed in double quotes)", "line 2"),
+        (b"[]", "JSON that is no object", ""),
+        (b"{}", "the format “”", ""),
+        (b'{"format": "auditapp-codebook", "format_version": 2}', "the format “auditapp-codebook 2”", ""),
+        (b'{"format": "auditapp-codebook", "format_version": 1, "x": 1}', "the key “x”", ""),
+        (b'{"format": "auditapp-codebook", "format_version": 1, "codes": {}}', "codes of another form", ""),
+        (b'{"format": "auditapp-codebook", "format_version": 1}', "no code", ""),
+        (b'{"a": 1, "a": 2}', "the key “a” twice in an object", ""),
+        (b'{"a": NaN}', "the number NaN", ""),
+        (b"[" * 100_000, "objects or lists nested too deep", ""),
+        (b"1" * 10_000, "a number that is too long", ""),
+        (b'\n"\xe9"', "the byte 0xE9, which is not UTF-8", "line 2"),
+        (b" " * 20_000_001, "20,000,001 bytes", ""),
+    ],
+    ids=lambda value: None if isinstance(value, str) else value[:12].decode("latin-1").strip() or "empty",
+)
+def test_a_file_that_cannot_be_read_says_what_was_found(data: bytes, found: str, place: str) -> None:
+    error = refuse(data)
+
+    assert (error.found, error.problems[0].place) == (found, place)
+
+
+@given(st.recursive(st.none() | st.booleans() | st.integers() | st.text(), lambda inner: st.lists(inner) | inner))
+def test_any_json_under_any_key_is_read_or_refused(value: object) -> None:
+    for where in ("families", "codes", "examples"):
+        for key in json.loads((FILES / "codebook.json").read_bytes())[where][0]:
+            try:
+                read_codebook_json(change(lambda content: content[where][0].update({key: value})), name="x")  # noqa: B023
+            except CodebookFileError as error:
+                str(error).encode()

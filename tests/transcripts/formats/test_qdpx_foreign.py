@@ -1,0 +1,236 @@
+"""Project files of other programs: what can be read is, the rest is told, and nothing unsafe comes in."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from tests.shared import shared
+from tests.transcripts.formats.qdpx_cases import Study, export, read
+from transcripts.formats.qdpx_content import QdpxCoding, QdpxFile, QdpxNote, QdpxSelection, QdpxSource, QdpxUser
+from transcripts.formats.qdpx_read import ProjectFileError, read_qdpx
+from transcripts.formats.refi_codes import QdcCode, QdcSet
+
+FOREIGN = Path(__file__).resolve().parents[2] / "data" / "refi" / "foreign.qde"
+HEAD = '<Project xmlns="urn:QDA-XML:project:1.0" name="p">'
+TEXT = "🚀 😀 cornflakes\r\n and more"
+
+
+def guid(end: str) -> str:
+    return f"00000000-0000-4000-8000-0000000000{end}"
+
+
+def pack(entries: Mapping[str, bytes]) -> bytes:
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in entries.items():
+            archive.writestr(name, content)
+    return stream.getvalue()
+
+
+def refuse(data: bytes | str) -> ProjectFileError:
+    with pytest.raises(ProjectFileError) as caught:
+        read_qdpx(io.BytesIO(data.encode() if isinstance(data, str) else data), name="study.qdpx")
+    return caught.value
+
+
+@pytest.fixture
+def foreign() -> QdpxFile:
+    entries = {
+        "Project.qde": FOREIGN.read_bytes(),
+        "Sources/": b"",
+        "Sources/mabel.txt": b"\xef\xbb\xbf" + TEXT.encode(),
+        "Sources/log.txt": "Day one".encode("utf-16"),
+        "Sources/latin.txt": b"caf\xe9",
+        "Sources/nul.txt": b"a\0b",
+        "hostname": b"not this one",
+    }
+    return read(pack(entries))
+
+
+class TestForeignProject:
+    def test_people_codes_and_sets_are_read(self, foreign: QdpxFile) -> None:
+        project = foreign.project
+        assert (project.name, project.description, foreign.origin) == (
+            "Frühstück",
+            "What we ate",
+            "Another program 2.1",
+        )
+        assert project.created == datetime(2018, 3, 27, 17, 46, 39, tzinfo=UTC)
+        assert project.users == (QdpxUser(guid("01"), "Ada"), QdpxUser(guid("02"), "", "b"))
+        assert project.codes == (
+            QdcCode(guid("11"), "Food", is_codable=False),
+            QdcCode(guid("12"), "bacon & eggs", "a plate", "#463cc8", True, guid("11"), (guid("51"),)),
+        )
+        assert project.sets == (QdcSet(guid("71"), "All", "", (guid("12"),), (guid("31"),), (guid("52"),)),)
+        assert project.notes == (guid("51"),)
+
+    def test_texts_are_found_in_any_case_and_offsets_count_after_the_byte_order_mark(self, foreign: QdpxFile) -> None:
+        coding = QdpxCoding(
+            guid("42"), guid("12"), guid("02"), datetime(2018, 3, 27, 17, 4, 42, tzinfo=UTC), (guid("51"),)
+        )
+        selection = QdpxSelection(guid("41"), 2, 14, "😀 cornflakes", "again", codings=(coding,))
+        assert foreign.sources[0] == QdpxSource(
+            guid("31"),
+            "Mabel",
+            TEXT,
+            "at home",
+            guid("01"),
+            datetime(2018, 3, 27, 18, 1, 7, tzinfo=UTC),
+            {"age": "67", "age (2)": "old"},
+            selections=(selection,),
+            notes=(guid("52"),),
+        )
+        assert TEXT[2:14] == selection.name
+
+    def test_texts_inside_the_xml_are_read(self, foreign: QdpxFile) -> None:
+        assert foreign.sources[1].text == "One\r\ntwo"
+        assert foreign.sources[1].codings == (QdpxCoding(guid("41"), guid("12")),)
+
+    def test_a_selection_of_a_missing_text_is_kept(self, foreign: QdpxFile) -> None:
+        assert foreign.sources[2] == QdpxSource(guid("33"), "Gone", None, selections=(QdpxSelection(guid("46"), 5, 9),))
+
+    def test_nothing_is_read_from_outside_the_archive(self, foreign: QdpxFile) -> None:
+        outside, climbing = foreign.sources[3:5]
+        assert outside.text is None
+        assert climbing.text == "not this one"
+
+    def test_notes_are_read_from_files_and_from_the_xml(self, foreign: QdpxFile) -> None:
+        assert foreign.notes == (
+            QdpxNote(guid("51"), "Log", "Day one", "daily", guid("01")),
+            QdpxNote(guid("52"), "", "Short."),
+        )
+
+    def test_what_is_missing_or_left_out_is_told(self, foreign: QdpxFile) -> None:
+        assert foreign.warnings == (
+            "2 selections of “Mabel” lie outside its text and are left out.",
+            "The text of “Gone” is missing: “gone.txt” is not in the archive.",
+            "The text of “Outside” is missing: it lies outside the file, at “absolute:///etc/hostname”.",
+            "The text of “Rich” is missing: the file has it as formatted text only, which is not read.",
+            "The text of “Bare” is missing: the file does not have it.",
+            "The text of “Latin” is missing: it is not in UTF-8, beginning with byte 4.",
+            "The text of “Nul” is missing: it has a NUL at character 2, which cannot be stored.",
+            "The PDF “Leaflet” is left out, for only texts are read.",
+            "The picture “Plate” is left out, for only texts are read.",
+            "Not read of the set “All”: 1 member.",
+            "Left out: cases (1).",
+            "Left out: references to a user that is not in the file (1).",
+            "Left out: references to a code that is not in the file (1).",
+            "Left out: codings without a code that is in the file (1).",
+            "Left out: times that cannot be read (1).",
+            "Left out: values of a variable that is not in the file (1).",
+            "Left out: guids that more than one selection or coding has (1).",
+            "Left out: links (2).",
+            "Left out: graphs (1).",
+            "Left out: references to a note that is not in the file (2).",
+        )
+
+
+def test_a_bare_project_is_read_without_its_texts() -> None:
+    file = read(FOREIGN.read_bytes())
+
+    assert [source.name for source in file.sources if source.text is not None] == ["Inline"]
+    assert "is not part of a bare .qde file" in file.warnings[0]
+
+
+def test_a_project_inside_a_folder_is_read() -> None:
+    file = read(pack({"study/project.qde": FOREIGN.read_bytes(), "study/sources/mabel.txt": TEXT.encode()}))
+
+    assert file.sources[0].text == TEXT
+
+
+@pytest.mark.parametrize(
+    ("path", "codes", "sources", "codings"),
+    [
+        ("TestProject.qdpx", 14, 6, 7),
+        ("atlasti_standard_project/Project.qde", 14, 6, 7),
+        ("target-atlas-project.qdpx", 3, 0, 0),
+        ("qualcoder_mannheimer_8.qdpx", 285, 8, 324),
+    ],
+)
+def test_shared_projects_of_other_programs_are_read(path: str, codes: int, sources: int, codings: int) -> None:
+    file = read(shared(f"data/qda/refi/{path}").read_bytes())
+    selections = [selection for source in file.sources for selection in source.selections]
+
+    assert (len(file.project.codes), len(file.sources)) == (codes, sources)
+    assert sum(len(selection.codings) for selection in selections) == codings
+    missing = [source for source in file.sources if source.text is None]
+    assert sum("is missing" in warning for warning in file.warnings) == len(missing)
+    assert sum("only texts are read" in warning for warning in file.warnings) == (6 if sources == 6 else 0)
+
+
+def test_a_shared_project_with_its_texts_quotes_what_its_program_quoted_and_comes_back() -> None:
+    file = read(shared("data/qda/refi/qualcoder_mannheimer_8.qdpx").read_bytes())
+    selections = [(source.text or "", selection) for source in file.sources for selection in source.selections]
+
+    assert (len(selections), file.warnings) == (324, ())
+    for text, selection in selections:
+        assert text[selection.start : selection.end].split() == selection.name.split()
+    assert read(export(Study(file.project, file.sources, file.notes)))[:3] == file[:3]
+
+
+@pytest.mark.parametrize(
+    ("data", "found"),
+    [
+        (b"", "an empty file"),
+        (b"words", "something that is not well-formed XML (Start tag expected, '<' not found)"),
+        (b"PK\3\4" + b"\0" * 60, "something that is no zip archive"),
+        (pack({"a.txt": b""}), "an archive with 0 entries project.qde"),
+        (pack({"a/project.qde": b"", "b/Project.qde": b""}), "an archive with 2 entries project.qde"),
+        (pack({"project.qde": b""}), "an empty file"),
+        (pack({"project.qde": b"<a/>"}), "the root element “a” without a namespace"),
+        (pack({"project.qde": f"<!DOCTYPE a>{HEAD}</Project>".encode()}), "a document type declaration (DOCTYPE)"),
+        (pack({"project.qde": (HEAD + "<Sources>" * 10_000).encode()}), "elements nested more than 64 deep"),
+        (pack({"project.qde": f"{HEAD}&e;</Project>".encode()}), "something that is not well-formed XML"),
+        (pack({"../project.qde": b""}), "the entry name “../project.qde”"),
+        (pack({"project.qde": b"", "PROJECT.qde": b""}), "the entry “PROJECT.qde” twice"),
+        (pack({"project.qde": b" " * 3_000_000}), "the entry “project.qde”, which grows"),
+    ],
+)
+def test_files_that_are_not_safe_or_no_project_are_refused(data: bytes, found: str) -> None:
+    assert refuse(data).found.startswith(found)
+
+
+def test_all_problems_of_a_project_are_listed_with_their_lines() -> None:
+    error = refuse(
+        f"""{HEAD}<Users><User name="a"/></Users><CodeBook><Codes>
+        <Code guid="{guid("01")}"/></Codes></CodeBook><Sources>
+        <TextSource guid="{guid("02")}"><PlainTextContent>text</PlainTextContent>
+        <PlainTextSelection guid="1" startPosition="x" endPosition="1"><Coding/></PlainTextSelection></TextSource>
+        <TextSource guid="{guid("02")}"/></Sources></Project>"""
+    )
+
+    assert [(problem.place, problem.found) for problem in error.problems] == [
+        ("line 1", "a user without a guid"),
+        ("line 2, code 1", "a code without a name"),
+        ("line 4", "the guid “1”"),
+        ("line 4", "the startPosition “x”"),
+        ("line 4", "a coding without a guid"),
+        ("line 5", f"the guid {guid('02')}, which the source in line 3 has too"),
+    ]
+
+
+def test_more_codings_than_can_be_held_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("transcripts.formats.qde_sources.MOST_PUT_ON_TEXTS", 3)
+
+    assert refuse(FOREIGN.read_bytes()).problems[0].found == "more than 3 selections and codings"
+
+
+def test_a_text_that_many_sources_name_is_unpacked_once() -> None:
+    sources = "".join(f'<TextSource guid="{guid(str(n))}" plainTextPath="internal://a.txt"/>' for n in range(10, 60))
+    qde = f"{HEAD}<Sources>{sources}</Sources></Project>"
+    file = read(pack({"project.qde": qde.encode(), "sources/a.txt": b"text"}))
+
+    assert len({id(source.text) for source in file.sources}) == 1
+
+
+def test_warnings_beyond_two_hundred_are_counted() -> None:
+    pictures = "".join(f'<PictureSource name="{number}"/>' for number in range(250))
+    file = read(f"{HEAD}<Sources>{pictures}</Sources></Project>".encode())
+
+    assert (len(file.warnings), file.warnings[-1]) == (201, "… and 50 more warnings.")

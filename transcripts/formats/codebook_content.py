@@ -1,0 +1,84 @@
+"""Everything a version of a codebook holds, as plain values that files are written from and read into."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, kw_only=True)
+class CodeAttribute:
+    """A question that a coding with the code answers; ``choices`` are the answers of one whose kind is "choice"."""
+
+    key: str
+    label: str
+    kind: str = "text"
+    choices: tuple[str, ...] = ()
+
+    def as_json(self) -> dict[str, object]:
+        """As files and the database hold it."""
+        return {"key": self.key, "label": self.label, "kind": self.kind, "choices": list(self.choices)}
+
+
+@dataclass(frozen=True, kw_only=True)
+class CodeContent:
+    """One code. ``family`` and ``parent`` are identifiers; ``color`` is "#rrggbb"; a text that is "" is not given.
+
+    ``terms`` are words whose mention by the interviewer counts as prompting the code.
+    """
+
+    identifier: str
+    name: str
+    family: str
+    parent: str = ""
+    group: str = ""
+    aliases: tuple[str, ...] = ()
+    definition: str = ""
+    machine_definition: str = ""
+    include: str = ""
+    exclude: str = ""
+    key: str = ""
+    source: str = ""
+    color: str = ""
+    terms: tuple[str, ...] = ()
+    attributes: tuple[CodeAttribute, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class FamilyContent:
+    """Codes with the same rules. ``unit`` is what is coded: a sentence, a turn or an interview."""
+
+    identifier: str
+    name: str
+    description: str = ""
+    unit: str = "sentence"
+    carries_level: bool = True
+    carries_enactment: bool = False
+    rules: str = ""
+    color: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class CodeExample:
+    """A passage that belongs to a code (include), does not (exclude) or fixes its meaning (anchor).
+
+    ``code`` is the code's identifier, ``interview`` the interview's; ``sentence`` counts within it from 1.
+    """
+
+    code: str
+    kind: str
+    quote: str
+    note: str = ""
+    interview: str = ""
+    sentence: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class CodebookContent:
+    """Families, codes and examples in order. ``number`` is that of the version they were taken from."""
+
+    title: str = ""
+    origin: str = ""
+    number: int | None = None
+    families: tuple[FamilyContent, ...] = ()
+    codes: tuple[CodeContent, ...] = ()
+    examples: tuple[CodeExample, ...] = ()

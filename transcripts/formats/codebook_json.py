@@ -1,0 +1,267 @@
+"""The codebook as JSON: everything a version of it holds, written and read back without loss.
+
+A file is taken whole or not at all; a refusal lists each problem with the family, code or example it is in.
+"""
+
+from __future__ import annotations
+
+import json
+import unicodedata
+from collections.abc import Iterator, Mapping
+from dataclasses import MISSING, asdict, fields
+from typing import Any, NamedTuple
+
+from transcripts.formats.codebook_content import CodebookContent, CodeContent, CodeExample, FamilyContent
+from transcripts.formats.codebook_csv import CodebookFileError
+from transcripts.formats.codebook_rules import (
+    MAX_TEXT_LENGTH,
+    UNSTORABLE,
+    Finding,
+    LocatedCode,
+    check_attributes,
+    check_color,
+    check_identifier,
+    check_key,
+    check_name,
+    check_terms,
+    check_text,
+    check_unit,
+    find_clashes,
+    read_attributes,
+)
+from transcripts.formats.problems import Problem, quote
+from transcripts.formats.tabular import TextSink
+
+FORMAT = "auditapp-codebook"
+FORMAT_VERSION = 1
+LARGEST_FILE = 20_000_000
+"""Bytes of a file."""
+DEEPEST_NESTING = 64
+EXAMPLE_KINDS = ("include", "exclude", "anchor")
+MAX_LENGTHS = {"title": 200, "origin": 300, "group": 100, "source": 300, "note": 500, "interview": 200}
+"""Characters of the texts that are shorter than a definition may be."""
+
+_LISTS: dict[str, type[FamilyContent | CodeContent | CodeExample]] = {
+    "families": FamilyContent,
+    "codes": CodeContent,
+    "examples": CodeExample,
+}
+_NOUNS = {"families": "family", "codes": "code", "examples": "example"}
+_FORMS = {
+    "str": "a text",
+    "bool": "true or false",
+    "int | None": "a whole number, or null",
+    "tuple[str, ...]": "a list of texts",
+    "tuple[CodeAttribute, ...]": "a list of objects",
+}
+
+
+class _Entry(NamedTuple):
+    """One object of a list; ``row`` counts over all lists, so that problems can be put in order."""
+
+    row: int
+    number: int
+    noun: str
+    cells: dict[str, Any]
+
+    def make_problem(self, finding: Finding) -> Problem:
+        named = self.cells.get("identifier", self.cells.get("code"))
+        name = f" {quote(named)}" if isinstance(named, str) and named else ""
+        return Problem(self.row, *finding, place=f"{self.noun} {self.number}{name}")
+
+
+def write_codebook_json(content: CodebookContent, stream: TextSink) -> int:
+    """Write a codebook as one JSON object; returns the number of its codes."""
+    head = {"format": FORMAT, "format_version": FORMAT_VERSION}
+    stream.write(json.dumps(head | asdict(content), ensure_ascii=False, indent=1) + "\n")
+    return len(content.codes)
+
+
+def read_codebook_json(data: bytes, *, name: str) -> CodebookContent:
+    """The codebook of a file. Fields that have a default may be left out; unknown ones are refused.
+
+    ``name`` is the file's name, for messages. Raises ``CodebookFileError`` when anything is wrong: then nothing is
+    returned.
+    """
+    try:
+        value = _decode(data)
+        problems = list(_find_head_problems(value))
+    except _Refused as refused:
+        problems = [refused.problem]
+    if problems:
+        raise CodebookFileError(name, problems)
+    lists = _list_entries(value)
+    problems = [entry.make_problem(found) for entries in lists.values() for entry in entries for found in _check(entry)]
+    if not problems:
+        problems = list(_find_clashes(lists))
+    if problems:
+        raise CodebookFileError(name, sorted(problems, key=lambda problem: problem.row))
+    content: dict[str, Any] = {key: value[key] for key in ("title", "origin", "number") if key in value}
+    for key, entries in lists.items():
+        content[key] = tuple(_build(_LISTS[key], entry.cells) for entry in entries)
+    return CodebookContent(**content)
+
+
+class _Refused(ValueError):
+    def __init__(self, found: str, expected: str, line: int = 0) -> None:
+        super().__init__(found)
+        self.problem = Problem(line, found, expected, f"line {line}" if line else "")
+
+
+def _decode(data: bytes) -> dict[str, Any]:
+    if len(data) > LARGEST_FILE:
+        raise _Refused(f"{len(data):,} bytes", f"at most {LARGEST_FILE:,}")
+    try:
+        text = data.decode("utf-8-sig")
+        value = json.loads(text, object_pairs_hook=_build_object, parse_constant=_refuse_constant)
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise _Refused(f"the byte 0x{data[error.start]:02X}, which is not UTF-8", "JSON in UTF-8", line) from error
+    except json.JSONDecodeError as error:
+        raise _Refused(f"something that is not JSON ({error.msg})", "one JSON object", error.lineno) from error
+    except RecursionError as error:
+        raise _Refused("objects or lists nested too deep", "a codebook") from error
+    except _Refused:
+        raise
+    except ValueError as error:  # a number of thousands of digits
+        raise _Refused("a number that is too long", "a codebook") from error
+    if not isinstance(value, dict):
+        raise _Refused("JSON that is no object", "one JSON object")
+    return value
+
+
+def _build_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    content = dict(pairs)
+    if len(content) < len(pairs):
+        keys = [key for key, _ in pairs]
+        again = next(key for key in keys if keys.count(key) > 1)
+        raise _Refused(f"the key {quote(again)} twice in an object", "each key once")
+    return content
+
+
+def _refuse_constant(name: str) -> None:
+    raise _Refused(f"the number {name}", "numbers that are finite")
+
+
+def _find_head_problems(value: Mapping[str, Any]) -> Iterator[Problem]:
+    if value.get("format") != FORMAT or value.get("format_version") != FORMAT_VERSION:
+        shown = " ".join(str(value.get(key, "")) for key in ("format", "format_version")).strip()
+        yield Problem(0, f"the format {quote(shown)}", f"{FORMAT} {FORMAT_VERSION}")
+        return
+    head = {key: cell for key, cell in value.items() if key not in {"format", "format_version", *_LISTS}}
+    for found, expected in _check_fields(CodebookContent, head):
+        yield Problem(0, found, expected)
+    for key in _LISTS:
+        items = value.get(key, [])
+        if not isinstance(items, list) or not all(isinstance(item, dict) for item in items):
+            yield Problem(0, f"{key} of another form", "a list of objects")
+    if not value.get("codes"):
+        yield Problem(0, "no code", "at least one in codes")
+
+
+def _list_entries(value: Mapping[str, Any]) -> dict[str, list[_Entry]]:
+    lists: dict[str, list[_Entry]] = {}
+    row = 0
+    for key, noun in _NOUNS.items():
+        lists[key] = [_Entry(row + number, number, noun, cells) for number, cells in enumerate(value.get(key, []), 1)]
+        row += len(lists[key])
+    return lists
+
+
+def _check(entry: _Entry) -> Iterator[Finding]:
+    """What is wrong with one object by itself."""
+    kind = next(kind for key, kind in _LISTS.items() if _NOUNS[key] == entry.noun)
+    wrong = list(_check_fields(kind, entry.cells))
+    yield from wrong
+    if wrong:
+        return
+    content: Any = _build(kind, entry.cells)
+    if isinstance(content, CodeExample):
+        if content.kind not in EXAMPLE_KINDS:
+            yield Finding(f"the kind {quote(content.kind)}", " or ".join(EXAMPLE_KINDS))
+        if not content.quote.strip():
+            yield Finding("an example without a quote", "the words of the example")
+        return
+    yield from check_identifier("identifier", content.identifier)
+    yield from check_name("name", content.name)
+    yield from check_color(content.color)
+    if isinstance(content, FamilyContent):
+        yield from check_unit(content.unit)
+    else:
+        yield from check_key(content.key)
+        yield from check_terms(content.terms)
+
+
+def _check_fields(kind: type[Any], cells: Mapping[str, Any]) -> Iterator[Finding]:
+    """Keys that are missing or unknown, values of another kind, texts that are too long or cannot be stored."""
+    known = {field.name: field for field in fields(kind)}
+    for key in cells:
+        if key not in known:
+            yield Finding(f"the key {quote(key)}", f"only {', '.join(known)}")
+    for key, field in known.items():
+        value = cells.get(key)
+        if key not in cells:
+            if field.default is MISSING:
+                yield Finding(f"no {key}", "it")
+        elif field.type == "tuple[CodeAttribute, ...]":
+            yield from check_attributes(value)
+        elif not _fits(value, str(field.type)):
+            yield Finding(f"{key} that is not {_FORMS[str(field.type)]}", _FORMS[str(field.type)])
+        else:
+            texts = [value] if isinstance(value, str) else value if isinstance(value, list) else []
+            for text in texts:
+                yield from check_text(key, text, most=MAX_LENGTHS.get(key, MAX_TEXT_LENGTH))
+                if unstorable := UNSTORABLE.search(text):
+                    yield Finding(f"the character U+{ord(unstorable[0]):04X} in {key}", "text that can be stored")
+
+
+def _fits(value: object, form: str) -> bool:
+    if form == "tuple[str, ...]":
+        return isinstance(value, list) and all(isinstance(item, str) for item in value)
+    if form == "int | None":
+        return value is None or (isinstance(value, int) and not isinstance(value, bool) and 0 < value < 2**31)
+    return isinstance(value, bool if form == "bool" else str)
+
+
+def _build(kind: type[Any], cells: Mapping[str, Any]) -> Any:
+    values: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in cells.items()}
+    if "attributes" in values:
+        values["attributes"] = read_attributes(values["attributes"])
+    if "color" in values:
+        values["color"] = values["color"].lower()
+    return kind(**values)
+
+
+def _find_clashes(lists: Mapping[str, list[_Entry]]) -> Iterator[Problem]:
+    """What cannot be true of all objects together."""
+    families: dict[str, _Entry] = {}
+    for entry in lists["families"]:
+        identifier = entry.cells["identifier"]
+        first = families.setdefault(unicodedata.normalize("NFC", identifier).casefold(), entry)
+        if first is not entry:
+            found = f"the identifier {quote(identifier)}, which family {first.number} has too"
+            yield entry.make_problem(Finding(found, "each identifier once, whatever its case"))
+    family_names = {entry.cells["identifier"] for entry in lists["families"]}
+    located = []
+    for entry in lists["codes"]:
+        cells = entry.cells
+        family = cells["family"]
+        located.append(
+            LocatedCode(entry.number, cells["identifier"], family, cells.get("key", ""), cells.get("parent", ""))
+        )
+        if family not in family_names:
+            found = f"the family {quote(family)}, which is not among the families"
+            yield entry.make_problem(Finding(found, "the identifier of a family"))
+    known = {code.identifier for code in located}
+    for number, finding in find_clashes(located, known=known, noun="code", what="identifier"):
+        yield lists["codes"][number - 1].make_problem(finding)
+    pinned: dict[tuple[object, ...], _Entry] = {}
+    for entry in lists["examples"]:
+        code, interview, sentence = (entry.cells.get(key) for key in ("code", "interview", "sentence"))
+        if code not in known:
+            yield entry.make_problem(
+                Finding(f"the code {quote(str(code))}, which is not among the codes", "one of them")
+            )
+        if interview and sentence and (first := pinned.setdefault((code, interview, sentence), entry)) is not entry:
+            found = f"the sentence of example {first.number} once more"
+            yield entry.make_problem(Finding(found, "each sentence once in a code"))

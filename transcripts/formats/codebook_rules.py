@@ -1,0 +1,198 @@
+"""What every file of a codebook must keep to, whatever its form; each finding completes "found …; expected …"."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Container, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from transcripts.formats.codebook_content import CodeAttribute
+from transcripts.formats.problems import quote, show_count
+
+UNITS = ("sentence", "turn", "interview")
+ATTRIBUTE_KINDS = ("text", "choice")
+# Letters with which the desk acts itself; none of them puts a code.
+RESERVED_KEYS = frozenset("bcklmnopvxz")
+SINGLE_KEYS = frozenset("abcdefghijklmnopqrstuvwxyz0123456789") - RESERVED_KEYS
+MAX_NAME_LENGTH = 200
+MAX_TEXT_LENGTH = 20_000
+"""Characters of a definition or another free text."""
+MOST_ATTRIBUTES = 50
+MOST_CHOICES = 100
+DEEPEST_CODE = 50
+"""Codes within one another."""
+
+STABLE_NAME = re.compile(r"\w[\w.:/-]{0,99}")
+COLOR = re.compile(r"#[0-9a-f]{6}", re.IGNORECASE)
+# JSON escapes can bring what UTF-8 and databases cannot hold.
+UNSTORABLE = re.compile("[\0\ud800-\udfff]")
+_ATTRIBUTE_FIELDS = ("key", "label", "kind", "choices")
+
+
+class Finding(NamedTuple):
+    """What is wrong, wherever it is."""
+
+    found: str
+    expected: str
+
+
+class LocatedCode(NamedTuple):
+    """What can clash between codes, and the number of the row or entry that holds it."""
+
+    number: int
+    identifier: str
+    family: str
+    key: str
+    parent: str
+
+
+class LocatedFinding(NamedTuple):
+    """A finding with the number of its row or entry."""
+
+    number: int
+    finding: Finding
+
+
+def check_identifier(what: str, text: str) -> Iterator[Finding]:
+    """Names that stay when what people read is changed."""
+    if not STABLE_NAME.fullmatch(text):
+        expected = "up to 100 letters, digits and . : / _ - without spaces, a letter or digit first"
+        yield Finding(f"the {what} {quote(text)}", expected)
+
+
+def check_name(what: str, text: str) -> Iterator[Finding]:
+    """Names as people read them."""
+    if not text.strip():
+        yield Finding(f"an empty {what}", "a name")
+    elif len(text) > MAX_NAME_LENGTH:
+        yield Finding(f"a {what} of {len(text):,} characters", f"at most {MAX_NAME_LENGTH}")
+
+
+def check_text(what: str, text: str, *, most: int = MAX_TEXT_LENGTH) -> Iterator[Finding]:
+    """Free texts."""
+    if len(text) > most:
+        yield Finding(f"{len(text):,} characters in {what}", f"at most {most:,}")
+
+
+def check_unit(text: str) -> Iterator[Finding]:
+    """What codes of a family are put on."""
+    if text not in UNITS:
+        yield Finding(f"the unit {quote(text)}", " or ".join(UNITS))
+
+
+def check_key(text: str) -> Iterator[Finding]:
+    """The key that applies a code at the desk, or none."""
+    if text in RESERVED_KEYS:
+        free = f"another key: the desk uses {' '.join(sorted(RESERVED_KEYS))} itself"
+        yield Finding(f"the key {quote(text)}", free)
+    elif text and text not in SINGLE_KEYS:
+        yield Finding(f"the key {quote(text)}", "one of a-z (lower case) or 0-9, or nothing")
+
+
+def check_color(text: str) -> Iterator[Finding]:
+    """A colour, or none."""
+    if text and not COLOR.fullmatch(text):
+        yield Finding(f"the color {quote(text)}", "a colour such as #1a2b3c, or nothing")
+
+
+def check_terms(terms: Sequence[str]) -> Iterator[Finding]:
+    """Words that count as prompting."""
+    for term in terms:
+        if len(term) > MAX_NAME_LENGTH:
+            yield Finding(f"a term of {len(term):,} characters", f"at most {MAX_NAME_LENGTH}")
+
+
+def check_attributes(value: object) -> Iterator[Finding]:
+    """A list of questions as JSON holds it; ``read_attributes`` reads one without findings."""
+    if not isinstance(value, list) or len(value) > MOST_ATTRIBUTES:
+        yield Finding("attributes that are no such list", f"a list of at most {MOST_ATTRIBUTES} objects")
+        return
+    seen: set[str] = set()
+    for number, item in enumerate(value, 1):
+        if not isinstance(item, dict) or not _is_attribute(item):
+            expected = (
+                f"an object with the texts key, label, kind ({' or '.join(ATTRIBUTE_KINDS)}) and the list choices"
+            )
+            yield Finding(f"attribute {number} of another form", expected)
+            continue
+        yield from check_identifier(f"attribute key {number}", item["key"])
+        yield from check_name(f"attribute label {number}", item["label"])
+        choices = item.get("choices", [])
+        if item["key"] in seen:
+            yield Finding(f"the attribute key {quote(item['key'])} once more", "each key once in a code")
+        seen.add(item["key"])
+        if (item["kind"] == "choice") is not bool(choices):
+            yield Finding(f"attribute {number} with {show_count(len(choices), 'choice')}", "choices for a choice only")
+        for choice in choices:
+            yield from check_name(f"choice of attribute {number}", choice)
+        if len(set(choices)) < len(choices):
+            yield Finding(f"a choice of attribute {number} once more", "each choice once")
+
+
+def _is_attribute(item: Mapping[str, object]) -> bool:
+    texts = [item.get("key"), item.get("label")]
+    choices = item.get("choices", [])
+    if not isinstance(choices, list) or len(choices) > MOST_CHOICES:
+        return False
+    texts += choices
+    right = all(isinstance(text, str) and not UNSTORABLE.search(text) for text in texts)
+    return right and item.get("kind") in ATTRIBUTE_KINDS and set(item) <= set(_ATTRIBUTE_FIELDS)
+
+
+def read_attributes(value: Sequence[Mapping[str, object]]) -> tuple[CodeAttribute, ...]:
+    """The questions of a list in which nothing was found."""
+    return tuple(
+        CodeAttribute(**{**item, "choices": tuple(item.get("choices", ()))})  # type: ignore[arg-type]
+        for item in value
+    )
+
+
+def find_clashes(
+    codes: Sequence[LocatedCode], *, known: Container[str], noun: str, what: str
+) -> Iterator[LocatedFinding]:
+    """Identifiers that are the same but for case or form, keys given twice, parents that cannot be.
+
+    ``known`` are the identifiers of the whole file; ``noun`` is what an entry is called, ``what`` an identifier.
+    """
+    identifiers: dict[str, LocatedCode] = {}
+    keys: dict[str, LocatedCode] = {}
+    for code in codes:
+        first = identifiers.setdefault(unicodedata.normalize("NFC", code.identifier).casefold(), code)
+        if first is not code:
+            found = f"the {what} {quote(code.identifier)}, which {noun} {first.number} has as {quote(first.identifier)}"
+            yield LocatedFinding(code.number, Finding(found, f"each {what} once, whatever its case"))
+        first = keys.setdefault(code.key, code) if code.key else code
+        if first is not code:
+            found = f"the key {quote(code.key)}, which {noun} {first.number} has too"
+            yield LocatedFinding(code.number, Finding(found, "each key once"))
+    by_identifier = {code.identifier: code for code in codes}
+    for code in codes:
+        parent = by_identifier.get(code.parent)
+        if code.parent and code.parent not in known:
+            found = f"the parent {quote(code.parent)}, which is no {what} here"
+            yield LocatedFinding(code.number, Finding(found, f"the {what} of a code, or nothing"))
+        elif parent and parent.family != code.family:
+            found = f"the parent {quote(code.parent)}, a code of the family {quote(parent.family)}"
+            yield LocatedFinding(code.number, Finding(found, "a code of the same family"))
+    yield from _find_loops(by_identifier)
+
+
+def _find_loops(codes: Mapping[str, LocatedCode]) -> Iterator[LocatedFinding]:
+    """Codes that would be above themselves, each loop at its first code, and codes that lie too deep."""
+    depths: dict[str, int] = {}
+    for start in codes.values():
+        way: dict[str, LocatedCode] = {}
+        code: LocatedCode | None = start
+        while code and code.identifier not in depths and code.identifier not in way:
+            way[code.identifier] = code
+            code = codes.get(code.parent)
+        if code and code.identifier in way:
+            found = f"the parent {quote(code.parent)}, which is below {quote(code.identifier)} itself"
+            yield LocatedFinding(code.number, Finding(found, "a parent above it"))
+        above = depths.get(code.identifier, 0) if code else 0
+        for depth, passed in enumerate(reversed(way.values()), above + 1):
+            depths[passed.identifier] = depth
+            if depth == DEEPEST_CODE + 1:
+                finding = Finding(f"a code nested more than {DEEPEST_CODE} deep", f"at most {DEEPEST_CODE}")
+                yield LocatedFinding(passed.number, finding)

@@ -1,0 +1,57 @@
+"""How a file of another tool is refused: each thing that is wrong with its place, what was found, what is expected."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+MAX_PROBLEMS_LISTED = 20
+
+
+class Problem(NamedTuple):
+    """What is wrong in one place.
+
+    ``row`` puts problems in order: the row of a table (row 1 holds the headings, as in a spreadsheet), the line of an
+    XML file, the number of an entry; 0 is the whole file. ``place`` says it in words where it is no row of a table.
+    """
+
+    row: int
+    found: str
+    expected: str
+    place: str = ""
+
+    def __str__(self) -> str:
+        place = self.place or (f"row {self.row}" if self.row else "")
+        return f"{place + ': ' if place else ''}found {self.found}; expected {self.expected}."
+
+
+class FileRefused(ValueError):
+    """The file was refused. ``problems`` holds the first 20; ``row``, ``found``, ``expected`` are the first one's."""
+
+    def __init__(self, file: str, problems: Sequence[Problem], *, outcome: str = "nothing was imported") -> None:
+        self.file = file
+        self.total = len(problems)
+        self.problems = tuple(problems[:MAX_PROBLEMS_LISTED])
+        self.row, self.found, self.expected, _ = self.problems[0]
+        unlisted = self.total - len(self.problems)
+        lines = [f"{file}: {show_count(self.total, 'problem')}, {outcome}.", *map(str, self.problems)]
+        super().__init__("\n".join([*lines, f"… and {unlisted} more."] if unlisted else lines))
+
+
+class InputRefused(Exception):
+    """What a guarded input raises; the reader of a format makes its own refusal of it."""
+
+    def __init__(self, problem: Problem) -> None:
+        super().__init__(str(problem))
+        self.problem = problem
+
+
+def quote(text: str) -> str:
+    """The text on one line between quotation marks, cut when it is long; lone surrogates, which no page can show, as ?."""
+    line = " ".join(text[:400].encode("utf-8", "replace").decode().split())
+    return f"“{line[:77]}…”" if len(line) > 78 else f"“{line}”"
+
+
+def show_count(number: int, noun: str) -> str:
+    """As in "1 cell" and "1,200 cells"."""
+    return f"1 {noun}" if number == 1 else f"{number:,} {noun}s"

@@ -13,13 +13,23 @@ from transcripts.accounts.actions import AccountError, create_sign_in_link, crea
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.projects.access import find_role
-from transcripts.projects.models import Membership, Project
-from transcripts.projects.queries import may_renew_invitation
+from transcripts.projects.models import Membership, MethodStance, Project
+from transcripts.projects.queries import knows_family, may_renew_invitation, read_stances
 from transcripts.projects.roles import OWNER, ROLES, Permission
+
+LONGEST_REASON = 2_000
 
 
 class ProjectError(Exception):
     """A sentence for the person who asked."""
+
+
+class WrongStance(ProjectError):
+    """What was said of the method cannot be stored; ``field`` says where to put the message."""
+
+    def __init__(self, message: str, *, field: str) -> None:
+        super().__init__(message)
+        self.field = field
 
 
 class Invitation(NamedTuple):
@@ -121,6 +131,56 @@ def renew_invitation(*, project: Project, user: User, by: User) -> str:
         return create_sign_in_link(user=user, by=by)
     except AccountError as error:
         raise ProjectError(str(error)) from error
+
+
+@transaction.atomic
+def set_stance(*, project: Project, family: str = "", stance: str, reason: str = "", by: trail.Actor) -> MethodStance:
+    """Say by which method the study, or one code family of it, is read; what was said before stays on record.
+
+    Once something was said of the family or the study, another stance needs a reason. The stance that stands already is
+    left as it is. Raises ``WrongStance``.
+    """
+    Project.objects.select_for_update().get(pk=project.pk)
+    reason = reason.replace("\r\n", "\n").strip()
+    _check_stance(project, family=family, stance=stance, reason=reason)
+    stances = read_stances(project)
+    own = stances.families.get(family) if family else stances.study
+    if own is not None and own.stance == stance:
+        return own
+    if (own or stances.study) is not None and not reason:
+        raise WrongStance("Say why the method changes: a stance was set here before.", field="reason")
+    before = stances.find(family)
+    row = MethodStance.objects.create(
+        project=project,
+        family=family,
+        stance=stance,
+        reason=reason,
+        set_at=timezone.now(),
+        set_by_name=by.get_username(),
+    )
+    trail.record(
+        "project.method.stance_set",
+        target=row,
+        by=by,
+        stream=trail.project_stream(project.pk),
+        details={"family": family, "before": before, "after": stance},
+    )
+    return row
+
+
+def _check_stance(project: Project, *, family: str, stance: str, reason: str) -> None:
+    if stance not in MethodStance.Stance.values:
+        raise WrongStance(
+            f"There is no stance {stance!r}; the stances are {', '.join(MethodStance.Stance.values)}.", field="stance"
+        )
+    if family and not knows_family(project, family):
+        raise WrongStance(f"There is no code family {family!r} in this study's codebook.", field="family")
+    if len(reason) > LONGEST_REASON:
+        raise WrongStance(
+            f"This reason has {len(reason):,} characters, and at most {LONGEST_REASON:,} fit.", field="reason"
+        )
+    if "\x00" in reason:
+        raise WrongStance("This holds a null character, which no text has. Remove it.", field="reason")
 
 
 def _lock_members(project: Project, *, by: trail.Actor) -> None:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any, cast
+
 from django import forms
 
 from transcripts.accounts.models import User
 from transcripts.accounts.queries import find_user
+from transcripts.projects.models import MethodStance
 from transcripts.projects.roles import ROLE_CHOICES, ROLES
 
 
@@ -45,3 +49,22 @@ class RoleForm(forms.Form):
     """Another role for a member."""
 
     role = forms.ChoiceField(label="Role", choices=ROLE_CHOICES)
+
+
+class StanceForm(forms.Form):
+    """Another stance for the study or for one family of codes; the families come from its codebook."""
+
+    family = forms.ChoiceField(label="For", required=False)
+    stance = forms.ChoiceField(label="Method", choices=MethodStance.Stance.choices, widget=forms.RadioSelect)
+    reason = forms.CharField(
+        label="Why",
+        help_text="Asked for whenever a method was set before. It stays on this page and goes into the methods text.",
+        required=False,
+        strip=True,
+        widget=forms.Textarea({"rows": 3}),
+    )
+
+    def __init__(self, *args: Any, families: Sequence[tuple[str, str]], **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        choices = [("", "The study as a whole"), *((identifier, name) for identifier, name in families)]
+        cast("forms.ChoiceField", self.fields["family"]).choices = choices

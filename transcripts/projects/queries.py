@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 import json
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 from django.db.models import QuerySet
 
@@ -12,7 +12,7 @@ from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.projects.access import visible_projects
-from transcripts.projects.models import Membership, Project
+from transcripts.projects.models import Membership, MethodStance, Project
 from transcripts.projects.roles import OWNER, ROLES, Role
 
 
@@ -51,6 +51,39 @@ class HistoryRow(NamedTuple):
     details: list[Detail]
 
 
+class Stances(NamedTuple):
+    """The stances that hold: of the study, if one was set, and of the code families that have their own."""
+
+    study: MethodStance | None
+    families: dict[str, MethodStance]
+
+    def find(self, family: str = "") -> str:
+        """What holds for a family, or for the study: what is said of neither is read reflexively."""
+        row = self.families.get(family) or self.study
+        return row.stance if row else MethodStance.Stance.REFLEXIVE.value
+
+    @property
+    def is_mixed(self) -> bool:
+        """Whether a family is read otherwise than the study."""
+        return any(row.stance != self.find() for row in self.families.values())
+
+
+class StanceRow(NamedTuple):
+    """A line of the page "Method". ``row`` is what was said of this very line, if anything was."""
+
+    name: str
+    stance: str
+    row: MethodStance | None
+    follows: bool
+
+
+class FamilyName(NamedTuple):
+    """A code family as pages name it."""
+
+    identifier: str
+    name: str
+
+
 def studies_of(user: User) -> list[Study]:
     """The studies ``user`` may see, by name, with her role in each. Two queries at most."""
     if user.is_superuser:
@@ -84,6 +117,45 @@ def may_renew_invitation(by: User, membership: Membership) -> bool:
         return False
     own = Membership.objects.filter(user=by, role=OWNER.key).values("project")
     return by.is_superuser or not Membership.objects.filter(user=user).exclude(project__in=own).exists()
+
+
+def find_stance(project: Project, family_identifier: str = "") -> str:
+    """The stance by which a code family is read, or without one the study: a value of ``MethodStance.Stance``."""
+    return read_stances(project).find(family_identifier)
+
+
+def read_stances(project: Project) -> Stances:
+    """All stances that hold, in one query: the latest row of the study and of each family."""
+    latest = {row.family: row for row in project.stances.order_by("pk")}
+    return Stances(latest.pop("", None), latest)
+
+
+def describe_stance(family: str, name: str, stances: Stances) -> StanceRow:
+    """What holds for the study (no family) or a family, and whether that was said of it or follows."""
+    own = stances.families.get(family) if family else stances.study
+    return StanceRow(name, MethodStance.Stance(stances.find(family)).label, own, follows=bool(family) and own is None)
+
+
+def list_stances(project: Project) -> list[MethodStance]:
+    """Every switch of the method, newest first."""
+    return list(project.stances.order_by("-pk"))
+
+
+def list_families(project: Project) -> list[FamilyName]:
+    """The code families of the version people code with, or of the latest draft; read through the study's relations,
+    for the codebook stands above this room.
+    """
+    versions = project.codebook_versions.order_by("-number")
+    version = versions.filter(published_at__isnull=False).first() or versions.first()
+    if version is None:
+        return []
+    rows = version.families.order_by("position").values_list("identifier", "name")
+    return [FamilyName(*row) for row in cast("list[tuple[str, str]]", list(rows))]
+
+
+def knows_family(project: Project, identifier: str) -> bool:
+    """Whether some version of the study's codebook has, or had, this code family."""
+    return project.codebook_versions.filter(families__identifier=identifier).exists()
 
 
 def events_of(project: Project) -> QuerySet[AuditEvent]:

@@ -11,6 +11,9 @@ urlpatterns = [
     # /p/<slug>/
     path("p/<slug:slug>/", views.home, name="home"),
     path("p/<slug:slug>/history/", views.history, name="history"),
+    # /p/<slug>/method/
+    path("p/<slug:slug>/method/", views.show_method, name="method"),
+    path("p/<slug:slug>/method/set/", views.set_stance, name="set_stance"),
     # /p/<slug>/members/
     path("p/<slug:slug>/members/", views.list_members, name="members"),
     path("p/<slug:slug>/members/add/", views.add_member, name="add_member"),

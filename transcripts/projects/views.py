@@ -14,7 +14,7 @@ from transcripts.accounts.models import User
 from transcripts.accounts.queries import person_of, sign_in_address
 from transcripts.projects import actions, queries
 from transcripts.projects.access import ProjectRequest, project_view
-from transcripts.projects.forms import MemberForm, RoleForm
+from transcripts.projects.forms import MemberForm, RoleForm, StanceForm
 from transcripts.projects.roles import ROLES, Permission
 
 EVENTS_PER_PAGE = 100
@@ -118,6 +118,45 @@ def history(request: ProjectRequest) -> HttpResponse:
     events = Paginator(queries.events_of(request.project), EVENTS_PER_PAGE).get_page(request.GET.get("page"))
     rows = [queries.describe_event(event) for event in events]
     return render(request, "projects/history.html", {"page": events, "rows": rows})
+
+
+@require_safe
+@project_view(Permission.VIEW)
+def show_method(request: ProjectRequest) -> HttpResponse:
+    """By which method the study and each family of codes is read; who said so, when and why."""
+    families = queries.list_families(request.project)
+    return _render_method(request, StanceForm(families=families), families)
+
+
+@require_POST
+@project_view(Permission.SET_METHOD)
+def set_stance(request: ProjectRequest) -> HttpResponse:
+    """Switch the method of the study or of one family."""
+    families = queries.list_families(request.project)
+    form = StanceForm(request.POST, families=families)
+    if not form.is_valid():
+        return _render_method(request, form, families)
+    try:
+        row = actions.set_stance(project=request.project, **form.cleaned_data, by=request.user)
+    except actions.WrongStance as error:
+        form.add_error(error.field, str(error))
+        return _render_method(request, form, families)
+    messages.success(request, f"From now on: {row.get_stance_display().lower()}.")
+    return redirect("projects:method", request.project.slug)
+
+
+def _render_method(request: ProjectRequest, form: StanceForm, families: list[queries.FamilyName]) -> HttpResponse:
+    stances, names = queries.read_stances(request.project), dict(families)
+    page = {
+        "form": form,
+        "stances": stances,
+        "rows": [
+            queries.describe_stance("", "The study as a whole", stances),
+            *(queries.describe_stance(*family, stances) for family in families),
+        ],
+        "switches": [(row, names.get(row.family, row.family)) for row in queries.list_stances(request.project)],
+    }
+    return render(request, "projects/method.html", page, status=422 if form.errors else 200)
 
 
 def _find_member(request: ProjectRequest, user_id: int) -> User:

@@ -4,14 +4,28 @@ from __future__ import annotations
 
 from typing import Any
 
+from django.db.models import Q
 from django.http import Http404
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from auditapp.api.views import ProjectView
-from transcripts.codebook.models import CodeFamily
+from transcripts.codebook.models import CodeExample, CodeFamily
 from transcripts.codebook.queries import current_version, read_families
+from transcripts.codebook.quotes import read_examples
+
+
+class QuestionOutput(serializers.Serializer[Any]):
+    """A question that a coding with a code answers beside the code itself."""
+
+    key = serializers.CharField(help_text="Its name in the answers of a coding.")
+    label = serializers.CharField(help_text="The question as people read it.")  # type: ignore[assignment]
+    kind = serializers.ChoiceField(["text", "choice"], help_text="Whether it is answered by text or by a choice.")
+    choices = serializers.ListField(child=serializers.CharField(), help_text="What there is to choose from.")
+
+    class Meta:
+        ref_name = "CodeQuestion"
 
 
 class CodeOutput(serializers.Serializer[Any]):
@@ -27,9 +41,33 @@ class CodeOutput(serializers.Serializer[Any]):
     exclude = serializers.CharField(help_text="What does not.")
     key = serializers.CharField(help_text="The key that puts it at the desk; may be empty.")
     source = serializers.CharField(help_text="Where it comes from.")  # type: ignore[assignment]
+    parent = serializers.CharField(  # type: ignore[assignment]
+        source="parent.identifier", allow_null=True, help_text="The id of the code it is under; null at the top."
+    )
+    color = serializers.CharField(help_text="Its colour as #rrggbb; may be empty.")
+    terms = serializers.ListField(
+        child=serializers.CharField(), help_text="Words with which the interviewer prompts it."
+    )
+    attributes = serializers.ListField(child=QuestionOutput(), help_text="The questions a coding with it answers.")
+    meaning_version = serializers.IntegerField(
+        help_text="The version since which it means this; codings made under an earlier one are to be looked at again."
+    )
 
     class Meta:
         ref_name = "Code"
+
+
+class ExampleOutput(serializers.Serializer[Any]):
+    """A sentence pinned to a code."""
+
+    code = serializers.CharField(help_text="The id of the code.")
+    kind = serializers.ChoiceField(CodeExample.Kind.choices, help_text="Whether it belongs, does not, or anchors it.")
+    sentence = serializers.IntegerField(help_text="The number of the sentence.")
+    text = serializers.CharField(help_text="Its words.")
+    note = serializers.CharField(help_text="Why; may be empty.")
+
+    class Meta:
+        ref_name = "CodeExample"
 
 
 class FamilyOutput(serializers.Serializer[Any]):
@@ -41,6 +79,8 @@ class FamilyOutput(serializers.Serializer[Any]):
     unit = serializers.ChoiceField(CodeFamily.Unit.choices, help_text="What its codes are put on.")
     carries_level = serializers.BooleanField(help_text="Whether its codes may be latent.")
     carries_enactment = serializers.BooleanField(help_text="Whether its codes may be enacted or described.")
+    rules = serializers.CharField(help_text="How to code with it; may be empty.")
+    color = serializers.CharField(help_text="Its colour as #rrggbb; may be empty.")
     codes = serializers.ListField(child=CodeOutput(), source="codes.all", help_text="Its codes, in order.")
 
     class Meta:
@@ -58,6 +98,7 @@ class ReadCodebook(ProjectView):
         origin = serializers.CharField(source="version.origin", help_text="Where it came from; may be empty.")
         published_at = serializers.DateTimeField(source="version.published_at", help_text="When it was published.")
         families = serializers.ListField(child=FamilyOutput(), help_text="Its families, in order.")
+        examples = serializers.ListField(child=ExampleOutput(), help_text="The sentences pinned to its codes.")
 
         class Meta:
             ref_name = "Codebook"
@@ -66,4 +107,18 @@ class ReadCodebook(ProjectView):
         version = current_version(self.project)
         if version is None:
             raise Http404("This study has no published codebook yet. Publish one on its codebook page.")
-        return self.answer({"version": version, "families": read_families(version)})
+        families = read_families(version)
+        identifiers = {code.pk: code.identifier for family in families for code in family.codes.all()}
+        pinned = read_examples(Q(code__version=version))
+        examples = [
+            {
+                "code": identifiers[row.code_id],
+                "kind": row.kind,
+                "sentence": row.sentence_id,
+                "text": row.text,
+                "note": row.note,
+            }
+            for code_id in identifiers
+            for row in pinned.get(code_id, [])
+        ]
+        return self.answer({"version": version, "families": families, "examples": examples})

@@ -13,11 +13,16 @@ from transcripts.projects.models import Project
 
 
 class CodebookVersion(models.Model):
-    """One state of a study's codebook. Codings point to the codes of a published version and so keep their meaning."""
+    """One state of a study's codebook. Codings point to the codes of a published version and so keep their meaning.
+
+    A draft that was given up stays, discarded, so that no number is used twice. ``based_on`` is the version a draft
+    began as.
+    """
 
     class Status(models.TextChoices):
         DRAFT = "draft", "Draft"
         PUBLISHED = "published", "Published"
+        DISCARDED = "discarded", "Discarded"
 
     project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="codebook_versions")
     number = models.PositiveIntegerField()
@@ -138,7 +143,7 @@ class CodeExample(models.Model):
     added_by_name = models.CharField(max_length=200)
 
     class Meta:
-        ordering: ClassVar = ["code", "kind", "pk"]
+        ordering: ClassVar = ["code_id", "kind", "pk"]
         constraints: ClassVar = [
             models.UniqueConstraint(fields=["code", "sentence"], name="%(app_label)s_%(class)s_once_per_code")
         ]
@@ -150,7 +155,8 @@ class CodeExample(models.Model):
 class CodeChange(models.Model):
     """One step of a draft: what was done to which code, with which effect on its meaning, and why.
 
-    A merge has a row for each code that went into ``to_identifier``; a split one for each code that came out.
+    A merge has a row for each code that went into ``to_identifier``; a split one for each code that came out. An empty
+    effect of a redefinition was not said (an imported file says none), so that it counts as another meaning.
     """
 
     class Kind(models.TextChoices):
@@ -161,6 +167,7 @@ class CodeChange(models.Model):
         SPLIT = "split", "Split"
         RETIRED = "retired", "Retired"
         MOVED = "moved", "Moved"
+        ADJUSTED = "adjusted", "Adjusted"
 
     class Effect(models.TextChoices):
         """What a new wording does to the meaning; only the first leaves codings as they stand."""

@@ -2,15 +2,66 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from django.db.models import Count, F, Prefetch, QuerySet
+from django.db.models import Count, Exists, F, Max, OuterRef, Prefetch, Q, QuerySet
 
-from transcripts.codebook.models import Code, CodebookVersion, CodeFamily
+from transcripts.accounts.models import User
+from transcripts.codebook.checking import read_attributes
+from transcripts.codebook.comparing import Comparison, compare
+from transcripts.codebook.lineage import Lineage, Names, Step, trace
+from transcripts.codebook.models import Code, CodebookVersion, CodeChange, CodeExample, CodeFamily, CodeProposal
+from transcripts.codebook.quotes import ExampleRow
+from transcripts.formats.codebook_content import CodebookContent, CodeContent, FamilyContent
 from transcripts.projects.models import Project
 
-# What makes a code another code: everything a coder or a machine goes by. Its place in the list is not among it.
-COMPARED = ["name", "definition", "machine_definition", "include", "exclude", "key", "group"]
+PUBLISHED = CodebookVersion.Status.PUBLISHED
+DRAFT = CodebookVersion.Status.DRAFT
+DISCARDED = CodebookVersion.Status.DISCARDED
+
+FAMILY_COLUMNS = (
+    *("identifier", "name", "description", "unit", "carries_level", "carries_enactment", "rules", "color"),
+)
+CODE_COLUMNS = (
+    *("identifier", "family__identifier", "name", "group", "aliases", "definition", "machine_definition", "include"),
+    *("exclude", "key", "source", "parent__identifier", "color", "terms", "attributes"),
+)
+
+
+def current_version(project: Project) -> CodebookVersion | None:
+    """The published version with the highest number: the one people code with. ``None`` before the first."""
+    return project.codebook_versions.filter(status=PUBLISHED).order_by("-number").first()
+
+
+def latest_version(project: Project) -> CodebookVersion | None:
+    """The version with the highest number, draft or published."""
+    return project.codebook_versions.exclude(status=DISCARDED).order_by("-number").first()
+
+
+def next_number(project: Project) -> int:
+    """The number of the next version; that of a discarded draft is not used again."""
+    return (project.codebook_versions.aggregate(last=Max("number"))["last"] or 0) + 1
+
+
+def open_draft(project: Project) -> CodebookVersion | None:
+    """The draft that is being written: the newest that no published version has overtaken."""
+    latest = latest_version(project)
+    return latest if latest is not None and latest.status == DRAFT else None
+
+
+def list_versions(project: Project) -> QuerySet[CodebookVersion]:
+    """All versions, newest first, each with ``code_count``."""
+    return (
+        project.codebook_versions.select_related("published_by").annotate(code_count=Count("codes")).order_by("-number")
+    )
+
+
+def read_families(version: CodebookVersion) -> list[CodeFamily]:
+    """The families of a version in order, their codes loaded with their parents: two queries."""
+    codes = Prefetch("codes", queryset=Code.objects.select_related("parent").order_by("position"))
+    return list(version.families.order_by("position").prefetch_related(codes))
 
 
 class Changes(NamedTuple):
@@ -22,41 +73,226 @@ class Changes(NamedTuple):
     removed: list[str]
 
 
-def current_version(project: Project) -> CodebookVersion | None:
-    """The published version with the highest number: the one people code with. ``None`` before the first."""
-    return project.codebook_versions.filter(status=CodebookVersion.Status.PUBLISHED).order_by("-number").first()
-
-
-def latest_version(project: Project) -> CodebookVersion | None:
-    """The version with the highest number, draft or published."""
-    return project.codebook_versions.order_by("-number").first()
-
-
-def list_versions(project: Project) -> QuerySet[CodebookVersion]:
-    """All versions, newest first, each with ``code_count``."""
-    return (
-        project.codebook_versions.select_related("published_by").annotate(code_count=Count("codes")).order_by("-number")
-    )
-
-
-def read_families(version: CodebookVersion) -> list[CodeFamily]:
-    """The families of a version in order, their codes loaded: two queries."""
-    codes = Prefetch("codes", queryset=Code.objects.order_by("position"))
-    return list(version.families.order_by("position").prefetch_related(codes))
-
-
 def find_changes(version: CodebookVersion, *, since: CodebookVersion) -> Changes:
-    """What ``version`` changed in ``since``: two queries."""
-    old = _read_comparable(since)
-    new = _read_comparable(version)
+    """What ``version`` changed in ``since``: four queries."""
+    found = compare(read_content(since), read_content(version))
     return Changes(
         since,
-        added=[code["name"] for identifier, code in new.items() if identifier not in old],
-        changed=[code["name"] for identifier, code in new.items() if identifier in old and old[identifier] != code],
-        removed=[code["name"] for identifier, code in old.items() if identifier not in new],
+        added=[code.name for code in found.codes if code.is_added],
+        changed=[code.name for code in found.codes if not (code.is_added or code.is_removed)],
+        removed=[code.name for code in found.codes if code.is_removed],
     )
 
 
-def _read_comparable(version: CodebookVersion) -> dict[str, dict[str, str]]:
-    rows = version.codes.order_by("position").values("identifier", *COMPARED, family_identifier=F("family__identifier"))
-    return {row["identifier"]: row for row in rows}
+def read_content(version: CodebookVersion) -> CodebookContent:
+    """What a version holds, as plain values: two queries."""
+    families = version.families.order_by("position").values_list(*FAMILY_COLUMNS)
+    codes = version.codes.order_by("family__position", "position").values_list(*CODE_COLUMNS)
+    return CodebookContent(
+        families=tuple(FamilyContent(**dict(zip(FAMILY_COLUMNS, row, strict=True))) for row in families),
+        codes=tuple(_build_code(dict(zip(CODE_COLUMNS, row, strict=True))) for row in codes),
+    )
+
+
+def _build_code(row: dict[str, object]) -> CodeContent:
+    values = {name: row[name] for name in CODE_COLUMNS if "__" not in name}
+    for name in ("aliases", "terms"):
+        found = row[name]
+        values[name] = tuple(map(str, found)) if isinstance(found, list) else ()
+    values["attributes"] = read_attributes(row["attributes"])
+    return CodeContent(
+        family=str(row["family__identifier"]),
+        parent=str(row["parent__identifier"] or ""),
+        **values,  # type: ignore[arg-type]
+    )
+
+
+def find_comparison(before: CodebookVersion, after: CodebookVersion) -> Comparison:
+    """How ``after`` differs from ``before``, with the merges and splits between them: seven queries at most."""
+    return compare(
+        read_content(before),
+        read_content(after),
+        steps=read_steps_between(before, after),
+        examples_before=_describe_examples(before),
+        examples_after=_describe_examples(after),
+    )
+
+
+def _describe_examples(version: CodebookVersion) -> dict[str, list[str]]:
+    rows = CodeExample.objects.filter(code__version=version).order_by("kind", "pk")
+    found: dict[str, list[str]] = {}
+    for example in rows.select_related("code", "sentence__turn__interview").defer("sentence__turn__text"):
+        where = f"sentence {example.sentence.label} of {example.sentence.turn.interview.title}"
+        found.setdefault(example.code.identifier, []).append(f"{example.get_kind_display()}: {where}")
+    return found
+
+
+def read_steps_between(before: CodebookVersion, after: CodebookVersion) -> list[Step]:
+    """The changes by which ``after`` came of ``before``: those of the published versions between, and its own."""
+    return read_steps(
+        after.project_id,
+        Q(version__number__gt=before.number, version__number__lt=after.number, version__status=PUBLISHED)
+        | Q(version=after),
+    )
+
+
+def read_steps(project_id: int, which: Q) -> list[Step]:
+    """The changes of codes that versions of a study record, oldest first: two queries."""
+    rows = CodeChange.objects.filter(which, version__project=project_id).order_by("version__number", "pk")
+    columns = ("version__number", "kind", "from_identifier", "to_identifier", "effect", "reason", "made_by_name")
+    steps = [Step(*row) for row in rows.values_list(*columns)]
+    names = _read_names(project_id, {each for step in steps for each in (step.from_identifier, step.to_identifier)})
+    return [
+        step._replace(from_name=names.get(step.from_identifier, ""), to_name=names.get(step.to_identifier, ""))
+        for step in steps
+    ]
+
+
+def _read_names(project_id: int, identifiers: set[str]) -> dict[str, str]:
+    """What codes are called in the newest version that has them."""
+    rows = Code.objects.filter(version__project=project_id, identifier__in=identifiers).order_by("version__number")
+    return dict(rows.values_list("identifier", "name"))
+
+
+class History(NamedTuple):
+    """What is needed to trace codes: the names in each version, and all changes."""
+
+    names: Names
+    steps: list[Step]
+
+    def trace(self, identifier: str) -> Lineage | None:
+        return trace(identifier, self.names, self.steps)
+
+
+def read_history(version: CodebookVersion) -> History:
+    """The names of codes in the published versions up to this one and in itself, with their changes: two queries."""
+    which = Q(number__lte=version.number) & (Q(status=PUBLISHED) | Q(pk=version.pk))
+    rows = Code.objects.filter(version__in=CodebookVersion.objects.filter(which, project=version.project_id))
+    names: dict[int, dict[str, str]] = {version.number: {}}
+    for number, identifier, name in rows.values_list("version__number", "identifier", "name"):
+        names.setdefault(number, {})[identifier] = name
+    steps = read_steps(
+        version.project_id,
+        Q(version__number__lte=version.number) & (Q(version__status=PUBLISHED) | Q(version=version)),
+    )
+    return History(names, steps)
+
+
+@dataclass
+class CodeNode:
+    """A code with what is under it, its pinned sentences and where it came from."""
+
+    code: Code
+    depth: int
+    children: list[CodeNode] = field(default_factory=list)
+    examples: list[ExampleRow] = field(default_factory=list)
+    lineage: Lineage | None = None
+
+    @property
+    def place(self) -> str:
+        """How its row is called in the page of a draft."""
+        return str(self.code.pk)
+
+
+@dataclass
+class FamilyNode:
+    """A family with its codes as a tree (``roots``) and in the order of reading (``codes``)."""
+
+    family: CodeFamily
+    roots: list[CodeNode] = field(default_factory=list)
+    codes: list[CodeNode] = field(default_factory=list)
+
+    @property
+    def place(self) -> str:
+        """How its row is called in the page of a draft."""
+        return str(self.family.pk)
+
+
+def read_tree(version: CodebookVersion) -> list[FamilyNode]:
+    """The families of a version with their codes as trees: two queries."""
+    nodes = [FamilyNode(family) for family in version.families.order_by("position")]
+    family_of = {node.family.pk: node for node in nodes}
+    codes = list(version.codes.order_by("family__position", "position"))
+    code_of = {code.pk: CodeNode(code, 1) for code in codes}
+    for code in codes:
+        code.family = family_of[code.family_id].family
+        parent = code_of.get(code.parent_id or 0)
+        if parent is not None:
+            code.parent = parent.code
+        siblings = parent.children if parent else family_of[code.family_id].roots
+        siblings.append(code_of[code.pk])
+    for node in nodes:
+        waiting = [*reversed(node.roots)]
+        while waiting:
+            code_node = waiting.pop()
+            node.codes.append(code_node)
+            for child in reversed(code_node.children):
+                child.depth = code_node.depth + 1
+                waiting.append(child)
+    return nodes
+
+
+class FamilyChoice(NamedTuple):
+    """A family as something to choose."""
+
+    identifier: str
+    name: str
+
+
+def list_family_choices(version: CodebookVersion) -> list[FamilyChoice]:
+    """The families of a version, in order."""
+    return [FamilyChoice(*row) for row in version.families.order_by("position").values_list("identifier", "name")]
+
+
+def find_missing(draft: CodebookVersion) -> list[Code]:
+    """The codes of the version a draft began as that are not in it, with their families."""
+    if draft.based_on_id is None:
+        return []
+    kept = draft.codes.filter(identifier=OuterRef("identifier"))
+    missing = Code.objects.filter(~Exists(kept), version=draft.based_on_id)
+    return list(missing.select_related("family").order_by("family__position", "position"))
+
+
+def is_new(code: Code) -> bool:
+    """Whether a code of a draft is in no version before it, so that nobody has coded with it."""
+    earlier = Code.objects.filter(version__project=code.version.project_id, identifier=code.identifier)
+    return not earlier.filter(version__status=PUBLISHED).exists()
+
+
+def used_identifiers(project: Project) -> set[str]:
+    """The identifiers of all codes of all versions: none is given to another code."""
+    return set(Code.objects.filter(version__project=project).values_list("identifier", flat=True))
+
+
+class Wording(NamedTuple):
+    """The texts of a code as one version has them; ``since`` tells which version brought them."""
+
+    since: CodebookVersion
+    code: Code
+    steps: Sequence[Step]
+
+
+def read_wordings(code: Code) -> list[Wording]:
+    """Each different wording of a code over the published versions and its own, newest first: two queries."""
+    version = code.version
+    rows = Code.objects.filter(version__project=version.project_id, identifier=code.identifier)
+    rows = rows.filter(Q(version__status=PUBLISHED, version__number__lte=version.number) | Q(pk=code.pk))
+    steps = read_steps(version.project_id, Q(from_identifier=code.identifier) | Q(to_identifier=code.identifier))
+    wordings: list[Wording] = []
+    before: Code | None = None
+    for row in rows.select_related("version").order_by("version__number"):
+        texts = ("name", "definition", "machine_definition", "include", "exclude")
+        if before is None or any(getattr(row, name) != getattr(before, name) for name in texts):
+            own = [step for step in steps if step.version == row.version.number]
+            wordings.append(Wording(row.version, row, own))
+        before = row
+    return wordings[::-1]
+
+
+def list_proposals(project: Project, *, only: User | None = None) -> QuerySet[CodeProposal]:
+    """The proposals of a study, open ones first and then the newest; ``only`` those of one person."""
+    rows = CodeProposal.objects.filter(project=project).select_related("proposed_by", "answered_by", "code__version")
+    rows = rows.annotate(interview_id=F("sentence__turn__interview"))
+    if only is not None:
+        rows = rows.filter(proposed_by=only)
+    return rows.annotate(is_open=Q(state=CodeProposal.State.OPEN)).order_by("-is_open", "-pk")

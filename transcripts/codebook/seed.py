@@ -8,6 +8,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from transcripts.formats.codebook_content import CodeAttribute, CodebookContent, CodeContent, FamilyContent
+
 DATA_FILE = Path(__file__).resolve().parent / "data" / "negotiation.json"
 
 
@@ -26,6 +28,14 @@ class SeedCode:
     exclude: str
     key: str
     source: str
+    terms: tuple[str, ...] = ()
+    attributes: tuple[CodeAttribute, ...] = ()
+
+    @property
+    def content(self) -> CodeContent:
+        """The code as a version holds it."""
+        values = {name: value for name, value in vars(self).items() if name != "id"}
+        return CodeContent(identifier=self.id, **values)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,6 +49,14 @@ class SeedFamily:
     carries_enactment: bool
     description: str
     codes: tuple[SeedCode, ...]
+    rules: str = ""
+    color: str = ""
+
+    @property
+    def content(self) -> FamilyContent:
+        """The family as a version holds it."""
+        values = {name: value for name, value in vars(self).items() if name not in {"id", "codes"}}
+        return FamilyContent(identifier=self.id, **values)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,6 +74,12 @@ class SeedCodebook:
         """All codes, family by family."""
         return tuple(code for family in self.families for code in family.codes)
 
+    @property
+    def content(self) -> CodebookContent:
+        """What the first version of a study holds."""
+        families = tuple(family.content for family in self.families)
+        return CodebookContent(families=families, codes=tuple(code.content for code in self.codes))
+
 
 @cache
 def load_seed() -> SeedCodebook:
@@ -66,7 +90,13 @@ def load_seed() -> SeedCodebook:
 
 
 def _build_family(content: dict[str, Any]) -> SeedFamily:
-    codes = tuple(
-        SeedCode(**{**code, "family": content["id"], "aliases": tuple(code["aliases"])}) for code in content["codes"]
-    )
+    codes = tuple(_build_code({**code, "family": content["id"]}) for code in content["codes"])
     return SeedFamily(**{**content, "codes": codes})
+
+
+def _build_code(content: dict[str, Any]) -> SeedCode:
+    attributes = tuple(
+        CodeAttribute(**{**each, "choices": tuple(each.get("choices", ()))}) for each in content.pop("attributes", ())
+    )
+    names = {name: tuple(content.get(name, ())) for name in ("aliases", "terms")}
+    return SeedCode(**{**content, **names, "attributes": attributes})

@@ -1,16 +1,50 @@
 from __future__ import annotations
 
-from django.urls import path
+from django.urls import URLPattern, URLResolver, include, path
 
-from transcripts.codebook import views
+from transcripts.codebook.views import codes, drafts, examples, files, merging, proposals, reading
 
 app_name = "codebook"
 
-urlpatterns = [
-    path("studies/new/", views.start_study, name="start_study"),
+version_urls: list[URLPattern | URLResolver] = [
+    # /p/<slug>/codebook/v<number>/
+    path("", reading.show_version, name="version"),
+    path("keys/", reading.show_key_card, name="key_card"),
+    path("codes/<int:code_id>/", reading.show_code, name="code"),
+    path("publish/", drafts.publish, name="publish"),
+    path("discard/", drafts.discard, name="discard"),
+    # /p/<slug>/codebook/v<number>/edit/
+    path("edit/", drafts.show_draft, name="draft"),
+    path("edit/move/", drafts.move, name="move"),
+    path("edit/restore/", drafts.restore, name="restore"),
+    path("edit/merge/", merging.merge_codes, name="merge"),
+    path("edit/families/add/", codes.add_family, name="add_family"),
+    path("edit/families/<int:family_id>/", codes.edit_family, name="edit_family"),
+    path("edit/families/<int:family_id>/remove/", codes.remove_family, name="remove_family"),
+    path("edit/codes/add/", codes.add_code, name="add_code"),
+    path("edit/codes/<int:code_id>/", codes.edit_code, name="edit_code"),
+    path("edit/codes/<int:code_id>/retire/", codes.retire_code, name="retire_code"),
+    path("edit/codes/<int:code_id>/split/", merging.split_code, name="split_code"),
+    path("edit/codes/<int:code_id>/pin/", examples.pin, name="pin_example"),
+    path("edit/examples/<int:example_id>/unpin/", examples.unpin, name="unpin_example"),
+    path("edit/examples/<int:example_id>/repin/", examples.repin, name="repin_example"),
+]
+
+codebook_urls: list[URLPattern | URLResolver] = [
     # /p/<slug>/codebook/
-    path("p/<slug:slug>/codebook/", views.show_current, name="current"),
-    path("p/<slug:slug>/codebook/import/", views.import_file, name="import"),
-    path("p/<slug:slug>/codebook/v<int:number>/", views.show_version, name="version"),
-    path("p/<slug:slug>/codebook/v<int:number>/publish/", views.publish, name="publish"),
+    path("", reading.show_current, name="current"),
+    path("import/", files.import_file, name="import"),
+    path("draft/", drafts.start_draft, name="start_draft"),
+    path("compare/", reading.choose_comparison, name="choose_comparison"),
+    path("v<int:older>..v<int:number>/", reading.compare_versions, name="compare"),
+    path("pin/", examples.pin_from_desk, name="pin"),
+    path("propose/", proposals.propose, name="propose"),
+    path("proposals/", proposals.list_proposals, name="proposals"),
+    path("proposals/<int:proposal_id>/", proposals.answer_proposal, name="answer_proposal"),
+    path("v<int:number>/", include(version_urls)),
+]
+
+urlpatterns: list[URLPattern | URLResolver] = [
+    path("studies/new/", reading.start_study, name="start_study"),
+    path("p/<slug:slug>/codebook/", include(codebook_urls)),
 ]

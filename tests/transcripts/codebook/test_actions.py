@@ -16,6 +16,7 @@ from transcripts.codebook.actions import (
     seed_codebook,
     start_study,
 )
+from transcripts.codebook.files import make_rows, read_version
 from transcripts.codebook.models import Code, CodebookVersion
 from transcripts.codebook.queries import current_version, find_changes
 from transcripts.formats.codebook_csv import CodeRow, write_codebook
@@ -25,25 +26,7 @@ from transcripts.projects.models import Project
 
 def export_rows(version: CodebookVersion) -> list[CodeRow]:
     """The codes of a version as the export writes them."""
-    return [
-        CodeRow(
-            code_id=code.identifier,
-            family=code.family.identifier,
-            family_name=code.family.name,
-            name=code.name,
-            definition=code.definition,
-            machine_definition=code.machine_definition,
-            include=code.include,
-            exclude=code.exclude,
-            key=code.key,
-            group=code.group,
-            unit=code.family.unit,
-            aliases=tuple(code.aliases),
-            source=code.source,
-            version=version.number,
-        )
-        for code in version.codes.select_related("family").order_by("position")
-    ]
+    return list(make_rows(read_version(version)))
 
 
 def make_file(rows: list[CodeRow]) -> bytes:
@@ -88,12 +71,14 @@ def test_new_study_can_be_coded_at_once(published: CodebookVersion, owner: User)
     assert published.published_by == owner
 
 
-def test_starting_a_study_leaves_one_event_for_each_step(project: Project) -> None:
-    assert list_actions(project) == [
+def test_starting_a_study_leaves_one_event_for_each_step(owner: User) -> None:
+    assert list_actions(start_study(slug="new", name="New", by=owner)) == [
         "project.created",
         "project.member.role_set",
         "codebook.version.created",
         "codebook.version.published",
+        "project.method.stance_set",
+        "project.method.stance_set",
     ]
 
 

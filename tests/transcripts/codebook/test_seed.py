@@ -10,6 +10,8 @@ from typing import Any
 import pytest
 
 from tests.shared import shared
+from transcripts.codebook.checking import find_problems
+from transcripts.codebook.colors import PALETTE
 from transcripts.codebook.seed import SeedCode, load_seed
 
 SEED = load_seed()
@@ -135,6 +137,46 @@ def test_definitions_share_no_six_words_in_a_row_with_the_paper(code: SeedCode) 
     ours = list_word_runs(" ".join(getattr(code, text) for text in TEXTS), 6)
 
     assert not ours & list_published_runs()
+
+
+def test_nothing_keeps_the_seed_from_being_published() -> None:
+    assert list(find_problems(SEED.content)) == []
+
+
+def test_every_family_has_rules_and_a_colour_of_its_own() -> None:
+    assert all(family.rules for family in SEED.families)
+    assert len({family.color for family in SEED.families} & PALETTE.keys()) == len(SEED.families)
+
+
+def test_every_move_asks_what_its_definition_asks_for_and_nothing_else_does() -> None:
+    asking = {code.id for code in SEED.codes if code.attributes}
+    assert asking == {code.id for code in codes_of("moves")}
+
+
+def test_themes_and_case_features_have_terms_in_small_letters() -> None:
+    with_terms = {code.id for code in SEED.codes if code.terms}
+    assert with_terms == {code.id for family in ("themes", "case_features") for code in codes_of(family)}
+    assert all(term == term.lower().strip() for code in SEED.codes for term in code.terms)
+
+
+def test_rules_and_questions_share_no_six_words_in_a_row_with_the_paper() -> None:
+    texts = [family.rules for family in SEED.families]
+    texts += [f"{each.label} {' '.join(each.choices)}" for code in SEED.codes for each in code.attributes]
+    assert not set().union(*(list_word_runs(text, 6) for text in texts)) & list_published_runs()
+
+
+@pytest.mark.parametrize("color", PALETTE)
+def test_colour_stands_out_from_the_light_and_the_dark_page(color: str) -> None:
+    for page in ("#ffffff", "#faf9f5", "#f1efe8", "#1f2226", "#17191c", "#121416"):
+        dark, light = sorted((measure_light(color), measure_light(page)))
+        assert (light + 0.05) / (dark + 0.05) >= 3, page
+
+
+def measure_light(color: str) -> float:
+    """Relative luminance as WCAG 2.2 defines it."""
+    parts = [int(color[place : place + 2], 16) / 255 for place in (1, 3, 5)]
+    red, green, blue = (part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts)
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
 
 
 def test_seed_is_loaded_once() -> None:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import base64
 from collections.abc import Callable
 
 import pytest
@@ -12,7 +13,7 @@ from pytest_django import DjangoAssertNumQueries
 from tests.transcripts.codebook.test_actions import export_file, make_file, reword
 from transcripts.accounts.models import User
 from transcripts.codebook.actions import import_codebook
-from transcripts.codebook.models import CodebookVersion
+from transcripts.codebook.models import CodebookVersion, CodeChange
 from transcripts.codebook.queries import current_version
 from transcripts.formats.codebook_csv import CodeRow
 from transcripts.projects.models import Membership, Project
@@ -32,8 +33,13 @@ def draft(project: Project, published: CodebookVersion, lead: User) -> CodebookV
     return import_codebook(project=project, data=reword(published), name="codebook.csv", by=lead).version
 
 
-def upload(data: bytes) -> dict[str, SimpleUploadedFile]:
-    return {"file": SimpleUploadedFile("codebook.csv", data, content_type="text/csv")}
+def upload(data: bytes, name: str = "codebook.csv") -> dict[str, SimpleUploadedFile]:
+    return {"file": SimpleUploadedFile(name, data, content_type="text/csv")}
+
+
+def confirm(data: bytes, name: str = "codebook.csv", **more: str) -> dict[str, str]:
+    """What the page sends that shows what a file would bring."""
+    return {"name": name, "content": base64.b64encode(data).decode(), **more}
 
 
 def test_coder_reads_definitions_for_people_and_for_machines(
@@ -61,10 +67,11 @@ def test_page_takes_as_many_queries_for_many_codes_as_for_few(
     rows = [CodeRow(code_id=f"x.{n}", family=f"f{n % 9}", family_name=f"F{n % 9}", name=f"Code {n}") for n in range(90)]
     import_codebook(project=project, data=make_file(rows), name="many.csv", by=lead)
     client = client_of(lead)
-    # Session, person, study with role; the version, all versions, families, codes. A later version is compared.
-    with django_assert_num_queries(7):
+    # Session, person, study with role; the version, all versions, families, codes, their names and changes over time,
+    # pinned sentences. A later version has changes, whose codes are named, and is compared.
+    with django_assert_num_queries(10):
         client.get(reverse("codebook:version", args=[project.slug, 1]))
-    with django_assert_num_queries(9):
+    with django_assert_num_queries(15):
         client.get(reverse("codebook:version", args=[project.slug, 2]))
 
 
@@ -102,29 +109,64 @@ def test_draft_that_is_overtaken_says_so(
     project: Project, draft: CodebookVersion, published: CodebookVersion, lead: User, client_of: SignIn
 ) -> None:
     client = client_of(lead)
-    client.post(reverse("codebook:import", args=[project.slug]), upload(export_file(published)))
+    client.post(reverse("codebook:import", args=[project.slug]), confirm(export_file(published)))
     client.post(reverse("codebook:publish", args=[project.slug, 3]))
-    answer = client.post(reverse("codebook:publish", args=[project.slug, 2]), follow=True)
+    answer = client.post(reverse("codebook:publish", args=[project.slug, 2]))
+    assert answer.status_code == 422
     assert "v3 is published and later than this draft" in answer.content.decode()
 
 
-def test_lead_imports_a_changed_file_as_a_draft(
+def test_lead_sees_what_a_file_would_bring_before_anything_is_stored(
     project: Project, published: CodebookVersion, lead: User, client_of: SignIn
 ) -> None:
+    page = client_of(lead).post(reverse("codebook:import", args=[project.slug]), upload(reword(published)))
+    assert page.status_code == 200
+    [changed] = page.context["changed"]
+    assert changed.name == "Models and Metamodels"
+    assert page.context["plan"].comparison.unchanged == 33
+    assert "put in:" in page.content.decode()
+    assert project.codebook_versions.count() == 1
+
+
+def test_lead_makes_a_draft_of_the_file_she_looked_at(
+    project: Project, published: CodebookVersion, lead: User, client_of: SignIn
+) -> None:
+    said = {"effect-theme.models_metamodels": "narrowing"}
     answer = client_of(lead).post(
-        reverse("codebook:import", args=[project.slug]), upload(reword(published)), follow=True
+        reverse("codebook:import", args=[project.slug]), confirm(reword(published), **said), follow=True
     )
     assert answer.redirect_chain[0][0] == reverse("codebook:version", args=[project.slug, 2])
     assert answer.context["changes"].changed == ["Models and Metamodels"]
+    [change] = CodeChange.objects.all()
+    assert (change.kind, change.effect) == ("redefined", "narrowing")
 
 
 def test_lead_is_told_when_nothing_changed(
     project: Project, published: CodebookVersion, lead: User, client_of: SignIn
 ) -> None:
-    answer = client_of(lead).post(
-        reverse("codebook:import", args=[project.slug]), upload(export_file(published)), follow=True
-    )
+    client, url = client_of(lead), reverse("codebook:import", args=[project.slug])
+    assert "Nothing would change" in client.post(url, upload(export_file(published))).content.decode()
+    answer = client.post(url, confirm(export_file(published)), follow=True)
     assert "Nothing changed" in answer.content.decode()
+    assert project.codebook_versions.count() == 1
+
+
+def test_codes_that_are_not_in_the_file_can_stay(
+    project: Project, published: CodebookVersion, lead: User, client_of: SignIn
+) -> None:
+    rows = [CodeRow(code_id="theme.new", family="themes", family_name="Themes", name="New")]
+    client, url = client_of(lead), reverse("codebook:import", args=[project.slug])
+    page = client.post(url, upload(make_file(rows)))
+    assert len(page.context["missing"]) == 34
+    client.post(url, confirm(make_file(rows), keep_missing="keep"))
+    assert project.codebook_versions.get(number=2).codes.count() == 35
+
+
+@pytest.mark.parametrize("content", ["", "not base64 at all!", "////"])
+def test_file_that_did_not_come_whole_is_refused(project: Project, lead: User, client_of: SignIn, content: str) -> None:
+    url = reverse("codebook:import", args=[project.slug])
+    page = client_of(lead).post(url, {"name": "codebook.csv", "content": content})
+    assert page.status_code == 422
     assert project.codebook_versions.count() == 1
 
 

@@ -50,6 +50,11 @@ class Migration(migrations.Migration):
             name='based_on',
             field=models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='drafts', to='codebook.codebookversion'),
         ),
+        migrations.AlterField(
+            model_name='codebookversion',
+            name='status',
+            field=models.CharField(choices=[('draft', 'Draft'), ('published', 'Published'), ('discarded', 'Discarded')], default='draft', max_length=10),
+        ),
         migrations.AddField(
             model_name='codefamily',
             name='color',
@@ -74,7 +79,7 @@ class Migration(migrations.Migration):
             name='CodeChange',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('kind', models.CharField(choices=[('added', 'Added'), ('redefined', 'Redefined'), ('renamed', 'Renamed'), ('merged', 'Merged'), ('split', 'Split'), ('retired', 'Retired'), ('moved', 'Moved')], max_length=10)),
+                ('kind', models.CharField(choices=[('added', 'Added'), ('redefined', 'Redefined'), ('renamed', 'Renamed'), ('merged', 'Merged'), ('split', 'Split'), ('retired', 'Retired'), ('moved', 'Moved'), ('adjusted', 'Adjusted')], max_length=10)),
                 ('effect', models.CharField(blank=True, choices=[('wording', 'Wording only'), ('narrowing', 'Narrower'), ('widening', 'Wider')], max_length=10)),
                 ('from_identifier', models.CharField(blank=True, max_length=100)),
                 ('to_identifier', models.CharField(blank=True, max_length=100)),
@@ -99,7 +104,7 @@ class Migration(migrations.Migration):
                 ('sentence', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='code_examples', to='corpus.sentence')),
             ],
             options={
-                'ordering': ['code', 'kind', 'pk'],
+                'ordering': ['code_id', 'kind', 'pk'],
                 'constraints': [models.UniqueConstraint(fields=('code', 'sentence'), name='codebook_codeexample_once_per_code')],
             },
         ),

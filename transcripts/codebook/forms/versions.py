@@ -1,6 +1,10 @@
-"""What people type about studies and codebooks."""
+"""What people type about studies and whole versions of the codebook, and the files they bring."""
 
 from __future__ import annotations
+
+import base64
+import binascii
+from typing import Any
 
 from django import forms
 from django.core.exceptions import ValidationError
@@ -8,6 +12,7 @@ from django.core.files.uploadedfile import UploadedFile
 from django.template.defaultfilters import filesizeformat
 from django.utils.text import slugify
 
+from transcripts.codebook.forms.fields import Choices, offer
 from transcripts.projects.models import Project
 
 LARGEST_FILE = 5 * 1024 * 1024
@@ -41,13 +46,25 @@ class StudyForm(forms.Form):
         return cleaned
 
 
+class CompareForm(forms.Form):
+    """Two versions."""
+
+    before = forms.TypedChoiceField(label="From", coerce=int)
+    after = forms.TypedChoiceField(label="To", coerce=int)
+
+    def __init__(self, *args: Any, versions: Choices, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        for name in ("before", "after"):
+            offer(self, name, versions)
+
+
 class CodebookFileForm(forms.Form):
-    """A codebook as a CSV file."""
+    """A codebook as a file."""
 
     file = forms.FileField(
-        label="CSV file",
-        help_text="The columns of the exported codebook, in any order. The whole file is taken, or none of it.",
-        widget=forms.ClearableFileInput(attrs={"accept": ".csv,text/csv"}),
+        label="File",
+        help_text="CSV or JSON as exported here, or a .qdc file of any program. The whole file is taken, or none of it.",
+        widget=forms.ClearableFileInput(attrs={"accept": ".csv,.json,.qdc,text/csv,application/json,text/xml"}),
     )
 
     def clean_file(self) -> UploadedFile[bytes]:
@@ -58,3 +75,22 @@ class CodebookFileForm(forms.Form):
                 f"This file has {filesizeformat(size)}; a codebook has at most {filesizeformat(LARGEST_FILE)}."
             )
         return file
+
+
+class ConfirmForm(forms.Form):
+    """The file as it was looked at, and what cannot be read from it."""
+
+    name = forms.CharField(widget=forms.HiddenInput, max_length=255)
+    content = forms.CharField(widget=forms.HiddenInput, max_length=LARGEST_FILE * 2)
+    keep_missing = forms.ChoiceField(
+        label="Codes that are not in the file",
+        choices=[("", "are taken out of the draft"), ("keep", "stay in the draft")],
+        required=False,
+        widget=forms.RadioSelect,
+    )
+
+    def clean_content(self) -> bytes:
+        try:
+            return base64.b64decode(self.cleaned_data["content"], validate=True)
+        except (binascii.Error, ValueError):
+            raise forms.ValidationError("The file did not come whole. Choose it again.") from None

@@ -1,0 +1,50 @@
+"""Short ways to edit a draft in tests."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from transcripts.accounts.models import User
+from transcripts.audit_trail.models import AuditEvent
+from transcripts.audit_trail.trail import project_stream
+from transcripts.codebook import actions, editing, queries
+from transcripts.codebook.models import Code, CodebookVersion
+from transcripts.formats.codebook_content import CodeContent
+from transcripts.projects.models import Project
+
+
+def find(version: CodebookVersion, identifier: str) -> Code:
+    return version.codes.select_related("family", "version__project", "parent").get(identifier=identifier)
+
+
+def content_of(version: CodebookVersion, identifier: str) -> CodeContent:
+    return editing.find_code(queries.read_content(version), identifier)
+
+
+def edit(
+    version: CodebookVersion, identifier: str, by: User, *, effect: str = "", reason: str = "", **values: Any
+) -> Code:
+    """Change some fields of a code as it stands."""
+    code = find(version, identifier)
+    given = replace(content_of(version, identifier), **values)
+    return actions.edit_code(code=code, revision=code.revision, given=given, by=by, effect=effect, reason=reason)
+
+
+def new_code(name: str = "New", family: str = "themes", **values: Any) -> CodeContent:
+    return CodeContent(identifier="", family=family, name=name, **values)
+
+
+def list_steps(version: CodebookVersion) -> list[tuple[str, str, str, str]]:
+    return list(version.changes.values_list("kind", "effect", "from_identifier", "to_identifier"))
+
+
+def list_events(project: Project) -> list[str]:
+    events = AuditEvent.objects.filter(stream=project_stream(project.pk)).order_by("sequence")
+    return list(events.values_list("action", flat=True))
+
+
+def snapshot(version: CodebookVersion) -> list[Any]:
+    """Every stored value of a version, to see that nothing of it changed."""
+    rows: list[Any] = [*version.families.order_by("pk").values(), *version.codes.order_by("pk").values()]
+    return rows

@@ -1,0 +1,142 @@
+"""Sentences that show what a code means: pinned in a draft, kept through versions, told when they are cut anew."""
+
+from __future__ import annotations
+
+from uuid import uuid4
+
+import pytest
+from django.db.models import Q
+
+from tests.transcripts.codebook.drafting import find, list_events
+from transcripts.accounts.models import User
+from transcripts.audit_trail.models import AuditEvent
+from transcripts.codebook import actions, queries
+from transcripts.codebook.models import CodebookVersion, CodeExample
+from transcripts.codebook.quotes import find_labelled_sentence, find_pieces, find_sentence, read_examples
+from transcripts.corpus.actions import split_sentence
+from transcripts.corpus.models import Interview, Sentence
+from transcripts.projects.models import Project
+
+
+def pin(draft: CodebookVersion, sentence: Sentence, by: User, **more: str) -> CodeExample:
+    given = {"kind": "include", **more}
+    return actions.pin_example(version=draft, code=find(draft, "theme.balance"), sentence=sentence, by=by, **given)
+
+
+def cut(sentence: Sentence, by: User) -> list[Sentence]:
+    """The two pieces of a sentence whose break is corrected."""
+    project = sentence.turn.interview.project
+    recut = split_sentence(project=project, sentence=sentence, at=sentence.start + 8, by=by, client_id=uuid4())
+    return list(recut.made.order_by("start"))
+
+
+def test_pinned_sentence_is_shown_with_its_words_and_survives_versions(
+    project: Project, draft: CodebookVersion, lead: User, sentence: Sentence
+) -> None:
+    pin(draft, sentence, lead, kind="anchor", note="  says\nso ")
+    actions.publish_version(version=draft, by=lead)
+    later = actions.start_draft(project=project, by=lead)
+    for version in (draft, later):
+        [row] = read_examples(Q(code__version=version))[find(version, "theme.balance").pk]
+        assert (row.text, row.label, row.kind_label, row.note) == ("I would ask first.", "2", "Anchor", "says so")
+        assert not row.is_recut
+
+
+def test_words_of_a_sentence_are_counted_in_code_points(project: Project, interview: Interview) -> None:
+    turn = interview.turns.get(position=1)
+    turn.text = "👩‍🔬é " + turn.text
+    turn.save()
+    pk = turn.sentences.order_by("start")[0].pk
+    Sentence.objects.filter(pk=pk).update(start=5, end=11)
+    line = find_sentence(project, pk)
+    assert line is not None
+    assert line.text == turn.text[5:11]
+
+
+def test_pinning_is_one_event_without_words(
+    project: Project, draft: CodebookVersion, lead: User, sentence: Sentence
+) -> None:
+    before = len(list_events(project))
+    pin(draft, sentence, lead, note="a secret note")
+    assert list_events(project)[before:] == ["codebook.example.pinned"]
+    assert "secret" not in str(AuditEvent.objects.order_by("-pk")[0].details)
+
+
+@pytest.mark.parametrize(
+    ("more", "field", "found"),
+    [
+        ({"kind": "maybe"}, "kind", "Say what the sentence shows"),
+        ({"note": "x" * 501}, "note", "this one has 501"),
+    ],
+)
+def test_pin_that_says_too_little_or_too_much_is_refused(
+    draft: CodebookVersion, lead: User, sentence: Sentence, more: dict[str, str], field: str, found: str
+) -> None:
+    with pytest.raises(actions.WrongInput, match=found) as refused:
+        pin(draft, sentence, lead, **more)
+    assert refused.value.problems[0].field == field
+
+
+def test_sentence_is_pinned_once_to_a_code(draft: CodebookVersion, lead: User, sentence: Sentence) -> None:
+    pin(draft, sentence, lead)
+    with pytest.raises(actions.WrongInput, match="Sentence 2 is pinned to Balance already"):
+        pin(draft, sentence, lead, kind="exclude")
+
+
+def test_sentence_of_another_study_is_not_pinned(
+    project: Project, draft: CodebookVersion, lead: User, sentence: Sentence, owner: User
+) -> None:
+    other = actions.start_study(slug="other", name="Other", by=owner)
+    Interview.objects.update(project=other)
+    with pytest.raises(actions.WrongInput, match="not one of this study"):
+        pin(draft, Sentence.objects.get(pk=sentence.pk), lead)
+
+
+def test_published_version_takes_no_pins(
+    project: Project, published: CodebookVersion, draft: CodebookVersion, lead: User, sentence: Sentence
+) -> None:
+    example = pin(draft, sentence, lead)
+    with pytest.raises(actions.DraftIsClosed):
+        pin(published, sentence, lead)
+    actions.publish_version(version=draft, by=lead)
+    with pytest.raises(actions.DraftIsClosed):
+        actions.unpin_example(example=example, by=lead)
+    assert CodeExample.objects.filter(pk=example.pk).exists()
+
+
+def test_sentence_that_was_cut_anew_says_so_and_offers_its_pieces(
+    draft: CodebookVersion, lead: User, sentence: Sentence
+) -> None:
+    example = pin(draft, sentence, lead, note="kept")
+    pieces = cut(sentence, lead)
+    [row] = read_examples(Q(code=example.code))[example.code_id]
+    assert row.is_recut
+    assert [each.label for each in find_pieces([sentence.pk])[sentence.pk]] == ["2a", "2b"]
+    with pytest.raises(actions.WrongInput, match="Sentence 2 was cut anew"):
+        pin(draft, Sentence.objects.select_related("turn__interview").get(pk=sentence.pk), lead)
+    piece = Sentence.objects.select_related("turn__interview").get(pk=pieces[1].pk)
+    renewed = actions.repin_example(example=example, sentence=piece, by=lead)
+    assert (renewed.sentence, renewed.kind, renewed.note) == (piece, "include", "kept")
+    assert not CodeExample.objects.filter(pk=example.pk).exists()
+
+
+def test_pieces_are_found_by_their_numbers(project: Project, lead: User, sentence: Sentence) -> None:
+    interview_id = sentence.turn.interview_id
+    first, second = cut(sentence, lead)
+    for label, pk in (("2a", first.pk), ("2b", second.pk)):
+        line = find_labelled_sentence(project, interview_id, label)
+        assert line is not None
+        assert line.pk == pk
+    for label in ("2", "", "a", "2c", "9" * 30, "２"):
+        assert find_labelled_sentence(project, interview_id, label) is None
+
+
+def test_pinning_from_the_desk_begins_a_draft_where_there_is_none(
+    project: Project, published: CodebookVersion, lead: User, sentence: Sentence
+) -> None:
+    given = {"project": project, "sentence": sentence, "kind": "include", "by": lead}
+    first = actions.pin_in_open_draft(identifier="theme.balance", **given)  # type: ignore[arg-type]
+    second = actions.pin_in_open_draft(identifier="theme.compassion", **given)  # type: ignore[arg-type]
+    assert first.code.version == second.code.version == queries.open_draft(project)
+    with pytest.raises(actions.WrongInput, match="not in the draft v2"):
+        actions.pin_in_open_draft(identifier="theme.none", **given)  # type: ignore[arg-type]

@@ -1,0 +1,299 @@
+"""A codebook that comes as a file of any of the three forms; whatever comes, it is taken whole or refused in words."""
+
+from __future__ import annotations
+
+import io
+import json
+import uuid
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
+
+from tests.shared import shared
+from tests.transcripts.codebook.drafting import content_of, edit, find, list_events, list_steps, new_code
+from transcripts.accounts.models import User
+from transcripts.codebook import actions, queries
+from transcripts.codebook.files import make_qdc_codes, make_rows, read_version
+from transcripts.codebook.models import CodebookVersion
+from transcripts.corpus.models import Sentence
+from transcripts.formats.codebook_csv import COLUMNS, write_codebook
+from transcripts.formats.codebook_json import write_codebook_json
+from transcripts.formats.qdc import write_qdc
+from transcripts.projects.models import Project
+
+
+def as_csv(version: CodebookVersion) -> bytes:
+    stream = io.StringIO(newline="")
+    write_codebook(make_rows(read_version(version)), stream)
+    return stream.getvalue().encode()
+
+
+def as_json(version: CodebookVersion) -> bytes:
+    stream = io.StringIO()
+    write_codebook_json(read_version(version), stream)
+    return stream.getvalue().encode()
+
+
+def as_qdc(version: CodebookVersion) -> bytes:
+    stream = io.BytesIO()
+    write_qdc(make_qdc_codes(version), stream)
+    return stream.getvalue()
+
+
+def look_at(project: Project, data: bytes) -> list[str]:
+    """The names of the codes a file would bring, or why it is refused; nothing else may come of it."""
+    try:
+        plan = actions.plan_import(project=project, data=data, name="file")
+    except actions.CodebookRefused as error:
+        return error.problems
+    return [code.name for code in plan.content.codes]
+
+
+Write = Callable[[CodebookVersion], bytes]
+every_form = pytest.mark.parametrize("write", [as_csv, as_json, as_qdc])
+
+
+def bring(project: Project, data: bytes, by: User, **more: Any) -> actions.ImportedCodebook:
+    return actions.import_codebook(project=project, data=data, name="file", by=by, **more)
+
+
+@pytest.fixture
+def rich(project: Project, draft: CodebookVersion, lead: User, sentence: Sentence) -> CodebookVersion:
+    """A published version with all that a version can hold."""
+    edit(draft, "theme.balance", lead, color="#2f7fb5", terms=("x | y", "[z"), aliases=("=1+1",), effect="wording")
+    actions.add_code(version=draft, given=new_code("Child", parent="theme.balance"), by=lead)
+    actions.pin_example(
+        version=draft, code=find(draft, "theme.balance"), sentence=sentence, kind="anchor", note="so", by=lead
+    )
+    actions.publish_version(version=draft, by=lead)
+    return draft
+
+
+class TestOwnFiles:
+    @every_form
+    def test_exported_version_comes_back_as_nothing_changed(
+        self, project: Project, rich: CodebookVersion, lead: User, write: Write
+    ) -> None:
+        before = list_events(project)
+        imported = bring(project, write(rich), lead)
+        assert (imported.version, imported.created, imported.warnings) == (rich, False, ())
+        assert list_events(project) == before
+
+    @every_form
+    def test_changed_file_becomes_a_draft_that_keeps_all_else(
+        self, project: Project, rich: CodebookVersion, lead: User, write: Write
+    ) -> None:
+        changed = write(rich).replace(b"Group knowledge both helps", b"Group knowledge sometimes helps")
+        imported = bring(project, changed, lead, effects={"theme.balance": "narrowing"})
+        assert imported.created
+        before, after = queries.read_content(rich), queries.read_content(imported.version)
+        [difference] = queries.find_comparison(rich, imported.version).codes
+        assert difference.identifier == "theme.balance"
+        assert before.families == after.families
+        assert find(imported.version, "theme.balance").meaning_version == 3
+        assert find(imported.version, "theme.compassion").meaning_version == 1
+        assert list_steps(imported.version) == [("redefined", "narrowing", "theme.balance", "theme.balance")]
+        assert find(imported.version, "theme.balance").examples.count() == 1
+        assert imported.version.based_on == rich
+
+    def test_json_into_another_study_brings_everything_but_its_sentences(
+        self, rich: CodebookVersion, owner: User
+    ) -> None:
+        other = actions.start_study(slug="other", name="Other", by=owner)
+        imported = bring(other, as_json(rich), owner)
+        assert queries.read_content(imported.version) == queries.read_content(rich)
+        assert imported.warnings == ("1 of its examples are not sentences of this study and stay behind.",)
+
+    def test_json_pins_sentences_that_are_not_pinned_yet(
+        self, project: Project, rich: CodebookVersion, lead: User
+    ) -> None:
+        file = json.loads(as_json(rich))
+        file["examples"][0]["code"] = "theme.compassion"
+        imported = bring(project, json.dumps(file).encode(), lead)
+        assert imported.created
+        for identifier in ("theme.balance", "theme.compassion"):
+            assert find(imported.version, identifier).examples.get().kind == "anchor"
+
+    def test_table_without_the_newer_columns_leaves_them_as_they_are(
+        self, project: Project, rich: CodebookVersion, lead: User
+    ) -> None:
+        lines = as_csv(rich).decode().splitlines()
+        assert lines[0].endswith(",parent,color,terms,attributes")
+        rows = [replace(row, parent="", color="", terms=(), attributes=()) for row in make_rows(read_version(rich))]
+        stream = io.StringIO(newline="")
+        write_codebook(rows, stream)
+        columns = list(COLUMNS)[:-4]
+        short = "\r\n".join(line.removesuffix(",,,,") for line in stream.getvalue().split("\r\n"))
+        short = short.replace(lines[0], ",".join(columns))
+        assert not bring(project, short.encode(), lead).created
+
+
+class TestWhatIsSaid:
+    def test_effect_that_is_not_said_counts_as_another_meaning(
+        self, project: Project, published: CodebookVersion, lead: User
+    ) -> None:
+        changed = as_csv(published).replace(b"Group knowledge both helps", b"Group knowledge helps")
+        version = bring(project, changed, lead).version
+        assert find(version, "theme.balance").meaning_version == 2
+        assert list_steps(version) == [("redefined", "", "theme.balance", "theme.balance")]
+
+    def test_new_words_for_machines_need_no_effect(
+        self, project: Project, published: CodebookVersion, lead: User
+    ) -> None:
+        machine = content_of(published, "theme.balance").machine_definition.encode()
+        version = bring(project, as_csv(published).replace(machine, b"Answer yes."), lead).version
+        assert find(version, "theme.balance").meaning_version == 1
+
+    def test_every_kind_of_change_is_recorded(self, project: Project, published: CodebookVersion, lead: User) -> None:
+        rows = list(make_rows(read_version(published)))
+        rows[0] = replace(rows[0], name="Renamed", key="")
+        added = replace(rows[2], code_id="theme.added", key="", name="Added")
+        stream = io.StringIO(newline="")
+        write_codebook([rows[0], *rows[2:], added], stream)
+        version = bring(project, stream.getvalue().encode(), lead).version
+        assert sorted(list_steps(version)) == [
+            ("added", "", "", "theme.added"),
+            ("adjusted", "wording", "theme.models_metamodels", "theme.models_metamodels"),
+            ("renamed", "wording", "theme.models_metamodels", "theme.models_metamodels"),
+            ("retired", "", "theme.identity_as_context", ""),
+        ]
+
+    def test_plan_tells_what_would_change_and_stores_nothing(
+        self, project: Project, published: CodebookVersion, lead: User
+    ) -> None:
+        changed = as_csv(published).replace(b"Group knowledge both helps", b"Group knowledge helps")
+        plan = actions.plan_import(project=project, data=changed, name="file")
+        assert [code.identifier for code in plan.changes_meaning] == ["theme.balance"]
+        assert (plan.form, plan.comparison.unchanged) == ("csv", 33)
+        assert project.codebook_versions.count() == 1
+
+
+FOREIGN = """<?xml version="1.0"?>
+<CodeBook xmlns="urn:QDA-XML:codebook:1:0" origin="Another program">
+ <Codes>
+  <Code guid="11111111-0000-0000-0000-000000000001" name="Trust" isCodable="false" color="#AA5500">
+   <Description>About trust.</Description>
+   <Code guid="11111111-0000-0000-0000-000000000002" name="In people" isCodable="true">
+    <Code guid="11111111-0000-0000-0000-000000000003" name="In experts" isCodable="true"/>
+   </Code>
+  </Code>
+  <Code guid="11111111-0000-0000-0000-000000000004" name="Loose" isCodable="true"><Description>Alone.</Description></Code>
+ </Codes>
+ <Sets/>
+</CodeBook>"""
+
+
+class TestForeignFiles:
+    def test_categories_become_families_and_loose_codes_one_of_their_own(
+        self, project: Project, published: CodebookVersion, lead: User
+    ) -> None:
+        version = bring(project, FOREIGN.encode(), lead).version
+        content = queries.read_content(version)
+        assert [(each.identifier, each.description, each.color) for each in content.families] == [
+            ("trust", "About trust.", "#aa5500"),
+            ("imported", "", ""),
+        ]
+        assert [(each.name, each.family, each.parent) for each in content.codes] == [
+            ("In people", "trust", ""),
+            ("In experts", "trust", "trust.in_people_11111111"),
+            ("Loose", "imported", ""),
+        ]
+        assert content.codes[2].definition == "Alone."
+
+    def test_codes_of_another_program_are_found_again_by_their_guids(self, project: Project, lead: User) -> None:
+        data = FOREIGN.replace("11111111-0000-0000-0000-00000000000", "{}0000000-0000-0000-0000-00000000000")
+        for number in range(1, 5):
+            data = data.replace("{}0000000", f"{number}" * 8, 1)
+        first = bring(project, data.encode(), lead).version
+        renamed = data.replace('name="In experts"', 'name="In the learned"').encode()
+        second = bring(project, renamed, lead).version
+        [difference] = queries.find_comparison(first, second).codes
+        assert difference.kinds == ["renamed"]
+
+    def test_codes_can_be_added_to_those_there_are(
+        self, project: Project, published: CodebookVersion, lead: User
+    ) -> None:
+        version = bring(project, FOREIGN.encode(), lead, keep_missing=True).version
+        assert version.codes.count() == 34 + 3
+        actions.publish_version(version=version, by=lead)
+
+    @pytest.mark.parametrize(
+        ("name", "family", "codes"),
+        [("taguette/codebook.qdc", "Imported", 16), ("refi/qualcoder_codebook.qdc", "Mannheimer", 284)],
+    )
+    def test_codebooks_of_other_programs_come_in(
+        self, project: Project, lead: User, name: str, family: str, codes: int
+    ) -> None:
+        version = bring(project, shared(f"data/qda/{name}").read_bytes(), lead).version
+        assert list(version.families.values_list("name", flat=True)) == [family]
+        assert version.codes.count() == codes
+        assert actions.find_obstacles(version) == []
+
+
+class TestBadFiles:
+    def test_tree_that_is_too_deep_is_refused_in_words(self, project: Project, lead: User) -> None:
+        opening = "".join(f'<Code guid="{uuid.UUID(int=n)}" name="c{n}">' for n in range(1, 12))
+        data = f'<CodeBook xmlns="urn:QDA-XML:codebook:1.0"><Codes>{opening}{"</Code>" * 11}</Codes></CodeBook>'
+        with pytest.raises(actions.CodebookRefused) as refused:
+            bring(project, data.encode(), lead)
+        assert "c9: it is 9 levels deep; the most is 8." in refused.value.problems
+
+    def test_ten_thousand_levels_and_a_document_type_are_refused(self, project: Project, lead: User) -> None:
+        deep = "<Code guid='x' name='c'>" * 10_000
+        for data in (f"<CodeBook><Codes>{deep}", '<!DOCTYPE x [<!ENTITY y "z">]><CodeBook/>'):
+            with pytest.raises(actions.CodebookRefused) as refused:
+                bring(project, data.encode(), lead)
+            assert refused.value.problems
+
+    def test_keys_and_ids_that_clash_are_refused_with_their_rows(
+        self, project: Project, published: CodebookVersion, lead: User
+    ) -> None:
+        rows = list(make_rows(read_version(published)))
+        stream = io.StringIO(newline="")
+        write_codebook([*rows, rows[0], replace(rows[1], code_id="theme.other")], stream)
+        with pytest.raises(actions.CodebookRefused) as refused:
+            bring(project, stream.getvalue().encode(), lead)
+        assert len(refused.value.problems) == 3
+        assert all("row 3" in problem for problem in refused.value.problems)
+
+    def test_definition_of_a_megabyte_is_refused_with_both_numbers(
+        self, project: Project, published: CodebookVersion, lead: User
+    ) -> None:
+        file = json.loads(as_json(published))
+        file["codes"][0]["definition"] = "x" * 1_000_000
+        with pytest.raises(actions.CodebookRefused, match="1,000,000") as refused:
+            bring(project, json.dumps(file).encode(), lead)
+        assert "20,000" in refused.value.problems[0]
+        assert project.codebook_versions.count() == 1
+
+
+HEADER = ",".join(COLUMNS) + "\r\n"
+BEGINNINGS = [b"", b"{", b'{"format": "auditapp-codebook", "format_version": 1, ', b"<", b"<CodeBook>", HEADER.encode()]
+
+
+@pytest.mark.django_db
+class TestAnything:
+    @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
+    @given(start=st.sampled_from(BEGINNINGS), rest=st.binary(max_size=300) | st.text(max_size=200).map(str.encode))
+    @example(start=b"", rest=b"\xff\xfe<\0")
+    @example(start=b"\xef\xbb\xbf", rest=b"  <a/>")
+    @example(start=b"{", rest=b'"format":' + b"[" * 5_000)
+    def test_arbitrary_bytes_are_taken_or_refused_in_words(self, project: Project, start: bytes, rest: bytes) -> None:
+        found = look_at(project, start + rest)
+        assert found
+        assert all(found)
+
+    @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=40)
+    @given(draw=st.data())
+    def test_files_with_a_few_bytes_changed_are_taken_or_refused_in_words(
+        self, project: Project, published: CodebookVersion, draw: st.DataObject
+    ) -> None:
+        write = draw.draw(st.sampled_from([as_csv, as_json, as_qdc]))
+        data = bytearray(write(published))
+        for _ in range(draw.draw(st.integers(1, 4))):
+            data[draw.draw(st.integers(0, len(data) - 1))] = draw.draw(st.integers(0, 255))
+        assert look_at(project, bytes(data))

@@ -1,0 +1,190 @@
+"""Codes that become one, and one that becomes several."""
+
+from __future__ import annotations
+
+from uuid import uuid4
+
+import pytest
+
+from tests.transcripts.codebook.drafting import content_of, edit, find, list_events, list_steps, new_code, snapshot
+from transcripts.accounts.models import User
+from transcripts.codebook import actions, queries
+from transcripts.codebook.models import CodebookVersion, CodeProposal
+from transcripts.corpus.models import Sentence
+from transcripts.projects.models import Project
+
+
+def merge(version: CodebookVersion, by: User, *identifiers: str, into: object = None, **more: object) -> object:
+    codes = [find(version, identifier) for identifier in identifiers]
+    given = {"reason": "the same", "into": into or codes[0], **more}
+    return actions.merge_codes(version=version, codes=codes, by=by, **given)  # type: ignore[arg-type]
+
+
+class TestMerging:
+    def test_merge_into_one_of_them(
+        self, project: Project, published: CodebookVersion, draft: CodebookVersion, lead: User, sentence: Sentence
+    ) -> None:
+        before = snapshot(published)
+        actions.pin_example(
+            version=draft, code=find(draft, "theme.balance"), sentence=sentence, kind="include", by=lead
+        )
+        child = actions.add_code(version=draft, given=new_code("Child", parent="theme.balance"), by=lead)
+        events = len(list_events(project))
+        merge(draft, lead, "theme.compassion", "theme.balance")
+        code = find(draft, "theme.compassion")
+        assert {"Balance", "Balancing value and harm of sociocultural schemas"} <= set(code.aliases)
+        assert {"trade-off", "empathy"} <= set(code.terms)
+        assert (code.key, code.meaning_version) == ("h", 2)
+        assert list(code.examples.values_list("sentence", flat=True)) == [sentence.pk]
+        child.refresh_from_db()
+        assert child.parent == code
+        assert not draft.codes.filter(identifier="theme.balance").exists()
+        assert list_steps(draft)[1:] == [("merged", "widening", "theme.balance", "theme.compassion")]
+        assert list_events(project)[events:] == ["codebook.code.merged"]
+        assert snapshot(published) == before
+
+    def test_merge_into_a_new_code(self, draft: CodebookVersion, lead: User) -> None:
+        merge(draft, lead, "theme.balance", "theme.compassion", into=new_code("Care", key="d", definition="Both."))
+        code = find(draft, "theme.care")
+        assert (code.key, code.definition, code.meaning_version) == ("d", "Both.", 2)
+        assert code.aliases[:1] == ["Balance"]
+        assert [step[0::2] for step in list_steps(draft)] == [
+            ("added", ""),
+            ("merged", "theme.balance"),
+            ("merged", "theme.compassion"),
+        ]
+        assert {step[3] for step in list_steps(draft)} == {"theme.care"}
+
+    def test_sentence_pinned_to_both_is_pinned_once(
+        self, draft: CodebookVersion, lead: User, sentence: Sentence
+    ) -> None:
+        for identifier in ("theme.balance", "theme.compassion"):
+            actions.pin_example(version=draft, code=find(draft, identifier), sentence=sentence, kind="anchor", by=lead)
+        merge(draft, lead, "theme.compassion", "theme.balance")
+        assert find(draft, "theme.compassion").examples.count() == 1
+
+    def test_proposal_that_was_accepted_goes_with_its_code(
+        self, project: Project, draft: CodebookVersion, lead: User, coder: User
+    ) -> None:
+        proposal = actions.propose_code(
+            project=project, name="Mine", family_identifier="themes", client_id=uuid4(), by=coder
+        )
+        actions.accept_proposal(proposal=proposal, by=lead)
+        merge(draft, lead, "theme.balance", "theme.mine")
+        assert CodeProposal.objects.get().code == find(draft, "theme.balance")
+
+    @pytest.mark.parametrize(
+        ("identifiers", "more", "sentence"),
+        [
+            (["theme.balance"], {}, "cannot be merged into itself"),
+            (["theme.balance", "theme.balance"], {}, "cannot be merged into itself"),
+            (["theme.balance"], {"into": new_code("Other")}, "two codes or more"),
+            (["theme.balance", "feature.task"], {}, "Themes is put on sentences, Case features is put on turns"),
+            (["theme.balance", "theme.compassion"], {"reason": " "}, "Say why you merge"),
+            (["theme.balance", "theme.compassion"], {"reason": "x" * 2_001}, "this one has 2,001"),
+            (["theme.balance", "theme.compassion"], {"into": new_code(" ")}, "has no name"),
+            (["theme.balance", "theme.compassion"], {"into": new_code("Care", key="a")}, "has the key a already"),
+        ],
+    )
+    def test_merge_that_is_none_is_refused_and_nothing_is_half_done(
+        self, draft: CodebookVersion, lead: User, identifiers: list[str], more: dict[str, object], sentence: str
+    ) -> None:
+        before = snapshot(draft)
+        with pytest.raises(actions.WrongInput, match=sentence):
+            merge(draft, lead, *identifiers, **more)
+        assert snapshot(draft) == before
+        assert list_steps(draft) == []
+
+    def test_merge_loses_a_race_too(self, draft: CodebookVersion, lead: User, owner: User) -> None:
+        seen = {code.pk: code.revision for code in draft.codes.all()}
+        edit(draft, "theme.balance", owner, name="Changed")
+        with pytest.raises(actions.EditConflict):
+            merge(draft, lead, "theme.compassion", "theme.balance", revisions=seen)
+
+    def test_merged_code_can_be_put_back(self, draft: CodebookVersion, lead: User) -> None:
+        before = content_of(draft, "theme.balance")
+        merge(draft, lead, "theme.compassion", "theme.balance")
+        actions.restore_code(version=draft, identifier="theme.balance", by=lead)
+        assert content_of(draft, "theme.balance") == before
+        assert list_steps(draft) == []
+
+    def test_code_goes_under_the_one_it_is_merged_with(self, draft: CodebookVersion, lead: User) -> None:
+        child = actions.add_code(version=draft, given=new_code("Child", parent="theme.balance"), by=lead)
+        merge(draft, lead, child.identifier, "theme.balance")
+        child.refresh_from_db()
+        assert child.parent is None
+
+
+class TestSplitting:
+    def test_split_puts_new_codes_in_the_place_of_one(
+        self, project: Project, draft: CodebookVersion, lead: User
+    ) -> None:
+        place = [each.identifier for each in queries.read_content(draft).codes].index("theme.balance")
+        born = actions.split_code(
+            code=find(draft, "theme.balance"),
+            revision=0,
+            parts=[new_code("Gain", "?", definition="A."), new_code("Harm", "?"), new_code("Harm", "?")],
+            reason="two things",
+            by=lead,
+        )
+        assert [code.identifier for code in born] == ["theme.gain", "theme.harm", "theme.harm_2"]
+        codes = [each.identifier for each in queries.read_content(draft).codes]
+        assert codes[place : place + 3] == ["theme.gain", "theme.harm", "theme.harm_2"]
+        assert {code.meaning_version for code in born} == {2}
+        assert list_steps(draft) == [("split", "narrowing", "theme.balance", code.identifier) for code in born]
+        assert list_events(project)[-1] == "codebook.code.split"
+        assert [each.identifier for each in queries.find_missing(draft)] == ["theme.balance"]
+
+    @pytest.mark.parametrize(
+        ("parts", "reason", "sentence"),
+        [
+            ([new_code("One")], "x", "between two and 12 new codes of one; here are 1"),
+            ([new_code(f"P{number}") for number in range(13)], "x", "here are 13"),
+            ([new_code("One"), new_code("Two")], "", "Say why you split"),
+            ([new_code("One"), new_code(" ")], "x", "has no name"),
+        ],
+    )
+    def test_split_that_is_none_is_refused(
+        self, draft: CodebookVersion, lead: User, parts: list[object], reason: str, sentence: str
+    ) -> None:
+        before = snapshot(draft)
+        with pytest.raises(actions.WrongInput, match=sentence):
+            actions.split_code(
+                code=find(draft, "theme.balance"),
+                revision=0,
+                parts=parts,  # type: ignore[arg-type]
+                reason=reason,
+                by=lead,
+            )
+        assert snapshot(draft) == before
+
+
+class TestHistory:
+    def test_lineage_is_told_over_versions(self, project: Project, draft: CodebookVersion, lead: User) -> None:
+        merge(draft, lead, "theme.balance", "theme.compassion", into=new_code("Care"))
+        actions.publish_version(version=draft, by=lead)
+        third = actions.start_draft(project=project, by=lead)
+        edit(third, "theme.care", lead, name="Caring")
+        lineage = queries.read_history(third).trace("theme.care")
+        assert lineage is not None
+        assert [tuple(each) for each in lineage.renamings] == [(3, "Care", "Caring")]
+        assert [origin.lineage.name for origin in lineage.origins] == ["Balance", "Compassion"]
+
+    def test_comparison_leaves_out_the_steps_of_discarded_drafts(
+        self, project: Project, published: CodebookVersion, draft: CodebookVersion, lead: User
+    ) -> None:
+        merge(draft, lead, "theme.compassion", "theme.balance")
+        actions.discard_draft(version=draft, by=lead)
+        third = actions.start_draft(project=project, by=lead)
+        edit(third, "theme.balance", lead, name="Other")
+        [difference] = queries.find_comparison(published, third).codes
+        assert (difference.kinds, difference.origins) == (["renamed"], [])
+
+    def test_wordings_are_told_once_for_each(self, project: Project, draft: CodebookVersion, lead: User) -> None:
+        edit(draft, "theme.balance", lead, key="")
+        actions.publish_version(version=draft, by=lead)
+        third = actions.start_draft(project=project, by=lead)
+        code = edit(third, "theme.balance", lead, definition="Other.", effect="narrowing", reason="why")
+        wordings = queries.read_wordings(code)
+        assert [each.since.number for each in wordings] == [3, 1]
+        assert [step.reason for step in wordings[0].steps] == ["why"]

@@ -1,0 +1,169 @@
+"""The form for a code that is missing, and the list of answers; what colleagues propose is in no response."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from transcripts.accounts.models import User
+from transcripts.codebook import actions, queries
+from transcripts.codebook.models import CodebookVersion, CodeProposal
+from transcripts.corpus.models import Sentence
+from transcripts.projects.models import Project
+
+SignIn = Callable[[User], Client]
+
+
+@pytest.fixture
+def where(project: Project) -> str:
+    return reverse("codebook:propose", args=[project.slug])
+
+
+def fill_in(**changes: Any) -> dict[str, Any]:
+    return {"name": "Missing", "family": "themes", "definition": "", "client_id": str(uuid4()), **changes}
+
+
+def test_marked_words_become_the_name(where: str, coder: User, client_of: SignIn, sentence: Sentence) -> None:
+    marked = {"sentence": sentence.pk, "quote_start": sentence.start + 8, "quote_end": sentence.start + 17}
+    page = client_of(coder).get(where, marked)
+    assert page.context["form"]["name"].value() == "ask first"
+    assert "I would ask first." in page.content.decode()
+    nonsense: list[dict[str, Any]] = [{}, {"quote_start": "x"}, {"quote_start": 10**30, "quote_end": 1}]
+    for wrong in nonsense:
+        page = client_of(coder).get(where, {"sentence": sentence.pk, **wrong})
+        assert page.context["form"]["name"].value() == ""
+
+
+def test_coder_proposes_and_goes_back_to_her_sentence(
+    where: str, coder: User, client_of: SignIn, sentence: Sentence
+) -> None:
+    answer = client_of(coder).post(where, fill_in(sentence=sentence.pk))
+    assert answer.status_code == 303
+    assert answer.headers["Location"].endswith(f"?at={sentence.pk}#s{sentence.pk}")
+    assert CodeProposal.objects.get().sentence == sentence
+
+
+def test_double_click_proposes_once(where: str, coder: User, client_of: SignIn) -> None:
+    client, form = client_of(coder), fill_in()
+    for _ in range(2):
+        assert client.post(where, form).status_code == 302
+    assert CodeProposal.objects.count() == 1
+
+
+def test_like_names_are_asked_about_once(where: str, coder: User, client_of: SignIn) -> None:
+    client, form = client_of(coder), fill_in(name="Ballance")
+    page = client.post(where, form)
+    assert page.status_code == 422
+    assert "Is it one of these?" in page.content.decode()
+    assert [code.name for code in page.context["similar"]][:1] == ["Balance"]
+    assert client.post(where, form | {"sure": "on"}).status_code == 302
+
+
+@pytest.mark.parametrize("changes", [{"name": ""}, {"family": "none"}, {"name": "x" * 201}, {"client_id": "x"}])
+def test_wrong_form_is_shown_again(where: str, coder: User, client_of: SignIn, changes: dict[str, str]) -> None:
+    page = client_of(coder).post(where, fill_in(**changes))
+    assert page.status_code == 422
+    assert not CodeProposal.objects.exists()
+
+
+def test_dialog_of_the_desk_gets_the_form_alone(where: str, coder: User, client_of: SignIn) -> None:
+    client = client_of(coder)
+    opened = client.get(where, headers={"HX-Request": "true"})
+    assert opened.content.decode().lstrip().startswith("<form")
+    assert "hx-post" in opened.content.decode()
+    assert "hx-post" not in client.get(where).content.decode(), "a page tells what came of it by going on"
+    wrong = client.post(where, fill_in(name=""), headers={"HX-Request": "true"})
+    assert wrong.status_code == 422
+    assert "<html" not in wrong.content.decode()
+    sent = client.post(where, fill_in(name="Secret words"), headers={"HX-Request": "true"})
+    assert sent.status_code == 204
+    [said] = json.loads(sent.headers["HX-Trigger"]).values()
+    assert said == {"proposal": CodeProposal.objects.get().pk, "state": "open", "version": None, "published": False}
+    assert "Secret" not in str(sent.headers)
+
+
+def test_coder_is_not_offered_to_use_it_at_once(where: str, coder: User, client_of: SignIn) -> None:
+    client = client_of(coder)
+    assert "then" not in client.get(where).context["form"].fields
+    client.post(where, fill_in(then="use"))
+    assert CodeProposal.objects.get().state == "open"
+
+
+def test_lead_uses_it_at_once(where: str, project: Project, lead: User, client_of: SignIn) -> None:
+    client = client_of(lead)
+    sent = client.post(where, fill_in(then="use"), headers={"HX-Request": "true"})
+    [said] = json.loads(sent.headers["HX-Trigger"]).values()
+    assert (said["version"], said["published"]) == (2, True)
+    actions.start_draft(project=project, by=lead)
+    page = client.post(where, fill_in(name="Further", then="use"))
+    assert page.status_code == 422
+    assert "v3 is a draft with other changes" in page.content.decode()
+    assert client.post(where, fill_in(name="Further", then="draft")).status_code == 302
+    assert CodeProposal.objects.filter(state="accepted").count() == 2
+
+
+def test_pages_of_a_coder_do_not_change_when_a_colleague_proposes(
+    where: str, project: Project, coder: User, second_coder: User, client_of: SignIn
+) -> None:
+    client = client_of(coder)
+    paths = [
+        reverse("codebook:proposals", args=[project.slug]),
+        reverse("codebook:current", args=[project.slug]),
+        reverse("codebook:key_card", args=[project.slug, 1]),
+    ]
+
+    def look() -> list[str]:
+        pages = [client.get(path).content.decode() for path in paths]
+        # Each page has a token of its own against forged forms.
+        return [page for text in pages for page in text.splitlines() if "csrf" not in page.lower()]
+
+    before = look()
+    client_of(second_coder).post(where, fill_in(name="Theirs alone"))
+    assert CodeProposal.objects.exists()
+    assert look() == before
+    page = client.post(where, fill_in(name="Theirs alone too"))
+    assert page.status_code == 302, "a colleague's proposal is no like name"
+
+
+def test_everybody_reads_what_is_for_her(
+    where: str, project: Project, coder: User, second_coder: User, lead: User, reader: User, client_of: SignIn
+) -> None:
+    client_of(coder).post(where, fill_in(name="Hers"))
+    client_of(second_coder).post(where, fill_in(name="His"))
+    listed = reverse("codebook:proposals", args=[project.slug])
+    assert [row.name for row, *_ in client_of(coder).get(listed).context["rows"]] == ["Hers"]
+    for sees_all in (lead, reader):
+        assert len(client_of(sees_all).get(listed).context["rows"]) == 2
+
+
+def test_lead_answers(where: str, project: Project, coder: User, lead: User, client_of: SignIn) -> None:
+    client_of(coder).post(where, fill_in())
+    proposal = CodeProposal.objects.get()
+    client = client_of(lead)
+    answer = reverse("codebook:answer_proposal", args=[project.slug, proposal.pk])
+    assert client.post(answer, {"verdict": "decline"}).status_code == 422
+    assert client.post(answer, {"verdict": "else"}).status_code == 422
+    assert client.post(answer, {"verdict": "accept", "answer": "Yes."}).status_code == 302
+    listed = client_of(coder).get(reverse("codebook:proposals", args=[project.slug])).content.decode()
+    assert "Accepted" in listed
+    assert "Yes." in listed
+    page = client.post(answer, {"verdict": "decline", "answer": "No."})
+    assert page.status_code == 409
+    assert "accepted by somebody in the meantime" in page.content.decode()
+
+
+def test_lead_is_not_offered_to_publish_with_it_what_is_half_done(
+    where: str, project: Project, published: CodebookVersion, coder: User, lead: User, client_of: SignIn
+) -> None:
+    client_of(coder).post(where, fill_in())
+    client, listed = client_of(lead), reverse("codebook:proposals", args=[project.slug])
+    assert "Use it at once" in client.get(listed).content.decode()
+    actions.start_draft(project=project, by=lead)
+    assert "Use it at once" not in client.get(listed).content.decode()
+    assert queries.current_version(project) == published

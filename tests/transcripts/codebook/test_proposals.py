@@ -1,0 +1,145 @@
+"""Codes that people find missing: stored once, answered once, and seen by nobody they are not for."""
+
+from __future__ import annotations
+
+from uuid import UUID, uuid4
+
+import pytest
+
+from tests.transcripts.codebook.drafting import edit, list_events
+from transcripts.accounts.models import User
+from transcripts.audit_trail.models import AuditEvent
+from transcripts.codebook import actions, queries
+from transcripts.codebook.models import CodebookVersion, CodeProposal
+from transcripts.corpus.models import Sentence
+from transcripts.projects.models import Project
+
+
+def propose(project: Project, by: User, name: str = "Missing", **more: object) -> CodeProposal:
+    given = {"family_identifier": "themes", "client_id": uuid4(), **more}
+    return actions.propose_code(project=project, name=name, by=by, **given)  # type: ignore[arg-type]
+
+
+def test_proposal_that_is_sent_twice_is_stored_once(project: Project, coder: User, second_coder: User) -> None:
+    client_id = UUID(int=7)
+    first = propose(project, coder, client_id=client_id)
+    events = list_events(project)
+    assert propose(project, coder, " Missing ", client_id=client_id) == first
+    assert list_events(project) == events
+    with pytest.raises(actions.CodebookError, match="sent before with something else"):
+        propose(project, coder, "Another", client_id=client_id)
+    propose(project, second_coder, "Another", client_id=client_id)
+    assert CodeProposal.objects.count() == 2
+
+
+def test_name_in_the_words_of_the_sentence_is_in_vivo(project: Project, coder: User, sentence: Sentence) -> None:
+    assert propose(project, coder, "ask first", sentence=sentence).is_in_vivo
+    assert not propose(project, coder, "asking", sentence=sentence).is_in_vivo
+    assert not propose(project, coder, "ask first").is_in_vivo
+
+
+@pytest.mark.parametrize(
+    ("more", "field", "found"),
+    [
+        ({"name": " "}, "name", "needs a name"),
+        ({"name": "x" * 201}, "name", "this one has 201"),
+        ({"definition": "x" * 20_001}, "definition", "this one has 20,001"),
+        ({"family_identifier": "nothing"}, "family", "Choose one of the families"),
+    ],
+)
+def test_proposal_that_says_too_little_or_too_much_is_refused(
+    project: Project, coder: User, more: dict[str, str], field: str, found: str
+) -> None:
+    with pytest.raises(actions.WrongInput, match=found) as refused:
+        propose(project, coder, **more)
+    assert [problem.field for problem in refused.value.problems] == [field]
+    assert not CodeProposal.objects.exists()
+
+
+def test_audit_of_proposals_holds_no_words(project: Project, coder: User, lead: User, sentence: Sentence) -> None:
+    proposal = propose(project, coder, "ask first", sentence=sentence)
+    actions.decline_proposal(proposal=proposal, by=lead, answer="We have it as elicitation.")
+    told = str(list(AuditEvent.objects.filter(action__startswith="codebook.proposal").values("details", "target")))
+    assert "ask first" not in told
+    assert "elicitation" not in told
+
+
+def test_accepted_proposal_is_a_code_of_the_open_draft(
+    project: Project, draft: CodebookVersion, coder: User, lead: User
+) -> None:
+    proposal = propose(project, coder, definition="What it is.")
+    assert actions.accept_proposal(proposal=proposal, by=lead, answer="Good.") == draft
+    proposal.refresh_from_db()
+    assert proposal.code is not None
+    assert (proposal.state, proposal.answer, proposal.answered_by) == ("accepted", "Good.", lead)
+    assert (proposal.code.identifier, proposal.code.definition) == ("theme.missing", "What it is.")
+    assert coder.username not in proposal.code.source
+
+
+def test_accepting_begins_a_draft_where_there_is_none(project: Project, coder: User, lead: User) -> None:
+    version = actions.accept_proposal(proposal=propose(project, coder), by=lead)
+    assert version == queries.open_draft(project)
+    assert version.codes.count() == 35
+
+
+def test_accepted_proposal_can_be_used_at_once(
+    project: Project, published: CodebookVersion, coder: User, lead: User
+) -> None:
+    version = actions.accept_proposal(proposal=propose(project, coder), by=lead, publish=True)
+    assert version == queries.current_version(project)
+    meanings = dict(version.codes.values_list("identifier", "meaning_version"))
+    assert meanings.pop("theme.missing") == 2
+    assert set(meanings.values()) == {1}
+
+
+def test_nothing_is_published_with_it_that_somebody_else_is_writing(
+    project: Project, draft: CodebookVersion, coder: User, lead: User
+) -> None:
+    edit(draft, "theme.balance", lead, name="Half done")
+    proposal = propose(project, coder)
+    with pytest.raises(actions.CodebookError, match="v2 is a draft with other changes"):
+        actions.accept_proposal(proposal=proposal, by=lead, publish=True)
+    proposal.refresh_from_db()
+    assert proposal.state == "open"
+    assert queries.current_version(project) != draft
+
+
+def test_proposal_is_answered_once(project: Project, coder: User, lead: User, owner: User) -> None:
+    proposal = propose(project, coder)
+    actions.decline_proposal(proposal=proposal, by=lead, answer="No.")
+    with pytest.raises(actions.CodebookError, match="declined by somebody in the meantime"):
+        actions.accept_proposal(proposal=proposal, by=owner)
+    with pytest.raises(actions.CodebookError, match="declined"):
+        actions.decline_proposal(proposal=proposal, by=owner, answer="Never.")
+
+
+def test_declining_needs_a_reason(project: Project, coder: User, lead: User) -> None:
+    proposal = propose(project, coder)
+    with pytest.raises(actions.WrongInput, match="Say why"):
+        actions.decline_proposal(proposal=proposal, by=lead, answer=" ")
+    proposal.refresh_from_db()
+    assert proposal.state == "open"
+
+
+def test_lead_uses_her_own_code_at_once_and_only_once(project: Project, lead: User) -> None:
+    given = {"project": project, "name": "Mine", "family_identifier": "themes", "client_id": uuid4(), "by": lead}
+    first = actions.use_at_once(**given)  # type: ignore[arg-type]
+    second = actions.use_at_once(**given)  # type: ignore[arg-type]
+    assert first == second
+    assert first.code is not None
+    assert first.code.version == queries.current_version(project)
+    assert project.codebook_versions.count() == 2
+
+
+def test_family_that_is_gone_is_said(project: Project, draft: CodebookVersion, coder: User, lead: User) -> None:
+    proposal = propose(project, coder, family_identifier="failure_modes")
+    draft.codes.filter(family__identifier="failure_modes").delete()
+    draft.families.filter(identifier="failure_modes").delete()
+    with pytest.raises(actions.WrongInput, match="failure_modes is not in v2 any more"):
+        actions.accept_proposal(proposal=proposal, by=lead)
+
+
+def test_coder_has_her_own_proposals_only(project: Project, coder: User, second_coder: User) -> None:
+    mine, _ = propose(project, coder), propose(project, second_coder)
+    assert list(queries.list_proposals(project, only=coder)) == [mine]
+    assert queries.list_proposals(project).count() == 2

@@ -1,0 +1,84 @@
+"""What is done to codebooks."""
+
+from __future__ import annotations
+
+from transcripts.codebook.actions.codes import (
+    add_code,
+    add_family,
+    edit_code,
+    edit_family,
+    remove_family,
+    rename_code,
+    restore_code,
+    retire_code,
+    shift_code,
+    shift_family,
+)
+from transcripts.codebook.actions.errors import (
+    CodebookError,
+    CodebookRefused,
+    CodeIsGone,
+    DraftIsClosed,
+    DraftIsOpen,
+    EditConflict,
+    WrongInput,
+)
+from transcripts.codebook.actions.examples import pin_example, pin_in_open_draft, repin_example, unpin_example
+from transcripts.codebook.actions.files import ImportedCodebook, ImportPlan, import_codebook, plan_import
+from transcripts.codebook.actions.merging import merge_codes, split_code
+from transcripts.codebook.actions.proposals import (
+    accept_proposal,
+    decline_proposal,
+    list_families,
+    propose_code,
+    use_at_once,
+)
+from transcripts.codebook.actions.versions import (
+    discard_draft,
+    find_obstacles,
+    publish_version,
+    seed_codebook,
+    start_draft,
+    start_study,
+)
+
+__all__ = [
+    "CodeIsGone",
+    "CodebookError",
+    "CodebookRefused",
+    "DraftIsClosed",
+    "DraftIsOpen",
+    "EditConflict",
+    "ImportPlan",
+    "ImportedCodebook",
+    "WrongInput",
+    "accept_proposal",
+    "add_code",
+    "add_family",
+    "decline_proposal",
+    "discard_draft",
+    "edit_code",
+    "edit_family",
+    "find_obstacles",
+    "import_codebook",
+    "list_families",
+    "merge_codes",
+    "pin_example",
+    "pin_in_open_draft",
+    "plan_import",
+    "propose_code",
+    "publish_version",
+    "remove_family",
+    "rename_code",
+    "repin_example",
+    "restore_code",
+    "retire_code",
+    "seed_codebook",
+    "shift_code",
+    "shift_family",
+    "split_code",
+    "start_draft",
+    "start_study",
+    "unpin_example",
+    "use_at_once",
+]

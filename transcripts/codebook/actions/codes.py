@@ -1,0 +1,296 @@
+"""What is done to the codes and families of a draft, one at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any
+
+from django.db import transaction
+
+from transcripts.audit_trail import trail
+from transcripts.codebook import editing, queries
+from transcripts.codebook.actions.errors import CodebookError, WrongInput
+from transcripts.codebook.actions.storing import (
+    add_change,
+    check_reason,
+    copy_examples,
+    hold_code,
+    hold_draft,
+    hold_family,
+    refuse,
+    tell,
+    write_content,
+)
+from transcripts.codebook.checking import DEEPEST, Problem, clean_names, clean_text, measure_depth
+from transcripts.codebook.comparing import CODE_FIELDS, MEANING
+from transcripts.codebook.models import Code, CodebookVersion, CodeChange, CodeFamily
+from transcripts.codebook.naming import find_prefix, make_identifier
+from transcripts.formats.codebook_content import CodebookContent, CodeContent, FamilyContent
+
+Kind, Effect = CodeChange.Kind, CodeChange.Effect
+PLACE = ("family", "parent")
+WORDINGS = (*MEANING, "machine_definition")
+
+
+@transaction.atomic
+def add_code(*, version: CodebookVersion, given: CodeContent, by: trail.Actor, reason: str = "") -> Code:
+    """A new code at the end of its place in a draft; its identifier is made from its name, whatever ``given`` has."""
+    content, reason = hold_draft(version), check_reason(reason)
+    new = replace(clean_code(given), identifier=name_code(version, content, given))
+    check_key(content, new)
+    apply_edit(version, content, editing.add_code, new)
+    code = version.codes.get(identifier=new.identifier)
+    add_change(version, Kind.ADDED, by=by, after=new.identifier, reason=reason)
+    tell("codebook.code.added", version=version, target=code, by=by, identifier=new.identifier)
+    return code
+
+
+@transaction.atomic
+def edit_code(
+    *, code: Code, revision: int | None, given: CodeContent, by: trail.Actor, effect: str = "", reason: str = ""
+) -> Code:
+    """Give a code of a draft these texts, this name and this place. Nothing is recorded where nothing changed.
+
+    ``effect`` is needed where the words that people code by are others than before and somebody may have coded by
+    those. Raises ``EditConflict``, ``CodeIsGone``, ``DraftIsClosed`` or ``WrongInput``.
+    """
+    content, code, reason = hold_draft(code.version), hold_code(code, revision), check_reason(reason)
+    version = code.version
+    before = editing.find_code(content, code.identifier)
+    after = replace(clean_code(given), identifier=code.identifier)
+    changed = {name for name in CODE_FIELDS if _clean_value(getattr(before, name)) != getattr(after, name)}
+    if not changed:
+        return code
+    if changed.isdisjoint(MEANING) or queries.is_new(code):
+        effect = Effect.WORDING
+    elif effect not in Effect.values:
+        sentence = "Say what the new wording does: the same meaning in other words, a narrower one, or a wider one."
+        raise WrongInput([Problem("effect", code.identifier, sentence)])
+    check_key(content, after)
+    other_meaning = {code.identifier} if effect != Effect.WORDING else set()
+    apply_edit(version, content, editing.replace_code, after, other_meaning=other_meaning)
+    for kind in _list_kinds(changed):
+        used = effect if kind == Kind.REDEFINED else Effect.WORDING
+        add_change(version, kind, by=by, before=code.identifier, after=code.identifier, effect=used, reason=reason)
+    code.refresh_from_db()
+    _settle_meaning(code)
+    details: dict[str, object] = {"identifier": code.identifier, "fields": sorted(changed), "effect": effect}
+    tell("codebook.code.changed", version=version, target=code, by=by, **details)
+    return code
+
+
+def _list_kinds(changed: set[str]) -> Iterator[CodeChange.Kind]:
+    """What an edit of these fields is, in the words of the record."""
+    if "name" in changed:
+        yield Kind.RENAMED
+    if not changed.isdisjoint(WORDINGS):
+        yield Kind.REDEFINED
+    if not changed.isdisjoint(PLACE):
+        yield Kind.MOVED
+    if changed - {"name", *WORDINGS, *PLACE}:
+        yield Kind.ADJUSTED
+
+
+def _settle_meaning(code: Code) -> None:
+    """A code whose words were changed and then put back means what it meant, unless it took in or came out of others."""
+    base = (
+        code.version.based_on_id
+        and Code.objects.filter(version=code.version.based_on_id, identifier=code.identifier).first()
+    )
+    if not base or base.meaning_version == code.meaning_version:
+        return
+    recast = code.version.changes.filter(kind__in=[Kind.MERGED, Kind.SPLIT], to_identifier=code.identifier)
+    same = all(clean_text(getattr(base, name)) == clean_text(getattr(code, name)) for name in MEANING)
+    if same and base.family.unit == code.family.unit and not recast.exists():
+        code.meaning_version = base.meaning_version
+        code.save(update_fields=["meaning_version"])
+
+
+@transaction.atomic
+def rename_code(*, code: Code, revision: int | None, name: str, by: trail.Actor, reason: str = "") -> Code:
+    """Another name for a code, which stays the same code. Raises as ``edit_code`` does."""
+    content, code = hold_draft(code.version), hold_code(code, revision)
+    given = editing.find_code(content, code.identifier)
+    return edit_code(code=code, revision=revision, given=replace(given, name=name), by=by, reason=reason)
+
+
+@transaction.atomic
+def shift_code(*, code: Code, revision: int | None, step: int, by: trail.Actor) -> Code:
+    """One place up (-1) or down (1) among its siblings; at the end it stays. Raises as ``edit_code`` does."""
+    content, code = hold_draft(code.version), hold_code(code, revision)
+    after = editing.shift_code(content, code.identifier, step)
+    if after == content:
+        return code
+    write_content(code.version, content, after, touched={code.identifier})
+    moved = {"from_identifier": code.identifier, "to_identifier": code.identifier}
+    if not code.version.changes.filter(kind=Kind.MOVED, **moved).exists():
+        add_change(
+            code.version, Kind.MOVED, by=by, before=code.identifier, after=code.identifier, effect=Effect.WORDING
+        )
+    code.refresh_from_db()
+    tell("codebook.code.moved", version=code.version, target=code, by=by, identifier=code.identifier, step=step)
+    return code
+
+
+@transaction.atomic
+def retire_code(*, code: Code, revision: int | None, reason: str, by: trail.Actor) -> None:
+    """Take a code out of a draft. Codings made with it stay on the version they were made with.
+
+    What was under it goes to where it was. Raises as ``edit_code`` does.
+    """
+    content, code = hold_draft(code.version), hold_code(code, revision)
+    reason = check_reason(reason, needed_to="retire this code")
+    write_content(code.version, content, editing.remove_codes(content, [code.identifier]))
+    add_change(code.version, Kind.RETIRED, by=by, before=code.identifier, reason=reason)
+    tell("codebook.code.retired", version=code.version, target=code, by=by, identifier=code.identifier)
+
+
+@transaction.atomic
+def restore_code(*, version: CodebookVersion, identifier: str, by: trail.Actor) -> Code:
+    """Put a code back that was retired, merged or split in this draft, as the version before has it.
+
+    It comes without its key where another code has that now, and to the top of its family where the code it was under
+    is gone. Raises ``CodebookError`` when there is nothing to put back, ``DraftIsClosed``.
+    """
+    content = hold_draft(version)
+    base = version.based_on
+    earlier = queries.read_content(base) if base else CodebookContent()
+    found = next((code for code in earlier.codes if code.identifier == identifier), None)
+    if base is None or found is None or any(code.identifier == identifier for code in content.codes):
+        raise CodebookError("There is no such code to put back.")
+    if editing.find_family(content, found.family) is None:
+        raise CodebookError(f"The family of {found.name} is not in this draft any more. Add a new code instead.")
+    back = _fit_in(content, found)
+    apply_edit(version, content, editing.add_code, back)
+    code = version.codes.get(identifier=identifier)
+    code.meaning_version = base.codes.get(identifier=identifier).meaning_version
+    code.save(update_fields=["meaning_version"])
+    copy_examples(base, version, [identifier])
+    version.changes.filter(from_identifier=identifier, kind__in=[Kind.RETIRED, Kind.MERGED, Kind.SPLIT]).delete()
+    tell("codebook.code.restored", version=version, target=code, by=by, identifier=identifier)
+    return code
+
+
+def _fit_in(content: CodebookContent, code: CodeContent) -> CodeContent:
+    """A code of an earlier version as it can stand in this content."""
+    places = {each.identifier: each for each in content.codes}
+    if any(each.key == code.key for each in content.codes if code.key):
+        code = replace(code, key="")
+    parent = places.get(code.parent)
+    deep = (measure_depth(code, places) or 0) > DEEPEST
+    return replace(code, parent="") if parent is None or parent.family != code.family or deep else code
+
+
+@transaction.atomic
+def add_family(*, version: CodebookVersion, given: FamilyContent, by: trail.Actor) -> CodeFamily:
+    """A new family after the others; its identifier is made from its name, whatever ``given`` has."""
+    content = hold_draft(version)
+    used = set(CodeFamily.objects.filter(version__project=version.project_id).values_list("identifier", flat=True))
+    identifier = make_identifier(given.name, prefix="", used=used)
+    apply_edit(version, content, editing.add_family, replace(_clean_family(given), identifier=identifier))
+    family = version.families.get(identifier=identifier)
+    tell("codebook.family.added", version=version, target=family, by=by, identifier=identifier)
+    return family
+
+
+@transaction.atomic
+def edit_family(*, family: CodeFamily, revision: int | None, given: FamilyContent, by: trail.Actor) -> CodeFamily:
+    """Give a family of a draft this name, these rules and this unit.
+
+    Codings of codes that are now put on something else do not say what they said, so with another unit all codes of
+    the family count as changed in meaning. Raises as ``edit_code`` does.
+    """
+    content, family = hold_draft(family.version), hold_family(family, revision)
+    version = family.version
+    before = editing.find_family(content, family.identifier)
+    after = replace(_clean_family(given), identifier=family.identifier)
+    if before is None or before == after:
+        return family
+    inside = [code.identifier for code in content.codes if code.family == family.identifier]
+    recoded = inside if before.unit != after.unit else []
+    apply_edit(version, content, editing.replace_family, after, other_meaning=set(recoded))
+    for identifier in recoded:
+        add_change(version, Kind.REDEFINED, by=by, before=identifier, after=identifier)
+    family.refresh_from_db()
+    changed = sorted(name for name in queries.FAMILY_COLUMNS if getattr(before, name) != getattr(after, name))
+    tell("codebook.family.changed", version=version, target=family, by=by, identifier=family.identifier, fields=changed)
+    return family
+
+
+@transaction.atomic
+def shift_family(*, family: CodeFamily, revision: int | None, step: int, by: trail.Actor) -> CodeFamily:
+    """One place up (-1) or down (1); at the end it stays. Raises as ``edit_code`` does."""
+    content, family = hold_draft(family.version), hold_family(family, revision)
+    after = editing.shift_family(content, family.identifier, step)
+    if after == content:
+        return family
+    write_content(family.version, content, after, touched={family.identifier})
+    family.refresh_from_db()
+    tell("codebook.family.moved", version=family.version, target=family, by=by, identifier=family.identifier, step=step)
+    return family
+
+
+@transaction.atomic
+def remove_family(*, family: CodeFamily, revision: int | None, by: trail.Actor) -> None:
+    """Take a family without codes out of a draft. Raises as ``edit_code`` does."""
+    content, family = hold_draft(family.version), hold_family(family, revision)
+    try:
+        after = editing.remove_family(content, family.identifier)
+    except editing.EditRefused as error:
+        raise refuse(error) from error
+    write_content(family.version, content, after)
+    tell("codebook.family.removed", version=family.version, target=family, by=by, identifier=family.identifier)
+
+
+def name_code(
+    version: CodebookVersion, content: CodebookContent, given: CodeContent, *, others: tuple[str, ...] = ()
+) -> str:
+    """An identifier for a new code that no code of the study ever had."""
+    used = queries.used_identifiers(version.project) | {code.identifier for code in content.codes} | set(others)
+    return make_identifier(given.name, prefix=find_prefix(given.family, content.codes), used=used)
+
+
+def apply_edit(
+    version: CodebookVersion,
+    content: CodebookContent,
+    edit: Callable[..., CodebookContent],
+    *arguments: object,
+    other_meaning: set[str] | None = None,
+) -> None:
+    """Edit the content and store it, or refuse."""
+    try:
+        after = edit(content, *arguments)
+    except editing.EditRefused as error:
+        raise refuse(error) from error
+    write_content(version, content, after, other_meaning=other_meaning or set())
+
+
+def check_key(content: CodebookContent, code: CodeContent) -> None:
+    """Say who has the key; the check of the content would name whichever of the two comes later."""
+    for other in content.codes:
+        if code.key and other.key == code.key and other.identifier != code.identifier:
+            sentence = f"{other.name} has the key {code.key} already. Take another, or take it off {other.name} first."
+            raise WrongInput([Problem("key", code.identifier, sentence)])
+
+
+def _clean_value(value: object) -> object:
+    return clean_text(value) if isinstance(value, str) else value
+
+
+def clean_code(code: CodeContent) -> CodeContent:
+    """Without white space at the ends of texts, which a browser adds or a file had."""
+    texts: dict[str, Any] = {
+        name: clean_text(value) for name in CODE_FIELDS if isinstance(value := getattr(code, name), str)
+    }
+    texts["name"] = " ".join(code.name.split())
+    return replace(code, **texts, aliases=clean_names(code.aliases), terms=clean_names(code.terms))
+
+
+def _clean_family(family: FamilyContent) -> FamilyContent:
+    return replace(
+        family,
+        name=" ".join(family.name.split()),
+        description=clean_text(family.description),
+        rules=clean_text(family.rules),
+    )

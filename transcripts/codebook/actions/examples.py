@@ -1,0 +1,107 @@
+"""Real sentences that show what a code means."""
+
+from __future__ import annotations
+
+from django.db import transaction
+from django.utils import timezone
+
+from transcripts.audit_trail import trail
+from transcripts.codebook.actions.errors import CodebookError, WrongInput
+from transcripts.codebook.actions.storing import hold_code, hold_draft, tell
+from transcripts.codebook.actions.versions import start_draft
+from transcripts.codebook.checking import Problem
+from transcripts.codebook.models import Code, CodebookVersion, CodeExample
+from transcripts.codebook.queries import open_draft
+from transcripts.corpus.models import Sentence
+from transcripts.projects.models import Project
+
+MOST_EXAMPLES = 30
+LONGEST_NOTE = 500
+
+
+@transaction.atomic
+def pin_example(
+    *, version: CodebookVersion, code: Code, sentence: Sentence, kind: str, by: trail.Actor, note: str = ""
+) -> CodeExample:
+    """Pin a standing sentence of the study to a code of a draft, as one that belongs, does not belong, or anchors.
+
+    Raises ``WrongInput``, ``CodeIsGone`` or ``DraftIsClosed``.
+    """
+    hold_draft(version)
+    code, note = hold_code(code, None), " ".join(note.split())
+    _check_example(version, code, sentence, kind, note)
+    example = CodeExample.objects.create(
+        code=code,
+        sentence=sentence,
+        kind=kind,
+        note=note,
+        added_at=timezone.now(),
+        added_by_name=by.get_username(),
+    )
+    tell(
+        "codebook.example.pinned",
+        version=version,
+        target=code,
+        by=by,
+        identifier=code.identifier,
+        sentence=sentence.pk,
+        kind=kind,
+    )
+    return example
+
+
+def _check_example(version: CodebookVersion, code: Code, sentence: Sentence, kind: str, note: str) -> None:
+    found = ""
+    if code.version_id != version.pk:
+        raise CodebookError(f"{code.name} is not a code of {version}.")
+    if sentence.turn.interview.project_id != version.project_id:
+        found = "This sentence is not one of this study."
+    elif sentence.retired_by_id is not None:
+        found = f"Sentence {sentence.label} was cut anew. Pin one of the sentences that stand in its place."
+    elif (pinned := code.examples.filter(sentence=sentence).first()) is not None:
+        found = f"Sentence {sentence.label} is pinned to {code.name} already ({pinned.get_kind_display().lower()})."
+    elif code.examples.count() >= MOST_EXAMPLES:
+        found = f"{code.name} has {MOST_EXAMPLES} pinned sentences, which is the most. Take one off first."
+    if found:
+        raise WrongInput([Problem("sentence", code.identifier, found)])
+    if kind not in CodeExample.Kind.values:
+        raise WrongInput([Problem("kind", code.identifier, "Say what the sentence shows about the code.")])
+    if len(note) > LONGEST_NOTE:
+        sentence_ = f"A note may have {LONGEST_NOTE} characters; this one has {len(note):,}."
+        raise WrongInput([Problem("note", code.identifier, sentence_)])
+
+
+@transaction.atomic
+def unpin_example(*, example: CodeExample, by: trail.Actor) -> None:
+    """Take a pinned sentence off a code of a draft. Raises ``DraftIsClosed``."""
+    code = example.code
+    hold_draft(code.version)
+    CodeExample.objects.filter(pk=example.pk).delete()
+    tell(
+        "codebook.example.unpinned",
+        version=code.version,
+        target=code,
+        by=by,
+        identifier=code.identifier,
+        sentence=example.sentence_id,
+    )
+
+
+@transaction.atomic
+def repin_example(*, example: CodeExample, sentence: Sentence, by: trail.Actor) -> CodeExample:
+    """Pin another sentence in the place of one that was cut anew. Raises as ``pin_example`` does."""
+    code = example.code
+    unpin_example(example=example, by=by)
+    return pin_example(version=code.version, code=code, sentence=sentence, kind=example.kind, note=example.note, by=by)
+
+
+@transaction.atomic
+def pin_in_open_draft(
+    *, project: Project, identifier: str, sentence: Sentence, kind: str, by: trail.Actor, note: str = ""
+) -> CodeExample:
+    """Pin a sentence to a code of the open draft, which is begun where there is none. Raises as ``pin_example`` does."""
+    draft = open_draft(project) or start_draft(project=project, by=by)
+    code = draft.codes.filter(identifier=identifier).first()
+    if code is None:
+        raise WrongInput([Problem("code", identifier, f"This code is not in the draft {draft}. Choose another.")])
+    return pin_example(version=draft, code=code, sentence=sentence, kind=kind, note=note, by=by)

@@ -1,0 +1,177 @@
+"""A codebook that comes as a file: looked at first, then made a draft."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+from django.db import transaction
+from django.utils import timezone
+
+from transcripts.audit_trail import trail
+from transcripts.codebook import files, queries
+from transcripts.codebook.actions.errors import CodebookRefused
+from transcripts.codebook.actions.storing import add_change, copy_examples, lock
+from transcripts.codebook.actions.versions import store_version
+from transcripts.codebook.checking import find_problems
+from transcripts.codebook.comparing import FACTS, TEXTS, CodeDifference, Comparison, compare
+from transcripts.codebook.models import CodebookVersion, CodeChange, CodeExample
+from transcripts.codebook.queries import next_number
+from transcripts.codebook.quotes import FoundQuote, find_quoted
+from transcripts.formats.codebook_content import CodebookContent
+from transcripts.formats.codebook_csv import CodebookFileError
+from transcripts.projects.models import Project
+
+Kind, Effect = CodeChange.Kind, CodeChange.Effect
+MOST_PROBLEMS = 20
+
+
+class ImportedCodebook(NamedTuple):
+    """The draft a file became, or the version it repeats (``created`` is false), and what was left out of it."""
+
+    version: CodebookVersion
+    created: bool
+    warnings: tuple[str, ...] = ()
+
+
+class ImportPlan(NamedTuple):
+    """What a file would bring: ``comparison`` with the latest version, if there is one."""
+
+    form: str
+    latest: CodebookVersion | None
+    before: CodebookContent
+    content: CodebookContent
+    comparison: Comparison
+    examples: tuple[FoundQuote, ...]
+    warnings: tuple[str, ...]
+
+    @property
+    def changes_meaning(self) -> list[CodeDifference]:
+        """The codes whose words for people are others than before: what that does to their meaning is to be said."""
+        return [code for code in self.comparison.codes if code.means_other and code.before and code.after]
+
+
+def plan_import(*, project: Project, data: bytes, name: str, keep_missing: bool = False) -> ImportPlan:
+    """What a CSV, JSON or .qdc file would bring; stores nothing.
+
+    What the file does not say of a family or a code is as in the latest version; codes that are not in it are taken out
+    unless ``keep_missing``. Raises ``CodebookRefused`` when anything in the file is wrong.
+    """
+    latest = queries.latest_version(project)
+    before = queries.read_content(latest) if latest else CodebookContent()
+    used = queries.used_identifiers(project)
+    try:
+        file = files.read_file(data, name=name, scope=project.slug, known=before, used=used)
+    except CodebookFileError as error:
+        unlisted = error.total - len(error.problems)
+        more = [f"And {unlisted} more of this kind or another."] if unlisted else []
+        raise CodebookRefused(str(error), [*map(str, error.problems), *more]) from error
+    content = files.fill_in(file, before, keep_missing=keep_missing)
+    if problems := list(dict.fromkeys(problem.sentence for problem in find_problems(content))):
+        more = [f"And {len(problems) - MOST_PROBLEMS} more."] if len(problems) > MOST_PROBLEMS else []
+        message = f"{name}: {len(problems)} problems, nothing was imported."
+        raise CodebookRefused(message, [*problems[:MOST_PROBLEMS], *more])
+    examples = tuple(find_quoted(project, file.content.examples))
+    lost = len(file.content.examples) - len(examples)
+    left_out = [f"{lost} of its examples are not sentences of this study and stay behind."] if lost else []
+    return ImportPlan(
+        *(file.form, latest, before, content, compare(before, content), examples, (*file.warnings, *left_out))
+    )
+
+
+@transaction.atomic
+def import_codebook(
+    *,
+    project: Project,
+    data: bytes,
+    name: str,
+    by: trail.Actor,
+    effect: str = "",
+    effects: Mapping[str, str] | None = None,
+    keep_missing: bool = False,
+) -> ImportedCodebook:
+    """A draft with the codes of a file, numbered after the latest version; that version when nothing differs.
+
+    ``effect`` says what the new wordings do, ``effects`` what those of single codes do, by identifier; a code of which
+    nothing is said counts as changed in meaning. Raises ``CodebookRefused`` when anything in the file is wrong; nothing
+    is stored then.
+    """
+    lock(project)
+    plan = plan_import(project=project, data=data, name=name, keep_missing=keep_missing)
+    if plan.latest is not None and plan.before == plan.content and not _list_new(plan):
+        return ImportedCodebook(plan.latest, created=False, warnings=plan.warnings)
+    said = {code.identifier: (effects or {}).get(code.identifier) or effect for code in plan.changes_meaning}
+    version = store_version(
+        project,
+        plan.content,
+        number=next_number(project),
+        title=plan.latest.title if plan.latest else project.name,
+        origin=f"Imported from {name}",
+        by=by,
+        based_on=plan.latest,
+        meanings=_find_meanings(plan, said),
+    )
+    _record_changes(version, plan.comparison, said, by=by)
+    if plan.latest is not None:
+        copy_examples(plan.latest, version)
+    _pin(version, _list_new(plan), by)
+    return ImportedCodebook(version, created=True, warnings=plan.warnings)
+
+
+def _find_meanings(plan: ImportPlan, said: Mapping[str, str]) -> dict[str, int]:
+    """Since which version each code that stays means what it means; codes without one begin with this version."""
+    if plan.latest is None:
+        return {}
+    known = dict(plan.latest.codes.values_list("identifier", "meaning_version"))
+    return {name: number for name, number in known.items() if said.get(name, Effect.WORDING) == Effect.WORDING}
+
+
+def _record_changes(
+    version: CodebookVersion, comparison: Comparison, said: Mapping[str, str], *, by: trail.Actor
+) -> None:
+    """One row for each thing that the file did to a code."""
+    for code in comparison.codes:
+        name = code.identifier
+        if code.is_added:
+            add_change(version, Kind.ADDED, by=by, after=name)
+        elif code.is_removed:
+            add_change(version, Kind.RETIRED, by=by, before=name, reason="Not in the imported file.")
+        for kind, effect in _list_kinds(code, said.get(name, Effect.WORDING)):
+            add_change(version, kind, by=by, before=name, after=name, effect=effect)
+
+
+def _list_kinds(code: CodeDifference, effect: str) -> Iterable[tuple[CodeChange.Kind, str]]:
+    changed = code.changed
+    if "name" in changed:
+        yield Kind.RENAMED, Effect.WORDING
+    if changed & {*TEXTS, "unit"}:
+        yield Kind.REDEFINED, effect
+    if "moved" in code.kinds:
+        yield Kind.MOVED, Effect.WORDING
+    if changed & {*FACTS, "key"}:
+        yield Kind.ADJUSTED, Effect.WORDING
+
+
+def _list_new(plan: ImportPlan) -> list[FoundQuote]:
+    """The examples of the file that are not pinned yet."""
+    pinned: set[tuple[str, int]] = set()
+    if plan.latest is not None:
+        rows = CodeExample.objects.filter(code__version=plan.latest)
+        pinned = set(rows.values_list("code__identifier", "sentence_id"))
+    there = {code.identifier for code in plan.content.codes}
+    return [each for each in plan.examples if each.code in there and (each.code, each.sentence_id) not in pinned]
+
+
+def _pin(version: CodebookVersion, examples: list[FoundQuote], by: trail.Actor) -> None:
+    code_ids = dict(version.codes.values_list("identifier", "pk"))
+    CodeExample.objects.bulk_create(
+        CodeExample(
+            code_id=code_ids[each.code],
+            sentence_id=each.sentence_id,
+            kind=each.kind,
+            note=each.note,
+            added_at=timezone.now(),
+            added_by_name=by.get_username(),
+        )
+        for each in examples
+    )

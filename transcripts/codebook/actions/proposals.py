@@ -1,0 +1,192 @@
+"""Codes that somebody found missing at the desk."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from django.db import transaction
+from django.utils import timezone
+
+from transcripts.accounts.models import User
+from transcripts.audit_trail import trail
+from transcripts.codebook import queries
+from transcripts.codebook.actions.codes import add_code
+from transcripts.codebook.actions.errors import CodebookError, WrongInput
+from transcripts.codebook.actions.storing import lock
+from transcripts.codebook.actions.versions import publish_version, start_draft
+from transcripts.codebook.checking import LONGEST_NAME, LONGEST_TEXT, Problem, clean_text
+from transcripts.codebook.models import CodebookVersion, CodeProposal
+from transcripts.codebook.naming import is_in_words
+from transcripts.corpus.models import Sentence
+from transcripts.formats.codebook_content import CodeContent
+from transcripts.projects.models import Project
+
+State = CodeProposal.State
+
+
+@transaction.atomic
+def propose_code(
+    *,
+    project: Project,
+    name: str,
+    family_identifier: str,
+    client_id: UUID,
+    by: User,
+    definition: str = "",
+    sentence: Sentence | None = None,
+) -> CodeProposal:
+    """Store that somebody would have a code; a request that comes again finds what it stored.
+
+    A name in the words of its sentence is in vivo. Raises ``WrongInput``, ``CodebookError`` for a client id that came
+    with something else before.
+    """
+    lock(project)
+    name, definition = " ".join(name.split()), clean_text(definition)
+    stored = CodeProposal.objects.filter(proposed_by=by, client_id=client_id).first()
+    if stored is not None:
+        if (stored.project_id, stored.name, stored.definition) != (project.pk, name, definition):
+            raise CodebookError("This form was sent before with something else in it. Open it anew and send it again.")
+        return stored
+    _check_proposal(project, name, definition, family_identifier, sentence)
+    proposal = CodeProposal.objects.create(
+        project=project,
+        name=name,
+        definition=definition,
+        family_identifier=family_identifier,
+        sentence=sentence,
+        is_in_vivo=sentence is not None and is_in_words(name, sentence.read_text()),
+        proposed_by=by,
+        proposed_at=timezone.now(),
+        client_id=client_id,
+    )
+    _tell("codebook.proposal.made", proposal, by, sentence=sentence.pk if sentence else None)
+    return proposal
+
+
+def _check_proposal(
+    project: Project, name: str, definition: str, family_identifier: str, sentence: Sentence | None
+) -> None:
+    problems = []
+    if not name:
+        problems.append(Problem("name", "", "A code needs a name."))
+    elif len(name) > LONGEST_NAME:
+        found = f"this one has {len(name):,}"
+        problems.append(Problem("name", "", f"A name may have {LONGEST_NAME} characters; {found}."))
+    if len(definition) > LONGEST_TEXT:
+        found = f"this one has {len(definition):,}"
+        problems.append(Problem("definition", "", f"A definition may have {LONGEST_TEXT:,} characters; {found}."))
+    if family_identifier not in {family.identifier for family in list_families(project)}:
+        problems.append(Problem("family", "", "Choose one of the families of the codebook."))
+    if sentence is not None and sentence.turn.interview.project_id != project.pk:
+        problems.append(Problem("sentence", "", "This sentence is not one of this study."))
+    if problems:
+        raise WrongInput(problems)
+
+
+def list_families(project: Project) -> list[queries.FamilyChoice]:
+    """The families a code can be proposed for: those of the open draft, or of the current version."""
+    version = queries.open_draft(project) or queries.current_version(project)
+    return queries.list_family_choices(version) if version else []
+
+
+@transaction.atomic
+def accept_proposal(
+    *, proposal: CodeProposal, by: User, answer: str = "", publish: bool = False, family_identifier: str = ""
+) -> CodebookVersion:
+    """Add the proposed code to the open draft, which is begun where there is none; gives the version it is in.
+
+    With ``publish`` the draft is published at once, which is refused while one with other changes is open. Raises
+    ``CodebookError``.
+    """
+    lock(proposal.project)
+    proposal = _hold_open(proposal)
+    draft = queries.open_draft(proposal.project)
+    if publish and draft is not None:
+        raise CodebookError(
+            f"{draft} is a draft with other changes in it, which would be published too. Add the code to it instead."
+        )
+    version = draft or start_draft(project=proposal.project, by=by)
+    family = family_identifier or proposal.family_identifier
+    if not version.families.filter(identifier=family).exists():
+        raise WrongInput([Problem("family", "", f"The family {family} is not in {version} any more. Choose another.")])
+    given = CodeContent(
+        identifier="",
+        family=family,
+        name=proposal.name,
+        definition=proposal.definition,
+        source="In vivo" if proposal.is_in_vivo else "Proposed at the desk",
+    )
+    proposal.code = add_code(version=version, given=given, by=by)
+    _answer(proposal, State.ACCEPTED, answer=clean_text(answer), by=by)
+    if publish:
+        publish_version(version=version, by=by)
+    _tell("codebook.proposal.accepted", proposal, by, version=version.number, code=proposal.code.identifier)
+    return version
+
+
+@transaction.atomic
+def use_at_once(
+    *,
+    project: Project,
+    name: str,
+    family_identifier: str,
+    client_id: UUID,
+    by: User,
+    definition: str = "",
+    sentence: Sentence | None = None,
+    publish: bool = True,
+) -> CodeProposal:
+    """Propose a code and accept it oneself: into the open draft, or with ``publish`` into use.
+
+    A request that comes again finds what it stored. Raises as ``propose_code`` and ``accept_proposal`` do.
+    """
+    proposal = propose_code(
+        project=project,
+        name=name,
+        family_identifier=family_identifier,
+        client_id=client_id,
+        by=by,
+        definition=definition,
+        sentence=sentence,
+    )
+    if proposal.state == State.OPEN:
+        accept_proposal(proposal=proposal, by=by, publish=publish)
+        proposal.refresh_from_db()
+    return proposal
+
+
+@transaction.atomic
+def decline_proposal(*, proposal: CodeProposal, by: User, answer: str) -> None:
+    """Tell the person who proposed a code why it is not taken. Raises ``WrongInput`` without a reason."""
+    lock(proposal.project)
+    proposal = _hold_open(proposal)
+    answer = clean_text(answer)
+    if not answer:
+        raise WrongInput([Problem("answer", "", "Say why the code is not taken; the person who proposed it reads it.")])
+    _answer(proposal, State.DECLINED, answer=answer, by=by)
+    _tell("codebook.proposal.declined", proposal, by)
+
+
+def _hold_open(proposal: CodeProposal) -> CodeProposal:
+    current = CodeProposal.objects.select_related("project", "proposed_by").get(pk=proposal.pk)
+    if current.state != State.OPEN:
+        raise CodebookError(f"This proposal was {current.get_state_display().lower()} by somebody in the meantime.")
+    return current
+
+
+def _answer(proposal: CodeProposal, state: CodeProposal.State, *, answer: str, by: User) -> None:
+    if len(answer) > LONGEST_TEXT:
+        raise WrongInput([Problem("answer", "", f"An answer may have {LONGEST_TEXT:,} characters.")])
+    proposal.state, proposal.answer = state, answer
+    proposal.answered_at, proposal.answered_by = timezone.now(), by
+    proposal.save(update_fields=["state", "answer", "answered_at", "answered_by", "code"])
+
+
+def _tell(action: str, proposal: CodeProposal, by: trail.Actor, **details: object) -> None:
+    trail.record(
+        action,
+        target=proposal,
+        by=by,
+        stream=trail.project_stream(proposal.project_id),
+        details={"family": proposal.family_identifier, **details},
+    )

@@ -1,0 +1,219 @@
+"""What every change of a draft goes through: the lock, the check, the rows that are written."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+
+from django.db.models import F
+from django.utils import timezone
+
+from transcripts.audit_trail import trail
+from transcripts.codebook import editing, queries
+from transcripts.codebook.actions.errors import CodeIsGone, DraftIsClosed, EditConflict, WrongInput
+from transcripts.codebook.checking import Problem, clean_text, find_problems
+from transcripts.codebook.models import Code, CodebookVersion, CodeChange, CodeExample, CodeFamily, CodeProposal
+from transcripts.formats.codebook_content import CodebookContent, CodeContent, FamilyContent
+from transcripts.projects.models import Project
+
+LONGEST_REASON = 2_000
+
+
+def lock(project: Project) -> None:
+    """Let versions be numbered, written and published one at a time."""
+    Project.objects.select_for_update().get(pk=project.pk)
+
+
+def hold_draft(version: CodebookVersion) -> CodebookContent:
+    """What a draft holds, after making sure that it is one and that nobody else writes to it meanwhile."""
+    lock(version.project)
+    version.refresh_from_db(fields=["status"])
+    if version.status != CodebookVersion.Status.DRAFT:
+        raise DraftIsClosed(version)
+    return queries.read_content(version)
+
+
+def hold_code(code: Code, revision: int | None) -> Code:
+    """The code as it stands. Raises ``EditConflict`` when it is not at ``revision`` any more (``None`` takes any)."""
+    current = Code.objects.select_related("family", "version__project", "parent").filter(pk=code.pk).first()
+    if current is None:
+        raise CodeIsGone(f"{code.name} was taken out of the draft by somebody else.")
+    if revision is not None and current.revision != revision:
+        raise EditConflict(current)
+    return current
+
+
+def hold_family(family: CodeFamily, revision: int | None) -> CodeFamily:
+    """The family as it stands. Raises ``EditConflict`` when it is not at ``revision`` any more."""
+    current = CodeFamily.objects.select_related("version__project").filter(pk=family.pk).first()
+    if current is None:
+        raise CodeIsGone(f"The family {family.name} was taken out of the draft by somebody else.")
+    if revision is not None and current.revision != revision:
+        raise EditConflict(current)
+    return current
+
+
+def check_reason(reason: str, *, needed_to: str = "") -> str:
+    """The reason on its own lines. ``needed_to`` says for what one has to be given."""
+    reason = clean_text(reason)
+    if needed_to and not reason:
+        raise WrongInput([Problem("reason", "", f"Say why you {needed_to}: the reason stays with the codebook.")])
+    if len(reason) > LONGEST_REASON:
+        found = f"this one has {len(reason):,}"
+        raise WrongInput([Problem("reason", "", f"A reason may have {LONGEST_REASON:,} characters; {found}.")])
+    return reason
+
+
+def write_content(
+    version: CodebookVersion,
+    before: CodebookContent,
+    after: CodebookContent,
+    *,
+    other_meaning: Collection[str] = (),
+    touched: Collection[str] = (),
+) -> None:
+    """Make the rows of a draft those of ``after``; what is the same is not written.
+
+    ``other_meaning``: identifiers of codes that from this version on mean something else. ``touched``: codes and
+    families whose revision is to count up although their own values stay. Raises ``WrongInput`` for what ``before``
+    had not already.
+    """
+    wrong_before = set(find_problems(before))
+    problems = [problem for problem in find_problems(after) if problem not in wrong_before and problem.identifier]
+    if problems:
+        raise WrongInput(problems)
+    families = _write_families(version, before, after, touched)
+    rows = _free_places(version, after)
+    known = {code.identifier: code for code in before.codes}
+    for position, code in enumerate(after.codes, 1):
+        row = rows.setdefault(code.identifier, Code(version=version, identifier=code.identifier))
+        changed = known.get(code.identifier) != code or code.identifier in touched
+        if changed:
+            set_code(row, code, families)
+            row.revision += row.pk is not None
+        if code.identifier in other_meaning or row.pk is None:
+            row.meaning_version = version.number
+            changed = True
+        if changed or row.position != position:
+            row.position = position
+            row.save()
+    _write_parents(after, rows)
+    _drop_codes(
+        [row.pk for identifier, row in rows.items() if identifier not in {code.identifier for code in after.codes}]
+    )
+    stale = {family.identifier for family in before.families} - {family.identifier for family in after.families}
+    version.families.filter(identifier__in=stale).delete()
+
+
+def _write_families(
+    version: CodebookVersion, before: CodebookContent, after: CodebookContent, touched: Collection[str]
+) -> dict[str, CodeFamily]:
+    rows = {family.identifier: family for family in version.families.all()}
+    known = {family.identifier: family for family in before.families}
+    for position, family in enumerate(after.families, 1):
+        row = rows.setdefault(family.identifier, CodeFamily(version=version, identifier=family.identifier))
+        changed = known.get(family.identifier) != family or family.identifier in touched
+        if changed:
+            set_family(row, family)
+            row.revision += row.pk is not None
+        if changed or row.position != position:
+            row.position = position
+            row.save()
+    return rows
+
+
+def _free_places(version: CodebookVersion, after: CodebookContent) -> dict[str, Code]:
+    """The rows of a draft's codes, after keys and parents are given up that others are to take or that will be gone."""
+    keys = {code.identifier: code.key for code in after.codes}
+    for identifier, key in version.codes.exclude(key="").values_list("identifier", "key"):
+        if keys.get(identifier) != key:
+            version.codes.filter(identifier=identifier).update(key="")
+    version.codes.exclude(parent=None).exclude(parent__identifier__in=keys).update(parent=None)
+    return {code.identifier: code for code in version.codes.all()}
+
+
+def _write_parents(after: CodebookContent, rows: Mapping[str, Code]) -> None:
+    """Parents come last, when every row is there."""
+    for code in after.codes:
+        row = rows[code.identifier]
+        parent_id = rows[code.parent].pk if code.parent else None
+        if row.parent_id != parent_id:
+            row.parent_id = parent_id
+            row.save(update_fields=["parent"])
+
+
+def _drop_codes(pks: list[int]) -> None:
+    CodeExample.objects.filter(code__in=pks).delete()
+    CodeProposal.objects.filter(code__in=pks).update(code=None)
+    Code.objects.filter(pk__in=pks).delete()
+
+
+def set_family(row: CodeFamily, family: FamilyContent) -> None:
+    """Give a row the values of a family."""
+    for name in queries.FAMILY_COLUMNS[1:]:
+        setattr(row, name, getattr(family, name))
+
+
+def set_code(row: Code, code: CodeContent, families: Mapping[str, CodeFamily]) -> None:
+    """Give a row the values of a code; its parent is set when all rows are there."""
+    for name in ("name", "group", "definition", "machine_definition", "include", "exclude", "key", "source", "color"):
+        setattr(row, name, getattr(code, name))
+    row.family = families[code.family]
+    row.aliases, row.terms = list(code.aliases), list(code.terms)
+    row.attributes = [attribute.as_json() for attribute in code.attributes]
+
+
+def copy_examples(source: CodebookVersion, target: CodebookVersion, identifiers: Iterable[str] | None = None) -> None:
+    """Pin the sentences that are pinned in ``source`` to the same codes of ``target``."""
+    code_ids = dict(target.codes.values_list("identifier", "pk"))
+    wanted = code_ids.keys() if identifiers is None else code_ids.keys() & set(identifiers)
+    examples = CodeExample.objects.filter(code__version=source, code__identifier__in=wanted).order_by("pk")
+    CodeExample.objects.bulk_create(
+        CodeExample(
+            code_id=code_ids[str(row["identifier"])],
+            **{name: row[name] for name in ("sentence_id", "kind", "note", "added_at", "added_by_name")},
+        )
+        for row in examples.values(
+            *("sentence_id", "kind", "note", "added_at", "added_by_name"), identifier=F("code__identifier")
+        )
+    )
+
+
+def add_change(
+    version: CodebookVersion,
+    kind: CodeChange.Kind,
+    *,
+    by: trail.Actor,
+    before: str = "",
+    after: str = "",
+    effect: str = "",
+    reason: str = "",
+) -> CodeChange:
+    """Record one step of a draft."""
+    return CodeChange.objects.create(
+        version=version,
+        kind=kind,
+        effect=effect,
+        from_identifier=before,
+        to_identifier=after,
+        reason=reason,
+        made_at=timezone.now(),
+        made_by_name=by.get_username(),
+    )
+
+
+def tell(
+    action: str, *, version: CodebookVersion, target: Code | CodeFamily, by: trail.Actor, **details: object
+) -> None:
+    """Record an event of a draft in the study's trail."""
+    trail.record(
+        action,
+        target=target,
+        by=by,
+        stream=trail.project_stream(version.project_id),
+        details={"version": version.number, **details},
+    )
+
+
+def refuse(error: editing.EditRefused) -> WrongInput:
+    """An edit that makes no sense, as wrong input beside its field."""
+    return WrongInput([Problem(error.field, "", str(error))])

@@ -1,0 +1,201 @@
+"""Versions come and go: a study begins with one, a draft is begun, published or given up."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from django.db import transaction
+from django.utils import timezone
+
+from transcripts.accounts.models import User
+from transcripts.audit_trail import trail
+from transcripts.codebook import queries
+from transcripts.codebook.actions.errors import CodebookError, CodebookRefused, DraftIsClosed, DraftIsOpen
+from transcripts.codebook.actions.storing import copy_examples, hold_draft, lock, set_code, set_family
+from transcripts.codebook.checking import find_problems
+from transcripts.codebook.models import Code, CodebookVersion, CodeFamily, CodeProposal
+from transcripts.codebook.seed import load_seed
+from transcripts.formats.codebook_content import CodebookContent
+from transcripts.projects.actions import create_project, set_stance
+from transcripts.projects.models import MethodStance, Project
+
+MOVES = "moves"
+MOVES_BY_RULES = "As every study begins: what a move is is settled by rules, so that readings of it can be compared."
+
+
+@transaction.atomic
+def start_study(*, slug: str, name: str, by: trail.Actor, description: str = "") -> Project:
+    """A new study that can be coded at once: the first version of its codebook is the seeded one, published.
+
+    It is read reflexively, but for the moves, which have rules that two people can apply alike; both can be switched.
+    Raises ``ProjectError`` for a name or an address that cannot be used.
+    """
+    project = create_project(slug=slug, name=name, by=by, description=description)
+    seed_codebook(project=project, by=by)
+    set_stance(project=project, stance=MethodStance.Stance.REFLEXIVE, by=by)
+    set_stance(project=project, family=MOVES, stance=MethodStance.Stance.CODEBOOK, reason=MOVES_BY_RULES, by=by)
+    return project
+
+
+@transaction.atomic
+def seed_codebook(*, project: Project, by: trail.Actor) -> CodebookVersion:
+    """Version 1 of a study's codebook, published: the families and codes of data/negotiation.json.
+
+    Raises ``CodebookError`` when the study has a codebook.
+    """
+    lock(project)
+    if queries.latest_version(project) is not None:
+        raise CodebookError("This study has a codebook already. Import a file to make its next version.")
+    seed = load_seed()
+    number = queries.next_number(project)
+    version = store_version(project, seed.content, number=number, title=seed.title, origin=seed.source, by=by)
+    publish_version(version=version, by=by)
+    return version
+
+
+@transaction.atomic
+def start_draft(*, project: Project, by: trail.Actor) -> CodebookVersion:
+    """The next version, as a draft that holds what the latest published one holds; empty where there is none.
+
+    Raises ``DraftIsOpen`` while another draft is being written.
+    """
+    lock(project)
+    draft = queries.open_draft(project)
+    if draft is not None:
+        raise DraftIsOpen(draft)
+    base = queries.current_version(project)
+    number = queries.next_number(project)
+    if base is None:
+        return store_version(project, CodebookContent(), number=number, title=project.name, origin="", by=by)
+    version = store_version(
+        project,
+        queries.read_content(base),
+        number=number,
+        title=base.title,
+        origin=f"Began as {base}",
+        by=by,
+        based_on=base,
+        meanings=dict(base.codes.values_list("identifier", "meaning_version")),
+    )
+    copy_examples(base, version)
+    return version
+
+
+@transaction.atomic
+def discard_draft(*, version: CodebookVersion, by: trail.Actor) -> None:
+    """Give a draft up. It can still be read; proposals that were accepted into it are open again.
+
+    Raises ``DraftIsClosed``.
+    """
+    hold_draft(version)
+    version.status = CodebookVersion.Status.DISCARDED
+    version.save(update_fields=["status"])
+    accepted = CodeProposal.objects.filter(code__version=version, state=CodeProposal.State.ACCEPTED)
+    reopened = accepted.update(state=CodeProposal.State.OPEN, code=None, answer="", answered_at=None, answered_by=None)
+    trail.record(
+        "codebook.draft.discarded",
+        target=version,
+        by=by,
+        stream=trail.project_stream(version.project_id),
+        details={"number": version.number, "proposals_reopened": reopened},
+    )
+
+
+@transaction.atomic
+def publish_version(*, version: CodebookVersion, by: trail.Actor) -> None:
+    """Freeze a draft, so that codings can refer to it for good. A published version is left as it is.
+
+    Raises ``CodebookRefused`` with everything that is wrong with a draft: no code, a key of two codes, a name that is
+    missing, a parent that is not there, a later version that is published; ``DraftIsClosed`` for a discarded one.
+    """
+    lock(version.project)
+    version.refresh_from_db(fields=["status"])
+    if version.status == CodebookVersion.Status.PUBLISHED:
+        return
+    if version.status == CodebookVersion.Status.DISCARDED:
+        raise DraftIsClosed(version)
+    if problems := find_obstacles(version):
+        raise CodebookRefused(" ".join(problems), problems)
+    version.status = CodebookVersion.Status.PUBLISHED
+    version.published_at = timezone.now()
+    version.published_by = by if isinstance(by, User) else None
+    version.save(update_fields=["status", "published_at", "published_by"])
+    trail.record(
+        "codebook.version.published",
+        target=version,
+        by=by,
+        stream=trail.project_stream(version.project_id),
+        details={"number": version.number, "codes": version.codes.count()},
+    )
+
+
+def find_obstacles(version: CodebookVersion) -> list[str]:
+    """Everything that keeps a draft from being published."""
+    later = version.project.codebook_versions.filter(
+        number__gt=version.number, status=CodebookVersion.Status.PUBLISHED
+    ).first()
+    overtaken = (
+        f"{later} is published and later than this draft. Start a new draft and make your changes there, or import "
+        f"the file of {version} once more."
+    )
+    return [
+        *([overtaken] if later is not None else []),
+        *(problem.sentence for problem in find_problems(queries.read_content(version))),
+    ]
+
+
+def store_version(
+    project: Project,
+    content: CodebookContent,
+    *,
+    number: int,
+    title: str,
+    origin: str,
+    by: trail.Actor,
+    based_on: CodebookVersion | None = None,
+    meanings: Mapping[str, int] | None = None,
+) -> CodebookVersion:
+    """A new draft with this content. ``meanings`` tells of codes since which version they mean what they mean."""
+    version = CodebookVersion.objects.create(
+        project=project,
+        number=number,
+        title=title,
+        origin=origin[:300],
+        created_at=timezone.now(),
+        created_by_name=by.get_username(),
+        based_on=based_on,
+    )
+    _store_content(version, content, meanings or {})
+    trail.record(
+        "codebook.version.created",
+        target=version,
+        by=by,
+        stream=trail.project_stream(project.pk),
+        details={
+            "number": number,
+            "families": len(content.families),
+            "codes": len(content.codes),
+            **({"based_on": based_on.number} if based_on else {}),
+        },
+    )
+    return version
+
+
+def _store_content(version: CodebookVersion, content: CodebookContent, meanings: Mapping[str, int]) -> None:
+    families = []
+    for position, family in enumerate(content.families, 1):
+        row = CodeFamily(version=version, identifier=family.identifier, position=position)
+        set_family(row, family)
+        families.append(row)
+    family_of = {row.identifier: row for row in CodeFamily.objects.bulk_create(families)}
+    rows: dict[str, Code] = {}
+    for position, code in enumerate(content.codes, 1):
+        new = Code(version=version, identifier=code.identifier, position=position)
+        new.meaning_version = meanings.get(code.identifier, version.number)
+        set_code(new, code, family_of)
+        rows[code.identifier] = new
+    Code.objects.bulk_create(rows.values())
+    below = [code for code in content.codes if code.parent]
+    for code in below:
+        rows[code.identifier].parent = rows[code.parent]
+    Code.objects.bulk_update([rows[code.identifier] for code in below], ["parent"])

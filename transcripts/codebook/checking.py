@@ -1,0 +1,250 @@
+"""Whether a codebook version, as plain values, can be stored and published; and how its codes are put in order."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from transcripts.codebook.keys import find_key_problem
+from transcripts.formats.codebook_content import CodeAttribute, CodebookContent, CodeContent, FamilyContent
+from transcripts.formats.codebook_rules import COLOR, STABLE_NAME, UNSTORABLE
+
+UNITS = {"sentence": "sentences", "turn": "turns", "interview": "interviews"}
+LONGEST_TEXT = 20_000
+LONGEST_NAME = 200
+LONGEST_GROUP = 100
+LONGEST_SOURCE = 300
+LONGEST_LABEL = 200
+MOST_NAMES = 50
+MOST_ATTRIBUTES = 8
+MOST_CHOICES = 12
+DEEPEST = 8
+
+ATTRIBUTE_KEY = re.compile(r"[a-z][a-z0-9_]{0,39}")
+
+LONG_TEXTS = {
+    "definition": "definition",
+    "machine_definition": "machine definition",
+    "include": "what to include",
+    "exclude": "what to exclude",
+}
+SHORT_TEXTS = {"name": LONGEST_NAME, "group": LONGEST_GROUP, "source": LONGEST_SOURCE}
+
+
+class Problem(NamedTuple):
+    """What is wrong with a code or family: the field it is in, its identifier, and a sentence."""
+
+    field: str
+    identifier: str
+    sentence: str
+
+
+def read_attributes(stored: object) -> tuple[CodeAttribute, ...]:
+    """The attributes of a code as a column or a file holds them; what is none is passed over."""
+    items = stored if isinstance(stored, list) else []
+    return tuple(
+        CodeAttribute(
+            key=str(item.get("key", "")),
+            label=str(item.get("label", "")),
+            kind=str(item.get("kind", "text")),
+            choices=tuple(choice for choice in item.get("choices") or () if isinstance(choice, str)),
+        )
+        for item in items
+        if isinstance(item, dict)
+    )
+
+
+def clean_text(text: str) -> str:
+    """A text without white space at its ends, its lines ended as the database holds them."""
+    return text.replace("\r\n", "\n").replace("\r", "\n").strip()
+
+
+def clean_names(names: Iterable[str]) -> tuple[str, ...]:
+    """Names on one line each, each once, in order."""
+    return tuple(dict.fromkeys(name for name in (" ".join(name.split()) for name in names) if name))
+
+
+def find_problems(content: CodebookContent) -> Iterator[Problem]:
+    """Everything that keeps a version from being published, family by family and then code by code."""
+    if not content.codes:
+        yield Problem("", "", "Add at least one code before publishing.")
+    for family in content.families:
+        yield from find_family_problems(family)
+    yield from _find_repeated(content)
+    yield from _find_key_clashes(content.codes)
+    places = {code.identifier: code for code in content.codes}
+    families = {family.identifier for family in content.families}
+    for code in content.codes:
+        yield from find_code_problems(code)
+        yield from _find_place_problems(code, places, families)
+
+
+def find_family_problems(family: FamilyContent) -> Iterator[Problem]:
+    """What is wrong with a family itself."""
+
+    def wrong(field: str, sentence: str) -> Problem:
+        return Problem(field, family.identifier, sentence)
+
+    yield from _find_name_problems("family", family.identifier, family.name)
+    for field, what in (("description", "description"), ("rules", "rules")):
+        yield from _find_length_problems(family.identifier, field, what, getattr(family, field))
+    if family.unit not in UNITS:
+        yield wrong("unit", f"The family {family.name}: {family.unit!r} is no unit; choose {', '.join(UNITS)}.")
+    if family.color and not COLOR.fullmatch(family.color):
+        yield wrong("color", f"The family {family.name}: {family.color!r} is no colour such as #0c5684.")
+
+
+def find_code_problems(code: CodeContent) -> Iterator[Problem]:
+    """What is wrong with a code itself, wherever it stands."""
+    yield from _find_name_problems("code", code.identifier, code.name)
+    for field, what in LONG_TEXTS.items():
+        yield from _find_length_problems(code.identifier, field, what, getattr(code, field))
+    for field, longest in SHORT_TEXTS.items():
+        value = getattr(code, field)
+        if field != "name" and len(value) > longest:
+            found = f"found {len(value):,} characters in {field}"
+            yield Problem(field, code.identifier, f"Code {code.identifier}: {found}; expected at most {longest}.")
+        if UNSTORABLE.search(value):
+            yield Problem(field, code.identifier, f"Code {code.identifier}: {field} has a character without text.")
+    if sentence := find_key_problem(code.key):
+        yield Problem("key", code.identifier, f"{code.name}: {sentence}")
+    if code.color and not COLOR.fullmatch(code.color):
+        yield Problem("color", code.identifier, f"{code.name}: {code.color!r} is no colour such as #0c5684.")
+    for field in ("aliases", "terms"):
+        yield from _find_list_problems(code, field)
+    yield from _find_attribute_problems(code)
+
+
+def _find_name_problems(what: str, identifier: str, name: str) -> Iterator[Problem]:
+    if not name.strip():
+        yield Problem("name", identifier, f"The {what} {identifier or '(new)'} has no name.")
+    elif len(name) > LONGEST_NAME:
+        found = f"{len(name):,} characters"
+        yield Problem("name", identifier, f"The name of a {what} may have {LONGEST_NAME} characters; this has {found}.")
+    if not STABLE_NAME.fullmatch(identifier):
+        yield Problem("", identifier, f"The {what} {name}: {identifier[:100]!r} cannot be an identifier.")
+
+
+def _find_length_problems(identifier: str, field: str, what: str, text: str) -> Iterator[Problem]:
+    if len(text) > LONGEST_TEXT:
+        sentence = f"{identifier}: the {what} has {len(text):,} characters; the most is {LONGEST_TEXT:,}."
+        yield Problem(field, identifier, sentence)
+    if UNSTORABLE.search(text):
+        yield Problem(field, identifier, f"{identifier}: the {what} has a character that cannot be stored.")
+
+
+def _find_list_problems(code: CodeContent, field: str) -> Iterator[Problem]:
+    names: tuple[str, ...] = getattr(code, field)
+    what = {"aliases": "other names", "terms": "terms"}[field]
+    if len(names) > MOST_NAMES:
+        yield Problem(field, code.identifier, f"{code.name}: {len(names)} {what}; the most is {MOST_NAMES}.")
+    for name in names:
+        if not name.strip() or len(name) > LONGEST_NAME or UNSTORABLE.search(name):
+            sentence = f"{code.name}: each of the {what} has between 1 and {LONGEST_NAME} characters."
+            yield Problem(field, code.identifier, sentence)
+            return
+
+
+def _find_attribute_problems(code: CodeContent) -> Iterator[Problem]:
+    def wrong(sentence: str) -> Problem:
+        return Problem("attributes", code.identifier, f"{code.name}: {sentence}")
+
+    if len(code.attributes) > MOST_ATTRIBUTES:
+        yield wrong(f"{len(code.attributes)} questions; the most is {MOST_ATTRIBUTES}.")
+    keys = [attribute.key for attribute in code.attributes]
+    if len(set(keys)) < len(keys):
+        yield wrong("two of its questions are the same.")
+    for attribute in code.attributes:
+        if not ATTRIBUTE_KEY.fullmatch(attribute.key):
+            yield wrong(f"{attribute.key[:40]!r} cannot name a question: use small letters, digits and _.")
+        if not attribute.label.strip() or len(attribute.label) > LONGEST_LABEL or UNSTORABLE.search(attribute.label):
+            yield wrong(f"a question has between 1 and {LONGEST_LABEL} characters.")
+        if attribute.kind not in {"text", "choice"}:
+            yield wrong(f"a question is answered by text or by choice, not by {attribute.kind[:40]!r}.")
+        yield from (wrong(sentence) for sentence in _find_choice_problems(attribute))
+
+
+def _find_choice_problems(attribute: CodeAttribute) -> Iterator[str]:
+    if attribute.kind == "choice" and not 2 <= len(set(attribute.choices)) == len(attribute.choices) <= MOST_CHOICES:
+        yield f"“{attribute.label[:80]}” needs between 2 and {MOST_CHOICES} different answers to choose from."
+    if attribute.kind == "text" and attribute.choices:
+        yield f"“{attribute.label[:80]}” is answered by text, so it has no answers to choose from."
+    if any(not choice.strip() or len(choice) > 100 or UNSTORABLE.search(choice) for choice in attribute.choices):
+        yield f"an answer to “{attribute.label[:80]}” has between 1 and 100 characters."
+
+
+def fold(identifier: str) -> str:
+    """What two identifiers share that differ in case or form only."""
+    return unicodedata.normalize("NFC", identifier).casefold()
+
+
+def _find_repeated(content: CodebookContent) -> Iterator[Problem]:
+    groups: list[tuple[str, Sequence[FamilyContent | CodeContent]]] = [
+        ("family", content.families),
+        ("code", content.codes),
+    ]
+    for what, things in groups:
+        seen: dict[str, FamilyContent | CodeContent] = {}
+        for thing in things:
+            first = seen.setdefault(fold(thing.identifier), thing)
+            if first is not thing:
+                sentence = f"The {what} {thing.name} has the identifier {thing.identifier}, which {first.name} has too."
+                yield Problem("", thing.identifier, sentence)
+
+
+def _find_key_clashes(codes: Iterable[CodeContent]) -> Iterator[Problem]:
+    holders: dict[str, CodeContent] = {}
+    for code in codes:
+        holder = holders.setdefault(code.key, code) if code.key else code
+        if holder is not code:
+            yield Problem("key", code.identifier, f"{code.name}: {holder.name} has the key {code.key} already.")
+
+
+def _find_place_problems(code: CodeContent, places: Mapping[str, CodeContent], families: set[str]) -> Iterator[Problem]:
+    def wrong(sentence: str) -> Problem:
+        return Problem("place", code.identifier, f"{code.name}: {sentence}")
+
+    if code.family not in families:
+        yield wrong(f"there is no family {code.family}.")
+    if not code.parent:
+        return
+    parent = places.get(code.parent)
+    if parent is None:
+        yield wrong(f"the code it is under, {code.parent}, is not there.")
+    elif parent.family != code.family:
+        yield wrong(f"it is under {parent.name}, which is in another family.")
+    elif (depth := measure_depth(code, places)) is None:
+        yield wrong("it is under itself.")
+    elif depth > DEEPEST:
+        yield wrong(f"it is {depth} levels deep; the most is {DEEPEST}.")
+
+
+def measure_depth(code: CodeContent, places: Mapping[str, CodeContent]) -> int | None:
+    """How deep a code lies, 1 at the top; ``None`` when its parents go round in a circle."""
+    passed = {code.identifier}
+    while code.parent and code.parent in places:
+        if code.parent in passed:
+            return None
+        passed.add(code.parent)
+        code = places[code.parent]
+    return len(passed)
+
+
+def order_as_tree(codes: Sequence[CodeContent], families: Sequence[FamilyContent]) -> tuple[CodeContent, ...]:
+    """The codes family by family, each followed by what is under it, siblings in the order given.
+
+    Codes whose family or parent is not there keep their place at the end, so that a check can name them.
+    """
+    children: dict[tuple[str, str], list[CodeContent]] = {}
+    for code in codes:
+        children.setdefault((code.family, code.parent), []).append(code)
+    ordered: dict[str, CodeContent] = {}
+    for family in families:
+        waiting = [*reversed(children.get((family.identifier, ""), []))]
+        while waiting:
+            code = waiting.pop()
+            if ordered.setdefault(code.identifier, code) is code:
+                waiting += reversed(children.get((family.identifier, code.identifier), []))
+    return (*ordered.values(), *(code for code in codes if ordered.get(code.identifier) is not code))

@@ -1,0 +1,282 @@
+"""How one codebook version differs from another, by text: what a reader of both would have to know."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from difflib import SequenceMatcher
+from typing import NamedTuple
+
+from transcripts.codebook.lineage import MERGED, SPLIT, Step
+from transcripts.codebook.words import Piece, compare_words
+from transcripts.formats.codebook_content import CodeAttribute, CodebookContent, CodeContent, FamilyContent
+
+# What a code means to the people who code; the rest says how it is found, shown and asked about.
+MEANING = ("definition", "include", "exclude")
+TEXTS = {
+    "definition": "Definition",
+    "machine_definition": "Definition for machines",
+    "include": "Include",
+    "exclude": "Exclude",
+}
+FACTS = {
+    "group": "Group",
+    "color": "Colour",
+    "source": "Source",
+    "aliases": "Other names",
+    "terms": "Terms",
+    "attributes": "Questions",
+}
+FAMILY_TEXTS = {"description": "Description", "rules": "Rules"}
+FAMILY_FACTS = {
+    "name": "Name",
+    "unit": "Put on",
+    "carries_level": "Semantic or latent",
+    "carries_enactment": "Enactment",
+    "color": "Colour",
+}
+
+# What is said of a code, and by which of its changed fields.
+KINDS: dict[str, set[str]] = {
+    "renamed": {"name"},
+    "redefined": {*TEXTS, "unit"},
+    "moved": {"place"},
+    "key changed": {"key"},
+    "adjusted": set(FACTS),
+}
+
+Examples = Mapping[str, Sequence[str]]
+"""The pinned sentences of each code, in words, under its identifier."""
+
+
+class TextDifference(NamedTuple):
+    """A text that was changed."""
+
+    field: str
+    label: str
+    pieces: tuple[Piece, ...]
+
+
+class FactDifference(NamedTuple):
+    """A short value that was changed, as shown before and after; empty is none."""
+
+    field: str
+    label: str
+    before: str
+    after: str
+
+
+@dataclass
+class Difference:
+    """What was changed in one code or family; ``before`` or ``after`` is ``None`` where it was added or removed."""
+
+    identifier: str
+    name: str
+    kinds: list[str] = field(default_factory=list)
+    texts: list[TextDifference] = field(default_factory=list)
+    facts: list[FactDifference] = field(default_factory=list)
+
+    @property
+    def changed(self) -> set[str]:
+        """The names of the fields that were changed."""
+        return {text.field for text in self.texts} | {fact.field for fact in self.facts}
+
+    @property
+    def is_added(self) -> bool:
+        return "added" in self.kinds
+
+    @property
+    def is_removed(self) -> bool:
+        return "removed" in self.kinds
+
+
+@dataclass
+class CodeDifference(Difference):
+    """What was changed in one code. ``means_other``: the words by which people code with it are not the same."""
+
+    before: CodeContent | None = None
+    after: CodeContent | None = None
+    means_other: bool = False
+    origins: list[Step] = field(default_factory=list)
+    successors: list[Step] = field(default_factory=list)
+    examples_in: list[str] = field(default_factory=list)
+    examples_out: list[str] = field(default_factory=list)
+
+
+@dataclass
+class Comparison:
+    """All differences; codes in the order of the later version, the removed ones after them."""
+
+    families: list[Difference]
+    codes: list[CodeDifference]
+    unchanged: int
+
+    @property
+    def is_empty(self) -> bool:
+        return not (self.families or self.codes)
+
+    def list_kind(self, kind: str) -> list[CodeDifference]:
+        """The codes of which this is to be said: added, removed, renamed, redefined, moved, key changed."""
+        return [code for code in self.codes if kind in code.kinds]
+
+
+class _Side(NamedTuple):
+    """One of the two versions, its families and codes under their identifiers."""
+
+    families: Mapping[str, FamilyContent]
+    codes: Mapping[str, CodeContent]
+
+    def find_unit(self, code: CodeContent) -> str:
+        return self.families[code.family].unit if code.family in self.families else ""
+
+    def show_place(self, code: CodeContent) -> str:
+        family = self.families[code.family].name if code.family in self.families else code.family
+        parent = self.codes[code.parent].name if code.parent in self.codes else code.parent
+        return f"{family}, under {parent}" if parent else family
+
+
+def compare(
+    before: CodebookContent,
+    after: CodebookContent,
+    *,
+    steps: Sequence[Step] = (),
+    examples_before: Examples | None = None,
+    examples_after: Examples | None = None,
+) -> Comparison:
+    """What changed from ``before`` to ``after``; ``steps`` tell which codes were merged and split on the way."""
+    old, new = _index(before), _index(after)
+    pinned_before, pinned_after = examples_before or {}, examples_after or {}
+    shifted = _find_shifted(before.codes, after.codes)
+    found: list[CodeDifference] = []
+    for identifier in [*new.codes, *(identifier for identifier in old.codes if identifier not in new.codes)]:
+        code = _compare_code(identifier, old, new)
+        if identifier in shifted and "moved" not in code.kinds:
+            code.kinds.append("moved")
+        _add_examples(code, pinned_before.get(identifier, ()), pinned_after.get(identifier, ()))
+        _add_lineage(code, steps)
+        if code.kinds:
+            found.append(code)
+    families = [each for each in _compare_families(old.families, new.families) if each.kinds]
+    unchanged = len(old.codes.keys() & new.codes.keys()) - sum(1 for code in found if code.before and code.after)
+    return Comparison(families, found, unchanged)
+
+
+def _index(content: CodebookContent) -> _Side:
+    return _Side(
+        {family.identifier: family for family in content.families}, {code.identifier: code for code in content.codes}
+    )
+
+
+def _compare_code(identifier: str, old: _Side, new: _Side) -> CodeDifference:
+    before, after = old.codes.get(identifier), new.codes.get(identifier)
+    difference = CodeDifference(identifier, (after or old.codes[identifier]).name, before=before, after=after)
+    if before is None or after is None:
+        difference.kinds.append("removed" if after is None else "added")
+        difference.means_other = True
+        return difference
+    difference.texts = list(_compare_texts(before, after, TEXTS))
+    difference.facts = [*_compare_place(before, after, old, new), *_compare_facts(before, after, FACTS)]
+    changed = difference.changed
+    difference.means_other = bool(changed & {*MEANING, "unit"})
+    difference.kinds = [kind for kind, told_by in KINDS.items() if changed & told_by]
+    return difference
+
+
+def _compare_place(before: CodeContent, after: CodeContent, old: _Side, new: _Side) -> Iterator[FactDifference]:
+    """What a code is called and where it stands."""
+    if before.name != after.name:
+        yield FactDifference("name", "Name", before.name, after.name)
+    if before.key != after.key:
+        yield FactDifference("key", "Key", before.key, after.key)
+    if (before.family, before.parent) != (after.family, after.parent):
+        yield FactDifference("place", "Place", old.show_place(before), new.show_place(after))
+    if old.find_unit(before) != new.find_unit(after):
+        yield FactDifference("unit", "Put on", old.find_unit(before), new.find_unit(after))
+
+
+def _compare_texts(
+    old: CodeContent | FamilyContent, new: CodeContent | FamilyContent, labels: Mapping[str, str]
+) -> Iterator[TextDifference]:
+    for name, label in labels.items():
+        before, after = getattr(old, name), getattr(new, name)
+        if before != after:
+            yield TextDifference(name, label, compare_words(before, after))
+
+
+def _compare_facts(
+    old: CodeContent | FamilyContent, new: CodeContent | FamilyContent, labels: Mapping[str, str]
+) -> Iterator[FactDifference]:
+    for name, label in labels.items():
+        before, after = getattr(old, name), getattr(new, name)
+        if before != after:
+            yield FactDifference(name, label, show_value(before), show_value(after))
+
+
+def show_value(value: object) -> str:
+    """A short value in words."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, CodeAttribute):
+        return f"{value.label} ({', '.join(value.choices)})" if value.choices else value.label
+    if isinstance(value, tuple):
+        return "; ".join(map(show_value, value))
+    return str(value)
+
+
+def _compare_families(old: Mapping[str, FamilyContent], new: Mapping[str, FamilyContent]) -> Iterator[Difference]:
+    for identifier in [*new, *(identifier for identifier in old if identifier not in new)]:
+        was, now = old.get(identifier), new.get(identifier)
+        difference = Difference(identifier, (now or old[identifier]).name)
+        if was is None or now is None:
+            difference.kinds = ["removed" if now is None else "added"]
+        else:
+            difference.texts = list(_compare_texts(was, now, FAMILY_TEXTS))
+            difference.facts = list(_compare_facts(was, now, FAMILY_FACTS))
+            difference.kinds = ["changed"] if difference.texts or difference.facts else []
+        yield difference
+
+
+def _find_shifted(before: Sequence[CodeContent], after: Sequence[CodeContent]) -> set[str]:
+    """Codes that stand elsewhere among those they share a place with: as few as can explain the new order."""
+    places: dict[tuple[str, str], tuple[list[str], list[str]]] = {}
+    for side, codes in enumerate((before, after)):
+        for code in codes:
+            places.setdefault((code.family, code.parent), ([], []))[side].append(code.identifier)
+    shifted: set[str] = set()
+    for old, new in places.values():
+        common = set(old) & set(new)
+        were = [identifier for identifier in old if identifier in common]
+        are = [identifier for identifier in new if identifier in common]
+        blocks = SequenceMatcher(None, were, are, autojunk=False).get_matching_blocks()
+        stayed = {identifier for start, _, size in blocks for identifier in were[start : start + size]}
+        shifted |= common - stayed
+    return shifted
+
+
+def _add_examples(code: CodeDifference, before: Iterable[str], after: Iterable[str]) -> None:
+    was, now = list(before), list(after)
+    code.examples_in = [example for example in now if example not in was]
+    code.examples_out = [example for example in was if example not in now]
+    if (code.examples_in or code.examples_out) and code.before and code.after:
+        code.kinds.append("examples changed")
+
+
+def _add_lineage(code: CodeDifference, steps: Iterable[Step]) -> None:
+    for step in steps:
+        if step.kind not in {MERGED, SPLIT} or step.from_identifier == step.to_identifier:
+            continue
+        if step.to_identifier == code.identifier and code.after:
+            code.origins.append(step)
+        elif step.from_identifier == code.identifier and code.after is None:
+            code.successors.append(step)
+    if code.origins and code.before and code.after and "merged into" not in code.kinds:
+        code.kinds.append("merged into")
+
+
+def meaning_of(code: CodeContent) -> tuple[str, ...]:
+    """The texts by which people code with it."""
+    return tuple(getattr(code, name) for name in MEANING)
+
+
+CODE_FIELDS = tuple(each.name for each in fields(CodeContent))
+FAMILY_FIELDS = tuple(each.name for each in fields(FamilyContent))

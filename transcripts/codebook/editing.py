@@ -1,0 +1,189 @@
+"""What an edit makes of a draft, as plain values: every function takes the content before and gives the one after.
+
+Whether the outcome may be stored is checked by ``checking.find_problems``; ``EditRefused`` is for edits that make none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import TypeVar
+
+from transcripts.codebook.checking import UNITS, clean_names, order_as_tree
+from transcripts.formats.codebook_content import CodebookContent, CodeContent, FamilyContent
+
+Thing = TypeVar("Thing", CodeContent, FamilyContent)
+
+
+class EditRefused(Exception):
+    """A sentence for the person who asked; ``field`` says where in her form it belongs."""
+
+    def __init__(self, sentence: str, *, field: str = "") -> None:
+        super().__init__(sentence)
+        self.field = field
+
+
+def find_code(content: CodebookContent, identifier: str) -> CodeContent:
+    """The code with this identifier, which must be there."""
+    return next(code for code in content.codes if code.identifier == identifier)
+
+
+def find_family(content: CodebookContent, identifier: str) -> FamilyContent | None:
+    """The family with this identifier, if it is there."""
+    return next((family for family in content.families if family.identifier == identifier), None)
+
+
+def add_family(content: CodebookContent, family: FamilyContent) -> CodebookContent:
+    """The family after the others."""
+    return replace(content, families=(*content.families, family))
+
+
+def replace_family(content: CodebookContent, family: FamilyContent) -> CodebookContent:
+    """The family with the same identifier as it is to be."""
+    families = (family if each.identifier == family.identifier else each for each in content.families)
+    return replace(content, families=tuple(families))
+
+
+def remove_family(content: CodebookContent, identifier: str) -> CodebookContent:
+    """Without the family, which must be empty."""
+    inside = [code.name for code in content.codes if code.family == identifier]
+    if inside:
+        count = "1 code" if len(inside) == 1 else f"{len(inside)} codes"
+        raise EditRefused(f"This family has {count}: {', '.join(inside[:3])} … Move or retire them first.")
+    return replace(content, families=tuple(each for each in content.families if each.identifier != identifier))
+
+
+def shift_family(content: CodebookContent, identifier: str, step: int) -> CodebookContent:
+    """The family one place up (-1) or down (1)."""
+    return _arrange(replace(content, families=_shift(content.families, content.families, identifier, step)))
+
+
+def add_code(content: CodebookContent, code: CodeContent) -> CodebookContent:
+    """The code after its siblings."""
+    return _arrange(replace(content, codes=(*content.codes, code)))
+
+
+def replace_code(content: CodebookContent, code: CodeContent) -> CodebookContent:
+    """The code with the same identifier as it is to be; what is under it goes with it into another family."""
+    before = find_code(content, code.identifier)
+    below = list_below(content, code.identifier)
+    if before.family != code.family:
+        check_units(content, [before.family, code.family], f"{code.name} cannot move there")
+    if code.parent in {code.identifier, *below}:
+        raise EditRefused(f"{code.name} cannot be under itself or under a code that is under it.", field="place")
+    codes = [
+        code
+        if each.identifier == code.identifier
+        else replace(each, family=code.family)
+        if each.identifier in below
+        else each
+        for each in content.codes
+    ]
+    if (before.family, before.parent) != (code.family, code.parent):
+        codes.append(codes.pop(next(place for place, each in enumerate(codes) if each is code)))
+    return _arrange(replace(content, codes=tuple(codes)))
+
+
+def shift_code(content: CodebookContent, identifier: str, step: int) -> CodebookContent:
+    """The code one place up (-1) or down (1) among those under the same code of the same family."""
+    code = find_code(content, identifier)
+    siblings = [each for each in content.codes if (each.family, each.parent) == (code.family, code.parent)]
+    return _arrange(replace(content, codes=_shift(content.codes, siblings, identifier, step)))
+
+
+def remove_codes(content: CodebookContent, identifiers: Iterable[str], *, heir: str | None = None) -> CodebookContent:
+    """Without these codes; what was under them goes under ``heir``, or without one to where they were."""
+    gone = set(identifiers)
+    places = {code.identifier: code for code in content.codes}
+    kept = [code for code in content.codes if code.identifier not in gone]
+
+    def find_parent(code: CodeContent) -> str:
+        parent = code.parent
+        if parent in gone and heir is not None and heir not in {code.identifier, *list_below(content, code.identifier)}:
+            return heir
+        while parent in gone:
+            parent = places[parent].parent
+        return parent
+
+    return _arrange(replace(content, codes=tuple(replace(code, parent=find_parent(code)) for code in kept)))
+
+
+def merge_codes(content: CodebookContent, identifiers: Sequence[str], target: CodeContent) -> CodebookContent:
+    """``target``, one of these codes or a new one, in the place of all of them: it takes over their names and terms."""
+    sources = [find_code(content, identifier) for identifier in identifiers if identifier != target.identifier]
+    if not sources or len({*identifiers, target.identifier}) < 2:
+        raise EditRefused(f"{target.name} cannot be merged into itself. Choose another code to go with it.")
+    check_units(content, [*(code.family for code in sources), target.family], "These codes cannot be merged")
+    is_new = all(code.identifier != target.identifier for code in content.codes)
+    names = (*target.aliases, *(name for code in sources for name in (code.name, *code.aliases)))
+    merged = replace(
+        target,
+        aliases=tuple(name for name in clean_names(names) if name != target.name),
+        terms=clean_names((*target.terms, *(term for code in sources for term in code.terms))),
+    )
+    gone = [code.identifier for code in sources]
+    if is_new:
+        content = add_code(content, replace(merged, parent=_climb(content, merged.parent, gone)))
+    content = remove_codes(content, gone, heir=target.identifier)
+    inside = find_code(content, target.identifier)
+    content = replace_code(content, replace(merged, parent=inside.parent))
+    below = list_below(content, target.identifier)
+    codes = (replace(each, family=merged.family) if each.identifier in below else each for each in content.codes)
+    return _arrange(replace(content, codes=tuple(codes)))
+
+
+def _climb(content: CodebookContent, parent: str, gone: Sequence[str]) -> str:
+    """The nearest code above that stays."""
+    places = {code.identifier: code for code in content.codes}
+    while parent in gone:
+        parent = places[parent].parent
+    return parent
+
+
+def split_code(content: CodebookContent, identifier: str, parts: Sequence[CodeContent]) -> CodebookContent:
+    """The new codes in the place of one; what was under it goes to where it was."""
+    code = find_code(content, identifier)
+    if not parts:
+        raise EditRefused("Name at least one code that comes out of it.")
+    place = next(number for number, each in enumerate(content.codes) if each is code)
+    born = [replace(part, family=code.family, parent=code.parent) for part in parts]
+    codes = (*content.codes[:place], *born, *content.codes[place:])
+    return remove_codes(replace(content, codes=codes), [identifier])
+
+
+def list_below(content: CodebookContent, identifier: str) -> set[str]:
+    """The identifiers of all codes under a code, at any depth."""
+    children: dict[str, list[str]] = {}
+    for code in content.codes:
+        children.setdefault(code.parent, []).append(code.identifier)
+    found: set[str] = set()
+    waiting = [*children.get(identifier, [])]
+    while waiting:
+        each = waiting.pop()
+        if each not in found:
+            found.add(each)
+            waiting += children.get(each, [])
+    return found
+
+
+def check_units(content: CodebookContent, families: Iterable[str], what: str) -> None:
+    """Refuse what would put codings on something else than they were made on."""
+    wanted = set(families)
+    found = [family for family in content.families if family.identifier in wanted]
+    if len({family.unit for family in found}) > 1:
+        told = dict.fromkeys(f"{family.name} is put on {UNITS.get(family.unit, family.unit)}" for family in found)
+        raise EditRefused(f"{what}: {', '.join(told)}.", field="place")
+
+
+def _shift(things: Sequence[Thing], siblings: Sequence[Thing], identifier: str, step: int) -> tuple[Thing, ...]:
+    """The things with one of the siblings and the next in that direction changed round; at the end nothing changes."""
+    place = next(number for number, each in enumerate(siblings) if each.identifier == identifier)
+    if not 0 <= place + step < len(siblings):
+        return tuple(things)
+    here, there = siblings[place], siblings[place + step]
+    changed = {here.identifier: there, there.identifier: here}
+    return tuple(changed.get(each.identifier, each) for each in things)
+
+
+def _arrange(content: CodebookContent) -> CodebookContent:
+    return replace(content, codes=order_as_tree(content.codes, content.families))

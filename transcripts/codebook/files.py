@@ -1,0 +1,252 @@
+"""A version of the codebook as the file formats hold it, and what a file of any of them says."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from typing import NamedTuple, TypeVar
+
+from transcripts.codebook.checking import clean_names, clean_text, order_as_tree
+from transcripts.codebook.models import CodebookVersion, CodeExample
+from transcripts.codebook.naming import LONGEST_STEM, make_identifier
+from transcripts.codebook.queries import read_content
+from transcripts.codebook.quotes import EXAMPLE_TEXT
+from transcripts.formats.codebook_content import CodebookContent, CodeContent, FamilyContent
+from transcripts.formats.codebook_content import CodeExample as FileExample
+from transcripts.formats.codebook_csv import OPTIONAL_COLUMNS, CodeRow, read_codebook
+from transcripts.formats.codebook_json import read_codebook_json
+from transcripts.formats.qdc import lay_out_codes, read_qdc
+from transcripts.formats.qdc_description import read_description
+from transcripts.formats.refi import make_guid
+from transcripts.formats.refi_codes import QdcCode
+from transcripts.formats.tabular import undefuse
+
+ALL_OF_A_CODE = frozenset(CodeContent.__dataclass_fields__)
+ALL_OF_A_FAMILY = frozenset(FamilyContent.__dataclass_fields__)
+IN_A_TABLE = frozenset({"identifier", "name", "unit"})
+IN_A_QDC_CODE = frozenset({"identifier", "family", "parent", "name", "definition", "include", "exclude", "color"})
+IN_A_QDC_FAMILY = frozenset({"identifier", "name", "description", "rules", "color"})
+IMPORTED = FamilyContent(identifier="imported", name="Imported")
+GUID_DIGITS = 8
+
+Thing = TypeVar("Thing", CodeContent, FamilyContent)
+
+
+class FileContent(NamedTuple):
+    """What a file holds. ``told`` and ``told_of_families`` are the fields it has; the rest is as it was."""
+
+    form: str
+    content: CodebookContent
+    told: frozenset[str]
+    told_of_families: frozenset[str]
+    warnings: tuple[str, ...] = ()
+
+
+def read_version(version: CodebookVersion) -> CodebookContent:
+    """Everything a version holds, with its pinned sentences in words: three queries."""
+    return replace(
+        read_content(version),
+        title=version.title,
+        origin=version.origin,
+        number=version.number,
+        examples=tuple(_read_examples(version)),
+    )
+
+
+def _read_examples(version: CodebookVersion) -> Iterator[FileExample]:
+    rows = CodeExample.objects.filter(code__version=version).annotate(text=EXAMPLE_TEXT)
+    columns = ("code__identifier", "kind", "text", "note", "sentence__turn__interview__external_id")
+    for code, kind, quote, note, interview, position in rows.order_by(
+        "code__family__position", "code__position", "kind", "pk"
+    ).values_list(*columns, "sentence__position"):
+        yield FileExample(code=code, kind=kind, quote=quote, note=note, interview=interview, sentence=position)
+
+
+def make_rows(content: CodebookContent) -> Iterator[CodeRow]:
+    """The codes as rows of a table."""
+    families = {family.identifier: family for family in content.families}
+    for code in content.codes:
+        family = families[code.family]
+        names = ALL_OF_A_CODE - {"identifier", "family"}
+        yield CodeRow(
+            code_id=code.identifier,
+            family=family.identifier,
+            family_name=family.name,
+            unit=family.unit,
+            version=content.number,
+            **{name: getattr(code, name) for name in names},
+        )
+
+
+def make_qdc_codes(version: CodebookVersion) -> list[QdcCode]:
+    """The families and codes of a version as a REFI-QDA codebook holds them. Reads version.project."""
+    return lay_out_codes(read_version(version), scope=version.project.slug)
+
+
+def read_file(data: bytes, *, name: str, scope: str, known: CodebookContent, used: Iterable[str]) -> FileContent:
+    """What a file says, whichever of the three forms it has; told by how it begins.
+
+    ``scope`` is the address of the study, ``known`` its latest version, ``used`` all identifiers it ever had. Raises
+    ``CodebookFileError``.
+    """
+    start = data[:200].removeprefix(b"\xef\xbb\xbf").lstrip()
+    if start.startswith((b"{", b"[")):
+        return _read_json(data, name)
+    if start.startswith(b"<") or data.startswith((b"\xff\xfe<", b"\xfe\xff\0<")):
+        return _read_qdc(data, name, scope, known, used)
+    return _read_table(data, name)
+
+
+def _read_json(data: bytes, name: str) -> FileContent:
+    content = _clean(read_codebook_json(data, name=name))
+    return FileContent("json", content, ALL_OF_A_CODE, ALL_OF_A_FAMILY)
+
+
+def _read_table(data: bytes, name: str) -> FileContent:
+    """Rows as families, in the order in which they first appear, and codes family by family."""
+    rows = read_codebook(data, name=name)
+    headings = next(csv.reader(io.StringIO(data.decode("utf-8-sig"), newline="")))
+    told = ALL_OF_A_CODE - (OPTIONAL_COLUMNS - {undefuse(heading).strip() for heading in headings})
+    families: dict[str, FamilyContent] = {}
+    codes = []
+    for row in rows:
+        first = FamilyContent(
+            identifier=row.family, name=row.family_name, unit=row.unit, carries_level=row.unit == "sentence"
+        )
+        families.setdefault(row.family, first)
+        names = ALL_OF_A_CODE - {"identifier", "family"}
+        values = {field: getattr(row, field) for field in names}
+        codes.append(CodeContent(identifier=row.code_id, family=row.family, **values))
+    content = CodebookContent(families=tuple(families.values()), codes=tuple(codes))
+    return FileContent("csv", content, told, IN_A_TABLE)
+
+
+def _read_qdc(data: bytes, name: str, scope: str, known: CodebookContent, used: Iterable[str]) -> FileContent:
+    """A tree of codes: what cannot be coded with at its top is a family, all else is a code of one."""
+    file = read_qdc(data, name=name)
+    tree = _Tree(_Identifiers(scope, known, used))
+    for code in file.codes:
+        tree.add(code)
+    sets = [f"{len(file.sets)} sets of codes are not read."] if file.sets else []
+    return FileContent("qdc", tree.finish(), IN_A_QDC_CODE, IN_A_QDC_FAMILY, (*file.warnings, *sets))
+
+
+class _Tree:
+    """The families, codes and examples of a REFI-QDA codebook, each under its GUID."""
+
+    def __init__(self, identifiers: _Identifiers) -> None:
+        self.identifiers = identifiers
+        self.families: dict[str, FamilyContent] = {}
+        self.codes: dict[str, CodeContent] = {}
+        self.examples: list[FileExample] = []
+
+    def add(self, code: QdcCode) -> None:
+        """Take in a code; the one it is under came before it."""
+        parts = read_description(code.description)
+        if not code.parent_guid and not code.is_codable:
+            self.families[code.guid] = FamilyContent(
+                identifier=self.identifiers.find_family(code),
+                name=code.name,
+                description=clean_text(parts.definition),
+                rules=clean_text(parts.rules),
+                color=code.color,
+            )
+            return
+        above = self.codes.get(code.parent_guid)
+        family = above.family if above else self.families.get(code.parent_guid, IMPORTED).identifier
+        identifier = self.identifiers.find_code(code, family)
+        self.codes[code.guid] = CodeContent(
+            identifier=identifier,
+            family=family,
+            parent=above.identifier if above else "",
+            name=code.name,
+            color=code.color,
+            definition=clean_text(parts.definition),
+            include=clean_text(parts.include),
+            exclude=clean_text(parts.exclude),
+        )
+        self.examples += [replace(example, code=identifier) for example in parts.examples]
+
+    def finish(self) -> CodebookContent:
+        """All of it; codes at the top have a family of their own."""
+        loose = any(code.family == IMPORTED.identifier for code in self.codes.values())
+        families = (*self.families.values(), *([IMPORTED] if loose else []))
+        return _clean(
+            CodebookContent(families=families, codes=tuple(self.codes.values()), examples=tuple(self.examples))
+        )
+
+
+class _Identifiers:
+    """Finds or makes the identifiers of the families and codes of one file.
+
+    Our own are found again by their GUIDs. A code of another program gets an identifier of its name and the beginning
+    of its GUID, by which it is found again when it comes under another name.
+    """
+
+    def __init__(self, scope: str, known: CodebookContent, used: Iterable[str]) -> None:
+        self.used = {*used, *(code.identifier for code in known.codes)}
+        self.code_of = {make_guid("code", scope, identifier): identifier for identifier in self.used}
+        self.family_of = {make_guid("family", scope, family.identifier): family.identifier for family in known.families}
+        self.tail_of = {identifier[-GUID_DIGITS - 1 :]: identifier for identifier in sorted(self.used)}
+        self.taken = {IMPORTED.identifier}
+
+    def find_code(self, code: QdcCode, family: str) -> str:
+        """The identifier of a code, which no other code of the file has."""
+        tail = f"_{code.guid[:GUID_DIGITS]}"
+        found = self.code_of.get(code.guid) or self.tail_of.get(tail)
+        if found is None or found in self.taken:
+            stem = make_identifier(code.name, prefix=f"{family[:40]}.", used=())
+            found = self._number(stem[: LONGEST_STEM - len(tail)], tail)
+        self.taken.add(found)
+        return found
+
+    def find_family(self, family: QdcCode) -> str:
+        """The identifier of a family, which no other family of the file has."""
+        found = self.family_of.get(family.guid)
+        if found is None or found in self.taken:
+            found = make_identifier(family.name, prefix="", used=self.taken)
+        self.taken.add(found)
+        return found
+
+    def _number(self, stem: str, tail: str) -> str:
+        found, number = f"{stem}{tail}", 1
+        while found in self.used or found in self.taken:
+            number += 1
+            found = f"{stem}_{number}{tail}"
+        return found
+
+
+def _clean(content: CodebookContent) -> CodebookContent:
+    """Colours, names and texts in the form in which they are stored."""
+    codes = tuple(
+        replace(
+            code,
+            name=" ".join(code.name.split()),
+            aliases=clean_names(code.aliases),
+            terms=clean_names(code.terms),
+        )
+        for code in content.codes
+    )
+    return replace(content, codes=codes)
+
+
+def fill_in(file: FileContent, known: CodebookContent, *, keep_missing: bool = False) -> CodebookContent:
+    """The content of the next version: as the file has it, and where the file says nothing, as it is known."""
+    codes = {code.identifier: code for code in known.codes}
+    families = {family.identifier: family for family in known.families}
+    silent, silent_of_families = ALL_OF_A_CODE - file.told, ALL_OF_A_FAMILY - file.told_of_families
+    next_codes = [_keep(code, codes, silent) for code in file.content.codes]
+    next_families = [_keep(family, families, silent_of_families) for family in file.content.families]
+    if keep_missing:
+        there = {code.identifier for code in next_codes}
+        next_codes += [code for code in known.codes if code.identifier not in there]
+        there = {family.identifier for family in next_families}
+        next_families += [family for family in known.families if family.identifier not in there]
+    return CodebookContent(families=tuple(next_families), codes=order_as_tree(next_codes, next_families))
+
+
+def _keep(thing: Thing, known: Mapping[str, Thing], silent: frozenset[str]) -> Thing:
+    before = known.get(thing.identifier)
+    return thing if before is None else replace(thing, **{name: getattr(before, name) for name in silent})

@@ -1,0 +1,1 @@
+"""What people type about studies and codebooks."""

@@ -1,0 +1,211 @@
+"""What people type about the codes and families of a draft."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from django import forms
+
+from transcripts.codebook.checking import MOST_ATTRIBUTES
+from transcripts.codebook.forms.fields import (
+    Choices,
+    ColorField,
+    LinesField,
+    RevisionField,
+    line_field,
+    offer,
+    text_field,
+)
+from transcripts.codebook.models import CodeChange, CodeFamily
+from transcripts.codebook.naming import make_identifier
+from transcripts.codebook.queries import FamilyNode
+from transcripts.formats.codebook_content import CodeAttribute, CodeContent, FamilyContent
+
+MOST_PARTS_SHOWN = 6
+
+
+class FamilyForm(forms.Form):
+    """A family of codes and its rules."""
+
+    name = line_field("Name", required=True)
+    description = text_field("Description", help_text="What its codes are for.")
+    rules = text_field(
+        "Rules", rows=5, help_text="How to code with it: what to settle first, how often, on which place."
+    )
+    unit = forms.ChoiceField(
+        label="Put on",
+        choices=CodeFamily.Unit.choices,
+        help_text="With another unit all its codes count as changed in meaning.",
+    )
+    carries_level = forms.BooleanField(label="Its codings are semantic or latent", required=False)
+    carries_enactment = forms.BooleanField(
+        label="Its codings say whether the act is enacted, demonstrated or described", required=False
+    )
+    color = ColorField()
+    revision = RevisionField()
+
+    def read_content(self) -> FamilyContent:
+        """The family as typed."""
+        values = {name: value for name, value in self.cleaned_data.items() if name != "revision"}
+        return FamilyContent(identifier="", **values)
+
+
+class CodeForm(forms.Form):
+    """A code. ``place`` is a family (``f:themes``) or a code it is under (``c:theme.balance``)."""
+
+    name = line_field("Name", required=True, help_text="The code stays the same code under another name.")
+    place = forms.ChoiceField(label="Place", help_text="The family, or the code it is under.")
+    definition = text_field("Definition", rows=4, help_text="What it means, for people.")
+    include = text_field("Include", help_text="Cases that belong.")
+    exclude = text_field("Exclude", help_text="Cases that do not, and the code they belong to instead.")
+    effect = forms.ChoiceField(
+        label="What the new wording does",
+        required=False,
+        choices=[
+            (CodeChange.Effect.WORDING, "Other words for the same: codings stand as they are"),
+            (CodeChange.Effect.NARROWING, "Narrower: some sentences do not belong any more"),
+            (CodeChange.Effect.WIDENING, "Wider: some sentences belong that did not"),
+        ],
+        widget=forms.RadioSelect,
+        help_text="Needed when definition, include or exclude change. Narrower and wider ask for a second look.",
+    )
+    machine_definition = text_field("Definition for machines", rows=4, help_text="When to answer yes, and when no.")
+    key = line_field("Key", help_text="One letter or digit that puts it at the desk; may be empty.")
+    group = line_field("Group", help_text="A heading within the family.")
+    aliases = LinesField(
+        label="Other names",
+        required=False,
+        widget=forms.Textarea(attrs={"rows": 2, "dir": "auto"}),
+        help_text="One on each line; the palette of the desk finds them.",
+    )
+    terms = LinesField(
+        label="Terms",
+        required=False,
+        widget=forms.Textarea(attrs={"rows": 3, "dir": "auto"}),
+        help_text="One on each line. When the interviewer says one of them first, the code counts as prompted.",
+    )
+    color = ColorField()
+    source = line_field("Source", help_text="Where it comes from.")
+    reason = text_field("Why you change it", rows=2, help_text="Stays in the history of the code.")
+    revision = RevisionField()
+
+    def __init__(self, *args: Any, families: Sequence[FamilyNode], asks_effect: bool, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        offer(self, "place", [(node.family.name, list(_offer_places(node))) for node in families])
+        if not asks_effect:
+            del self.fields["effect"]
+
+    def clean_key(self) -> str:
+        return str(self.cleaned_data["key"]).lower()
+
+    def read_content(self, families: Sequence[FamilyNode], attributes: tuple[CodeAttribute, ...]) -> CodeContent:
+        """The code as typed."""
+        kind, _, identifier = self.cleaned_data["place"].partition(":")
+        family_of = {node.code.identifier: each.family for each in families for node in each.codes}
+        family = identifier if kind == "f" else family_of[identifier].identifier
+        names = ("name", "definition", "include", "exclude", "machine_definition", "key", "group", "aliases")
+        values = {name: self.cleaned_data[name] for name in (*names, "terms", "color", "source")}
+        parent = identifier if kind == "c" else ""
+        return CodeContent(identifier="", family=family, parent=parent, attributes=attributes, **values)
+
+
+def _offer_places(node: FamilyNode) -> Iterable[tuple[str, str]]:
+    yield f"f:{node.family.identifier}", f"{node.family.name}: at the top"
+    for code in node.codes:
+        yield f"c:{code.code.identifier}", f"{'– ' * code.depth}under {code.code.name}"
+
+
+class AttributeForm(forms.Form):
+    """A question that codings with a code answer; without a question there is none."""
+
+    label = line_field("Question")
+    kind = forms.ChoiceField(
+        label="Answered by", choices=[("text", "a line of text"), ("choice", "one of the answers below")]
+    )
+    choices = LinesField(
+        label="Answers",
+        required=False,
+        widget=forms.Textarea(attrs={"rows": 3, "dir": "auto"}),
+        help_text="One on each line, where they are to be chosen from.",
+    )
+    key = forms.CharField(widget=forms.HiddenInput, required=False)
+
+
+_AttributeFormSet = forms.formset_factory(
+    AttributeForm, extra=1, max_num=MOST_ATTRIBUTES, absolute_max=MOST_ATTRIBUTES + 1
+)
+
+
+class AttributeFormSet(_AttributeFormSet):  # type: ignore[misc, valid-type]
+    """The questions of a code and room for one more."""
+
+    def read_attributes(self) -> tuple[CodeAttribute, ...]:
+        """The questions as typed; a new one gets a key of its words."""
+        found: list[CodeAttribute] = []
+        for form in self.forms:
+            label = " ".join(form.cleaned_data.get("label", "").split())
+            if not label:
+                continue
+            choices = tuple(" ".join(choice.split()) for choice in form.cleaned_data["choices"] if choice.strip())
+            taken = [attribute.key for attribute in found]
+            key = form.cleaned_data["key"] or make_identifier(label.lower()[:30], prefix="", used=taken)
+            found.append(
+                CodeAttribute(key=_spell_key(key), label=label, kind=form.cleaned_data["kind"], choices=choices)
+            )
+        return tuple(found)
+
+
+def _spell_key(key: str) -> str:
+    plain = re.sub(r"[^a-z0-9_]", "", key)
+    return plain if plain[:1].isalpha() else f"q{plain}"
+
+
+def list_attributes(code: CodeContent) -> list[dict[str, object]]:
+    """The questions of a code as the forms show them."""
+    return [
+        {"label": each.label, "kind": each.kind, "choices": each.choices, "key": each.key} for each in code.attributes
+    ]
+
+
+class ReasonForm(forms.Form):
+    """Why something is done that cannot be seen from the codebook alone."""
+
+    reason = text_field("Reason", required=True, help_text="Stays in the history of the code.")
+    revision = RevisionField()
+
+
+class MergeForm(forms.Form):
+    """Two codes or more that become one of them, or a new one."""
+
+    codes = forms.MultipleChoiceField(label="Codes to merge", widget=forms.CheckboxSelectMultiple)
+    target = forms.ChoiceField(label="They become")
+    name = line_field("Name of the new code", help_text="Only where they become a new one.")
+    definition = text_field("Its definition", rows=4)
+    reason = text_field("Reason", required=True, help_text="Stays in the history of the code.")
+    seen = forms.CharField(widget=forms.HiddenInput, required=False)
+
+    NEW = "new"
+
+    def __init__(self, *args: Any, offered: Choices, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        offered = list(offered)
+        offer(self, "codes", offered)
+        offer(self, "target", [(self.NEW, "a new code"), *offered])
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean() or {}
+        if cleaned.get("target") == self.NEW and not cleaned.get("name", "").strip():
+            self.add_error("name", "Name the new code, or choose one of the codes that stays.")
+        return cleaned
+
+
+class PartForm(forms.Form):
+    """One of the codes that come out of another; without a name there is none."""
+
+    name = line_field("Name")
+    definition = text_field("Definition")
+
+
+PartFormSet = forms.formset_factory(PartForm, extra=3, max_num=MOST_PARTS_SHOWN, absolute_max=MOST_PARTS_SHOWN * 2)

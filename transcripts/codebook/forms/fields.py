@@ -1,0 +1,68 @@
+"""Kinds of fields that the forms of the codebook share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, cast
+
+from django import forms
+
+from transcripts.codebook.colors import PALETTE
+from transcripts.formats.codebook_rules import COLOR
+
+Choices = Iterable[tuple[str, Any]]
+
+
+def text_field(label: str, *, rows: int = 3, help_text: str = "", required: bool = False) -> forms.CharField:
+    widget = forms.Textarea(attrs={"rows": rows, "dir": "auto"})
+    return forms.CharField(label=label, required=required, help_text=help_text, widget=widget)
+
+
+def line_field(label: str, *, help_text: str = "", required: bool = False) -> forms.CharField:
+    widget = forms.TextInput(attrs={"dir": "auto", "autocomplete": "off"})
+    return forms.CharField(label=label, required=required, help_text=help_text, widget=widget)
+
+
+def offer(form: forms.Form, name: str, choices: Choices) -> None:
+    """Say what can be chosen in a field, which is known only when the form is made."""
+    cast(forms.ChoiceField, form.fields[name]).choices = list(choices)
+
+
+class LinesField(forms.CharField):
+    """Several names, one on each line."""
+
+    widget = forms.Textarea
+
+    def prepare_value(self, value: object) -> object:
+        return "\n".join(map(str, value)) if isinstance(value, tuple | list) else value
+
+    def clean(self, value: object) -> Any:
+        return tuple(super().clean(value).splitlines())
+
+
+class RevisionField(forms.IntegerField):
+    """At which revision something was when the form was made, so that the loser of a race is told."""
+
+    def __init__(self) -> None:
+        super().__init__(widget=forms.HiddenInput, min_value=0, max_value=2**31 - 1, required=False)
+
+
+class ColorField(forms.ChoiceField):
+    """A colour of the palette, the one there is, or none."""
+
+    def __init__(self) -> None:
+        choices = [("", "none"), *PALETTE.items()]
+        super().__init__(
+            label="Colour", required=False, choices=choices, help_text="Shown beside the name, never instead of it."
+        )
+
+    def offer(self, color: str) -> None:
+        """Keep a colour that came with a file."""
+        if color and color not in PALETTE:
+            self.choices = [("", "none"), *PALETTE.items(), (color, color)]
+
+    def to_python(self, value: Any) -> str:
+        return str(super().to_python(value)).lower()
+
+    def valid_value(self, value: Any) -> bool:
+        return super().valid_value(value) or bool(COLOR.fullmatch(str(value)))

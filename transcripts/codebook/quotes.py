@@ -1,0 +1,153 @@
+"""Sentences as the codebook quotes them: pinned to a code, or about to be."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from django.db.models import CharField, F, Q
+from django.db.models.functions import Substr
+
+from transcripts.codebook.models import CodeExample
+from transcripts.corpus.models import Sentence
+from transcripts.formats.codebook_content import CodeExample as FileExample
+from transcripts.projects.models import Project
+
+# The database cuts the words out, for a turn may be long and a page shows many.
+SENTENCE_TEXT = Substr("turn__text", F("start") + 1, F("end") - F("start"), output_field=CharField())
+EXAMPLE_TEXT = Substr(
+    "sentence__turn__text",
+    F("sentence__start") + 1,
+    F("sentence__end") - F("sentence__start"),
+    output_field=CharField(),
+)
+
+
+class ExampleRow(NamedTuple):
+    """A pinned sentence as it is shown. ``is_recut``: its breaks were corrected since, so that it stands no more."""
+
+    pk: int
+    code_id: int
+    kind: str
+    note: str
+    sentence_id: int
+    label: str
+    text: str
+    interview_id: int
+    interview: str
+    is_recut: bool
+    added_by: str
+    added_at: datetime.datetime
+
+    @property
+    def kind_label(self) -> str:
+        return CodeExample.Kind(self.kind).label
+
+
+def read_examples(which: Q) -> dict[int, list[ExampleRow]]:
+    """Pinned sentences under the number of their code, their text cut out by the database: one query."""
+    rows = CodeExample.objects.filter(which).annotate(text=EXAMPLE_TEXT).order_by("code_id", "kind", "pk")
+    columns = (
+        *("pk", "code_id", "kind", "note", "sentence_id", "sentence__position", "sentence__suffix", "text"),
+        *("sentence__turn__interview_id", "sentence__turn__interview__title", "sentence__retired_by_id"),
+        *("added_by_name", "added_at"),
+    )
+    found: dict[int, list[ExampleRow]] = {}
+    for (
+        pk,
+        code_id,
+        kind,
+        note,
+        sentence_id,
+        position,
+        suffix,
+        text,
+        interview_id,
+        title,
+        retired,
+        *added,
+    ) in rows.values_list(*columns):
+        row = ExampleRow(
+            *(pk, code_id, kind, note, sentence_id, f"{position}{suffix}", text, interview_id, title),
+            retired is not None,
+            *added,
+        )
+        found.setdefault(code_id, []).append(row)
+    return found
+
+
+class SentenceLine(NamedTuple):
+    """A sentence as it is quoted: its number, its words, the interview it is from, and where in its turn it lies."""
+
+    pk: int
+    label: str
+    text: str
+    interview_id: int
+    interview: str
+    start: int
+    end: int
+    is_recut: bool
+
+
+def find_sentence(project: Project, sentence_id: int) -> SentenceLine | None:
+    """A sentence of the study, standing or not."""
+    return next(iter(_read_sentences(Q(turn__interview__project=project, pk=sentence_id))), None)
+
+
+def find_labelled_sentence(project: Project, interview_id: int, label: str) -> SentenceLine | None:
+    """The standing sentence with this number (14, 14a) in an interview of the study."""
+    digits = label[: len(label) - len(label.lstrip("0123456789"))]
+    if not digits or len(digits) > 9:
+        return None
+    which = Q(turn__interview__project=project, turn__interview=interview_id, retired_by__isnull=True)
+    return next(iter(_read_sentences(which & Q(position=int(digits), suffix=label[len(digits) :]))), None)
+
+
+def find_pieces(sentence_ids: Iterable[int]) -> dict[int, list[SentenceLine]]:
+    """The standing sentences that now cover each of these retired ones, in order."""
+    found: dict[int, list[SentenceLine]] = {}
+    retired = Sentence.objects.filter(pk__in=list(sentence_ids), retired_by__isnull=False)
+    for pk, turn_id, start, end in retired.values_list("pk", "turn_id", "start", "end"):
+        which = Q(turn=turn_id, retired_by__isnull=True, start__lt=end, end__gt=start)
+        found[pk] = _read_sentences(which)
+    return found
+
+
+def _read_sentences(which: Q) -> list[SentenceLine]:
+    rows = Sentence.objects.filter(which).annotate(text=SENTENCE_TEXT).order_by("turn", "start", "pk")
+    columns = (
+        *("pk", "position", "suffix", "text", "turn__interview_id", "turn__interview__title", "start", "end"),
+        "retired_by_id",
+    )
+    return [
+        SentenceLine(pk, f"{position}{suffix}", text, interview_id, title, start, end, retired is not None)
+        for pk, position, suffix, text, interview_id, title, start, end, retired in rows.values_list(*columns)
+    ]
+
+
+class FoundQuote(NamedTuple):
+    """An example of a file whose sentence is one of the study; ``code`` is an identifier."""
+
+    code: str
+    kind: str
+    note: str
+    sentence_id: int
+
+
+def find_quoted(project: Project, examples: Iterable[FileExample]) -> Iterator[FoundQuote]:
+    """Those of the examples whose words stand, as one sentence, at the place they name; each sentence once in a code."""
+    wanted = [each for each in examples if each.interview and each.sentence]
+    places = {(each.interview, each.sentence) for each in wanted}
+    which = Q(turn__interview__project=project, retired_by__isnull=True)
+    which &= Q(turn__interview__external_id__in={interview for interview, _ in places})
+    which &= Q(position__in={number for _, number in places})
+    rows = Sentence.objects.filter(which).annotate(text=SENTENCE_TEXT).order_by("-pk")
+    columns = ("turn__interview__external_id", "position", "text", "pk")
+    found = {(interview, number, text): pk for interview, number, text, pk in rows.values_list(*columns)}
+    seen: set[tuple[str, int]] = set()
+    for each in wanted:
+        pk = found.get((each.interview, each.sentence, each.quote))
+        if pk is not None and (each.code, pk) not in seen:
+            seen.add((each.code, pk))
+            yield FoundQuote(each.code, each.kind, " ".join(each.note.split())[:500], pk)

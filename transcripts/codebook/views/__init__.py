@@ -1,0 +1,1 @@
+"""Pages of the codebook, and the one on which a study begins."""

@@ -1,0 +1,309 @@
+"""Forms for single codes and families of a draft."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib import messages
+from django.http import HttpResponse, QueryDict
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+from django.views.decorators.http import require_http_methods, require_POST
+
+from transcripts.codebook import actions, editing, queries
+from transcripts.codebook.forms.codes import AttributeFormSet, CodeForm, FamilyForm, ReasonForm, list_attributes
+from transcripts.codebook.models import Code, CodebookVersion, CodeFamily
+from transcripts.codebook.queries import FamilyNode
+from transcripts.codebook.views.common import draft_view, find_clashes, put_problems, refuse
+from transcripts.codebook.views.examples import make_example_context
+from transcripts.formats.codebook_content import CodeContent
+from transcripts.projects.access import ProjectRequest
+
+GET_AND_POST = ["GET", "HEAD", "POST"]
+
+
+def draft_url(version: CodebookVersion) -> str:
+    return reverse("codebook:draft", args=[version.project.slug, version.number])
+
+
+@require_http_methods(GET_AND_POST)
+@draft_view
+def add_code(request: ProjectRequest, version: CodebookVersion) -> HttpResponse:
+    """A new code. ``?family=`` names the family it is offered for."""
+    families = queries.read_tree(version)
+    if not families:
+        messages.info(request, "Add a family first: every code stands in one.")
+        return redirect("codebook:add_family", request.project.slug, version.number)
+    posted = request.POST if request.method == "POST" else None
+    place = f"f:{request.GET.get('family') or families[0].family.identifier}"
+    form = CodeForm(posted, families=families, asks_effect=False, initial={"place": place})
+    questions = AttributeFormSet(posted, prefix="q")
+    if posted is not None and form.is_valid() and questions.is_valid():
+        given = form.read_content(families, questions.read_attributes())
+        try:
+            code = actions.add_code(version=version, given=given, by=request.user, reason=form.cleaned_data["reason"])
+        except actions.WrongInput as error:
+            put_problems(form, error, family="place")
+        except actions.CodebookError as error:
+            form.add_error(None, str(error))
+        else:
+            messages.success(request, f"{code.name} is in the draft.")
+            return redirect(f"{draft_url(version)}#code-{code.pk}")
+    context = {"version": version, "form": form, "questions": questions}
+    return render(request, "codebook/code_form.html", context, status=_status(form, questions))
+
+
+@require_http_methods(GET_AND_POST)
+@draft_view
+def edit_code(request: ProjectRequest, version: CodebookVersion, code_id: int) -> HttpResponse:
+    """The texts, the name, the place and the questions of a code."""
+    code = version.codes.select_related("family").filter(pk=code_id).first()
+    if code is None:
+        return _show_lost(request, version, code_id)
+    code.version = version
+    page = _CodePage(request, code)
+    if request.method == "POST" and page.is_valid():
+        return page.save()
+    return page.show()
+
+
+class _CodePage:
+    """The form of one code and what is shown with it."""
+
+    def __init__(self, request: ProjectRequest, code: Code) -> None:
+        self.request, self.code = request, code
+        self.families = queries.read_tree(code.version)
+        self.content = editing.find_code(queries.read_content(code.version), code.identifier)
+        posted = _take_theirs(request.POST, self.content) if request.method == "POST" else None
+        self.bind(posted)
+
+    def bind(self, posted: QueryDict | None) -> None:
+        """Fill the forms with what was sent, or with what is stored."""
+        initial = _list_initial(self.content) | {"revision": self.code.revision}
+        asks_effect = not queries.is_new(self.code)
+        self.form = CodeForm(posted, families=self.families, asks_effect=asks_effect, initial=initial)
+        self.form.fields["color"].offer(self.content.color)  # type: ignore[attr-defined]
+        self.questions = AttributeFormSet(posted, prefix="q", initial=list_attributes(self.content))
+
+    def is_valid(self) -> bool:
+        return self.form.is_valid() and self.questions.is_valid()
+
+    def save(self) -> HttpResponse:
+        """Store what was typed, or show it again with what is wrong or what somebody else stored."""
+        given = self.form.read_content(self.families, self.questions.read_attributes())
+        try:
+            code = actions.edit_code(
+                code=self.code,
+                revision=self.form.cleaned_data["revision"],
+                given=given,
+                effect=self.form.cleaned_data.get("effect", ""),
+                reason=self.form.cleaned_data["reason"],
+                by=self.request.user,
+            )
+        except actions.EditConflict as error:
+            return self.show_clash(given, error)
+        except actions.WrongInput as error:
+            put_problems(self.form, error, family="place")
+            return self.show()
+        except actions.CodebookError as error:
+            self.form.add_error(None, str(error))
+            return self.show(status=409)
+        messages.success(self.request, f"{code.name} is saved.")
+        return redirect(f"{draft_url(self.code.version)}#code-{code.pk}")
+
+    def show_clash(self, given: CodeContent, error: actions.EditConflict) -> HttpResponse:
+        """Both texts side by side; what she typed stays in the form, which now knows how it stands."""
+        self.code = self.code.version.codes.select_related("family").get(pk=self.code.pk)
+        self.code.version = error.current.version
+        self.families = queries.read_tree(self.code.version)
+        self.content = editing.find_code(queries.read_content(self.code.version), self.code.identifier)
+        posted = self.request.POST.copy()
+        posted["revision"] = str(self.code.revision)
+        self.bind(posted)
+        self.form.is_valid()
+        clashes = find_clashes(self.form, given, self.content, also={"attributes": "What a coding also answers"})
+        places = [_show_place(side, self.families) for side in (given, self.content)]
+        return self.show(status=409, clashes=clashes, places=places, message=str(error))
+
+    def show(self, status: int | None = None, **more: Any) -> HttpResponse:
+        context = {
+            "version": self.code.version,
+            "code": self.code,
+            "form": self.form,
+            "questions": self.questions,
+            **make_example_context(self.request, self.code),
+            **more,
+        }
+        return render(
+            self.request, "codebook/code_form.html", context, status=status or _status(self.form, self.questions)
+        )
+
+
+def _list_initial(content: CodeContent) -> dict[str, object]:
+    place = f"c:{content.parent}" if content.parent else f"f:{content.family}"
+    return vars(content) | {"place": place}
+
+
+def _take_theirs(posted: QueryDict, theirs: CodeContent) -> QueryDict:
+    """What was sent, but for the fields in which she chose what somebody else stored."""
+    chosen = [name.removeprefix("take-") for name, value in posted.items() if name.startswith("take-")]
+    if not chosen:
+        return posted
+    merged = posted.copy()
+    initial = _list_initial(theirs)
+    for name in chosen:
+        if posted.get(f"take-{name}") != "theirs" or name not in initial:
+            continue
+        if name == "attributes":
+            _put_questions(merged, theirs)
+            continue
+        value = initial[name]
+        merged[name] = "\n".join(value) if isinstance(value, tuple) else str(value)
+    return merged
+
+
+def _put_questions(posted: QueryDict, theirs: CodeContent) -> None:
+    """The stored questions where a form would send them."""
+    posted["q-TOTAL_FORMS"] = str(len(theirs.attributes))
+    for number, question in enumerate(theirs.attributes):
+        for name in ("label", "kind", "key"):
+            posted[f"q-{number}-{name}"] = getattr(question, name)
+        posted[f"q-{number}-choices"] = "\n".join(question.choices)
+
+
+def _show_place(content: CodeContent, families: list[FamilyNode]) -> str:
+    family = next((each.family.name for each in families if each.family.identifier == content.family), content.family)
+    names = {node.code.identifier: node.code.name for each in families for node in each.codes}
+    return f"{family}, under {names.get(content.parent, content.parent)}" if content.parent else family
+
+
+def _show_lost(request: ProjectRequest, version: CodebookVersion, code_id: int) -> HttpResponse:
+    """The code was taken out of the draft while its form was open: what was typed is given back to be kept."""
+    known = Code.objects.filter(pk=code_id, version__project=request.project).exists()
+    typed = [
+        (field.label, request.POST.get(name, ""))
+        for name, field in CodeForm.base_fields.items()
+        if request.POST.get(name) and name not in {"revision", "place", "color", "effect"}
+    ]
+    if known or request.method != "POST" or not typed:
+        get_object_or_404(version.codes, pk=code_id)
+    context = {"version": version, "typed": typed, "missing": queries.find_missing(version)}
+    return render(request, "codebook/lost.html", context, status=409)
+
+
+@require_http_methods(GET_AND_POST)
+@draft_view
+def retire_code(request: ProjectRequest, version: CodebookVersion, code_id: int) -> HttpResponse:
+    """Take a code out of the draft, with a reason."""
+    code = get_object_or_404(version.codes.select_related("family"), pk=code_id)
+    form = ReasonForm(request.POST if request.method == "POST" else None, initial={"revision": code.revision})
+    if request.method == "POST" and form.is_valid():
+        try:
+            actions.retire_code(code=code, by=request.user, **form.cleaned_data)
+        except actions.EditConflict as error:
+            posted = request.POST.copy()
+            posted["revision"] = str(error.current.revision)
+            form = ReasonForm(posted)
+            form.add_error(None, f"{error} Read it once more; press the button again to retire it as it is now.")
+            context = {"version": version, "code": error.current, "form": form}
+            return render(request, "codebook/retire.html", context, status=409)
+        except actions.WrongInput as error:
+            put_problems(form, error)
+        except actions.CodebookError as error:
+            return refuse(request, error, back=draft_url(version))
+        else:
+            messages.success(
+                request, f"{code.name} is out of the draft. Its codings stay on the version they were made with."
+            )
+            return redirect(draft_url(version))
+    return render(
+        request, "codebook/retire.html", {"version": version, "code": code, "form": form}, status=_status(form)
+    )
+
+
+@require_http_methods(GET_AND_POST)
+@draft_view
+def add_family(request: ProjectRequest, version: CodebookVersion) -> HttpResponse:
+    """A new family."""
+    posted = request.POST if request.method == "POST" else None
+    form = FamilyForm(posted, initial={"carries_level": True})
+    if posted is not None and form.is_valid():
+        try:
+            family = actions.add_family(version=version, given=form.read_content(), by=request.user)
+        except actions.WrongInput as error:
+            put_problems(form, error)
+        except actions.CodebookError as error:
+            form.add_error(None, str(error))
+        else:
+            messages.success(request, f"The family {family.name} is in the draft. Add its codes next.")
+            return redirect(f"{draft_url(version)}#family-{family.pk}")
+    return render(request, "codebook/family_form.html", {"version": version, "form": form}, status=_status(form))
+
+
+@require_http_methods(GET_AND_POST)
+@draft_view
+def edit_family(request: ProjectRequest, version: CodebookVersion, family_id: int) -> HttpResponse:
+    """Name, rules and unit of a family."""
+    family = get_object_or_404(version.families, pk=family_id)
+    form = _make_family_form(request, family)
+    status, clashes, message = None, None, ""
+    if request.method == "POST" and form.is_valid():
+        given = form.read_content()
+        try:
+            actions.edit_family(family=family, revision=form.cleaned_data["revision"], given=given, by=request.user)
+        except actions.EditConflict as error:
+            family = version.families.get(pk=family_id)
+            form = _make_family_form(request, family, again=True)
+            form.is_valid()
+            status, clashes, message = 409, find_clashes(form, given, family), str(error)
+        except actions.WrongInput as error:
+            put_problems(form, error)
+        except actions.CodebookError as error:
+            form.add_error(None, str(error))
+            status = 409
+        else:
+            messages.success(request, f"The family {form.cleaned_data['name']} is saved.")
+            return redirect(f"{draft_url(version)}#family-{family.pk}")
+    context = {"version": version, "family": family, "form": form, "clashes": clashes, "message": message}
+    return render(request, "codebook/family_form.html", context, status=status or _status(form))
+
+
+def _make_family_form(request: ProjectRequest, family: CodeFamily, *, again: bool = False) -> FamilyForm:
+    initial: dict[str, Any] = {name: getattr(family, name) for name in queries.FAMILY_COLUMNS}
+    posted = None
+    if request.method == "POST":
+        posted = request.POST.copy()
+        for name, value in request.POST.items():
+            if name.startswith("take-") and value == "theirs" and name.removeprefix("take-") in initial:
+                _set_value(posted, name.removeprefix("take-"), initial[name.removeprefix("take-")])
+        if again:
+            posted["revision"] = str(family.revision)
+    form = FamilyForm(posted, initial=initial | {"revision": family.revision})
+    form.fields["color"].offer(family.color)  # type: ignore[attr-defined]
+    return form
+
+
+def _set_value(posted: QueryDict, name: str, value: object) -> None:
+    """Put a stored value where a form would send it; a box that is not ticked is not sent."""
+    if value is False:
+        posted.pop(name, None)
+    else:
+        posted[name] = "on" if value is True else str(value)
+
+
+@require_POST
+@draft_view
+def remove_family(request: ProjectRequest, version: CodebookVersion, family_id: int) -> HttpResponse:
+    """Take an empty family out of the draft."""
+    family = get_object_or_404(version.families, pk=family_id)
+    try:
+        actions.remove_family(family=family, revision=None, by=request.user)
+    except actions.CodebookError as error:
+        return refuse(request, error, back=draft_url(version))
+    messages.success(request, f"The family {family.name} is out of the draft.")
+    return redirect(draft_url(version))
+
+
+def _status(*sides: Any) -> int:
+    """422 where one of the forms has something wrong in it."""
+    return 422 if any(side.is_bound and not side.is_valid() for side in sides) else 200

@@ -1,0 +1,79 @@
+"""What the pages of a draft share: how one is opened, and what is said when it cannot be written."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import wraps
+from typing import NamedTuple
+
+from django import forms
+from django.contrib import messages
+from django.http import HttpResponse, HttpResponseBase
+from django.shortcuts import get_object_or_404, redirect, render
+
+from transcripts.codebook import actions
+from transcripts.codebook.comparing import show_value
+from transcripts.codebook.models import CodebookVersion
+from transcripts.codebook.words import Piece, compare_words
+from transcripts.projects.access import ProjectRequest, project_view
+from transcripts.projects.roles import Permission
+
+
+def draft_view(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponseBase]:
+    """A page of a draft: loads the version for somebody who may edit the codebook.
+
+    A version that is no draft is shown instead. What is sent to one goes through all the same, for its own action says
+    that it is closed, and the form it came from is shown again with what was typed.
+    """
+
+    @project_view(Permission.EDIT_CODEBOOK)
+    def wrapped(request: ProjectRequest, /, number: int, **others: int) -> HttpResponse:
+        version = get_object_or_404(request.project.codebook_versions, number=number)
+        version.project = request.project
+        if version.status != CodebookVersion.Status.DRAFT and request.method in {"GET", "HEAD"}:
+            messages.info(
+                request, f"{version} is no draft, so it does not change. Start a draft to change the codebook."
+            )
+            return redirect(version)
+        return view(request, version, **others)
+
+    return wraps(view)(wrapped)
+
+
+class Clash(NamedTuple):
+    """A value of which two people have two readings."""
+
+    name: str
+    label: str
+    mine: str
+    theirs: str
+    pieces: tuple[Piece, ...]
+
+
+def find_clashes(
+    form: forms.Form, mine: object, theirs: object, *, also: Mapping[str, str] | None = None
+) -> list[Clash]:
+    """Where what was typed differs from what somebody else stored meanwhile.
+
+    ``also`` names further values, with their labels, that are not fields of the form.
+    """
+    labels = {field.name: str(field.label) for field in form if hasattr(mine, field.name)} | dict(also or {})
+    found = []
+    for name, label in labels.items():
+        here, there = (show_value(getattr(side, name)) for side in (mine, theirs))
+        if here != there:
+            found.append(Clash(name, label, here, there, compare_words(there, here)))
+    return found
+
+
+def put_problems(form: forms.Form, error: actions.WrongInput, **fields: str) -> None:
+    """Say what is wrong beside the field it is in; ``fields`` renames those that the form calls otherwise."""
+    for problem in error.problems:
+        name = fields.get(problem.field, problem.field)
+        form.add_error(name if name in form.fields else None, problem.sentence)
+
+
+def refuse(request: ProjectRequest, error: actions.CodebookError, *, back: str) -> HttpResponse:
+    """A page that says why something was not done; with a link to the draft that is in its way."""
+    draft = error.draft if isinstance(error, actions.DraftIsOpen) else None
+    return render(request, "codebook/refused.html", {"message": str(error), "draft": draft, "back": back}, status=409)

@@ -1,0 +1,144 @@
+"""The draft as a whole: begun, put in order, published or given up."""
+
+from __future__ import annotations
+
+from django.contrib import messages
+from django.http import HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from transcripts.codebook import actions, queries
+from transcripts.codebook.models import Code, CodebookVersion, CodeFamily
+from transcripts.codebook.views.common import draft_view, refuse
+from transcripts.codebook.views.reading import render_version
+from transcripts.projects.access import LARGEST_ID, ProjectRequest, project_view
+from transcripts.projects.roles import Permission
+
+STEPS = {"up": -1, "down": 1}
+
+
+@require_POST
+@project_view(Permission.EDIT_CODEBOOK)
+def start_draft(request: ProjectRequest) -> HttpResponse:
+    """Begin the next version."""
+    try:
+        version = actions.start_draft(project=request.project, by=request.user)
+    except actions.DraftIsOpen as error:
+        return refuse(request, error, back=reverse("codebook:current", args=[request.project.slug]))
+    messages.success(request, f"{version} is begun. Nobody codes with it before you publish it.")
+    return redirect("codebook:draft", request.project.slug, version.number)
+
+
+@require_safe
+@draft_view
+def show_draft(request: ProjectRequest, version: CodebookVersion) -> HttpResponse:
+    """Families and codes of a draft, to be changed and put in order. ``?moved=`` keeps the place in the order."""
+    context = {
+        "version": version,
+        "families": queries.read_tree(version),
+        "missing": queries.find_missing(version),
+        "obstacles": actions.find_obstacles(version),
+        "moved": request.GET.get("moved", ""),
+    }
+    return render(request, "codebook/draft.html", context)
+
+
+@require_POST
+@draft_view
+def move(request: ProjectRequest, version: CodebookVersion) -> HttpResponse:
+    """One place up or down: ``what`` is code or family, its number, its revision, and up or down."""
+    what, _, rest = request.POST.get("what", "").partition(":")
+    number, _, rest = rest.partition(":")
+    revision, _, way = rest.partition(":")
+    if what not in {"code", "family"} or way not in STEPS or not _are_numbers(number, revision):
+        return refuse(
+            request,
+            actions.CodebookError("This page is old. Open the draft anew and move it again."),
+            back=_url(version),
+        )
+    try:
+        if what == "code":
+            code = get_object_or_404(version.codes, pk=int(number))
+            actions.shift_code(code=code, revision=int(revision), step=STEPS[way], by=request.user)
+        else:
+            family = get_object_or_404(version.families, pk=int(number))
+            actions.shift_family(family=family, revision=int(revision), step=STEPS[way], by=request.user)
+    except actions.EditConflict as error:
+        return _ask_again(request, version, error.current, way)
+    except actions.CodebookError as error:
+        return refuse(request, error, back=_url(version))
+    # No place after a #, for a browser that goes to one leaves the focus alone.
+    return redirect(f"{_url(version)}?moved={what}-{number}-{way}")
+
+
+def _are_numbers(*texts: str) -> bool:
+    return all(text.isascii() and text.isdecimal() and len(text) < 20 and int(text) <= LARGEST_ID for text in texts)
+
+
+def _ask_again(request: ProjectRequest, version: CodebookVersion, current: Code | CodeFamily, way: str) -> HttpResponse:
+    """Somebody else was faster: show how it stands, and let her do it anyway or leave it."""
+    what = "code" if isinstance(current, Code) else "family"
+    context = {
+        "version": version,
+        "current": current,
+        "place": _tell_place(current),
+        "way": way,
+        "again": f"{what}:{current.pk}:{current.revision}:{way}",
+    }
+    return render(request, "codebook/move_again.html", context, status=409)
+
+
+def _tell_place(current: Code | CodeFamily) -> str:
+    if isinstance(current, CodeFamily):
+        before = current.version.families.filter(position__lt=current.position).count()
+        return f"family {before + 1} of {current.version.families.count()}"
+    siblings = current.version.codes.filter(family=current.family_id, parent=current.parent_id)
+    before = siblings.filter(position__lt=current.position).count()
+    under = f"under {current.parent.name}" if current.parent else f"in {current.family.name}"
+    return f"{before + 1} of {siblings.count()} {under}"
+
+
+def _url(version: CodebookVersion) -> str:
+    return reverse("codebook:draft", args=[version.project.slug, version.number])
+
+
+@require_POST
+@project_view(Permission.EDIT_CODEBOOK)
+def publish(request: ProjectRequest, number: int) -> HttpResponse:
+    """Freeze a draft, or list everything that keeps it from being published."""
+    version = get_object_or_404(request.project.codebook_versions, number=number)
+    try:
+        actions.publish_version(version=version, by=request.user)
+    except actions.CodebookRefused as error:
+        return render_version(request, version, obstacles=error.problems)
+    except actions.CodebookError as error:
+        return refuse(request, error, back=reverse("codebook:current", args=[request.project.slug]))
+    messages.success(request, f"{version} is published: new codings use it, and it never changes again.")
+    return redirect("codebook:version", request.project.slug, number)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@draft_view
+def discard(request: ProjectRequest, version: CodebookVersion) -> HttpResponse:
+    """Give a draft up, after asking once."""
+    if request.method != "POST":
+        return render(request, "codebook/discard.html", {"version": version})
+    try:
+        actions.discard_draft(version=version, by=request.user)
+    except actions.CodebookError as error:
+        return refuse(request, error, back=reverse("codebook:current", args=[request.project.slug]))
+    messages.success(request, f"{version} is given up. It can still be read; its number is not used again.")
+    return redirect("codebook:current", request.project.slug)
+
+
+@require_POST
+@draft_view
+def restore(request: ProjectRequest, version: CodebookVersion) -> HttpResponse:
+    """Put a code back that was taken out of the draft."""
+    try:
+        code = actions.restore_code(version=version, identifier=request.POST.get("identifier", ""), by=request.user)
+    except actions.CodebookError as error:
+        return refuse(request, error, back=_url(version))
+    messages.success(request, f"{code.name} is back as it was.")
+    return redirect(f"{_url(version)}#code-{code.pk}")

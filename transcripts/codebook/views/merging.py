@@ -1,0 +1,124 @@
+"""Forms for codes that become one, and for one that becomes several."""
+
+from __future__ import annotations
+
+from django.contrib import messages
+from django.http import HttpResponse, QueryDict
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+from django.views.decorators.http import require_http_methods
+
+from transcripts.codebook import actions
+from transcripts.codebook.forms.codes import MergeForm, PartFormSet, ReasonForm
+from transcripts.codebook.models import Code, CodebookVersion
+from transcripts.codebook.views.common import draft_view, put_problems, refuse
+from transcripts.formats.codebook_content import CodeContent
+from transcripts.projects.access import ProjectRequest
+
+GET_AND_POST = ["GET", "HEAD", "POST"]
+
+
+def _draft_url(version: CodebookVersion) -> str:
+    return reverse("codebook:draft", args=[version.project.slug, version.number])
+
+
+@require_http_methods(GET_AND_POST)
+@draft_view
+def merge_codes(request: ProjectRequest, version: CodebookVersion) -> HttpResponse:
+    """Choose codes and what they become. ``?code=`` ticks some of them beforehand."""
+    codes = {str(code.pk): code for code in version.codes.select_related("family").order_by("position")}
+    offered = [(pk, f"{code.name} ({code.family.name})") for pk, code in codes.items()]
+    ticked = [pk for pk in request.GET.getlist("code") if pk in codes]
+    initial = {"codes": ticked, "target": ticked[0] if ticked else MergeForm.NEW, "seen": _note_seen(codes)}
+    form = MergeForm(request.POST if request.method == "POST" else None, offered=offered, initial=initial)
+    status = None
+    if request.method == "POST" and form.is_valid():
+        chosen = [codes[pk] for pk in form.cleaned_data["codes"]]
+        try:
+            code = actions.merge_codes(
+                version=version,
+                codes=chosen,
+                into=_find_target(form, codes, chosen),
+                reason=form.cleaned_data["reason"],
+                by=request.user,
+                revisions=_read_seen(form.cleaned_data["seen"]),
+            )
+        except actions.EditConflict as error:
+            form = MergeForm(_renew(request.POST, codes), offered=offered)
+            form.add_error(None, f"{error} Look at it once more; press the button again to merge them as they are now.")
+            status = 409
+        except actions.WrongInput as error:
+            put_problems(form, error, place="codes")
+        except actions.CodebookError as error:
+            return refuse(request, error, back=_draft_url(version))
+        else:
+            messages.success(request, f"Merged into {code.name}. What was coded with the others is looked at again.")
+            return redirect(f"{_draft_url(version)}#code-{code.pk}")
+    context = {"version": version, "form": form, "codes": codes.values()}
+    return render(request, "codebook/merge.html", context, status=status or (422 if form.errors else 200))
+
+
+def _find_target(form: MergeForm, codes: dict[str, Code], chosen: list[Code]) -> Code | CodeContent:
+    if form.cleaned_data["target"] != MergeForm.NEW:
+        return codes[form.cleaned_data["target"]]
+    name, definition = form.cleaned_data["name"], form.cleaned_data["definition"]
+    return CodeContent(identifier="", family=chosen[0].family.identifier, name=name, definition=definition)
+
+
+def _note_seen(codes: dict[str, Code]) -> str:
+    return " ".join(f"{code.pk}:{code.revision}" for code in codes.values())
+
+
+def _read_seen(text: str) -> dict[int, int]:
+    pairs = (pair.partition(":") for pair in text.split())
+    return {int(pk): int(seen) for pk, _, seen in pairs if _is_number(pk) and _is_number(seen)}
+
+
+def _is_number(text: str) -> bool:
+    return text.isascii() and text.isdecimal() and len(text) < 20
+
+
+def _renew(posted: QueryDict, codes: dict[str, Code]) -> QueryDict:
+    renewed = posted.copy()
+    renewed["seen"] = _note_seen(codes)
+    return renewed
+
+
+@require_http_methods(GET_AND_POST)
+@draft_view
+def split_code(request: ProjectRequest, version: CodebookVersion, code_id: int) -> HttpResponse:
+    """Name the codes that take the place of one."""
+    code = get_object_or_404(version.codes.select_related("family"), pk=code_id)
+    posted = request.POST if request.method == "POST" else None
+    form = ReasonForm(posted, initial={"revision": code.revision})
+    parts = PartFormSet(posted, prefix="part")
+    status = None
+    if posted is not None and form.is_valid() and parts.is_valid():
+        try:
+            born = actions.split_code(code=code, parts=_read_parts(parts, code), by=request.user, **form.cleaned_data)
+        except actions.EditConflict as error:
+            renewed = request.POST.copy()
+            renewed["revision"] = str(error.current.revision)
+            code = version.codes.select_related("family").get(pk=code_id)
+            form = ReasonForm(renewed)
+            form.add_error(None, f"{error} Read it once more; press the button again to split it as it is now.")
+            status = 409
+        except actions.WrongInput as error:
+            put_problems(form, error)
+        except actions.CodebookError as error:
+            return refuse(request, error, back=_draft_url(version))
+        else:
+            messages.success(request, f"{code.name} became {', '.join(each.name for each in born)}.")
+            return redirect(f"{_draft_url(version)}#code-{born[0].pk}")
+    wrong = form.errors or (parts.is_bound and not parts.is_valid())
+    context = {"version": version, "code": code, "form": form, "parts": parts}
+    return render(request, "codebook/split.html", context, status=status or (422 if wrong else 200))
+
+
+def _read_parts(parts: PartFormSet, code: Code) -> list[CodeContent]:  # type: ignore[valid-type]
+    """The named ones of the codes that were typed."""
+    typed = [form.cleaned_data for form in parts if form.cleaned_data.get("name", "").strip()]  # type: ignore[attr-defined]
+    return [
+        CodeContent(identifier="", family=code.family.identifier, name=each["name"], definition=each["definition"])
+        for each in typed
+    ]

@@ -1,0 +1,182 @@
+"""Codes that people find missing, and what becomes of them."""
+
+from __future__ import annotations
+
+import json
+from uuid import uuid4
+
+from django.contrib import messages
+from django.http import Http404, HttpResponse, HttpResponseRedirect
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from transcripts.codebook import actions, queries
+from transcripts.codebook.forms.proposals import AnswerForm, ProposalForm
+from transcripts.codebook.models import CodeProposal
+from transcripts.codebook.naming import find_similar
+from transcripts.codebook.quotes import SentenceLine, find_sentence
+from transcripts.codebook.views.common import put_problems, refuse
+from transcripts.corpus.models import Sentence
+from transcripts.formats.codebook_content import CodeContent
+from transcripts.projects.access import LARGEST_ID, ProjectRequest, project_view
+from transcripts.projects.roles import Permission
+
+LONGEST_IN_VIVO = 120
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@never_cache
+@project_view(Permission.CODE)
+def propose(request: ProjectRequest) -> HttpResponse:
+    """A form for a code that is missing, for a page of its own or for a dialog of the desk (asked for by htmx).
+
+    ``?sentence=`` names the sentence it was missed at, ``quote_start`` and ``quote_end`` the marked words in code points
+    of the turn's text; they become the name. Where codes have a name like it, it is asked once whether one of them will do.
+    """
+    line = _find_line(request)
+    may_use = Permission.EDIT_CODEBOOK in request.role.permissions
+    families = actions.list_families(request.project)
+    posted = request.POST if request.method == "POST" else None
+    initial = {"name": _quote(request, line), "sentence": line.pk if line else None, "client_id": uuid4()}
+    form = ProposalForm(posted, families=families, may_use=may_use, initial=initial)
+    similar: list[CodeContent] = []
+    if posted is not None and form.is_valid():
+        if not form.cleaned_data["sure"]:
+            similar = _find_similar(request, form.cleaned_data["name"])
+        if not similar:
+            try:
+                return _tell(request, _store(request, form), line)
+            except actions.WrongInput as error:
+                put_problems(form, error)
+            except actions.CodebookError as error:
+                form.add_error(None, str(error))
+    context = {
+        "form": form,
+        "line": line,
+        "similar": similar,
+        "propose_url": reverse("codebook:propose", args=[request.project.slug]),
+    }
+    template = "codebook/_propose_form.html" if request.htmx else "codebook/propose.html"  # type: ignore[attr-defined]
+    return render(request, template, context, status=422 if form.errors or similar else 200)
+
+
+def _find_line(request: ProjectRequest) -> SentenceLine | None:
+    asked = request.POST.get("sentence") or request.GET.get("sentence", "")
+    if not (asked.isascii() and asked.isdecimal() and len(asked) < 20 and int(asked) <= LARGEST_ID):
+        return None
+    line = find_sentence(request.project, int(asked))
+    if line is None:
+        raise Http404("There is no such sentence in this study.")
+    return line
+
+
+def _quote(request: ProjectRequest, line: SentenceLine | None) -> str:
+    """The marked words of the sentence; nothing when none or too many are marked."""
+    start, end = (request.GET.get(name, "") for name in ("quote_start", "quote_end"))
+    if line is None or not all(each.isascii() and each.isdecimal() and len(each) < 10 for each in (start, end)):
+        return ""
+    words = " ".join(line.text[max(int(start) - line.start, 0) : max(int(end) - line.start, 0)].split())
+    return words if len(words) <= LONGEST_IN_VIVO else ""
+
+
+def _find_similar(request: ProjectRequest, name: str) -> list[CodeContent]:
+    """Codes of the draft or the current version with a name like this one: nothing of what colleagues proposed."""
+    version = queries.open_draft(request.project) or queries.current_version(request.project)
+    return find_similar(name, queries.read_content(version).codes) if version else []
+
+
+def _store(request: ProjectRequest, form: ProposalForm) -> CodeProposal:
+    pk, then = form.cleaned_data["sentence"], form.cleaned_data.get("then", "")
+    found = Sentence.objects.select_related("turn__interview")
+    given = {
+        "project": request.project,
+        "name": form.cleaned_data["name"],
+        "family_identifier": form.cleaned_data["family"],
+        "definition": form.cleaned_data["definition"],
+        "sentence": get_object_or_404(found, pk=pk, turn__interview__project=request.project) if pk else None,
+        "client_id": form.cleaned_data["client_id"],
+        "by": request.user,
+    }
+    if then:
+        return actions.use_at_once(**given, publish=then == ProposalForm.USE)
+    return actions.propose_code(**given)
+
+
+def _tell(request: ProjectRequest, proposal: CodeProposal, line: SentenceLine | None) -> HttpResponse:
+    """What was stored: to htmx as an event of the page, to a browser on the page it came from."""
+    version = proposal.code.version if proposal.code else None
+    if request.htmx:  # type: ignore[attr-defined]
+        said = {
+            "proposal": proposal.pk,
+            "state": proposal.state,
+            "version": version.number if version else None,
+            "published": version is not None and version.status == version.Status.PUBLISHED,
+        }
+        return HttpResponse(status=204, headers={"HX-Trigger": json.dumps({"codeProposed": said})})
+    if version is None:
+        messages.success(request, f"{proposal.name} is proposed. You find the answer under Proposals.")
+    elif version.status == version.Status.PUBLISHED:
+        messages.success(request, f"{proposal.name} can be used now: it came with {version}.")
+    else:
+        messages.success(request, f"{proposal.name} is in the draft {version}; it can be used when that is published.")
+    if line is None:
+        return redirect("codebook:proposals", request.project.slug)
+    desk = reverse("coding:desk", args=[request.project.slug, line.interview_id])
+    return HttpResponseRedirect(f"{desk}?at={line.pk}#s{line.pk}", status=303)
+
+
+@require_safe
+@never_cache
+@project_view(Permission.VIEW)
+def list_proposals(request: ProjectRequest) -> HttpResponse:
+    """Proposals with their answers: all for whoever edits the codebook or sees everybody's work, else one's own."""
+    return _render_list(request)
+
+
+def _render_list(
+    request: ProjectRequest, *, wrong: AnswerForm | None = None, answered: int = 0, status: int = 200
+) -> HttpResponse:
+    sees_all = not request.role.permissions.isdisjoint({Permission.EDIT_CODEBOOK, Permission.SEE_ALL_CODINGS})
+    rows = list(queries.list_proposals(request.project, only=None if sees_all else request.user))
+    names = dict(actions.list_families(request.project))
+    context = {
+        "rows": [
+            (row, names.get(row.family_identifier, row.family_identifier), wrong if row.pk == answered else None)
+            for row in rows
+        ],
+        "sees_all": sees_all,
+        "draft": queries.open_draft(request.project),
+    }
+    return render(request, "codebook/proposals.html", context, status=status)
+
+
+@require_POST
+@project_view(Permission.EDIT_CODEBOOK)
+def answer_proposal(request: ProjectRequest, proposal_id: int) -> HttpResponse:
+    """Accept a proposal, or decline it with a reason."""
+    proposal = get_object_or_404(
+        CodeProposal.objects.select_related("project", "proposed_by"), pk=proposal_id, project=request.project
+    )
+    form = AnswerForm(request.POST)
+    if form.is_valid():
+        verdict, answer = form.cleaned_data["verdict"], form.cleaned_data["answer"]
+        try:
+            if verdict == AnswerForm.DECLINE:
+                actions.decline_proposal(proposal=proposal, by=request.user, answer=answer)
+                messages.success(request, f"{proposal.name} is declined.")
+            else:
+                version = actions.accept_proposal(
+                    proposal=proposal, by=request.user, answer=answer, publish=verdict == AnswerForm.USE
+                )
+                messages.success(request, f"{proposal.name} is in {version}.")
+            return redirect("codebook:proposals", request.project.slug)
+        except actions.WrongInput as error:
+            put_problems(form, error)
+        except actions.CodebookError as error:
+            proposal.refresh_from_db(fields=["state"])
+            if proposal.state != CodeProposal.State.OPEN:
+                return refuse(request, error, back=reverse("codebook:proposals", args=[request.project.slug]))
+            form.add_error(None, str(error))
+    return _render_list(request, wrong=form, answered=proposal.pk, status=422)

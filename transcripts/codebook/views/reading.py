@@ -1,0 +1,163 @@
+"""Reading the codebook: versions, single codes, keys, and what two versions differ in."""
+
+from __future__ import annotations
+
+from typing import cast
+
+from django.contrib import messages
+from django.db.models import Q
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.http import require_http_methods, require_safe
+
+from transcripts.accounts.models import User
+from transcripts.codebook import actions, queries
+from transcripts.codebook.forms.versions import CompareForm, StudyForm
+from transcripts.codebook.models import Code, CodebookVersion
+from transcripts.codebook.quotes import read_examples
+from transcripts.projects.access import ProjectRequest, project_view
+from transcripts.projects.actions import ProjectError
+from transcripts.projects.roles import Permission
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def start_study(request: HttpRequest) -> HttpResponse:
+    """Make a study with the seeded codebook; its maker becomes its owner."""
+    form = StudyForm(request.POST if request.method == "POST" else None)
+    if request.method == "POST" and form.is_valid():
+        try:
+            project = actions.start_study(**form.cleaned_data, by=cast(User, request.user))
+        except ProjectError as error:
+            # The name is there, so what was refused is the address.
+            form.add_error("slug", str(error))
+        else:
+            messages.success(request, f"{project.name} is set up, with a codebook. Import interviews next.")
+            return redirect(project)
+    return render(request, "codebook/start_study.html", {"form": form}, status=422 if form.errors else 200)
+
+
+@require_safe
+@project_view(Permission.VIEW)
+def show_current(request: ProjectRequest) -> HttpResponse:
+    """The version people code with; the latest draft where none is published."""
+    version = queries.current_version(request.project) or queries.latest_version(request.project)
+    if version is None:
+        return render(request, "codebook/none.html")
+    return render_version(request, version)
+
+
+@require_safe
+@project_view(Permission.VIEW)
+def show_version(request: ProjectRequest, number: int) -> HttpResponse:
+    """One version, draft or published."""
+    return render_version(request, get_object_or_404(request.project.codebook_versions, number=number))
+
+
+def render_version(
+    request: ProjectRequest, version: CodebookVersion, *, obstacles: list[str] | None = None
+) -> HttpResponse:
+    """The page of a version; ``obstacles`` are what keeps it from being published."""
+    version.project = request.project
+    versions = list(queries.list_versions(request.project))
+    standing = [other for other in versions if other.status != CodebookVersion.Status.DISCARDED]
+    published = [other for other in standing if other.status == CodebookVersion.Status.PUBLISHED]
+    earlier = next((other for other in standing if other.number < version.number), None)
+    families = queries.read_tree(version)
+    history = queries.read_history(version)
+    examples = read_examples(Q(code__version=version))
+    for family in families:
+        for node in family.codes:
+            node.examples = examples.get(node.code.pk, [])
+            node.lineage = history.trace(node.code.identifier)
+    context = {
+        "version": version,
+        "versions": versions,
+        "current": published[0] if published else None,
+        "draft": standing[0] if standing and standing[0].status == CodebookVersion.Status.DRAFT else None,
+        "earlier": earlier,
+        "families": families,
+        "code_count": sum(len(family.codes) for family in families),
+        "key_count": sum(1 for family in families for node in family.codes if node.code.key),
+        "example_count": sum(map(len, examples.values())),
+        "changes": queries.find_changes(version, since=earlier) if earlier else None,
+        "compare_form": _make_compare_form(standing, earlier, version),
+        "obstacles": obstacles,
+    }
+    return render(request, "codebook/version.html", context, status=422 if obstacles else 200)
+
+
+def _make_compare_form(
+    versions: list[CodebookVersion], before: CodebookVersion | None, after: CodebookVersion
+) -> CompareForm | None:
+    if len(versions) < 2:
+        return None
+    initial = {"before": before.number if before else None, "after": after.number}
+    return CompareForm(versions=[(str(other.number), str(other)) for other in versions], initial=initial)
+
+
+@require_safe
+@project_view(Permission.VIEW)
+def show_code(request: ProjectRequest, number: int, code_id: int) -> HttpResponse:
+    """One code of one version: all its texts, its pinned sentences, and its history."""
+    code = _get_code(request, number, code_id)
+    newest = queries.current_version(request.project)
+    history = queries.read_history(newest if newest and newest.number > number else code.version)
+    examples = read_examples(Q(code=code)).get(code.pk, [])
+    context = {
+        "version": code.version,
+        "code": code,
+        "node": next(
+            node for family in queries.read_tree(code.version) for node in family.codes if node.code.pk == code.pk
+        ),
+        "examples": examples,
+        "lineage": history.trace(code.identifier),
+        "wordings": queries.read_wordings(code),
+        "meaning": request.project.codebook_versions.filter(number=code.meaning_version).first(),
+    }
+    return render(request, "codebook/code.html", context)
+
+
+def _get_code(request: ProjectRequest, number: int, code_id: int) -> Code:
+    found = Code.objects.select_related("version", "family", "parent")
+    code = get_object_or_404(found, pk=code_id, version__project=request.project, version__number=number)
+    code.version.project = request.project
+    return code
+
+
+@require_safe
+@project_view(Permission.VIEW)
+def show_key_card(request: ProjectRequest, number: int) -> HttpResponse:
+    """Which key puts which code: made to be printed."""
+    version = get_object_or_404(request.project.codebook_versions, number=number)
+    families = queries.read_tree(version)
+    return render(request, "codebook/key_card.html", {"version": version, "families": families})
+
+
+@require_safe
+@project_view(Permission.VIEW)
+def choose_comparison(request: ProjectRequest) -> HttpResponse:
+    """From two chosen versions to the page that compares them."""
+    versions = [(str(each.number), str(each)) for each in queries.list_versions(request.project)]
+    form = CompareForm(request.GET or None, versions=versions)
+    if form.is_valid():
+        before, after = sorted((form.cleaned_data["before"], form.cleaned_data["after"]))
+        return redirect("codebook:compare", request.project.slug, before, after)
+    return render(request, "codebook/choose.html", {"form": form}, status=422 if form.errors else 200)
+
+
+@require_safe
+@project_view(Permission.VIEW)
+def compare_versions(request: ProjectRequest, older: int, number: int) -> HttpResponse:
+    """How version ``number`` differs from version ``older``, word by word."""
+    versions = list(queries.list_versions(request.project))
+    before = next((version for version in versions if version.number == older), None)
+    after = next((version for version in versions if version.number == number), None)
+    if before is None or after is None:
+        raise Http404("There is no such version.")
+    context = {
+        "before": before,
+        "after": after,
+        "comparison": queries.find_comparison(before, after),
+        "compare_form": _make_compare_form(versions, before, after),
+    }
+    return render(request, "codebook/compare.html", context)

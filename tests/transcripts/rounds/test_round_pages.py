@@ -1,0 +1,256 @@
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from uuid import uuid4
+
+import pytest
+from django.test import Client
+from pytest_django import DjangoAssertNumQueries
+
+from tests.transcripts.coding.desk_cast import decide, last_event
+from tests.transcripts.rounds.round_cast import answers, bring_in, find_assignment, open_round
+from transcripts.accounts.models import User
+from transcripts.corpus.models import Interview
+from transcripts.projects.models import Project
+from transcripts.rounds import actions
+from transcripts.rounds.models import Assignment, Round
+
+SignIn = Callable[[User], Client]
+ROUNDS, WORK = "/p/culture/rounds/", "/p/culture/work/"
+
+
+@pytest.fixture
+def talks(project: Project, owner: User) -> list[Interview]:
+    return bring_in(project, owner, ["Model A", "", "Model B"])
+
+
+def typed(*coders: User, **others: object) -> dict[str, object]:
+    return {
+        "name": "Pilot",
+        "instructions": "",
+        "coders": [coder.pk for coder in coders],
+        "overlap_percent": "34",
+        "overlap_readers": "2",
+        "seed": "5",
+        "client_id": str(uuid4()),
+        **others,
+    }
+
+
+class TestMaking:
+    def test_plan_is_shown_first_and_stored_when_confirmed(
+        self, talks: list[Interview], lead: User, coder: User, second_coder: User, client_of: SignIn
+    ) -> None:
+        client = client_of(lead)
+        form = typed(coder, second_coder)
+        shown = client.post(f"{ROUNDS}new/", form)
+        page = shown.content.decode()
+        assert shown.status_code == 200
+        assert "1 of 3 read by 2" in page
+        assert not Round.objects.exists()
+        name = re.search(r'name="plan_name" value="(\w+)"', page)
+        assert name
+        answer = client.post(f"{ROUNDS}new/", {**form, "plan_name": name[1]})
+        assert answer["Location"] == f"{ROUNDS}1/"
+        again = client.post(f"{ROUNDS}new/", {**form, "plan_name": name[1]})
+        assert again["Location"] == f"{ROUNDS}1/"
+        assert Assignment.objects.count() == 4
+
+    def test_confirmed_form_of_the_page_itself_opens_the_round(
+        self, talks: list[Interview], lead: User, coder: User, client_of: SignIn
+    ) -> None:
+        client = client_of(lead)
+        page = client.post(f"{ROUNDS}new/", typed(coder, overlap_percent="0", models=["–", "Model A"])).content.decode()
+        part = page[page.index('name="plan_name"') - 200 : page.index("Confirm: open")]
+        hidden: dict[str, list[str]] = {}
+        for tag in re.findall(r"<input[^>]*>", part):
+            found = dict(re.findall(r'(\w+)="([^"]*)"', tag))
+            hidden.setdefault(found["name"], []).append(found.get("value", ""))
+        assert client.post(f"{ROUNDS}new/", hidden)["Location"] == f"{ROUNDS}1/"
+        assert set(Assignment.objects.values_list("interview__model_label", flat=True)) == {"", "Model A"}
+
+    def test_plan_that_has_changed_is_shown_again(
+        self, talks: list[Interview], lead: User, coder: User, client_of: SignIn
+    ) -> None:
+        answer = client_of(lead).post(f"{ROUNDS}new/", typed(coder, overlap_percent="0", plan_name="0" * 32))
+        assert answer.status_code == 409
+        assert "have changed" in answer.content.decode()
+        assert not Round.objects.exists()
+
+    @pytest.mark.parametrize(
+        ("wrong", "words"),
+        [
+            ({"overlap_percent": "101"}, "less than or equal to 100"),
+            ({"overlap_percent": "x"}, "Enter a whole number"),
+            ({"overlap_readers": "3"}, "no more than there are coders"),
+            ({"coders": []}, "Choose at least one coder"),
+            ({"coders": ["999999"]}, "Select a valid choice"),
+            ({"models": ["Model Z"]}, "Select a valid choice"),
+            ({"name": ""}, "This field is required"),
+            ({"seed": "-1"}, "greater than or equal to 0"),
+            ({"seed": "99999999999"}, "whole number from 0 to"),
+            ({"client_id": "x"}, "Enter a valid UUID"),
+        ],
+    )
+    def test_wrong_entry_is_422_with_its_reason(
+        self,
+        talks: list[Interview],
+        lead: User,
+        coder: User,
+        second_coder: User,
+        client_of: SignIn,
+        wrong: dict[str, object],
+        words: str,
+    ) -> None:
+        answer = client_of(lead).post(f"{ROUNDS}new/", {**typed(coder, second_coder), **wrong})
+        assert answer.status_code == 422
+        assert words in answer.content.decode()
+
+
+class TestRound:
+    def test_lead_assigns_unassigns_and_gives_back_what_is_ticked(
+        self, project: Project, talks: list[Interview], lead: User, coder: User, second_coder: User, client_of: SignIn
+    ) -> None:
+        round_ = open_round(project, lead, coder)
+        client, path = client_of(lead), f"{ROUNDS}1/assignments/"
+        cells = [f"{talk.pk}:{second_coder.pk}" for talk in talks[:2]]
+        assert client.post(path, {"act": "assign", "cell": cells}).status_code == 302
+        assert round_.assignments.filter(withdrawn_at__isnull=True).count() == 5
+        client.post(path, {"act": "unassign", "cell": cells[:1]})
+        assert round_.assignments.filter(withdrawn_at__isnull=True).count() == 4
+        actions.sign_off(assignment=find_assignment(round_, talks[0], coder), reason="x", by=coder)
+        given = {"act": "give_back", "cell": [f"{talks[0].pk}:{coder.pk}"]}
+        refused = client.post(path, given)
+        assert refused.status_code == 422
+        assert "Say why" in refused.content.decode()
+        client.post(path, {**given, "reason": "A definition changed."})
+        assert not Assignment.objects.filter(signed_at__isnull=False).exists()
+
+    def test_what_fails_at_one_place_is_done_nowhere(
+        self, project: Project, talks: list[Interview], lead: User, coder: User, reader: User, client_of: SignIn
+    ) -> None:
+        round_ = open_round(project, lead, coder, models=["Model A"])
+        cells = [f"{talks[1].pk}:{coder.pk}", f"{talks[1].pk}:{reader.pk}"]
+        answer = client_of(lead).post(f"{ROUNDS}1/assignments/", {"act": "assign", "cell": cells})
+        assert answer.status_code == 409
+        assert "may not code" in answer.content.decode()
+        assert round_.assignments.count() == 1
+
+    @pytest.mark.parametrize(
+        ("sent", "status"),
+        [
+            ({"act": "assign"}, 422),
+            ({"act": "burn", "cell": ["1:1"]}, 422),
+            ({"act": "assign", "cell": ["x"]}, 422),
+            ({"act": "assign", "cell": ["1:²"]}, 422),
+            ({"act": "assign", "cell": ["999999:999999"]}, 404),
+        ],
+    )
+    def test_what_the_page_does_not_send_is_refused(
+        self,
+        project: Project,
+        talks: list[Interview],
+        lead: User,
+        coder: User,
+        client_of: SignIn,
+        sent: dict[str, object],
+        status: int,
+    ) -> None:
+        open_round(project, lead, coder)
+        assert client_of(lead).post(f"{ROUNDS}1/assignments/", sent).status_code == status
+
+    def test_lead_locks_and_unlocks_with_a_reason(
+        self, project: Project, talks: list[Interview], lead: User, coder: User, client_of: SignIn
+    ) -> None:
+        round_ = open_round(project, lead, coder)
+        client = client_of(lead)
+        client.post(f"{ROUNDS}1/lock/", {"act": "lock"})
+        round_.refresh_from_db()
+        assert round_.locked_by == lead
+        page = client.get(f"{ROUNDS}1/").content.decode()
+        assert "Unlock this round" in page
+        assert 'type="checkbox"' not in page
+        assert client.post(f"{ROUNDS}1/lock/", {"act": "unlock"}).status_code == 422
+        assert client.post(f"{ROUNDS}1/lock/", {"act": "unlock", "reason": "Missed one."}).status_code == 302
+        assert last_event(project).details["reason"] == "Missed one."
+
+    def test_reader_looks_and_changes_nothing(
+        self, project: Project, talks: list[Interview], lead: User, coder: User, reader: User, client_of: SignIn
+    ) -> None:
+        open_round(project, lead, coder)
+        client = client_of(reader)
+        assert "Pilot" not in client.get(ROUNDS).content.decode()
+        page = client.get(f"{ROUNDS}1/").content.decode()
+        assert "0 of 3" in page
+        assert 'type="checkbox"' not in page
+        assert client.get(f"{ROUNDS}new/").status_code == 403
+
+    def test_page_costs_as_many_queries_for_one_interview_as_for_many(
+        self,
+        project: Project,
+        talks: list[Interview],
+        lead: User,
+        coder: User,
+        second_coder: User,
+        client_of: SignIn,
+        django_assert_num_queries: DjangoAssertNumQueries,
+    ) -> None:
+        open_round(project, lead, coder, second_coder, overlap_percent=100)
+        client = client_of(lead)
+        with django_assert_num_queries(10):
+            assert client.get(f"{ROUNDS}1/").status_code == 200
+
+
+class TestOwnWork:
+    def test_coder_sees_her_own_assignments_and_nobody_elses(
+        self, project: Project, talks: list[Interview], lead: User, coder: User, second_coder: User, client_of: SignIn
+    ) -> None:
+        open_round(project, lead, coder, instructions="Mind the <i>hedges</i>.", models=["Model A"])
+        open_round(project, lead, second_coder, name="Later pass")
+        client = client_of(coder)
+        before = client.get(WORK).content.decode()
+        assert "Mind the &lt;i&gt;hedges&lt;/i&gt;." in before
+        assert "Talk 1" in before
+        for absent in ("Talk 2", "Later pass", "second_coder"):
+            assert absent not in before
+        for sentence in answers(talks[0]):
+            decide(sentence, second_coder)
+        assert _without_tokens(client.get(WORK).content.decode()) == _without_tokens(before)
+
+    def test_coder_signs_off_with_a_confirmation_and_a_reason_for_what_is_open(
+        self, project: Project, talks: list[Interview], lead: User, coder: User, client_of: SignIn
+    ) -> None:
+        round_ = open_round(project, lead, coder)
+        client, path = client_of(coder), f"{ROUNDS}1/sign-off/{talks[0].pk}/"
+        for sent, words in (
+            ({}, "Tick the box"),
+            ({"confirmed": "on"}, "3 of 3 sentences of the model are undecided"),
+            ({"confirmed": "on", "reason": "x" * 501}, "at most 500"),
+        ):
+            answer = client.post(path, sent)
+            assert answer.status_code == 422
+            assert words in answer.content.decode()
+        assert client.post(path, {"confirmed": "on", "reason": "Boilerplate."}).status_code == 302
+        assert find_assignment(round_, talks[0], coder).signed_at
+        assert "signed off" in client.get(WORK).content.decode()
+
+    def test_what_is_not_assigned_cannot_be_signed_off(
+        self, project: Project, talks: list[Interview], lead: User, coder: User, second_coder: User, client_of: SignIn
+    ) -> None:
+        open_round(project, lead, coder)
+        answer = client_of(second_coder).post(f"{ROUNDS}1/sign-off/{talks[0].pk}/", {"confirmed": "on"})
+        assert answer.status_code == 409
+        assert "not assigned to you" in answer.content.decode()
+
+    def test_locked_round_is_not_signed_off(
+        self, project: Project, talks: list[Interview], lead: User, coder: User, client_of: SignIn
+    ) -> None:
+        round_ = open_round(project, lead, coder)
+        actions.lock_round(round_=round_, by=lead)
+        answer = client_of(coder).post(f"{ROUNDS}1/sign-off/{talks[0].pk}/", {"confirmed": "on", "reason": "x"})
+        assert answer.status_code == 409
+
+
+def _without_tokens(page: str) -> str:
+    return re.sub(r"[A-Za-z0-9]{64}", "", page)

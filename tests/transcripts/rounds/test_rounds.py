@@ -1,0 +1,288 @@
+from __future__ import annotations
+
+from uuid import uuid4
+
+import pytest
+from django.db import IntegrityError, transaction
+from django.utils import timezone
+
+from tests.transcripts.coding.desk_cast import decide, find_code, last_event, put
+from tests.transcripts.rounds.round_cast import answers, bring_in, fields, find_assignment, open_round
+from transcripts.accounts.models import User
+from transcripts.coding.closure import CLOSURE, CLOSURE_PARAMETERS
+from transcripts.coding.models import Coding
+from transcripts.corpus.models import Interview
+from transcripts.projects.actions import remove_member
+from transcripts.projects.models import Project
+from transcripts.rounds import actions, queries
+from transcripts.rounds.models import Assignment, Round
+from transcripts.rounds.progress import read_progress
+
+
+@pytest.fixture
+def talks(project: Project, owner: User) -> list[Interview]:
+    return bring_in(project, owner, ["Model A", "Model A", "Model B", "Model B"])
+
+
+class TestOpening:
+    def test_confirmed_plan_becomes_a_round_with_its_assignments_and_one_event(
+        self, project: Project, talks: list[Interview], lead: User, coder: User, second_coder: User
+    ) -> None:
+        round_ = open_round(project, lead, coder, second_coder, overlap_percent=50, seed=9)
+        assert round_.number == 1
+        coverage = queries.measure_coverage(queries.list_items(project), queries.list_standing(round_))
+        assert [(each.label, each.several, each.single, each.none) for each in coverage.models] == [
+            ("Model A", 1, 1, 0),
+            ("Model B", 1, 1, 0),
+        ]
+        assert [load.total for load in coverage.loads] == [3, 3]
+        event = last_event(project)
+        assert event.action == "round.opened"
+        assert event.details == {
+            "number": 1,
+            "interviews": 4,
+            "assignments": 6,
+            "seed": 9,
+            "overlap_percent": 50,
+            "overlap_readers": 2,
+            "coders": sorted([coder.pk, second_coder.pk]),
+        }
+
+    def test_plan_confirmed_twice_is_one_round(
+        self, project: Project, talks: list[Interview], owner: User, lead: User, coder: User
+    ) -> None:
+        client_id = uuid4()
+        first = open_round(project, lead, coder, client_id=client_id)
+        plan = actions.plan_round(project=project, fields=fields(coder, name="Another"))
+        again = actions.open_round(
+            project=project, fields=fields(coder), plan_name=plan.name, client_id=client_id, by=owner
+        )
+        assert first == again
+        assert Round.objects.count() == 1
+
+    def test_two_rounds_of_one_name_are_refused(
+        self, project: Project, talks: list[Interview], lead: User, coder: User
+    ) -> None:
+        open_round(project, lead, coder, name="Pilot")
+        with pytest.raises(actions.WrongPlan, match="already") as refused:
+            open_round(project, lead, coder, name=" pilot ")
+        assert refused.value.field == "name"
+
+    def test_plan_is_refused_when_interviews_came_in_since_it_was_shown(
+        self, project: Project, interview: Interview, lead: User, coder: User
+    ) -> None:
+        plan = actions.plan_round(project=project, fields=fields(coder))
+        bring_in(project, lead, ["Model A"])
+        with pytest.raises(actions.PlanChanged):
+            actions.open_round(project=project, fields=fields(coder), plan_name=plan.name, client_id=uuid4(), by=lead)
+        assert not Round.objects.exists()
+
+    def test_only_interviews_with_the_wanted_models_are_dealt(
+        self, project: Project, talks: list[Interview], lead: User, coder: User
+    ) -> None:
+        round_ = open_round(project, lead, coder, models=["Model B"])
+        assert {row.interview for row in queries.list_standing(round_)} == set(talks[2:])
+
+    @pytest.mark.parametrize(
+        ("wrong", "words"),
+        [
+            ({"name": " "}, "needs a name"),
+            ({"name": "x" * 201}, "at most 200"),
+            ({"instructions": "x" * 20_001}, "20,001 characters"),
+            ({"overlap_percent": 101}, "from 0 to 100"),
+            ({"overlap_percent": 10, "overlap_readers": 3}, "no more than there are coders"),
+            ({"seed": -1}, "seed"),
+            ({"coder_ids": []}, "at least one coder"),
+            ({"models": ["Model Z"]}, "no interview"),
+        ],
+    )
+    def test_wrong_plan_is_refused_in_words(
+        self, project: Project, talks: list[Interview], coder: User, wrong: dict[str, object], words: str
+    ) -> None:
+        with pytest.raises(actions.WrongPlan, match=words):
+            actions.plan_round(project=project, fields=fields(coder, **wrong))
+
+    def test_nothing_is_dealt_to_readers_or_strangers(
+        self, project: Project, talks: list[Interview], coder: User, reader: User, outsider: User
+    ) -> None:
+        for person in (reader, outsider):
+            with pytest.raises(actions.WrongPlan, match="may not code"):
+                actions.plan_round(project=project, fields=fields(coder, person))
+
+    def test_database_keeps_shares_locks_and_assignments_sound(
+        self, project: Project, talks: list[Interview], lead: User, coder: User
+    ) -> None:
+        round_ = open_round(project, lead, coder)
+        standing = find_assignment(round_, talks[0], coder)
+        standing.pk = None
+        for break_rule in (
+            lambda: Round.objects.filter(pk=round_.pk).update(overlap_percent=101),
+            lambda: Round.objects.filter(pk=round_.pk).update(locked_at=timezone.now()),
+            lambda: standing.save(force_insert=True),
+        ):
+            with pytest.raises(IntegrityError), transaction.atomic():
+                break_rule()
+
+
+class TestByHand:
+    def test_lead_assigns_once_and_takes_away_without_touching_codings(
+        self, project: Project, talks: list[Interview], lead: User, coder: User, second_coder: User
+    ) -> None:
+        round_ = open_round(project, lead, coder)
+        row = actions.assign(round_=round_, interview=talks[0], coder=second_coder, by=lead)
+        assert actions.assign(round_=round_, interview=talks[0], coder=second_coder, by=lead) == row
+        assert last_event(project).details == {"round": round_.pk, "interview": talks[0].pk, "coder": second_coder.pk}
+        put(answers(talks[0])[0], find_code(project, "theme.balance"), second_coder)
+        actions.unassign(assignment=row, by=lead)
+        actions.unassign(assignment=row, by=lead)
+        assert last_event(project).action == "round.unassigned"
+        assert Coding.objects.filter(coder=second_coder, withdrawn_at__isnull=True).count() == 1
+        assert not queries.is_open_for(talks[0], second_coder)
+
+    def test_what_was_taken_away_can_be_given_again(
+        self, project: Project, talks: list[Interview], lead: User, coder: User
+    ) -> None:
+        round_ = open_round(project, lead, coder)
+        actions.unassign(assignment=find_assignment(round_, talks[0], coder), by=lead)
+        actions.assign(round_=round_, interview=talks[0], coder=coder, by=lead)
+        assert queries.is_open_for(talks[0], coder)
+
+    def test_nothing_is_assigned_to_who_may_not_code_or_left(
+        self, project: Project, talks: list[Interview], owner: User, coder: User, second_coder: User, reader: User
+    ) -> None:
+        round_ = open_round(project, owner, coder)
+        remove_member(project=project, user=second_coder, by=owner)
+        for person in (reader, second_coder):
+            with pytest.raises(actions.RoundError, match="may not code"):
+                actions.assign(round_=round_, interview=talks[0], coder=person, by=owner)
+
+    def test_interview_of_another_study_is_not_assigned(
+        self, project: Project, talks: list[Interview], lead: User, coder: User
+    ) -> None:
+        round_ = open_round(project, lead, coder)
+        talks[0].project_id = 0
+        with pytest.raises(actions.RoundError, match="not part"):
+            actions.assign(round_=round_, interview=talks[0], coder=coder, by=lead)
+
+
+class TestSigningOff:
+    def test_finished_interview_is_signed_off_and_closed_to_its_coder_alone(
+        self, project: Project, talks: list[Interview], lead: User, coder: User, second_coder: User
+    ) -> None:
+        round_ = open_round(project, lead, coder, second_coder, overlap_percent=100)
+        for sentence in answers(talks[0]):
+            decide(sentence, coder)
+        actions.sign_off(assignment=find_assignment(round_, talks[0], coder), by=coder)
+        assert not queries.is_open_for(talks[0], coder)
+        assert queries.is_open_for(talks[0], second_coder)
+        assert last_event(project).details == {"round": round_.pk, "interview": talks[0].pk, "decided": 3, "total": 3}
+
+    def test_unfinished_interview_is_refused_with_counts_unless_a_reason_is_given(
+        self, project: Project, talks: list[Interview], lead: User, coder: User
+    ) -> None:
+        row = find_assignment(open_round(project, lead, coder), talks[0], coder)
+        put(answers(talks[0])[0], find_code(project, "theme.balance"), coder)
+        put(answers(talks[0])[1], find_code(project, "feature.task"), coder)
+        with pytest.raises(actions.StillUndecided, match="2 of 3"):
+            actions.sign_off(assignment=row, reason=" ", by=coder)
+        actions.sign_off(assignment=row, reason="The rest is boilerplate.", by=coder)
+        assert last_event(project).details["reason"] == "The rest is boilerplate."
+
+    def test_nobody_signs_for_another(self, project: Project, talks: list[Interview], lead: User, coder: User) -> None:
+        row = find_assignment(open_round(project, lead, coder), talks[0], coder)
+        with pytest.raises(actions.RoundError, match="another person"):
+            actions.sign_off(assignment=row, reason="Hers is done.", by=lead)
+
+    def test_lead_gives_back_with_a_reason_only(
+        self, project: Project, talks: list[Interview], lead: User, coder: User
+    ) -> None:
+        row = find_assignment(open_round(project, lead, coder), talks[0], coder)
+        actions.sign_off(assignment=row, reason="x", by=coder)
+        with pytest.raises(actions.RoundError, match="signed off"):
+            actions.unassign(assignment=row, by=lead)
+        with pytest.raises(actions.ReasonMissing):
+            actions.undo_sign_off(assignment=row, reason="", by=lead)
+        actions.undo_sign_off(assignment=row, reason="A definition changed.", by=lead)
+        assert queries.is_open_for(talks[0], coder)
+        assert last_event(project).details["reason"] == "A definition changed."
+
+
+class TestLocking:
+    def test_locked_round_takes_no_change_until_it_is_unlocked_with_a_reason(
+        self, project: Project, talks: list[Interview], lead: User, coder: User
+    ) -> None:
+        round_ = open_round(project, lead, coder)
+        row = find_assignment(round_, talks[0], coder)
+        actions.lock_round(round_=round_, by=lead)
+        actions.lock_round(round_=round_, by=lead)
+        assert last_event(project).details == {"number": 1, "assignments": 4, "signed": 0}
+        assert not queries.is_open_for(talks[0], coder)
+        for refused in (
+            lambda: actions.assign(round_=round_, interview=talks[0], coder=coder, by=lead),
+            lambda: actions.unassign(assignment=row, by=lead),
+            lambda: actions.sign_off(assignment=row, reason="x", by=coder),
+        ):
+            with pytest.raises(actions.RoundError, match="locked"):
+                refused()
+        with pytest.raises(actions.ReasonMissing):
+            actions.unlock_round(round_=round_, reason="", by=lead)
+        actions.unlock_round(round_=round_, reason="One interview was missed.", by=lead)
+        assert queries.is_open_for(talks[0], coder)
+        assert last_event(project).action == "round.unlocked"
+
+    def test_interview_is_over_when_every_round_that_has_it_is_locked(
+        self, project: Project, talks: list[Interview], lead: User, coder: User, second_coder: User
+    ) -> None:
+        assert queries.find_locked_interviews(project) == set()
+        first = open_round(project, lead, coder)
+        second = open_round(project, lead, second_coder, name="Second", models=["Model B"])
+        actions.lock_round(round_=first, by=lead)
+        assert queries.find_locked_interviews(project) == {talks[0].pk, talks[1].pk}
+        actions.lock_round(round_=second, by=lead)
+        assert queries.find_locked_interviews(project) == {talk.pk for talk in talks}
+
+
+def test_desk_and_rounds_agree_on_what_is_open(
+    project: Project, talks: list[Interview], lead: User, coder: User, second_coder: User
+) -> None:
+    """The desk asks in its own SQL, inside the one statement that reads a sentence; the rule is the same."""
+
+    def check(expected: list[bool]) -> None:
+        found = []
+        for talk in talks:
+            [row] = Interview.objects.raw(
+                f"SELECT i.id, {CLOSURE} AS closure FROM corpus_interview i WHERE i.id = %s",
+                [*[coder.pk] * CLOSURE_PARAMETERS, talk.pk],
+            )
+            found.append(row.closure == "open")  # type: ignore[attr-defined]
+        assert found == [queries.is_open_for(talk, coder) for talk in talks] == expected
+
+    check([True] * 4)
+    first = open_round(project, lead, coder, models=["Model A"])
+    check([True, True, False, False])
+    actions.sign_off(assignment=find_assignment(first, talks[0], coder), reason="x", by=coder)
+    check([False, True, False, False])
+    second = open_round(project, lead, coder, second_coder, name="Second", overlap_percent=100)
+    check([True] * 4)
+    actions.lock_round(round_=second, by=lead)
+    check([False, True, False, False])
+    Assignment.objects.update(withdrawn_at=timezone.now())
+    check([True] * 4)
+
+
+def test_progress_counts_sentences_of_the_model_with_a_decision_or_a_sentence_code(
+    project: Project, talks: list[Interview], coder: User, second_coder: User
+) -> None:
+    first, second, third = answers(talks[0])
+    put(first, find_code(project, "theme.balance"), coder)
+    put(first, find_code(project, "theme.compassion"), coder)
+    decide(first, coder)
+    put(second, find_code(project, "feature.task"), coder)
+    question = talks[0].turns.get(role="interviewer").sentences.get()
+    decide(question, coder)
+    decide(third, second_coder)
+    table = read_progress([talks[0].pk, talks[1].pk])
+    assert table.find(talks[0].pk, coder.pk) == (1, 3)
+    assert table.find(talks[0].pk, second_coder.pk) == (1, 3)
+    assert table.find(talks[1].pk, coder.pk) == (0, 3)
+    assert read_progress([talks[0].pk], coder_id=coder.pk).find(talks[0].pk, second_coder.pk) == (0, 3)

@@ -1,0 +1,299 @@
+"""Dealing the reading out, handing it in, and closing a round."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import NamedTuple
+from uuid import UUID
+
+from django.db import IntegrityError, transaction
+from django.db.models import Max
+from django.utils import timezone
+
+from transcripts.accounts.models import User
+from transcripts.audit_trail import trail
+from transcripts.corpus.models import Interview
+from transcripts.projects.models import Membership, Project
+from transcripts.rounds import queries
+from transcripts.rounds.dealing import CannotDeal, Deal, deal_items, fingerprint
+from transcripts.rounds.models import Assignment, Round
+from transcripts.rounds.progress import read_progress
+
+LONGEST_NAME = 200
+LONGEST_INSTRUCTIONS = 20_000
+LONGEST_REASON = 500
+LARGEST_SEED = 2**31 - 1
+
+
+class RoundError(Exception):
+    """A sentence for the person who asked."""
+
+
+class WrongPlan(RoundError):
+    """The round cannot be made this way; ``field`` says where to put the message, empty for the plan as a whole."""
+
+    def __init__(self, message: str, *, field: str = "") -> None:
+        super().__init__(message)
+        self.field = field
+
+
+class PlanChanged(RoundError):
+    """The interviews or coders are not those for which the plan was shown."""
+
+
+class ReasonMissing(RoundError):
+    """This may be done, but not without a word on why."""
+
+
+class StillUndecided(ReasonMissing):
+    """Something would be signed off that is not finished."""
+
+
+class Plan(NamedTuple):
+    """Who would read what. ``name`` stands for the plan, so that what is confirmed is what was shown."""
+
+    coders: list[User]
+    deals: list[Deal]
+
+    @property
+    def name(self) -> str:
+        return fingerprint(self.deals)
+
+
+class PlanFields(NamedTuple):
+    """What a lead says about a round before anything is dealt; no ``models`` means every interview."""
+
+    name: str
+    instructions: str
+    overlap_percent: int
+    overlap_readers: int
+    seed: int
+    coder_ids: Collection[int]
+    models: Collection[str]
+
+
+def plan_round(*, project: Project, fields: PlanFields) -> Plan:
+    """Who would read what; nothing is stored. Raises ``WrongPlan``."""
+    _check_words(project, fields)
+    if not 0 <= fields.overlap_percent <= 100:
+        raise WrongPlan(
+            f"The overlap is a share of the interviews, from 0 to 100 per cent, not {fields.overlap_percent}.",
+            field="overlap_percent",
+        )
+    if not 0 <= fields.seed <= LARGEST_SEED:
+        raise WrongPlan(f"The seed is a whole number from 0 to {LARGEST_SEED:,}.", field="seed")
+    coders = [user for user in queries.list_coders(project) if user.pk in set(fields.coder_ids)]
+    if len(coders) != len(set(fields.coder_ids)):
+        raise WrongPlan(
+            "Somebody chosen here does not belong to this study, or may not code in it. Give her the role of a coder "
+            "first, or leave her out.",
+            field="coders",
+        )
+    try:
+        deals = deal_items(
+            queries.list_items(project, fields.models),
+            [user.pk for user in coders],
+            overlap_percent=fields.overlap_percent,
+            readers=fields.overlap_readers,
+            seed=fields.seed,
+        )
+    except CannotDeal as error:
+        raise WrongPlan(str(error)) from error
+    return Plan(coders, deals)
+
+
+def _check_words(project: Project, fields: PlanFields) -> None:
+    name, instructions = fields.name.strip(), fields.instructions
+    if not name:
+        raise WrongPlan("A round needs a name.", field="name")
+    if len(name) > LONGEST_NAME:
+        raise WrongPlan(f"This name has {len(name)} characters, and at most {LONGEST_NAME} fit.", field="name")
+    if project.rounds.filter(name__iexact=name).exists():
+        raise WrongPlan(f"There is a round named {name} already. Choose another name.", field="name")
+    if len(instructions) > LONGEST_INSTRUCTIONS:
+        raise WrongPlan(
+            f"These instructions have {len(instructions):,} characters, and at most {LONGEST_INSTRUCTIONS:,} fit.",
+            field="instructions",
+        )
+
+
+@transaction.atomic
+def open_round(*, project: Project, fields: PlanFields, plan_name: str, client_id: UUID, by: User) -> Round:
+    """Store a round with the assignments of the plan that was shown as ``plan_name``.
+
+    A plan that was confirmed before, by whomever, is the round it became. Raises ``WrongPlan`` or ``PlanChanged``.
+    """
+    Project.objects.select_for_update().get(pk=project.pk)
+    if (stored := project.rounds.filter(client_id=client_id).first()) is not None:
+        return stored
+    plan = plan_round(project=project, fields=fields)
+    if plan.name != plan_name:
+        raise PlanChanged("The interviews or coders have changed since this plan was shown. Here is the new one.")
+    number = (project.rounds.aggregate(last=Max("number"))["last"] or 0) + 1
+    round_ = Round.objects.create(
+        project=project,
+        number=number,
+        name=fields.name.strip(),
+        instructions=fields.instructions.strip(),
+        overlap_percent=fields.overlap_percent,
+        overlap_readers=fields.overlap_readers,
+        seed=fields.seed,
+        client_id=client_id,
+        opened_at=timezone.now(),
+        opened_by_name=by.get_username(),
+    )
+    assignments = [
+        Assignment(
+            round=round_,
+            interview_id=deal.item.key,
+            coder_id=coder,
+            assigned_at=round_.opened_at,
+            assigned_by_name=by.get_username(),
+        )
+        for deal in plan.deals
+        for coder in deal.coders
+    ]
+    Assignment.objects.bulk_create(assignments, batch_size=500)
+    details = {"number": number, "interviews": len(plan.deals), "assignments": len(assignments), "seed": round_.seed}
+    dealt = {"overlap_percent": round_.overlap_percent, "overlap_readers": round_.overlap_readers}
+    _record("round.opened", round_, by, {**details, **dealt, "coders": sorted(user.pk for user in plan.coders)})
+    return round_
+
+
+@transaction.atomic
+def assign(*, round_: Round, interview: Interview, coder: User, by: User) -> Assignment:
+    """Give ``coder`` one more interview. What is assigned already is left as it is. Raises ``RoundError``."""
+    _hold_open(round_)
+    if interview.project_id != round_.project_id:
+        raise RoundError("This interview is not part of this study.")
+    membership = Membership.objects.filter(project=round_.project_id, user=coder).first()
+    if membership is None or membership.role not in queries.CODING_ROLES:
+        raise RoundError(f"{coder.username} may not code in this study, so nothing can be assigned to that name.")
+    standing = round_.assignments.filter(interview=interview, coder=coder, withdrawn_at__isnull=True)
+    if (stored := standing.first()) is not None:
+        return stored
+    row = Assignment(
+        round=round_,
+        interview=interview,
+        coder=coder,
+        assigned_at=timezone.now(),
+        assigned_by_name=by.get_username(),
+    )
+    try:
+        with transaction.atomic():
+            row.save(force_insert=True)
+    except IntegrityError:
+        return standing.get()
+    _record("round.assigned", round_, by, {"interview": interview.pk, "coder": coder.pk}, row)
+    return row
+
+
+@transaction.atomic
+def unassign(*, assignment: Assignment, by: User) -> None:
+    """Take an interview away from a coder; her codings stay. Raises ``RoundError`` for what she has signed off."""
+    _hold_open(assignment.round)
+    assignment.refresh_from_db(fields=["signed_at", "withdrawn_at"])
+    if assignment.withdrawn_at:
+        return
+    if assignment.signed_at:
+        raise RoundError(
+            f"{assignment.coder.username} has signed off “{assignment.interview.title}”. Take that back first."
+        )
+    assignment.withdrawn_at = timezone.now()
+    assignment.save(update_fields=["withdrawn_at"])
+    details: dict[str, object] = {"interview": assignment.interview_id, "coder": assignment.coder_id}
+    _record("round.unassigned", assignment.round, by, details, assignment)
+
+
+@transaction.atomic
+def sign_off(*, assignment: Assignment, reason: str = "", by: User) -> None:
+    """Store that ``by`` confirmed her codings of an interview; nobody codes it under this assignment any more.
+
+    Raises ``StillUndecided`` while sentences of the model are undecided and no reason says why that is meant, and
+    ``RoundError`` for another person's assignment or a locked round.
+    """
+    _hold_open(assignment.round)
+    if assignment.coder_id != by.pk:
+        raise RoundError("This interview is assigned to another person. People sign off their own codings only.")
+    assignment.refresh_from_db(fields=["signed_at", "withdrawn_at"])
+    if assignment.withdrawn_at:
+        raise RoundError("This interview is not assigned to you any more.")
+    if assignment.signed_at:
+        return
+    progress = read_progress([assignment.interview_id], coder_id=by.pk).find(assignment.interview_id, by.pk)
+    reason = _check_reason(reason)
+    if progress.undecided and not reason:
+        raise StillUndecided(
+            f"{progress.undecided} of {progress.total} sentences of the model are undecided. Decide them (Enter at the "
+            "desk), or say why you sign off all the same."
+        )
+    assignment.signed_at = timezone.now()
+    assignment.save(update_fields=["signed_at"])
+    details: dict[str, object] = {"interview": assignment.interview_id, **progress._asdict()}
+    if reason:
+        details["reason"] = reason
+    _record("round.signed_off", assignment.round, by, details, assignment)
+
+
+@transaction.atomic
+def undo_sign_off(*, assignment: Assignment, reason: str, by: User) -> None:
+    """Give an interview back to its coder. Raises ``RoundError`` without a reason or in a locked round."""
+    _hold_open(assignment.round)
+    assignment.refresh_from_db(fields=["signed_at", "withdrawn_at"])
+    if assignment.signed_at is None or assignment.withdrawn_at:
+        return
+    reason = _check_reason(reason, asked="Say why these codings are given back.")
+    assignment.signed_at = None
+    assignment.save(update_fields=["signed_at"])
+    details = {"interview": assignment.interview_id, "coder": assignment.coder_id, "reason": reason}
+    _record("round.sign_off_undone", assignment.round, by, details, assignment)
+
+
+@transaction.atomic
+def lock_round(*, round_: Round, by: User) -> None:
+    """Close a round: nobody codes its interviews until it is unlocked. A locked round is left as it is."""
+    held = Round.objects.select_for_update().get(pk=round_.pk)
+    if held.locked_at:
+        return
+    Round.objects.filter(pk=held.pk).update(locked_at=timezone.now(), locked_by=by)
+    standing = held.assignments.filter(withdrawn_at__isnull=True)
+    details = {"assignments": standing.count(), "signed": standing.filter(signed_at__isnull=False).count()}
+    _record("round.locked", held, by, {"number": held.number, **details})
+
+
+@transaction.atomic
+def unlock_round(*, round_: Round, reason: str, by: User) -> None:
+    """Open a locked round again; what was signed off stays so. Raises ``ReasonMissing``."""
+    held = Round.objects.select_for_update().get(pk=round_.pk)
+    if held.locked_at is None:
+        return
+    reason = _check_reason(reason, asked="Say why the round is unlocked.")
+    Round.objects.filter(pk=held.pk).update(locked_at=None, locked_by=None)
+    _record("round.unlocked", held, by, {"number": held.number, "reason": reason})
+
+
+def _hold_open(round_: Round) -> None:
+    """Keep the round as it is for this transaction. Raises ``RoundError`` when it is locked."""
+    if Round.objects.select_for_update().get(pk=round_.pk).locked_at:
+        raise RoundError(f"{round_.name} is locked. A lead can unlock it, with a reason.")
+
+
+def _check_reason(reason: str, *, asked: str = "") -> str:
+    reason = " ".join(reason.split())
+    if asked and not reason:
+        raise ReasonMissing(asked)
+    if len(reason) > LONGEST_REASON:
+        raise ReasonMissing(f"This reason has {len(reason):,} characters, and at most {LONGEST_REASON} fit.")
+    if "\x00" in reason:
+        raise ReasonMissing("This holds a null character, which no text has. Remove it.")
+    return reason
+
+
+def _record(action: str, round_: Round, by: User, details: dict[str, object], target: Assignment | None = None) -> None:
+    trail.record(
+        action,
+        target=target or round_,
+        by=by,
+        stream=trail.project_stream(round_.project_id),
+        details=details if target is None else {"round": round_.pk, **details},
+    )

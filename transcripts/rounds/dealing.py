@@ -1,0 +1,136 @@
+"""Dealing interviews out to coders: the same plan for the same seed, on every machine.
+
+No random numbers are used: things are ordered by the SHA-256 of the seed and their own number.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from itertools import combinations
+from typing import NamedTuple
+
+
+class Item(NamedTuple):
+    """An interview to be read, and the label of its model."""
+
+    key: int
+    label: str
+
+
+class Deal(NamedTuple):
+    """Who is to read an interview."""
+
+    item: Item
+    coders: tuple[int, ...]
+
+
+class CannotDeal(Exception):
+    """A sentence on why these numbers make no plan."""
+
+
+def deal_items(
+    items: Iterable[Item], coders: Iterable[int], *, overlap_percent: int, readers: int = 2, seed: int = 0
+) -> list[Deal]:
+    """Give each item one reader, and ``overlap_percent`` of them ``readers`` different ones; in the order of the keys.
+
+    The number read by several is rounded half up and spread over the labels by their size. Any two coders differ by at
+    most one reading, within each label and over all; who reads together with whom is varied. Raises ``CannotDeal``.
+    """
+    items, coders = sorted(items), _shuffle(coders, seed, "coder")
+    _check(items, coders, overlap_percent=overlap_percent, readers=readers)
+    groups = {label: [item for item in items if item.label == label] for label in sorted({i.label for i in items})}
+    shared = _spread_overlap(groups, count_overlap(len(items), overlap_percent), seed)
+    dealer = _Dealer(coders)
+    deals = []
+    for label, group in groups.items():
+        order = _shuffle([item.key for item in group], seed, "item")
+        several = set(order[: shared[label]])
+        sizes = {key: readers if key in several else 1 for key in _shuffle(order, seed, "place")}
+        dealt = dealer.deal_group(sizes)
+        deals += [Deal(item, tuple(sorted(dealt[item.key]))) for item in group]
+    return sorted(deals)
+
+
+def count_overlap(items: int, percent: int) -> int:
+    """How many of ``items`` are read by several: the exact share, rounded half up."""
+    return (2 * items * percent + 100) // 200
+
+
+def fingerprint(deals: Sequence[Deal]) -> str:
+    """A short name of a plan: another plan has another one."""
+    text = ";".join(f"{deal.item.key}:{','.join(map(str, deal.coders))}" for deal in deals)
+    return hashlib.sha256(text.encode()).hexdigest()[:32]
+
+
+class _Dealer:
+    """Hands out readings in blocks in which every coder comes once.
+
+    A group begins with an incomplete block, of those who have the fewest readings so far; so counts differ by at most
+    one, and an item that reaches into the next block always finds enough other coders there.
+    """
+
+    def __init__(self, coders: list[int]) -> None:
+        self._order = coders
+        self._total: Counter[int] = Counter()
+        self._together: Counter[tuple[int, int]] = Counter()
+
+    def deal_group(self, sizes: dict[int, int]) -> dict[int, list[int]]:
+        """The readers of each item, given how many each needs."""
+        rest = sum(sizes.values()) % len(self._order)
+        block = sorted(self._order, key=lambda coder: self._total[coder])[:rest]
+        dealt: dict[int, list[int]] = {}
+        for key, size in sizes.items():
+            readers: list[int] = []
+            while len(readers) < size:
+                block = block or list(self._order)
+                reader = self._choose(block, readers)
+                block.remove(reader)
+                readers.append(reader)
+            for pair in combinations(sorted(readers), 2):
+                self._together[pair] += 1
+            dealt[key] = readers
+        for readers in dealt.values():
+            self._total.update(readers)
+        return dealt
+
+    def _choose(self, block: list[int], readers: list[int]) -> int:
+        """Whoever of the block has read least together with those who read the item already."""
+        return min(
+            (coder for coder in block if coder not in readers),
+            key=lambda coder: sum(self._together[min(coder, other), max(coder, other)] for other in readers),
+        )
+
+
+def _check(items: list[Item], coders: list[int], *, overlap_percent: int, readers: int) -> None:
+    if not items:
+        raise CannotDeal("There is no interview to deal out.")
+    if not coders:
+        raise CannotDeal("Choose at least one coder.")
+    if not 0 <= overlap_percent <= 100:
+        raise CannotDeal(f"The share read by several is {overlap_percent} per cent; it has to be from 0 to 100.")
+    if overlap_percent and not 2 <= readers <= len(coders):
+        raise CannotDeal(
+            f"An overlap was asked for with {readers} readers an interview, from {len(coders)} "
+            f"coder{'' if len(coders) == 1 else 's'}: it takes at least two readers, and no more than there are coders."
+        )
+
+
+def _spread_overlap(groups: dict[str, list[Item]], wanted: int, seed: int) -> dict[str, int]:
+    """How many items of each label are read by several: by largest remainder, ties by the seed."""
+    total = sum(map(len, groups.values()))
+    shares = {label: divmod(wanted * len(group), total) for label, group in groups.items()}
+    spread = {label: whole for label, (whole, _) in shares.items()}
+    by_rest = sorted(groups, key=lambda label: (-shares[label][1], _digest(seed, "label", label)))
+    for label in by_rest[: wanted - sum(spread.values())]:
+        spread[label] += 1
+    return spread
+
+
+def _shuffle(keys: Iterable[int], seed: int, purpose: str) -> list[int]:
+    return sorted(keys, key=lambda key: _digest(seed, purpose, str(key)))
+
+
+def _digest(seed: int, purpose: str, key: str) -> bytes:
+    return hashlib.sha256(f"{seed}:{purpose}:{key}".encode()).digest()

@@ -1,0 +1,125 @@
+"""What a lead says about a round, and what coders and leads say when they hand in, take back or close."""
+
+from __future__ import annotations
+
+import secrets
+from typing import Any, cast
+from uuid import uuid4
+
+from django import forms
+from django.http import QueryDict
+
+from transcripts.projects.models import Project
+from transcripts.rounds import queries
+from transcripts.rounds.actions import LONGEST_NAME, LONGEST_REASON, PlanFields
+
+NOT_KNOWN = "–"
+
+
+class RoundForm(forms.Form):
+    """A round to be planned; with ``plan_name``, one whose plan was shown and is confirmed."""
+
+    name = forms.CharField(label="Name", max_length=LONGEST_NAME, widget=forms.TextInput({"autocomplete": "off"}))
+    instructions = forms.CharField(
+        label="Instructions",
+        help_text="What coders are to do and to mind; shown with their work.",
+        required=False,
+        widget=forms.Textarea({"rows": 4}),
+    )
+    coders = forms.MultipleChoiceField(
+        label="Coders",
+        widget=forms.CheckboxSelectMultiple,
+        error_messages={"required": "Choose at least one coder."},
+    )
+    models = forms.MultipleChoiceField(
+        label="Interviews with",
+        help_text="Tick none for every interview of the study.",
+        required=False,
+        widget=forms.CheckboxSelectMultiple,
+    )
+    overlap_percent = forms.IntegerField(
+        label="Share read by several coders, in per cent",
+        help_text="Where people read differently can be seen in these interviews only.",
+        initial=20,
+        min_value=0,
+        max_value=100,
+    )
+    overlap_readers = forms.IntegerField(label="How many read each of those", initial=2, min_value=2, max_value=50)
+    seed = forms.IntegerField(
+        label="Seed", help_text="The same seed deals the same interviews to the same people.", min_value=0
+    )
+    client_id = forms.UUIDField(widget=forms.HiddenInput)
+    plan_name = forms.CharField(required=False, max_length=32, widget=forms.HiddenInput)
+
+    def __init__(self, *args: Any, project: Project, **kwargs: Any) -> None:
+        kwargs["initial"] = {"seed": secrets.randbelow(10_000), "client_id": uuid4()}
+        super().__init__(*args, **kwargs)
+        coders = [(str(user.pk), user.username) for user in queries.list_coders(project)]
+        cast("forms.MultipleChoiceField", self.fields["coders"]).choices = coders
+        labels = sorted({item.label for item in queries.list_items(project)})
+        # A box cannot stand for the empty label, so that one is written as a dash.
+        choices = [(label or NOT_KNOWN, label or "not known") for label in labels]
+        cast("forms.MultipleChoiceField", self.fields["models"]).choices = choices
+
+    def read(self) -> PlanFields:
+        """What was said, once the form is valid."""
+        data = self.cleaned_data
+        return PlanFields(
+            name=data["name"],
+            instructions=data["instructions"],
+            overlap_percent=data["overlap_percent"],
+            overlap_readers=data["overlap_readers"],
+            seed=data["seed"],
+            coder_ids={int(pk) for pk in data["coders"]},
+            models=["" if label == NOT_KNOWN else label for label in data["models"]],
+        )
+
+
+class CellsForm(forms.Form):
+    """What a lead ticked in the table of a round: places of the form "interview:coder", and what to do there."""
+
+    ACTS = (("assign", "Assign"), ("unassign", "Unassign"), ("give_back", "Give back"))
+
+    act = forms.ChoiceField(choices=ACTS)
+    reason = forms.CharField(
+        label="Why", help_text="Needed to give back what was signed off.", required=False, max_length=LONGEST_REASON
+    )
+
+    cells: list[tuple[int, int]]
+
+    def clean(self) -> None:
+        try:
+            pairs = [value.split(":") for value in cast("QueryDict", self.data).getlist("cell")]
+            self.cells = [(_read_number(interview), _read_number(coder)) for interview, coder in pairs]
+        except ValueError:
+            raise forms.ValidationError("These are not places of the table. Reload the page and try again.") from None
+        if not self.cells:
+            raise forms.ValidationError("Tick at least one place in the table first.")
+
+
+def _read_number(text: str) -> int:
+    if not (text.isascii() and text.isdecimal() and len(text) < 19):
+        raise ValueError(text)
+    return int(text)
+
+
+class LockForm(forms.Form):
+    """Close a round, or open it again with a reason."""
+
+    act = forms.ChoiceField(choices=[("lock", "Lock"), ("unlock", "Unlock")])
+    reason = forms.CharField(label="Why", required=False, max_length=LONGEST_REASON)
+
+
+class SignOffForm(forms.Form):
+    """A coder's word that these are her codings."""
+
+    confirmed = forms.BooleanField(
+        label="I confirm that these are my codings, and that I have finished with this interview.",
+        error_messages={"required": "Tick the box to confirm that these are your codings."},
+    )
+    reason = forms.CharField(
+        label="Why you sign off with sentences undecided",
+        required=False,
+        max_length=LONGEST_REASON,
+        widget=forms.TextInput({"autocomplete": "off"}),
+    )

@@ -1,0 +1,86 @@
+"""How far the reading is, in counts of sentences the model says.
+
+The tables of codings and decisions are read by name: their room stands above this one, for it asks here whether an
+interview is open. A sentence counts as decided as the desk counts it: with a decision, or with a coding of a family of
+sentences.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import NamedTuple
+
+from django.db import connection
+
+TOTALS = """
+SELECT t.interview_id, COUNT(*)
+FROM corpus_turn t JOIN corpus_sentence s ON s.turn_id = t.id
+WHERE t.interview_id IN (:interviews) AND t.role = 'model' AND t.channel = 'utterance' AND s.retired_by_id IS NULL
+GROUP BY t.interview_id
+"""
+DECIDED = """
+SELECT interview_id, coder_id, COUNT(*) FROM (
+  SELECT t.interview_id, d.coder_id, s.id
+  FROM corpus_turn t
+  JOIN corpus_sentence s ON s.turn_id = t.id
+  JOIN coding_decision d ON d.sentence_id = s.id AND d.withdrawn_at IS NULL
+  WHERE t.interview_id IN (:interviews) AND t.role = 'model' AND t.channel = 'utterance' AND s.retired_by_id IS NULL
+    :one
+  UNION
+  SELECT t.interview_id, d.coder_id, s.id
+  FROM corpus_turn t
+  JOIN corpus_sentence s ON s.turn_id = t.id
+  JOIN coding_coding d ON d.sentence_id = s.id AND d.withdrawn_at IS NULL
+  JOIN codebook_code k ON k.id = d.code_id
+  JOIN codebook_codefamily f ON f.id = k.family_id
+  WHERE t.interview_id IN (:interviews) AND t.role = 'model' AND t.channel = 'utterance' AND s.retired_by_id IS NULL
+    AND f.unit = 'sentence' :one
+) decided GROUP BY interview_id, coder_id
+"""
+INTERVIEWS_AT_A_TIME = 500
+
+
+class Progress(NamedTuple):
+    """Of how many sentences of an interview a coder has decided."""
+
+    decided: int
+    total: int
+
+    @property
+    def undecided(self) -> int:
+        return self.total - self.decided
+
+    @property
+    def percent(self) -> int:
+        """Whole per cent, rounded down so that 100 means all."""
+        return self.decided * 100 // self.total if self.total else 100
+
+
+class ProgressTable:
+    """The progress of every coder in some interviews."""
+
+    def __init__(self, totals: dict[int, int], decided: dict[tuple[int, int], int]) -> None:
+        self._totals, self._decided = totals, decided
+
+    def find(self, interview_id: int, coder_id: int) -> Progress:
+        return Progress(self._decided.get((interview_id, coder_id), 0), self._totals.get(interview_id, 0))
+
+
+def read_progress(interview_ids: Collection[int], *, coder_id: int | None = None) -> ProgressTable:
+    """Progress in these interviews: of everybody, or of one coder alone."""
+    totals: dict[int, int] = {}
+    decided: dict[tuple[int, int], int] = {}
+    ids = sorted(interview_ids)
+    for start in range(0, len(ids), INTERVIEWS_AT_A_TIME):
+        some = ids[start : start + INTERVIEWS_AT_A_TIME]
+        places = ", ".join(["%s"] * len(some))
+        one = [] if coder_id is None else [coder_id]
+        condition = "" if coder_id is None else "AND d.coder_id = %s"
+        with connection.cursor() as cursor:
+            cursor.execute(TOTALS.replace(":interviews", places), some)
+            totals.update(cursor.fetchall())
+            cursor.execute(
+                DECIDED.replace(":interviews", places).replace(":one", condition), [*some, *one, *some, *one]
+            )
+            decided.update({(interview, coder): count for interview, coder, count in cursor.fetchall()})
+    return ProgressTable(totals, decided)

@@ -1,0 +1,162 @@
+"""What is read of rounds and assignments."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from django.db.models import Count, Q
+
+from transcripts.accounts.models import User
+from transcripts.corpus.models import Interview
+from transcripts.projects.models import Membership, Project
+from transcripts.projects.roles import ROLES, Permission
+from transcripts.rounds.dealing import Item
+from transcripts.rounds.models import Assignment, Round
+from transcripts.rounds.progress import Progress, read_progress
+
+CODING_ROLES = [role.key for role in ROLES.values() if Permission.CODE in role.permissions]
+
+
+class RoundRow(NamedTuple):
+    """A line of the list of rounds."""
+
+    round: Round
+    interviews: int
+    coders: int
+    assignments: int
+    signed: int
+
+
+class OwnAssignment(NamedTuple):
+    """An interview somebody is to code, with her own progress and nobody else's."""
+
+    assignment: Assignment
+    progress: Progress
+
+    @property
+    def is_open(self) -> bool:
+        return self.assignment.signed_at is None and self.assignment.round.locked_at is None
+
+
+class ModelCoverage(NamedTuple):
+    """How the interviews with one model are covered: read by nobody, by one coder, by several."""
+
+    label: str
+    none: int
+    single: int
+    several: int
+
+    @property
+    def interviews(self) -> int:
+        return self.none + self.single + self.several
+
+
+class CoderLoad(NamedTuple):
+    """How many interviews a coder was given, by the label of their model in the order of the coverage."""
+
+    coder: User
+    by_model: list[int]
+    signed: int
+
+    @property
+    def total(self) -> int:
+        return sum(self.by_model)
+
+
+class Coverage(NamedTuple):
+    """The picture of a round over all its interviews."""
+
+    models: list[ModelCoverage]
+    loads: list[CoderLoad]
+
+
+def is_open_for(interview: Interview, person: User) -> bool:
+    """Whether the rounds let ``person`` code this interview now; her role is another matter.
+
+    A study in which nothing is assigned is open to all its coders. Otherwise she needs an assignment of her own that is
+    not signed off, in a round that is not locked.
+    """
+    standing = Assignment.objects.filter(round__project=interview.project_id, withdrawn_at__isnull=True)
+    own = standing.filter(interview=interview, coder=person, signed_at__isnull=True, round__locked_at__isnull=True)
+    return own.exists() or not standing.exists()
+
+
+def find_locked_interviews(project: Project) -> set[int]:
+    """The interviews whose reading is over: assigned in a round that is locked, and in none that is not."""
+    rows = Assignment.objects.filter(round__project=project, withdrawn_at__isnull=True)
+    closed = rows.values("interview").annotate(open=Count("pk", filter=Q(round__locked_at__isnull=True)))
+    return set(closed.filter(open=0).values_list("interview", flat=True))
+
+
+def list_coders(project: Project) -> list[User]:
+    """The members who may code, by name."""
+    memberships = Membership.objects.filter(project=project, role__in=CODING_ROLES).select_related("user")
+    return sorted((each.user for each in memberships), key=lambda user: user.username.lower())
+
+
+def list_items(project: Project, models: Iterable[str] = ()) -> list[Item]:
+    """The interviews of the study to be dealt out: all, or those with one of these models."""
+    interviews = project.interviews.order_by("pk")
+    wanted = list(models)
+    if wanted:
+        interviews = interviews.filter(model_label__in=wanted)
+    return [Item(*row) for row in interviews.values_list("pk", "model_label")]
+
+
+def list_rounds(project: Project) -> list[RoundRow]:
+    """Every round, newest first, with counts of what stands."""
+    standing = Q(assignments__withdrawn_at__isnull=True)
+    rounds = project.rounds.order_by("-number").annotate(
+        interview_count=Count("assignments__interview", filter=standing, distinct=True),
+        coder_count=Count("assignments__coder", filter=standing, distinct=True),
+        assignment_count=Count("assignments", filter=standing),
+        signed_count=Count("assignments", filter=standing & Q(assignments__signed_at__isnull=False)),
+    )
+    return [
+        RoundRow(each, each.interview_count, each.coder_count, each.assignment_count, each.signed_count)
+        for each in rounds
+    ]
+
+
+def list_standing(round_: Round) -> list[Assignment]:
+    """The assignments of a round that stand, with interview and coder."""
+    rows = round_.assignments.filter(withdrawn_at__isnull=True).select_related("interview", "coder")
+    return list(rows.order_by("interview", "coder"))
+
+
+def list_own(project: Project, person: User) -> list[OwnAssignment]:
+    """What ``person`` is to code, newest round first; nothing of anybody else."""
+    rows = Assignment.objects.filter(round__project=project, coder=person, withdrawn_at__isnull=True)
+    own = list(rows.select_related("round", "interview").order_by("-round__number", "interview"))
+    progress = read_progress({row.interview_id for row in own}, coder_id=person.pk)
+    return [OwnAssignment(row, progress.find(row.interview_id, person.pk)) for row in own]
+
+
+def find_own(round_: Round, interview: Interview, person: User) -> OwnAssignment | None:
+    """One assignment of ``person`` that stands, with her progress."""
+    rows = round_.assignments.filter(interview=interview, coder=person, withdrawn_at__isnull=True)
+    row = rows.select_related("round__project", "interview", "coder").first()
+    if row is None:
+        return None
+    return OwnAssignment(row, read_progress([interview.pk], coder_id=person.pk).find(interview.pk, person.pk))
+
+
+def measure_coverage(interviews: Iterable[Item], standing: list[Assignment]) -> Coverage:
+    """How many readers the interviews have, by model, and how many interviews the coders."""
+    items = list(interviews)
+    readers = Counter(row.interview_id for row in standing)
+    labels = sorted({item.label for item in items})
+    models = []
+    for label in labels:
+        counts = [readers[item.key] for item in items if item.label == label]
+        models.append(ModelCoverage(label, counts.count(0), counts.count(1), sum(count > 1 for count in counts)))
+    given = Counter((row.coder_id, row.interview.model_label) for row in standing)
+    signed = Counter(row.coder_id for row in standing if row.signed_at)
+    coders = {row.coder_id: row.coder for row in standing}
+    loads = [
+        CoderLoad(coder, [given[pk, label] for label in labels], signed[pk])
+        for pk, coder in sorted(coders.items(), key=lambda pair: pair[1].username.lower())
+    ]
+    return Coverage(models, loads)

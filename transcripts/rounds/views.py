@@ -1,0 +1,266 @@
+"""Rounds as a lead makes and closes them, and as a coder finds her work in them."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from django.contrib import messages
+from django.core.paginator import Paginator
+from django.db import transaction
+from django.http import Http404, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from transcripts.accounts.models import User
+from transcripts.corpus.models import Interview
+from transcripts.projects.access import ProjectRequest, project_view
+from transcripts.projects.roles import Permission
+from transcripts.rounds import actions, queries
+from transcripts.rounds.forms import CellsForm, LockForm, RoundForm, SignOffForm
+from transcripts.rounds.models import Assignment, Round
+from transcripts.rounds.progress import Progress, read_progress
+
+INTERVIEWS_PER_PAGE = 50
+
+
+class Cell(NamedTuple):
+    """What a coder has to do with an interview in a round."""
+
+    coder: User
+    assignment: Assignment | None
+    progress: Progress
+
+
+class Row(NamedTuple):
+    """An interview of the table, and a cell for each coder."""
+
+    interview: Interview
+    cells: list[Cell]
+
+    @property
+    def readers(self) -> int:
+        return sum(cell.assignment is not None for cell in self.cells)
+
+
+@require_safe
+@never_cache
+@project_view(Permission.CODE)
+def show_own_work(request: ProjectRequest) -> HttpResponse:
+    """What one is to code, with one's own progress only."""
+    return _render_own_work(request)
+
+
+@require_POST
+@project_view(Permission.CODE)
+def sign_off(request: ProjectRequest, number: int, interview_id: int) -> HttpResponse:
+    """Hand in an interview."""
+    round_ = get_object_or_404(request.project.rounds, number=number)
+    interview = get_object_or_404(request.project.interviews, pk=interview_id)
+    own = queries.find_own(round_, interview, request.user)
+    if own is None:
+        messages.error(request, f"“{interview.title}” is not assigned to you in {round_.name}.")
+        return _render_own_work(request, status=409)
+    form = SignOffForm(request.POST)
+    if not form.is_valid():
+        return _render_own_work(request, form, own.assignment)
+    try:
+        actions.sign_off(assignment=own.assignment, reason=form.cleaned_data["reason"], by=request.user)
+    except actions.ReasonMissing as error:
+        form.add_error("reason", str(error))
+        return _render_own_work(request, form, own.assignment)
+    except actions.RoundError as error:
+        messages.error(request, str(error))
+        return _render_own_work(request, status=409)
+    messages.success(request, f"“{interview.title}” is signed off. Your codings of it stay as they are.")
+    return redirect("rounds:work", request.project.slug)
+
+
+@require_safe
+@project_view(Permission.SEE_ALL_CODINGS)
+def list_rounds(request: ProjectRequest) -> HttpResponse:
+    """Every round, newest first."""
+    return render(request, "rounds/list.html", {"rows": queries.list_rounds(request.project)})
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@project_view(Permission.ASSIGN)
+def make_round(request: ProjectRequest) -> HttpResponse:
+    """Plan a round, look at who would read what, and confirm it (``plan_name`` in the form)."""
+    form = RoundForm(request.POST if request.method == "POST" else None, project=request.project)
+    plan, status = None, 200
+    if request.method == "POST" and form.is_valid():
+        fields = form.read()
+        try:
+            if name := form.cleaned_data["plan_name"]:
+                round_ = actions.open_round(
+                    project=request.project,
+                    fields=fields,
+                    plan_name=name,
+                    client_id=form.cleaned_data["client_id"],
+                    by=request.user,
+                )
+                messages.success(request, f"{round_.name} is open: coders find it under “Your work”.")
+                return redirect("rounds:detail", request.project.slug, round_.number)
+            plan = actions.plan_round(project=request.project, fields=fields)
+        except actions.WrongPlan as error:
+            form.add_error(error.field or None, str(error))
+        except actions.PlanChanged as error:
+            messages.warning(request, str(error))
+            plan, status = actions.plan_round(project=request.project, fields=fields), 409
+    page = {"form": form, "plan": plan, "picture": plan and _picture_plan(request, plan, form)}
+    return render(request, "rounds/new.html", page, status=422 if form.errors else status)
+
+
+@require_safe
+@never_cache
+@project_view(Permission.SEE_ALL_CODINGS)
+def show_round(request: ProjectRequest, number: int) -> HttpResponse:
+    """Who reads what in a round, how far they are, and how interviews are covered."""
+    return _render_round(request, get_object_or_404(request.project.rounds, number=number))
+
+
+@require_POST
+@project_view(Permission.ASSIGN)
+def change_assignments(request: ProjectRequest, number: int) -> HttpResponse:
+    """Assign, unassign or give back what is ticked: all of it, or nothing."""
+    round_ = get_object_or_404(request.project.rounds, number=number)
+    form = CellsForm(request.POST)
+    if not form.is_valid():
+        return _render_round(request, round_, form=form)
+    try:
+        changed = _change_cells(request, round_, form)
+    except actions.ReasonMissing as error:
+        form.add_error("reason", str(error))
+        return _render_round(request, round_, form=form)
+    except actions.RoundError as error:
+        messages.error(request, str(error))
+        return _render_round(request, round_, status=409)
+    messages.success(request, f"Done in {changed} place{'' if changed == 1 else 's'} of the table.")
+    return redirect("rounds:detail", request.project.slug, number)
+
+
+@require_POST
+@project_view(Permission.ASSIGN)
+def lock(request: ProjectRequest, number: int) -> HttpResponse:
+    """Lock a round, or unlock it with a reason."""
+    round_ = get_object_or_404(request.project.rounds, number=number)
+    form = LockForm(request.POST)
+    if not form.is_valid():
+        return _render_round(request, round_, lock_form=form)
+    try:
+        if form.cleaned_data["act"] == "lock":
+            actions.lock_round(round_=round_, by=request.user)
+            messages.success(request, f"{round_.name} is locked: nobody codes its interviews now.")
+        else:
+            actions.unlock_round(round_=round_, reason=form.cleaned_data["reason"], by=request.user)
+            messages.success(request, f"{round_.name} is open again.")
+    except actions.ReasonMissing as error:
+        form.add_error("reason", str(error))
+        return _render_round(request, round_, lock_form=form)
+    return redirect("rounds:detail", request.project.slug, number)
+
+
+@transaction.atomic
+def _change_cells(request: ProjectRequest, round_: Round, form: CellsForm) -> int:
+    """Do what was asked at every ticked place; the number of places at which it applied."""
+    act, reason = form.cleaned_data["act"], form.cleaned_data["reason"]
+    interviews = request.project.interviews.in_bulk([interview for interview, _ in form.cells])
+    coders = request.project.members.in_bulk([coder for _, coder in form.cells])
+    standing = {(row.interview_id, row.coder_id): row for row in queries.list_standing(round_)}
+    done = 0
+    for interview, coder in form.cells:
+        row = standing.get((interview, coder))
+        if act == "assign":
+            if interview not in interviews or coder not in coders:
+                raise Http404("No such place in this study.")
+            actions.assign(round_=round_, interview=interviews[interview], coder=coders[coder], by=request.user)
+            done += row is None
+        elif row is not None and act == "unassign":
+            actions.unassign(assignment=row, by=request.user)
+            done += 1
+        elif row is not None and row.signed_at:
+            actions.undo_sign_off(assignment=row, reason=reason, by=request.user)
+            done += 1
+    return done
+
+
+def _picture_plan(request: ProjectRequest, plan: actions.Plan, form: RoundForm) -> dict[str, object]:
+    """What a plan comes to, by model and by coder, as the page of a round would show it; and its form to be sent again."""
+    interviews = {row.pk: row for row in request.project.interviews.only("pk", "title", "model_label", "project_id")}
+    users = {user.pk: user for user in plan.coders}
+    rows = [
+        Assignment(interview=interviews[deal.item.key], coder=users[coder])
+        for deal in plan.deals
+        for coder in deal.coders
+    ]
+    return {
+        "coverage": queries.measure_coverage([deal.item for deal in plan.deals], rows),
+        "deals": [(interviews[deal.item.key], [users[coder].username for coder in deal.coders]) for deal in plan.deals],
+        "shared": sum(len(deal.coders) > 1 for deal in plan.deals),
+        "readings": len(rows),
+        "fields": [
+            (name, value) for name in form.fields if name != "plan_name" for value in request.POST.getlist(name)
+        ],
+    }
+
+
+def _render_own_work(
+    request: ProjectRequest, form: SignOffForm | None = None, wrong: Assignment | None = None, *, status: int = 200
+) -> HttpResponse:
+    own = queries.list_own(request.project, request.user)
+    page = {
+        "own": own,
+        "wrong": wrong,
+        "wrong_form": form,
+        "form": SignOffForm(),
+        "decided": sum(each.progress.decided for each in own),
+        "total": sum(each.progress.total for each in own),
+    }
+    return render(request, "rounds/work.html", page, status=422 if form and form.errors else status)
+
+
+def _render_round(
+    request: ProjectRequest,
+    round_: Round,
+    *,
+    form: CellsForm | None = None,
+    lock_form: LockForm | None = None,
+    status: int = 200,
+) -> HttpResponse:
+    standing = queries.list_standing(round_)
+    assigned = {row.interview_id for row in standing}
+    everything = request.GET.get("show") == "all" or not standing
+    items = [item for item in queries.list_items(request.project) if everything or item.key in assigned]
+    page = Paginator([item.key for item in items], INTERVIEWS_PER_PAGE).get_page(request.GET.get("page"))
+    context = {
+        "round": round_,
+        "page": page,
+        "everything": everything,
+        "rows": _list_rows(request, list(page), standing),
+        "coverage": queries.measure_coverage(items, standing),
+        "labels": sorted({item.label for item in items}),
+        "signed": sum(row.signed_at is not None for row in standing),
+        "assignments": len(standing),
+        "form": form or CellsForm(),
+        "lock_form": lock_form or LockForm(),
+    }
+    is_wrong = any(each is not None and each.errors for each in (form, lock_form))
+    return render(request, "rounds/detail.html", context, status=422 if is_wrong else status)
+
+
+def _list_rows(request: ProjectRequest, keys: list[int], standing: list[Assignment]) -> list[Row]:
+    """The table of a page: its interviews, and a cell for everybody who may code or was given something."""
+    coders = {user.pk: user for user in queries.list_coders(request.project)}
+    coders.update({row.coder_id: row.coder for row in standing})
+    order = sorted(coders.values(), key=lambda user: user.username.lower())
+    found = {(row.interview_id, row.coder_id): row for row in standing}
+    progress = read_progress(keys)
+    interviews = request.project.interviews.in_bulk(keys)
+    return [
+        Row(
+            interviews[key],
+            [Cell(user, found.get((key, user.pk)), progress.find(key, user.pk)) for user in order],
+        )
+        for key in keys
+    ]

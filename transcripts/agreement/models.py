@@ -17,7 +17,7 @@ class Adjudication(models.Model):
 
     ``readings`` are the blind readings as they stood: [{coder, codes}], in the order in which they were shown as A, B,
     C. ``codes`` are what holds after the decision; empty where both readings stand or the definition is at fault. A
-    later decision supersedes this row; ``revision`` counts them, so that the loser of a race is told.
+    later decision withdraws and supersedes this row; ``revision`` counts them, so that the loser of a race is told.
     """
 
     class Outcome(models.TextChoices):
@@ -39,6 +39,7 @@ class Adjudication(models.Model):
     adjudicator = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="adjudications")
     client_id = models.UUIDField()
     created_at = models.DateTimeField()
+    withdrawn_at = models.DateTimeField(null=True, blank=True)
     revision = models.PositiveIntegerField(default=1)
     superseded_by = models.OneToOneField(
         "self", on_delete=models.PROTECT, null=True, blank=True, related_name="supersedes"
@@ -49,8 +50,12 @@ class Adjudication(models.Model):
         constraints: ClassVar = [
             models.UniqueConstraint(
                 fields=["sentence", "family_identifier"],
-                condition=Q(superseded_by__isnull=True),
+                condition=Q(withdrawn_at__isnull=True),
                 name="%(app_label)s_%(class)s_stands_once",
+            ),
+            models.CheckConstraint(
+                condition=Q(superseded_by__isnull=True) | Q(withdrawn_at__isnull=False),
+                name="%(app_label)s_%(class)s_superseded_is_withdrawn",
             ),
             models.UniqueConstraint(
                 fields=["sentence", "family_identifier", "revision"], name="%(app_label)s_%(class)s_revision_once"

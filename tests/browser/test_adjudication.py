@@ -1,0 +1,48 @@
+"""From two readings to a decision by keyboard alone; every page on the way is accessible."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.browser.desk import await_saved
+from tests.browser.test_pages import Visit, visit
+from tests.browser.test_themes import check, press, send
+
+__all__ = ["visit"]
+pytestmark = [pytest.mark.browser, pytest.mark.processes]
+
+MOVES = "?family=moves"
+
+
+def test_two_readings_are_opened_compared_and_decided_with_the_keyboard(visit: Visit) -> None:
+    visit.complaints.clear()
+    page = visit.open("/p/demo/interviews/1/", "light", 1280)
+    page.wait_for_function("() => document.documentElement.dataset.desk === 'ready'")
+    # The demo's coder put moves on some of these; the owner reads them all and puts none.
+    for number in range(1, 13):
+        page.keyboard.press("Enter")
+        page.locator(".sheet .chip.none").nth(number - 1).wait_for()
+    await_saved(page)
+    page = visit.open(f"/p/demo/differences/{MOVES}", "light", 1280)
+    check(visit, page)
+    press(page.locator("#id_confirmed"), "Space")
+    send(page, "Open this interview")
+    assert page.locator("article").count() > 1
+    check(visit, page)
+    page = visit.open(f"/p/demo/agreement/{MOVES}", "light", 1280)
+    assert page.get_by_text("Cohen’s kappa").first.is_visible()
+    check(visit, page)
+    page = visit.open(f"/p/demo/adjudication/{MOVES}", "light", 1280)
+    total = page.locator("#item-title").inner_text().rpartition(" ")[2]
+    for key, reason in (("1", "The first."), ("b", "It bears both."), ("d", "Too wide.")):
+        page.keyboard.press(key)
+        page.keyboard.press("Enter")
+        page.keyboard.type(reason)
+        with page.expect_navigation():
+            page.keyboard.press("Control+Enter")
+    assert page.locator("progress").first.get_attribute("value") == "3"
+    assert f"3 of {total} differing passages decided" in page.locator("main").inner_text()
+    page.keyboard.press("n")
+    assert page.locator("#other-codes").get_attribute("open") is not None
+    check(visit, page)
+    assert visit.complaints == []

@@ -1,0 +1,219 @@
+"""A blind coder's site before and after another coder works: the same, byte for byte.
+
+Everything a coder can reach is fetched: every address of a study with every choice of its forms, every link, every
+download, and the API. Then a second coder does all that coders do, and it is fetched again.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+import uuid
+import zipfile
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import urlencode, urljoin, urlsplit
+
+import lxml.html
+from django.contrib.sessions.models import Session
+from django.http import HttpResponse
+
+from auditapp.preannotation.actions import leave_suggestion
+from auditapp.preannotation.models import Suggestion
+from tests.stage import ADDRESSES, Stage, set_stage
+from tests.test_access_matrix import LEADS_ON, OF_A_STUDY, Visitor, undone
+from tests.transcripts.coding.desk_cast import decide, find_code, put, take_off
+from tests.transcripts.rounds.round_cast import bring_in, find_assignment, open_round
+from transcripts.accounts.models import User
+from transcripts.codebook.actions import propose_code
+from transcripts.coding.actions import reveal_suggestions, write_memo
+from transcripts.coding.models import Memo
+from transcripts.corpus.models import Interview, Sentence
+from transcripts.memos.actions import write_memo as write_free_memo
+from transcripts.memos.places import Place
+from transcripts.projects.models import Project
+from transcripts.projects.roles import CODER
+from transcripts.rounds.actions import sign_off
+from transcripts.rounds.models import Round
+
+MOST_PAGES = 1_000
+OUTSIDE = ("/accounts/logout", "/static/")
+# Made anew for every answer, whoever works.
+CHANGING = re.compile(
+    rb'[A-Za-z0-9]{64}|name="client_id" value="[0-9a-f-]+"|name="seed" value="\d+"|data-client-id="[0-9a-f-]+"'
+)
+MOMENT = re.compile(rb"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d[.\d]*(?:Z|[+-]\d\d:\d\d)?")
+CHANGING_HEADERS = {"Date", "Expires", "Set-Cookie", "Content-Length", "X-Content-SHA256"}
+LONG_LIST = 5
+
+
+@dataclass
+class Crawl:
+    """What one person gets, by what she asked for."""
+
+    visitor: Visitor
+    stage: Stage
+    found: dict[str, bytes] = field(default_factory=dict)
+
+    def run(self) -> dict[str, bytes]:
+        """Fetch everything; the answers, without what changes with every request."""
+        waiting = [*self._list_addresses(), "/", "/account/", "/help/"]
+        while waiting:
+            path = waiting.pop()
+            if path in self.found:
+                continue
+            assert len(self.found) < MOST_PAGES, "The crawl does not come to an end."
+            answer = self.visitor.knock(path, "GET")
+            self._keep(path, answer)
+            if answer.status_code == 200 and "html" in answer.get("Content-Type", ""):
+                waiting += self._find_more(path, answer)
+        self._send(self.stage.path("preannotation:panel"))
+        self._download()
+        return self.found
+
+    def _list_addresses(self) -> Iterator[str]:
+        for name, row in OF_A_STUDY.items():
+            if row.get("GET") in CODER.permissions:
+                yield self.stage.path(name)
+        for name in ("coding:desk", "coding:breaks", "retrieval:score_sheet", "api:interview", "api:sentences"):
+            for interview in Interview.objects.filter(project__slug=self.stage.things["slug"]):
+                yield self.stage.path(name, interview_id=interview.pk)
+        for sentence in Sentence.objects.filter(turn__interview__project__slug=self.stage.things["slug"]):
+            place = {"interview_id": sentence.turn.interview_id, "sentence_id": sentence.pk}
+            yield self.stage.path("coding:marks", **place)
+        codings = self.stage.path("api:codings")
+        for query in ("coder=second_coder", "withdrawn=any", "code=theme.balance"):
+            yield f"{codings}?{query}"
+
+    def _find_more(self, path: str, answer: HttpResponse) -> Iterator[str]:
+        page: Any = lxml.html.document_fromstring(answer.content)
+        page.make_links_absolute(f"http://site{path}")
+        for element, attribute, link, _ in page.iterlinks():
+            if element.tag == "a" and attribute == "href" and _is_inside(link):
+                parts = urlsplit(link)
+                # A choice already made leads to pages, but not to every further choice: they would never end.
+                if not (parts.query and urlsplit(path).query):
+                    yield parts.path + (f"?{parts.query}" if parts.query else "")
+        for form in page.forms:
+            if form.method == "GET" and not urlsplit(path).query:
+                yield from _list_choices(form, path)
+
+    def _download(self) -> None:
+        """Send the forms of the page of exports."""
+        exports = self.stage.path("exchange:exports")
+        page: Any = lxml.html.document_fromstring(self.visitor.knock(exports, "GET").content)
+        paths = {form.action for form in page.forms if form.method == "POST" and exports in (form.action or "")}
+        assert paths
+        for path in sorted(paths):
+            self._send(path)
+
+    def _send(self, path: str) -> None:
+        with undone():
+            self._keep(f"POST {path}", self.visitor.knock(path, "POST"))
+
+    def _keep(self, name: str, answer: HttpResponse) -> None:
+        body = b"".join(answer) if answer.streaming else answer.content
+        if body.startswith(b"PK"):
+            with zipfile.ZipFile(io.BytesIO(body)) as packed:
+                body = b"\n".join(each.encode() + packed.read(each) for each in sorted(packed.namelist()))
+            body = MOMENT.sub(b"", body)
+            headers = ""
+        else:
+            headers = str(sorted((key, value) for key, value in answer.items() if key not in CHANGING_HEADERS))
+        body = CHANGING.sub(b"", body)
+        self.found[name] = f"{answer.status_code} {headers} {len(body)}\n".encode() + body
+
+
+def _list_choices(form: Any, path: str) -> Iterator[str]:
+    """The address of a form as it stands, and with each choice of each of its lists; of long ones with a few."""
+    action = urlsplit(form.action or path).path or urlsplit(path).path
+    values = [(name, value) for name, value in form.form_values() if value]
+    yield f"{action}?{urlencode(values)}"
+    for select in form.xpath(".//select[@name]"):
+        options = select.xpath(".//option/@value")
+        for option in options if len(options) <= LONG_LIST else options[:2]:
+            others = [(name, value) for name, value in values if name != select.name]
+            yield f"{action}?{urlencode([*others, (select.name, option)])}"
+
+
+def _is_inside(link: str) -> bool:
+    parts = urlsplit(urljoin("http://site/", link))
+    return parts.netloc == "site" and not parts.path.startswith(OUTSIDE)
+
+
+def work(project: Project, stage: Stage, round_: Round, talk: Interview, who: User) -> None:
+    """All that a coder does: codes of every kind, decisions, memos, a proposal, suggestions opened, a sign-off."""
+    sentences = list(
+        Sentence.objects.select_related("turn__interview__project")
+        .filter(turn__interview__project=project, turn__role="model")
+        .order_by("turn__interview", "position")
+    )
+    balance, task = find_code(project, "theme.balance"), find_code(project, "feature.task")
+    for sentence in sentences:
+        coding = put(sentence, balance, who)
+        put(sentence, find_code(project, "move.elicit"), who, enactment="described")
+        if sentence.position % 2:
+            take_off(coding, who)
+            put(sentence, balance, who, level="latent", note="Theirs alone to read.")
+        decide(sentence, who)
+    put(sentences[0], task, who)
+    write_memo(
+        project=project,
+        interview=talk,
+        sentence=None,
+        text="A memo of theirs.",
+        by=who,
+        client_id=uuid.uuid4(),
+    )
+    place = Place(Memo.Subject.PROJECT)
+    write_free_memo(project=project, place=place, text="Of theirs.", kind="reading", by=who, client_id=uuid.uuid4())
+    propose_code(
+        project=project,
+        name="Theirs",
+        family_identifier="themes",
+        client_id=uuid.uuid4(),
+        by=who,
+        sentence=sentences[0],
+    )
+    reveal_suggestions(project=project, sentence=stage.sentence, by=who)
+    suggestion = Suggestion.objects.select_related("sentence__turn__interview", "code__family").get(
+        sentence=stage.sentence
+    )
+    leave_suggestion(suggestion=suggestion, project=project, by=who, reason="No.")
+    sign_off(assignment=find_assignment(round_, talk, who), reason="Done.", by=who)
+
+
+def test_nothing_a_blind_coder_gets_tells_of_another_coders_work(
+    project: Project, owner: User, lead: User, coder: User, second_coder: User
+) -> None:
+    stage = set_stage(project, owner, second_coder)
+    [talk] = bring_in(project, owner, ["Model A"])
+    round_ = open_round(project, lead, coder, second_coder, overlap_percent=100, name="Both read all")
+    own = put(stage.sentence, find_code(project, "theme.balance"), coder)
+    decide(stage.sentence, coder)
+    stage.things["coding_id"] = own.pk
+    stage.things["memo_id"] = write_free_memo(
+        project=project,
+        place=Place(Memo.Subject.PROJECT),
+        text="Mine.",
+        kind="reading",
+        by=coder,
+        client_id=uuid.uuid4(),
+    ).pk
+    Visitor(second_coder)
+    visitor = Visitor(coder)
+    sessions = Session.objects.count()
+    before = Crawl(visitor, stage).run()
+    work(project, stage, round_, talk, second_coder)
+    after = Crawl(visitor, stage).run()
+    assert Session.objects.count() == sessions
+    seen = {name for name in OF_A_STUDY if OF_A_STUDY[name].get("GET") in CODER.permissions} - LEADS_ON
+    missing = [name for name in seen if not before.get(stage.path(name), b"").startswith(b"200")]
+    assert missing == []
+    assert set(before) == set(after)
+    assert [name for name in sorted(before) if before[name] != after[name]] == []
+
+
+def test_every_address_of_the_study_that_a_coder_may_read_is_on_the_crawl() -> None:
+    assert {name for name, row in OF_A_STUDY.items() if "GET" in row} <= set(ADDRESSES)

@@ -1,0 +1,202 @@
+from __future__ import annotations
+
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from django.db import IntegrityError, transaction
+
+from tests.conftest import make_member
+from tests.transcripts.agreement.readings_cast import BALANCE, COMPASSION, Dispute, settle, stage_dispute
+from tests.transcripts.coding.desk_cast import count_events, find_code, last_event, put
+from transcripts.accounts.models import User
+from transcripts.agreement import actions
+from transcripts.agreement.letters import Reading, fingerprint, name_letter, order_readings
+from transcripts.agreement.models import Adjudication
+from transcripts.agreement.queries import adjudicated_codes, find_other_judges, find_standing, list_versions
+from transcripts.coding.models import Coding, Decision
+from transcripts.projects.actions import set_stance
+from transcripts.projects.models import Project
+
+
+@pytest.fixture
+def dispute(project: Project, owner: User, lead: User, coder: User, second_coder: User) -> Dispute:
+    set_stance(project=project, stance="codebook", reason="x", by=lead)
+    return stage_dispute(project, owner, coder, second_coder)
+
+
+class TestOutcomes:
+    def test_one_reading_holds_and_the_codings_are_not_touched(
+        self, dispute: Dispute, lead: User, coder: User, second_coder: User
+    ) -> None:
+        before = list(Coding.objects.values()) + list(Decision.objects.values())
+        row = settle(dispute, dispute.differing[0], lead, "one", chosen=coder, reason="It weighs.\r\nTwice.")
+        assert (row.codes, row.chosen_coder, row.reason) == ([BALANCE], coder, "It weighs.\nTwice.")
+        assert {each["coder"]: each["codes"] for each in row.readings} == {
+            coder.pk: [BALANCE],
+            second_coder.pk: [COMPASSION],
+        }
+        assert list(Coding.objects.values()) + list(Decision.objects.values()) == before
+        assert last_event(dispute.project).details == {
+            "sentence": dispute.differing[0].pk,
+            "family": "themes",
+            "outcome": "one",
+            "revision": 1,
+            "own_reading": False,
+        }
+
+    def test_reading_that_none_applies_can_be_the_one_that_holds(
+        self, dispute: Dispute, lead: User, second_coder: User
+    ) -> None:
+        assert settle(dispute, dispute.differing[2], lead, "one", chosen=second_coder).codes == []
+
+    def test_other_outcomes(self, dispute: Dispute, lead: User) -> None:
+        both, neither, redefined = (
+            settle(dispute, dispute.differing[0], lead, "both"),
+            settle(dispute, dispute.differing[1], lead, "neither", codes=(COMPASSION,)),
+            settle(dispute, dispute.differing[2], lead, "redefined"),
+        )
+        assert [both.codes, neither.codes, redefined.codes] == [[], [COMPASSION], []]
+        layer = adjudicated_codes(dispute.project)
+        assert [(each.sentence_id, each.outcome, each.codes, each.adjudicator) for each in layer] == [
+            (dispute.differing[0].pk, "both", [], "lead"),
+            (dispute.differing[1].pk, "neither", [COMPASSION], "lead"),
+            (dispute.differing[2].pk, "redefined", [], "lead"),
+        ]
+
+    @pytest.mark.parametrize(
+        ("outcome", "others", "field"),
+        [
+            ("perhaps", {}, "outcome"),
+            ("one", {}, "outcome"),
+            ("neither", {"codes": (BALANCE,)}, "codes"),
+            ("neither", {"codes": ("move.elicit",)}, "codes"),
+            ("both", {"reason": " \n"}, "reason"),
+            ("both", {"reason": "x" * 5_001}, "reason"),
+            ("both", {"reason": "a\x00b"}, "reason"),
+        ],
+    )
+    def test_wrong_verdict_is_refused_at_its_field(
+        self, dispute: Dispute, lead: User, outcome: str, others: dict[str, object], field: str
+    ) -> None:
+        with pytest.raises(actions.WrongInput) as refused:
+            settle(dispute, dispute.differing[0], lead, outcome, **others)  # type: ignore[arg-type]
+        assert refused.value.field == field
+        assert not Adjudication.objects.exists()
+
+    def test_somebody_else_than_the_readers_is_not_a_reading(self, dispute: Dispute, lead: User) -> None:
+        with pytest.raises(actions.WrongInput, match="Choose the reading"):
+            settle(dispute, dispute.differing[0], lead, "one", chosen=lead)
+
+
+class TestRaces:
+    def test_later_decision_supersedes_and_both_stay(self, dispute: Dispute, lead: User) -> None:
+        sentence = dispute.differing[0]
+        first = settle(dispute, sentence, lead)
+        second = settle(dispute, sentence, lead, "redefined", revision=1)
+        first.refresh_from_db()
+        assert first.superseded_by == second
+        assert first.withdrawn_at
+        assert [row.revision for row in list_versions(sentence, "themes")] == [2, 1]
+        assert find_standing(dispute.project, "themes") == {sentence.pk: second}
+        assert last_event(dispute.project).details["replaces"] == first.pk
+
+    def test_loser_of_a_race_gets_the_other_decision_and_nothing_is_stored(
+        self, dispute: Dispute, lead: User, owner: User
+    ) -> None:
+        sentence = dispute.differing[0]
+        winner = settle(dispute, sentence, owner)
+        for revision in (0, 2):
+            with pytest.raises(actions.Overtaken) as refused:
+                settle(dispute, sentence, lead, "redefined", revision=revision)
+            assert refused.value.standing == winner
+        assert Adjudication.objects.count() == 1
+
+    def test_replay_is_stored_once_and_a_number_used_twice_is_refused(self, dispute: Dispute, lead: User) -> None:
+        client_id = uuid4()
+        first = settle(dispute, dispute.differing[0], lead, client_id=client_id)
+        events = count_events(dispute.project)
+        assert settle(dispute, dispute.differing[0], lead, client_id=client_id) == first
+        assert count_events(dispute.project) == events
+        with pytest.raises(actions.UsedForAnother):
+            settle(dispute, dispute.differing[1], lead, client_id=client_id)
+
+    def test_page_sent_again_with_another_decision_is_refused_and_not_passed_over(
+        self, dispute: Dispute, lead: User, coder: User, second_coder: User
+    ) -> None:
+        client_id, sentence = uuid4(), dispute.differing[0]
+        first = settle(dispute, sentence, lead, "one", chosen=coder, client_id=client_id)
+        again: list[tuple[str, dict[str, Any]]] = [
+            ("both", {}),
+            ("one", {"chosen": second_coder}),
+            ("one", {"chosen": coder, "reason": "On second thought."}),
+            ("neither", {"codes": (COMPASSION, BALANCE)}),
+        ]
+        for outcome, others in again:
+            with pytest.raises(actions.UsedForAnother):
+                settle(dispute, sentence, lead, outcome, client_id=client_id, **others)
+        assert settle(dispute, sentence, lead, "one", chosen=coder, client_id=client_id) == first
+        assert Adjudication.objects.count() == 1
+
+    def test_decision_about_readings_that_have_changed_is_refused(
+        self, dispute: Dispute, lead: User, coder: User
+    ) -> None:
+        shown = fingerprint(actions.read_readings(dispute.project, dispute.themes, dispute.differing[0]))
+        put(dispute.differing[0], find_code(dispute.project, "theme.models_metamodels"), coder)
+        with pytest.raises(actions.ReadingsChanged):
+            settle(dispute, dispute.differing[0], lead, shown=shown)
+
+    def test_database_lets_one_decision_stand(self, dispute: Dispute, lead: User) -> None:
+        row = settle(dispute, dispute.differing[0], lead)
+        row.pk, row.client_id, row.revision = None, uuid4(), 2
+        with pytest.raises(IntegrityError), transaction.atomic():
+            row.save(force_insert=True)
+        row.withdrawn_at, row.superseded_by_id, row.reason = None, None, ""
+        with pytest.raises(IntegrityError), transaction.atomic():
+            row.save(force_insert=True)
+
+
+class TestWhoAndWhere:
+    def test_who_read_it_herself_leaves_it_to_others(
+        self, project: Project, owner: User, lead: User, coder: User
+    ) -> None:
+        set_stance(project=project, stance="codebook", reason="x", by=lead)
+        dispute = stage_dispute(project, owner, lead, coder)
+        with pytest.raises(actions.NotYours, match="owner"):
+            settle(dispute, dispute.differing[0], lead)
+        settle(dispute, dispute.differing[0], owner)
+
+    def test_where_nobody_else_may_she_decides_and_it_is_kept(self, project: Project, owner: User, coder: User) -> None:
+        set_stance(project=project, stance="codebook", reason="x", by=owner)
+        dispute = stage_dispute(project, owner, owner, coder)
+        settle(dispute, dispute.differing[0], owner)
+        assert last_event(project).details["own_reading"] is True
+
+    def test_other_judges_are_members_with_the_right_who_did_not_read(
+        self, project: Project, owner: User, lead: User, coder: User, reader: User
+    ) -> None:
+        second_lead = make_member(project, owner, "lead", "anna")
+        assert find_other_judges(project, [owner.pk]) == [second_lead, lead]
+
+    def test_what_is_read_alike_is_not_decided(self, dispute: Dispute, lead: User) -> None:
+        for sentence in dispute.alike:
+            with pytest.raises(actions.NothingToDecide):
+                settle(dispute, sentence, lead)
+
+    def test_reflexive_family_is_not_adjudicated(self, dispute: Dispute, lead: User) -> None:
+        set_stance(project=dispute.project, family="themes", stance="reflexive", reason="x", by=lead)
+        with pytest.raises(actions.WrongStance, match="both stand"):
+            settle(dispute, dispute.differing[0], lead)
+
+
+class TestLetters:
+    def test_order_depends_on_the_sentence_and_not_on_who_came_first(self) -> None:
+        found = {1: ["x"], 2: [], 3: ["y", "z"]}
+        orders = {tuple(each.coder for each in order_readings(sentence, found)) for sentence in range(60)}
+        assert len(orders) == 6
+        assert order_readings(7, found) == order_readings(7, dict(reversed(found.items())))
+
+    def test_fingerprint_is_of_coders_and_codes(self) -> None:
+        one, other = [Reading(1, ("x",)), Reading(2, ())], [Reading(1, ()), Reading(2, ("x",))]
+        assert fingerprint(one) != fingerprint(other)
+        assert [name_letter(place) for place in (0, 25, 26)] == ["A", "Z", "27"]

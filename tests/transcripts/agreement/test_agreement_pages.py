@@ -1,0 +1,462 @@
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.test import Client
+from pytest_django import DjangoAssertNumQueries
+
+from tests.transcripts.agreement.readings_cast import BALANCE, COMPASSION, Dispute, settle, stage_dispute
+from tests.transcripts.coding.desk_cast import find_code, last_event, put
+from tests.transcripts.rounds.round_cast import answers, open_round
+from transcripts.accounts.models import User
+from transcripts.agreement.models import Adjudication
+from transcripts.audit_trail.models import AuditEvent
+from transcripts.coding.blind import BlindReadings
+from transcripts.coding.models import Memo, Opening
+from transcripts.corpus.actions import import_file
+from transcripts.corpus.models import Interview
+from transcripts.projects.actions import set_stance
+from transcripts.projects.models import Project
+from transcripts.rounds.actions import lock_round
+
+SignIn = Callable[[User], Client]
+AGREEMENT, DIFFERENCES, QUEUE = "/p/culture/agreement/", "/p/culture/differences/", "/p/culture/adjudication/"
+THEMES = {"family": "themes"}
+
+
+@pytest.fixture
+def dispute(project: Project, owner: User, lead: User, coder: User, second_coder: User) -> Dispute:
+    return stage_dispute(project, owner, coder, second_coder)
+
+
+def be_codebook(dispute: Dispute, by: User) -> None:
+    set_stance(project=dispute.project, family="themes", stance="codebook", reason="x", by=by)
+
+
+def open_all(client: Client, where: str = "agreement") -> None:
+    assert client.post(f"{AGREEMENT}open/", {**THEMES, "where": where, "confirmed": "on"}).status_code == 302
+
+
+def bring_more(dispute: Dispute, by: User) -> Interview:
+    """One more interview, with a model of its own."""
+    line = '{"id": "more", "model": "Model C", "turns": [{"role": "model", "text": "It depends. Ask first."}]}'
+    import_file(project=dispute.project, name="more.jsonl", data=line.encode(), by=by)
+    return dispute.project.interviews.get(external_id="more")
+
+
+def text_of(client: Client, path: str, **query: Any) -> str:
+    answer = client.get(path, query)
+    assert answer.status_code == 200, path
+    return answer.content.decode()
+
+
+class TestOpening:
+    def test_lead_sees_figures_only_after_saying_that_she_knows_what_follows(
+        self, dispute: Dispute, lead: User, client_of: SignIn
+    ) -> None:
+        be_codebook(dispute, lead)
+        client = client_of(lead)
+        before = text_of(client, AGREEMENT, **THEMES)
+        assert "How colleagues read 2 interviews is closed to you" in before
+        assert "PABAK" not in before
+        refused = client.post(f"{AGREEMENT}open/", {**THEMES, "where": "agreement"})
+        assert refused.status_code == 422
+        assert not Opening.objects.exists()
+        answer = client.post(f"{AGREEMENT}open/", {**THEMES, "where": "agreement", "confirmed": "on"})
+        assert answer["Location"] == f"{AGREEMENT}?family=themes"
+        assert "PABAK" in text_of(client, AGREEMENT, **THEMES)
+        assert {each.where for each in Opening.objects.all()} == {"agreement"}
+
+    def test_nothing_is_computed_or_taken_out_while_all_of_it_is_closed(
+        self, dispute: Dispute, lead: User, client_of: SignIn
+    ) -> None:
+        client = client_of(lead)
+        computed = client.post(f"{AGREEMENT}compute/", {**THEMES, "reason": "A reviewer asks."})
+        be_codebook(dispute, lead)
+        taken_out = client.post(f"{AGREEMENT}download/", THEMES)
+        for answer in (computed, taken_out):
+            assert answer.status_code == 409
+            assert "open them first" in answer.content.decode()
+            assert 'name="confirmed"' in answer.content.decode()
+        assert not AuditEvent.objects.filter(action__in=["agreement.computed", "agreement.exported"]).exists()
+
+    def test_figures_are_of_the_interviews_one_has_opened(
+        self, dispute: Dispute, lead: User, client_of: SignIn
+    ) -> None:
+        be_codebook(dispute, lead)
+        client = client_of(lead)
+        client.post(f"{AGREEMENT}open/", {**THEMES, "model": "Model A", "where": "agreement", "confirmed": "on"})
+        page = text_of(client, AGREEMENT, **THEMES)
+        assert "these figures are of the 1 interview you have opened, of 2" in page
+        assert "3 sentences</a> decided by two or more" in page
+
+    def test_reader_has_nothing_to_open(self, dispute: Dispute, lead: User, reader: User, client_of: SignIn) -> None:
+        be_codebook(dispute, lead)
+        assert "PABAK" in text_of(client_of(reader), AGREEMENT, **THEMES)
+        assert client_of(reader).post(f"{AGREEMENT}open/", THEMES).status_code == 403
+
+    def test_interview_that_nobody_or_one_coder_read_needs_no_opening(
+        self, dispute: Dispute, lead: User, coder: User, client_of: SignIn
+    ) -> None:
+        put(answers(bring_more(dispute, lead))[0], find_code(dispute.project, BALANCE), coder)
+        open_all(client_of(lead))
+        assert set(Opening.objects.values_list("interview", flat=True)) == {talk.pk for talk in dispute.talks}
+
+
+class TestTable:
+    def test_counts_of_two_coders_link_to_their_sentences(
+        self, dispute: Dispute, lead: User, client_of: SignIn
+    ) -> None:
+        be_codebook(dispute, lead)
+        client = client_of(lead)
+        open_all(client)
+        page = text_of(client, AGREEMENT, **THEMES)
+        cells = dict(re.findall(rf'href="([^"]*code={BALANCE}[^"]*cell=(?:\w+))">(\d+)<', page))
+        counts = {link.rpartition("=")[2]: int(count) for link, count in cells.items()}
+        assert counts == {"both": 2, "only_a": 2, "only_b": 0, "neither": 2} or counts == {
+            "both": 2,
+            "only_a": 0,
+            "only_b": 2,
+            "neither": 2,
+        }
+        for link, count in cells.items():
+            units = client.get(link.replace("&amp;", "&")).content.decode()
+            assert units.count("<article") == int(count), link
+
+    def test_page_says_on_what_and_how_it_was_computed(
+        self, dispute: Dispute, lead: User, reader: User, client_of: SignIn
+    ) -> None:
+        be_codebook(dispute, lead)
+        page = text_of(client_of(reader), AGREEMENT, **THEMES, seed=7)
+        for words in ("Layer: blind", "Unit: sentence", "seed 7", "1000 resamples", "nobody used the code"):
+            assert words in page
+        assert "few units (6)" in page
+        assert "rare (put 2 times)" in page
+
+    def test_selection_narrows_what_is_compared(
+        self, dispute: Dispute, lead: User, coder: User, second_coder: User, reader: User, client_of: SignIn
+    ) -> None:
+        be_codebook(dispute, lead)
+        open_round(dispute.project, lead, coder, second_coder, overlap_percent=100, models=["Model B"])
+        client = client_of(reader)
+        for query, units in (
+            ({}, "6 sentences"),
+            ({"model": "Model A"}, "3 sentences"),
+            ({"round": "1"}, "3 sentences"),
+            ({"coders": [coder.pk, second_coder.pk]}, "6 sentences"),
+            ({"first_version": "1", "last_version": "1"}, "6 sentences"),
+        ):
+            assert f"{units}</a> decided by two or more" in text_of(client, AGREEMENT, **THEMES, **query), query
+        assert "No sentence was decided by two coders here" in text_of(client, AGREEMENT, **THEMES, coders=[coder.pk])
+
+    @pytest.mark.parametrize(
+        "query",
+        [{"family": "nothing"}, {"round": "9"}, {"model": "x"}, {"coders": ["0"]}, {"seed": "-1"}, {"seed": "x"}],
+    )
+    def test_wrong_selection_is_422_in_words(
+        self, dispute: Dispute, lead: User, reader: User, client_of: SignIn, query: dict[str, Any]
+    ) -> None:
+        be_codebook(dispute, lead)
+        for path in (AGREEMENT, f"{AGREEMENT}units/", DIFFERENCES, QUEUE):
+            answer = client_of(reader).get(path, query)
+            assert answer.status_code == 422, path
+            assert "form-errors" in answer.content.decode()
+
+    def test_file_holds_the_table_and_is_on_record(
+        self, dispute: Dispute, lead: User, reader: User, client_of: SignIn
+    ) -> None:
+        be_codebook(dispute, lead)
+        answer = client_of(reader).post(f"{AGREEMENT}download/", THEMES)
+        rows = list(csv.DictReader(io.StringIO(answer.content.decode())))
+        [everybody] = [row for row in rows if row["scope"] == "all" and row["code_id"] == BALANCE]
+        [pair] = [row for row in rows if row["scope"] == "pair" and row["code_id"] == BALANCE]
+        assert {everybody["both"], everybody["neither"]} == {"2"}
+        assert {pair["coder_a"], pair["coder_b"]} == {"coder", "second_coder"}
+        assert float(pair["raw"]) == float(everybody["raw"]) == pytest.approx(4 / 6)
+        event = last_event(dispute.project)
+        assert event.action == "agreement.exported"
+        assert event.details == {"rows": len(rows), "sha256": answer["X-Content-SHA256"]}
+
+    def test_coder_sees_no_figures(self, dispute: Dispute, lead: User, coder: User, client_of: SignIn) -> None:
+        be_codebook(dispute, lead)
+        for path in (AGREEMENT, f"{AGREEMENT}units/", QUEUE):
+            assert client_of(coder).get(path, THEMES).status_code == 403
+
+
+class TestReflexive:
+    def test_no_figure_is_shown_and_none_can_be_downloaded(
+        self, dispute: Dispute, reader: User, client_of: SignIn
+    ) -> None:
+        page = text_of(client_of(reader), AGREEMENT, **THEMES)
+        assert "deliberately reports no coefficient" in page
+        assert "PABAK" not in page
+        assert client_of(reader).post(f"{AGREEMENT}download/", THEMES).status_code == 422
+        assert client_of(reader).post(f"{AGREEMENT}compute/", THEMES).status_code == 403
+
+    def test_figures_are_shown_once_with_the_reason_that_is_kept(
+        self, dispute: Dispute, lead: User, client_of: SignIn
+    ) -> None:
+        client = client_of(lead)
+        open_all(client)
+        events = AuditEvent.objects.filter(action="agreement.computed")
+        assert client.post(f"{AGREEMENT}compute/", {**THEMES, "reason": " "}).status_code == 422
+        assert client.post(f"{AGREEMENT}compute/", {**THEMES, "reason": "x" * 501}).status_code == 422
+        assert not events.exists()
+        page = client.post(f"{AGREEMENT}compute/", {**THEMES, "reason": "A reviewer asks."}).content.decode()
+        assert "PABAK" in page
+        assert "A reviewer asks." in page
+        assert events.get().details == {"stance": "reflexive", "reason": "A reviewer asks."}
+        assert events.get().target == "family:themes"
+        assert "PABAK" not in text_of(client, AGREEMENT, **THEMES)
+
+
+class TestDifferences:
+    def test_both_readings_stand_side_by_side_with_question_notes_and_own_memo(
+        self, dispute: Dispute, reader: User, lead: User, client_of: SignIn
+    ) -> None:
+        page = text_of(client_of(reader), DIFFERENCES, **THEMES)
+        assert page.count("<article") == 3
+        assert "3 of 6 sentences that two or more coders decided" in page
+        for words in ("Does background matter?", "Weighs in silence.", "coder", "second_coder", "none applies"):
+            assert words in page
+        assert "Adjudicate them" not in page
+        assert "Write a memo on it" not in page
+        client = client_of(lead)
+        open_all(client, "differences")
+        page = text_of(client, DIFFERENCES, **THEMES)
+        [first, *_] = re.findall(r'href="([^"]*)">Write a memo on it', page)
+        assert first == f"/p/culture/memos/new/?sentence={dispute.differing[0].pk}"
+        assert client.get(first).status_code == 200
+
+    def test_list_can_be_narrowed_to_a_code(self, dispute: Dispute, reader: User, client_of: SignIn) -> None:
+        client = client_of(reader)
+        assert text_of(client, DIFFERENCES, **THEMES, code=BALANCE).count("<article") == 2
+        assert text_of(client, DIFFERENCES, **THEMES, code=COMPASSION).count("<article") == 2
+        assert text_of(client, DIFFERENCES, **THEMES, code=BALANCE, model="Model A").count("<article") == 1
+
+    def test_memos_of_others_are_absent(self, dispute: Dispute, coder: User, reader: User, client_of: SignIn) -> None:
+        from uuid import uuid4
+
+        from transcripts.coding.actions import write_memo
+
+        write_memo(
+            project=dispute.project,
+            interview=dispute.talks[0],
+            sentence=dispute.differing[0],
+            text="For my eyes.",
+            by=coder,
+            client_id=uuid4(),
+        )
+        assert Memo.objects.exists()
+        assert "For my eyes." not in text_of(client_of(reader), DIFFERENCES, **THEMES)
+
+    def test_coder_sees_nothing_before_the_lock_and_opens_after_it(
+        self, dispute: Dispute, lead: User, coder: User, second_coder: User, client_of: SignIn
+    ) -> None:
+        client = client_of(coder)
+        round_ = open_round(dispute.project, lead, coder, second_coder, overlap_percent=100, models=["Model A"])
+        page = text_of(client, DIFFERENCES, **THEMES)
+        assert "Nothing can be opened yet" in page
+        assert "second_coder" not in page.replace('value="', "")[: page.index("<main") - 1]
+        assert (
+            client.post(f"{AGREEMENT}open/", {**THEMES, "where": "differences", "confirmed": "on"}).status_code == 302
+        )
+        assert not Opening.objects.exists()
+        lock_round(round_=round_, by=lead)
+        assert "How colleagues read 1 interview is closed" in text_of(client, DIFFERENCES, **THEMES)
+        open_all(client, "differences")
+        assert Opening.objects.get().interview == dispute.talks[0]
+        page = text_of(client, DIFFERENCES, **THEMES)
+        assert page.count("<article") == 1
+        assert "(you)" in page
+
+    def test_coders_of_a_reliability_family_see_nothing_of_each_other_even_after_the_lock(
+        self, dispute: Dispute, lead: User, coder: User, second_coder: User, client_of: SignIn
+    ) -> None:
+        set_stance(project=dispute.project, family="themes", stance="reliability", reason="x", by=lead)
+        lock_round(round_=open_round(dispute.project, lead, coder, second_coder, overlap_percent=100), by=lead)
+        client = client_of(coder)
+        assert "coded for reliability" in text_of(client, DIFFERENCES, **THEMES)
+        client.post(f"{AGREEMENT}open/", {**THEMES, "where": "differences", "confirmed": "on"})
+        assert not Opening.objects.exists()
+        assert "<article" not in text_of(client, DIFFERENCES, **THEMES)
+
+    def test_words_of_the_study_are_shown_as_text(
+        self, dispute: Dispute, lead: User, coder: User, reader: User, client_of: SignIn
+    ) -> None:
+        note = "<script>alert(1)</script>"
+        put(
+            dispute.differing[0],
+            find_code(dispute.project, "theme.models_metamodels"),
+            coder,
+            level="latent",
+            note=note,
+        )
+        page = text_of(client_of(reader), DIFFERENCES, **THEMES)
+        assert "<script>alert" not in page
+        assert "&lt;script&gt;alert" in page
+
+    def test_list_costs_as_many_queries_for_one_as_for_many(
+        self,
+        dispute: Dispute,
+        reader: User,
+        client_of: SignIn,
+        django_assert_num_queries: DjangoAssertNumQueries,
+    ) -> None:
+        client = client_of(reader)
+        for query in ({"model": "Model A"}, {}):
+            with django_assert_num_queries(24 if query else 23):
+                text_of(client, DIFFERENCES, **THEMES, **query)
+
+
+class TestQueue:
+    @pytest.fixture
+    def client(self, dispute: Dispute, lead: User, client_of: SignIn) -> Client:
+        """The lead, who has opened everything."""
+        be_codebook(dispute, lead)
+        client = client_of(lead)
+        open_all(client, "adjudication")
+        return client
+
+    def form(self, client: Client, **query: object) -> dict[str, str]:
+        page = text_of(client, QUEUE, **THEMES, **query)
+        part = page[page.index('id="verdict"') :]
+        return dict(re.findall(r'type="hidden" name="(\w+)" value="([^"]*)"', part))
+
+    def test_queue_goes_from_one_open_passage_to_the_next_and_counts(
+        self, dispute: Dispute, client: Client, coder: User
+    ) -> None:
+        assert "0 of 3 differing passages decided; 6 were compared" in text_of(client, QUEUE, **THEMES)
+        choices: list[dict[str, Any]] = [
+            {"outcome": str(coder.pk)},
+            {"outcome": "neither", "codes": [COMPASSION]},
+            {"outcome": "redefined"},
+        ]
+        at: list[str] = []
+        for number, choice in enumerate(choices):
+            hidden = self.form(client, **({"at": at[0]} if at else {}))
+            assert hidden["at"] == str(dispute.differing[number].pk)
+            answer = client.post(f"{QUEUE}decide/", {**hidden, **choice, "reason": "So."})
+            assert answer.status_code == 302
+            at = re.findall(r'name="at" value="(\d+)"', text_of(client, answer["Location"]))
+        page = text_of(client, QUEUE, **THEMES)
+        assert "3 of 3 differing passages decided" in page
+        assert "Everything that differs is decided." in page
+        assert list(Adjudication.objects.order_by("pk").values_list("outcome", flat=True)) == [
+            *("one", "neither", "redefined"),
+        ]
+
+    def test_names_of_the_readers_are_not_on_the_page(self, dispute: Dispute, client: Client) -> None:
+        page = text_of(client, QUEUE, **THEMES)
+        item = page[page.index('id="item"') :]
+        assert "Reading A holds" in item
+        assert "second_coder" not in item
+
+    @pytest.mark.parametrize(
+        ("choice", "words"),
+        [
+            ({}, "This field is required"),
+            ({"outcome": "both", "reason": ""}, "This field is required"),
+            ({"outcome": "999999", "reason": "x"}, "Select a valid choice"),
+            ({"outcome": "neither", "reason": "x", "codes": ["move.elicit"]}, "Select a valid choice"),
+            ({"outcome": "neither", "reason": "x", "codes": [BALANCE]}, "choose that reading"),
+        ],
+    )
+    def test_wrong_entry_is_422_and_what_was_typed_stays(
+        self, dispute: Dispute, client: Client, choice: dict[str, object], words: str
+    ) -> None:
+        hidden = self.form(client)
+        answer = client.post(f"{QUEUE}decide/", {**hidden, **choice})
+        assert answer.status_code == 422
+        assert words in answer.content.decode()
+        assert not Adjudication.objects.exists()
+
+    def test_loser_of_a_race_sees_both_texts_and_can_decide_again(
+        self, dispute: Dispute, client: Client, owner: User
+    ) -> None:
+        hidden = self.form(client)
+        settle(dispute, dispute.differing[0], owner, reason="The owner was quicker.")
+        answer = client.post(f"{QUEUE}decide/", {**hidden, "outcome": "redefined", "reason": "My own words."})
+        page = answer.content.decode()
+        assert answer.status_code == 409
+        assert "The owner was quicker." in page
+        assert "My own words." in page
+        assert Adjudication.objects.count() == 1
+        part = page[page.index('id="verdict"') :]
+        again = dict(re.findall(r'type="hidden" name="(\w+)" value="([^"]*)"', part))
+        assert again["revision"] == "1"
+        answer = client.post(f"{QUEUE}decide/", {**again, "outcome": "redefined", "reason": "My own words."})
+        assert answer.status_code == 302
+        assert Adjudication.objects.get(withdrawn_at__isnull=True).reason == "My own words."
+
+    def test_page_sent_before_with_another_decision_is_shown_again_with_what_stands(
+        self, dispute: Dispute, client: Client
+    ) -> None:
+        hidden = self.form(client)
+        assert client.post(f"{QUEUE}decide/", {**hidden, "outcome": "both", "reason": "First."}).status_code == 302
+        answer = client.post(f"{QUEUE}decide/", {**hidden, "outcome": "redefined", "reason": "Second."})
+        assert answer.status_code == 409
+        page = answer.content.decode()
+        again = dict(re.findall(r'type="hidden" name="(\w+)" value="([^"]*)"', page[page.index('id="verdict"') :]))
+        assert "First." in page
+        answer = client.post(f"{QUEUE}decide/", {**again, "outcome": "redefined", "reason": "Second."})
+        assert answer.status_code == 302
+        assert Adjudication.objects.get(withdrawn_at__isnull=True).reason == "Second."
+
+    def test_decision_reads_the_interview_of_its_passage_and_no_other(
+        self, dispute: Dispute, client: Client, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        from transcripts.agreement import reading
+        from transcripts.coding.blind import read_blind
+
+        hidden, asked = self.form(client), []
+
+        def watch(project: Project, **given: Any) -> BlindReadings:
+            asked.append(given["interviews"])
+            return read_blind(project, **given)
+
+        monkeypatch.setattr(reading, "read_blind", watch)
+        answer = client.post(f"{QUEUE}decide/", {**hidden, "outcome": "both", "reason": "So."})
+        assert answer["Location"] == f"{QUEUE}?family=themes&after={hidden['at']}"
+        assert asked == [[dispute.talks[0].pk]] * 2
+        page = text_of(client, answer["Location"])
+        assert "1 of 3 differing passages decided" in page
+        assert f'name="at" value="{dispute.differing[1].pk}"' in page
+
+    def test_passage_that_was_read_anew_is_open_again(
+        self, dispute: Dispute, client: Client, owner: User, coder: User
+    ) -> None:
+        settle(dispute, dispute.differing[0], owner)
+        assert "1 of 3 differing" in text_of(client, QUEUE, **THEMES)
+        put(dispute.differing[0], find_code(dispute.project, "theme.models_metamodels"), coder)
+        page = text_of(client, QUEUE, **THEMES)
+        assert "0 of 3 differing" in page
+        assert "read anew since it was decided" in page
+
+    def test_reader_reads_and_decides_nothing(
+        self, dispute: Dispute, client: Client, reader: User, client_of: SignIn
+    ) -> None:
+        page = text_of(client_of(reader), QUEUE, **THEMES)
+        assert "Reading A" in page
+        assert 'id="verdict"' not in page
+        assert client_of(reader).post(f"{QUEUE}decide/", THEMES).status_code == 403
+
+    def test_what_is_not_differing_or_not_opened_cannot_be_decided(
+        self, dispute: Dispute, client: Client, owner: User, client_of: SignIn
+    ) -> None:
+        hidden = self.form(client)
+        sent = {**hidden, "outcome": "both", "reason": "x"}
+        alike = client.post(f"{QUEUE}decide/", {**sent, "at": dispute.alike[0].pk})
+        closed = client_of(owner).post(f"{QUEUE}decide/", sent)
+        assert [alike.status_code, closed.status_code] == [409, 409]
+        assert not Adjudication.objects.exists()
+
+    def test_reflexive_family_has_no_queue(self, dispute: Dispute, lead: User, client: Client) -> None:
+        page = text_of(client, QUEUE, family="moves")
+        assert "differing readings all stand" in page
+        assert client.post(f"{QUEUE}decide/", {"family": "moves", "at": "1"}).status_code == 422

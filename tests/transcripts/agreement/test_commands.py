@@ -1,0 +1,120 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from tests.transcripts.agreement.examples import EXAMPLES
+
+SEVERAL = EXAMPLES["several_codes"]
+
+
+def write_sets(path: Path, *, turns: bool = False) -> Path:
+    """AC26 as a file: a row for each coder, sentence and code."""
+    lines = ["coder,unit,code,value" + ",turn" * turns]
+    lines += [
+        f"{coder},{unit},{code},{int(code in codes)}" + f",{unit // 3}" * turns
+        for coder in ("anna", "ben")
+        for unit, codes in enumerate(SEVERAL[coder])
+        for code in SEVERAL["codes"]
+    ]
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return path
+
+
+def write_ratings(path: Path, rows: list[list[int | None]]) -> Path:
+    lines = ["coder,unit,code,value"]
+    for coder, row in enumerate(rows):
+        lines += [f"coder {coder},{unit:02},c,{'' if value is None else value}" for unit, value in enumerate(row)]
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return path
+
+
+def run(capsys: pytest.CaptureFixture[str], *args: object) -> Any:
+    call_command("agreement", *map(str, args), "--json")
+    return json.loads(capsys.readouterr().out)
+
+
+def test_codes_come_with_counts_coefficients_and_intervals(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    answer = run(capsys, write_sets(tmp_path / "labels.csv", turns=True), "--seed", 4, "--resamples", 200)
+    assert (answer["coders"], answer["units"], answer["clusters"]) == (["anna", "ben"], 8, 3)
+    assert (answer["seed"], answer["resamples"], answer["level"]) == (4, 200, "nominal")
+    for name, expected in SEVERAL["codes"].items():
+        figures = answer["codes"][name]
+        assert {key: figures[key] for key in expected} == pytest.approx(expected, abs=1e-6)
+        assert figures["n_units"] == 8
+    for name in ("mean_jaccard", "mean_jaccard_excluding_empty", "exact_match"):
+        assert answer[name] == pytest.approx(SEVERAL[name], abs=1e-6)
+        low, high = answer["intervals"][name]
+        assert low <= answer[name] <= high
+
+
+@pytest.mark.parametrize("level", ["nominal", "ordinal", "interval", "ratio"])
+def test_worked_example_ac23_by_level(level: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    expected = EXAMPLES["four_observers"]
+    path = write_ratings(tmp_path / "ratings.csv", expected["ratings"])
+    answer = run(capsys, path, "--level", level)
+    assert answer["codes"]["c"]["alpha"] == pytest.approx(expected["alpha"][level], abs=1e-6)
+    assert answer["codes"]["c"]["kappa"] is None
+    assert answer["level"] == level
+
+
+def test_command_needs_no_database(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    # No test here asks for the database, and pytest-django would refuse any query.
+    assert run(capsys, write_sets(tmp_path / "labels.csv"), "--resamples", 0)["clusters"] == 8
+
+
+def test_table_for_people_names_coders_figures_and_what_is_missing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = write_ratings(tmp_path / "labels.csv", [[1, 1, 0, 0], [1, 0, 0, 0]])
+    path.write_text(path.read_text() + "coder 0,1,unused,0\ncoder 1,1,unused,0\n", encoding="utf-8")
+    call_command("agreement", str(path), "--resamples", "50")
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].startswith("2 coders (coder 0, coder 1); ")
+    assert any("no column turn" in line for line in lines)
+    [row] = [line for line in lines if line.startswith("c ")]
+    assert row.split()[:6] == ["c", "4", "1", "1", "0", "2"]
+    assert "0.500" in row
+    assert any(line.startswith("- nobody used the code: unused positive, unused kappa") for line in lines)
+
+
+def test_table_of_three_coders_says_what_the_means_are_over(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = write_ratings(tmp_path / "labels.csv", [[1, 1, 0, 0], [1, 0, 0, 0], [1, 0, 1, 0]])
+    call_command("agreement", str(path), "--resamples", "0")
+    text = capsys.readouterr().out
+    assert "means over pairs of coders" in text
+    assert "mean kappa" in text
+    assert "interval:" not in text
+
+
+def test_names_cannot_write_control_characters_to_the_terminal(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "labels.csv"
+    path.write_text("coder,unit,code,value\na\x1b[2Jnna,1,x,1\nben,1,x,1\n", encoding="utf-8")
+    call_command("agreement", str(path))
+    assert "\x1b" not in capsys.readouterr().out
+
+
+def test_bad_file_is_refused_in_one_sentence_with_its_line(tmp_path: Path) -> None:
+    path = write_sets(tmp_path / "labels.csv")
+    path.write_text(path.read_text() + "ben,9,balance,maybe\n", encoding="utf-8")
+    with pytest.raises(CommandError, match=r"labels\.csv, line 98: found the value “maybe”; expected 1, 0") as refused:
+        call_command("agreement", str(path))
+    assert "\n" not in str(refused.value)
+    assert refused.value.returncode == 1
+
+
+def test_file_that_is_not_there_is_named(tmp_path: Path) -> None:
+    with pytest.raises(CommandError, match=r"absent\.csv cannot be read: No such file"):
+        call_command("agreement", str(tmp_path / "absent.csv"))
+
+
+@pytest.mark.parametrize("given", [("--resamples", "-1"), ("--seed", "-1"), ("--level", "cardinal")])
+def test_options_that_make_no_sense_are_refused(given: tuple[str, str], tmp_path: Path) -> None:
+    with pytest.raises(CommandError):
+        call_command("agreement", str(write_sets(tmp_path / "labels.csv")), *given)

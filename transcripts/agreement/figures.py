@@ -1,0 +1,227 @@
+"""What measuring agreement gives: figures that carry their interval, or the reason why there is none."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import NamedTuple
+
+
+class Reason(StrEnum):
+    """Why a figure or its interval is missing, as a reader may be told."""
+
+    NO_PAIR = "fewer than two coders"
+    NOTHING_SHARED = "no unit was decided by two coders"
+    NEVER_USED = "nobody used the code"
+    ALWAYS_USED = "everybody used the code on every unit"
+    NO_VARIATION = "all values are the same"
+    NO_PAIR_DEFINES = "not defined for any pair of coders"
+    MORE_THAN_TWO = "Cohen's kappa is for two coders; see the mean over pairs"
+    NOTHING_CODED = "no coder put a code on a unit that two decided"
+    NO_ERROR = "the large-sample error is 0 and bounds nothing"
+    OTHER_SCALE = "for codes that are put or not put"
+    NOT_DRAWN = "no resamples were asked for"
+    ONE_CLUSTER = "all units are of one turn, so turns cannot be drawn"
+    OFTEN_UNDEFINED = "too rare: not defined in more than a tenth of the resamples"
+    DRAWS_ALIKE = "the same in every resample, which says nothing about certainty"
+    TOO_MANY_VALUES = "too many different values for resampling"
+
+
+class Interval(NamedTuple):
+    """A 95 % percentile interval over turns, from the ``resamples`` that define the figure."""
+
+    low: float
+    high: float
+    resamples: int
+
+
+class Figure(NamedTuple):
+    """A coefficient. ``value`` is None where it is not defined; ``reason`` then says why, for people to read.
+
+    ``no_interval`` says why a defined figure has no interval. ``pairs``: of a mean over pairs of coders, how many pairs
+    define it.
+    """
+
+    value: float | None = None
+    reason: str = ""
+    interval: Interval | None = None
+    no_interval: str = ""
+    pairs: int | None = None
+
+
+class LargeSample(NamedTuple):
+    """Standard error and 95 % interval of Cohen's kappa by formula, units taken for independent.
+
+    ``reason`` says why there is no error, or no interval.
+    """
+
+    error: float | None = None
+    low: float | None = None
+    high: float | None = None
+    reason: str = ""
+
+    def as_dict(self) -> dict[str, object]:
+        """As JSON holds it beside kappa."""
+        return {"kappa_se": self.error, "kappa_ci95": None if self.low is None else [self.low, self.high]}
+
+
+class Counts(NamedTuple):
+    """Units that two coders decided, by who used the code."""
+
+    both: int
+    only_a: int
+    only_b: int
+    neither: int
+
+
+class PairAgreement(NamedTuple):
+    """Two coders on one code. ``counts`` is None for a scale. Nothing here is resampled."""
+
+    a: str
+    b: str
+    n_units: int
+    counts: Counts | None
+    prevalence: Figure
+    prevalence_index: Figure
+    raw: Figure
+    positive_agreement: Figure
+    kappa: Figure
+    kappa_large_sample: LargeSample
+    pabak: Figure
+    ac1: Figure
+
+    def as_dict(self) -> dict[str, object]:
+        """The pair as JSON can hold it."""
+        figures = {name: getattr(self, name) for name in PAIR_FIGURES}
+        return {
+            "a": self.a,
+            "b": self.b,
+            "n_units": self.n_units,
+            **_show_counts(self.counts),
+            **{name: figure.value for name, figure in figures.items()},
+            **self.kappa_large_sample.as_dict(),
+            "reasons": _list_reasons(figures, self.kappa_large_sample),
+        }
+
+
+class CodeAgreement(NamedTuple):
+    """Everybody on one code.
+
+    ``n_units``: units that two or more decided. ``raw``, ``positive_agreement``, ``pabak``, ``ac1``,
+    ``prevalence_index`` and ``mean_kappa`` are unweighted means over the pairs of coders that define them; with two
+    coders, the figures of the pair. ``kappa`` with its large-sample interval and ``counts`` are for two coders.
+    ``fleiss`` is over the ``fleiss_units`` units that exactly ``fleiss_raters`` coders decided, the number that most
+    units have (of equals, the larger). ``alpha`` is over all judgements on the ``n_units``.
+    """
+
+    code: str
+    n_units: int
+    counts: Counts | None
+    prevalence: Figure
+    prevalence_index: Figure
+    raw: Figure
+    positive_agreement: Figure
+    kappa: Figure
+    kappa_large_sample: LargeSample
+    mean_kappa: Figure
+    pabak: Figure
+    ac1: Figure
+    fleiss: Figure
+    fleiss_raters: int | None
+    fleiss_units: int
+    alpha: Figure
+    pairs: tuple[PairAgreement, ...]
+
+    def as_dict(self) -> dict[str, object]:
+        """The code as JSON can hold it: figures flat, then intervals and reasons under the figure's name."""
+        figures = {name: getattr(self, field) for name, field in CODE_FIGURES.items()}
+        return {
+            "n_units": self.n_units,
+            **_show_counts(self.counts),
+            **{name: figure.value for name, figure in figures.items()},
+            **self.kappa_large_sample.as_dict(),
+            "fleiss_raters": self.fleiss_raters,
+            "fleiss_units": self.fleiss_units,
+            "intervals": _show_intervals(figures),
+            "reasons": _list_reasons(figures, self.kappa_large_sample),
+            "no_interval": _explain_intervals(figures),
+            "pairs_averaged": {name: figure.pairs for name, figure in figures.items() if figure.pairs is not None},
+            "pairs": [pair.as_dict() for pair in self.pairs],
+        }
+
+
+PAIR_FIGURES = ("prevalence", "prevalence_index", "raw", "positive_agreement", "kappa", "pabak", "ac1")
+CODE_FIGURES = {
+    "prevalence": "prevalence",
+    "prevalence_index": "prevalence_index",
+    "raw": "raw",
+    "positive_agreement": "positive_agreement",
+    "kappa": "kappa",
+    "mean_pairwise_kappa": "mean_kappa",
+    "pabak": "pabak",
+    "ac1": "ac1",
+    "fleiss": "fleiss",
+    "alpha": "alpha",
+}
+"""Names in JSON, and the fields of `CodeAgreement` that hold the figures."""
+
+
+class Agreement(NamedTuple):
+    """Everybody on every code.
+
+    ``n_units``: units of the table; ``n_shared``: those on which two or more decided about a code; ``n_clusters``: clusters.
+    The three set figures are unweighted means over pairs of coders; a unit counts for a pair with the codes that both
+    decided. ``resamples`` were drawn with ``seed``.
+    """
+
+    level: str
+    coders: tuple[str, ...]
+    n_units: int
+    n_shared: int
+    n_clusters: int
+    seed: int
+    resamples: int
+    codes: tuple[CodeAgreement, ...]
+    mean_jaccard: Figure
+    mean_jaccard_excluding_empty: Figure
+    exact_match: Figure
+
+    def as_dict(self) -> dict[str, object]:
+        """Everything as JSON can hold it: None where a figure is not defined, never NaN."""
+        figures = {name: getattr(self, name) for name in SET_FIGURES}
+        return {
+            "level": self.level,
+            "coders": list(self.coders),
+            "units": self.n_units,
+            "units_shared": self.n_shared,
+            "clusters": self.n_clusters,
+            "seed": self.seed,
+            "resamples": self.resamples,
+            "codes": {code.code: code.as_dict() for code in self.codes},
+            **{name: figure.value for name, figure in figures.items()},
+            "intervals": _show_intervals(figures),
+            "reasons": _list_reasons(figures),
+            "no_interval": _explain_intervals(figures),
+        }
+
+
+SET_FIGURES = ("mean_jaccard", "mean_jaccard_excluding_empty", "exact_match")
+
+
+def _show_intervals(figures: dict[str, Figure]) -> dict[str, list[float]]:
+    """Low and high end by the figure's name, of the figures that have an interval."""
+    return {name: [each.interval.low, each.interval.high] for name, each in figures.items() if each.interval}
+
+
+def _list_reasons(figures: dict[str, Figure], large_sample: LargeSample | None = None) -> dict[str, str]:
+    reasons = {name: str(each.reason) for name, each in figures.items() if each.value is None}
+    if large_sample and large_sample.reason:
+        reasons["kappa_ci95"] = str(large_sample.reason)
+    return reasons
+
+
+def _explain_intervals(figures: dict[str, Figure]) -> dict[str, str]:
+    return {name: str(each.no_interval) for name, each in figures.items() if each.no_interval}
+
+
+def _show_counts(counts: Counts | None) -> dict[str, int | None]:
+    return counts._asdict() if counts else dict.fromkeys(Counts._fields)

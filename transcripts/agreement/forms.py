@@ -1,0 +1,152 @@
+"""What part of the readings one asks for, and what one decides about them."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+from uuid import uuid4
+
+from django import forms
+from django.db.models import Q
+
+from transcripts.accounts.models import User
+from transcripts.agreement.actions import LONGEST_REASON_ON_RECORD, Outcome, Verdict
+from transcripts.agreement.letters import Reading, name_letter
+from transcripts.agreement.selection import Selection
+from transcripts.codebook.models import CodebookVersion, CodeFamily
+from transcripts.projects.models import Project
+from transcripts.rounds.models import Assignment
+
+USUAL_SEED = 1
+LARGEST_SEED = 2**31 - 1
+NOT_KNOWN = "–"
+CELLS = (
+    ("", "all that both decided"),
+    ("both", "both put it"),
+    ("only_a", "only the first put it"),
+    ("only_b", "only the second put it"),
+    ("neither", "neither put it"),
+)
+
+
+class SelectionForm(forms.Form):
+    """One family, and what is kept of its readings. Sent by GET; nothing in it is needed."""
+
+    family = forms.ChoiceField(label="Family", required=False)
+    round = forms.ChoiceField(label="Round", required=False)
+    model = forms.ChoiceField(label="Model", required=False)
+    coders = forms.MultipleChoiceField(label="Coders", required=False, widget=forms.CheckboxSelectMultiple)
+    first_version = forms.ChoiceField(label="From version", required=False)
+    last_version = forms.ChoiceField(label="To version", required=False)
+    seed = forms.IntegerField(label="Seed", required=False, min_value=0, max_value=LARGEST_SEED)
+
+    def __init__(self, data: Any, *, project: Project, families: list[CodeFamily]) -> None:
+        super().__init__(data)
+        self.families = {family.identifier: family for family in families}
+        self.rounds = {str(each.number): each for each in project.rounds.order_by("number")}
+        labels = project.interviews.order_by("model_label").values_list("model_label", flat=True).distinct()
+        versions = CodebookVersion.objects.filter(project=project, published_at__isnull=False).order_by("number")
+        numbers = [(str(number), f"v{number}") for number in versions.values_list("number", flat=True)]
+        self._choose("family", [(family.identifier, family.name) for family in families], empty=None)
+        self._choose("round", [(number, each.name) for number, each in self.rounds.items()], empty="Every round")
+        self._choose("model", [(each or NOT_KNOWN, each or "not known") for each in labels], empty="Every model")
+        self._choose("coders", [(str(user.pk), user.username) for user in _list_coders(project)], empty=None)
+        self._choose("first_version", numbers, empty="the first")
+        self._choose("last_version", numbers, empty="the latest")
+
+    def _choose(self, name: str, choices: list[tuple[str, str]], *, empty: str | None) -> None:
+        field = cast("forms.ChoiceField", self.fields[name])
+        field.choices = choices if empty is None else [("", empty), *choices]
+
+    def clean(self) -> None:
+        first, last = self.cleaned_data.get("first_version"), self.cleaned_data.get("last_version")
+        if first and last and int(first) > int(last):
+            self.add_error("last_version", "The last version comes before the first.")
+
+    def read(self, *, usual: CodeFamily) -> Selection:
+        """What was asked for, once the form is valid; ``usual`` is the family when none was named."""
+        data = self.cleaned_data
+        model = data["model"]
+        return Selection(
+            family=self.families.get(data["family"], usual),
+            round=self.rounds.get(data["round"]),
+            model=None if not model else "" if model == NOT_KNOWN else model,
+            coders=frozenset(map(int, data["coders"])),
+            first_version=int(data["first_version"]) if data["first_version"] else None,
+            last_version=int(data["last_version"]) if data["last_version"] else None,
+        )
+
+    @property
+    def chosen_seed(self) -> int:
+        seed = self.cleaned_data["seed"]
+        return USUAL_SEED if seed is None else int(seed)
+
+
+class UnitsForm(forms.Form):
+    """Which of the units that were decided by several: those of one code, two coders, one count."""
+
+    code = forms.CharField(required=False, max_length=100)
+    a = forms.IntegerField(required=False, min_value=1)
+    b = forms.IntegerField(required=False, min_value=1)
+    cell = forms.ChoiceField(required=False, choices=CELLS)
+
+
+class OpeningForm(forms.Form):
+    """The word of somebody who opens colleagues' codings that she knows what follows from it."""
+
+    confirmed = forms.BooleanField(
+        label="I know that what I code in these interviews from now on counts as assisted.",
+        error_messages={"required": "Tick the box to say that you know what follows from opening them."},
+    )
+    where = forms.ChoiceField(
+        choices=[(name, name) for name in ("agreement", "differences", "adjudication")], widget=forms.HiddenInput
+    )
+
+
+class ReasonForm(forms.Form):
+    """Why a coefficient is computed for a family that is read reflexively."""
+
+    reason = forms.CharField(
+        label="Why it is computed all the same",
+        help_text="The reason goes into the history. The figures are shown once.",
+        max_length=LONGEST_REASON_ON_RECORD,
+        widget=forms.Textarea({"rows": 2}),
+    )
+
+
+class VerdictForm(forms.Form):
+    """What holds where coders read differently: one reading by its letter, both, neither with codes, or redefined."""
+
+    outcome = forms.ChoiceField(label="What holds", widget=forms.RadioSelect)
+    codes = forms.MultipleChoiceField(label="The codes that hold", required=False, widget=forms.CheckboxSelectMultiple)
+    reason = forms.CharField(label="Why", widget=forms.Textarea({"rows": 3}))
+    shown = forms.CharField(max_length=32, widget=forms.HiddenInput)
+    revision = forms.IntegerField(min_value=0, widget=forms.HiddenInput)
+    client_id = forms.UUIDField(widget=forms.HiddenInput)
+
+    def __init__(self, *args: Any, readings: list[Reading], family: CodeFamily, **kwargs: Any) -> None:
+        kwargs["initial"] = {**kwargs.get("initial", {}), "client_id": uuid4()}
+        super().__init__(*args, **kwargs)
+        self._readings = readings
+        letters = [(str(reading.coder), f"Reading {name_letter(place)}") for place, reading in enumerate(readings)]
+        others = [(each.value, each.label) for each in Outcome if each != Outcome.ONE]
+        both = "Both stand" if len(readings) == 2 else "All of them stand"
+        cast("forms.ChoiceField", self.fields["outcome"]).choices = [
+            *letters,
+            *((value, both if value == Outcome.BOTH else label) for value, label in others),
+        ]
+        codes = family.codes.order_by("position").values_list("identifier", "name")
+        cast("forms.MultipleChoiceField", self.fields["codes"]).choices = list(codes)
+
+    def read(self) -> Verdict:
+        """The verdict, once the form is valid."""
+        data = self.cleaned_data
+        if data["outcome"].isdecimal():
+            return Verdict(Outcome.ONE, data["reason"], int(data["outcome"]))
+        codes = data["codes"] if data["outcome"] == Outcome.NEITHER else ()
+        return Verdict(data["outcome"], data["reason"], None, codes)
+
+
+def _list_coders(project: Project) -> list[User]:
+    """The members of the study and whoever was assigned something in it, by name."""
+    assigned = Assignment.objects.filter(round__project=project).values("coder")
+    return list(User.objects.filter(Q(projects=project) | Q(pk__in=assigned)).distinct().order_by("username"))

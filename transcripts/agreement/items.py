@@ -1,0 +1,157 @@
+"""Units with the readings of their coders, as pages show them: the words, the question before, the codes, the notes."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+from transcripts.accounts.models import User
+from transcripts.agreement.letters import name_letter, order_readings
+from transcripts.codebook.models import Code, CodeFamily
+from transcripts.coding.models import Coding, Layer, Memo
+from transcripts.corpus.models import Interview, Sentence, Turn
+
+if TYPE_CHECKING:
+    from transcripts.coding.blind import BlindTable
+
+
+SHORT_QUESTION = 280
+
+
+class Place(NamedTuple):
+    """A unit and who reads it how, out of a table: the codes by the number of the coder."""
+
+    sentence_id: int
+    readings: dict[int, tuple[str, ...]]
+
+
+class PutCode(NamedTuple):
+    """A code as a coder put it on a unit; ``note`` is her line of interpretation."""
+
+    code: Code | None
+    identifier: str
+    level: str
+    enactment: str
+    note: str
+
+    @property
+    def name(self) -> str:
+        return self.code.name if self.code else self.identifier
+
+
+class ShownReading(NamedTuple):
+    """One coder's reading. ``letter`` stands for it where names are of no concern."""
+
+    coder: User
+    letter: str
+    codes: list[PutCode]
+    is_own: bool
+
+
+@dataclass
+class Item:
+    """A unit as a page shows it. ``before`` and ``after`` are the rest of the turn around the sentence."""
+
+    sentence: Sentence
+    unit: str
+    question: str
+    before: str
+    text: str
+    after: str
+    readings: list[ShownReading]
+    memo: str
+
+    @property
+    def is_question_short(self) -> bool:
+        """Whether the question can stand before the words without pushing them away."""
+        return len(self.question) <= SHORT_QUESTION
+
+    @property
+    def interview(self) -> Interview:
+        return self.sentence.turn.interview
+
+
+def list_places(table: BlindTable, places: Iterable[int]) -> list[Place]:
+    """The units at these places of a table, with their readings."""
+    return [Place(int(table.sentence_ids[place]), table.list_readings(place)) for place in places]
+
+
+def read_items(family: CodeFamily, places: Sequence[Place], *, viewer: User) -> list[Item]:
+    """What a page shows of these units, in their order: six queries, whatever their number."""
+    rows = Sentence.objects.select_related("turn__interview").in_bulk([place.sentence_id for place in places])
+    sentences = [rows[place.sentence_id] for place in places]
+    coders = User.objects.in_bulk({coder for place in places for coder in place.readings})
+    codes = {code.identifier: code for code in family.codes.select_related("family").order_by("position")}
+    questions = _read_questions({sentence.turn.interview_id for sentence in sentences})
+    put = _read_codings(family, places, sentences)
+    memos = dict(
+        Memo.objects.filter(sentence__in=rows, author=viewer, withdrawn_at__isnull=True).values_list("sentence", "text")
+    )
+    items = []
+    for place, sentence in zip(places, sentences, strict=True):
+        before, text, after = _cut(sentence, family.unit)
+        shown = [
+            ShownReading(
+                coders[reading.coder],
+                name_letter(number),
+                [
+                    PutCode(codes.get(code), code, *put.get((sentence.pk, reading.coder, code), ("", "", "")))
+                    for code in reading.codes
+                ],
+                reading.coder == viewer.pk,
+            )
+            for number, reading in enumerate(order_readings(sentence.pk, place.readings))
+        ]
+        question = _find_question(questions, sentence.turn)
+        items.append(Item(sentence, family.unit, question, before, text, after, shown, memos.get(sentence.pk, "")))
+    return items
+
+
+def _cut(sentence: Sentence, unit: str) -> tuple[str, str, str]:
+    """The turn as what comes before, the unit's own words, and what comes after. An interview shows none of itself."""
+    text = sentence.turn.text
+    if unit == CodeFamily.Unit.SENTENCE:
+        return text[: sentence.start], text[sentence.start : sentence.end], text[sentence.end :]
+    return "", text if unit == CodeFamily.Unit.TURN else "", ""
+
+
+def _read_questions(interview_ids: Collection[int]) -> dict[int, list[tuple[int, str]]]:
+    """What interviewers say, with its position, by interview."""
+    turns = Turn.objects.filter(
+        interview__in=interview_ids, role=Turn.Role.INTERVIEWER, channel=Turn.Channel.UTTERANCE
+    ).order_by("interview", "position")
+    found: dict[int, list[tuple[int, str]]] = {}
+    for interview, position, text in turns.values_list("interview", "position", "text"):
+        found.setdefault(interview, []).append((position, text))
+    return found
+
+
+def _find_question(questions: Mapping[int, list[tuple[int, str]]], turn: Turn) -> str:
+    """The last thing the interviewer said before this turn."""
+    earlier = [text for position, text in questions.get(turn.interview_id, []) if position < turn.position]
+    return earlier[-1] if earlier and turn.role != Turn.Role.INTERVIEWER else ""
+
+
+def _read_codings(
+    family: CodeFamily, places: Sequence[Place], sentences: Sequence[Sentence]
+) -> dict[tuple[int, int, str], tuple[str, str, str]]:
+    """Level, enactment and note of the blind codings, by sentence, coder and code: what stands, or stood last."""
+    coders = {coder for place in places for coder in place.readings}
+    rows = Coding.objects.filter(coder__in=coders, layer=Layer.BLIND)
+    if family.unit == CodeFamily.Unit.SENTENCE:
+        rows, keys = rows.filter(sentence__in=sentences), {each.pk: each.pk for each in sentences}
+        key = "sentence"
+    elif family.unit == CodeFamily.Unit.TURN:
+        keys, key = {each.turn_id: each.pk for each in sentences}, "sentence__turn"
+        rows = rows.filter(sentence__turn__in=keys, code__family__unit=family.unit)
+    else:
+        keys, key = {each.turn.interview_id: each.pk for each in sentences}, "sentence__turn__interview"
+        rows = rows.filter(sentence__turn__interview__in=keys, code__family__unit=family.unit)
+    found: dict[tuple[int, int, str], tuple[str, str, str]] = {}
+    columns = ("coder", "code__identifier", "level", "enactment", "note", "withdrawn_at", key)
+    for coder, code, level, enactment, note, withdrawn, where in rows.order_by("pk").values_list(*columns):
+        place = (keys[where], coder, code)
+        if withdrawn is None or place not in found:
+            found[place] = (level, enactment, note)
+    return found

@@ -1,0 +1,106 @@
+"""Agreement as a table for a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from transcripts.agreement.figures import Agreement, CodeAgreement, Figure
+
+WIDEST_NAME = 32
+NOT_DEFINED = "-"
+
+COLUMNS = {
+    "yes": "prevalence",
+    "raw": "raw",
+    "positive": "positive_agreement",
+    "kappa": "kappa",
+    "mean kappa": "mean_kappa",
+    "PABAK": "pabak",
+    "AC1": "ac1",
+    "Fleiss": "fleiss",
+    "alpha": "alpha",
+}
+COUNTS = ("both", "only_a", "only_b", "neither")
+SETS = {
+    "mean Jaccard": "mean_jaccard",
+    "mean Jaccard without empty pairs": "mean_jaccard_excluding_empty",
+    "exact match": "exact_match",
+}
+
+
+def list_agreement(agreement: Agreement, *, has_turns: bool) -> Iterator[str]:
+    """Lines of text: what was compared, a line of figures and one of intervals for each code, what is not defined."""
+    yield from _describe(agreement, has_turns=has_turns)
+    yield ""
+    columns = {
+        heading: name
+        for heading, name in COLUMNS.items()
+        if heading != ("mean kappa" if len(agreement.coders) == 2 else "kappa")
+    }
+    rows = [["code", "units", *(COUNTS if len(agreement.coders) == 2 else ()), *columns]]
+    for code in agreement.codes:
+        counts = _show_counts(code) if len(agreement.coders) == 2 else []
+        figures: list[Figure] = [getattr(code, name) for name in columns.values()]
+        rows.append([_show_name(code.code), str(code.n_units), *counts, *map(_show_figure, figures)])
+        intervals = [_show_interval(figure) for figure in figures]
+        if any(intervals):
+            rows.append(["", "", *[""] * len(counts), *intervals])
+    yield from _align(rows)
+    yield ""
+    for words, name in SETS.items():
+        figure: Figure = getattr(agreement, name)
+        yield f"{words}: {_show_figure(figure)} {_show_interval(figure) or figure.reason}".rstrip()
+    yield from _explain(agreement, columns)
+
+
+def _describe(agreement: Agreement, *, has_turns: bool) -> Iterator[str]:
+    coders = agreement.coders
+    named = ", ".join(map(_show_name, coders)) if len(coders) <= 10 else "too many to name"
+    yield f"{len(coders)} coders ({named}); {agreement.n_shared:,} of {agreement.n_units:,} units decided by two or more."
+    if len(coders) == 2:
+        yield f"A is {_show_name(coders[0])}, B is {_show_name(coders[1])}."
+    else:
+        yield "raw, positive, mean kappa, PABAK and AC1 are means over pairs of coders; alpha and Fleiss are of all."
+    if agreement.resamples:
+        drawn = "turns" if has_turns else "units (the file has no column turn, so intervals may be too narrow)"
+        yield (
+            f"Below each figure its 95 % interval: {agreement.resamples:,} draws of {agreement.n_clusters:,} {drawn}, "
+            f"seed {agreement.seed}."
+        )
+
+
+def _explain(agreement: Agreement, columns: dict[str, str]) -> Iterator[str]:
+    """Once for each reason, where it holds."""
+    found: dict[str, list[str]] = {}
+    for code in agreement.codes:
+        for heading, name in columns.items():
+            figure: Figure = getattr(code, name)
+            if figure.value is None:
+                found.setdefault(figure.reason, []).append(f"{_show_name(code.code)} {heading}")
+    for reason, places in found.items():
+        rest = f" and {len(places) - 6} more" if len(places) > 6 else ""
+        yield f"{NOT_DEFINED} {reason}: {', '.join(places[:6])}{rest}"
+
+
+def _show_counts(code: CodeAgreement) -> list[str]:
+    return [str(count) for count in code.counts] if code.counts else [NOT_DEFINED] * len(COUNTS)
+
+
+def _show_figure(figure: Figure) -> str:
+    return NOT_DEFINED if figure.value is None else f"{figure.value:.3f}"
+
+
+def _show_interval(figure: Figure) -> str:
+    return f"{figure.interval.low:.2f}..{figure.interval.high:.2f}" if figure.interval else ""
+
+
+def _show_name(name: str) -> str:
+    line = "".join(sign if sign.isprintable() else " " for sign in name)
+    return f"{line[: WIDEST_NAME - 1]}…" if len(line) > WIDEST_NAME else line
+
+
+def _align(rows: Sequence[Sequence[str]]) -> Iterator[str]:
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for name, *cells in rows:
+        shown = [cell.rjust(width) for cell, width in zip(cells, widths[1:], strict=True)]
+        yield "  ".join([name.ljust(widths[0]), *shown]).rstrip()

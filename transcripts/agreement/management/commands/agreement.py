@@ -1,0 +1,73 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from transcripts.agreement.alpha import Level
+from transcripts.agreement.figures import Agreement
+from transcripts.agreement.label_files import LabelFile, LabelFileError, read_labels
+from transcripts.agreement.label_table import LabelTable
+from transcripts.agreement.listing import list_agreement
+from transcripts.agreement.measuring import USUAL_RESAMPLES, measure_agreement
+from transcripts.agreement.measuring_scales import measure_ratings
+
+USUAL_SEED = 1
+
+
+class Command(BaseCommand):
+    """Reads a file and prints; touches no database."""
+
+    help = "Agreement of coders on the labels of a CSV file with the columns coder, unit, code, value and maybe turn."
+    requires_system_checks = []
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument(
+            "file", type=Path, help="CSV in UTF-8; value is 1 (code put), 0 (not put) or empty (not decided)"
+        )
+        parser.add_argument(
+            "--level",
+            choices=[str(level) for level in Level],
+            help="values are numbers on this scale: alpha and raw agreement alone (default: codes put or not)",
+        )
+        parser.add_argument("--seed", type=int, default=USUAL_SEED, help="of the draws of turns (default: %(default)s)")
+        parser.add_argument(
+            "--resamples",
+            type=int,
+            default=USUAL_RESAMPLES,
+            help="draws for intervals, 0 for none (default: %(default)s)",
+        )
+        parser.add_argument("--json", action="store_true", help="print one JSON object")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        level = Level(options["level"]) if options["level"] else None
+        found = read_file(options["file"], level)
+        try:
+            agreement = measure(found, level, seed=options["seed"], resamples=options["resamples"])
+        except ValueError as error:
+            raise CommandError(str(error)) from error
+        if options["json"]:
+            self.stdout.write(json.dumps(agreement.as_dict(), allow_nan=False))
+            return
+        for line in list_agreement(agreement, has_turns=found.has_turns):
+            self.stdout.write(line)
+
+
+def read_file(path: Path, level: Level | None) -> LabelFile:
+    """The labels of a file; refuses in one sentence what is not a file of labels."""
+    try:
+        with path.open("rb") as lines:
+            return read_labels(lines, level)
+    except OSError as error:
+        raise CommandError(f"{path} cannot be read: {error.strerror}.") from error
+    except LabelFileError as error:
+        raise CommandError(f"{path}, {error}" if error.line else f"{path}: {error}") from error
+
+
+def measure(found: LabelFile, level: Level | None, *, seed: int, resamples: int) -> Agreement:
+    """All coefficients for codes that are put or not put, alpha and raw agreement for numbers on a scale."""
+    if isinstance(found.table, LabelTable):
+        return measure_agreement(found.table, seed=seed, resamples=resamples)
+    return measure_ratings(found.table, level or Level.NOMINAL, seed=seed, resamples=resamples)

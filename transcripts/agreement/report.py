@@ -1,0 +1,105 @@
+"""Agreement as its page and its file show it: the same figures, from one place."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from transcripts.agreement.figures import Agreement, CodeAgreement, Counts, Figure, PairAgreement
+from transcripts.codebook.models import Code
+
+FEW_UNITS = 30
+RARE_USES = 10
+NEARLY_ALWAYS = 0.9
+FIGURES = ("prevalence", "raw", "positive_agreement", "kappa", "mean_kappa", "pabak", "ac1", "fleiss", "alpha")
+OF_PAIRS = ("prevalence", "raw", "positive_agreement", "kappa", "pabak", "ac1")
+SETS = {
+    "mean_jaccard": "Mean Jaccard of the sets of codes",
+    "mean_jaccard_excluding_empty": "The same without units on which neither put a code",
+    "exact_match": "Share of units with exactly the same codes",
+}
+HEADER = [
+    *("scope", "code_id", "code", "coder_a", "coder_b", "units", "both", "only_a", "only_b", "neither"),
+    *(f"{name}{part}" for name in FIGURES for part in ("", "_low", "_high", "_reason")),
+]
+
+
+class PairRow(NamedTuple):
+    """Two coders on a code, with their numbers."""
+
+    figures: PairAgreement
+    a: int
+    b: int
+
+    @property
+    def cells(self) -> list[tuple[str, int]]:
+        return list(self.figures.counts._asdict().items()) if self.figures.counts else []
+
+
+class CodeRow(NamedTuple):
+    """A code of the table. ``marks`` are words of caution about its figures."""
+
+    code: Code
+    figures: CodeAgreement
+    marks: list[str]
+    pairs: list[PairRow]
+
+    @property
+    def cells(self) -> list[tuple[str, int]]:
+        """The counts of two coders, by the name of the cell."""
+        return list(self.figures.counts._asdict().items()) if self.figures.counts else []
+
+
+def list_rows(
+    agreement: Agreement, codes: Sequence[Code], *, uses: Mapping[str, int], coders: Mapping[str, int]
+) -> list[CodeRow]:
+    """The codes in the order of the codebook.
+
+    ``uses`` counts how often each was put on units that several decided; ``coders`` has people's numbers by name.
+    """
+    figures = {each.code: each for each in agreement.codes}
+    return [
+        CodeRow(
+            code,
+            found,
+            _find_marks(found, uses.get(code.identifier, 0)),
+            [PairRow(pair, coders[pair.a], coders[pair.b]) for pair in found.pairs],
+        )
+        for code in codes
+        if (found := figures.get(code.identifier))
+    ]
+
+
+def list_file_rows(rows: Sequence[CodeRow]) -> Iterator[list[object]]:
+    """What the file holds: for each code a row of everybody, and one for each pair of coders."""
+    for row in rows:
+        name = [row.code.identifier, row.code.name]
+        counts = _list_counts(row.figures.counts, row.figures.n_units)
+        yield ["all", *name, None, None, *counts, *_list_figures(row.figures, FIGURES)]
+        for pair in row.figures.pairs:
+            pair_counts = _list_counts(pair.counts, pair.n_units)
+            yield ["pair", *name, pair.a, pair.b, *pair_counts, *_list_figures(pair, OF_PAIRS)]
+
+
+def _find_marks(figures: CodeAgreement, uses: int) -> list[str]:
+    marks = []
+    if figures.n_units < FEW_UNITS:
+        marks.append(f"few units ({figures.n_units})")
+    if figures.n_units and uses < RARE_USES:
+        marks.append(f"rare (put {uses} time{'' if uses == 1 else 's'})")
+    if figures.prevalence.value is not None and figures.prevalence.value > NEARLY_ALWAYS:
+        marks.append("put nearly always")
+    return marks
+
+
+def _list_counts(counts: Counts | None, units: int) -> list[object]:
+    return [units, *(counts or (None, None, None, None))]
+
+
+def _list_figures(source: CodeAgreement | PairAgreement, names: Sequence[str]) -> Iterator[object]:
+    for name in FIGURES:
+        figure: Figure = getattr(source, name) if name in names else Figure()
+        low, high = figure.interval[:2] if figure.interval else (None, None)
+        if isinstance(source, PairAgreement) and name == "kappa":
+            low, high = source.kappa_large_sample.low, source.kappa_large_sample.high
+        yield from (figure.value, low, high, str(figure.reason))

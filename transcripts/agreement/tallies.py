@@ -1,0 +1,208 @@
+"""What coefficients are computed from, as sums over the units of each cluster: kinds x clusters.
+
+Summed over all clusters they give the figures; summed over drawn clusters they give those of a resample.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from transcripts.agreement.coefficients import (
+    Floats,
+    JudgementCounts,
+    PairCounts,
+    RaterCounts,
+    SetCounts,
+)
+from transcripts.agreement.label_table import Bools, LabelTable, Places
+from transcripts.agreement.resampling import Resamples, sum_draws
+
+PAIRS_AT_A_TIME = 64
+"""Bounds memory where coders are many: what is held grows with pairs x units."""
+
+Numbers = NDArray[Any]
+
+
+class Pairs(NamedTuple):
+    """Some pairs of coders, by their places in the table; ``a`` comes before ``b``."""
+
+    a: Places
+    b: Places
+
+
+def list_pairs(coders: int) -> Iterator[Pairs]:
+    """All pairs of coders, a block at a time."""
+    a, b = np.triu_indices(coders, 1)
+    for start in range(0, len(a), PAIRS_AT_A_TIME):
+        yield Pairs(a[start : start + PAIRS_AT_A_TIME], b[start : start + PAIRS_AT_A_TIME])
+
+
+class Clusters(NamedTuple):
+    """Units stand in the order of their clusters; each cluster begins at one of ``starts``."""
+
+    starts: Places
+
+    @property
+    def number(self) -> int:
+        """How many there are."""
+        return len(self.starts)
+
+    def sum(self, rows: Numbers, kind: type[np.generic] = np.int32) -> Numbers:
+        """``rows``, kinds x units, summed: kinds x clusters."""
+        if not self.number:
+            return np.zeros((len(rows), 0), dtype=kind)
+        sums: Numbers = np.add.reduceat(rows, self.starts, axis=1, dtype=kind)
+        return sums
+
+
+def order_by_cluster(clusters: Places, wanted: Bools) -> tuple[Places, Clusters]:
+    """The places of the ``wanted`` units in the order of their clusters, and where each cluster begins in it."""
+    places = np.flatnonzero(wanted)
+    order = places[np.argsort(clusters[places], kind="stable")]
+    return order, Clusters(np.unique(clusters[order], return_index=True)[1])
+
+
+class SharedUnits(NamedTuple):
+    """A table cut down to the units on which two or more coders decided about some code, in order of clusters."""
+
+    table: LabelTable
+    clusters: Clusters
+
+
+def keep_shared(table: LabelTable) -> SharedUnits:
+    """The units that can say something about agreement. A turn without any is not drawn either."""
+    planes = table.decided if table.decided.ndim == 3 else table.decided[None]
+    wanted = np.zeros(table.labels.shape[2], dtype=bool)
+    for plane in planes:
+        wanted |= plane.sum(axis=0) > 1
+    order, clusters = order_by_cluster(table.clusters, wanted)
+    # Not by [..., order], which lays the units of one coder far apart.
+    decided = np.take(table.decided, order, axis=-1)
+    labels = np.take(table.labels, order, axis=-1) & decided
+    cut = LabelTable(table.coders, table.codes, labels, decided, table.clusters[order])
+    return SharedUnits(cut, clusters)
+
+
+class Sums(NamedTuple):
+    """Sums over everything, and over each resample where there are any."""
+
+    total: Floats
+    draws: Floats | None
+
+
+def sum_up(tallies: Numbers, drawn: Resamples) -> Sums:
+    """``tallies``, kinds x clusters, as a total for each kind, and for each kind and resample."""
+    return Sums(tallies.sum(axis=1, dtype=np.float64), sum_draws(tallies, drawn))
+
+
+class PairTally:
+    """Sums for pairs of coders on one code after another; how many units they share is summed once where it can be."""
+
+    def __init__(self, shared: SharedUnits, pairs: Pairs, drawn: Resamples) -> None:
+        self._shared, self._pairs, self._drawn = shared, pairs, drawn
+        self._units: Sums | None = None
+
+    def count(self, code: int) -> tuple[PairCounts, PairCounts | None]:
+        """The counts of each pair, and of each pair and resample."""
+        (table, clusters), (a, b) = self._shared, self._pairs
+        labels, decided = table.labels[code], table.get_decided(code)
+        rows = (labels[a] & labels[b], labels[a] & decided[b], labels[b] & decided[a])
+        used = sum_up(np.concatenate([clusters.sum(row) for row in rows]), self._drawn)
+        if self._units is None or table.decided.ndim == 3:
+            self._units = sum_up(clusters.sum(decided[a] & decided[b]), self._drawn)
+        total = _part(used.total, self._units.total)
+        if used.draws is None or self._units.draws is None:
+            return total, None
+        return total, _part(used.draws, self._units.draws)
+
+
+def _part(used: Floats, units: Floats) -> PairCounts:
+    both, yes_a, yes_b = np.split(used, 3)
+    return PairCounts(both, yes_a - both, yes_b - both, units - yes_a - yes_b + both)
+
+
+def count_sets(shared: SharedUnits, pairs: Pairs, drawn: Resamples) -> tuple[SetCounts, SetCounts | None]:
+    """How the sets of codes of each pair compare on the codes that both decided; and in each resample."""
+    (table, clusters), (a, b) = shared, pairs
+    shape = (len(a), table.labels.shape[2])
+    common, either = np.zeros(shape, np.uint16), np.zeros(shape, np.uint16)
+    decided = np.zeros(shape, dtype=bool)
+    for code, labels in enumerate(table.labels):
+        mask = table.get_decided(code)
+        shared_here = mask[a] & mask[b]
+        decided |= shared_here
+        common += labels[a] & labels[b]
+        either += (labels[a] | labels[b]) & shared_here
+    empty = decided & (either == 0)
+    jaccard = np.divide(common, either, out=np.zeros(shape), where=either > 0)
+    rows = (decided, empty, jaccard, decided & (common == either))
+    sums = sum_up(np.concatenate([clusters.sum(row, np.float64) for row in rows]), drawn)
+    total = SetCounts(*np.split(sums.total, 4))
+    return total, None if sums.draws is None else SetCounts(*np.split(sums.draws, 4))
+
+
+class GroupCounts(NamedTuple):
+    """All coders together: for alpha, and for Fleiss' kappa over the units with the same number of raters."""
+
+    judgements: JudgementCounts
+    raters: RaterCounts
+
+
+class GroupTally(NamedTuple):
+    """``n_units``: units that two or more decided. Fleiss' kappa is of those that ``raters`` decided, None without any."""
+
+    n_units: int
+    raters: int | None
+    total: GroupCounts
+    draws: GroupCounts | None
+
+
+def count_group(shared: SharedUnits, code: int, drawn: Resamples) -> GroupTally:
+    """Sums over all coders for one code."""
+    table, clusters = shared
+    decided = table.get_decided(code).sum(axis=0, dtype=np.float64)
+    yes = table.labels[code].sum(axis=0, dtype=np.float64)
+    pairable = decided > 1
+    no = decided - yes
+    differing = np.divide(yes * no, decided - 1, out=np.zeros(len(yes)), where=pairable)
+    raters = find_usual_number(decided[pairable])
+    alike = decided == (raters or -1)
+    agreeing = (yes * (yes - 1) + no * (no - 1)) * alike
+    rows = (decided * pairable, yes * pairable, differing, alike, agreeing, yes * alike, no * alike)
+    sums = sum_up(clusters.sum(np.array(rows), np.float64), drawn)
+    draws = None if sums.draws is None else _group(sums.draws)
+    return GroupTally(int(pairable.sum()), raters, _group(sums.total), draws)
+
+
+def find_usual_number(raters: Numbers) -> int | None:
+    """The number of raters that most units have, of equals the larger; None without a unit."""
+    if not len(raters):
+        return None
+    numbers, units = np.unique(raters, return_counts=True)
+    return int(numbers[units == units.max()].max())
+
+
+def _group(sums: Floats) -> GroupCounts:
+    return GroupCounts(JudgementCounts(*sums[:3]), RaterCounts(sums[3], sums[4], sums[5:7]))
+
+
+class EqualCounts(NamedTuple):
+    """Units that two coders rated, and those that they rated the same: numbers, or arrays of one shape."""
+
+    units: Floats
+    equal: Floats
+
+
+def count_equal(
+    ratings: Floats, pairs: Pairs, clusters: Clusters, drawn: Resamples
+) -> tuple[EqualCounts, EqualCounts | None]:
+    """How often each pair gave a number, and the same number; and in each resample."""
+    here, there = ratings[pairs.a], ratings[pairs.b]
+    shared = ~(np.isnan(here) | np.isnan(there))
+    sums = sum_up(np.concatenate([clusters.sum(shared), clusters.sum(here == there)]), drawn)
+    total = EqualCounts(*np.split(sums.total, 2))
+    return total, None if sums.draws is None else EqualCounts(*np.split(sums.draws, 2))

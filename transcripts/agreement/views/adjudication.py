@@ -1,0 +1,250 @@
+"""The queue of differing readings, one at a time, and what is decided about each."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import TYPE_CHECKING, NamedTuple
+from uuid import uuid4
+
+from django.contrib import messages
+from django.http import HttpResponse, HttpResponseRedirect
+from django.shortcuts import render
+from django.urls import reverse
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_POST, require_safe
+
+from transcripts.agreement import actions, queries
+from transcripts.agreement.forms import OpeningForm, VerdictForm
+from transcripts.agreement.items import Place, read_items
+from transcripts.agreement.letters import Reading, fingerprint, name_letter, order_readings
+from transcripts.agreement.models import Adjudication
+from transcripts.agreement.selection import Selection
+from transcripts.agreement.views.sight import Asked, Sight, Stance, look, read_asked
+from transcripts.codebook.models import CodeFamily
+from transcripts.corpus.models import Sentence
+from transcripts.projects.access import ProjectRequest, project_view
+from transcripts.projects.roles import Permission
+
+if TYPE_CHECKING:
+    from transcripts.coding.blind import BlindTable
+
+NOT_REFLEXIVE = (Stance.RELIABILITY.value, Stance.CODEBOOK.value)
+
+
+class Queue(NamedTuple):
+    """The differing units somebody may see, in the order of the text, and what was decided about them.
+
+    ``places`` are places of the table. Readings are looked up one by one, for a large study has tens of thousands.
+    ``decided``: the places where a decision stands, on the readings as they are.
+    """
+
+    sight: Sight
+    places: list[int]
+    standing: dict[int, Adjudication]
+    decided: frozenset[int]
+
+    @property
+    def table(self) -> BlindTable:
+        return self.sight.table
+
+    @property
+    def compared(self) -> int:
+        """How many units two or more decided."""
+        return int((self.table.decided.sum(axis=0) > 1).sum())
+
+    def show(self, place: int) -> Place:
+        """The unit at a place, with its readings."""
+        return Place(self.name(place), self.table.list_readings(place))
+
+    def list_readings(self, place: int) -> list[Reading]:
+        """The readings of the unit at a place, as A, B, C."""
+        return order_readings(*self.show(place))
+
+    def name(self, place: int) -> int:
+        """The number of the sentence at a place."""
+        return int(self.table.sentence_ids[place])
+
+    def find(self, sentence_id: int | None) -> int | None:
+        """The place of a sentence, if it is in the queue."""
+        return next((place for place in self.places if self.name(place) == sentence_id), None)
+
+    def find_standing(self, place: int) -> Adjudication | None:
+        return self.standing.get(self.name(place))
+
+    def find_next(self, after: int | None) -> int | None:
+        """The next open place after one, going on from the beginning; its sentence is given by ``name``."""
+        start = self.places.index(after) + 1 if after is not None else 0
+        around = self.places[start:] + self.places[:start]
+        return next((place for place in around if place != after and place not in self.decided), None)
+
+
+class Decision(NamedTuple):
+    """One decision, with the names its codes have now."""
+
+    row: Adjudication
+    names: dict[str, str]
+
+    @property
+    def codes(self) -> list[str]:
+        return [self.names.get(code, code) for code in self.row.codes]
+
+    @property
+    def letter(self) -> str:
+        """The letter of the reading that holds, where one does."""
+        coders = [reading["coder"] for reading in self.row.readings]
+        return name_letter(coders.index(self.row.chosen_coder_id)) if self.row.chosen_coder_id in coders else ""
+
+
+@require_safe
+@never_cache
+@project_view(Permission.SEE_ALL_CODINGS)
+def show_queue(request: ProjectRequest) -> HttpResponse:
+    """One item of the queue: the one at ``?at=``, or the first that is open, after ``?after=`` if that is named."""
+    asked = read_asked(request, request.GET, prefer=NOT_REFLEXIVE)
+    if asked.selection is None or asked.stance == Stance.REFLEXIVE:
+        return _render(request, asked, status=422 if asked.families and asked.selection is None else 200)
+    queue = _read_queue(request, asked.selection)
+    place = queue.find(_read_number(request.GET.get("at", "")))
+    if place is None:
+        place = queue.find_next(queue.find(_read_number(request.GET.get("after", ""))))
+    return _render(request, asked, queue, place)
+
+
+@require_POST
+@project_view(Permission.ADJUDICATE)
+def adjudicate(request: ProjectRequest) -> HttpResponse:
+    """Decide about one item and go on to the next. Only the interview of the item is read, unless it is shown again."""
+    asked = read_asked(request, request.POST, prefer=NOT_REFLEXIVE)
+    at = _read_number(request.POST.get("at", ""))
+    if asked.selection is None or asked.stance == Stance.REFLEXIVE or at is None:
+        return _render(request, asked, status=422)
+    family, sentence = asked.selection.family, _find_sentence(request, at)
+    queue = _read_queue(request, asked.selection, within=[sentence.turn.interview_id] if sentence else [])
+    place = queue.find(at)
+    if sentence is None or place is None:
+        messages.error(request, "Coders do not read this sentence differently, or you have not opened its interview.")
+        queue = _read_queue(request, asked.selection)
+        return _render(request, asked, queue, queue.find_next(None), status=409)
+    form = VerdictForm(request.POST, readings=queue.list_readings(place), family=family)
+    if not form.is_valid():
+        return _show_again(request, asked, at, form, status=422)
+    try:
+        row = _decide(request, family, sentence, form)
+    except actions.WrongInput as error:
+        form.add_error(error.field, str(error))
+        return _show_again(request, asked, at, form, status=422)
+    except (actions.Overtaken, actions.ReadingsChanged, actions.UsedForAnother) as error:
+        messages.warning(request, str(error))
+        return _show_again(request, asked, at, None, status=409)
+    except actions.AgreementError as error:
+        messages.error(request, str(error))
+        return _show_again(request, asked, at, form, status=409)
+    messages.success(request, f"Decided: {row.get_outcome_display().lower()}.")
+    return HttpResponseRedirect(f"{reverse('agreement:queue', args=[request.project.slug])}?{asked.query}&after={at}")
+
+
+def _find_sentence(request: ProjectRequest, sentence_id: int) -> Sentence | None:
+    sentences = Sentence.objects.filter(turn__interview__project=request.project, retired_by__isnull=True)
+    return sentences.select_related("turn").filter(pk=sentence_id).first()
+
+
+def _decide(request: ProjectRequest, family: CodeFamily, sentence: Sentence, form: VerdictForm) -> Adjudication:
+    return actions.adjudicate(
+        project=request.project,
+        family=family,
+        sentence=sentence,
+        verdict=form.read(),
+        shown=form.cleaned_data["shown"],
+        revision=form.cleaned_data["revision"],
+        client_id=form.cleaned_data["client_id"],
+        by=request.user,
+    )
+
+
+def _show_again(
+    request: ProjectRequest, asked: Asked, at: int, form: VerdictForm | None, *, status: int
+) -> HttpResponse:
+    """The item with what was typed; without ``form``, what was typed in one to be sent about what is there now."""
+    assert asked.selection is not None  # noqa: S101 - something was decided about it
+    queue = _read_queue(request, asked.selection)
+    place = queue.find(at)
+    if form is None and place is not None:
+        form = _renew(request, queue, place, asked.selection.family)
+    return _render(request, asked, queue, place, form, status=status)
+
+
+def _renew(request: ProjectRequest, queue: Queue, place: int, family: CodeFamily) -> VerdictForm:
+    readings = queue.list_readings(place)
+    data = request.POST.copy()
+    data["shown"], data["revision"] = fingerprint(readings), str(_find_revision(queue, place))
+    data["client_id"] = str(uuid4())
+    return VerdictForm(data, readings=readings, family=family)
+
+
+def _read_queue(request: ProjectRequest, selection: Selection, *, within: Collection[int] | None = None) -> Queue:
+    """The queue of what is selected, or of its interviews ``within``."""
+    sight = look(request, selection, within=within)
+    places = list(map(int, sight.table.find_differing()))
+    standing = queries.find_standing(request.project, selection.family.identifier)
+    queue = Queue(sight, places, standing, frozenset())
+    return queue._replace(decided=frozenset(place for place in places if _is_decided(queue, place)))
+
+
+def _is_decided(queue: Queue, place: int) -> bool:
+    row = queue.find_standing(place)
+    return row is not None and row.readings == [reading.as_stored() for reading in queue.list_readings(place)]
+
+
+def _find_revision(queue: Queue, place: int) -> int:
+    row = queue.find_standing(place)
+    return row.revision if row else 0
+
+
+def _render(
+    request: ProjectRequest,
+    asked: Asked,
+    queue: Queue | None = None,
+    place: int | None = None,
+    form: VerdictForm | None = None,
+    *,
+    status: int = 200,
+) -> HttpResponse:
+    context: dict[str, object] = {
+        "asked": asked,
+        "sight": queue and queue.sight,
+        "queue": queue,
+        "opening": OpeningForm(initial={"where": "adjudication"}),
+        "can_decide": Permission.ADJUDICATE in request.role.permissions,
+    }
+    if asked.selection is not None and queue is not None and place is not None:
+        context |= _describe(request, asked.selection.family, queue, place, form)
+    return render(request, "agreement/queue.html", context, status=status)
+
+
+def _describe(
+    request: ProjectRequest, family: CodeFamily, queue: Queue, place: int, form: VerdictForm | None
+) -> dict[str, object]:
+    """Everything about the item at a place."""
+    unit, readings = queue.show(place), queue.list_readings(place)
+    [item] = read_items(family, [unit], viewer=request.user)
+    number, following = queue.places.index(place), queue.find_next(place)
+    initial = {"shown": fingerprint(readings), "revision": _find_revision(queue, place)}
+    is_own = request.user.pk in unit.readings
+    names = dict(family.codes.values_list("identifier", "name"))
+    decisions = [Decision(row, names) for row in queries.list_versions(item.sentence, family.identifier)]
+    return {
+        "item": item,
+        "number": number + 1,
+        "previous": queue.name(queue.places[number - 1]) if number else None,
+        "following": queue.name(following) if following is not None else None,
+        "form": form or VerdictForm(readings=readings, family=family, initial=initial),
+        "standing": next((each for each in decisions if each.row.withdrawn_at is None), None),
+        "is_decided": place in queue.decided,
+        "decisions": decisions,
+        "is_own": is_own,
+        "others": queries.find_other_judges(request.project, list(unit.readings)) if is_own else [],
+    }
+
+
+def _read_number(text: str) -> int | None:
+    return int(text) if text.isascii() and text.isdecimal() and len(text) < 19 else None

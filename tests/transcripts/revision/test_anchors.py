@@ -1,0 +1,115 @@
+"""The anchors: drawn once, read afresh under each version."""
+
+from __future__ import annotations
+
+import uuid
+
+import pytest
+
+from tests.transcripts.coding.desk_cast import count_events
+from tests.transcripts.revision.codebooks import current
+from transcripts.accounts.models import User
+from transcripts.coding.recuts import split_sentence
+from transcripts.corpus.models import Interview, Sentence
+from transcripts.projects.models import Project
+from transcripts.revision import actions, queries
+from transcripts.revision.actions import anchors as anchor_actions
+from transcripts.revision.models import AnchorReading, AnchorSentence
+
+
+def test_same_seed_draws_the_same_sentences_of_models(project: Project, interview: Interview, owner: User) -> None:
+    drawn = actions.draw_anchors(project=project, count=3, seed=5, by=owner)
+    assert {anchor.sentence.turn.role for anchor in drawn} == {"model"}
+    first = {anchor.sentence_id for anchor in drawn}
+    for anchor in drawn:
+        actions.remove_anchor(project=project, anchor=anchor, by=owner)
+    again = actions.draw_anchors(project=project, count=3, seed=5, by=owner)
+    assert {anchor.sentence_id for anchor in again} == first
+
+
+@pytest.mark.parametrize("count", [0, 10, -1])
+def test_no_more_is_drawn_than_is_there(project: Project, interview: Interview, owner: User, count: int) -> None:
+    with pytest.raises(actions.RevisionError, match="between 1 and 7"):
+        actions.draw_anchors(project=project, count=count, seed=5, by=owner)
+    assert not AnchorSentence.objects.exists()
+
+
+def test_sentence_is_an_anchor_once(project: Project, sentence: Sentence, owner: User) -> None:
+    first = actions.add_anchor(project=project, sentence=sentence, by=owner)
+    before = count_events(project)
+    assert actions.add_anchor(project=project, sentence=sentence, by=owner) == first
+    assert count_events(project) == before
+
+
+def test_first_reading_under_a_version_stands(project: Project, sentence: Sentence, owner: User, coder: User) -> None:
+    anchor = actions.add_anchor(project=project, sentence=sentence, by=owner)
+    version, client_id = current(project), uuid.uuid4()
+
+    def read(identifiers: list[str], number: uuid.UUID) -> AnchorReading:
+        return actions.read_anchor(
+            project=project, anchor=anchor, version=version, identifiers=identifiers, by=coder, client_id=number
+        )
+
+    stored = read(["theme.compassion", "theme.balance"], client_id)
+    # In the order of the codebook, and replayed without a second row.
+    assert stored.codes == ["theme.balance", "theme.compassion"]
+    assert read(["theme.compassion", "theme.balance"], client_id) == stored
+    with pytest.raises(actions.RevisionError, match="the first reading stands"):
+        read([], uuid.uuid4())
+    assert queries.list_unread(project, version, coder) == []
+    assert len(queries.list_unread(project, version, owner)) == 1
+
+
+def test_anchor_takes_codes_of_sentences_only(project: Project, sentence: Sentence, owner: User, coder: User) -> None:
+    anchor = actions.add_anchor(project=project, sentence=sentence, by=owner)
+    for identifier in ("feature.task", "nothing"):
+        with pytest.raises(actions.RevisionError, match="no code of sentences"):
+            actions.read_anchor(
+                project=project,
+                anchor=anchor,
+                version=current(project),
+                identifiers=[identifier],
+                by=coder,
+                client_id=uuid.uuid4(),
+            )
+    assert not AnchorReading.objects.exists()
+
+
+def test_sentence_whose_break_was_corrected_is_no_anchor_any_more(
+    project: Project, sentence: Sentence, owner: User, coder: User
+) -> None:
+    anchor = actions.add_anchor(project=project, sentence=sentence, by=owner)
+    actions.read_anchor(
+        project=project, anchor=anchor, version=current(project), identifiers=[], by=coder, client_id=uuid.uuid4()
+    )
+    assert queries.list_readings(project, coder=None).count() == 1
+    at = sentence.turn.text.index(" ", sentence.start) + 1
+    split_sentence(project=project, sentence=sentence, at=at, by=owner, client_id=uuid.uuid4())
+    assert list(queries.list_anchors(project)) == []
+    assert queries.list_unread(project, current(project), owner) == []
+    assert queries.list_readings(project, coder=None).count() == 0
+    anchor = AnchorSentence.objects.get(pk=anchor.pk)
+    with pytest.raises(actions.RevisionError, match="not among the anchors"):
+        actions.read_anchor(
+            project=project, anchor=anchor, version=current(project), identifiers=[], by=owner, client_id=uuid.uuid4()
+        )
+
+
+def test_reading_sent_twice_at_once_is_the_one_that_was_stored(
+    project: Project, sentence: Sentence, owner: User, coder: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    anchor = actions.add_anchor(project=project, sentence=sentence, by=owner)
+    client_id = uuid.uuid4()
+
+    def read() -> AnchorReading:
+        return actions.read_anchor(
+            project=project, anchor=anchor, version=current(project), identifiers=[], by=coder, client_id=client_id
+        )
+
+    stored = read()
+    events = count_events(project)
+    # The twin looks before the first is stored, and inserts after it.
+    answers = iter([None, stored])
+    monkeypatch.setattr(anchor_actions, "_find_stored", lambda *_: next(answers))
+    assert read() == stored
+    assert count_events(project) == events

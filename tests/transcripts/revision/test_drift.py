@@ -1,0 +1,43 @@
+"""Drift on the anchors, counted by hand."""
+
+from __future__ import annotations
+
+import xml.etree.ElementTree as ET
+
+from transcripts.revision.drift import Point, Reading, measure_drift
+from transcripts.revision.drift_chart import draw_rates
+
+
+def reading(version: int, sentence: int, coder: int, *codes: str) -> Reading:
+    return Reading(version, sentence, coder, frozenset(codes))
+
+
+def test_rate_counts_readings_and_sameness_compares_the_same_coder_and_sentence() -> None:
+    readings = [
+        reading(1, 1, 7, "balance"),
+        reading(1, 2, 7, "balance"),
+        reading(1, 3, 7),
+        reading(3, 1, 7, "balance"),
+        reading(3, 2, 7),
+        reading(3, 4, 7, "balance"),
+        reading(3, 1, 8),
+    ]
+    first, second = measure_drift(readings, ["balance"])["balance"]
+    assert first == Point(1, read=3, applied=2, compared=0, same=0)
+    # Sentences 1 and 2 were read before by coder 7: 1 the same way, 2 not. Nobody else and nothing else was read twice.
+    assert second == Point(3, read=4, applied=2, compared=2, same=1)
+    assert first.rate == 2 / 3
+    assert first.agreement is None
+    assert second.agreement == 0.5
+
+
+def test_nothing_read_makes_no_points() -> None:
+    assert measure_drift([], ["balance"]) == {"balance": []}
+    assert Point(1, 0, 0, 0, 0).rate is None
+
+
+def test_chart_tells_its_figures_and_keeps_markup_out_of_names() -> None:
+    points = [Point(1, 3, 2, 0, 0), Point(2, 0, 0, 0, 0), Point(3, 4, 2, 2, 1)]
+    chart = ET.fromstring(draw_rates("<b>Balance</b> & more", points))
+    assert chart.findtext("title") == "<b>Balance</b> & more: v1: 2 of 3; v3: 2 of 4"
+    assert len(chart.findall("circle")) == 2

@@ -1,0 +1,99 @@
+"""The pages on which one looks again, as somebody in a browser without JavaScript meets them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from django.test import Client
+from django.urls import reverse
+
+from tests.transcripts.coding.desk_cast import put, standing_codes
+from tests.transcripts.revision.codebooks import code_of, merge, narrow, split
+from transcripts.accounts.models import User
+from transcripts.codebook.models import Code
+from transcripts.coding.models import Coding
+from transcripts.corpus.models import Sentence
+from transcripts.projects.models import Project
+from transcripts.revision import actions
+from transcripts.revision.models import AnchorReading
+
+Browser = Callable[[User], Client]
+
+
+def test_queue_leads_from_coding_to_coding_until_none_is_left(
+    project: Project, sentence: Sentence, code: Code, owner: User, coder: User, client_of: Browser
+) -> None:
+    following = Sentence.objects.select_related("turn").get(turn=sentence.turn, position=sentence.position + 1)
+    first, second = put(sentence, code, coder), put(following, code, coder)
+    narrow(project, code.identifier, owner)
+    browser = client_of(coder)
+    queue = reverse("revision:queue", args=[project.slug])
+    assert "2 codings" in browser.get(queue).content.decode()
+    page = browser.get(queue, {"code": code.identifier}, follow=True)
+    shown = page.content.decode()
+    assert "too wide" in shown
+    assert "<ins>" in shown
+    assert page.redirect_chain[-1][0] == reverse("revision:look", args=[project.slug, first.pk])
+    after = browser.post(page.redirect_chain[-1][0], {"outcome": "keep"})
+    assert after["Location"] == reverse("revision:look", args=[project.slug, second.pk])
+    assert browser.post(after["Location"], {"outcome": "drop"})["Location"] == queue
+    assert "Nothing waits" in browser.get(queue).content.decode()
+    assert standing_codes(sentence, coder) == [code.identifier]
+    assert standing_codes(following, coder) == []
+
+
+def test_sent_twice_is_done_once_and_wrong_input_is_told(
+    project: Project, sentence: Sentence, code: Code, owner: User, coder: User, client_of: Browser
+) -> None:
+    coding = put(sentence, code, coder)
+    split(project, code.identifier, ["Weighing harms", "Weighing values"], owner)
+    browser, look = client_of(coder), reverse("revision:look", args=[project.slug, coding.pk])
+    answer = browser.post(look, {"outcome": "move"})
+    assert answer.status_code == 422
+    assert "Choose at least one code" in answer.content.decode()
+    assert browser.post(look, {}).status_code == 422
+    names = browser.get(look).context["look"].targets
+    for _ in range(2):
+        assert browser.post(look, {"outcome": "move", "codes": [names[0].identifier]}).status_code == 302
+    assert standing_codes(sentence, coder) == [names[0].identifier]
+    assert Coding.objects.filter(coder=coder).count() == 2
+
+
+def test_coder_counts_her_own_and_a_lead_counts_all(
+    project: Project,
+    sentence: Sentence,
+    code: Code,
+    owner: User,
+    coder: User,
+    second_coder: User,
+    client_of: Browser,
+) -> None:
+    for person in (coder, second_coder):
+        put(sentence, code_of(code.version, "theme.compassion"), person)
+    version = merge(project, ["theme.compassion", code.identifier], code.identifier, owner)
+    effects = reverse("revision:effects", args=[project.slug, 1, version.number])
+    assert client_of(coder).get(effects).context["effects"].codings == 1
+    page = client_of(owner).get(effects)
+    assert page.context["effects"].codings == 2
+    assert page.context["effects"].to_carry == 2
+    client_of(owner).post(reverse("revision:carry", args=[project.slug, version.number]))
+    assert standing_codes(sentence, coder) == [code.identifier]
+    client_of(owner).post(reverse("revision:take_back", args=[project.slug, version.number]))
+    assert standing_codes(sentence, coder) == ["theme.compassion"]
+
+
+def test_anchors_are_read_one_by_one_and_the_drift_is_one_s_own(
+    project: Project, sentence: Sentence, owner: User, coder: User, second_coder: User, client_of: Browser
+) -> None:
+    actions.add_anchor(project=project, sentence=sentence, by=owner)
+    anchors, read = (reverse(f"revision:{name}", args=[project.slug]) for name in ("anchors", "read"))
+    browser = client_of(coder)
+    assert "Read 1 anchor under" in browser.get(anchors).content.decode()
+    anchor = browser.get(read).context["anchor"].pk
+    assert browser.post(read, {"anchor": anchor}).status_code == 422
+    both = browser.post(read, {"anchor": anchor, "codes": ["theme.balance"], "none_applies": "on"})
+    assert both.status_code == 422
+    assert not AnchorReading.objects.exists()
+    assert browser.post(read, {"anchor": anchor, "codes": ["theme.balance"]}).status_code == 302
+    assert "1 of 1" in browser.get(anchors).content.decode()
+    assert "Drift" not in client_of(second_coder).get(anchors).content.decode().partition("<h2")[2]

@@ -1,0 +1,179 @@
+"""A second look at codings whose code means something else, or is gone."""
+
+from __future__ import annotations
+
+import uuid
+
+import pytest
+
+from tests.transcripts.coding.desk_cast import decide, last_event, put, standing_codes, take_off
+from tests.transcripts.revision.codebooks import code_of, current, merge, narrow, split
+from transcripts.accounts.models import User
+from transcripts.codebook.models import Code
+from transcripts.coding.actions import CodingError
+from transcripts.coding.models import Coding, Decision
+from transcripts.coding.openings import open_interview
+from transcripts.corpus.models import Sentence
+from transcripts.projects.models import Project
+from transcripts.revision import actions, queries
+
+
+def waiting_of(project: Project, coder: User) -> list[int]:
+    return [each.coding_id for each in queries.list_waiting(current(project), coder=coder)]
+
+
+def test_change_of_meaning_puts_codings_in_the_queue_of_their_coder_only(
+    project: Project, sentence: Sentence, code: Code, owner: User, coder: User, second_coder: User
+) -> None:
+    coding = put(sentence, code, coder)
+    other = put(sentence, code_of(code.version, "theme.systemic_grounding"), second_coder)
+    narrow(project, code.identifier, owner)
+    assert waiting_of(project, coder) == [coding.pk]
+    assert waiting_of(project, second_coder) == []
+    assert other.withdrawn_at is None
+
+
+def test_change_of_wording_leaves_codings_as_they_stand(
+    project: Project, sentence: Sentence, code: Code, owner: User, coder: User
+) -> None:
+    put(sentence, code, coder)
+    narrow(project, code.identifier, owner, effect="wording")
+    assert waiting_of(project, coder) == []
+
+
+def test_kept_coding_stands_under_the_new_version_as_it_was_put(
+    project: Project, sentence: Sentence, code: Code, owner: User, coder: User
+) -> None:
+    quote = (sentence.start, sentence.start + 4)
+    old = put(sentence, code, coder, level="latent", note="weighs without saying so", quote=quote, grounding="abstract")
+    version = narrow(project, code.identifier, owner)
+    client_id = uuid.uuid4()
+    for _ in range(2):
+        new = actions.keep_coding(project=project, coding=old, version=version, by=coder, client_id=client_id)
+    old.refresh_from_db()
+    assert (new.code.version, new.level, new.note, (new.quote_start, new.quote_end), new.grounding) == (
+        version,
+        "latent",
+        "weighs without saying so",
+        quote,
+        "abstract",
+    )
+    assert old.superseded_by == new
+    assert waiting_of(project, coder) == []
+    assert Coding.objects.filter(coder=coder).count() == 2
+
+
+def test_split_code_is_sorted_into_what_it_became(
+    project: Project, sentence: Sentence, code: Code, owner: User, coder: User
+) -> None:
+    old = put(sentence, code, coder, level="latent", note="one line")
+    decide(sentence, coder)
+    version = split(project, code.identifier, ["Weighing harms", "Weighing values"], owner)
+    parts = queries.find_codes(version, queries.find_fate(old, version).identifiers)
+    assert [part.name for part in parts] == ["Weighing harms", "Weighing values"]
+    with pytest.raises(actions.RevisionError, match="is not in v2 any more"):
+        actions.keep_coding(project=project, coding=old, version=version, by=coder, client_id=uuid.uuid4())
+    put_again = actions.move_coding(
+        project=project, coding=old, codes=parts, version=version, by=coder, client_id=uuid.uuid4()
+    )
+    old.refresh_from_db()
+    assert old.superseded_by == put_again[0]
+    assert old.withdrawal_reason == "looked at again under codebook v2"
+    assert {each.note for each in put_again} == {"one line"}
+    assert standing_codes(sentence, coder) == sorted(part.identifier for part in parts)
+    assert Decision.objects.filter(sentence=sentence, coder=coder, withdrawn_at__isnull=True).exists()
+    assert waiting_of(project, coder) == []
+
+
+def test_nothing_takes_the_place_of_itself_or_comes_from_an_older_version(
+    project: Project, sentence: Sentence, code: Code, owner: User, coder: User
+) -> None:
+    old = put(sentence, code, coder)
+    version = narrow(project, code.identifier, owner)
+    same, earlier = code_of(version, code.identifier), code_of(code.version, "theme.compassion")
+    for codes, words in (([], "at least one"), ([same], "its own place"), ([earlier], "codes of v2")):
+        with pytest.raises(actions.RevisionError, match=words):
+            actions.move_coding(
+                project=project, coding=old, codes=codes, version=version, by=coder, client_id=uuid.uuid4()
+            )
+    assert standing_codes(sentence, coder) == [code.identifier]
+
+
+def test_nobody_looks_again_at_the_codings_of_others(
+    project: Project, sentence: Sentence, code: Code, owner: User, coder: User, second_coder: User
+) -> None:
+    old = put(sentence, code, coder)
+    version = narrow(project, code.identifier, owner)
+    with pytest.raises(CodingError):
+        actions.drop_coding(project=project, coding=old, version=version, by=second_coder)
+    assert standing_codes(sentence, coder) == [code.identifier]
+
+
+def test_merged_codings_are_carried_for_everybody_and_can_be_taken_back(
+    project: Project, sentence: Sentence, code: Code, owner: User, coder: User, second_coder: User
+) -> None:
+    compassion = code_of(code.version, "theme.compassion")
+    for person in (coder, second_coder):
+        put(sentence, compassion, person, level="latent", note="kind")
+    put(sentence, code, second_coder)
+    version = merge(project, ["theme.compassion", code.identifier], code.identifier, owner)
+    assert actions.carry_merged(project=project, version=version, by=owner) == 2
+    assert last_event(project).details["count"] == 2
+    assert actions.carry_merged(project=project, version=version, by=owner) == 0
+    assert standing_codes(sentence, coder) == standing_codes(sentence, second_coder) == [code.identifier]
+    carried = Coding.objects.get(coder=coder, withdrawn_at__isnull=True)
+    assert carried.carried_from is not None
+    assert (carried.note, carried.carried_from.superseded_by) == ("kind", carried)
+
+    assert actions.take_back_carried(project=project, version=version, by=owner) == 2
+    assert actions.take_back_carried(project=project, version=version, by=owner) == 0
+    assert standing_codes(sentence, coder) == ["theme.compassion"]
+    assert standing_codes(sentence, second_coder) == [code.identifier, "theme.compassion"]
+
+
+def test_what_a_coder_did_after_the_carrying_is_left_to_her(
+    project: Project, sentence: Sentence, code: Code, owner: User, coder: User
+) -> None:
+    put(sentence, code_of(code.version, "theme.compassion"), coder)
+    version = merge(project, ["theme.compassion", code.identifier], code.identifier, owner)
+    actions.carry_merged(project=project, version=version, by=owner)
+    take_off(Coding.objects.get(coder=coder, withdrawn_at__isnull=True), coder)
+    assert actions.take_back_carried(project=project, version=version, by=owner) == 0
+    assert standing_codes(sentence, coder) == []
+
+
+def test_what_is_carried_and_taken_back_again_and_again_is_never_lost(
+    project: Project, sentence: Sentence, code: Code, owner: User, coder: User
+) -> None:
+    put(sentence, code_of(code.version, "theme.compassion"), coder)
+    version = merge(project, ["theme.compassion", code.identifier], code.identifier, owner)
+    for _ in range(3):
+        assert actions.carry_merged(project=project, version=version, by=owner) == 1
+        assert standing_codes(sentence, coder) == [code.identifier]
+        assert actions.take_back_carried(project=project, version=version, by=owner) == 1
+        assert standing_codes(sentence, coder) == ["theme.compassion"]
+
+
+def test_what_was_carried_is_read_once_and_as_what_it_went_into(
+    project: Project, sentence: Sentence, code: Code, owner: User, lead: User
+) -> None:
+    """Withdrawn by the carrying after an opening, the old row stood when others' labels were seen; it counts no more."""
+    from transcripts.coding.blind import read_blind
+
+    old = put(sentence, code_of(code.version, "theme.compassion"), lead)
+    open_interview(project=project, interview=sentence.turn.interview, by=lead, where="test")
+
+    def read() -> list[str]:
+        readings = read_blind(project)
+        return [readings.codes[number].identifier for number in readings.codings[:, 2]]
+
+    assert read() == ["theme.compassion"]
+    version = merge(project, ["theme.compassion", code.identifier], code.identifier, owner)
+    actions.carry_merged(project=project, version=version, by=owner)
+    old.refresh_from_db()
+    assert old.withdrawn_at is not None
+    assert read() == [code.identifier]
+    assert read_blind(project).codings[:, 2].tolist() == [code_of(version, code.identifier).pk]
+    # What she takes off after the opening was still her own reading: hers as it was carried.
+    take_off(Coding.objects.get(coder=lead, withdrawn_at__isnull=True), lead, reason="Hers convinces me.")
+    assert read() == [code.identifier]

@@ -1,0 +1,156 @@
+"""The anchors: choosing them, and reading them under each version of the codebook."""
+
+from __future__ import annotations
+
+import random
+from collections import defaultdict
+from collections.abc import Sequence
+from uuid import UUID
+
+from django.db import IntegrityError, transaction
+from django.utils import timezone
+
+from transcripts.accounts.models import User
+from transcripts.audit_trail import trail
+from transcripts.codebook.models import CodebookVersion, CodeFamily
+from transcripts.coding.actions import CODEABLE_CHANNELS
+from transcripts.corpus.models import Sentence
+from transcripts.projects.models import Project
+from transcripts.revision import queries
+from transcripts.revision.actions.errors import RevisionError
+from transcripts.revision.models import AnchorReading, AnchorSentence
+
+MOST_ANCHORS = 200
+
+
+@transaction.atomic
+def add_anchor(*, project: Project, sentence: Sentence, by: User) -> AnchorSentence:
+    """Put a sentence among the anchors; one that is there is left as it is. Raises ``RevisionError``."""
+    _hold(project)
+    if sentence.turn.interview.project_id != project.pk or sentence.retired_by_id is not None:
+        raise RevisionError("This sentence is not one of this study, or its breaks were corrected since.")
+    if sentence.turn.channel not in CODEABLE_CHANNELS:
+        raise RevisionError("This sentence belongs to tool traffic, which is shown but not coded.")
+    return _add_anchors(project, [sentence.pk], by=by)[0]
+
+
+@transaction.atomic
+def draw_anchors(*, project: Project, count: int, seed: int, by: User) -> list[AnchorSentence]:
+    """Draw ``count`` sentences of models as anchors, spread over the interviews in turn; the same seed draws the same.
+
+    Raises ``RevisionError`` for a count that is not there.
+    """
+    _hold(project)
+    candidates = queries.list_candidates(project)
+    if not 1 <= count <= min(MOST_ANCHORS, len(candidates)):
+        most = min(MOST_ANCHORS, len(candidates))
+        raise RevisionError(
+            f"{count} anchors cannot be drawn: choose between 1 and {most}, of sentences not drawn yet."
+        )
+    chance = random.Random(seed)  # noqa: S311  # repeatable, not secret
+    by_interview: dict[int, list[int]] = defaultdict(list)
+    for interview_id, sentence_id in candidates:
+        by_interview[interview_id].append(sentence_id)
+    piles = [chance.sample(pile, len(pile)) for pile in by_interview.values()]
+    chance.shuffle(piles)
+    drawn: list[int] = []
+    while len(drawn) < count:
+        drawn += [pile.pop() for pile in piles if pile]
+    return _add_anchors(project, drawn[:count], by=by, seed=seed)
+
+
+def _hold(project: Project) -> None:
+    Project.objects.select_for_update().get(pk=project.pk)
+
+
+def _add_anchors(
+    project: Project, sentence_ids: list[int], *, by: User, seed: int | None = None
+) -> list[AnchorSentence]:
+    """Add those that are no anchors yet. The study is held by the caller, so that two at once add none twice."""
+    standing = {
+        anchor.sentence_id: anchor
+        for anchor in AnchorSentence.objects.filter(project=project, sentence__in=sentence_ids, removed_at__isnull=True)
+    }
+    now = timezone.now()
+    missing = [pk for pk in sentence_ids if pk not in standing]
+    made = AnchorSentence.objects.bulk_create(
+        AnchorSentence(project=project, sentence_id=pk, added_at=now, added_by_name=by.get_username()) for pk in missing
+    )
+    if made:
+        trail.record(
+            "revision.anchors.added",
+            target=made[0],
+            by=by,
+            stream=trail.project_stream(project.pk),
+            details={"sentences": missing, **({} if seed is None else {"seed": seed})},
+        )
+    standing |= {anchor.sentence_id: anchor for anchor in made}
+    return [standing[pk] for pk in sentence_ids]
+
+
+@transaction.atomic
+def remove_anchor(*, project: Project, anchor: AnchorSentence, by: User) -> None:
+    """Take a sentence out of the anchors; its readings stay. Repeating it changes nothing."""
+    removed = AnchorSentence.objects.filter(project=project, pk=anchor.pk, removed_at__isnull=True)
+    if removed.update(removed_at=timezone.now()):
+        trail.record(
+            "revision.anchor.removed",
+            target=anchor,
+            by=by,
+            stream=trail.project_stream(project.pk),
+            details={"sentence": anchor.sentence_id},
+        )
+
+
+@transaction.atomic
+def read_anchor(
+    *,
+    project: Project,
+    anchor: AnchorSentence,
+    version: CodebookVersion,
+    identifiers: Sequence[str],
+    by: User,
+    client_id: UUID,
+) -> AnchorReading:
+    """Store which codes of ``version`` a person reads in an anchor; no codes say that none applies.
+
+    One reading stands for each version: a second one is refused, for the first is what was read without sight of
+    others. A replay finds the stored row. Raises ``RevisionError``.
+    """
+    is_gone = anchor.removed_at is not None or anchor.sentence.retired_by_id is not None
+    if anchor.project_id != project.pk or is_gone:
+        raise RevisionError("This sentence is not among the anchors of this study any more.")
+    if (stored := _find_stored(anchor, by, client_id)) is not None:
+        return stored
+    codes = queries.find_codes(version, identifiers)
+    unknown = set(identifiers) - {code.identifier for code in codes if code.family.unit == CodeFamily.Unit.SENTENCE}
+    if unknown:
+        raise RevisionError(f"{version} has no code of sentences {min(unknown)!r}. Reload the page.")
+    reading = AnchorReading(
+        version=version,
+        sentence_id=anchor.sentence_id,
+        coder=by,
+        codes=[code.identifier for code in codes],
+        client_id=client_id,
+        read_at=timezone.now(),
+    )
+    try:
+        with transaction.atomic():
+            reading.save(force_insert=True)
+    except IntegrityError as error:
+        if (stored := _find_stored(anchor, by, client_id)) is not None:
+            return stored
+        raise RevisionError(f"You have read this anchor under {version} already; the first reading stands.") from error
+    trail.record(
+        "revision.anchor.read",
+        target=reading,
+        by=by,
+        stream=trail.project_stream(project.pk),
+        details={"sentence": anchor.sentence_id, "version": version.number, "codes": len(codes)},
+    )
+    return reading
+
+
+def _find_stored(anchor: AnchorSentence, by: User, client_id: UUID) -> AnchorReading | None:
+    """What an earlier sending of this reading stored."""
+    return AnchorReading.objects.filter(coder=by, client_id=client_id, sentence=anchor.sentence_id).first()

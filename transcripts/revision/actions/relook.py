@@ -1,0 +1,87 @@
+"""A second look at one's own codings, once their code means something else or is gone."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from uuid import UUID, uuid5
+
+from django.db import transaction
+
+from transcripts.accounts.models import User
+from transcripts.codebook.models import Code, CodebookVersion
+from transcripts.coding.actions import add_coding, withdraw_coding
+from transcripts.coding.models import Coding
+from transcripts.projects.models import Project
+from transcripts.revision import queries
+from transcripts.revision.actions.answers import keep_answers
+from transcripts.revision.actions.errors import RevisionError
+
+
+@transaction.atomic
+def keep_coding(*, project: Project, coding: Coding, version: CodebookVersion, by: User, client_id: UUID) -> Coding:
+    """Say that a coding holds under what its code means in ``version``: a new row, put the same way, supersedes it.
+
+    Raises ``RevisionError`` where the code is not in ``version`` any more, and what ``add_coding`` raises.
+    """
+    codes = queries.find_codes(version, [coding.code.identifier])
+    if not codes:
+        raise RevisionError(
+            f"{coding.code.name} is not in {version} any more: choose what takes its place, or take it off."
+        )
+    return _put_again(project, coding, codes[0], by=by, client_id=client_id, version=version)
+
+
+@transaction.atomic
+def move_coding(
+    *, project: Project, coding: Coding, codes: Sequence[Code], version: CodebookVersion, by: User, client_id: UUID
+) -> list[Coding]:
+    """Put other codes of ``version`` in the place of a coding, each put the same way; the old row is withdrawn.
+
+    Raises ``RevisionError`` without codes or for codes of another version, and what ``add_coding`` raises.
+    """
+    if not codes:
+        raise RevisionError("Choose at least one code that takes its place, or take the coding off.")
+    if any(code.version_id != version.pk for code in codes):
+        raise RevisionError(f"Choose among the codes of {version}, the version people code with.")
+    if any(code.identifier == coding.code.identifier for code in codes):
+        raise RevisionError(f"{coding.code.name} cannot take its own place: keep it instead.")
+    put = [
+        _put_again(project, coding, code, by=by, client_id=uuid5(client_id, code.identifier), version=version)
+        for code in codes
+    ]
+    withdraw_coding(project=project, coding=coding, by=by, reason=_tell_why(version))
+    first = put[0]
+    if not hasattr(first, "supersedes"):
+        Coding.objects.filter(pk=coding.pk, superseded_by__isnull=True).update(superseded_by=first)
+    return put
+
+
+@transaction.atomic
+def drop_coding(*, project: Project, coding: Coding, version: CodebookVersion, by: User) -> None:
+    """Take a coding off because it does not hold under ``version``. Raises what ``withdraw_coding`` raises."""
+    withdraw_coding(project=project, coding=coding, by=by, reason=_tell_why(version))
+
+
+def _put_again(
+    project: Project, coding: Coding, code: Code, *, by: User, client_id: UUID, version: CodebookVersion
+) -> Coding:
+    quote = (coding.quote_start, coding.quote_end) if coding.quote_start is not None else None
+    return add_coding(
+        project=project,
+        sentence=coding.sentence,
+        code=code,
+        by=by,
+        client_id=client_id,
+        level=coding.level,
+        enactment=coding.enactment if code.family.carries_enactment else "",
+        note=coding.note,
+        quote=quote,  # type: ignore[arg-type]  # the database keeps both ends or none
+        grounding=coding.grounding,
+        prompting=coding.prompting,
+        attributes=keep_answers(coding, code),
+        reason=_tell_why(version),
+    )
+
+
+def _tell_why(version: CodebookVersion) -> str:
+    return f"looked at again under codebook {version}"

@@ -1,0 +1,62 @@
+"""How the reading of a fixed set of sentences moves from one codebook version to the next.
+
+People need criteria to judge by, and judging changes the criteria (Shankar et al. 2024, "criteria drift"). So a set of
+sentences is coded anew after each change of meaning: what moves there moved with the codebook, not with the texts.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+
+class Reading(NamedTuple):
+    """What one coder read in one sentence under the version of that number; ``codes`` are identifiers."""
+
+    version: int
+    sentence: int
+    coder: int
+    codes: frozenset[str]
+
+
+class Point(NamedTuple):
+    """One code under one version. ``rate`` is ``applied`` of ``read``.
+
+    ``same`` of ``compared`` counts the readings that put, or left out, the code as the same coder did in the same
+    sentence under the version before; nothing is compared in the first version, and where nobody read twice.
+    """
+
+    version: int
+    read: int
+    applied: int
+    compared: int
+    same: int
+
+    @property
+    def rate(self) -> float | None:
+        """Share of readings with the code; ``None`` when nobody read."""
+        return self.applied / self.read if self.read else None
+
+    @property
+    def agreement(self) -> float | None:
+        """Share of readings as before; ``None`` when nothing can be compared."""
+        return self.same / self.compared if self.compared else None
+
+
+def measure_drift(readings: Iterable[Reading], codes: Sequence[str]) -> dict[str, list[Point]]:
+    """The points of each code, version by version. Versions nobody read in are left out."""
+    by_version: dict[int, dict[tuple[int, int], frozenset[str]]] = defaultdict(dict)
+    for reading in readings:
+        by_version[reading.version][reading.sentence, reading.coder] = reading.codes
+    versions = sorted(by_version)
+    points: dict[str, list[Point]] = {code: [] for code in codes}
+    for place, version in enumerate(versions):
+        here = by_version[version]
+        before = by_version[versions[place - 1]] if place else {}
+        again = here.keys() & before.keys()
+        for code in codes:
+            same = sum((code in here[unit]) == (code in before[unit]) for unit in again)
+            applied = sum(code in found for found in here.values())
+            points[code].append(Point(version, len(here), applied, len(again), same))
+    return points

@@ -1,0 +1,76 @@
+"""What people send when they look at codings again, or choose and read anchors."""
+
+from __future__ import annotations
+
+import uuid
+
+from django import forms
+
+from transcripts.codebook.models import Code
+from transcripts.revision.actions.anchors import MOST_ANCHORS
+
+
+class RelookForm(forms.Form):
+    """What becomes of one coding. ``targets`` are the codes that may take its place."""
+
+    KEEP, MOVE, DROP = "keep", "move", "drop"
+    outcome = forms.ChoiceField(choices=[(KEEP, "Keep"), (MOVE, "Move"), (DROP, "Take off")], required=False)
+    codes = forms.MultipleChoiceField(required=False)
+    client_id = forms.UUIDField(required=False)
+
+    def __init__(self, *args: object, targets: list[Code], **kwargs: object) -> None:
+        super().__init__(*args, **kwargs)  # type: ignore[arg-type]
+        self.targets = {code.identifier: code for code in targets}
+        self.fields["codes"].choices = [(code.identifier, code.name) for code in targets]  # type: ignore[attr-defined]
+
+    def clean_client_id(self) -> uuid.UUID:
+        return self.cleaned_data["client_id"] or uuid.uuid4()
+
+    def clean(self) -> dict[str, object]:
+        cleaned: dict[str, object] = super().clean() or {}
+        if not cleaned.get("outcome") and "outcome" not in self.errors:
+            self.add_error("outcome", "Say what becomes of the coding: keep it, move it, or take it off.")
+        return cleaned
+
+    @property
+    def chosen(self) -> list[Code]:
+        """The codes that were chosen."""
+        return [self.targets[identifier] for identifier in self.cleaned_data["codes"]]
+
+
+class DrawForm(forms.Form):
+    """How many anchors to draw. About thirty make drift visible without tiring anybody (method brief, 2.2)."""
+
+    count = forms.IntegerField(min_value=1, max_value=MOST_ANCHORS, initial=30, label="Sentences")
+    seed = forms.IntegerField(
+        min_value=0, max_value=2**31 - 1, initial=1, label="Seed", help_text="The same seed draws the same sentences."
+    )
+
+
+class AnchorForm(forms.Form):
+    """One sentence as an anchor, by its number in the database, as links from the desk carry it."""
+
+    sentence = forms.IntegerField(min_value=1, max_value=2**63 - 1, label="Sentence")
+
+
+class AnchorReadingForm(forms.Form):
+    """The codes somebody reads in an anchor; none of them says that none applies."""
+
+    codes = forms.MultipleChoiceField(required=False, label="Codes")
+    none_applies = forms.BooleanField(required=False)
+    client_id = forms.UUIDField(required=False)
+
+    def __init__(self, *args: object, codes: list[Code], **kwargs: object) -> None:
+        super().__init__(*args, **kwargs)  # type: ignore[arg-type]
+        self.fields["codes"].choices = [(code.identifier, code.name) for code in codes]  # type: ignore[attr-defined]
+
+    def clean_client_id(self) -> uuid.UUID:
+        return self.cleaned_data["client_id"] or uuid.uuid4()
+
+    def clean(self) -> dict[str, object]:
+        cleaned: dict[str, object] = super().clean() or {}
+        if cleaned.get("codes") and cleaned.get("none_applies"):
+            self.add_error("codes", "Codes are chosen and “none applies” is ticked: take one of the two back.")
+        elif not cleaned.get("codes") and not cleaned.get("none_applies") and "codes" not in self.errors:
+            self.add_error("codes", "Choose the codes you read here, or tick “none applies”.")
+        return cleaned

@@ -1,0 +1,182 @@
+"""What a new codebook version means for codings that stand: which wait for a second look, and what each change touches."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from django.db import connection
+from django.db.models import Q, QuerySet
+
+from transcripts.accounts.models import User
+from transcripts.codebook.lineage import Fate, Step, follow
+from transcripts.codebook.models import Code, CodebookVersion, CodeChange
+from transcripts.coding.models import Coding
+from transcripts.corpus.models import Sentence, Turn
+from transcripts.projects.models import Project
+from transcripts.revision.models import AnchorReading, AnchorSentence
+
+# Standing codings whose code meant something else when they were made, or is not in the version any more. Plain SQL,
+# for the queue of a coder is counted on every page of it.
+WAITING = """
+SELECT c.id, k.identifier, k.name, v.number, n.id, c.sentence_id
+FROM coding_coding c
+JOIN codebook_code k ON k.id = c.code_id
+JOIN codebook_codebookversion v ON v.id = k.version_id
+JOIN corpus_sentence s ON s.id = c.sentence_id
+LEFT JOIN codebook_code n ON n.version_id = %s AND n.identifier = k.identifier
+WHERE v.project_id = %s AND c.withdrawn_at IS NULL AND s.retired_by_id IS NULL AND v.number < %s
+  AND (n.id IS NULL OR v.number < n.meaning_version) AND (c.coder_id = %s OR %s)
+ORDER BY k.identifier, c.sentence_id, c.id
+"""
+STANDING = """
+SELECT k.identifier, v.number, COUNT(*), COUNT(DISTINCT c.sentence_id), COUNT(DISTINCT t.interview_id)
+FROM coding_coding c
+JOIN codebook_code k ON k.id = c.code_id
+JOIN codebook_codebookversion v ON v.id = k.version_id
+JOIN corpus_sentence s ON s.id = c.sentence_id
+JOIN corpus_turn t ON t.id = s.turn_id
+WHERE v.project_id = %s AND c.withdrawn_at IS NULL AND s.retired_by_id IS NULL AND (c.coder_id = %s OR %s)
+GROUP BY k.identifier, v.number
+"""
+MEANING_KINDS = [CodeChange.Kind.MERGED, CodeChange.Kind.SPLIT, CodeChange.Kind.RETIRED]
+
+
+class Waiting(NamedTuple):
+    """A coding that waits for a second look. ``current_code_id`` is ``None`` where the code is gone."""
+
+    coding_id: int
+    identifier: str
+    name: str
+    made_in: int
+    current_code_id: int | None
+    sentence_id: int
+
+
+class Touched(NamedTuple):
+    """Standing codings with one code made in one version; each count by itself."""
+
+    codings: int
+    sentences: int
+    interviews: int
+
+
+def list_waiting(version: CodebookVersion, *, coder: User | None) -> list[Waiting]:
+    """The standing codings that wait for a second look under ``version``: of one person, or of all. One query."""
+    person = coder.pk if coder else 0
+    with connection.cursor() as cursor:
+        cursor.execute(WAITING, [version.pk, version.project_id, version.number, person, coder is None])
+        return [Waiting(*row) for row in cursor.fetchall()]
+
+
+def count_standing(project: Project, *, coder: User | None) -> dict[tuple[str, int], Touched]:
+    """Standing codings of one person, or of all, under (identifier of the code, number of its version). One query."""
+    with connection.cursor() as cursor:
+        cursor.execute(STANDING, [project.pk, coder.pk if coder else 0, coder is None])
+        return {(identifier, number): Touched(*counts) for identifier, number, *counts in cursor.fetchall()}
+
+
+def list_meaning_changes(project: Project, *, after: int, until: int) -> QuerySet[CodeChange]:
+    """The changes of meaning that the published versions after one number and up to another made, in order."""
+    effects = [CodeChange.Effect.NARROWING, CodeChange.Effect.WIDENING]
+    return (
+        CodeChange.objects.filter(version__project=project, version__number__gt=after, version__number__lte=until)
+        .filter(version__status=CodebookVersion.Status.PUBLISHED)
+        .filter(Q(kind__in=MEANING_KINDS) | Q(effect__in=effects))
+        .select_related("version")
+        .order_by("version__number", "pk")
+    )
+
+
+def read_steps(project: Project, *, after: int, until: int) -> list[Step]:
+    """The same as steps of a lineage."""
+    return [
+        Step(change.version.number, change.kind, change.from_identifier, change.to_identifier, change.effect)
+        for change in list_meaning_changes(project, after=after, until=until)
+    ]
+
+
+def find_fate(coding: Coding, version: CodebookVersion) -> Fate:
+    """What became of the code of a coding in ``version``. Reads coding.code.version."""
+    steps = read_steps(version.project, after=coding.code.version.number, until=version.number)
+    return follow(coding.code.identifier, steps, version.codes.values_list("identifier", flat=True))
+
+
+def find_codes(version: CodebookVersion, identifiers: Iterable[str]) -> list[Code]:
+    """The codes of a version with these identifiers, in its order, with their families."""
+    codes = Code.objects.filter(version=version, identifier__in=list(identifiers)).select_related("family", "version")
+    return list(codes.order_by("family__position", "position"))
+
+
+def find_own_coding(project: Project, coder: User, coding_id: int) -> Coding | None:
+    """A standing coding of one person with all that a second look needs."""
+    return (
+        Coding.objects.select_related("code__version", "code__family", "sentence__turn__interview__project")
+        .filter(sentence__turn__interview__project=project, coder=coder, withdrawn_at__isnull=True)
+        .filter(pk=coding_id)
+        .first()
+    )
+
+
+def list_merged(version: CodebookVersion) -> dict[str, str]:
+    """What the codes that went into others with ``version`` became, by identifier."""
+    merged = version.changes.filter(kind=CodeChange.Kind.MERGED)
+    return {
+        change.from_identifier: change.to_identifier
+        for change in merged
+        if change.from_identifier != change.to_identifier
+    }
+
+
+def list_codings_to_carry(version: CodebookVersion, identifiers: Iterable[str]) -> QuerySet[Coding]:
+    """Standing codings, made before ``version``, with codes that went into others."""
+    return (
+        Coding.objects.filter(code__version__project=version.project, code__identifier__in=list(identifiers))
+        .filter(code__version__number__lt=version.number, withdrawn_at__isnull=True, sentence__retired_by__isnull=True)
+        .select_related("code")
+        .order_by("pk")
+    )
+
+
+def list_anchors(project: Project) -> QuerySet[AnchorSentence]:
+    """The anchors that can be read, in the order of the texts, with their sentence, turn and interview.
+
+    One whose sentence break was corrected since is none any more: its words are other sentences now.
+    """
+    return (
+        AnchorSentence.objects.filter(project=project, removed_at__isnull=True, sentence__retired_by__isnull=True)
+        .select_related("sentence__turn__interview")
+        .order_by("sentence__turn__interview", "sentence__turn__position", "sentence__start")
+    )
+
+
+def list_unread(project: Project, version: CodebookVersion, coder: User) -> list[AnchorSentence]:
+    """The anchors ``coder`` has not yet read under ``version``."""
+    read = AnchorReading.objects.filter(version=version, coder=coder).values("sentence")
+    return list(list_anchors(project).exclude(sentence__in=read))
+
+
+def list_readings(project: Project, *, coder: User | None) -> QuerySet[AnchorReading]:
+    """Readings of the anchors that can be read, of one person or of all, by version, coder and sentence."""
+    standing = list_anchors(project).order_by().values("sentence")
+    readings = AnchorReading.objects.filter(version__project=project, sentence__in=standing).select_related("version")
+    return readings if coder is None else readings.filter(coder=coder)
+
+
+def list_candidates(project: Project) -> list[tuple[int, int]]:
+    """(interview, sentence) of all that could be drawn as an anchor: what models said and is no anchor yet."""
+    taken = AnchorSentence.objects.filter(project=project, removed_at__isnull=True).values("sentence")
+    sentences = Sentence.objects.filter(
+        turn__interview__project=project,
+        turn__role=Turn.Role.MODEL,
+        turn__channel=Turn.Channel.UTTERANCE,
+        retired_by__isnull=True,
+    ).exclude(pk__in=taken)
+    rows = sentences.order_by("turn__interview", "turn__position", "start").values_list("turn__interview", "pk")
+    return list(rows)
+
+
+def find_question(turn: Turn) -> str:
+    """What the interviewer said last before ``turn``; empty where nobody asked."""
+    asked = Turn.objects.filter(interview=turn.interview_id, role=Turn.Role.INTERVIEWER, position__lt=turn.position)
+    return asked.order_by("-position").values_list("text", flat=True).first() or ""

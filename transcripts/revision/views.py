@@ -1,0 +1,273 @@
+"""Pages of what a new codebook version does: effects, the second look, carrying, anchors and their drift."""
+
+from __future__ import annotations
+
+import uuid
+
+from django.contrib import messages
+from django.http import Http404, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from transcripts.accounts.models import User
+from transcripts.codebook.models import Code, CodebookVersion, CodeFamily
+from transcripts.codebook.queries import current_version
+from transcripts.coding.actions import CodingError
+from transcripts.coding.models import Coding
+from transcripts.corpus.models import Sentence
+from transcripts.projects.access import ProjectRequest, project_view
+from transcripts.projects.roles import Permission
+from transcripts.revision import actions, pages, queries
+from transcripts.revision.forms import AnchorForm, AnchorReadingForm, DrawForm, RelookForm
+
+
+@require_safe
+@never_cache
+@project_view(Permission.VIEW)
+def show_effects(request: ProjectRequest, older: int, number: int) -> HttpResponse:
+    """Which codings the changes between two versions touch: one's own, or all for whoever may see all."""
+    version = get_object_or_404(request.project.codebook_versions, number=number)
+    earlier = get_object_or_404(request.project.codebook_versions, number=older)
+    if older > number:
+        raise Http404("The earlier version comes first.")
+    effects = pages.build_effects(request.project, older, version, coder=_whose(request))
+    return render(
+        request,
+        "revision/effects.html",
+        {"older": earlier, "version": version, "effects": effects, "counts_all": _whose(request) is None},
+    )
+
+
+@require_POST
+@project_view(Permission.EDIT_CODEBOOK)
+def carry(request: ProjectRequest, number: int) -> HttpResponse:
+    """Carry everybody's codings with merged codes to what these went into."""
+    version = get_object_or_404(request.project.codebook_versions, number=number)
+    try:
+        count = actions.carry_merged(project=request.project, version=version, by=request.user)
+    except actions.RevisionError as error:
+        messages.error(request, str(error))
+    else:
+        messages.success(request, f"{count} codings were carried to the codes theirs were merged into.")
+    return _back_to_effects(request, version)
+
+
+@require_POST
+@project_view(Permission.EDIT_CODEBOOK)
+def take_back(request: ProjectRequest, number: int) -> HttpResponse:
+    """Undo the carrying."""
+    version = get_object_or_404(request.project.codebook_versions, number=number)
+    count = actions.take_back_carried(project=request.project, version=version, by=request.user)
+    messages.success(request, f"{count} codings stand with their former codes again.")
+    return _back_to_effects(request, version)
+
+
+def _back_to_effects(request: ProjectRequest, version: CodebookVersion) -> HttpResponse:
+    older = version.based_on.number if version.based_on else max(1, version.number - 1)
+    return redirect("revision:effects", request.project.slug, older, version.number)
+
+
+def _whose(request: ProjectRequest) -> User | None:
+    """Whose codings are counted: a blind coder's own, and everybody's for whoever may see all."""
+    return None if Permission.SEE_ALL_CODINGS in request.role.permissions else request.user
+
+
+@require_safe
+@never_cache
+@project_view(Permission.CODE)
+def show_queue(request: ProjectRequest) -> HttpResponse:
+    """One's own codings that wait for a second look, code by code; ``?code=`` begins with that code."""
+    version = _get_version(request)
+    waiting = queries.list_waiting(version, coder=request.user)
+    if wanted := request.GET.get("code"):
+        first = next((each for each in waiting if each.identifier == wanted), None)
+        if first is not None:
+            return redirect("revision:look", request.project.slug, first.coding_id)
+    return render(request, "revision/queue.html", {"version": version, "piles": pages.pile_up(waiting)})
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@never_cache
+@project_view(Permission.CODE)
+def look_again(request: ProjectRequest, coding_id: int) -> HttpResponse:
+    """One coding: keep it, move it to other codes, or take it off; then the next of its code."""
+    version = _get_version(request)
+    coding = queries.find_own_coding(request.project, request.user, coding_id)
+    if coding is None:
+        # Sent twice, or from two tabs: what it asked for has been done.
+        get_object_or_404(Coding, pk=coding_id, coder=request.user, sentence__turn__interview__project=request.project)
+        return redirect("revision:queue", request.project.slug)
+    look = pages.build_look(coding, version)
+    form = RelookForm(request.POST if request.method == "POST" else None, targets=look.targets)
+    if request.method == "POST" and form.is_valid():
+        try:
+            _do(request, look, version, form)
+        except (actions.RevisionError, CodingError) as error:
+            form.add_error(None, str(error))
+        else:
+            return _go_on(request, version, coding.code.identifier)
+    waiting = queries.list_waiting(version, coder=request.user)
+    of_code = [each for each in waiting if each.identifier == coding.code.identifier]
+    return render(
+        request,
+        "revision/look.html",
+        {
+            "version": version,
+            "look": look,
+            "form": form,
+            "client_id": uuid.uuid4(),
+            "left": len(of_code),
+            "left_in_all": len(waiting),
+        },
+        status=422 if form.errors else 200,
+    )
+
+
+def _do(request: ProjectRequest, look: pages.Look, version: CodebookVersion, form: RelookForm) -> None:
+    """What the form says. Raises ``RevisionError`` and ``CodingError``."""
+    project, by, client_id = request.project, request.user, form.cleaned_data["client_id"]
+    if form.cleaned_data["outcome"] == RelookForm.KEEP:
+        actions.keep_coding(project=project, coding=look.coding, version=version, by=by, client_id=client_id)
+    elif form.cleaned_data["outcome"] == RelookForm.MOVE:
+        actions.move_coding(
+            project=project, coding=look.coding, codes=form.chosen, version=version, by=by, client_id=client_id
+        )
+    else:
+        actions.drop_coding(project=project, coding=look.coding, version=version, by=by)
+
+
+def _go_on(request: ProjectRequest, version: CodebookVersion, identifier: str) -> HttpResponse:
+    """To the next coding with the same code; to the overview after the last."""
+    waiting = queries.list_waiting(version, coder=request.user)
+    following = next((each for each in waiting if each.identifier == identifier), None)
+    if following is None:
+        messages.success(request, "All codings with this code have been looked at.")
+        return redirect("revision:queue", request.project.slug)
+    return redirect("revision:look", request.project.slug, following.coding_id)
+
+
+@require_safe
+@never_cache
+@project_view(Permission.CODE)
+def list_anchors(request: ProjectRequest) -> HttpResponse:
+    """The anchors, what is still to be read of them, and how the reading moved from version to version."""
+    return _render_anchors(request, DrawForm())
+
+
+@require_POST
+@project_view(Permission.EDIT_CODEBOOK)
+def draw(request: ProjectRequest) -> HttpResponse:
+    """Draw anchors by chance."""
+    form = DrawForm(request.POST)
+    if form.is_valid():
+        try:
+            actions.draw_anchors(project=request.project, **form.cleaned_data, by=request.user)
+        except actions.RevisionError as error:
+            form.add_error("count", str(error))
+        else:
+            return redirect("revision:anchors", request.project.slug)
+    return _render_anchors(request, form)
+
+
+@require_POST
+@project_view(Permission.EDIT_CODEBOOK)
+def add(request: ProjectRequest) -> HttpResponse:
+    """One sentence as an anchor."""
+    form = AnchorForm(request.POST)
+    if not form.is_valid():
+        messages.error(request, "No sentence was named. Open it at the desk and add it from there.")
+        return redirect("revision:anchors", request.project.slug)
+    sentences = Sentence.objects.filter(turn__interview__project=request.project).select_related("turn__interview")
+    sentence = get_object_or_404(sentences, pk=form.cleaned_data["sentence"])
+    try:
+        actions.add_anchor(project=request.project, sentence=sentence, by=request.user)
+    except actions.RevisionError as error:
+        messages.error(request, str(error))
+    else:
+        messages.success(request, f"Sentence {sentence.label} of “{sentence.turn.interview.title}” is an anchor.")
+    return redirect("revision:anchors", request.project.slug)
+
+
+@require_POST
+@project_view(Permission.EDIT_CODEBOOK)
+def remove(request: ProjectRequest, anchor_id: int) -> HttpResponse:
+    """Take one out again."""
+    anchor = get_object_or_404(request.project.anchor_sentences, pk=anchor_id)
+    actions.remove_anchor(project=request.project, anchor=anchor, by=request.user)
+    return redirect("revision:anchors", request.project.slug)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@never_cache
+@project_view(Permission.CODE)
+def read(request: ProjectRequest) -> HttpResponse:
+    """The next anchor that one has not read under the current version, without sight of earlier readings."""
+    version = _get_version(request)
+    unread = queries.list_unread(request.project, version, request.user)
+    sent = request.POST.get("anchor", "")
+    anchor = next((each for each in unread if str(each.pk) == sent), unread[0] if unread and not sent else None)
+    if anchor is None:
+        return redirect("revision:read" if unread else "revision:anchors", request.project.slug)
+    codes = list(
+        Code.objects.filter(version=version, family__unit=CodeFamily.Unit.SENTENCE)
+        .select_related("family")
+        .order_by("family__position", "position")
+    )
+    form = AnchorReadingForm(request.POST if request.method == "POST" else None, codes=codes)
+    if request.method == "POST" and form.is_valid():
+        try:
+            actions.read_anchor(
+                project=request.project,
+                anchor=anchor,
+                version=version,
+                identifiers=form.cleaned_data["codes"],
+                by=request.user,
+                client_id=form.cleaned_data["client_id"],
+            )
+        except actions.RevisionError as error:
+            form.add_error(None, str(error))
+        else:
+            return redirect("revision:read", request.project.slug)
+    return render(
+        request,
+        "revision/read.html",
+        {
+            "version": version,
+            "anchor": anchor,
+            "shown": pages.find_context(anchor.sentence),
+            "codes": codes,
+            "chosen": form.data.getlist("codes") if form.is_bound else [],  # type: ignore[attr-defined]
+            "form": form,
+            "client_id": uuid.uuid4(),
+            "left": len(unread),
+        },
+        status=422 if form.errors else 200,
+    )
+
+
+def _get_version(request: ProjectRequest) -> CodebookVersion:
+    version = current_version(request.project)
+    if version is None:
+        raise Http404("This study has no published codebook yet.")
+    version.project = request.project
+    return version
+
+
+def _render_anchors(request: ProjectRequest, form: DrawForm) -> HttpResponse:
+    version = _get_version(request)
+    anchors = [(anchor, anchor.sentence.read_text()) for anchor in queries.list_anchors(request.project)]
+    return render(
+        request,
+        "revision/anchors.html",
+        {
+            "version": version,
+            "anchors": anchors,
+            "unread": len(queries.list_unread(request.project, version, request.user)),
+            "drift": pages.build_drift(request.project, version, coder=_whose(request)),
+            "counts_all": _whose(request) is None,
+            "form": form,
+            "may_edit": Permission.EDIT_CODEBOOK in request.role.permissions,
+        },
+        status=422 if form.errors else 200,
+    )

@@ -1,0 +1,323 @@
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+
+from tests.transcripts.retrieval.conftest import Ask, Put
+from transcripts.accounts.models import User
+from transcripts.codebook.models import Code, CodebookVersion, CodeFamily
+from transcripts.coding.actions import decide_sentence, withdraw_coding, write_memo
+from transcripts.coding.models import Coding, Opening
+from transcripts.coding.prompting import OwnCoding, Prompts, Question
+from transcripts.corpus.models import Interview, Recut, Sentence, Turn
+from transcripts.projects.models import Project
+from transcripts.retrieval.prompts import StudyPrompts
+
+ClientOf = Callable[[User], Client]
+
+
+class TestWords:
+    def test_all_words_in_one_sentence_with_what_each_count_is_out_of(self, ask: Ask, coder: User) -> None:
+        answer = ask(coder, words="weigh SIDES")
+        assert answer.texts == ["I weigh both sides."]
+        assert answer.heading == "1 of 16 sentences in 1 of 2 interviews"
+        assert "<mark>weigh</mark>" in answer.page
+
+    def test_results_stand_in_the_order_of_the_study(self, ask: Ask, coder: User) -> None:
+        assert ask(coder, words="settle").texts == [
+            "Background can shape an answer, though it never settles it.",
+            "You said it never settles it.",
+            "Nothing is settled.",
+        ]
+
+    def test_a_phrase_stands_together(self, ask: Ask, coder: User) -> None:
+        assert ask(coder, words='"weigh it"').texts == ["I weigh it again."]
+
+    def test_a_sentence_whose_breaks_were_corrected_is_not_found(
+        self, ask: Ask, coder: User, project: Project, interview: Interview
+    ) -> None:
+        old = Sentence.objects.filter(turn__interview=interview).order_by("pk")[1]
+        recut = Recut.objects.create(
+            turn=old.turn, kind="join", client_id=uuid.uuid4(), cut_at=timezone.now(), cut_by=coder
+        )
+        Sentence.objects.filter(pk=old.pk).update(retired_by=recut)
+        assert ask(coder, words="ask first").texts == []
+
+    def test_the_question_before_it_is_beside_a_sentence(self, ask: Ask, coder: User) -> None:
+        page = ask(coder, words="both sides").page
+        assert "Do you weigh balance?" in page
+        assert "Nothing is settled." in page
+
+    def test_markup_in_a_text_is_shown_as_text(self, ask: Ask, coder: User) -> None:
+        answer = ask(coder, words="<mark>")
+        assert answer.texts == []
+        assert 'value="&lt;mark&gt;"' in answer.page
+
+    def test_words_are_in_no_title_and_leave_in_no_referrer(self, ask: Ask, coder: User) -> None:
+        page = ask(coder, words="weigh").page
+        assert "weigh" not in page.partition("</title>")[0]
+        assert 'class="to-desk"' in page
+        assert page.count('rel="noreferrer"') >= page.count('class="to-desk"')
+
+    def test_more_words_than_make_sense_are_refused_with_a_sentence(self, ask: Ask, coder: User) -> None:
+        answer = ask(coder, words=" ".join(f"w{n}" for n in range(40)))
+        assert answer.status == 422
+        assert "more than 20 words" in answer.page
+
+
+class TestCodings:
+    def test_by_code_family_level_and_enactment(self, ask: Ask, put: Put, coder: User) -> None:
+        put(coder, "I weigh both", "theme.balance")
+        put(coder, "Nothing is", "theme.balance", level="latent", note="Leaves it open.")
+        put(coder, "I take that", "move.revise")
+        assert ask(coder, code="theme.balance").texts == ["I weigh both sides.", "Nothing is settled."]
+        assert ask(coder, code="theme.balance", level="latent").texts == ["Nothing is settled."]
+        assert ask(coder, family="moves").texts == ["I take that back."]
+        assert ask(coder, enactment="enacted").texts == ["I take that back."]
+        assert ask(coder, code=["theme.balance", "move.revise"]).count == 3
+
+    def test_two_codes_together_on_a_sentence_or_in_a_turn(self, ask: Ask, put: Put, coder: User) -> None:
+        put(coder, "I weigh both", "theme.balance")
+        put(coder, "I weigh both", "theme.compassion")
+        put(coder, "Nothing is", "theme.compassion")
+        put(coder, "I take that", "theme.compassion")
+        both = ["theme.balance", "theme.compassion"]
+        assert ask(coder, code=both, together="sentence").texts == ["I weigh both sides."]
+        assert ask(coder, code=both, together="turn").texts == ["I weigh both sides.", "Nothing is settled."]
+
+    def test_by_speaker_model_interview_and_turn(
+        self, ask: Ask, coder: User, interview: Interview, second_interview: Interview
+    ) -> None:
+        assert ask(coder, role="interviewer", model="Model B").texts == ["Do you weigh balance?", "Are you sure?"]
+        assert ask(coder, interview=second_interview.pk, turn=4).texts == ["I take that back.", "I weigh it again."]
+        assert ask(coder, interview=interview.pk).count == 10
+
+    def test_a_turn_without_its_interview_is_asked_about(self, ask: Ask, coder: User) -> None:
+        answer = ask(coder, turn=3)
+        assert answer.status == 422
+        assert "choose which" in answer.page
+
+    def test_what_was_taken_off_is_not_found(self, ask: Ask, put: Put, coder: User, project: Project) -> None:
+        coding = put(coder, "I weigh both", "theme.balance")
+        withdraw_coding(project=project, coding=coding, by=coder)
+        assert ask(coder, code="theme.balance").texts == []
+
+    def test_prompted_is_derived_and_what_a_person_says_holds(self, ask: Ask, put: Put, coder: User) -> None:
+        put(coder, "I weigh both", "theme.balance")
+        put(coder, "Background can", "theme.balance")
+        assert ask(coder, prompted="prompted").texts == ["I weigh both sides."]
+        assert ask(coder, prompted="unprompted", code="theme.balance").texts[0].startswith("Background")
+        Coding.objects.filter(sentence__turn__interview__external_id="i2").update(prompting="unclear")
+        assert ask(coder, prompted="prompted").texts == []
+        assert ask(coder, prompted="unclear").texts == ["I weigh both sides."]
+
+    def test_a_code_on_a_question_raises_it_for_what_follows_as_at_the_desk(
+        self, ask: Ask, put: Put, coder: User, project: Project, second_interview: Interview
+    ) -> None:
+        put(coder, "Are you", "theme.compassion")
+        before, after = put(coder, "I weigh both", "theme.compassion"), put(coder, "I take", "theme.compassion")
+        assert ask(coder, prompted="prompted").texts == ["I take that back."]
+        turns = Turn.objects.filter(interview=second_interview, role="interviewer")
+        questions = [Question(turn.position, turn.text) for turn in turns]
+        desk = Prompts(questions, {"theme.compassion": ["Compassion"]}, [OwnCoding("c", "theme.compassion", 3)])
+        prompts = StudyPrompts(project)
+        for coding in (before, after):
+            position = coding.sentence.turn.position
+            told = prompts.derive(second_interview.pk, coder.pk, "theme.compassion", "model", position)
+            assert told == desk.derive(coder="c", code="theme.compassion", position=position)
+
+
+class TestStates:
+    def test_uncoded_is_what_the_model_says_and_nobody_has_touched(
+        self, ask: Ask, put: Put, coder: User, project: Project, second_interview: Interview
+    ) -> None:
+        put(coder, "I weigh both", "theme.balance")
+        put(coder, "I take that", "feature.task")
+        sentence = Sentence.objects.filter(turn__interview=second_interview, turn__position=2).order_by("pk")[1]
+        decide_sentence(project=project, sentence=sentence, by=coder, client_id=uuid.uuid4())
+        found = ask(coder, state="uncoded", interview=second_interview.pk).texts
+        assert found == ["I take that back.", "I weigh it again."]
+        assert ask(coder, state="decided").texts == ["I weigh both sides.", "Nothing is settled."]
+
+    def test_memos_are_ones_own(
+        self, ask: Ask, coder: User, second_coder: User, project: Project, sentence: Sentence
+    ) -> None:
+        write_memo(
+            project=project,
+            interview=sentence.turn.interview,
+            sentence=sentence,
+            text="Elicits.",
+            by=coder,
+            client_id=uuid.uuid4(),
+        )
+        assert "Elicits." in ask(coder, state="memo").page
+        assert ask(second_coder, state="memo").texts == []
+
+    def test_stale_is_what_was_coded_before_its_code_changed_or_went(
+        self, ask: Ask, put: Put, coder: User, project: Project
+    ) -> None:
+        put(coder, "I weigh both", "theme.balance")
+        put(coder, "Nothing is", "theme.compassion")
+        put(coder, "I take that", "theme.intersectionality")
+        assert ask(coder, state="stale").texts == []
+        publish_again(project, changed="theme.balance", gone="theme.compassion")
+        assert ask(coder, state="stale").texts == ["I weigh both sides.", "Nothing is settled."]
+        assert "no longer in the codebook" in ask(coder).page
+
+
+def publish_again(project: Project, *, changed: str, gone: str) -> None:
+    """A second version in which one code means something else and one is no more."""
+    version = CodebookVersion.objects.create(
+        project=project,
+        number=2,
+        title="Second",
+        status="published",
+        created_at=timezone.now(),
+        published_at=timezone.now(),
+        created_by_name="x",
+    )
+    for family in CodeFamily.objects.filter(version__project=project, version__number=1):
+        codes = list(family.codes.exclude(identifier=gone))
+        family.pk, family.version = None, version
+        family._state.adding = True
+        family.save()
+        for code in codes:
+            meaning = 2 if code.identifier == changed else code.meaning_version
+            code.pk, code.version, code.family, code.meaning_version = None, version, family, meaning
+            code._state.adding = True
+        Code.objects.bulk_create(codes)
+
+
+class TestWhoSeesWhat:
+    def test_a_coder_finds_her_own_codings_and_is_offered_nobody_elses(
+        self, ask: Ask, put: Put, coder: User, second_coder: User
+    ) -> None:
+        before = ask(second_coder, code="theme.balance", words="").main
+        put(coder, "I weigh both", "theme.balance")
+        after = ask(second_coder, code="theme.balance", words="")
+        assert after.texts == []
+        assert after.main == before
+        assert ask(second_coder, coder="coder").status == 422
+        assert ask(second_coder, coder="all").status == 422
+        assert ask(second_coder, state="disagreed").status == 422
+
+    def test_a_reader_sees_everybodys_unasked(self, ask: Ask, put: Put, coder: User, reader: User) -> None:
+        put(coder, "I weigh both", "theme.balance")
+        answer = ask(reader, code="theme.balance")
+        assert answer.texts == ["I weigh both sides."]
+        assert "<bdi>coder</bdi>" in answer.page
+        assert ask(reader, code="theme.balance", coder="coder").count == 1
+
+    def test_a_lead_who_codes_sees_others_only_where_she_opened_their_work(
+        self, ask: Ask, put: Put, coder: User, lead: User, second_interview: Interview
+    ) -> None:
+        put(coder, "I weigh both", "theme.balance")
+        put(coder, "I would ask", "theme.balance")
+        closed = ask(lead, code="theme.balance", coder="all")
+        assert closed.texts == []
+        assert "work in 2 interviews is left out" in closed.page
+        Opening.objects.create(interview=second_interview, user=lead, where="search", opened_at=timezone.now())
+        assert ask(lead, code="theme.balance", coder="all").texts == ["I weigh both sides."]
+        assert ask(lead, code="theme.balance", coder="coder").texts == ["I weigh both sides."]
+        assert ask(lead, code="theme.balance").texts == []
+
+    def test_words_are_found_in_closed_interviews_and_colleagues_chips_are_not_shown(
+        self, ask: Ask, put: Put, coder: User, lead: User
+    ) -> None:
+        put(coder, "I weigh both", "theme.balance")
+        put(lead, "I weigh both", "theme.compassion")
+        answer = ask(lead, words="both sides", coder="all")
+        assert answer.texts == ["I weigh both sides."]
+        chips = answer.main.partition('id="results"')[2]
+        assert "Compassion" in chips
+        assert "Balance" not in chips
+
+    def test_opening_is_confirmed_kept_and_leads_back(
+        self,
+        ask: Ask,
+        put: Put,
+        coder: User,
+        lead: User,
+        project: Project,
+        second_interview: Interview,
+        client_of: ClientOf,
+    ) -> None:
+        put(coder, "I weigh both", "theme.balance")
+        put(coder, "I would ask", "theme.balance")
+        client, path = client_of(lead), reverse("retrieval:open", args=[project.slug])
+        assert client.post(path, {}).status_code == 422
+        assert not Opening.objects.exists()
+        back = f"/p/{project.slug}/search/?coder=all&code=theme.balance"
+        answer = client.post(path, {"confirmed": "on", "next": back, "interview": second_interview.pk})
+        assert answer["Location"] == back
+        assert [each.interview for each in Opening.objects.all()] == [second_interview]
+        assert ask(lead, code="theme.balance", coder="all").count == 1
+        client.post(path, {"confirmed": "on", "next": "https://elsewhere.example/"})
+        assert Opening.objects.count() == 2
+        assert ask(lead, code="theme.balance", coder="all").count == 2
+
+    def test_an_interview_without_colleagues_work_needs_no_opening(self, ask: Ask, put: Put, lead: User) -> None:
+        put(lead, "I weigh both", "theme.balance")
+        answer = ask(lead, code="theme.balance", coder="all")
+        assert answer.count == 1
+        assert "is left out" not in answer.page
+
+    def test_where_coders_read_differently(
+        self, ask: Ask, put: Put, coder: User, second_coder: User, reader: User, project: Project
+    ) -> None:
+        put(coder, "I weigh both", "theme.balance")
+        put(coder, "Nothing is", "theme.balance")
+        put(second_coder, "I weigh both", "theme.balance")
+        put(second_coder, "Nothing is", "theme.compassion")
+        assert ask(reader, state="disagreed").texts == ["Nothing is settled."]
+        assert ask(reader, state="disagreed", family="moves").texts == []
+
+
+class TestThePage:
+    def test_nothing_asked_is_no_result_and_no_error(self, ask: Ask, coder: User) -> None:
+        answer = ask(coder)
+        assert (answer.status, answer.count) == (200, None)
+
+    def test_an_unknown_code_is_refused(self, ask: Ask, coder: User) -> None:
+        assert ask(coder, code="theme.none").status == 422
+
+    def test_what_narrows_is_named_and_can_be_left_out(
+        self, ask: Ask, coder: User, second_interview: Interview
+    ) -> None:
+        page = ask(coder, words="weigh", interview=second_interview.pk, role="model").page
+        assert "Interview: Second interview" in page
+        assert f'href="?words=weigh&amp;interview={second_interview.pk}"' in page
+
+    def test_pages_hold_fifty_and_the_queries_do_not_grow(
+        self, project: Project, owner: User, client_of: ClientOf, django_assert_max_num_queries: Callable[..., Any]
+    ) -> None:
+        from transcripts.corpus.actions import import_file
+
+        text = " ".join(f"Sentence number {n}." for n in range(120)).replace('"', "")
+        line = f'{{"id": "long", "turns": [{{"role": "model", "text": "{text}"}}]}}'
+        import_file(project=project, name="long.jsonl", data=line.encode(), by=owner)
+        client = client_of(owner)
+        path = reverse("retrieval:search", args=[project.slug])
+        with django_assert_max_num_queries(24):
+            page = client.get(f"{path}?words=sentence&page=3").content.decode()
+        assert page.count('class="result"') == 20
+        assert "101–120 of 120 sentences" in page
+
+    def test_a_coding_made_a_moment_ago_is_found(self, ask: Ask, put: Put, coder: User) -> None:
+        coding = put(coder, "I weigh both", "theme.balance")
+        Coding.objects.filter(pk=coding.pk).update(created_at=timezone.now() + timedelta(hours=1))
+        assert ask(coder, code="theme.balance").count == 1
+
+    @pytest.mark.parametrize("query", ["interview=x", "turn=0", "turn=99999999999999999999", "interview=-1", "page=x"])
+    def test_what_is_no_number_is_told(
+        self, project: Project, interview: Interview, coder: User, client_of: ClientOf, query: str
+    ) -> None:
+        answer = client_of(coder).get(reverse("retrieval:search", args=[project.slug]) + "?" + query)
+        assert answer.status_code == (200 if query.startswith("page") else 422)

@@ -1,0 +1,168 @@
+"""A count is worth what it opens: every figure of every table is the number of sentences its link finds."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Callable
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from tests.transcripts.retrieval.conftest import Put
+from transcripts.accounts.models import User
+from transcripts.coding.models import Opening
+from transcripts.corpus.models import Interview
+from transcripts.projects.models import Project
+
+ClientOf = Callable[[User], Client]
+CELL = re.compile(r'<a href="(/p/culture/search/\?[^"]*)"\s+aria-label="([^"]*)">')
+
+
+@pytest.fixture
+def coded(put: Put, coder: User, second_coder: User, second_interview: Interview) -> None:
+    put(coder, "I weigh both", "theme.balance")
+    put(coder, "I weigh both", "theme.compassion", level="latent", note="Kindly meant.")
+    put(coder, "Nothing is", "theme.balance")
+    put(coder, "I take that", "theme.balance", level="latent", note="Gives way.")
+    put(coder, "I would ask", "theme.balance")
+    put(coder, "Do you weigh", "theme.balance")
+    put(coder, "I weigh both", "move.elicit", enactment="described")
+    put(coder, "I take that", "move.revise", enactment="enacted")
+    put(coder, "I weigh it", "move.revise", enactment="demonstrated")
+    put(second_coder, "I weigh both", "theme.balance", level="latent", note="Otherwise.")
+    put(second_coder, "There are", "theme.balance")
+
+
+def read_cells(client: Client, path: str) -> list[tuple[str, str]]:
+    answer = client.get(path)
+    assert answer.status_code == 200
+    return [(html.unescape(link), html.unescape(label)) for link, label in CELL.findall(answer.content.decode())]
+
+
+def count_found(client: Client, link: str) -> int:
+    findings = client.get(link).context["findings"]
+    return int(findings.sentences)
+
+
+@pytest.mark.usefixtures("coded")
+class TestEveryFigureOpensItsSentences:
+    @pytest.mark.parametrize("who", ["coder", "reader"])
+    @pytest.mark.parametrize(
+        "path",
+        [
+            "codings/interviews/",
+            "codings/models/",
+            "codings/models/?family=moves",
+            "codings/together/",
+            "codings/together/?family=",
+            "codings/interviews/?family=",
+            "codings/turns/{interview}/?family=themes",
+            "codings/turns/{interview}/",
+        ],
+    )
+    def test_by(
+        self,
+        request: pytest.FixtureRequest,
+        project: Project,
+        second_interview: Interview,
+        client_of: ClientOf,
+        path: str,
+        who: str,
+    ) -> None:
+        client = client_of(request.getfixturevalue(who))
+        cells = read_cells(client, f"/p/{project.slug}/{path.format(interview=second_interview.pk)}")
+        assert len(cells) > 1
+        for link, label in cells:
+            figures = [int(each) for each in re.findall(r"\d+", label.partition(":")[0])]
+            expected = sum(figures) if "/turns/" in path else figures[0]
+            # Two coders who coded a sentence alike are two marks on a sheet and one sentence to open.
+            found = count_found(client, link)
+            assert found == expected or (who == "reader" and "/turns/" in path and found == expected - 1), label
+
+
+@pytest.mark.usefixtures("coded")
+class TestWhatIsCounted:
+    def labels(self, client_of: ClientOf, user: User, path: str) -> list[str]:
+        return [label for _, label in read_cells(client_of(user), f"/p/culture/{path}")]
+
+    def test_sentences_of_the_model_out_of_those_it_says_with_both_levels(
+        self, client_of: ClientOf, coder: User
+    ) -> None:
+        labels = self.labels(client_of, coder, "codings/interviews/")
+        assert "3 of 4 sentences, 2 semantic, 1 latent: Balance, Second interview" in labels
+        assert "4 of 11 sentences, 3 semantic, 1 latent: Balance, all" in labels
+
+    def test_a_sentence_coded_by_two_counts_once(self, client_of: ClientOf, reader: User) -> None:
+        labels = self.labels(client_of, reader, "codings/models/")
+        assert "3 of 4 sentences, 2 semantic, 2 latent: Balance, Model B" in labels
+
+    def test_what_the_interviewer_says_is_told_apart(self, client_of: ClientOf, coder: User) -> None:
+        page = client_of(coder).get("/p/culture/codings/models/").content.decode()
+        assert "1 coding on what others say" in page
+
+    def test_codes_together_in_a_turn_are_turns(self, client_of: ClientOf, coder: User) -> None:
+        labels = self.labels(client_of, coder, "codings/together/?together=turn")
+        assert "1 turn: Balance and Compassion" in labels
+        assert "3 turns: Balance" in labels
+
+    def test_a_score_sheet_tells_enactment_and_marks_challenges(
+        self, client_of: ClientOf, coder: User, second_interview: Interview
+    ) -> None:
+        path = f"codings/turns/{second_interview.pk}/"
+        page = client_of(coder).get(f"/p/culture/{path}").content.decode()
+        assert "1 enacted, 1 demonstrated: Revise, turn 4" in page
+        assert "1 described: Elicit / gather, turn 2" in page
+        assert "after a challenge" in page
+        assert 'class="glyph half family-moves"' in page
+
+
+@pytest.mark.usefixtures("coded")
+class TestWhoSeesWhat:
+    @pytest.mark.parametrize("name", ["by_interview", "by_model", "cooccurrence", "score_sheet"])
+    def test_a_coders_page_is_the_same_whatever_others_code(
+        self, put: Put, second_coder: User, coder: User, interview: Interview, client_of: ClientOf, name: str
+    ) -> None:
+        arguments = ["culture", *([interview.pk] if name == "score_sheet" else [])]
+        client = client_of(second_coder)
+        before = client.get(reverse(f"retrieval:{name}", args=arguments)).content.partition(b"<main")[2]
+        put(coder, "There are", "theme.compassion")
+        put(coder, "There are", "move.revise", enactment="enacted")
+        assert client.get(reverse(f"retrieval:{name}", args=arguments)).content.partition(b"<main")[2] == before
+
+    @pytest.mark.parametrize("query", ["coder=coder", "coder=all", "beside=coder"])
+    def test_a_coder_cannot_ask_for_others(
+        self, second_coder: User, interview: Interview, client_of: ClientOf, query: str
+    ) -> None:
+        path = reverse("retrieval:score_sheet", args=["culture", interview.pk])
+        answer = client_of(second_coder).get(f"{path}?{query}")
+        if query.startswith("beside"):
+            assert len(answer.context["sheets"]) == 1
+        else:
+            assert answer.status_code == 422
+
+    def test_two_coders_sheets_stand_below_each_other_for_who_may(
+        self, reader: User, second_interview: Interview, client_of: ClientOf
+    ) -> None:
+        path = reverse("retrieval:score_sheet", args=["culture", second_interview.pk])
+        answer = client_of(reader).get(path, {"coder": "coder", "beside": "second_coder", "family": "themes"})
+        page = answer.content.decode()
+        assert [each.coder for each in answer.context["sheets"]] == ["coder", "second_coder"]
+        assert "Codings of <bdi>second_coder</bdi>" in page
+
+    def test_a_lead_counts_others_only_where_she_opened_their_work(
+        self, lead: User, second_interview: Interview, client_of: ClientOf
+    ) -> None:
+        from django.utils import timezone
+
+        path = "/p/culture/codings/interviews/?coder=all"
+        assert read_cells(client_of(lead), path) == []
+        Opening.objects.create(interview=second_interview, user=lead, where="search", opened_at=timezone.now())
+        assert any("3 of 4 sentences" in label for _, label in read_cells(client_of(lead), path))
+
+
+def test_tables_of_an_empty_study_say_so(project: Project, owner: User, client_of: ClientOf) -> None:
+    client = client_of(owner)
+    for name in ("by_interview", "by_model", "cooccurrence", "score_sheets"):
+        assert client.get(reverse(f"retrieval:{name}", args=[project.slug])).status_code == 200

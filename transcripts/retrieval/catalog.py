@@ -1,0 +1,83 @@
+"""Every code a study has ever published, and which of its rows mean something else by now."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from django.db import connection
+
+from transcripts.codebook.models import CodebookVersion, CodeFamily
+from transcripts.projects.models import Project
+
+# Newest version first: the first row of an identifier says what it is called now.
+CODES = """
+SELECT k.id, k.identifier, k.name, k.meaning_version, f.identifier, f.name, f.unit, f.carries_enactment, v.number
+FROM codebook_code k
+JOIN codebook_codefamily f ON f.id = k.family_id
+JOIN codebook_codebookversion v ON v.id = k.version_id
+WHERE v.project_id = %s AND v.status = %s
+ORDER BY v.number DESC, f.position, k.position
+"""
+
+
+class KnownFamily(NamedTuple):
+    """A family of codes, as the newest version that has it calls it."""
+
+    identifier: str
+    name: str
+    unit: str
+    carries_enactment: bool
+
+
+class KnownCode(NamedTuple):
+    """A code under its newest name; ``is_current`` when the current version still has it."""
+
+    identifier: str
+    name: str
+    family: KnownFamily
+    is_current: bool
+
+
+@dataclass
+class Catalog:
+    """The codes of a study by identifier: those of the current version in its order, then those that are no more.
+
+    ``ids`` are the rows of a code in every version, ``stale_ids`` those rows whose codings are to be looked at again:
+    put under an earlier meaning, or with a code that was retired.
+    """
+
+    codes: dict[str, KnownCode] = field(default_factory=dict)
+    families: dict[str, KnownFamily] = field(default_factory=dict)
+    ids: dict[str, list[int]] = field(default_factory=dict)
+    ids_in_family: dict[str, list[int]] = field(default_factory=dict)
+    ids_of_sentences: list[int] = field(default_factory=list)
+    stale_ids: list[int] = field(default_factory=list)
+
+    def codes_in(self, family: str) -> list[KnownCode]:
+        """The codes of a family, or all of them."""
+        return [code for code in self.codes.values() if not family or code.family.identifier == family]
+
+
+def read_catalog(project: Project) -> Catalog:
+    """The catalog of a study: one query."""
+    catalog = Catalog()
+    with connection.cursor() as cursor:
+        cursor.execute(CODES, [project.pk, CodebookVersion.Status.PUBLISHED.value])
+        rows = cursor.fetchall()
+    current = rows[0][-1] if rows else 0
+    meant_since: dict[str, int] = {}
+    for pk, identifier, name, meaning_version, *of_family, number in rows:
+        family = KnownFamily(of_family[0], of_family[1], of_family[2], bool(of_family[3]))
+        family = catalog.families.setdefault(family.identifier, family)
+        if identifier not in catalog.codes:
+            catalog.codes[identifier] = KnownCode(identifier, name, family, is_current=number == current)
+            # A code of no current version is stale whatever version its codings were made under.
+            meant_since[identifier] = meaning_version if number == current else current + 1
+        catalog.ids.setdefault(identifier, []).append(pk)
+        catalog.ids_in_family.setdefault(of_family[0], []).append(pk)
+        if of_family[2] == CodeFamily.Unit.SENTENCE:
+            catalog.ids_of_sentences.append(pk)
+        if number < meant_since[identifier]:
+            catalog.stale_ids.append(pk)
+    return catalog

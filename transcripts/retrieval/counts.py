@@ -1,0 +1,95 @@
+"""The codings behind tables of counts, and what each count is out of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from django.db import connection
+
+from transcripts.corpus.models import Turn
+from transcripts.projects.models import Project
+from transcripts.retrieval.asking import Search, Speaker
+from transcripts.retrieval.catalog import Catalog
+from transcripts.retrieval.queries import ROWS_AT_A_TIME, Conditions, Sight, limit_scope, of_codings
+
+MARKS = """
+SELECT c.sentence_id, s.turn_id, t.position, t.interview_id, i.model_label, k.identifier, c.level, c.enactment
+FROM coding_coding c
+JOIN codebook_code k ON k.id = c.code_id
+JOIN corpus_sentence s ON s.id = c.sentence_id
+JOIN corpus_turn t ON t.id = s.turn_id
+JOIN corpus_interview i ON i.id = t.interview_id
+WHERE c.withdrawn_at IS NULL AND s.retired_by_id IS NULL AND {codings} AND {scope}
+"""
+ELSEWHERE = """
+SELECT COUNT(*)
+FROM coding_coding c
+JOIN corpus_sentence s ON s.id = c.sentence_id
+JOIN corpus_turn t ON t.id = s.turn_id
+JOIN corpus_interview i ON i.id = t.interview_id
+WHERE c.withdrawn_at IS NULL AND s.retired_by_id IS NULL AND {codings} AND {scope} AND NOT (t.role = %s AND t.channel = %s)
+"""
+ANSWERED = """
+SELECT t.interview_id, COUNT(*), COUNT(DISTINCT s.turn_id)
+FROM corpus_sentence s
+JOIN corpus_turn t ON t.id = s.turn_id
+JOIN corpus_interview i ON i.id = t.interview_id
+WHERE s.retired_by_id IS NULL AND {scope}
+GROUP BY t.interview_id
+ORDER BY t.interview_id
+"""
+MODEL_SAYS = Search(role=Speaker.MODEL)
+
+
+class Mark(NamedTuple):
+    """One coding on what the model says, and where it stands."""
+
+    sentence_id: int
+    turn_id: int
+    turn: int
+    interview_id: int
+    model: str
+    code: str
+    level: str
+    enactment: str
+
+
+class Answers(NamedTuple):
+    """How much the model says in one interview."""
+
+    sentences: int
+    turns: int
+
+
+def read_marks(
+    project: Project, catalog: Catalog, sight: Sight, *, family: str = "", interview_id: int | None = None
+) -> Iterator[Mark]:
+    """The codings on what the model says of whoever is looked at."""
+    codings = of_codings(catalog, sight, family=family)
+    scope = limit_scope(project, Search(role=Speaker.MODEL, interview=interview_id), sight)
+    sql = MARKS.format(codings=codings.as_sql(), scope=scope.as_sql())
+    with connection.cursor() as cursor:
+        cursor.execute(sql, [*codings.values, *scope.values])
+        while rows := cursor.fetchmany(ROWS_AT_A_TIME):
+            yield from map(Mark._make, rows)
+
+
+def count_elsewhere(project: Project, catalog: Catalog, sight: Sight, *, family: str = "") -> int:
+    """How many codings stand on what somebody else than the model says, or on its reasoning."""
+    codings = of_codings(catalog, sight, family=family)
+    scope = limit_scope(project, Search(), sight)
+    sql = ELSEWHERE.format(codings=codings.as_sql(), scope=scope.as_sql())
+    values = [*codings.values, *scope.values, Turn.Role.MODEL.value, Turn.Channel.UTTERANCE.value]
+    with connection.cursor() as cursor:
+        cursor.execute(sql, values)
+        count: int = cursor.fetchone()[0]
+    return count
+
+
+def count_answers(project: Project, sight: Sight) -> dict[int, Answers]:
+    """What the model says, by interview; interviews without an answer, or not opened, are left out."""
+    scope: Conditions = limit_scope(project, MODEL_SAYS, sight)
+    with connection.cursor() as cursor:
+        cursor.execute(ANSWERED.format(scope=scope.as_sql()), scope.values)
+        return {interview: Answers(sentences, turns) for interview, sentences, turns in cursor.fetchall()}

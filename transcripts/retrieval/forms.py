@@ -1,0 +1,183 @@
+"""What people ask for: the search form, which is the address of its results as well."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from django import forms
+from django.core.exceptions import ValidationError
+
+from transcripts.coding.models import Enactment, Grounding, Level, Prompting
+from transcripts.retrieval.asking import EVERYBODY, OWN, UNNAMED, Search, Speaker, State, Together
+from transcripts.retrieval.catalog import Catalog
+from transcripts.retrieval.words import LONGEST, MOST_TERMS, read_terms
+
+ANY = ("", "Any")
+TOGETHER = [
+    ("", "Any of the codes"),
+    (Together.SENTENCE, "All of them, on the same sentence"),
+    (Together.TURN, "All of them, in the same turn"),
+]
+SPEAKERS = [
+    (Speaker.MODEL, "Model"),
+    (Speaker.INTERVIEWER, "Interviewer"),
+    (Speaker.REASONING, "Model, reasoning"),
+    (Speaker.SYSTEM, "System"),
+]
+STATES = [
+    (State.UNCODED, "Not coded or decided yet"),
+    (State.DECIDED, "Coded or decided"),
+    (State.STALE, "Code changed since"),
+    (State.MEMO, "With a memo"),
+]
+DISAGREED = (State.DISAGREED, "Read differently by coders")
+LARGEST_NUMBER = 2**31 - 1
+
+
+class Choices(NamedTuple):
+    """What can be chosen in one study by one person."""
+
+    catalog: Catalog
+    models: list[str]
+    interviews: list[tuple[int, str]]
+    coders: list[str]
+    sees_all: bool
+    codes_herself: bool
+
+
+class SearchForm(forms.Form):
+    """A search. Nothing has to be filled in; what is empty does not narrow the search."""
+
+    words = forms.CharField(
+        required=False,
+        max_length=LONGEST,
+        label="Words",
+        help_text="All of them in one sentence, also inside longer words; “words in quotation marks” stand together.",
+        widget=forms.TextInput({"type": "search", "autocomplete": "off", "spellcheck": "false"}),
+    )
+    code = forms.MultipleChoiceField(required=False, label="Codes", widget=forms.CheckboxSelectMultiple)
+    together = forms.ChoiceField(required=False, label="Of several codes", choices=TOGETHER)
+    family = forms.ChoiceField(required=False, label="Family")
+    level = forms.ChoiceField(required=False, label="Level", choices=[ANY, *Level.choices])
+    enactment = forms.ChoiceField(required=False, label="Enactment", choices=[ANY, *Enactment.choices])
+    grounding = forms.ChoiceField(required=False, label="Grounding", choices=[ANY, *Grounding.choices])
+    prompted = forms.ChoiceField(required=False, label="Prompted", choices=[ANY, *Prompting.choices])
+    coder = forms.ChoiceField(required=False, label="Codings of")
+    role = forms.ChoiceField(required=False, label="Said by", choices=[("", "Anybody"), *SPEAKERS])
+    model = forms.ChoiceField(required=False, label="Model")
+    interview = forms.TypedChoiceField(required=False, label="Interview", coerce=int, empty_value=None)
+    turn = forms.IntegerField(
+        required=False, label="Turn", min_value=1, max_value=LARGEST_NUMBER, help_text="Its number in the interview."
+    )
+    state = forms.ChoiceField(required=False, label="State")
+
+    def __init__(self, data: object, choices: Choices) -> None:
+        super().__init__(data)  # type: ignore[arg-type]
+        self.default_coder = find_default_coder(choices)
+        self._offer("code", _group_codes(choices.catalog))
+        self._offer("family", [ANY, *((each.identifier, each.name) for each in choices.catalog.families.values())])
+        self._offer("coder", _list_coders(choices))
+        self._offer("model", [ANY, *((name or UNNAMED, name or "Not known") for name in choices.models)])
+        self._offer("interview", [ANY, *choices.interviews])
+        self._offer("state", [ANY, *STATES, *([DISAGREED] if choices.sees_all else [])])
+
+    def _offer(self, name: str, choices: Iterable[object]) -> None:
+        self.fields[name].choices = list(choices)  # type: ignore[attr-defined]
+
+    def clean_words(self) -> str:
+        words: str = self.cleaned_data["words"]
+        if len(read_terms(words)) > MOST_TERMS:
+            raise ValidationError(f"These are more than {MOST_TERMS} words or phrases. Leave the commonest out.")
+        return words
+
+    def clean(self) -> dict[str, object]:
+        cleaned: dict[str, object] = super().clean() or {}
+        if cleaned.get("turn") and not cleaned.get("interview") and "interview" not in self.errors:
+            self.add_error("interview", "Turns are numbered within an interview: choose which.")
+        return cleaned
+
+    def get_search(self) -> Search:
+        """The search as it was asked for; of a form that is valid."""
+        given = {**self.cleaned_data}
+        model = given.pop("model")
+        return Search(
+            codes=tuple(given.pop("code")),
+            coder=given.pop("coder") or self.default_coder,
+            model=None if not model else "" if model == UNNAMED else model,
+            **given,
+        )
+
+
+def find_default_coder(choices: Choices) -> str:
+    """Whose codings are shown unasked: one's own, or everybody's to who has none."""
+    return OWN if choices.codes_herself or not choices.sees_all else EVERYBODY
+
+
+def _group_codes(catalog: Catalog) -> list[object]:
+    groups: dict[str, list[tuple[str, str]]] = {}
+    for code in catalog.codes.values():
+        name = code.name if code.is_current else f"{code.name} (no longer in the codebook)"
+        groups.setdefault(code.family.name, []).append((code.identifier, name))
+    return list(groups.items())
+
+
+def _list_coders(choices: Choices) -> list[tuple[str, str]]:
+    own = [(OWN, "Yourself")] if choices.codes_herself or not choices.sees_all else []
+    others = [(EVERYBODY, "Everybody"), *((name, name) for name in choices.coders)] if choices.sees_all else []
+    return [*own, *others]
+
+
+class OpeningForm(forms.Form):
+    """The word of somebody who opens colleagues' work that she knows what follows.
+
+    ``next`` is where she was; ``interview`` is the only one to open, if she looked at one.
+    """
+
+    confirmed = forms.BooleanField(
+        label="I know that what I code in these interviews from now on counts as assisted.",
+        error_messages={"required": "Tick the box to say that you know what follows from opening them."},
+    )
+    next = forms.CharField(max_length=10_000, required=False, widget=forms.HiddenInput)
+    interview = forms.IntegerField(required=False, min_value=1, max_value=LARGEST_NUMBER, widget=forms.HiddenInput)
+
+
+class CountForm(forms.Form):
+    """What a table of counts is about."""
+
+    family = forms.ChoiceField(required=False, label="Codes")
+    coder = forms.ChoiceField(required=False, label="Codings of")
+
+    def __init__(self, data: object, choices: Choices) -> None:
+        super().__init__(data)  # type: ignore[arg-type]
+        self.default_coder = find_default_coder(choices)
+        families = [(each.identifier, each.name) for each in choices.catalog.families.values()] + [("", "All codes")]
+        self.fields["family"].choices = families  # type: ignore[attr-defined]
+        self.fields["coder"].choices = _list_coders(choices)  # type: ignore[attr-defined]
+
+    def get_coder(self) -> str:
+        """Whose codings; of a form that is valid."""
+        return self.cleaned_data["coder"] or self.default_coder
+
+
+class PairForm(CountForm):
+    """What a table of two codes together is about."""
+
+    together = forms.ChoiceField(
+        required=False,
+        label="Together",
+        choices=[(Together.SENTENCE, "On the same sentence"), (Together.TURN, "In the same turn")],
+    )
+
+
+class SheetForm(CountForm):
+    """What a score sheet is about; a second coder's is put below the first."""
+
+    beside = forms.ChoiceField(required=False, label="Beside those of")
+
+    def __init__(self, data: object, choices: Choices) -> None:
+        super().__init__(data, choices)
+        if choices.sees_all:
+            self.fields["beside"].choices = [("", "Nobody"), *_list_coders(choices)]  # type: ignore[attr-defined]
+        else:
+            del self.fields["beside"]

@@ -1,0 +1,111 @@
+"""Prompted or not, for many codings at once: said by the coder, else derived from what the interviewer said before."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from django.db import connection
+
+from transcripts.codebook.models import Code, CodebookVersion
+from transcripts.coding.prompting import PROMPTED, UNPROMPTED, Prompts, Question
+from transcripts.corpus.models import Turn
+from transcripts.projects.models import Project
+
+QUESTIONS = """
+SELECT t.interview_id, t.position, t.text
+FROM corpus_turn t JOIN corpus_interview i ON i.id = t.interview_id
+WHERE i.project_id = %s AND t.role = %s AND t.channel = %s
+"""
+ON_QUESTIONS = """
+SELECT t.interview_id, c.coder_id, k.identifier, MIN(t.position)
+FROM coding_coding c
+JOIN codebook_code k ON k.id = c.code_id
+JOIN corpus_sentence s ON s.id = c.sentence_id
+JOIN corpus_turn t ON t.id = s.turn_id
+JOIN corpus_interview i ON i.id = t.interview_id
+WHERE i.project_id = %s AND t.role = %s AND t.channel = %s AND c.withdrawn_at IS NULL AND s.retired_by_id IS NULL
+GROUP BY t.interview_id, c.coder_id, k.identifier
+"""
+MODEL = Turn.Role.MODEL.value
+
+
+class Prompting(NamedTuple):
+    """Whether a coding was prompted, and whether that was said by its coder or derived; both empty where it is no question."""
+
+    value: str
+    source: str
+
+
+class StudyPrompts:
+    """What the interviewers of a study raised, interview by interview. Two queries when it is made."""
+
+    def __init__(self, project: Project) -> None:
+        self._words = _read_words(project)
+        self._stems = {code: [_cut_stem(word) for word in words] for code, words in self._words.items()}
+        self._questions: dict[int, list[Question]] = defaultdict(list)
+        self._own: dict[tuple[int, int, str], int] = {}
+        asked: list[str | int] = [project.pk, Turn.Role.INTERVIEWER.value, Turn.Channel.UTTERANCE.value]
+        with connection.cursor() as cursor:
+            cursor.execute(QUESTIONS, asked)
+            for interview_id, position, text in cursor.fetchall():
+                self._questions[interview_id].append(Question(position, text))
+            cursor.execute(ON_QUESTIONS, asked)
+            for interview_id, coder_id, code, position in cursor.fetchall():
+                self._own[interview_id, coder_id, code] = position
+        self._raised: dict[tuple[int, int, str], int | None] = {}
+        self._mentioned: dict[tuple[int, str], int | None] = {}
+        self._asked: dict[int, str] = {}
+
+    def tell(self, *, said: str, role: str, interview_id: int, coder_id: int, code: str, position: int) -> Prompting:
+        """For a coding on the turn at ``position``; ``said`` is what its coder chose, if anything."""
+        if said:
+            return Prompting(said, "said")
+        derived = self.derive(interview_id, coder_id, code, role, position)
+        return Prompting(derived, "derived" if derived else "")
+
+    def derive(self, interview_id: int, coder_id: int, code: str, role: str, position: int) -> str:
+        """Prompted or unprompted; empty where it is not the model who speaks. What was raised is found out once."""
+        if role != MODEL:
+            return ""
+        key = (interview_id, coder_id, code)
+        if key not in self._raised:
+            self._raised[key] = self._find_raised(*key)
+        raised = self._raised[key]
+        return PROMPTED if raised is not None and raised < position else UNPROMPTED
+
+    def _find_raised(self, interview_id: int, coder_id: int, code: str) -> int | None:
+        """The first turn of the interviewer that names a code, or on which this coder put it."""
+        mentioned, coded = self._find_mention(interview_id, code), self._own.get((interview_id, coder_id, code))
+        raised = [each for each in (mentioned, coded) if each is not None]
+        return min(raised, default=None)
+
+    def _find_mention(self, interview_id: int, code: str) -> int | None:
+        """The first turn that names a code; quickly none where nothing can."""
+        key = (interview_id, code)
+        if key not in self._mentioned:
+            asked = self._read_asked(interview_id)
+            may_name = any(stem in asked for stem in self._stems.get(code, ()))
+            prompts = Prompts(self._questions[interview_id], {code: self._words.get(code, ())}) if may_name else None
+            self._mentioned[key] = prompts.find_mention(code) if prompts else None
+        return self._mentioned[key]
+
+    def _read_asked(self, interview_id: int) -> str:
+        if interview_id not in self._asked:
+            texts = (question.text.casefold() for question in self._questions[interview_id])
+            self._asked[interview_id] = "\n".join(texts)
+        return self._asked[interview_id]
+
+
+def _read_words(project: Project) -> Mapping[str, Sequence[str]]:
+    """All that names a code, by identifier, as the newest published version has it."""
+    codes = Code.objects.filter(version__project=project, version__status=CodebookVersion.Status.PUBLISHED)
+    rows = codes.order_by("version__number").values_list("identifier", "name", "aliases", "terms")
+    return {identifier: [name, *aliases, *terms] for identifier, name, aliases, terms in rows}
+
+
+def _cut_stem(word: str) -> str:
+    """A part of a word that is there in its plural too."""
+    first = next(iter(word.casefold().split()), "\0")
+    return first.removesuffix("y")

@@ -1,0 +1,331 @@
+"""Which sentences a search finds.
+
+Plain SQL that SQLite and PostgreSQL both understand, for identifiers only; words are compared in Python (words.py). What
+is shown of a sentence is read afterwards, for one page of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple, overload
+
+from django.db import connection
+from django.db.models import Exists, OuterRef, QuerySet
+
+from transcripts.coding.models import Coding, Decision, Memo, Opening
+from transcripts.corpus.models import Interview, Turn
+from transcripts.projects.models import Project
+from transcripts.retrieval.asking import Search, Speaker, State, Together
+from transcripts.retrieval.catalog import Catalog
+from transcripts.retrieval.prompts import StudyPrompts
+from transcripts.retrieval.words import holds_all, may_hold_all, read_terms
+
+FOUND = """
+SELECT s.id, s.turn_id, t.interview_id, s.start, s."end"
+FROM corpus_sentence s
+JOIN corpus_turn t ON t.id = s.turn_id
+JOIN corpus_interview i ON i.id = t.interview_id
+WHERE {conditions}
+ORDER BY t.interview_id, s.position, s.start
+"""
+TEXTS = """
+SELECT t.id, t.text
+FROM corpus_turn t
+JOIN corpus_interview i ON i.id = t.interview_id
+WHERE {conditions}
+"""
+SIZE = """
+SELECT COUNT(*), COUNT(DISTINCT t.interview_id)
+FROM corpus_sentence s
+JOIN corpus_turn t ON t.id = s.turn_id
+JOIN corpus_interview i ON i.id = t.interview_id
+WHERE {conditions}
+"""
+CODED = "SELECT c.sentence_id FROM coding_coding c WHERE c.withdrawn_at IS NULL AND {conditions}"
+CODED_TURNS = """
+SELECT x.turn_id FROM coding_coding c JOIN corpus_sentence x ON x.id = c.sentence_id
+WHERE c.withdrawn_at IS NULL AND x.retired_by_id IS NULL AND {conditions}
+"""
+PLACES = """
+SELECT c.sentence_id, c.prompting, t.interview_id, c.coder_id, c.code_id, t.role, t.position
+FROM coding_coding c
+JOIN corpus_sentence x ON x.id = c.sentence_id
+JOIN corpus_turn t ON t.id = x.turn_id
+WHERE c.withdrawn_at IS NULL AND {conditions}
+"""
+DECIDED = "SELECT d.sentence_id FROM coding_decision d WHERE d.withdrawn_at IS NULL AND {conditions}"
+WITH_MEMO = """
+SELECT m.sentence_id FROM coding_memo m
+WHERE m.withdrawn_at IS NULL AND m.sentence_id IS NOT NULL AND m.text <> '' AND {conditions}
+"""
+ROWS_AT_A_TIME = 5_000
+
+Value = str | int
+# Of a sentence: its number, those of its turn and its interview, where it begins and ends in the turn's text.
+Row = tuple[int, int, int, int, int]
+
+
+@dataclass
+class Conditions:
+    """Conditions that all have to hold, and the values in their places."""
+
+    parts: list[str] = field(default_factory=list)
+    values: list[Value] = field(default_factory=list)
+
+    def add(self, part: str, *values: Value) -> None:
+        self.parts.append(part)
+        self.values += values
+
+    def add_one_of(self, column: str, choices: Sequence[Value]) -> None:
+        """``column`` is one of ``choices``; of none, nothing is."""
+        self.add(f"{column} IN ({', '.join(['%s'] * len(choices))})" if choices else "1 = 0", *choices)
+
+    def add_query(self, part: str, query: str, inner: Conditions) -> None:
+        """``part`` (as in "s.id IN") holds for what ``query`` gives under its own conditions."""
+        self.add(f"{part} ({query.format(conditions=inner.as_sql())})", *inner.values)
+
+    def as_sql(self) -> str:
+        return " AND ".join(self.parts) or "1 = 1"
+
+
+class Sight(NamedTuple):
+    """Whose codings are looked at: ``coder_id``'s, or everybody's.
+
+    ``opened_by`` leaves out the interviews in which colleagues of that person have worked and she has not opened it.
+    """
+
+    coder_id: int | None
+    opened_by: int | None = None
+
+
+class FoundSentence(NamedTuple):
+    """A sentence that was found, and where it lies."""
+
+    id: int
+    turn_id: int
+    interview_id: int
+    start: int
+    end: int
+
+
+class Size(NamedTuple):
+    """How much there is to search."""
+
+    sentences: int
+    interviews: int
+
+
+class FoundSentences(Sequence[FoundSentence]):
+    """All sentences that a search found, in the order of the study: as many as are looked at are read."""
+
+    def __init__(self, conditions: Conditions, rows: Sequence[Row] | None) -> None:
+        self._conditions = conditions
+        self._rows = rows
+        if rows is None:
+            self.count_of_sentences, self.count_of_interviews = _count(conditions)
+        else:
+            self.count_of_sentences, self.count_of_interviews = len(rows), len({row[2] for row in rows})
+
+    def __len__(self) -> int:
+        return self.count_of_sentences
+
+    @overload
+    def __getitem__(self, place: int) -> FoundSentence: ...
+
+    @overload
+    def __getitem__(self, place: slice) -> list[FoundSentence]: ...
+
+    def __getitem__(self, place: int | slice) -> FoundSentence | list[FoundSentence]:
+        if isinstance(place, int):
+            return self[place : place + 1][0]
+        if self._rows is not None:
+            return [FoundSentence(*row) for row in self._rows[place]]
+        start, stop, _ = place.indices(len(self))
+        return [FoundSentence(*row) for row in _read_found(self._conditions, start, stop - start)]
+
+
+def find_sentences(project: Project, search: Search, catalog: Catalog, sight: Sight) -> FoundSentences:
+    """Every sentence that fits, in the order of the study."""
+    shows_work = search.asks_for_codings or bool(search.state)
+    scope = limit_scope(project, search, sight if shows_work else None)
+    conditions = Conditions([*scope.parts, "s.retired_by_id IS NULL"], [*scope.values])
+    if search.asks_for_codings:
+        _limit_codings(conditions, search, catalog, sight)
+    if search.state:
+        _limit_state(conditions, search, catalog, sight)
+    terms = read_terms(search.words)
+    if not terms and not search.prompted and search.state != State.DISAGREED:
+        return FoundSentences(conditions, None)
+    found = _read_found(conditions)
+    if search.prompted:
+        prompted = _find_prompted(project, search, catalog, sight)
+        found = [row for row in found if row[0] in prompted]
+    if search.state == State.DISAGREED:
+        differing = _find_differing(project, search, catalog)
+        found = [row for row in found if row[0] in differing]
+    if terms:
+        texts = {pk: text for pk, text in _read_texts(scope) if may_hold_all(text, terms)}
+        found = [row for row in found if row[1] in texts and holds_all(texts[row[1]][row[3] : row[4]], terms)]
+    return FoundSentences(conditions, found)
+
+
+def measure(project: Project) -> Size:
+    """How many sentences and interviews the study has: what every count is out of."""
+    conditions = Conditions()
+    conditions.add("i.project_id = %s AND s.retired_by_id IS NULL", project.pk)
+    return Size(_count(conditions)[0], project.interviews.count())
+
+
+def find_closed(project: Project, person_id: int) -> QuerySet[Interview]:
+    """The interviews in which colleagues of somebody who may code have worked, and she has not opened it."""
+    of_turn = {"sentence__turn__interview": OuterRef("pk"), "withdrawn_at__isnull": True}
+    coded = Coding.objects.filter(**of_turn).exclude(coder=person_id)
+    finished = Decision.objects.filter(**of_turn).exclude(coder=person_id)
+    noted = Memo.objects.filter(interview=OuterRef("pk"), withdrawn_at__isnull=True).exclude(author=person_id)
+    opened = Opening.objects.filter(user=person_id).values("interview")
+    worked_in = project.interviews.filter(Exists(coded) | Exists(finished) | Exists(noted))
+    return worked_in.exclude(pk__in=opened).order_by("pk")
+
+
+def limit_scope(project: Project, search: Search, sight: Sight | None) -> Conditions:
+    """What a search says of turns and interviews, of ``corpus_turn t`` and ``corpus_interview i``.
+
+    Without a sight nothing is left out: the texts themselves are open to everybody.
+    """
+    conditions = Conditions()
+    conditions.add("i.project_id = %s", project.pk)
+    if search.model is not None:
+        conditions.add("i.model_label = %s", search.model)
+    if search.interview is not None:
+        conditions.add("i.id = %s", search.interview)
+    if search.turn is not None:
+        conditions.add("t.position = %s", search.turn)
+    if search.role == Speaker.REASONING:
+        conditions.add("t.channel = %s", Turn.Channel.REASONING.value)
+    elif search.role:
+        conditions.add("t.role = %s AND t.channel = %s", search.role, Turn.Channel.UTTERANCE.value)
+    elif search.state == State.UNCODED:
+        # What waits to be coded is what the model said.
+        conditions.add("t.role = %s AND t.channel = %s", Turn.Role.MODEL.value, Turn.Channel.UTTERANCE.value)
+    if sight is not None and sight.opened_by is not None:
+        closed = list(find_closed(project, sight.opened_by).values_list("pk", flat=True))
+        if closed:
+            conditions.add(f"i.id NOT IN ({', '.join(['%s'] * len(closed))})", *closed)
+    return conditions
+
+
+def _limit_codings(conditions: Conditions, search: Search, catalog: Catalog, sight: Sight) -> None:
+    groups = [catalog.ids.get(code, []) for code in search.codes]
+    conditions.add_query("s.id IN", CODED, _codings_of(search, catalog, sight))
+    if search.together == Together.SENTENCE:
+        for group in groups:
+            conditions.add_query("s.id IN", CODED, _codings(search, catalog, sight, group))
+    elif search.together == Together.TURN:
+        for group in groups:
+            conditions.add_query("s.turn_id IN", CODED_TURNS, _codings(search, catalog, sight, group))
+
+
+def _codings_of(search: Search, catalog: Catalog, sight: Sight) -> Conditions:
+    """What a search says of codings ``c``, one of which is enough."""
+    either = [pk for code in search.codes for pk in catalog.ids.get(code, [])]
+    return _codings(search, catalog, sight, either if search.codes else None)
+
+
+def _codings(search: Search, catalog: Catalog, sight: Sight, code_ids: list[int] | None) -> Conditions:
+    """What a search says of one coding ``c``; ``code_ids`` None is any code of the study."""
+    conditions = of_codings(catalog, sight, family=search.family, code_ids=code_ids)
+    for column in ("level", "enactment", "grounding"):
+        if asked := getattr(search, column):
+            conditions.add(f"c.{column} = %s", asked)
+    return conditions
+
+
+def of_codings(catalog: Catalog, sight: Sight, *, family: str = "", code_ids: list[int] | None = None) -> Conditions:
+    """Codings ``c`` with these codes, or with any of the study, by whoever is looked at."""
+    conditions = Conditions()
+    if code_ids is None:
+        code_ids = [pk for ids in catalog.ids.values() for pk in ids]
+    if family:
+        inside = set(catalog.ids_in_family.get(family, []))
+        code_ids = [pk for pk in code_ids if pk in inside]
+    conditions.add_one_of("c.code_id", code_ids)
+    if sight.coder_id is not None:
+        conditions.add("c.coder_id = %s", sight.coder_id)
+    return conditions
+
+
+def _limit_state(conditions: Conditions, search: Search, catalog: Catalog, sight: Sight) -> None:
+    if search.state == State.STALE:
+        stale = of_codings(catalog, sight, family=search.family, code_ids=catalog.stale_ids)
+        conditions.add_query("s.id IN", CODED, stale)
+    elif search.state == State.MEMO:
+        conditions.add_query("s.id IN", WITH_MEMO, _of_person("m.author_id", sight))
+    elif search.state in {State.UNCODED, State.DECIDED}:
+        # Codes of a turn stand on its first sentence and say nothing about it.
+        coded = of_codings(catalog, sight, code_ids=catalog.ids_of_sentences)
+        decided = _of_person("d.coder_id", sight)
+        both = f"({CODED.format(conditions=coded.as_sql())} UNION {DECIDED.format(conditions=decided.as_sql())})"
+        place = "s.id NOT IN" if search.state == State.UNCODED else "s.id IN"
+        conditions.add(f"{place} {both}", *coded.values, *decided.values)
+
+
+def _find_prompted(project: Project, search: Search, catalog: Catalog, sight: Sight) -> set[int]:
+    """The sentences of those codings that are (un)prompted, said so or derived."""
+    prompts, codings = StudyPrompts(project), _codings_of(search, catalog, sight)
+    identifiers = {pk: identifier for identifier, ids in catalog.ids.items() for pk in ids}
+    found = set()
+    with connection.cursor() as cursor:
+        cursor.execute(PLACES.format(conditions=codings.as_sql()), codings.values)
+        while rows := cursor.fetchmany(ROWS_AT_A_TIME):
+            for sentence_id, said, interview, coder, code, role, position in rows:
+                if (said or prompts.derive(interview, coder, identifiers[code], role, position)) == search.prompted:
+                    found.add(sentence_id)
+    return found
+
+
+def _find_differing(project: Project, search: Search, catalog: Catalog) -> set[int]:
+    """The sentences that coders read differently before they saw each other's work; of units, the first sentence."""
+    from transcripts.coding.blind import read_blind
+
+    readings = read_blind(project, interviews=None if search.interview is None else [search.interview])
+    found: set[int] = set()
+    for family in catalog.families.values():
+        if search.family in {"", family.identifier}:
+            codes = [code.identifier for code in catalog.codes_in(family.identifier)]
+            table = readings.arrange(family.identifier, family.unit, codes)
+            found.update(map(int, table.sentence_ids[table.find_differing()]))
+    return found
+
+
+def _of_person(column: str, sight: Sight) -> Conditions:
+    conditions = Conditions()
+    if sight.coder_id is not None:
+        conditions.add(f"{column} = %s", sight.coder_id)
+    return conditions
+
+
+def _read_found(conditions: Conditions, start: int = 0, size: int | None = None) -> list[Row]:
+    """Plain rows: there can be tens of thousands, of which a page is shown."""
+    sql, values = FOUND.format(conditions=conditions.as_sql()), [*conditions.values]
+    if size is not None:
+        sql, values = f"{sql} LIMIT %s OFFSET %s", [*values, size, start]
+    with connection.cursor() as cursor:
+        cursor.execute(sql, values)
+        rows: list[Row] = cursor.fetchall()
+    return rows
+
+
+def _count(conditions: Conditions) -> tuple[int, int]:
+    """Sentences, and the interviews they lie in."""
+    with connection.cursor() as cursor:
+        cursor.execute(SIZE.format(conditions=conditions.as_sql()), conditions.values)
+        sentences, interviews = cursor.fetchone()
+    return sentences, interviews
+
+
+def _read_texts(scope: Conditions) -> Iterator[tuple[int, str]]:
+    with connection.cursor() as cursor:
+        cursor.execute(TEXTS.format(conditions=scope.as_sql()), scope.values)
+        while rows := cursor.fetchmany(ROWS_AT_A_TIME):
+            yield from rows

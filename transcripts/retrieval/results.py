@@ -1,0 +1,195 @@
+"""What is shown of the sentences of one page of results: the words around them, and what stands on them."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from itertools import groupby
+from typing import Any
+
+from django.db import connection
+
+from transcripts.coding.models import Level
+from transcripts.corpus.models import Interview, Sentence, Turn
+from transcripts.projects.models import Project
+from transcripts.retrieval.queries import FoundSentence, Sight, find_closed
+from transcripts.retrieval.words import Piece, Term, mark
+
+NEIGHBOURS = 2
+# Characters; what is longer is cut here and read whole at the desk.
+LONGEST_SHOWN = 3_000
+CHIPS = """
+SELECT c.sentence_id, k.name, f.identifier, f.unit, c.level, c.enactment, u.username, c.coder_id
+FROM coding_coding c
+JOIN codebook_code k ON k.id = c.code_id
+JOIN codebook_codefamily f ON f.id = k.family_id
+JOIN accounts_user u ON u.id = c.coder_id
+WHERE c.withdrawn_at IS NULL AND c.sentence_id IN ({places}) {whose}
+ORDER BY c.id
+"""
+DECISIONS = """
+SELECT d.sentence_id, u.username, d.coder_id
+FROM coding_decision d JOIN accounts_user u ON u.id = d.coder_id
+WHERE d.withdrawn_at IS NULL AND d.none_applies AND d.sentence_id IN ({places}) {whose}
+ORDER BY d.id
+"""
+MEMOS = """
+SELECT m.sentence_id, m.text
+FROM coding_memo m
+WHERE m.withdrawn_at IS NULL AND m.author_id = %s AND m.sentence_id IN ({places})
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Chip:
+    """A coding as results show it; ``coder`` is empty for the viewer's own, ``name`` for "none applies"."""
+
+    name: str
+    family: str
+    of_turn: bool
+    is_latent: bool
+    enactment: str
+    coder: str
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbour:
+    """A sentence beside the one that was found, in the same turn."""
+
+    label: str
+    text: str
+
+
+@dataclass(slots=True)
+class Result:
+    """A sentence that was found, as it is shown."""
+
+    sentence: Sentence
+    pieces: list[Piece]
+    is_cut: bool
+    chips: list[Chip] = field(default_factory=list)
+    memo: str = ""
+    question: str = ""
+    before: list[Neighbour] = field(default_factory=list)
+    after: list[Neighbour] = field(default_factory=list)
+
+    @property
+    def turn(self) -> Turn:
+        return self.sentence.turn
+
+    @property
+    def interview(self) -> Interview:
+        return self.turn.interview
+
+    @property
+    def speaker(self) -> str:
+        """Who says it, in words."""
+        role = self.turn.get_role_display()
+        return f"{role}, reasoning" if self.turn.channel == Turn.Channel.REASONING else role
+
+
+def build_results(found: Sequence[FoundSentence], terms: Sequence[Term], sight: Sight, viewer_id: int) -> list[Result]:
+    """What is shown of these sentences, in their order: seven queries, however many they are."""
+    ids = [row.id for row in found]
+    sentences = Sentence.objects.select_related("turn__interview").in_bulk(ids)
+    results = [_start(sentences[pk], terms) for pk in ids if pk in sentences]
+    chips, memos = _read_chips(found, sight, viewer_id), _read_memos(ids, viewer_id)
+    questions = _read_questions({result.turn.pk: result.turn for result in results}.values())
+    beside = _read_turns({result.turn.pk for result in results})
+    for result in results:
+        pk = result.sentence.pk
+        result.chips, result.memo = chips.get(pk, []), memos.get(pk, "")
+        result.question = questions.get(result.turn.pk, "")
+        _set_neighbours(result, beside[result.turn.pk])
+    return results
+
+
+def _start(sentence: Sentence, terms: Sequence[Term]) -> Result:
+    text = sentence.read_text()
+    return Result(sentence, mark(text[:LONGEST_SHOWN], terms), is_cut=len(text) > LONGEST_SHOWN)
+
+
+def _set_neighbours(result: Result, sentences: list[Sentence]) -> None:
+    place = next((n for n, other in enumerate(sentences) if other.pk == result.sentence.pk), None)
+    if place is None:
+        return
+    text = result.turn.text
+    result.before, result.after = (
+        [Neighbour(each.label, text[each.start : each.end][:LONGEST_SHOWN]) for each in part]
+        for part in (sentences[max(place - NEIGHBOURS, 0) : place], sentences[place + 1 : place + 1 + NEIGHBOURS])
+    )
+
+
+def _read_turns(turn_ids: Iterable[int]) -> dict[int, list[Sentence]]:
+    """The sentences of these turns, in order."""
+    sentences = Sentence.objects.filter(turn__in=list(turn_ids), retired_by__isnull=True).order_by("turn", "start")
+    fields = sentences.only("turn", "position", "suffix", "start", "end")
+    return defaultdict(list, {turn: list(group) for turn, group in groupby(fields, key=lambda each: each.turn_id)})
+
+
+def _read_questions(turns: Iterable[Turn]) -> dict[int, str]:
+    """What the interviewer had asked before each of these turns."""
+    turns = [turn for turn in turns if turn.role != Turn.Role.INTERVIEWER]
+    asked = Turn.objects.filter(
+        interview__in={turn.interview_id for turn in turns},
+        role=Turn.Role.INTERVIEWER,
+        channel=Turn.Channel.UTTERANCE,
+    )
+    places = asked.order_by("interview", "position").values_list("interview", "position", "pk")
+    last: dict[int, int] = {}
+    for turn in turns:
+        earlier = [
+            pk for interview, position, pk in places if interview == turn.interview_id and position < turn.position
+        ]
+        if earlier:
+            last[turn.pk] = earlier[-1]
+    texts = dict(Turn.objects.filter(pk__in=set(last.values())).values_list("pk", "text"))
+    return {turn_id: texts[question][:LONGEST_SHOWN] for turn_id, question in last.items()}
+
+
+def _read_chips(rows: Sequence[FoundSentence], sight: Sight, viewer_id: int) -> dict[int, list[Chip]]:
+    """What stands on these sentences of the people looked at, but for what colleagues did in closed interviews."""
+    ids, closed = [row.id for row in rows], _find_closed(rows, sight)
+    found: dict[int, list[Chip]] = defaultdict(list)
+    for pk, name, family, unit, level, enactment, username, coder_id in _read(CHIPS, "c.coder_id", ids, sight):
+        if coder_id == viewer_id or pk not in closed:
+            coder = "" if coder_id == viewer_id else username
+            found[pk].append(Chip(name, family, unit != "sentence", level == Level.LATENT, enactment, coder))
+    for pk, username, coder_id in _read(DECISIONS, "d.coder_id", ids, sight):
+        if coder_id == viewer_id or pk not in closed:
+            found[pk].append(Chip("", "", False, False, "", "" if coder_id == viewer_id else username))
+    return found
+
+
+def _find_closed(rows: Sequence[FoundSentence], sight: Sight) -> set[int]:
+    """The sentences that lie in interviews where colleagues' work is not open."""
+    if sight.opened_by is None or not rows:
+        return set()
+    project = Project.objects.get(interviews=rows[0].interview_id)
+    closed = set(find_closed(project, sight.opened_by).values_list("pk", flat=True))
+    return {row.id for row in rows if row.interview_id in closed}
+
+
+def _read(sql: str, column: str, ids: Sequence[int], sight: Sight) -> list[tuple[Any, ...]]:
+    if not ids:
+        return []
+    whose = f"AND {column} = %s" if sight.coder_id is not None else ""
+    values = [*ids, *([sight.coder_id] if sight.coder_id is not None else [])]
+    with connection.cursor() as cursor:
+        cursor.execute(sql.format(places=_places(ids), whose=whose), values)
+        rows: list[tuple[Any, ...]] = cursor.fetchall()
+    return rows
+
+
+def _read_memos(ids: Sequence[int], viewer_id: int) -> dict[int, str]:
+    """The viewer's own memos on these sentences."""
+    if not ids:
+        return {}
+    with connection.cursor() as cursor:
+        cursor.execute(MEMOS.format(places=_places(ids)), [viewer_id, *ids])
+        return dict(cursor.fetchall())
+
+
+def _places(ids: Sequence[int]) -> str:
+    return ", ".join(["%s"] * len(ids))

@@ -1,0 +1,161 @@
+"""Counts of codes in tables: by interview, by model, two codes together. Knows nothing of Django.
+
+A count is of places, not of codings: a sentence that two coders coded alike counts once. The place is the sentence for
+codes of sentences, the turn for codes of turns, the interview for codes of interviews.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import combinations_with_replacement
+from typing import NamedTuple, Protocol
+
+STEPS = 20
+UNIT_WORDS = {
+    "sentence": ("sentence", "sentences"),
+    "turn": ("turn", "turns"),
+    "interview": ("interview", "interviews"),
+}
+
+
+class CodedPlace(Protocol):
+    """Anything that says which code stands where, and how it was read."""
+
+    @property
+    def sentence_id(self) -> int: ...
+    @property
+    def turn_id(self) -> int: ...
+    @property
+    def interview_id(self) -> int: ...
+    @property
+    def code(self) -> str: ...
+    @property
+    def level(self) -> str: ...
+
+
+class Heading(NamedTuple):
+    """A code as the heading of a column or row."""
+
+    identifier: str
+    name: str
+    family: str
+    unit: str
+
+
+class Count(NamedTuple):
+    """How many places bear a code, out of how many; a place read both ways counts in both parts."""
+
+    places: int
+    semantic: int
+    latent: int
+    out_of: int
+    step: int
+    unit: str
+
+    @property
+    def share(self) -> float:
+        """Between 0 and 1; 0 out of nothing."""
+        return self.places / self.out_of if self.out_of else 0.0
+
+    @property
+    def in_words(self) -> str:
+        """As in "3 of 160 sentences, 2 semantic, 1 latent"."""
+        one, many = UNIT_WORDS[self.unit]
+        counted = f"{self.places:,} of {self.out_of:,} {one if self.out_of == 1 else many}"
+        return f"{counted}, {self.semantic:,} semantic, {self.latent:,} latent" if self.places else counted
+
+
+@dataclass
+class _Places:
+    """The places of one cell."""
+
+    every: set[int] = field(default_factory=set)
+    latent: set[int] = field(default_factory=set)
+    semantic: set[int] = field(default_factory=set)
+
+
+class CountTable:
+    """Places by column (an interview, a model) and code; ``sizes`` are the places there are, by column and unit."""
+
+    def __init__(
+        self,
+        headings: Sequence[Heading],
+        marks: Iterable[tuple[Hashable, CodedPlace]],
+        sizes: Mapping[Hashable, Mapping[str, int]],
+    ) -> None:
+        self._unit_of = {heading.identifier: heading.unit for heading in headings}
+        self.headings = headings
+        self._sizes = sizes
+        self._cells: dict[tuple[Hashable, str], _Places] = defaultdict(_Places)
+        self._found_in: dict[str, set[int]] = defaultdict(set)
+        for column, mark in marks:
+            if (unit := self._unit_of.get(mark.code)) is None:
+                continue
+            place = find_place(mark, unit)
+            cell = self._cells[column, mark.code]
+            cell.every.add(place)
+            (cell.latent if mark.level == "latent" else cell.semantic).add(place)
+            self._found_in[mark.code].add(mark.interview_id)
+        self._highest = max((self._share(*key) for key in list(self._cells)), default=0.0)
+
+    def count(self, column: Hashable, heading: Heading) -> Count:
+        """The count of one cell, with its shade from 0 to ``STEPS``."""
+        cell = self._cells.get((column, heading.identifier), _Places())
+        out_of = self._sizes.get(column, {}).get(heading.unit, 0)
+        share = len(cell.every) / out_of if out_of else 0.0
+        step = max(round(STEPS * share / self._highest), 1) if share and self._highest else 0
+        return Count(len(cell.every), len(cell.semantic), len(cell.latent), out_of, step, heading.unit)
+
+    def total(self, heading: Heading) -> Count:
+        """The count of a code over all columns."""
+        counts = [self.count(column, heading) for column in self._sizes]
+        places, semantic, latent, out_of = (
+            sum(getattr(count, name) for count in counts) for name in ("places", "semantic", "latent", "out_of")
+        )
+        return Count(places, semantic, latent, out_of, 0, heading.unit)
+
+    def count_interviews(self, heading: Heading) -> int:
+        """In how many interviews a code stands at all."""
+        return len(self._found_in[heading.identifier])
+
+    def _share(self, column: Hashable, code: str) -> float:
+        out_of = self._sizes.get(column, {}).get(self._unit_of[code], 0)
+        return len(self._cells[column, code].every) / out_of if out_of else 0.0
+
+
+class Pair(NamedTuple):
+    """In how many places two codes stand together; of a code with itself, in how many it stands."""
+
+    places: int
+    step: int
+
+
+class PairTable:
+    """Codes together, in the same sentence (``by_turn`` false) or in the same turn."""
+
+    def __init__(self, headings: Sequence[Heading], marks: Iterable[CodedPlace], *, by_turn: bool) -> None:
+        self.headings = headings
+        number_of = {heading.identifier: number for number, heading in enumerate(headings)}
+        codes_at: dict[int, set[int]] = defaultdict(set)
+        for mark in marks:
+            if mark.code in number_of:
+                codes_at[mark.turn_id if by_turn else mark.sentence_id].add(number_of[mark.code])
+        self._counts: dict[tuple[int, int], int] = defaultdict(int)
+        for codes in codes_at.values():
+            for pair in combinations_with_replacement(sorted(codes), 2):
+                self._counts[pair] += 1
+        apart = [count for (one, other), count in self._counts.items() if one != other]
+        self.highest = max(apart, default=0)
+
+    def count(self, one: int, other: int) -> Pair:
+        """The places of the codes with these numbers; shaded unless it is a code with itself."""
+        places = self._counts.get((min(one, other), max(one, other)), 0)
+        shaded = places and one != other and self.highest
+        return Pair(places, max(round(STEPS * places / self.highest), 1) if shaded else 0)
+
+
+def find_place(mark: CodedPlace, unit: str) -> int:
+    """What a coding says something of."""
+    return {"turn": mark.turn_id, "interview": mark.interview_id}.get(unit, mark.sentence_id)

@@ -1,0 +1,261 @@
+"""The pages on which a study is searched, and its codings counted."""
+
+from __future__ import annotations
+
+from typing import NamedTuple, TypeVar
+from urllib.parse import urlencode
+
+from django.contrib import messages
+from django.core.paginator import Page, Paginator
+from django.db.models import QuerySet
+from django.http import HttpResponse, QueryDict
+from django.shortcuts import get_object_or_404, redirect, render
+from django.template.defaultfilters import pluralize
+from django.urls import reverse
+from django.utils.http import url_has_allowed_host_and_scheme
+from django.views.decorators.http import require_POST, require_safe
+
+from transcripts.coding.openings import open_interviews
+from transcripts.corpus.models import Interview
+from transcripts.projects.access import ProjectRequest, project_view
+from transcripts.projects.roles import Permission
+from transcripts.retrieval import people, queries, tabulating
+from transcripts.retrieval.asking import EVERYBODY, OWN, Search, State, Together
+from transcripts.retrieval.catalog import Catalog, read_catalog
+from transcripts.retrieval.forms import (
+    Choices,
+    CountForm,
+    OpeningForm,
+    PairForm,
+    SearchForm,
+    SheetForm,
+    find_default_coder,
+)
+from transcripts.retrieval.results import Result, build_results
+from transcripts.retrieval.tabulating import Wanted
+from transcripts.retrieval.words import read_terms
+
+RESULTS_PER_PAGE = 50
+INTERVIEWS_PER_PAGE = 50
+# What stands before a chosen value, where the form's own label is about several.
+LABELS = {"code": "Code"}
+# Beyond this a list to choose from is no help; an interview is reached through its own links then.
+MOST_INTERVIEWS_OFFERED = 500
+
+
+class Narrowing(NamedTuple):
+    """One thing that narrows a search, in words, and the query without it."""
+
+    label: str
+    without: str
+
+
+class Findings(NamedTuple):
+    """What a search found: a page of results, and of how much it is."""
+
+    page: Page[queries.FoundSentence]
+    results: list[Result]
+    sentences: int
+    interviews: int
+    size: queries.Size
+
+
+@require_safe
+@project_view(Permission.VIEW)
+def search(request: ProjectRequest) -> HttpResponse:
+    """Sentences by their words and by what stands on them. The address holds the whole search."""
+    catalog = read_catalog(request.project)
+    form = SearchForm(request.GET if is_asked(request) else None, offer_choices(request, catalog))
+    context: dict[str, object] = {"form": form, "narrowings": [], "findings": None}
+    if form.is_valid():
+        asked = form.get_search()
+        context |= {
+            "findings": find(request, asked, catalog),
+            "narrowings": list_narrowings(request, form),
+            "search": asked,
+            **offer_opening(request, whose(asked), asked.interview),
+        }
+    return render(request, "retrieval/search.html", context, status=422 if form.errors else 200)
+
+
+def is_asked(request: ProjectRequest) -> bool:
+    """Whether anything was asked at all."""
+    return any(value for name, value in request.GET.items() if name in SearchForm.base_fields)
+
+
+def offer_choices(request: ProjectRequest, catalog: Catalog) -> Choices:
+    """What this person can choose from in this study."""
+    interviews = request.project.interviews.order_by("pk")
+    offered = list(interviews.values_list("pk", "title")[: MOST_INTERVIEWS_OFFERED + 1])
+    if len(offered) > MOST_INTERVIEWS_OFFERED:
+        chosen = request.GET.get("interview", "")
+        offered = list(interviews.filter(pk=chosen).values_list("pk", "title")) if is_number(chosen) else []
+    models = interviews.order_by("model_label").values_list("model_label", flat=True).distinct()
+    sees_all = Permission.SEE_ALL_CODINGS in request.role.permissions
+    return Choices(
+        catalog=catalog,
+        models=list(models),
+        interviews=offered,
+        coders=people.list_coders(request.project, catalog) if sees_all else [],
+        sees_all=sees_all,
+        codes_herself=Permission.CODE in request.role.permissions,
+    )
+
+
+def is_number(text: str) -> bool:
+    return text.isascii() and text.isdigit() and len(text) < 19
+
+
+def find(request: ProjectRequest, asked: Search, catalog: Catalog) -> Findings:
+    """A page of what was asked for."""
+    sight = people.find_sight(request.user, request.role, whose(asked))
+    found = queries.find_sentences(request.project, asked, catalog, sight)
+    page = Paginator(found, RESULTS_PER_PAGE).get_page(request.GET.get("page"))
+    results = build_results(list(page), read_terms(asked.words), sight, request.user.pk)
+    size = queries.measure(request.project)
+    return Findings(page, results, found.count_of_sentences, found.count_of_interviews, size)
+
+
+def whose(asked: Search) -> str:
+    """Whose codings a search looks at; to differ takes everybody."""
+    return EVERYBODY if asked.state == State.DISAGREED else asked.coder
+
+
+def list_narrowings(request: ProjectRequest, form: SearchForm) -> list[Narrowing]:
+    """What narrows the search apart from its words, each with the way to leave it out."""
+    asked = [(name, value) for name in form.fields for value in request.GET.getlist(name) if value]
+    found = []
+    for name, value in asked:
+        if name == "words" or (name == "coder" and value == form.default_coder):
+            continue
+        field = form.fields[name]
+        shown = dict(flatten(getattr(field, "choices", []))).get(value, value)
+        without = urlencode([pair for pair in asked if pair != (name, value)])
+        found.append(Narrowing(f"{LABELS.get(name, field.label)}: {shown}", without))
+    return found
+
+
+def flatten(choices: object) -> list[tuple[str, str]]:
+    """Choices out of their groups."""
+    flat: list[tuple[str, str]] = []
+    for value, label in choices:  # type: ignore[attr-defined]
+        flat += label if isinstance(label, list) else [(str(value), label)]
+    return flat
+
+
+@require_safe
+@project_view(Permission.VIEW)
+def by_interview(request: ProjectRequest) -> HttpResponse:
+    """Codes by interview."""
+    catalog = read_catalog(request.project)
+    form = ask(request, catalog, CountForm)
+    context: dict[str, object] = {"form": form, "here": "by_interview", "page": None}
+    if form.is_valid():
+        interviews = Paginator(request.project.interviews.order_by("pk"), INTERVIEWS_PER_PAGE)
+        page = interviews.get_page(request.GET.get("page"))
+        context |= {"page": page, "table": tabulating.tabulate_by_interview(want(request, catalog, form), list(page))}
+        context |= offer_opening(request, form.get_coder())
+    return render(request, "retrieval/counts.html", context, status=422 if form.errors else 200)
+
+
+@require_safe
+@project_view(Permission.VIEW)
+def by_model(request: ProjectRequest) -> HttpResponse:
+    """Codes by model."""
+    catalog = read_catalog(request.project)
+    form = ask(request, catalog, CountForm)
+    context: dict[str, object] = {"form": form, "here": "by_model"}
+    if form.is_valid():
+        context |= {"table": tabulating.tabulate_by_model(want(request, catalog, form))}
+        context |= offer_opening(request, form.get_coder())
+    return render(request, "retrieval/counts.html", context, status=422 if form.errors else 200)
+
+
+@require_safe
+@project_view(Permission.VIEW)
+def cooccurrence(request: ProjectRequest) -> HttpResponse:
+    """Codes on the same sentence, or in the same turn."""
+    catalog = read_catalog(request.project)
+    form = ask(request, catalog, PairForm)
+    context: dict[str, object] = {"form": form, "here": "cooccurrence"}
+    if form.is_valid():
+        by_turn = form.cleaned_data["together"] == Together.TURN
+        context |= {"table": tabulating.tabulate_pairs(want(request, catalog, form), by_turn=by_turn)}
+        context |= offer_opening(request, form.get_coder())
+    return render(request, "retrieval/pairs.html", context, status=422 if form.errors else 200)
+
+
+@require_safe
+@project_view(Permission.VIEW)
+def score_sheets(request: ProjectRequest) -> HttpResponse:
+    """The interviews, each with its score sheet behind it."""
+    page = Paginator(request.project.interviews.order_by("pk"), INTERVIEWS_PER_PAGE).get_page(request.GET.get("page"))
+    return render(request, "retrieval/score_sheets.html", {"page": page, "here": "score_sheet"})
+
+
+@require_safe
+@project_view(Permission.VIEW)
+def score_sheet(request: ProjectRequest, interview_id: int) -> HttpResponse:
+    """Codes by turn of one interview, of one coder or of two below each other."""
+    interview = get_object_or_404(request.project.interviews, pk=interview_id)
+    catalog = read_catalog(request.project)
+    form = ask(request, catalog, SheetForm, with_enactment=True)
+    context: dict[str, object] = {"form": form, "here": "score_sheet", "interview": interview}
+    if form.is_valid():
+        coders = dict.fromkeys([form.get_coder(), form.cleaned_data.get("beside") or form.get_coder()])
+        columns = tabulating.read_columns(interview)
+        wanted = [want(request, catalog, form, coder) for coder in coders]
+        context |= {"sheets": [tabulating.build_score_sheet(each, interview, columns) for each in wanted]}
+        context |= offer_opening(request, next((each for each in coders if each != OWN), OWN), interview.pk)
+    return render(request, "retrieval/score_sheet.html", context, status=422 if form.errors else 200)
+
+
+@require_POST
+@project_view(Permission.SEE_ALL_CODINGS)
+def open_codings(request: ProjectRequest) -> HttpResponse:
+    """Open colleagues' work wherever there is some, after saying so: what one codes there later is assisted."""
+    form = OpeningForm(request.POST)
+    if not form.is_valid():
+        return render(request, "retrieval/not_opened.html", {"opening": form}, status=422)
+    closed = list(list_closed(request, form.cleaned_data["interview"]))
+    open_interviews(project=request.project, interviews=closed, by=request.user, where="search")
+    if count := len(closed):
+        messages.success(request, f"Colleagues’ codings of {count} interview{pluralize(count)} are open to you.")
+    back = form.cleaned_data["next"]
+    inside = reverse("projects:home", args=[request.project.slug])
+    is_ours = back.startswith(inside) and url_has_allowed_host_and_scheme(back, allowed_hosts=None)
+    return redirect(back if is_ours else reverse("retrieval:search", args=[request.project.slug]))
+
+
+def list_closed(request: ProjectRequest, interview: int | None) -> QuerySet[Interview]:
+    """The interviews in which this person would open colleagues' work, or that one."""
+    if Permission.CODE not in request.role.permissions:
+        return request.project.interviews.none()
+    closed = queries.find_closed(request.project, request.user.pk)
+    return closed if interview is None else closed.filter(pk=interview)
+
+
+def offer_opening(request: ProjectRequest, coder: str, interview: int | None = None) -> dict[str, object]:
+    """For a page that would show others' codings too: how many interviews are left out, and the form that opens them."""
+    closed = 0 if coder == OWN else list_closed(request, interview).count()
+    return {"closed": closed, "opening": OpeningForm(initial={"next": request.get_full_path(), "interview": interview})}
+
+
+Asked = TypeVar("Asked", bound=CountForm)
+
+
+def ask(request: ProjectRequest, catalog: Catalog, form: type[Asked], *, with_enactment: bool = False) -> Asked:
+    """What was asked of a page of counts; what was not is filled in, so that the form shows what the page shows."""
+    data: QueryDict = request.GET.copy()
+    family = tabulating.choose_family(catalog, with_enactment=with_enactment)
+    data.setdefault("family", family)
+    choices = offer_choices(request, catalog)
+    data.setdefault("coder", find_default_coder(choices))
+    return form(data, choices)
+
+
+def want(request: ProjectRequest, catalog: Catalog, form: CountForm, coder: str = "") -> Wanted:
+    """The same, for the tables."""
+    coder = coder or form.get_coder()
+    sight = people.find_sight(request.user, request.role, coder)
+    return Wanted(request.project, catalog, form.cleaned_data["family"], coder, sight)

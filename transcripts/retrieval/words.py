@@ -1,0 +1,137 @@
+"""Finding words in sentences: what counts as the same, and where in a text they stand. Knows nothing of Django.
+
+Words are found inside longer ones ("culture" in "subcultures"), so that scripts without spaces can be searched too.
+Letters are compared case-folded and in normal form C (Unicode 3.13, 3.11), typographic apostrophes as plain ones. It is
+done here and not by the database, for SQLite and PostgreSQL fold letters differently.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+from unicodedata import is_normalized, normalize
+
+LONGEST = 500
+MOST_TERMS = 20
+# Characters; what piles up more marks than this is folded in parts, lest one sentence take minutes.
+LONGEST_LETTER = 64
+QUOTED = re.compile(r'"([^"]*)"|“([^”]*)”|„([^“”]*)[“”]|«([^»]*)»|(\S+)')
+QUOTATION_MARKS = '"“”„«»'
+# What may stand between two words of a phrase: white space, and the marks of Markdown's emphasis around it.
+GAP = r"[*_~`]*\s+[*_~`]*"
+
+
+class Piece(NamedTuple):
+    """A stretch of a text, and whether it was searched for."""
+
+    text: str
+    is_match: bool
+
+
+@dataclass(frozen=True)
+class Term:
+    """A word, or words in quotation marks, as typed; ``words`` are what it is made of, folded."""
+
+    typed: str
+    words: tuple[str, ...]
+
+    @cached_property
+    def pattern(self) -> re.Pattern[str]:
+        """Where the term stands in folded text."""
+        return re.compile(GAP.join(map(re.escape, self.words)))
+
+    def occurs_in(self, folded: str) -> bool:
+        """Whether folded text holds the term."""
+        if len(self.words) == 1:
+            return self.words[0] in folded
+        return all(word in folded for word in self.words) and self.pattern.search(folded) is not None
+
+
+def read_terms(typed: str) -> list[Term]:
+    """The words and phrases of a search, all of which a sentence has to hold."""
+    terms: dict[tuple[str, ...], Term] = {}
+    for found in QUOTED.finditer(typed):
+        text = next((group for group in found.groups() if group), "").strip(QUOTATION_MARKS)
+        words = tuple(fold(text).split())
+        if words:
+            terms.setdefault(words, Term(" ".join(text.split()), words))
+    return list(terms.values())
+
+
+def fold(text: str) -> str:
+    """The text in the form in which it is compared."""
+    if text.isascii():
+        return text.lower()
+    return normalize("NFC", normalize("NFC", _straighten(text)).casefold())
+
+
+def holds_all(text: str, terms: Sequence[Term]) -> bool:
+    """Whether the text of one sentence holds every term."""
+    folded = fold(text)
+    return all(term.occurs_in(folded) for term in terms)
+
+
+def may_hold_all(text: str, terms: Sequence[Term]) -> bool:
+    """Whether one sentence of this longer text could hold every term; never wrong when it says no.
+
+    A part of a text in normal form is itself in normal form, so what no word of it matches needs no second look. A
+    text in another form could gain a letter where it is cut, so it is never refused.
+    """
+    if text.isascii():
+        folded = text.lower()
+    else:
+        straight = _straighten(text)
+        folded = straight.casefold()
+        if not (is_normalized("NFC", straight) and is_normalized("NFC", folded)):
+            return True
+    return all(word in folded for term in terms for word in term.words)
+
+
+def mark(text: str, terms: Sequence[Term]) -> list[Piece]:
+    """The text in pieces, in order, those that were searched for marked."""
+    letters = list(_fold_letters(text))
+    folded = "".join(letter.folded for letter in letters)
+    place_of = [number for number, letter in enumerate(letters) for _ in letter.folded]
+    marked = bytearray(len(letters))
+    for term in terms:
+        for found in term.pattern.finditer(folded):
+            first, last = place_of[found.start()], place_of[found.end() - 1]
+            marked[first : last + 1] = b"\1" * (last + 1 - first)
+    pieces: list[Piece] = []
+    for letter, is_match in zip(letters, marked, strict=True):
+        if pieces and pieces[-1].is_match == bool(is_match):
+            pieces[-1] = Piece(pieces[-1].text + letter.text, bool(is_match))
+        else:
+            pieces.append(Piece(letter.text, bool(is_match)))
+    return pieces
+
+
+class _Letter(NamedTuple):
+    """Characters that are folded together, as a letter and its accents are."""
+
+    text: str
+    folded: str
+
+
+def _fold_letters(text: str) -> Iterator[_Letter]:
+    """The text letter by letter. A character belongs to the letter before when the two fold otherwise than apart."""
+    if text.isascii():
+        yield from map(_Letter, text, text.lower())
+        return
+    text_now, folded_now = text[:1], fold(text[:1])
+    for character in text[1:]:
+        own = fold(character)
+        both = fold(text_now + character)
+        if both == folded_now + own or len(text_now) == LONGEST_LETTER:
+            yield _Letter(text_now, folded_now)
+            text_now, folded_now = character, own
+        else:
+            text_now, folded_now = text_now + character, both
+    yield _Letter(text_now, folded_now)
+
+
+def _straighten(text: str) -> str:
+    return text.replace("’", "'").replace("‘", "'").replace("ʼ", "'")

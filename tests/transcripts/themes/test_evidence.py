@@ -1,0 +1,166 @@
+"""Whose codings are counted, what they are out of, and that a cell opens exactly its sentences."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.transcripts.coding.desk_cast import decide, take_off
+from tests.transcripts.revision.codebooks import merge
+from tests.transcripts.themes.cast import BALANCE, COMPASSION, CONTEXT, answers, make_theme, open_all, put_on
+from transcripts.accounts.models import User
+from transcripts.coding.models import Coding, Layer
+from transcripts.corpus.models import Interview, Sentence
+from transcripts.projects.models import Project
+from transcripts.projects.roles import CODER, LEAD, READER, Role
+from transcripts.revision.actions import carry_merged
+from transcripts.themes.evidence import (
+    Filters,
+    Viewpoint,
+    choose_viewpoint,
+    count_decided,
+    find_coded_sentences,
+    list_coders,
+    list_unopened,
+)
+from transcripts.themes.matrix import count_codes, count_themes
+from transcripts.themes.presence import Cell
+from transcripts.themes.queries import current_themes, read_catalogue
+
+
+def look(project: Project, user: User, role: Role, coder: str = "", layer: str = "any") -> Viewpoint:
+    return choose_viewpoint(project, user, role, coder=coder, layer=layer)
+
+
+def found(viewpoint: Viewpoint) -> Cell:
+    """What one theme of two codes shows over all interviews."""
+    themes = current_themes(viewpoint.project)
+    theme = themes[0] if themes else make_theme(viewpoint.project, User.objects.get(username="owner"))
+    return count_themes(viewpoint, [theme]).rows[0].total
+
+
+class TestWhoseCodings:
+    @pytest.fixture(autouse=True)
+    def coded(self, interview: Interview, coder: User, second_coder: User, lead: User) -> None:
+        one, two, three, *_ = answers(interview)
+        put_on(one, BALANCE, coder)
+        put_on(one, COMPASSION, second_coder)
+        put_on(two, BALANCE, second_coder)
+        put_on(three, CONTEXT, lead)
+        decide(answers(interview)[3], second_coder)
+
+    def test_a_blind_coder_counts_her_own_whatever_she_asks_for(self, project: Project, coder: User) -> None:
+        for asked in ("", "all", "second_coder", "nobody"):
+            viewpoint = look(project, coder, CODER, asked)
+            assert viewpoint.coder == "me"
+            assert (found(viewpoint).sentences, found(viewpoint).out_of) == (1, 1)
+        assert list_coders(project, coder, CODER) == []
+
+    def test_a_reader_counts_everybody_and_each_sentence_once(self, project: Project, reader: User) -> None:
+        cell = found(look(project, reader, READER))
+        assert (cell.sentences, cell.out_of) == (2, 4)
+        cell = found(look(project, reader, READER, "second_coder"))
+        assert (cell.sentences, cell.out_of) == (2, 3)
+
+    def test_who_may_still_code_counts_colleagues_only_where_she_opened_them(
+        self, project: Project, interview: Interview, lead: User
+    ) -> None:
+        assert look(project, lead, LEAD).coder == "me"
+        closed = look(project, lead, LEAD, "all")
+        assert (found(closed).sentences, found(closed).out_of) == (0, 0)
+        assert list_unopened(closed) == [interview]
+        open_all(project, lead)
+        opened = look(project, lead, LEAD, "all")
+        assert (found(opened).sentences, found(opened).out_of) == (2, 4)
+        assert list_unopened(opened) == []
+
+    def test_codes_are_counted_too_and_by_interview(self, project: Project, reader: User) -> None:
+        codes = read_catalogue(project).name_codes([BALANCE, CONTEXT])
+        presence = count_codes(look(project, reader, READER), codes, by_interview=True)
+        assert [[cell.sentences for cell in row.cells] for row in presence.rows] == [[2], [1]]
+        assert [column.name for column in presence.columns] == ["First interview"]
+
+
+class TestWhatCounts:
+    def test_codings_that_were_taken_off_do_not(self, project: Project, sentence: Sentence, coder: User) -> None:
+        take_off(put_on(sentence, BALANCE, coder), coder)
+        cell = found(look(project, coder, CODER))
+        assert (cell.sentences, cell.out_of) == (0, 0)
+
+    def test_what_the_interviewer_says_does_not_but_it_prompts(
+        self, project: Project, interview: Interview, coder: User
+    ) -> None:
+        question = Sentence.objects.filter(turn__interview=interview, turn__position=3)[0]
+        put_on(question, BALANCE, coder)
+        before, *_, after = answers(interview)
+        put_on(before, BALANCE, coder)
+        put_on(after, BALANCE, coder)
+        cell = found(look(project, coder, CODER))
+        assert (cell.sentences, cell.unprompted, cell.prompted, cell.out_of) == (2, 1, 1, 2)
+
+    def test_what_the_coder_said_of_prompting_holds(self, project: Project, sentence: Sentence, coder: User) -> None:
+        coding = put_on(sentence, BALANCE, coder)
+        Coding.objects.filter(pk=coding.pk).update(prompting="unclear")
+        assert found(look(project, coder, CODER)).unclear == 1
+
+    def test_a_blind_reading_taken_back_after_an_opening_still_counts_as_one(
+        self, project: Project, sentence: Sentence, lead: User
+    ) -> None:
+        coding = put_on(sentence, BALANCE, lead)
+        open_all(project, lead)
+        take_off(coding, lead, reason="Hers convinces me.")
+        assert found(look(project, lead, LEAD)).sentences == 0
+        assert found(look(project, lead, LEAD, layer="blind")).sentences == 1
+
+    def test_a_blind_reading_carried_to_another_code_counts_there_only(
+        self, project: Project, sentence: Sentence, owner: User, lead: User
+    ) -> None:
+        put_on(sentence, COMPASSION, lead)
+        open_all(project, lead)
+        version = merge(project, [COMPASSION, BALANCE], BALANCE, owner)
+        carry_merged(project=project, version=version, by=owner)
+        viewpoint = look(project, lead, LEAD, layer="blind")
+        assert find_coded_sentences(viewpoint, [COMPASSION], Filters()) == []
+        assert [each.sentence_id for each in find_coded_sentences(viewpoint, [BALANCE], Filters())] == [sentence.pk]
+
+    def test_assisted_codings_are_no_blind_readings(self, project: Project, sentence: Sentence, lead: User) -> None:
+        coding = put_on(sentence, BALANCE, lead)
+        Coding.objects.filter(pk=coding.pk).update(layer=Layer.ASSISTED)
+        blind = found(look(project, lead, LEAD, layer="blind"))
+        assert (blind.sentences, blind.out_of) == (0, 0)
+        assert found(look(project, lead, LEAD)).sentences == 1
+
+    def test_a_finished_sentence_is_in_the_denominator(
+        self, project: Project, interview: Interview, coder: User
+    ) -> None:
+        one, two, *_ = answers(interview)
+        put_on(one, BALANCE, coder)
+        decide(one, coder)
+        decide(two, coder)
+        decided = count_decided(look(project, coder, CODER))
+        assert decided[interview.pk] == (2, 1)
+
+
+class TestSentencesBehindACell:
+    def test_a_cell_opens_as_many_as_it_says(
+        self, project: Project, interview: Interview, reader: User, coder: User
+    ) -> None:
+        sentences = answers(interview)
+        put_on(sentences[4], BALANCE, coder)
+        put_on(sentences[0], COMPASSION, coder, level="latent")
+        put_on(sentences[0], BALANCE, coder)
+        put_on(sentences[1], CONTEXT, coder)
+        viewpoint = look(project, reader, READER)
+
+        def list_them(**filters: object) -> list[int]:
+            listed = find_coded_sentences(viewpoint, [BALANCE, COMPASSION], Filters(**filters))  # type: ignore[arg-type]
+            return [each.sentence_id for each in listed]
+
+        both = [sentences[0].pk, sentences[4].pk]
+        assert list_them() == both
+        assert len(both) == found(viewpoint).sentences
+        assert list_them(model="Model A") == both
+        assert list_them(model="Model B") == list_them(model="") == []
+        assert list_them(interview_id=interview.pk) == both
+        assert list_them(level="latent") == both[:1]
+        assert list_them(prompting="unprompted") == both
+        assert list_them(prompting="prompted") == []

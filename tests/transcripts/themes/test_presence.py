@@ -1,0 +1,130 @@
+"""Counts by model, worked out by hand, and the drawing of them."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from transcripts.themes.matrix_svg import BAR_LENGTH, CELL_WIDTH, describe_cell, draw_matrix
+from transcripts.themes.presence import Cell, Column, Decided, Evidence, Row, count_presence
+
+ROWS = [
+    Row("1", "Balance", frozenset({"a", "b"})),
+    Row("2", "Context", frozenset({"b"})),
+    Row("3", "Empty", frozenset()),
+]
+COLUMNS = [
+    Column("A", "Model A", frozenset({1, 2})),
+    Column("B", "Model B", frozenset({3})),
+    Column("C", "C", frozenset({4})),
+]
+DECIDED = {1: Decided(10, 3), 2: Decided(5, 2), 3: Decided(8, 4)}
+
+
+def code(
+    pk: int,
+    identifier: str,
+    place: tuple[int, int, int],
+    prompting: str = "unprompted",
+    level: str = "semantic",
+    coder: int = 1,
+) -> Evidence:
+    sentence, turn, interview = place
+    return Evidence(pk, coder, identifier, level, prompting, sentence, turn, interview)
+
+
+EVIDENCE = [
+    code(1, "a", (11, 101, 1)),
+    code(2, "b", (11, 101, 1), "prompted"),
+    code(3, "a", (11, 101, 1), "unclear", "latent", coder=2),
+    code(4, "a", (12, 101, 1), "unclear"),
+    code(5, "a", (21, 201, 2), level="latent"),
+    code(6, "b", (31, 301, 3), "prompted"),
+    code(7, "c", (32, 301, 3)),
+    code(8, "a", (51, 501, 5)),
+]
+
+
+def test_a_sentence_counts_once_and_the_weaker_claim_wins() -> None:
+    presence = count_presence(rows=ROWS, columns=COLUMNS, evidence=EVIDENCE, decided=DECIDED)
+    balance, context, empty = presence.rows
+    in_a, in_b, in_c = balance.cells
+    assert (in_a.sentences, in_a.turns, in_a.interviews, in_a.out_of) == (3, 2, 2, 15)
+    assert (in_a.prompted, in_a.unclear, in_a.unprompted) == (1, 1, 1)
+    assert (in_a.semantic, in_a.latent) == (2, 2)
+    assert (in_b.sentences, in_b.prompted, in_b.out_of) == (1, 1, 8)
+    assert not in_c.is_present
+    assert not in_c.is_read
+    assert (balance.total.sentences, balance.total.out_of) == (4, 23)
+    assert [cell.sentences for cell in context.cells] == [1, 1, 0]
+    assert empty.total.sentences == 0
+
+
+def test_denominators_say_how_much_was_read() -> None:
+    presence = count_presence(rows=ROWS, columns=COLUMNS, evidence=[], decided=DECIDED)
+    in_a, _, in_c, overall = presence.denominators
+    assert (in_a.sentences, in_a.turns, in_a.interviews, in_a.in_study) == (15, 5, 2, 2)
+    assert (in_c.sentences, in_c.interviews, in_c.in_study) == (0, 0, 1)
+    assert (overall.sentences, overall.interviews, overall.in_study) == (23, 3, 4)
+
+
+PLACES = st.builds(
+    lambda interview, turn: (10 * (interview * 7 + turn) + 1, interview * 7 + turn, interview),
+    st.integers(1, 5),
+    st.integers(1, 3),
+)
+CODINGS = st.lists(
+    st.builds(
+        code,
+        st.integers(1, 999),
+        st.sampled_from("abc"),
+        PLACES,
+        st.sampled_from(["prompted", "unprompted", "unclear"]),
+        st.sampled_from(["semantic", "latent"]),
+        st.integers(1, 3),
+    ),
+    max_size=30,
+)
+
+
+@given(CODINGS)
+def test_parts_add_up_and_the_drawing_holds_every_cell(codings: list[Evidence]) -> None:
+    presence = count_presence(
+        rows=ROWS, columns=COLUMNS, evidence=codings, decided={n: Decided(3, 3) for n in range(1, 6)}
+    )
+    for row in presence.rows:
+        assert row.total.sentences == sum(cell.sentences for cell in row.cells)
+        for cell in [*row.cells, row.total]:
+            assert cell.prompted + cell.unprompted + cell.unclear == cell.sentences <= cell.out_of
+            assert max(cell.semantic, cell.latent) <= cell.sentences <= cell.semantic + cell.latent
+    drawing = draw_matrix(presence, title="Themes by model", link=lambda row, column: f"?{row}&{column}")
+    assert len(drawing.cells) == len(ROWS) * len(COLUMNS)
+    for drawn in drawing.cells:
+        assert bool(drawn.href) == bool(drawn.bars)
+        assert sum(bar.width for bar in drawn.bars) <= BAR_LENGTH + 4
+        assert all(drawn.x <= bar.x and bar.x + bar.width <= drawn.x + CELL_WIDTH for bar in drawn.bars)
+
+
+def test_a_cell_tells_by_shape_and_in_words() -> None:
+    presence = count_presence(rows=ROWS, columns=COLUMNS, evidence=EVIDENCE, decided=DECIDED)
+    drawing = draw_matrix(presence, title="Themes by model", link=lambda row, column: f"?theme={row}&model={column}")
+    assert [cell.mark for cell in drawing.cells] == [
+        *("unprompted", "prompted", "unread"),
+        *("prompted", "prompted", "unread"),
+        *("absent", "absent", "unread"),
+    ]
+    first = drawing.cells[0]
+    assert first.words == "Balance, Model A: 3 of 15 sentences, 1 unprompted, 1 prompted, 1 unclear"
+    assert first.href == "?theme=1&model=A"
+    assert [bar.kind for bar in first.bars] == ["unprompted", "prompted", "unclear"]
+    assert "4 of 9 cells" in drawing.description
+    assert describe_cell(Cell(0, 0, 0, 0, 0, 0, 0, 0, 5)) == "none of 5 sentences"
+
+
+def test_long_names_are_cut_in_the_drawing_and_whole_in_its_titles() -> None:
+    name = "A theme whose working title is a good deal longer than any drawing has room for"
+    presence = count_presence(rows=[Row("1", name, frozenset())], columns=COLUMNS, evidence=[], decided={})
+    [label] = draw_matrix(presence, title="Themes", link=lambda row, column: "").rows
+    assert label.full == name
+    assert len(label.lines) == 2
+    assert label.lines[-1].text.endswith("…")

@@ -1,0 +1,208 @@
+"""Writing memos away from the desk, on anything. A new text is a new row, and the one before stays."""
+
+from __future__ import annotations
+
+from uuid import UUID, uuid4
+
+from django.db import IntegrityError, transaction
+from django.utils import timezone
+
+from transcripts.accounts.models import User
+from transcripts.audit_trail import trail
+from transcripts.coding import actions as desk
+from transcripts.coding.actions.checks import check_text
+from transcripts.coding.models import Memo
+from transcripts.memos.places import Place
+from transcripts.projects.models import Project
+
+OF_THE_DESK = frozenset({Memo.Subject.SENTENCE, Memo.Subject.INTERVIEW})
+
+
+class MemoChanged(desk.CodingError):
+    """The same memo was changed in another window; ``standing`` is what holds now, if anything.
+
+    ``memo`` is what can be shown of it: what stands, or the version that was withdrawn.
+    """
+
+    def __init__(self, standing: Memo | None, *, memo: Memo | None = None) -> None:
+        done = "This memo was changed in another window" if standing else "This memo was withdrawn in another window"
+        super().__init__(f"{done}. Nothing was stored from this one; both texts are on this page.")
+        self.standing, self.memo = standing, standing or memo
+
+
+@transaction.atomic
+def write_memo(*, project: Project, place: Place, text: str, kind: str, by: User, client_id: UUID) -> Memo:
+    """A new memo on ``place``. Sent twice under one ``client_id`` it is stored once.
+
+    On a sentence or an interview people keep one memo each, so ``MemoChanged`` when there is one already, or when what
+    was sent before under this ``client_id`` said something else. Raises ``WrongInput``, ``WrongPlace`` or
+    ``UsedForAnother`` too.
+    """
+    text = _check(text, kind)
+    stored = Memo.objects.filter(author=by, client_id=client_id).first()
+    if stored is not None:
+        return _check_same(stored, place, text=text, kind=kind)
+    if place.interview is None:
+        memo = Memo(
+            project=project,
+            subject=place.subject,
+            subject_key=place.key,
+            thread=uuid4(),
+            kind=kind,
+            author=by,
+            text=text,
+            client_id=client_id,
+            created_at=timezone.now(),
+        )
+        return _store(memo, before=None)
+    if (standing := find_own(place, by)) is not None:
+        raise MemoChanged(standing)
+    return _write_at_desk(project, place, text=text, kind=kind, by=by, client_id=client_id)
+
+
+@transaction.atomic
+def revise_memo(*, memo: Memo, text: str, kind: str, by: User, client_id: UUID) -> Memo:
+    """Write one's own memo anew; ``memo`` is the version the new text is based on.
+
+    Raises ``MemoChanged`` when that version no longer stands, ``NotYours``, ``WrongInput``, ``WrongPlace`` or
+    ``UsedForAnother``.
+    """
+    text = _check(text, kind)
+    _check_author(memo, by)
+    related = Memo.objects.select_related("interview", "sentence__turn", "project")
+    # Held first, so that one sent twice at once finds what its twin stored.
+    standing = related.select_for_update(of=("self",)).get(pk=memo.pk)
+    stored = Memo.objects.filter(author=by, client_id=client_id).first()
+    if stored is not None:
+        return _check_same(stored, Place.of(memo), text=text, kind=kind)
+    if standing.withdrawn_at is not None:
+        raise MemoChanged(find_standing(standing))
+    if (standing.text, standing.kind) == (text, kind):
+        return standing
+    if standing.subject in OF_THE_DESK:
+        place = Place.of(standing)
+        return _write_at_desk(standing.project, place, text=text, kind=kind, by=by, client_id=client_id)
+    changed = Memo(
+        project_id=standing.project_id,
+        subject=standing.subject,
+        subject_key=standing.subject_key,
+        thread=standing.thread,
+        kind=kind,
+        author=by,
+        text=text,
+        revision=standing.revision + 1,
+        client_id=client_id,
+        created_at=timezone.now(),
+    )
+    return _store(changed, before=standing)
+
+
+@transaction.atomic
+def withdraw_memo(*, memo: Memo, by: User) -> None:
+    """Take one's own memo away; its row stays. Raises ``NotYours``, or ``MemoChanged`` when a newer version stands."""
+    _check_author(memo, by)
+    if not Memo.objects.filter(pk=memo.pk, withdrawn_at__isnull=True).update(
+        withdrawn_at=max(timezone.now(), memo.created_at)
+    ):
+        if (standing := find_standing(memo)) is not None:
+            raise MemoChanged(standing)
+        return
+    trail.record(
+        "memo.withdrawn",
+        target=memo,
+        by=by,
+        stream=trail.project_stream(memo.project_id),
+        details={"subject": memo.subject, "kind": memo.kind, "revision": memo.revision},
+    )
+
+
+def find_standing(memo: Memo) -> Memo | None:
+    """The version of a memo that stands, whichever of its versions is given."""
+    versions = list_versions(memo)
+    return versions[0] if versions and versions[0].withdrawn_at is None else None
+
+
+def list_versions(memo: Memo) -> list[Memo]:
+    """Every version of a memo that has a text, newest first."""
+    versions = Memo.objects.filter(project=memo.project_id, author=memo.author_id, subject=memo.subject)
+    if memo.thread is not None:
+        versions = versions.filter(thread=memo.thread)
+    else:
+        versions = versions.filter(interview=memo.interview_id, sentence=memo.sentence_id)
+    return list(versions.exclude(text="").select_related("author").order_by("-pk"))
+
+
+def find_own(place: Place, author: User) -> Memo | None:
+    """The one memo that somebody keeps on a sentence or an interview."""
+    memos = Memo.objects.filter(author=author, subject=place.subject, withdrawn_at__isnull=True)
+    return memos.filter(interview=place.interview, sentence=place.sentence).first()
+
+
+def _write_at_desk(project: Project, place: Place, *, text: str, kind: str, by: User, client_id: UUID) -> Memo:
+    """Through the desk's own action, so that there is one way to write a memo on a sentence."""
+    if place.interview is None:
+        raise desk.WrongPlace("Only a memo on a sentence or an interview is written at the desk.")
+    return desk.write_memo(
+        project=project,
+        interview=place.interview,
+        sentence=place.sentence,
+        text=text,
+        kind=kind,
+        by=by,
+        client_id=client_id,
+    )
+
+
+def _check(text: str, kind: str) -> str:
+    text = text.replace("\r\n", "\n").strip()
+    if not text:
+        raise desk.WrongInput("Write something first; to take a memo away, withdraw it.", field="text")
+    check_text(text, field="text", longest=desk.LONGEST_MEMO)
+    if kind not in Memo.Kind.values:
+        raise desk.WrongInput(f"There is no kind of memo {kind!r}: choose {', '.join(Memo.Kind.values)}.", field="kind")
+    return text
+
+
+def _check_author(memo: Memo, by: User) -> None:
+    if memo.author_id != by.pk:
+        raise desk.NotYours("Somebody else wrote this memo. People change and withdraw what they wrote themselves.")
+
+
+def _check_same(stored: Memo, place: Place, *, text: str, kind: str) -> Memo:
+    """What an earlier sending stored. A page gone back to and sent again with another text is a race with oneself."""
+    if Place.of(stored) != place:
+        raise desk.UsedForAnother("This request carries the number of an earlier one. Reload the page and try again.")
+    if (stored.text, stored.kind) != (text, kind):
+        raise MemoChanged(find_standing(stored), memo=stored)
+    return stored
+
+
+def _store(memo: Memo, *, before: Memo | None) -> Memo:
+    """Insert a memo in the place of the version it supersedes."""
+    if before is not None:
+        Memo.objects.filter(pk=before.pk).update(withdrawn_at=memo.created_at)
+    try:
+        with transaction.atomic():
+            memo.save(force_insert=True)
+    except IntegrityError:
+        stored = Memo.objects.filter(author=memo.author, client_id=memo.client_id).first()
+        if stored is None:
+            raise
+        return _check_same(stored, Place.of(memo), text=memo.text, kind=memo.kind)
+    if before is not None:
+        Memo.objects.filter(pk=before.pk).update(superseded_by=memo)
+    trail.record(
+        "memo.written",
+        target=memo,
+        by=memo.author,
+        stream=trail.project_stream(memo.project_id),
+        details={
+            "subject": memo.subject,
+            "key": memo.subject_key,
+            "kind": memo.kind,
+            "revision": memo.revision,
+            "characters": len(memo.text),
+            **({"replaces": before.pk} if before else {}),
+        },
+    )
+    return memo

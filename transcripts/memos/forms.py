@@ -1,0 +1,76 @@
+"""What people type into memos, and what they search them by."""
+
+from __future__ import annotations
+
+import datetime
+from uuid import uuid4
+
+from django import forms
+from django.core.exceptions import ValidationError
+
+from transcripts.coding.actions import LONGEST_MEMO
+from transcripts.coding.models import Memo
+from transcripts.memos.queries import MemoFilters
+from transcripts.retrieval.words import LONGEST, MOST_TERMS, read_terms
+from transcripts.themes.queries import Catalogue
+
+ANY = ("", "any")
+FIRST_YEAR, LAST_YEAR = 1900, 9998
+
+
+class MemoForm(forms.Form):
+    """A memo. ``client_id`` is made with the form, so that a form sent twice is stored once."""
+
+    kind = forms.ChoiceField(label="Kind", choices=Memo.Kind.choices, initial=Memo.Kind.READING)
+    text = forms.CharField(label="Memo", max_length=LONGEST_MEMO, widget=forms.Textarea({"rows": 10, "dir": "auto"}))
+    client_id = forms.UUIDField(initial=uuid4, widget=forms.HiddenInput)
+
+
+class MemoSearchForm(forms.Form):
+    """A search of memos. Nothing has to be filled in."""
+
+    words = forms.CharField(
+        label="Words",
+        required=False,
+        max_length=LONGEST,
+        widget=forms.TextInput({"type": "search", "autocomplete": "off", "dir": "auto"}),
+    )
+    kind = forms.ChoiceField(label="Kind", required=False, choices=[ANY, *Memo.Kind.choices])
+    subject = forms.ChoiceField(label="On", required=False, choices=[("", "anything"), *Memo.Subject.choices])
+    code = forms.ChoiceField(label="Code", required=False)
+    author = forms.ChoiceField(label="By", required=False)
+    since = forms.DateField(label="From", required=False, widget=forms.DateInput({"type": "date"}))
+    until = forms.DateField(label="To", required=False, widget=forms.DateInput({"type": "date"}))
+    key = forms.CharField(required=False, max_length=100, widget=forms.HiddenInput)
+    interview = forms.IntegerField(required=False, min_value=1, max_value=2**63 - 1, widget=forms.HiddenInput)
+
+    def __init__(self, data: object, *, catalogue: Catalogue, authors: list[str]) -> None:
+        super().__init__(data)  # type: ignore[arg-type]
+        grouped = [
+            (family.name, [(code.identifier, code.name) for code in family.codes]) for family in catalogue.families
+        ]
+        self.fields["code"].choices = [ANY, *grouped]  # type: ignore[attr-defined]
+        self.fields["author"].choices = [("", "anybody"), *((name, name) for name in authors)]  # type: ignore[attr-defined]
+
+    def clean_words(self) -> str:
+        words: str = self.cleaned_data["words"]
+        if len(read_terms(words)) > MOST_TERMS:
+            raise ValidationError(f"These are more than {MOST_TERMS} words or phrases. Leave the commonest out.")
+        return words
+
+    def clean_since(self) -> datetime.date | None:
+        return _check_year(self.cleaned_data["since"])
+
+    def clean_until(self) -> datetime.date | None:
+        return _check_year(self.cleaned_data["until"])
+
+    def get_filters(self) -> MemoFilters:
+        """What was asked beside the words; of a form that is valid."""
+        given = {name: value for name, value in self.cleaned_data.items() if name != "words"}
+        return MemoFilters(**given)
+
+
+def _check_year(date: datetime.date | None) -> datetime.date | None:
+    if date is not None and not FIRST_YEAR <= date.year <= LAST_YEAR:
+        raise ValidationError(f"Choose a day of the years {FIRST_YEAR} to {LAST_YEAR}.")
+    return date

@@ -1,0 +1,213 @@
+"""One room for all memos one may read: search, timeline, and writing on anything."""
+
+from __future__ import annotations
+
+from django.contrib import messages
+from django.core.paginator import Page, Paginator
+from django.db.models import QuerySet
+from django.http import Http404, HttpResponse, QueryDict
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from transcripts.coding.actions import CodingError, NotYours, WrongInput
+from transcripts.coding.models import Memo
+from transcripts.memos import actions, queries
+from transcripts.memos.actions import MemoChanged
+from transcripts.memos.forms import MemoForm, MemoSearchForm
+from transcripts.memos.places import Place, PlaceNotFound, find_place
+from transcripts.projects.access import ProjectRequest, project_view
+from transcripts.projects.roles import Permission
+from transcripts.retrieval.queries import find_closed
+from transcripts.retrieval.words import read_terms
+from transcripts.themes.forms import OpeningForm
+from transcripts.themes.queries import read_catalogue, visible_memos
+
+MEMOS_PER_PAGE = 50
+PLACE_FIELDS = ("sentence", "interview", "code", "theme")
+
+
+@require_safe
+@never_cache
+@project_view(Permission.VIEW)
+def list_memos(request: ProjectRequest) -> HttpResponse:
+    """Every memo one may read, day by day; the address holds the whole search."""
+    memos = visible_memos(request.project, request.user, request.role)
+    form = MemoSearchForm(request.GET, catalogue=read_catalogue(request.project), authors=queries.list_authors(memos))
+    context: dict[str, object] = {
+        "form": form,
+        "closed": _count_closed(request),
+        "opening": OpeningForm(initial={"next": request.get_full_path()}),
+    }
+    if form.is_valid():
+        context |= _find(request, queries.narrow_memos(memos, form.get_filters()), form.cleaned_data["words"])
+    return render(request, "memos/list.html", context, status=422 if form.errors else 200)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@never_cache
+@project_view(Permission.CODE)
+def write(request: ProjectRequest) -> HttpResponse:
+    """A new memo. ``?sentence=``, ``?interview=``, ``?code=`` or ``?theme=`` says on what; without, on the study."""
+    place = _find_asked_place(request)
+    if request.method != "POST":
+        standing = actions.find_own(place, request.user) if place.interview else None
+        if standing is not None:
+            return redirect("memos:memo", request.project.slug, standing.pk)
+        kind = request.GET.get("kind", "")
+        form = MemoForm(initial={"kind": kind} if kind in Memo.Kind.values else None)
+        return _render_new(request, place, form)
+    form = MemoForm(request.POST)
+    if form.is_valid():
+        try:
+            memo = actions.write_memo(project=request.project, place=place, by=request.user, **form.cleaned_data)
+        except MemoChanged as error:
+            return _render_race(request, error, form)
+        except CodingError as error:
+            _add_error(form, error)
+        else:
+            messages.success(request, "The memo is kept.")
+            return redirect("memos:memo", request.project.slug, memo.pk)
+    return _render_new(request, place, form, status=422)
+
+
+@require_safe
+@never_cache
+@project_view(Permission.VIEW)
+def show_memo(request: ProjectRequest, memo_id: int) -> HttpResponse:
+    """One memo with its earlier texts; its author can change it here. An earlier version shows the one that stands."""
+    return _render_memo(request, _get_memo(request, memo_id))
+
+
+@require_POST
+@project_view(Permission.CODE)
+def revise(request: ProjectRequest, memo_id: int) -> HttpResponse:
+    """Write one's own memo anew. The address names the version the text is based on."""
+    memo = _get_memo(request, memo_id)
+    form = MemoForm(request.POST)
+    if form.is_valid():
+        try:
+            revised = actions.revise_memo(memo=memo, by=request.user, **form.cleaned_data)
+        except MemoChanged as error:
+            return _render_race(request, error, form, memo=memo)
+        except CodingError as error:
+            _add_error(form, error)
+            return _render_memo(request, memo, form=form, status=409 if isinstance(error, NotYours) else 422)
+        messages.success(request, "The memo is kept; the text before stays in the record.")
+        return redirect("memos:memo", request.project.slug, revised.pk)
+    return _render_memo(request, memo, form=form, status=422)
+
+
+@require_POST
+@project_view(Permission.CODE)
+def withdraw(request: ProjectRequest, memo_id: int) -> HttpResponse:
+    """Take one's own memo away."""
+    memo = _get_memo(request, memo_id)
+    try:
+        actions.withdraw_memo(memo=memo, by=request.user)
+    except CodingError as error:
+        messages.error(request, str(error))
+        return _render_memo(request, memo, status=409)
+    messages.success(request, "The memo is withdrawn. Its text stays in the record.")
+    return redirect("memos:list", request.project.slug)
+
+
+def _find(request: ProjectRequest, memos: QuerySet[Memo], words: str) -> dict[str, object]:
+    """A page of what was asked for. Without words the database counts and cuts; words are compared here."""
+    terms, number = read_terms(words), request.GET.get("page")
+    page: Page[int] | Page[Memo]
+    if terms:
+        page = Paginator(queries.find_memos(memos, terms), MEMOS_PER_PAGE).get_page(number)
+        rows = list(_load(Memo.objects.filter(pk__in=list(page)).order_by("-pk")))
+    else:
+        page = Paginator(_load(memos), MEMOS_PER_PAGE).get_page(number)
+        rows = list(page)
+    return {"page": page, "days": queries.group_by_day(queries.show_memos(request.project, rows, terms))}
+
+
+def _get_memo(request: ProjectRequest, memo_id: int) -> Memo:
+    """A memo this person may read, standing or not."""
+    memos = visible_memos(request.project, request.user, request.role, former=True)
+    memo = memos.select_related("author", "interview", "sentence__turn__interview").filter(pk=memo_id).first()
+    if memo is None:
+        raise Http404("There is no such memo.")
+    return memo
+
+
+def _find_asked_place(request: ProjectRequest) -> Place:
+    asked = request.POST if request.method == "POST" else request.GET
+    try:
+        return find_place(request.project, {name: asked.get(name, "") for name in PLACE_FIELDS})
+    except PlaceNotFound as error:
+        raise Http404(str(error)) from error
+
+
+def _load(memos: QuerySet[Memo]) -> QuerySet[Memo]:
+    return memos.select_related("author", "interview", "sentence")
+
+
+def _count_closed(request: ProjectRequest) -> int:
+    """In how many interviews colleagues' memos may wait for an opening."""
+    if not {Permission.SEE_ALL_CODINGS, Permission.CODE} <= request.role.permissions:
+        return 0
+    return find_closed(request.project, request.user.pk).count()
+
+
+def _add_error(form: MemoForm, error: CodingError) -> None:
+    field = error.field if isinstance(error, WrongInput) and error.field in form.fields else None
+    form.add_error(field, str(error))
+
+
+def _render_new(request: ProjectRequest, place: Place, form: MemoForm, *, status: int = 200) -> HttpResponse:
+    [name] = queries.name_places(request.project, [_as_memo(place)])
+    context = {"form": form, "place": place, "name": name}
+    return render(request, "memos/new.html", context, status=status)
+
+
+def _as_memo(place: Place) -> Memo:
+    """A memo that is not there yet, to name its place by."""
+    return Memo(subject=place.subject, subject_key=place.key, interview=place.interview, sentence=place.sentence)
+
+
+def _render_memo(
+    request: ProjectRequest,
+    memo: Memo,
+    *,
+    form: MemoForm | None = None,
+    race: MemoChanged | None = None,
+    status: int = 200,
+) -> HttpResponse:
+    """The page of a memo: of the version that stands, else of the one asked for."""
+    versions = actions.list_versions(memo)
+    latest = versions[0] if versions else memo
+    stands = latest.withdrawn_at is None
+    [name] = queries.name_places(request.project, [memo])
+    own = memo.author_id == request.user.pk and Permission.CODE in request.role.permissions
+    context = {
+        "memo": latest,
+        "name": name,
+        "earlier": [each for each in versions if each.pk != latest.pk],
+        "stands": stands,
+        "form": (form or MemoForm(initial={"kind": latest.kind, "text": latest.text})) if own and stands else None,
+        "race": race,
+        "kept": form if own and not stands else None,
+        "again": _link_new(request, Place.of(memo)),
+    }
+    return render(request, "memos/memo.html", context, status=status)
+
+
+def _link_new(request: ProjectRequest, place: Place) -> str:
+    query = QueryDict(mutable=True)
+    query.update(place.fields)
+    return f"{reverse('memos:new', args=[request.project.slug])}?{query.urlencode()}"
+
+
+def _render_race(
+    request: ProjectRequest, error: MemoChanged, form: MemoForm, *, memo: Memo | None = None
+) -> HttpResponse:
+    """Both texts: what stands, and what was typed, in a form based on what stands. A new number, for it is a new act."""
+    shown = error.memo or memo
+    assert shown is not None  # noqa: S101 - who writes anew is late only where something stands
+    initial = {"kind": form.cleaned_data["kind"], "text": form.cleaned_data["text"]}
+    return _render_memo(request, shown, form=MemoForm(initial=initial), race=error, status=409)

@@ -1,0 +1,345 @@
+"""What is done to themes. A change is a new version with a reason; no version is ever written over."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from django.db import transaction
+from django.db.models import Max
+from django.utils import timezone
+
+from transcripts.accounts.models import User
+from transcripts.audit_trail import trail
+from transcripts.projects.models import Project
+from transcripts.themes import queries
+from transcripts.themes.errors import LONGEST_REASON, ThemeChanged, ThemeError, WrongInput, check_text
+from transcripts.themes.models import Theme, ThemeQuote, ThemeVersion
+
+LONGEST_NAME = 200
+State = ThemeVersion.State
+
+
+class ThemeText(NamedTuple):
+    """What a theme says of itself, its codes aside."""
+
+    name: str
+    concept: str = ""
+    description: str = ""
+
+
+class Based(NamedTuple):
+    """A theme, and the number of its version that somebody had before her eyes."""
+
+    theme: Theme
+    version: int
+
+
+class Part(NamedTuple):
+    """One of the themes that another is split into."""
+
+    name: str
+    codes: Sequence[str]
+
+
+class Merged(NamedTuple):
+    """The theme a merge made, and how many quotes did not come along, for the sources disagreed about their side."""
+
+    version: ThemeVersion
+    quotes_left: int
+
+
+@transaction.atomic
+def create_theme(
+    *, project: Project, text: ThemeText, codes: Sequence[str], by: User, reason: str = ""
+) -> ThemeVersion:
+    """A new candidate theme. Raises ``WrongInput``."""
+    _lock(project)
+    text, reason = _check(project, text), check_text(reason, field="reason", longest=LONGEST_REASON)
+    return _store_theme(project, text, _check_codes(project, codes), reason=reason, by=by)
+
+
+@transaction.atomic
+def revise_theme(
+    *, based: Based, text: ThemeText, state: str, codes: Sequence[str], reason: str, by: User
+) -> ThemeVersion:
+    """Write the next version of a theme; where nothing differs, the version there is.
+
+    Raises ``ThemeChanged`` when somebody has written one meanwhile, ``WrongInput`` for what cannot be taken.
+    """
+    project = based.theme.project
+    _lock(project)
+    latest = _find_latest(based)
+    text = _check(project, text, but=latest)
+    codes = _check_codes(project, codes)
+    if state not in State.values:
+        raise WrongInput(f"There is no state {state!r}: choose {', '.join(State.values)}.", field="state")
+    if (latest.name, latest.concept, latest.description, latest.state, latest.codes) == (*text, state, codes):
+        return latest
+    return _store_version(latest, text=text, state=state, codes=codes, reason=_check_reason(reason), by=by)
+
+
+@transaction.atomic
+def regroup_codes(
+    *,
+    project: Project,
+    codes: Sequence[str],
+    into: Theme | None,
+    new_name: str,
+    out_of: Theme | None,
+    reason: str,
+    by: User,
+) -> list[ThemeVersion]:
+    """Put codes into a theme (or a new one), take them out of a theme, or both: a move. Returns what changed.
+
+    It changes the codes of whatever version stands and no text, so it needs no version to be based on. Raises
+    ``WrongInput``.
+    """
+    _lock(project)
+    codes = _check_codes(project, codes)
+    new_name = new_name.strip()
+    if not codes:
+        raise WrongInput("Tick at least one code.", field="codes")
+    if not (into or new_name or out_of):
+        raise WrongInput("Choose a theme the codes go into or come out of, or name a new one.", field="into")
+    if into and (new_name or into == out_of):
+        raise WrongInput("Choose one theme for the codes: one of those there are, or a new one.", field="into")
+    written = []
+    if new_name:
+        text = _check(project, ThemeText(new_name), field="new_name")
+        written.append(_store_theme(project, text, codes, reason=_check_reason(reason), by=by))
+    if into is not None:
+        written += _regroup(into, put_in=codes, taken_out=[], reason=reason, by=by)
+    if out_of is not None:
+        written += _regroup(out_of, put_in=[], taken_out=codes, reason=reason, by=by)
+    return written
+
+
+@transaction.atomic
+def merge_themes(*, project: Project, sources: Sequence[Based], text: ThemeText, reason: str, by: User) -> Merged:
+    """A new theme with all codes and quotes of others, which are dropped. Raises ``ThemeChanged`` or ``WrongInput``.
+
+    A quote comes along once; one that speaks for one source and against another does not, for somebody has to decide.
+    """
+    _lock(project)
+    if len({source.theme.pk for source in sources}) < 2:
+        raise WrongInput("Choose at least two themes. A theme cannot be merged with itself.", field="themes")
+    latest = [_find_latest(source) for source in sources]
+    if dropped := [each for each in latest if each.state == State.DROPPED]:
+        raise WrongInput(f"{dropped[0].name} was dropped. Make it a candidate again to merge it.", field="themes")
+    reason = _check_reason(reason)
+    text = _check(project, text, but=latest)
+    codes = list(dict.fromkeys(code for each in latest for code in each.codes))
+    made = _store_theme(project, text, codes, reason=reason, by=by, came_from=latest)
+    for each in latest:
+        _drop(each, reason=f"Merged into theme {made.theme.number}. {reason}", by=by)
+    return Merged(made, _carry_merged_quotes(latest, made.theme))
+
+
+@transaction.atomic
+def split_theme(*, based: Based, parts: Sequence[Part], reason: str, by: User) -> list[ThemeVersion]:
+    """New themes in the place of one, which is dropped. Raises ``ThemeChanged`` or ``WrongInput``.
+
+    A code may go to several parts or to none. A quote goes to the parts that have its coding's code, to all when that
+    is not known.
+    """
+    project = based.theme.project
+    _lock(project)
+    latest = _find_latest(based)
+    if latest.state == State.DROPPED:
+        raise ThemeError(f"{latest.name} was dropped. Make it a candidate again to split it.")
+    reason = _check_reason(reason)
+    _check_parts(parts, latest)
+    made = [
+        _store_theme(
+            project,
+            _check(project, ThemeText(part.name), but=latest, field=f"name_{place}"),
+            [code for code in latest.codes if code in part.codes],
+            reason=reason,
+            by=by,
+            came_from=[latest],
+        )
+        for place, part in enumerate(parts, 1)
+    ]
+    numbers = " and ".join(str(each.theme.number) for each in made)
+    _drop(latest, reason=f"Split into themes {numbers}. {reason}", by=by)
+    _carry_split_quotes(latest.theme, made)
+    return made
+
+
+def _lock(project: Project) -> None:
+    """Let the themes of a study be numbered and changed one act at a time."""
+    Project.objects.select_for_update().get(pk=project.pk)
+
+
+def _find_latest(based: Based) -> ThemeVersion:
+    """The version that holds, provided it is the one the act is based on. Raises ``ThemeChanged``."""
+    versions = based.theme.versions.select_related("theme__project", "written_by")
+    latest = versions.order_by("-number")[0]
+    if latest.number != based.version:
+        raise ThemeChanged(latest)
+    return latest
+
+
+def _check(
+    project: Project,
+    text: ThemeText,
+    *,
+    but: ThemeVersion | Sequence[ThemeVersion] = (),
+    field: str = "name",
+) -> ThemeText:
+    """A theme's text as it is stored. ``but`` are the themes whose name it may bear. Raises ``WrongInput``."""
+    name = check_text(
+        " ".join(text.name.split()),
+        field=field,
+        longest=LONGEST_NAME,
+        needed="A theme needs a name; a working title will do.",
+    )
+    others = {each.theme_id for each in ([but] if isinstance(but, ThemeVersion) else but)}
+    for each in queries.current_themes(project):
+        if each.theme_id not in others and each.state != State.DROPPED and each.name.casefold() == name.casefold():
+            raise WrongInput(
+                f"Theme {each.theme.number} is called {each.name} already. Choose another name.", field=field
+            )
+    return ThemeText(name, check_text(text.concept, field="concept"), check_text(text.description, field="description"))
+
+
+def _check_codes(project: Project, codes: Iterable[str]) -> list[str]:
+    codes = list(dict.fromkeys(codes))
+    if unknown := queries.find_unknown_codes(project, codes):
+        raise WrongInput(f"There is no code {unknown[0]!r} in this study's codebook. Reload the page.", field="codes")
+    return codes
+
+
+def _check_reason(reason: str) -> str:
+    return check_text(
+        reason,
+        field="reason",
+        longest=LONGEST_REASON,
+        needed="Say why, in a few words: the history of a theme is made of reasons.",
+    )
+
+
+def _check_parts(parts: Sequence[Part], latest: ThemeVersion) -> None:
+    if len(parts) < 2:
+        raise WrongInput("A theme is split into at least two.", field="name_1")
+    names = [" ".join(part.name.split()).casefold() for part in parts]
+    for place, part in enumerate(parts, 1):
+        if names.index(names[place - 1]) != place - 1:
+            raise WrongInput("The new themes need different names.", field=f"name_{place}")
+        if foreign := [code for code in part.codes if code not in latest.codes]:
+            raise WrongInput(f"{foreign[0]} is not a code of {latest.name}.", field="codes")
+        if not part.codes:
+            raise WrongInput(
+                f"No code goes to {part.name or 'this theme'}: give it at least one.", field=f"name_{place}"
+            )
+
+
+def _regroup(
+    theme: Theme, *, put_in: Sequence[str], taken_out: Sequence[str], reason: str, by: User
+) -> list[ThemeVersion]:
+    """The next version of a theme with other codes; nothing when it has them as they should be."""
+    latest = theme.versions.select_related("theme__project").order_by("-number")[0]
+    codes = [code for code in latest.codes if code not in taken_out]
+    codes += [code for code in put_in if code not in codes]
+    if codes == latest.codes:
+        return []
+    if put_in and latest.state == State.DROPPED:
+        raise WrongInput(f"{latest.name} was dropped. Make it a candidate again to put codes into it.", field="into")
+    text = ThemeText(latest.name, latest.concept, latest.description)
+    return [_store_version(latest, text=text, state=latest.state, codes=codes, reason=_check_reason(reason), by=by)]
+
+
+def _store_theme(
+    project: Project,
+    text: ThemeText,
+    codes: list[str],
+    *,
+    reason: str,
+    by: User,
+    came_from: Sequence[ThemeVersion] = (),
+) -> ThemeVersion:
+    now = timezone.now()
+    number = (project.themes.aggregate(last=Max("number"))["last"] or 0) + 1
+    theme = Theme.objects.create(project=project, number=number, created_at=now, created_by_name=by.username)
+    theme.came_from.set([each.theme for each in came_from])
+    version = ThemeVersion.objects.create(
+        theme=theme, number=1, **text._asdict(), codes=codes, reason=reason, written_at=now, written_by=by
+    )
+    trail.record(
+        "theme.created",
+        target=theme,
+        by=by,
+        stream=trail.project_stream(project.pk),
+        details={"number": number, "codes": len(codes), "came_from": [each.theme.number for each in came_from]},
+    )
+    return version
+
+
+def _store_version(
+    latest: ThemeVersion, *, text: ThemeText, state: str, codes: list[str], reason: str, by: User
+) -> ThemeVersion:
+    version = ThemeVersion.objects.create(
+        theme=latest.theme,
+        number=latest.number + 1,
+        **text._asdict(),
+        state=state,
+        codes=codes,
+        reason=reason,
+        written_at=timezone.now(),
+        written_by=by,
+    )
+    trail.record(
+        "theme.changed",
+        target=latest.theme,
+        by=by,
+        stream=trail.project_stream(latest.theme.project_id),
+        details={
+            "number": latest.theme.number,
+            "version": version.number,
+            "before": latest.state,
+            "after": state,
+            "codes": len(codes),
+        },
+    )
+    return version
+
+
+def _drop(latest: ThemeVersion, *, reason: str, by: User) -> None:
+    """Drop a theme; its text, codes and quotes stay with it."""
+    text = ThemeText(latest.name, latest.concept, latest.description)
+    _store_version(latest, text=text, state=State.DROPPED, codes=latest.codes, reason=reason[:LONGEST_REASON], by=by)
+
+
+def _carry_merged_quotes(sources: Sequence[ThemeVersion], theme: Theme) -> int:
+    """Copy the quotes of merged themes to ``theme``; returns how many sentences were left, for their sides differ."""
+    quotes: dict[int, list[ThemeQuote]] = {}
+    standing = ThemeQuote.objects.filter(theme__in=[each.theme_id for each in sources], withdrawn_at__isnull=True)
+    for quote in standing.order_by("theme__number", "pk"):
+        quotes.setdefault(quote.sentence_id, []).append(quote)
+    agreed = [group[0] for group in quotes.values() if len({quote.side for quote in group}) == 1]
+    ThemeQuote.objects.bulk_create(_copy(quote, theme) for quote in agreed)
+    return len(quotes) - len(agreed)
+
+
+def _carry_split_quotes(source: Theme, made: Sequence[ThemeVersion]) -> None:
+    copies = []
+    for quote in source.quotes.filter(withdrawn_at__isnull=True).select_related("coding__code").order_by("pk"):
+        code = quote.coding.code.identifier if quote.coding else None
+        fitting = [each for each in made if code in each.codes] or made
+        copies += [_copy(quote, each.theme) for each in fitting]
+    ThemeQuote.objects.bulk_create(copies)
+
+
+def _copy(quote: ThemeQuote, theme: Theme) -> ThemeQuote:
+    """The same quote for another theme; who added it and when stays true."""
+    return ThemeQuote(
+        theme=theme,
+        sentence_id=quote.sentence_id,
+        coding_id=quote.coding_id,
+        side=quote.side,
+        edited_text=quote.edited_text,
+        note=quote.note,
+        added_at=quote.added_at,
+        added_by_id=quote.added_by_id,
+    )

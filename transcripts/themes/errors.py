@@ -1,0 +1,68 @@
+"""Why something was not done to a theme: each a sentence for the person who asked."""
+
+from __future__ import annotations
+
+from transcripts.themes.models import PhaseEntry, PositionalityStatement, ThemeQuote, ThemeVersion
+
+LONGEST_TEXT = 20_000
+LONGEST_REASON = 2_000
+
+
+class ThemeError(Exception):
+    """A sentence for the person who asked."""
+
+
+class WrongInput(ThemeError):
+    """What was typed or chosen cannot be taken; ``field`` says where to put the message."""
+
+    def __init__(self, message: str, *, field: str) -> None:
+        super().__init__(message)
+        self.field = field
+
+
+class NotYours(ThemeError):
+    """People change what they wrote themselves."""
+
+
+class ThemeChanged(ThemeError):
+    """Somebody else was quicker; ``latest`` is what holds now."""
+
+    def __init__(self, latest: ThemeVersion) -> None:
+        super().__init__(
+            f"{latest.written_by.username} changed theme {latest.theme.number} after you opened it. Nothing of yours was "
+            "stored, and nothing is lost: both texts are on this page."
+        )
+        self.latest = latest
+
+
+class QuoteChanged(ThemeError):
+    """Somebody else quoted the same sentence or withdrew the quote; ``standing`` is what holds now, if anything."""
+
+    def __init__(self, standing: ThemeQuote | None) -> None:
+        done = f"{standing.added_by.username} quoted this sentence" if standing else "This quote was withdrawn"
+        super().__init__(f"{done} after you opened it. Nothing of yours was stored; both texts are on this page.")
+        self.standing = standing
+
+
+class EntryChanged(ThemeError):
+    """The same text was changed in another window; ``standing`` is what holds now, if anything."""
+
+    def __init__(self, standing: PhaseEntry | PositionalityStatement | None) -> None:
+        done = "You changed this text in another window" if standing else "You withdrew this text in another window"
+        super().__init__(f"{done}. Nothing was stored from this one; both texts are on this page.")
+        self.standing = standing
+
+
+def check_text(text: str, *, field: str, longest: int = LONGEST_TEXT, needed: str = "") -> str:
+    """``text`` as it is stored: line ends alike, no white space around it. Raises ``WrongInput``.
+
+    ``needed`` is what to say when it is empty.
+    """
+    text = text.replace("\r\n", "\n").strip()
+    if needed and not text:
+        raise WrongInput(needed, field=field)
+    if len(text) > longest:
+        raise WrongInput(f"This has {len(text):,} characters, and at most {longest:,} fit.", field=field)
+    if "\x00" in text or (not text.isascii() and any("\ud800" <= character <= "\udfff" for character in text)):
+        raise WrongInput("This holds a character that no text has (null or half of a pair). Remove it.", field=field)
+    return text

@@ -1,0 +1,266 @@
+"""Pages of what themes rest on: the presence table, the sentences behind a cell, and the quotes taken from them."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from django.contrib import messages
+from django.core.paginator import Paginator
+from django.http import Http404, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.template.defaultfilters import pluralize
+from django.urls import reverse
+from django.utils.http import url_has_allowed_host_and_scheme
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from transcripts.coding.models import Coding, Level, Prompting
+from transcripts.coding.openings import open_interviews
+from transcripts.corpus.models import Sentence
+from transcripts.projects.access import ProjectRequest, project_view
+from transcripts.projects.roles import Permission
+from transcripts.retrieval.asking import UNNAMED
+from transcripts.retrieval.queries import FoundSentence, Sight, find_closed
+from transcripts.retrieval.results import Result, build_results
+from transcripts.themes import evidence, matrix, queries, quotations
+from transcripts.themes.errors import QuoteChanged, WrongInput
+from transcripts.themes.evidence import CodedSentence, Filters, Viewpoint
+from transcripts.themes.forms import OpeningForm, QuoteForm
+from transcripts.themes.matrix import LinkedCell
+from transcripts.themes.matrix_svg import Drawing, Link, draw_matrix
+from transcripts.themes.models import ThemeQuote, ThemeVersion
+from transcripts.themes.presence import Presence, PresenceRow
+from transcripts.themes.views import FORM_METHODS, add_error, ask_viewpoint, describe_viewpoint, get_theme, rebase
+
+SENTENCES_PER_PAGE = 50
+ROW_KINDS = {"themes": "Themes", "codes": "Codes"}
+COLUMN_KINDS = {"models": "Models", "interviews": "Interviews"}
+
+
+class LinkedRow(NamedTuple):
+    """A row of the table with its links; the last cell is over all columns."""
+
+    name: str
+    href: str
+    cells: list[LinkedCell]
+
+
+class Shown(NamedTuple):
+    """One sentence of the list: itself in its place, the codings it is there for, and the quote made of it."""
+
+    result: Result
+    codings: list[Coding]
+    prompting: str
+    quote: ThemeQuote | None
+
+
+@require_safe
+@project_view(Permission.VIEW)
+def show_presence(request: ProjectRequest) -> HttpResponse:
+    """Which models, or interviews, show a theme or a code: counts, what they are out of, and a drawing of them."""
+    viewpoint = ask_viewpoint(request)
+    rows = _choose(request, "rows", ROW_KINDS)
+    columns = _choose(request, "columns", COLUMN_KINDS)
+    by_interview = columns == "interviews"
+    if rows == "codes":
+        catalogue = queries.read_catalogue(request.project)
+        codes = [code for family in catalogue.families for code in family.codes]
+        presence = matrix.count_codes(viewpoint, codes, by_interview=by_interview)
+    else:
+        themes = queries.current_themes(request.project)
+        standing = [each for each in themes if each.state != ThemeVersion.State.DROPPED]
+        presence = matrix.count_themes(viewpoint, standing, by_interview=by_interview)
+    link = matrix.link_to_sentences(viewpoint, of_codes=rows == "codes", by_interview=by_interview)
+    title = f"{ROW_KINDS[rows]} by {'interview' if by_interview else 'model'}"
+    drawing: Drawing | None = draw_matrix(presence, title=title, link=link) if presence.rows else None
+    context = {
+        "title": title,
+        "presence": presence,
+        "linked": [_link_row(row, presence, link) for row in presence.rows],
+        "drawing": drawing,
+        "rows": rows,
+        "columns": columns,
+        "row_kinds": ROW_KINDS,
+        "column_kinds": COLUMN_KINDS,
+        **describe_viewpoint(request, viewpoint),
+    }
+    return render(request, "themes/presence.html", context)
+
+
+@require_safe
+@project_view(Permission.VIEW)
+def show_evidence(request: ProjectRequest) -> HttpResponse:
+    """The sentences behind a cell of the table: with their question, their codings, and a way to quote them."""
+    viewpoint = ask_viewpoint(request)
+    theme = _find_asked_theme(request)
+    code = request.GET.get("code", "") if theme is None else ""
+    identifiers = theme.codes if theme else [code] if code else []
+    catalogue = queries.read_catalogue(request.project, also=identifiers)
+    if code and code not in catalogue.by_identifier:
+        raise Http404("This code is not in the codebook of this study.")
+    found = evidence.find_coded_sentences(viewpoint, identifiers, _read_filters(request))
+    page = Paginator(found, SENTENCES_PER_PAGE).get_page(request.GET.get("page"))
+    context = {
+        "theme": theme,
+        "code": catalogue.by_identifier.get(code),
+        "page": page,
+        "shown": _show(request, viewpoint, list(page), theme),
+        "themes": queries.current_themes(request.project),
+        "catalogue": catalogue,
+        "models": evidence.list_models(viewpoint),
+        "interviews": evidence.list_interviews(viewpoint),
+        "promptings": Prompting.choices,
+        "levels": Level.choices,
+        **describe_viewpoint(request, viewpoint),
+    }
+    return render(request, "themes/evidence.html", context)
+
+
+@require_http_methods(FORM_METHODS)
+@project_view(Permission.WRITE_THEMES)
+def quote(request: ProjectRequest, number: int, sentence_id: int) -> HttpResponse:
+    """Quote a sentence for or against a theme. ``?coding=`` is the coding it was found by."""
+    theme = get_theme(request, number)
+    sentence = queries.find_sentence(request.project, sentence_id)
+    if sentence is None:
+        raise Http404("This study has no such sentence.")
+    if request.method != "POST":
+        quotes = queries.visible_quotes(request.project, request.user, request.role)
+        standing = quotes.filter(theme=theme.theme, sentence=sentence).first()
+        return _render_quote(request, theme, sentence, _start_quote(request, sentence, standing))
+    form = QuoteForm(request.POST)
+    if form.is_valid():
+        coding = Coding.objects.filter(pk=form.cleaned_data["coding"], sentence=sentence).first()
+        text = {name: form.cleaned_data[name] for name in ("side", "edited_text", "note", "replaces")}
+        try:
+            quotations.add_quote(theme=theme.theme, sentence=sentence, by=request.user, coding=coding, **text)
+        except WrongInput as error:
+            add_error(form, error)
+        except QuoteChanged as error:
+            form = QuoteForm(rebase(request.POST, replaces=error.standing.pk if error.standing else None))
+            return _render_quote(request, theme, sentence, form, race=error, status=409)
+        else:
+            messages.success(request, f"Quoted {text['side']} the theme.")
+            return redirect("themes:theme", request.project.slug, number)
+    return _render_quote(request, theme, sentence, form, status=422)
+
+
+@require_POST
+@project_view(Permission.SEE_ALL_CODINGS)
+def open_codings(request: ProjectRequest) -> HttpResponse:
+    """Open colleagues' work wherever there is some, after saying so: what one codes there later is assisted."""
+    form = OpeningForm(request.POST)
+    if not form.is_valid():
+        return render(request, "themes/not_opened.html", {"opening": form}, status=422)
+    codes = Permission.CODE in request.role.permissions
+    closed = list(find_closed(request.project, request.user.pk)) if codes else []
+    open_interviews(project=request.project, interviews=closed, by=request.user, where="themes")
+    if count := len(closed):
+        messages.success(
+            request, f"Colleagues’ codings and memos of {count} interview{pluralize(count)} are open to you."
+        )
+    back = form.cleaned_data["next"]
+    inside = reverse("projects:home", args=[request.project.slug])
+    is_ours = back.startswith(inside) and url_has_allowed_host_and_scheme(back, allowed_hosts=None)
+    return redirect(back if is_ours else reverse("themes:presence", args=[request.project.slug]))
+
+
+@require_POST
+@project_view(Permission.WRITE_THEMES)
+def withdraw_quote(request: ProjectRequest, number: int, quote_id: int) -> HttpResponse:
+    """Take a quote back."""
+    theme = get_theme(request, number)
+    withdrawn = get_object_or_404(
+        ThemeQuote.objects.select_related("theme"), pk=quote_id, theme__project=request.project, theme=theme.theme
+    )
+    quotations.withdraw_quote(quote=withdrawn, by=request.user)
+    messages.success(request, "The quote is withdrawn. Its row stays in the record.")
+    return redirect("themes:theme", request.project.slug, number)
+
+
+def _choose(request: ProjectRequest, name: str, kinds: dict[str, str]) -> str:
+    asked = request.GET.get(name, "")
+    return asked if asked in kinds else next(iter(kinds))
+
+
+def _link_row(row: PresenceRow, presence: Presence, link: Link) -> LinkedRow:
+    cells = zip([*row.cells, row.total], [*(column.key for column in presence.columns), ""], strict=True)
+    return LinkedRow(
+        row.row.name, link(row.row.key, ""), [LinkedCell(cell, link(row.row.key, key)) for cell, key in cells]
+    )
+
+
+def _find_asked_theme(request: ProjectRequest) -> ThemeVersion | None:
+    """The theme the address names, if it names one."""
+    asked = request.GET.get("theme", "")
+    if not asked:
+        return None
+    if not is_number(asked):
+        raise Http404("This study has no such theme.")
+    return get_theme(request, int(asked))
+
+
+def _read_filters(request: ProjectRequest) -> Filters:
+    model, interview = request.GET.get("model", ""), request.GET.get("interview", "")
+    prompting, level = request.GET.get("prompting", ""), request.GET.get("level", "")
+    return Filters(
+        model=("" if model == UNNAMED else model) if model else None,
+        interview_id=int(interview) if is_number(interview) else None,
+        prompting=prompting if prompting in Prompting.values else "",
+        level=level if level in Level.values else "",
+    )
+
+
+def _show(
+    request: ProjectRequest, viewpoint: Viewpoint, found: list[CodedSentence], theme: ThemeVersion | None
+) -> list[Shown]:
+    """What the page shows of its sentences, in their order."""
+    ids = [each.sentence_id for each in found]
+    places = {
+        pk: FoundSentence(pk, *place)
+        for pk, *place in Sentence.objects.filter(pk__in=ids).values_list(
+            "pk", "turn_id", "turn__interview_id", "start", "end"
+        )
+    }
+    results = build_results([places[pk] for pk in ids], [], viewpoint.sight, request.user.pk)
+    codings = Coding.objects.filter(pk__in=[pk for each in found for pk in each.coding_ids])
+    by_id = codings.select_related("code", "coder").in_bulk()
+    quotes = queries.visible_quotes(request.project, request.user, request.role).filter(sentence__in=ids)
+    quoted = {each.sentence_id: each for each in quotes.filter(theme=theme.theme)} if theme else {}
+    return [
+        Shown(result, [by_id[pk] for pk in each.coding_ids], each.prompting, quoted.get(each.sentence_id))
+        for result, each in zip(results, found, strict=True)
+    ]
+
+
+def is_number(text: str) -> bool:
+    return text.isascii() and text.isdecimal() and len(text) < 19
+
+
+def _start_quote(request: ProjectRequest, sentence: Sentence, standing: ThemeQuote | None) -> QuoteForm:
+    """The form as it is first shown: what stands, or the whole sentence."""
+    side = request.GET.get("side", "")
+    coding = request.GET.get("coding", "")
+    initial = {
+        "coding": int(coding) if is_number(coding) else None,
+        "side": side if side in ThemeQuote.Side.values else ThemeQuote.Side.FOR.value,
+        "edited_text": sentence.read_text(),
+    }
+    if standing is not None:
+        kept = {"coding": standing.coding_id, "replaces": standing.pk, "note": standing.note}
+        initial |= {**kept, "side": standing.side, "edited_text": standing.edited_text or sentence.read_text()}
+    return QuoteForm(initial=initial)
+
+
+def _render_quote(
+    request: ProjectRequest,
+    theme: ThemeVersion,
+    sentence: Sentence,
+    form: QuoteForm,
+    *,
+    race: QuoteChanged | None = None,
+    status: int = 200,
+) -> HttpResponse:
+    place = FoundSentence(sentence.pk, sentence.turn_id, sentence.turn.interview_id, sentence.start, sentence.end)
+    [result] = build_results([place], [], Sight(request.user.pk), request.user.pk)
+    context = {"version": theme, "form": form, "result": result, "race": race}
+    return render(request, "themes/quote.html", context, status=status)

@@ -1,0 +1,188 @@
+"""What people type about themes, quotes, phases and themselves. What fits together is checked by the actions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django import forms
+
+from transcripts.themes.actions import LONGEST_NAME
+from transcripts.themes.errors import LONGEST_REASON, LONGEST_TEXT
+from transcripts.themes.models import PhaseEntry, ThemeQuote, ThemeVersion
+
+LARGEST_NUMBER = 2**31 - 1
+
+
+def _text(label: str, *, rows: int, longest: int = LONGEST_TEXT, required: bool = False, help_text: str = "") -> Any:
+    return forms.CharField(
+        label=label,
+        max_length=longest,
+        required=required,
+        help_text=help_text,
+        widget=forms.Textarea({"rows": rows, "dir": "auto"}),
+    )
+
+
+class ManyCodes(forms.Field):
+    """Identifiers of codes, from the boxes ticked in the list of codes. Which there are is checked by the action."""
+
+    widget = forms.MultipleHiddenInput
+
+    def to_python(self, value: object) -> list[str]:
+        return [str(each) for each in value] if isinstance(value, list) else []
+
+
+class NewThemeForm(forms.Form):
+    """A candidate theme."""
+
+    name = forms.CharField(
+        label="Name",
+        max_length=LONGEST_NAME,
+        help_text="A working title will do.",
+        widget=forms.TextInput({"dir": "auto", "autocomplete": "off"}),
+    )
+    concept = _text(
+        "Central organising concept",
+        rows=3,
+        help_text="The one idea that holds the theme together: what its codes say when they are read as one.",
+    )
+    description = _text(
+        "Description", rows=6, help_text="What belongs to the theme, what does not, and where it is unsettled."
+    )
+    codes = ManyCodes(label="Codes", required=False)
+
+
+class ThemeForm(NewThemeForm):
+    """The next version of a theme. ``version`` is the one it is based on."""
+
+    state = forms.ChoiceField(label="State", choices=ThemeVersion.State.choices)
+    reason = _text(
+        "Why",
+        rows=2,
+        longest=LONGEST_REASON,
+        required=True,
+        help_text="A few words for the history of the theme: what made you change it.",
+    )
+    version = forms.IntegerField(min_value=1, max_value=LARGEST_NUMBER, widget=forms.HiddenInput)
+
+
+class GroupForm(forms.Form):
+    """Ticked codes, and where they go. ``themes`` are the themes there are, by number."""
+
+    codes = ManyCodes(label="Codes", required=False)
+    into = forms.TypedChoiceField(label="Put them into", required=False, coerce=int, empty_value=None)
+    new_name = forms.CharField(
+        label="or into a new theme named",
+        max_length=LONGEST_NAME,
+        required=False,
+        widget=forms.TextInput({"dir": "auto", "autocomplete": "off"}),
+    )
+    out_of = forms.TypedChoiceField(
+        label="Take them out of",
+        required=False,
+        coerce=int,
+        empty_value=None,
+        help_text="Both together move them.",
+    )
+    reason = _text("Why", rows=2, longest=LONGEST_REASON, required=True, help_text="A few words for the history.")
+
+    def __init__(self, *args: Any, themes: list[ThemeVersion], **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        choices = [(each.theme.number, f"{each.theme.number}. {each.name}") for each in themes]
+        open_choices = [
+            choice for choice, each in zip(choices, themes, strict=True) if each.state != ThemeVersion.State.DROPPED
+        ]
+        for name, offered in (("into", open_choices), ("out_of", choices)):
+            field = self.fields[name]
+            assert isinstance(field, forms.TypedChoiceField)  # noqa: S101 - for the type checker
+            field.choices = [("", "no theme"), *offered]
+
+
+class MergeForm(forms.Form):
+    """Two or more themes that become one. Each choice carries the version it is based on: ``3:2``."""
+
+    themes = forms.MultipleChoiceField(label="Themes that become one", widget=forms.CheckboxSelectMultiple)
+    name = forms.CharField(
+        label="Name", max_length=LONGEST_NAME, widget=forms.TextInput({"dir": "auto", "autocomplete": "off"})
+    )
+    concept = _text("Central organising concept", rows=3)
+    description = _text("Description", rows=5)
+    reason = _text("Why", rows=2, longest=LONGEST_REASON, required=True, help_text="What they have in common.")
+
+    def __init__(self, *args: Any, themes: list[ThemeVersion], **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        field = self.fields["themes"]
+        assert isinstance(field, forms.MultipleChoiceField)  # noqa: S101 - for the type checker
+        field.choices = [
+            (f"{each.theme.number}:{each.number}", f"{each.theme.number}. {each.name}")
+            for each in themes
+            if each.state != ThemeVersion.State.DROPPED
+        ]
+
+
+class SplitForm(forms.Form):
+    """Two themes in the place of one. ``version`` is the version it is based on."""
+
+    name_1 = forms.CharField(
+        label="Name of the first", max_length=LONGEST_NAME, widget=forms.TextInput({"dir": "auto"})
+    )
+    name_2 = forms.CharField(
+        label="Name of the second", max_length=LONGEST_NAME, widget=forms.TextInput({"dir": "auto"})
+    )
+    reason = _text("Why", rows=2, longest=LONGEST_REASON, required=True, help_text="What made one theme two.")
+    version = forms.IntegerField(min_value=1, max_value=LARGEST_NUMBER, widget=forms.HiddenInput)
+
+
+class QuoteForm(forms.Form):
+    """A sentence for or against a theme. ``replaces`` is the quote of it that stands."""
+
+    side = forms.ChoiceField(
+        label="Speaks",
+        choices=[
+            (ThemeQuote.Side.FOR.value, "for the theme"),
+            (ThemeQuote.Side.AGAINST.value, "against it: a negative case"),
+        ],
+        widget=forms.RadioSelect,
+    )
+    edited_text = _text(
+        "Quotation",
+        rows=4,
+        help_text=(
+            "Mark what you leave out with […] and what you put in with [brackets]. "
+            "Every other word must be the sentence’s own."
+        ),
+    )
+    note = _text("Note", rows=2, longest=LONGEST_REASON, help_text="What this sentence shows.")
+    coding = forms.IntegerField(min_value=1, max_value=2**63 - 1, required=False, widget=forms.HiddenInput)
+    replaces = forms.IntegerField(min_value=1, max_value=2**63 - 1, required=False, widget=forms.HiddenInput)
+
+
+class EntryForm(forms.Form):
+    """A new text in a phase."""
+
+    phase = forms.TypedChoiceField(coerce=int, choices=PhaseEntry.Phase.choices, widget=forms.HiddenInput)
+    text = _text("Write something down", rows=3, required=True)
+
+
+class StatementForm(forms.Form):
+    """What somebody brings to the reading. ``replaces`` is her statement that stands."""
+
+    text = _text(
+        "What you bring to this reading",
+        rows=8,
+        help_text=(
+            "In your own words and as much as you like: training, experience, commitments, what you expect to find. "
+            "Nothing particular is asked for, and nothing has to be said."
+        ),
+    )
+    replaces = forms.IntegerField(min_value=1, max_value=2**63 - 1, required=False, widget=forms.HiddenInput)
+
+
+class OpeningForm(forms.Form):
+    """The word of somebody who opens colleagues' work that she knows what follows. ``next`` is where she was."""
+
+    confirmed = forms.BooleanField(
+        label="I know that what I code in these interviews from now on counts as assisted.",
+        error_messages={"required": "Tick the box to say that you know what follows from opening them."},
+    )
+    next = forms.CharField(max_length=10_000, required=False, widget=forms.HiddenInput)

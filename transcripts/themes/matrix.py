@@ -1,0 +1,78 @@
+"""The presence table of a study, put together from what was read of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+from urllib.parse import urlencode
+
+from django.urls import reverse
+
+from transcripts.themes import evidence, queries
+from transcripts.themes.evidence import Viewpoint
+from transcripts.themes.matrix_svg import Link
+from transcripts.themes.models import ThemeVersion
+from transcripts.themes.presence import Cell, Column, Denominators, Presence, Row, count_presence
+
+
+class LinkedCell(NamedTuple):
+    """A cell of the table, and the address of its sentences."""
+
+    cell: Cell
+    href: str
+
+
+class ModelLine(NamedTuple):
+    """Where one theme shows in one model."""
+
+    name: str
+    out_of: Denominators
+    linked: LinkedCell
+
+
+def count_themes(viewpoint: Viewpoint, themes: Sequence[ThemeVersion], *, by_interview: bool = False) -> Presence:
+    """Where these themes show, by model or by interview."""
+    rows = [Row(str(each.theme.number), each.name, frozenset(each.codes)) for each in themes]
+    return _count(viewpoint, rows, _list_columns(viewpoint, by_interview=by_interview))
+
+
+def count_codes(viewpoint: Viewpoint, codes: Sequence[queries.CodeEntry], *, by_interview: bool = False) -> Presence:
+    """Where these codes show, by model or by interview."""
+    rows = [Row(code.identifier, code.name, frozenset({code.identifier})) for code in codes]
+    return _count(viewpoint, rows, _list_columns(viewpoint, by_interview=by_interview))
+
+
+def list_models(viewpoint: Viewpoint, theme: ThemeVersion) -> list[ModelLine]:
+    """Where one theme shows, model by model."""
+    presence, link = count_themes(viewpoint, [theme]), link_to_sentences(viewpoint)
+    [row] = presence.rows
+    return [
+        ModelLine(column.name, out_of, LinkedCell(cell, link(row.row.key, column.key)))
+        for column, out_of, cell in zip(presence.columns, presence.denominators[:-1], row.cells, strict=True)
+    ]
+
+
+def link_to_sentences(viewpoint: Viewpoint, *, of_codes: bool = False, by_interview: bool = False) -> Link:
+    """How to get from a row and a column to their sentences; an empty column stands for all of them."""
+    base = reverse("themes:evidence", args=[viewpoint.project.slug])
+    row_name, column_name = ("code" if of_codes else "theme"), ("interview" if by_interview else "model")
+
+    def link(row: str, column: str) -> str:
+        asked = {row_name: row, column_name: column, "coder": viewpoint.coder, "layer": viewpoint.layer.value}
+        return f"{base}?{urlencode({name: value for name, value in asked.items() if value})}"
+
+    return link
+
+
+def _list_columns(viewpoint: Viewpoint, *, by_interview: bool) -> list[Column]:
+    return evidence.list_interviews(viewpoint) if by_interview else evidence.list_models(viewpoint)
+
+
+def _count(viewpoint: Viewpoint, rows: Sequence[Row], columns: Sequence[Column]) -> Presence:
+    identifiers = {identifier for row in rows for identifier in row.identifiers}
+    return count_presence(
+        rows=rows,
+        columns=columns,
+        evidence=evidence.read_evidence(viewpoint, identifiers),
+        decided=evidence.count_decided(viewpoint),
+    )

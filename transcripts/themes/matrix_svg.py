@@ -1,0 +1,175 @@
+"""The presence matrix as a drawing: where each mark, word and bar of it stands.
+
+Nothing here is a colour. A mark tells by its shape (a disc where something came unprompted, else a ring where something
+was prompted, else a square where that is unclear; a dash where nothing was found, no mark where nothing was read), a
+bar by its length and its pattern. A template writes it down with classes, and the style sheet has colours for both
+schemes.
+"""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Callable
+from typing import NamedTuple
+
+from transcripts.themes.presence import Cell, Presence
+
+ROW_LABEL_WIDTH = 200
+ROW_LABEL_CHARACTERS = 24
+COLUMN_LABEL_CHARACTERS = 14
+CELL_WIDTH = 112
+CELL_HEIGHT = 48
+HEAD_HEIGHT = 40
+LINE_HEIGHT = 15
+INSET = 8
+BAR_HEIGHT = 9
+BAR_LENGTH = CELL_WIDTH - 2 * INSET
+
+Link = Callable[[str, str], str]
+
+
+class Line(NamedTuple):
+    """One line of words."""
+
+    x: int
+    y: int
+    text: str
+
+
+class Label(NamedTuple):
+    """A name in one or two lines; ``full`` is all of it."""
+
+    full: str
+    lines: list[Line]
+
+
+class Bar(NamedTuple):
+    """A part of a bar; ``kind`` is unprompted, prompted or unclear and has a pattern of its own."""
+
+    kind: str
+    x: int
+    width: int
+
+
+class CellDrawing(NamedTuple):
+    """One cell: where it opens to, what it says in words, its mark, its count and its bar."""
+
+    x: int
+    y: int
+    href: str
+    words: str
+    mark: str
+    figure: str
+    bars: list[Bar]
+
+    @property
+    def bar_y(self) -> int:
+        return self.y + CELL_HEIGHT - INSET - BAR_HEIGHT
+
+    @property
+    def mark_x(self) -> int:
+        return self.x + INSET + 5
+
+    @property
+    def mark_y(self) -> int:
+        return self.y + 14
+
+    @property
+    def figure_x(self) -> int:
+        return self.mark_x + 12
+
+
+class Drawing(NamedTuple):
+    """Everything the template writes down."""
+
+    width: int
+    height: int
+    title: str
+    description: str
+    columns: list[Label]
+    rows: list[Label]
+    cells: list[CellDrawing]
+    cell_width: int = CELL_WIDTH
+    cell_height: int = CELL_HEIGHT
+    bar_height: int = BAR_HEIGHT
+
+
+def draw_matrix(presence: Presence, *, title: str, link: Link) -> Drawing:
+    """Lay the table out. ``link`` gives the address of the sentences behind a row's and a column's keys."""
+    shares = [cell.sentences / cell.out_of for row in presence.rows for cell in row.cells if cell.out_of]
+    highest = max(shares, default=0.0)
+    columns = [
+        _label(column.name, COLUMN_LABEL_CHARACTERS, x=ROW_LABEL_WIDTH + place * CELL_WIDTH + INSET, y=LINE_HEIGHT)
+        for place, column in enumerate(presence.columns)
+    ]
+    rows, cells = [], []
+    for place, row in enumerate(presence.rows):
+        top = HEAD_HEIGHT + place * CELL_HEIGHT
+        rows.append(_label(row.row.name, ROW_LABEL_CHARACTERS, x=0, y=top + 19))
+        for column_place, (column, cell) in enumerate(zip(presence.columns, row.cells, strict=True)):
+            left = ROW_LABEL_WIDTH + column_place * CELL_WIDTH
+            href = link(row.row.key, column.key) if cell.is_present else ""
+            words = f"{row.row.name}, {column.name}: {describe_cell(cell)}"
+            bars = _bars(cell, left, highest)
+            cells.append(CellDrawing(left, top, href, words, _mark(cell), _figure(cell), bars))
+    return Drawing(
+        width=ROW_LABEL_WIDTH + len(columns) * CELL_WIDTH,
+        height=HEAD_HEIGHT + len(rows) * CELL_HEIGHT,
+        title=title,
+        description=_describe(presence),
+        columns=columns,
+        rows=rows,
+        cells=cells,
+    )
+
+
+def describe_cell(cell: Cell) -> str:
+    """A cell in words."""
+    if not cell.is_read:
+        return "nothing decided"
+    if not cell.is_present:
+        return f"none of {cell.out_of} sentences"
+    parts = (("unprompted", cell.unprompted), ("prompted", cell.prompted), ("unclear", cell.unclear))
+    split = ", ".join(f"{number} {name}" for name, number in parts if number)
+    return f"{cell.sentences} of {cell.out_of} sentences, {split}"
+
+
+def _figure(cell: Cell) -> str:
+    return f"{cell.sentences}/{cell.out_of}" if cell.is_read else "not read"
+
+
+def _mark(cell: Cell) -> str:
+    if not cell.is_read:
+        return "unread"
+    if cell.unprompted:
+        return "unprompted"
+    if cell.prompted:
+        return "prompted"
+    return "unclear" if cell.unclear else "absent"
+
+
+def _bars(cell: Cell, x: int, highest: float) -> list[Bar]:
+    """The share of decided sentences as a length, cut by prompting; what is there is at least two units long."""
+    if not cell.is_present:
+        return []
+    bars, left = [], x + INSET
+    for kind, number in (("unprompted", cell.unprompted), ("prompted", cell.prompted), ("unclear", cell.unclear)):
+        if number:
+            width = max(2, round(BAR_LENGTH * number / cell.out_of / highest))
+            bars.append(Bar(kind, left, width))
+            left += width
+    return bars
+
+
+def _label(name: str, characters: int, *, x: int, y: int) -> Label:
+    lines = textwrap.wrap(name, characters, max_lines=2, placeholder=" …") or [""]
+    return Label(name, [Line(x, y + place * LINE_HEIGHT, line) for place, line in enumerate(lines)])
+
+
+def _describe(presence: Presence) -> str:
+    found = sum(cell.is_present for row in presence.rows for cell in row.cells)
+    cells = len(presence.rows) * len(presence.columns)
+    return (
+        f"{len(presence.rows)} rows by {len(presence.columns)} columns. Something was found in {found} of {cells} cells. "
+        "The length of a bar is the share of the sentences decided there; the table holds every number."
+    )

@@ -1,0 +1,192 @@
+"""Where a theme or a code shows: counts by model or interview, each with what it is counted out of (method brief, R21).
+
+A sentence counts once in a cell, whoever coded it and with however many codes. It was decided when a coder whose work
+is counted coded it or finished it, so a count is never larger than its denominator. No statistic infers anything across
+models.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from typing import NamedTuple
+
+PROMPTED, UNPROMPTED, UNCLEAR = "prompted", "unprompted", "unclear"
+# "Unprompted" claims most, so a sentence counts there only when no coding of it says otherwise.
+STRENGTH = {PROMPTED: 2, UNCLEAR: 1, UNPROMPTED: 0}
+LATENT = "latent"
+
+
+class Evidence(NamedTuple):
+    """One coding that is counted."""
+
+    coding_id: int
+    coder_id: int
+    identifier: str
+    level: str
+    prompting: str
+    sentence_id: int
+    turn_id: int
+    interview_id: int
+
+
+class Decided(NamedTuple):
+    """How much of one interview the coders decided."""
+
+    sentences: int
+    turns: int
+
+
+class Row(NamedTuple):
+    """A theme, or a code: a name for one or more codes."""
+
+    key: str
+    name: str
+    identifiers: frozenset[str]
+
+
+class Column(NamedTuple):
+    """A model, or an interview: a name for one or more interviews."""
+
+    key: str
+    name: str
+    interview_ids: frozenset[int]
+
+
+class Denominators(NamedTuple):
+    """What the counts of a column are out of. ``in_study`` are the interviews there are, decided or not."""
+
+    sentences: int
+    turns: int
+    interviews: int
+    in_study: int
+
+
+@dataclass(frozen=True)
+class Cell:
+    """What was found of a row in a column, counted in sentences unless the name says otherwise.
+
+    The three of prompting add up to ``sentences``. A sentence two people read on two levels counts in both of those.
+    """
+
+    sentences: int
+    turns: int
+    interviews: int
+    prompted: int
+    unprompted: int
+    unclear: int
+    semantic: int
+    latent: int
+    out_of: int
+
+    @property
+    def is_present(self) -> bool:
+        return self.sentences > 0
+
+    @property
+    def is_read(self) -> bool:
+        """Whether anything was decided there: without that, absence says nothing."""
+        return self.out_of > 0
+
+
+class PresenceRow(NamedTuple):
+    """A row with its cell under each column, and the one over all of them."""
+
+    row: Row
+    cells: list[Cell]
+    total: Cell
+
+
+class Presence(NamedTuple):
+    """The whole table; ``denominators`` in the order of the columns, the one over all of them last."""
+
+    columns: list[Column]
+    denominators: list[Denominators]
+    rows: list[PresenceRow]
+
+
+@dataclass
+class _Tally:
+    """What is collected for one cell before it is counted."""
+
+    turns: set[int] = field(default_factory=set)
+    interviews: set[int] = field(default_factory=set)
+    prompting: dict[int, str] = field(default_factory=dict)
+    semantic: set[int] = field(default_factory=set)
+    latent: set[int] = field(default_factory=set)
+
+    def add(self, evidence: Evidence) -> None:
+        sentence, prompting = evidence.sentence_id, evidence.prompting
+        self.turns.add(evidence.turn_id)
+        self.interviews.add(evidence.interview_id)
+        if self.prompting.setdefault(sentence, prompting) != prompting:
+            self.prompting[sentence] = combine_prompting(self.prompting[sentence], prompting)
+        (self.latent if evidence.level == LATENT else self.semantic).add(sentence)
+
+    def count(self, out_of: int) -> Cell:
+        prompting = list(self.prompting.values())
+        return Cell(
+            sentences=len(prompting),
+            turns=len(self.turns),
+            interviews=len(self.interviews),
+            prompted=prompting.count(PROMPTED),
+            unprompted=prompting.count(UNPROMPTED),
+            unclear=prompting.count(UNCLEAR),
+            semantic=len(self.semantic),
+            latent=len(self.latent),
+            out_of=out_of,
+        )
+
+
+def combine_prompting(one: str, other: str) -> str:
+    """How a sentence counts whose codings differ: prompted before unclear before unprompted."""
+    return max(one, other, key=lambda each: STRENGTH[each])
+
+
+def count_presence(
+    *,
+    rows: Sequence[Row],
+    columns: Sequence[Column],
+    evidence: Iterable[Evidence],
+    decided: Mapping[int, Decided],
+) -> Presence:
+    """The table. ``decided`` is by interview; evidence from interviews of no column is left out."""
+    keys_of_code: dict[str, list[str]] = defaultdict(list)
+    for row in rows:
+        for identifier in row.identifiers:
+            keys_of_code[identifier].append(row.key)
+    column_of = {interview: column.key for column in columns for interview in column.interview_ids}
+    tallies: dict[tuple[str, str], _Tally] = defaultdict(_Tally)
+    for each in evidence:
+        column_key = column_of.get(each.interview_id)
+        if column_key is not None:
+            for row_key in keys_of_code.get(each.identifier, ()):
+                tallies[row_key, column_key].add(each)
+    denominators = [_sum_up([column], decided) for column in columns]
+    overall = _sum_up(columns, decided)
+    counted = []
+    for row in rows:
+        cells = [
+            tallies[row.key, column.key].count(out_of.sentences)
+            for column, out_of in zip(columns, denominators, strict=True)
+        ]
+        counted.append(PresenceRow(row, cells, _add_up(cells, overall.sentences)))
+    return Presence(list(columns), [*denominators, overall], counted)
+
+
+def _add_up(cells: Sequence[Cell], out_of: int) -> Cell:
+    """The cell over all columns: no interview is in two of them, so nothing is counted twice."""
+    added = {each.name: sum(getattr(cell, each.name) for cell in cells) for each in fields(Cell)}
+    return Cell(**{**added, "out_of": out_of})
+
+
+def _sum_up(columns: Iterable[Column], decided: Mapping[int, Decided]) -> Denominators:
+    interviews = [interview for column in columns for interview in column.interview_ids]
+    read = [decided[interview] for interview in interviews if interview in decided]
+    return Denominators(
+        sentences=sum(each.sentences for each in read),
+        turns=sum(each.turns for each in read),
+        interviews=len(read),
+        in_study=len(interviews),
+    )

@@ -1,0 +1,184 @@
+"""What is read of themes, of the quotes for and against them, and of the reflexive record."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from django.db.models import Exists, OuterRef, Q, QuerySet
+
+from transcripts.accounts.models import User
+from transcripts.codebook.models import Code
+from transcripts.codebook.queries import current_version, read_families
+from transcripts.coding.models import Memo, Opening
+from transcripts.corpus.models import Sentence
+from transcripts.projects.models import Project
+from transcripts.projects.roles import Permission, Role
+from transcripts.themes.models import PhaseEntry, PositionalityStatement, Theme, ThemeQuote, ThemeVersion
+
+STATE_ORDER = [*ThemeVersion.State.values]
+
+
+class CodeEntry(NamedTuple):
+    """A code as the lists of this room name it; ``in_use`` when the version people code with has it."""
+
+    identifier: str
+    name: str
+    key: str
+    definition: str
+    in_use: bool = True
+
+
+class FamilyEntry(NamedTuple):
+    """A family with its codes, in the order of the codebook."""
+
+    identifier: str
+    name: str
+    codes: list[CodeEntry]
+
+
+@dataclass(frozen=True)
+class Catalogue:
+    """The codes themes are made of: those in use by family, and whatever identifier else is asked for by name."""
+
+    families: list[FamilyEntry]
+    by_identifier: dict[str, CodeEntry] = field(default_factory=dict)
+
+    def name_codes(self, identifiers: Iterable[str]) -> list[CodeEntry]:
+        """The codes behind identifiers, in their order."""
+        unknown = [CodeEntry(each, each, "", "", in_use=False) for each in identifiers]
+        return [self.by_identifier.get(each.identifier, each) for each in unknown]
+
+
+class Change(NamedTuple):
+    """What one version of a theme changed in the one before. Texts are whole; ``before`` is None for the first."""
+
+    version: ThemeVersion
+    before: ThemeVersion | None
+    fields: list[tuple[str, str, str]]
+    put_in: list[CodeEntry]
+    taken_out: list[CodeEntry]
+
+
+def current_themes(project: Project) -> list[ThemeVersion]:
+    """The version of each theme that holds, with the theme: by state, then by number. One query."""
+    later = ThemeVersion.objects.filter(theme=OuterRef("theme"), number__gt=OuterRef("number"))
+    versions = ThemeVersion.objects.filter(~Exists(later), theme__project=project)
+    found = versions.select_related("theme", "written_by")
+    return sorted(found, key=lambda each: (STATE_ORDER.index(each.state), each.theme.number))
+
+
+def find_current(project: Project, number: int) -> ThemeVersion | None:
+    """The version that holds of the theme with that number, with the theme."""
+    versions = ThemeVersion.objects.filter(theme__project=project, theme__number=number)
+    return versions.select_related("theme__project", "written_by").order_by("-number").first()
+
+
+def read_catalogue(project: Project, *, also: Iterable[str] = ()) -> Catalogue:
+    """The codes people code with, and the names of others that themes hold: four queries at most."""
+    version = current_version(project)
+    families = [
+        FamilyEntry(
+            family.identifier,
+            family.name,
+            [CodeEntry(code.identifier, code.name, code.key, code.definition) for code in family.codes.all()],
+        )
+        for family in (read_families(version) if version else [])
+    ]
+    known = {code.identifier: code for family in families for code in family.codes}
+    if missing := set(also) - known.keys():
+        rows = Code.objects.filter(version__project=project, identifier__in=missing).order_by("version__number")
+        for identifier, name in rows.values_list("identifier", "name"):
+            known[identifier] = CodeEntry(identifier, name, "", "", in_use=False)
+    return Catalogue(families, known)
+
+
+def find_unknown_codes(project: Project, identifiers: Sequence[str]) -> list[str]:
+    """Those identifiers that no version of the study's codebook has."""
+    rows = Code.objects.filter(version__project=project, identifier__in=identifiers)
+    known = set(rows.values_list("identifier", flat=True))
+    return [each for each in identifiers if each not in known]
+
+
+def read_history(theme: Theme, catalogue: Catalogue) -> list[Change]:
+    """Every version of a theme with what it changed, newest first: one query."""
+    versions = list(theme.versions.select_related("written_by").order_by("number"))
+    before: Sequence[ThemeVersion | None] = [None, *versions]
+    return [_compare(one, other, catalogue) for one, other in zip(before, versions, strict=False)][::-1]
+
+
+def _compare(before: ThemeVersion | None, version: ThemeVersion, catalogue: Catalogue) -> Change:
+    if before is None:
+        return Change(version, None, [], catalogue.name_codes(version.codes), [])
+    fields = [
+        (label, old, new)
+        for label, old, new in (
+            ("Name", before.name, version.name),
+            ("Central organising concept", before.concept, version.concept),
+            ("Description", before.description, version.description),
+            ("State", before.get_state_display(), version.get_state_display()),
+        )
+        if old != new
+    ]
+    put_in = [code for code in version.codes if code not in before.codes]
+    taken_out = [code for code in before.codes if code not in version.codes]
+    return Change(version, before, fields, catalogue.name_codes(put_in), catalogue.name_codes(taken_out))
+
+
+def visible_quotes(project: Project, user: User, role: Role) -> QuerySet[ThemeQuote]:
+    """The quotes that stand, as far as ``user`` may know of them.
+
+    A quote tells that somebody coded its sentence: so a blind coder sees her own, and one who may still code those of
+    interviews in which she has opened her colleagues' codings.
+    """
+    quotes = ThemeQuote.objects.filter(theme__project=project, withdrawn_at__isnull=True)
+    if Permission.SEE_ALL_CODINGS not in role.permissions:
+        return quotes.filter(added_by=user)
+    if Permission.CODE not in role.permissions:
+        return quotes
+    opened = Opening.objects.filter(user=user).values("interview")
+    return quotes.filter(Q(added_by=user) | Q(sentence__turn__interview__in=opened))
+
+
+def read_quotes(quotes: QuerySet[ThemeQuote]) -> list[ThemeQuote]:
+    """Quotes with all that is shown of them, in the order of the interviews: one query."""
+    related = quotes.select_related("sentence__turn__interview", "added_by", "theme", "coding__code")
+    return list(related.order_by("theme__number", "-side", "sentence__turn__interview", "sentence__position", "pk"))
+
+
+def find_sentence(project: Project, sentence_id: int) -> Sentence | None:
+    """A sentence of the study with its turn and interview. One that was retired is found too, for quotes of it stay."""
+    sentences = Sentence.objects.filter(turn__interview__project=project, pk=sentence_id)
+    return sentences.select_related("turn__interview").first()
+
+
+def visible_entries(project: Project, user: User, role: Role) -> QuerySet[PhaseEntry]:
+    """What was written on the board and stands: one's own entries, and everybody's for those who see all codings."""
+    entries = PhaseEntry.objects.filter(project=project, withdrawn_at__isnull=True).select_related("author")
+    return entries if Permission.SEE_ALL_CODINGS in role.permissions else entries.filter(author=user)
+
+
+def visible_statements(project: Project, user: User, role: Role) -> QuerySet[PositionalityStatement]:
+    """The statements that stand: one's own, and everybody's for those who see all codings."""
+    statements = PositionalityStatement.objects.filter(project=project, withdrawn_at__isnull=True)
+    statements = statements.select_related("author").order_by("author__username")
+    return statements if Permission.SEE_ALL_CODINGS in role.permissions else statements.filter(author=user)
+
+
+def visible_memos(project: Project, user: User, role: Role, *, former: bool = False) -> QuerySet[Memo]:
+    """The memos that stand, or with ``former`` all there ever were, as far as ``user`` may read them.
+
+    Memos hold labels, so they follow the rule of codings: a blind coder reads her own. One who sees all codings reads
+    everybody's on codes, themes and the study; those on sentences and interviews, where she may still code, once she
+    opened her colleagues' codings there.
+    """
+    memos = Memo.objects.filter(project=project)
+    if not former:
+        memos = memos.filter(withdrawn_at__isnull=True)
+    if Permission.SEE_ALL_CODINGS not in role.permissions:
+        return memos.filter(author=user)
+    if Permission.CODE not in role.permissions:
+        return memos
+    opened = Opening.objects.filter(user=user).values("interview")
+    return memos.filter(Q(author=user) | Q(interview__isnull=True) | Q(interview__in=opened))

@@ -1,0 +1,122 @@
+"""Quotes for a theme and against it. A quote is never edited: a change withdraws it and adds another."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from django.db import IntegrityError, transaction
+from django.utils import timezone
+
+from transcripts.accounts.models import User
+from transcripts.audit_trail import trail
+from transcripts.coding.models import Coding
+from transcripts.corpus.models import Sentence
+from transcripts.themes.errors import LONGEST_REASON, QuoteChanged, WrongInput, check_text
+from transcripts.themes.models import Theme, ThemeQuote
+from transcripts.themes.quoting import Unfaithful, check_quotation
+
+LONGEST_QUOTATION = 20_000
+
+
+@transaction.atomic
+def add_quote(
+    *,
+    theme: Theme,
+    sentence: Sentence,
+    side: str,
+    by: User,
+    edited_text: str = "",
+    note: str = "",
+    coding: Coding | None = None,
+    replaces: int | None = None,
+) -> ThemeQuote:
+    """Quote a sentence for or against a theme, whole or with marked edits; ``replaces`` is the quote that gives way.
+
+    Raises ``WrongInput`` for an edit the sentence does not bear out, ``QuoteChanged`` when another quote of the
+    sentence stands by now.
+    """
+    edited_text, note = _check(theme, sentence, side=side, edited_text=edited_text, note=note)
+    Theme.objects.select_for_update().get(pk=theme.pk)
+    before = _find_standing(theme, sentence)
+    if (before.pk if before else None) != replaces:
+        raise QuoteChanged(before)
+    quote = ThemeQuote(
+        theme=theme,
+        sentence=sentence,
+        coding=coding if coding and coding.sentence_id == sentence.pk else None,
+        side=side,
+        edited_text=edited_text,
+        note=note,
+        added_at=timezone.now(),
+        added_by=by,
+    )
+    return _store(quote, before=before)
+
+
+@transaction.atomic
+def withdraw_quote(*, quote: ThemeQuote, by: User) -> None:
+    """Take a quote back; its row stays. One that was withdrawn before is left as it is."""
+    standing = ThemeQuote.objects.filter(pk=quote.pk, withdrawn_at__isnull=True)
+    if not standing.update(withdrawn_at=timezone.now()):
+        return
+    trail.record(
+        "theme.quote.withdrawn",
+        target=quote,
+        by=by,
+        stream=trail.project_stream(quote.theme.project_id),
+        details={"theme": quote.theme.number, "sentence": quote.sentence_id, "side": quote.side},
+    )
+
+
+class _Checked(NamedTuple):
+    """What is stored: an edited text only where it differs from the sentence."""
+
+    edited_text: str
+    note: str
+
+
+def _check(theme: Theme, sentence: Sentence, *, side: str, edited_text: str, note: str) -> _Checked:
+    """Raises ``WrongInput``."""
+    if sentence.turn.interview.project_id != theme.project_id:
+        raise WrongInput("This sentence is not part of this study.", field="sentence")
+    if sentence.retired_by_id is not None:
+        raise WrongInput("The breaks of this sentence were corrected. Quote the one in its place.", field="sentence")
+    if side not in ThemeQuote.Side.values:
+        raise WrongInput("Say whether the quote speaks for the theme or against it.", field="side")
+    edited_text = check_text(edited_text, field="edited_text", longest=LONGEST_QUOTATION)
+    note = check_text(note, field="note", longest=LONGEST_REASON)
+    source = sentence.read_text()
+    try:
+        check_quotation(edited_text or source, source)
+    except Unfaithful as error:
+        raise WrongInput(str(error), field="edited_text") from error
+    return _Checked("" if edited_text == source else edited_text, note)
+
+
+def _find_standing(theme: Theme, sentence: Sentence) -> ThemeQuote | None:
+    quotes = theme.quotes.filter(sentence=sentence, withdrawn_at__isnull=True)
+    return quotes.select_related("added_by").first()
+
+
+def _store(quote: ThemeQuote, *, before: ThemeQuote | None) -> ThemeQuote:
+    if before is not None:
+        ThemeQuote.objects.filter(pk=before.pk).update(withdrawn_at=quote.added_at)
+    try:
+        with transaction.atomic():
+            quote.save(force_insert=True)
+    except IntegrityError:
+        raise QuoteChanged(_find_standing(quote.theme, quote.sentence)) from None
+    trail.record(
+        "theme.quote.changed" if before else "theme.quote.added",
+        target=quote,
+        by=quote.added_by,
+        stream=trail.project_stream(quote.theme.project_id),
+        details={
+            "theme": quote.theme.number,
+            "sentence": quote.sentence_id,
+            "side": quote.side,
+            "edited": bool(quote.edited_text),
+            **({"replaces": before.pk} if before else {}),
+        },
+    )
+    return quote

@@ -1,0 +1,116 @@
+"""Edited quotations: whatever was left out or put in is marked, and the rest stands in the source (method brief, R20).
+
+Marks of an edit are an ellipsis (``[…]``, ``[...]``, ``…``, ``...``) for words left out, and square brackets for words
+put in or put in the place of others (``[the model]``, ``[W]e``). Between marks the words of the source follow one
+another as they do there. Spaces, the shape of quotation marks and Markdown's marks of emphasis may differ.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator
+from typing import NamedTuple
+
+MARK = re.compile(r"\[[^\[\]]*\]|…|\.\.\.|\. \. \.")
+ELLIPSES = frozenset({"", "…", "...", ". . ."})
+EMPHASIS = re.compile(r"\*+|`+|(?<!\w)_+|_+(?!\w)")
+QUOTATION_MARKS = str.maketrans("‘’‚‛“”„‟\u00a0", "''''\"\"\"\" ")
+# A word of these may not be cut by an unmarked edit; scripts without spaces or capitals have no such edge.
+CASED_OR_DIGIT = frozenset({"Lu", "Ll", "Lt", "Nd"})
+LONGEST_SHOWN = 80
+
+
+class Unfaithful(Exception):
+    """An edited quotation says what its source does not; ``words`` are those that are nowhere in it."""
+
+    def __init__(self, message: str, words: list[str]) -> None:
+        super().__init__(message)
+        self.words = words
+
+
+class _Piece(NamedTuple):
+    """Words between two marks. An open end touches a bracket, so the word there may go on in the source."""
+
+    text: str
+    open_start: bool
+    open_end: bool
+
+
+def check_quotation(edited: str, source: str) -> None:
+    """Make sure that ``edited``, its marked edits taken out, stands in ``source`` in order. Raises ``Unfaithful``."""
+    if edited == source:
+        return
+    plain = _flatten(source)
+    pieces = [piece for piece in _cut(_flatten(edited)) if any(map(str.isalnum, piece.text))]
+    if not pieces:
+        raise Unfaithful("Nothing of the sentence is left: keep at least one of its words outside the brackets.", [])
+    if words := [word for piece in pieces for word in _find_strange(piece, plain)]:
+        raise Unfaithful(
+            f"Not in the sentence: {', '.join(map(_show, words))}. Put words of your own in square brackets.", words
+        )
+    end = 0
+    for piece in pieces:
+        start = _find(piece, plain, end)
+        if start is None:
+            raise Unfaithful(
+                f"The sentence does not go on like this: {_show(piece.text)}. Mark what you left out with […].", []
+            )
+        end = start + len(piece.text)
+
+
+def list_edits(edited: str) -> list[str]:
+    """The marks of an edited quotation in order, as they were written."""
+    return MARK.findall(edited)
+
+
+def _flatten(text: str) -> str:
+    """The text as it is compared: one kind of spaces and quotation marks, no marks of emphasis."""
+    plain = unicodedata.normalize("NFC", text).translate(QUOTATION_MARKS)
+    return " ".join(EMPHASIS.sub("", plain).split())
+
+
+def _cut(edited: str) -> Iterator[_Piece]:
+    """The stretches of an edited quotation between its marks."""
+    start, touches = 0, False
+    for mark in MARK.finditer(edited):
+        puts_in = mark[0].strip("[] ") not in ELLIPSES
+        yield _make_piece(edited[start : mark.start()], touches, puts_in)
+        start, touches = mark.end(), puts_in
+    yield _make_piece(edited[start:], touches, touched=False)
+
+
+def _make_piece(text: str, touches: bool, touched: bool) -> _Piece:
+    return _Piece(text.strip(), touches and text[:1] != " ", touched and text[-1:] != " ")
+
+
+def _find_strange(piece: _Piece, source: str) -> Iterator[str]:
+    """The words of a piece that stand nowhere in the source."""
+    words = piece.text.split()
+    last = len(words) - 1
+    for place, word in enumerate(words):
+        alone = _Piece(word, piece.open_start and place == 0, piece.open_end and place == last)
+        if any(map(str.isalnum, word)) and _find(alone, source, 0) is None:
+            yield word
+
+
+def _find(piece: _Piece, source: str, start: int) -> int | None:
+    """Where the piece first stands in the source from ``start`` on, without cutting a word."""
+    text = piece.text
+    found = source.find(text, start)
+    while found >= 0:
+        end = found + len(text)
+        cuts_start = not piece.open_start and found > 0 and _is_one_word(source[found - 1], text[0])
+        cuts_end = not piece.open_end and end < len(source) and _is_one_word(text[-1], source[end])
+        if not (cuts_start or cuts_end):
+            return found
+        found = source.find(text, found + 1)
+    return None
+
+
+def _is_one_word(before: str, after: str) -> bool:
+    return {unicodedata.category(before), unicodedata.category(after)} <= CASED_OR_DIGIT
+
+
+def _show(text: str) -> str:
+    return f"“{text}”" if len(text) <= LONGEST_SHOWN else f"“{text[:LONGEST_SHOWN].rstrip()} …”"

@@ -1,0 +1,391 @@
+"""Pages of themes: the list, one theme, and the forms that make, change, group, merge and split them."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from django.contrib import messages
+from django.forms import Form
+from django.http import Http404, HttpResponse, QueryDict
+from django.shortcuts import redirect, render
+from django.template.defaultfilters import pluralize
+from django.views.decorators.http import require_http_methods, require_safe
+
+from transcripts.projects.access import ProjectRequest, project_view
+from transcripts.projects.roles import Permission
+from transcripts.themes import actions, evidence, matrix, queries
+from transcripts.themes.actions import Based, Part, ThemeText
+from transcripts.themes.errors import ThemeChanged, ThemeError, WrongInput
+from transcripts.themes.evidence import Viewpoint, choose_viewpoint
+from transcripts.themes.forms import GroupForm, MergeForm, NewThemeForm, OpeningForm, SplitForm, ThemeForm
+from transcripts.themes.models import ThemeQuote, ThemeVersion
+from transcripts.themes.presence import Cell
+from transcripts.themes.queries import CodeEntry
+
+FORM_METHODS = ["GET", "HEAD", "POST"]
+DROPPED = ThemeVersion.State.DROPPED
+
+
+class ThemeLine(NamedTuple):
+    """A theme as the list shows it. ``found`` is what of it the person may see, over all interviews."""
+
+    version: ThemeVersion
+    codes: list[CodeEntry]
+    found: Cell
+    quotes_for: int
+    quotes_against: int
+
+
+class CodeChoice(NamedTuple):
+    """A code to tick, with the sentences it stands on and the themes it is in."""
+
+    code: CodeEntry
+    sentences: int
+    themes: list[ThemeVersion]
+    is_ticked: bool
+
+
+class FamilyChoices(NamedTuple):
+    """The codes of one family, to tick."""
+
+    identifier: str
+    name: str
+    codes: list[CodeChoice]
+
+
+@require_safe
+@project_view(Permission.VIEW)
+def show_themes(request: ProjectRequest) -> HttpResponse:
+    """Every theme by its state, and the codes that are in none."""
+    viewpoint = ask_viewpoint(request)
+    themes = queries.current_themes(request.project)
+    catalogue = queries.read_catalogue(request.project, also={code for each in themes for code in each.codes})
+    presence = matrix.count_themes(viewpoint, themes)
+    sides = _count_quotes(request)
+    lines = [
+        ThemeLine(
+            each,
+            catalogue.name_codes(each.codes),
+            row.total,
+            sides.get((each.theme_id, ThemeQuote.Side.FOR), 0),
+            sides.get((each.theme_id, ThemeQuote.Side.AGAINST), 0),
+        )
+        for each, row in zip(themes, presence.rows, strict=True)
+    ]
+    grouped = {code for each in themes if each.state != DROPPED for code in each.codes}
+    return render(
+        request,
+        "themes/list.html",
+        {
+            "lines": [line for line in lines if line.version.state != DROPPED],
+            "dropped": [line for line in lines if line.version.state == DROPPED],
+            "out_of": presence.denominators[-1],
+            "loose": [code for family in catalogue.families for code in family.codes if code.identifier not in grouped],
+            **describe_viewpoint(request, viewpoint),
+        },
+    )
+
+
+@require_safe
+@project_view(Permission.VIEW)
+def show_theme(request: ProjectRequest, number: int) -> HttpResponse:
+    """One theme: what it says, its codes, where it shows, and the quotes for and against it."""
+    version = get_theme(request, number)
+    viewpoint = ask_viewpoint(request)
+    catalogue = queries.read_catalogue(request.project, also=version.codes)
+    counts = evidence.count_sentences(viewpoint)
+    quotes = queries.read_quotes(
+        queries.visible_quotes(request.project, request.user, request.role).filter(theme=version.theme)
+    )
+    return render(
+        request,
+        "themes/theme.html",
+        {
+            "version": version,
+            "codes": [(code, counts.get(code.identifier, 0)) for code in catalogue.name_codes(version.codes)],
+            "by_model": matrix.list_models(viewpoint, version),
+            "came_from": version.theme.came_from.all(),
+            "led_to": version.theme.led_to.all(),
+            "quotes_for": [quote for quote in quotes if quote.side == ThemeQuote.Side.FOR],
+            "quotes_against": [quote for quote in quotes if quote.side == ThemeQuote.Side.AGAINST],
+            **describe_viewpoint(request, viewpoint),
+        },
+    )
+
+
+@require_safe
+@project_view(Permission.VIEW)
+def show_history(request: ProjectRequest, number: int) -> HttpResponse:
+    """Every version of a theme and what it changed. Reasons tell how people read, so blind coders do not get them."""
+    version = get_theme(request, number)
+    every = version.theme.versions.values_list("codes", flat=True)
+    catalogue = queries.read_catalogue(request.project, also={code for codes in every for code in codes})
+    context = {
+        "version": version,
+        "changes": queries.read_history(version.theme, catalogue),
+        "shows_reasons": Permission.SEE_ALL_CODINGS in request.role.permissions,
+    }
+    return render(request, "themes/history.html", context)
+
+
+@require_http_methods(FORM_METHODS)
+@project_view(Permission.WRITE_THEMES)
+def create(request: ProjectRequest) -> HttpResponse:
+    """A new candidate theme."""
+    form = NewThemeForm(request.POST if request.method == "POST" else None)
+    if request.method == "POST" and form.is_valid():
+        try:
+            made = actions.create_theme(
+                project=request.project, text=_get_text(form), codes=form.cleaned_data["codes"], by=request.user
+            )
+        except WrongInput as error:
+            add_error(form, error)
+        else:
+            messages.success(request, f"{made.name} is a candidate theme now.")
+            return redirect("themes:theme", request.project.slug, made.theme.number)
+    return _render_form(request, "themes/new.html", form, request.POST.getlist("codes"))
+
+
+@require_http_methods(FORM_METHODS)
+@project_view(Permission.WRITE_THEMES)
+def revise(request: ProjectRequest, number: int) -> HttpResponse:
+    """The next version of a theme. Who is late sees what was written meanwhile beside her own text."""
+    version = get_theme(request, number)
+    if request.method != "POST":
+        initial = {name: getattr(version, name) for name in ("name", "concept", "description", "state")}
+        form = ThemeForm(initial={**initial, "version": version.number})
+        return _render_form(request, "themes/edit.html", form, version.codes, version=version)
+    form = ThemeForm(request.POST)
+    ticked = request.POST.getlist("codes")
+    if form.is_valid():
+        given = form.cleaned_data
+        try:
+            revised = actions.revise_theme(
+                based=Based(version.theme, given["version"]),
+                text=_get_text(form),
+                state=given["state"],
+                codes=_keep_order(version, given["codes"]),
+                reason=given["reason"],
+                by=request.user,
+            )
+        except WrongInput as error:
+            add_error(form, error)
+        except ThemeChanged as error:
+            form = ThemeForm(rebase(request.POST, version=error.latest.number))
+            return _render_form(request, "themes/edit.html", form, ticked, version=version, race=error, status=409)
+        else:
+            same = revised.number == given["version"]
+            messages.info(request, "Nothing was changed.") if same else messages.success(
+                request, f"This is version {revised.number} of the theme now."
+            )
+            return redirect("themes:theme", request.project.slug, number)
+    return _render_form(request, "themes/edit.html", form, ticked, version=version)
+
+
+@require_http_methods(FORM_METHODS)
+@project_view(Permission.WRITE_THEMES)
+def group(request: ProjectRequest) -> HttpResponse:
+    """Tick codes, and put them into a theme, take them out, or move them: by keyboard or pointer, nothing is dragged."""
+    themes = queries.current_themes(request.project)
+    form = GroupForm(request.POST if request.method == "POST" else None, themes=themes)
+    if request.method == "POST" and form.is_valid():
+        by_number = {each.theme.number: each.theme for each in themes}
+        given = form.cleaned_data
+        try:
+            written = actions.regroup_codes(
+                project=request.project,
+                codes=given["codes"],
+                into=by_number.get(given["into"]),
+                new_name=given["new_name"],
+                out_of=by_number.get(given["out_of"]),
+                reason=given["reason"],
+                by=request.user,
+            )
+        except WrongInput as error:
+            add_error(form, error)
+        else:
+            names = ", ".join(each.name for each in written)
+            messages.success(request, f"Changed: {names}.") if written else messages.info(
+                request, "Nothing was changed: the codes are where you put them."
+            )
+            return redirect("themes:group", request.project.slug)
+    return _render_form(request, "themes/group.html", form, request.POST.getlist("codes"), themes=themes)
+
+
+@require_http_methods(FORM_METHODS)
+@project_view(Permission.WRITE_THEMES)
+def merge(request: ProjectRequest) -> HttpResponse:
+    """Make one theme of several."""
+    themes = queries.current_themes(request.project)
+    form = MergeForm(request.POST if request.method == "POST" else None, themes=themes)
+    race: ThemeChanged | None = None
+    if request.method == "POST" and form.is_valid():
+        by_number = {str(each.theme.number): each.theme for each in themes}
+        chosen = [choice.split(":") for choice in form.cleaned_data["themes"]]
+        try:
+            merged = actions.merge_themes(
+                project=request.project,
+                sources=[Based(by_number[theme], int(version)) for theme, version in chosen],
+                text=_get_text(form),
+                reason=form.cleaned_data["reason"],
+                by=request.user,
+            )
+        except WrongInput as error:
+            add_error(form, error)
+        except ThemeChanged as error:
+            race = error
+        else:
+            _tell_of_merge(request, merged)
+            return redirect("themes:theme", request.project.slug, merged.version.theme.number)
+    status = 409 if race else 422 if form.errors else 200
+    context = {"form": form, "themes": themes, "race": race}
+    return render(request, "themes/merge.html", context, status=status)
+
+
+@require_http_methods(FORM_METHODS)
+@project_view(Permission.WRITE_THEMES)
+def split(request: ProjectRequest, number: int) -> HttpResponse:
+    """Make two themes of one: each code goes to the first, the second, both or neither."""
+    version = get_theme(request, number)
+    race: ThemeError | None = None
+    form = SplitForm(request.POST if request.method == "POST" else None, initial={"version": version.number})
+    if request.method == "POST" and form.is_valid():
+        given = form.cleaned_data
+        parts = [Part(given[f"name_{place}"], _get_part(request, version, place)) for place in (1, 2)]
+        try:
+            made = actions.split_theme(
+                based=Based(version.theme, given["version"]), parts=parts, reason=given["reason"], by=request.user
+            )
+        except WrongInput as error:
+            add_error(form, error)
+        except ThemeError as error:
+            race = error
+            form = SplitForm(rebase(request.POST, version=version.number))
+        else:
+            messages.success(request, f"{version.name} became {made[0].name} and {made[1].name}.")
+            return redirect("themes:themes", request.project.slug)
+    catalogue = queries.read_catalogue(request.project, also=version.codes)
+    codes = [(code, request.POST.get(f"part.{code.identifier}", "1")) for code in catalogue.name_codes(version.codes)]
+    context = {"form": form, "version": version, "codes": codes, "race": race}
+    return render(request, "themes/split.html", context, status=409 if race else 422 if form.errors else 200)
+
+
+def get_theme(request: ProjectRequest, number: int) -> ThemeVersion:
+    """The version that holds of a theme of this study."""
+    version = queries.find_current(request.project, number)
+    if version is None:
+        raise Http404("This study has no such theme.")
+    return version
+
+
+def ask_viewpoint(request: ProjectRequest) -> Viewpoint:
+    """Whose codings the address asks for."""
+    coder, layer = request.GET.get("coder", ""), request.GET.get("layer", "")
+    return choose_viewpoint(request.project, request.user, request.role, coder=coder, layer=layer)
+
+
+def describe_viewpoint(request: ProjectRequest, viewpoint: Viewpoint) -> dict[str, object]:
+    """What pages say of whose codings they count, and what they offer instead."""
+    return {
+        "viewpoint": viewpoint,
+        "coders": evidence.list_coders(request.project, request.user, request.role),
+        "layers": list(evidence.LayerChoice),
+        "unopened": evidence.list_unopened(viewpoint),
+        "opening": OpeningForm(initial={"next": request.get_full_path()}),
+    }
+
+
+def add_error(form: Form, error: WrongInput) -> None:
+    """Put what an action refused beside its field, or above the form."""
+    form.add_error(error.field if error.field in form.fields else None, str(error))
+
+
+def rebase(data: QueryDict, **fields: object) -> QueryDict:
+    """What was typed, on the footing of what stands now."""
+    copy = data.copy()
+    for name, value in fields.items():
+        copy[name] = "" if value is None else str(value)
+    return copy
+
+
+def _get_text(form: Form) -> ThemeText:
+    return ThemeText(*(form.cleaned_data[name] for name in ThemeText._fields))
+
+
+def _get_part(request: ProjectRequest, version: ThemeVersion, place: int) -> list[str]:
+    """The codes that go to one of the two new themes."""
+    return [code for code in version.codes if request.POST.get(f"part.{code}", "1") in {str(place), "both"}]
+
+
+def _keep_order(version: ThemeVersion, codes: list[str]) -> list[str]:
+    """The ticked codes, those the theme has already in its own order first."""
+    return [code for code in version.codes if code in codes] + [code for code in codes if code not in version.codes]
+
+
+def _count_quotes(request: ProjectRequest) -> dict[tuple[int, str], int]:
+    counts: dict[tuple[int, str], int] = {}
+    quotes = queries.visible_quotes(request.project, request.user, request.role)
+    for key in quotes.values_list("theme_id", "side"):
+        counts[key] = counts.get(key, 0) + 1
+    return counts
+
+
+def _tell_of_merge(request: ProjectRequest, merged: actions.Merged) -> None:
+    messages.success(request, f"{merged.version.name} is one theme now; those it came from are dropped and kept.")
+    if left := merged.quotes_left:
+        messages.warning(
+            request,
+            f"{left} quote{pluralize(left)} did not come along: the same sentence spoke for one theme and against "
+            "another. Quote it again on the side where it belongs.",
+        )
+
+
+def _render_form(
+    request: ProjectRequest,
+    template: str,
+    form: Form,
+    ticked: list[str],
+    *,
+    version: ThemeVersion | None = None,
+    themes: list[ThemeVersion] | None = None,
+    race: ThemeChanged | None = None,
+    status: int = 0,
+) -> HttpResponse:
+    """A form with the codes to tick."""
+    themes = queries.current_themes(request.project) if themes is None else themes
+    viewpoint = ask_viewpoint(request)
+    also = {*ticked, *(version.codes if version else [])}
+    context = {
+        "form": form,
+        "families": _list_choices(viewpoint, themes, ticked, also),
+        "version": version,
+        "themes": themes,
+        "race": race,
+        **describe_viewpoint(request, viewpoint),
+    }
+    if race is not None:
+        catalogue = queries.read_catalogue(request.project, also=race.latest.codes)
+        context["race_codes"] = catalogue.name_codes(race.latest.codes)
+    return render(request, template, context, status=status or (422 if form.errors else 200))
+
+
+def _list_choices(
+    viewpoint: Viewpoint, themes: list[ThemeVersion], ticked: list[str], also: set[str]
+) -> list[FamilyChoices]:
+    """Every code to tick, by family; last those a theme holds that the codebook has no more."""
+    catalogue = queries.read_catalogue(viewpoint.project, also=also)
+    counts = evidence.count_sentences(viewpoint)
+    standing = [each for each in themes if each.state != DROPPED]
+
+    def offer(code: CodeEntry) -> CodeChoice:
+        inside = [each for each in standing if code.identifier in each.codes]
+        return CodeChoice(code, counts.get(code.identifier, 0), inside, code.identifier in ticked)
+
+    families = [
+        FamilyChoices(family.identifier, family.name, [offer(code) for code in family.codes])
+        for family in catalogue.families
+    ]
+    gone = [code for code in catalogue.by_identifier.values() if not code.in_use]
+    if gone:
+        families.append(FamilyChoices("", "No longer in the codebook", [offer(code) for code in gone]))
+    return families

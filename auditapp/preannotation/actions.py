@@ -25,6 +25,9 @@ from transcripts.coding.models import Coding, Level, Reveal
 from transcripts.corpus.models import Interview, Sentence, Turn
 from transcripts.projects.models import Project
 
+# Whoever has seen others' labels says why she codes on; keeping a suggestion says it by itself.
+KEPT_REASON = "suggestion"
+
 
 class PreannotationError(Exception):
     """A sentence for the person who asked."""
@@ -156,6 +159,7 @@ def keep_suggestion(
             level=Level(level),
             enactment=enactment if suggestion.code.family.carries_enactment else "",
             note=note,
+            reason=reason.strip() or KEPT_REASON,
         )
     except CodingError as error:
         raise PreannotationError(str(error)) from error

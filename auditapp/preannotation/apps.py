@@ -10,7 +10,9 @@ class PreannotationConfig(AppConfig):
         from auditapp.batches.kinds import register_kind
         from auditapp.preannotation.exports import SUGGESTIONS
         from auditapp.preannotation.kind import PreannotationKind
-        from transcripts.exchange.registry import register_export
+        from auditapp.preannotation.machine_use import read_machine_uses
+        from transcripts.exchange.registry import register_export, register_machine_use
 
         register_kind(PreannotationKind())
         register_export(SUGGESTIONS)
+        register_machine_use(read_machine_uses)

@@ -45,4 +45,12 @@ SUGGESTIONS = Export(
     header=list(COLUMNS),
     permission=Permission.SEE_ALL_CODINGS,
     read_rows=read_suggestions,
+    meanings={
+        "annotator": "The reading that proposed it: a model with its prompt and codebook version.",
+        "provider": "Who runs the model; fake where answers are invented.",
+        "model": "The model that was called.",
+        "rationale": "The reason the model gave.",
+        "batch": "Number of the batch.",
+        "attempt": "Number of the paid call behind it.",
+    },
 )

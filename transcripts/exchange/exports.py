@@ -2,34 +2,29 @@
 
 from __future__ import annotations
 
-from transcripts.exchange import queries
+from transcripts.exchange import codebook_files, coding_rows, dictionary, queries, team_rows, theme_rows
+from transcripts.exchange.methods.writing import write_methods
+from transcripts.exchange.refi.writing import write_study
 from transcripts.exchange.registry import Export, register_export
 from transcripts.projects.roles import Permission
 
-EXPORTS = [
+STUDY = [
     Export(
         key="codebook",
         name="Codebook",
-        sentence="The current version: every code with both definitions. The same file can be imported again.",
-        header=list(queries.CODEBOOK),
+        sentence="The current version: every code with both definitions. Each of these files can be imported again.",
+        header=queries.CODEBOOK,
         permission=Permission.VIEW,
         read_rows=queries.read_codebook,
+        files={"json": codebook_files.write_json, "qdc": codebook_files.write_refi},
     ),
     Export(
-        key="codings",
-        name="Codings",
-        sentence="One row per coding with its sentence, coder, layer and codebook version; withdrawn ones are marked.",
-        header=list(queries.CODINGS),
+        key="codebook_changes",
+        name="Changes of the codebook",
+        sentence="What was done to which code in which version, with its effect on the meaning and the reason.",
+        header=list(queries.CODEBOOK_CHANGES),
         permission=Permission.EXPORT,
-        read_rows=queries.read_codings,
-    ),
-    Export(
-        key="decisions",
-        name="Decisions",
-        sentence="One row per sentence somebody has finished reading, with whether no code applied.",
-        header=list(queries.DECISIONS),
-        permission=Permission.EXPORT,
-        read_rows=queries.read_decisions,
+        read_rows=queries.read_codebook_changes,
     ),
     Export(
         key="interviews",
@@ -40,12 +35,182 @@ EXPORTS = [
         read_rows=queries.read_interviews,
     ),
     Export(
+        key="recuts",
+        name="Corrected sentence breaks",
+        sentence="Every split and join: the sentences that were retired by it, and those that were made.",
+        header=list(coding_rows.RECUTS),
+        permission=Permission.EXPORT,
+        read_rows=coding_rows.read_recuts,
+    ),
+]
+CODINGS = [
+    Export(
+        key="codings",
+        name="Codings",
+        sentence="One row per coding with its sentence, coder, layer and codebook version; withdrawn ones are marked.",
+        header=list(coding_rows.CODINGS),
+        permission=Permission.EXPORT,
+        read_rows=coding_rows.read_codings,
+        opens_codings=True,
+    ),
+    Export(
+        key="decisions",
+        name="Decisions",
+        sentence="One row per sentence somebody has finished reading, with whether no code applied.",
+        header=list(coding_rows.DECISIONS),
+        permission=Permission.EXPORT,
+        read_rows=coding_rows.read_decisions,
+        opens_codings=True,
+    ),
+    Export(
+        key="reveals",
+        name="Reveals",
+        sentence="When who first saw others' labels for a sentence, a machine's or colleagues'.",
+        header=list(coding_rows.REVEALS),
+        permission=Permission.EXPORT,
+        read_rows=coding_rows.read_reveals,
+    ),
+    Export(
+        key="openings",
+        name="Openings",
+        sentence="When who opened colleagues' codings of an interview, and on which page.",
+        header=list(coding_rows.OPENINGS),
+        permission=Permission.EXPORT,
+        read_rows=coding_rows.read_openings,
+    ),
+    Export(
         key="memos",
         name="Memos",
-        sentence="Notes on sentences and interviews, former versions included.",
-        header=list(queries.MEMOS),
+        sentence="Notes on sentences, interviews, codes, themes and the study, former versions included.",
+        header=list(coding_rows.MEMOS),
         permission=Permission.EXPORT,
-        read_rows=queries.read_memos,
+        read_rows=coding_rows.read_memos,
+        opens_codings=True,
+    ),
+]
+TEAM = [
+    Export(
+        key="stances",
+        name="Method",
+        sentence="Every switch of the method by which the study, or one family of codes, is read, with its reason.",
+        header=list(team_rows.STANCES),
+        permission=Permission.EXPORT,
+        read_rows=team_rows.read_stances,
+    ),
+    Export(
+        key="rounds",
+        name="Rounds",
+        sentence="The rounds of coding: their instructions, how interviews were dealt out, who locked them.",
+        header=list(team_rows.ROUNDS),
+        permission=Permission.EXPORT,
+        read_rows=team_rows.read_rounds,
+    ),
+    Export(
+        key="assignments",
+        name="Assignments",
+        sentence="Who was to code which interview in which round, and when she signed it off.",
+        header=list(team_rows.ASSIGNMENTS),
+        permission=Permission.EXPORT,
+        read_rows=team_rows.read_assignments,
+    ),
+    Export(
+        key="adjudications",
+        name="Adjudications",
+        sentence="What was decided about sentences that coders read differently, with their readings and the reason.",
+        header=list(team_rows.ADJUDICATIONS),
+        permission=Permission.SEE_ALL_CODINGS,
+        read_rows=team_rows.read_adjudications,
+        opens_codings=True,
+    ),
+    Export(
+        key="anchors",
+        name="Anchor sentences",
+        sentence="The fixed sentences that are coded anew after each change of meaning.",
+        header=list(team_rows.ANCHORS),
+        permission=Permission.EXPORT,
+        read_rows=team_rows.read_anchors,
+    ),
+    Export(
+        key="anchor_readings",
+        name="Anchor readings",
+        sentence="What was read in an anchor sentence by whom under which codebook version.",
+        header=list(team_rows.ANCHOR_READINGS),
+        permission=Permission.EXPORT,
+        read_rows=team_rows.read_anchor_readings,
+        opens_codings=True,
+    ),
+    Export(
+        key="proposals",
+        name="Proposed codes",
+        sentence="Codes somebody found missing, with the sentence that showed it and what the lead answered.",
+        header=list(team_rows.PROPOSALS),
+        permission=Permission.EXPORT,
+        read_rows=team_rows.read_proposals,
+    ),
+]
+THEMES = [
+    Export(
+        key="themes",
+        name="Themes",
+        sentence="Every version of every theme: its name, central concept and codes, and why it was changed.",
+        header=list(theme_rows.THEMES),
+        permission=Permission.EXPORT,
+        read_rows=theme_rows.read_themes,
+    ),
+    Export(
+        key="theme_quotes",
+        name="Quotes of themes",
+        sentence="Sentences for and against each theme: the exact text, and the quotation with its edits marked.",
+        header=list(theme_rows.THEME_QUOTES),
+        permission=Permission.SEE_ALL_CODINGS,
+        read_rows=theme_rows.read_theme_quotes,
+        opens_codings=True,
+    ),
+    Export(
+        key="phase_entries",
+        name="Phases",
+        sentence="What was written down in the six phases of thematic analysis, former texts included.",
+        header=list(theme_rows.PHASE_ENTRIES),
+        permission=Permission.EXPORT,
+        read_rows=theme_rows.read_phase_entries,
+    ),
+    Export(
+        key="positionality",
+        name="Positionality",
+        sentence="What coders say of themselves as readers, for those who wrote a statement.",
+        header=list(theme_rows.POSITIONALITY),
+        permission=Permission.EXPORT,
+        read_rows=theme_rows.read_positionality,
+    ),
+]
+RECORD = [
+    Export(
+        key="qdpx",
+        name="Study for other programs",
+        sentence=(
+            "Interviews, codes, codings, memos and themes as a REFI-QDA project, which ATLAS.ti, MAXQDA, NVivo, QualCoder "
+            "and others read, and which can be imported here again."
+        ),
+        header=[],
+        permission=Permission.EXPORT,
+        files={"qdpx": write_study},
+        opens_codings=True,
+    ),
+    Export(
+        key="dictionary",
+        name="Data dictionary",
+        sentence="What every column of every table means; no data.",
+        header=dictionary.HEADER,
+        permission=Permission.VIEW,
+        read_rows=dictionary.read_dictionary,
+    ),
+    Export(
+        key="methods",
+        name="Methods paragraph",
+        sentence="How the study was done, in words and figures from the record, what speaks against it, and an audit annex.",
+        header=[],
+        permission=Permission.SEE_ALL_CODINGS,
+        files={"md": write_methods},
     ),
     Export(
         key="audit",
@@ -54,11 +219,12 @@ EXPORTS = [
         header=list(queries.AUDIT),
         permission=Permission.SEE_ALL_CODINGS,
         read_rows=queries.read_audit,
+        opens_codings=True,
     ),
 ]
 
 
 def register_all() -> None:
     """Make them known."""
-    for export in EXPORTS:
+    for export in (*STUDY, *CODINGS, *TEAM, *THEMES, *RECORD):
         register_export(export)

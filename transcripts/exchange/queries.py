@@ -1,75 +1,31 @@
-"""Rows of the human half, streamed: a study of a million codings leaves in constant memory."""
+"""Rows of what a study is made of: its codebook and the changes of it, its interviews, its audit trail."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from django.db.models import F, QuerySet
-from django.db.models.functions import Substr
-
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.audit_trail.trail import project_stream
-from transcripts.codebook.models import Code
+from transcripts.codebook.files import make_rows, read_version
+from transcripts.codebook.models import CodeChange
 from transcripts.codebook.queries import current_version
-from transcripts.coding.models import Coding, Decision, Memo
 from transcripts.corpus.models import Interview
 from transcripts.exchange.registry import Scope
+from transcripts.exchange.rows import stream
+from transcripts.formats.codebook_csv import COLUMNS, CodeRow
 
-CHUNK = 5_000
+CODEBOOK = list(COLUMNS)
 
-CODEBOOK = {
-    "code_id": "identifier",
-    "family": "family__identifier",
-    "family_name": "family__name",
-    "name": "name",
-    "definition": "definition",
-    "machine_definition": "machine_definition",
-    "include": "include",
-    "exclude": "exclude",
-    "key": "key",
-    "group": "group",
-    "unit": "family__unit",
-    "aliases": "aliases",
-    "source": "source",
-    "version": "version__number",
-}
-
-CODINGS = {
-    "project": "sentence__turn__interview__project__slug",
-    "interview": "sentence__turn__interview__external_id",
-    "model": "sentence__turn__interview__model_label",
-    "turn": "sentence__turn__position",
-    "role": "sentence__turn__role",
-    "sentence_id": "sentence_id",
-    "sentence": "sentence__position",
-    "start": "sentence__start",
-    "end": "sentence__end",
-    "text": "quoted",
-    "code_id": "code__identifier",
-    "code": "code__name",
-    "family": "code__family__identifier",
-    "codebook_version": "code__version__number",
-    "level": "level",
-    "enactment": "enactment",
-    "note": "note",
-    "coder": "coder__username",
-    "layer": "layer",
-    "created": "created_at",
-    "withdrawn": "withdrawn_at",
-    "coding_id": "pk",
-}
-
-DECISIONS = {
-    "project": "sentence__turn__interview__project__slug",
-    "interview": "sentence__turn__interview__external_id",
-    "turn": "sentence__turn__position",
-    "sentence_id": "sentence_id",
-    "sentence": "sentence__position",
-    "none_applies": "none_applies",
-    "coder": "coder__username",
-    "layer": "layer",
-    "created": "created_at",
-    "withdrawn": "withdrawn_at",
+CODEBOOK_CHANGES = {
+    "project": "version__project__slug",
+    "codebook_version": "version__number",
+    "kind": "kind",
+    "effect": "effect",
+    "from_code": "from_identifier",
+    "to_code": "to_identifier",
+    "reason": "reason",
+    "made": "made_at",
+    "made_by": "made_by_name",
 }
 
 INTERVIEWS = {
@@ -94,17 +50,6 @@ INTERVIEWS = {
     "segmenter": "segmenter",
 }
 
-MEMOS = {
-    "project": "project__slug",
-    "interview": "interview__external_id",
-    "sentence_id": "sentence_id",
-    "sentence": "sentence__position",
-    "text": "text",
-    "author": "author__username",
-    "created": "created_at",
-    "withdrawn": "withdrawn_at",
-}
-
 AUDIT = {
     "sequence": "sequence",
     "at": "at",
@@ -119,48 +64,31 @@ AUDIT = {
 
 
 def read_codebook(scope: Scope) -> Iterator[Sequence[object]]:
-    """The codes of the current codebook version."""
+    """The codes of the current codebook version, as the form that can be read again has them."""
     version = current_version(scope.project)
-    codes = Code.objects.filter(version=version).order_by("family__position", "position")
-    return codes.values_list(*CODEBOOK.values()).iterator(chunk_size=CHUNK)
+    if version is not None:
+        yield from map(_show_code, make_rows(read_version(version)))
 
 
-def read_codings(scope: Scope) -> Iterator[Sequence[object]]:
-    """Every coding, withdrawn ones included. The text is cut by the database, in code points."""
-    codings = Coding.objects.filter(sentence__turn__interview__project=scope.project)
-    if scope.only is not None:
-        codings = codings.filter(coder=scope.only)
-    length = F("sentence__end") - F("sentence__start")
-    quoted = Substr("sentence__turn__text", F("sentence__start") + 1, length)
-    rows = codings.annotate(quoted=quoted).order_by("pk").values_list(*CODINGS.values())
-    return rows.iterator(chunk_size=CHUNK)
-
-
-def read_decisions(scope: Scope) -> Iterator[Sequence[object]]:
-    """Every "read; nothing more here", with whether no code applied."""
-    decisions = Decision.objects.filter(sentence__turn__interview__project=scope.project)
-    if scope.only is not None:
-        decisions = decisions.filter(coder=scope.only)
-    return decisions.order_by("pk").values_list(*DECISIONS.values()).iterator(chunk_size=CHUNK)
+def read_codebook_changes(scope: Scope) -> Iterator[Sequence[object]]:
+    """What was done to which code in which version, and why."""
+    changes = CodeChange.objects.filter(version__project=scope.project)
+    return stream(changes.order_by("version__number", "pk"), CODEBOOK_CHANGES)
 
 
 def read_interviews(scope: Scope) -> Iterator[Sequence[object]]:
     """The interviews with what is known of them, without their text."""
-    rows: QuerySet[Interview, tuple[object, ...]] = (
-        Interview.objects.filter(project=scope.project).order_by("pk").values_list(*INTERVIEWS.values())
-    )
-    return rows.iterator(chunk_size=CHUNK)
-
-
-def read_memos(scope: Scope) -> Iterator[Sequence[object]]:
-    """Memos, former texts included."""
-    memos = Memo.objects.filter(project=scope.project)
-    if scope.only is not None:
-        memos = memos.filter(author=scope.only)
-    return memos.order_by("pk").values_list(*MEMOS.values()).iterator(chunk_size=CHUNK)
+    return stream(Interview.objects.filter(project=scope.project).order_by("pk"), INTERVIEWS)
 
 
 def read_audit(scope: Scope) -> Iterator[Sequence[object]]:
     """The study's audit events in order, with the hashes that chain them."""
     events = AuditEvent.objects.filter(stream=project_stream(scope.project.pk)).order_by("sequence")
-    return events.values_list(*AUDIT.values()).iterator(chunk_size=CHUNK)
+    return stream(events, AUDIT)
+
+
+def _show_code(code: CodeRow) -> list[object]:
+    """A row of the table; lists stay lists, for JSON lines."""
+    cells: dict[str, object] = {column: getattr(code, column) for column in COLUMNS}
+    cells["attributes"] = [attribute.as_json() for attribute in code.attributes]
+    return [list(cell) if isinstance(cell, tuple) else cell for cell in cells.values()]

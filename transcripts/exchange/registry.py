@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import NamedTuple
 
 from transcripts.accounts.models import User
 from transcripts.projects.models import Project
 from transcripts.projects.roles import Permission
+
+TABLES = ("csv", "json", "jsonl")
+"""The formats of every export that is a table."""
 
 
 class Scope(NamedTuple):
@@ -17,15 +21,33 @@ class Scope(NamedTuple):
     only: User | None
 
 
+RowsReader = Callable[[Scope], Iterator[Sequence[object]]]
+# Writes the file at a path and returns how many things are in it.
+FileWriter = Callable[[Scope, Path], int]
+
+
 class Export(NamedTuple):
-    """One kind of table. ``read_rows`` yields rows in the order of ``header``, in constant memory."""
+    """Something to take out: a table, files of forms of their own, or both.
+
+    ``read_rows`` yields rows in the order of ``header``, in constant memory; None where there is no table. ``files`` are
+    further formats, or other forms of those of a table. ``meanings`` says of columns what the data dictionary does not
+    know from elsewhere. Whoever codes herself opens colleagues' work by taking out what ``opens_codings``.
+    """
 
     key: str
     name: str
     sentence: str
     header: Sequence[str]
     permission: Permission
-    read_rows: Callable[[Scope], Iterator[Sequence[object]]]
+    read_rows: RowsReader | None = None
+    files: Mapping[str, FileWriter] = {}
+    meanings: Mapping[str, str] = {}
+    opens_codings: bool = False
+
+    @property
+    def formats(self) -> list[str]:
+        """Every format it comes in, tables first."""
+        return list(dict.fromkeys([*(TABLES if self.read_rows else ()), *self.files]))
 
 
 _exports: dict[str, Export] = {}
@@ -44,3 +66,28 @@ def list_exports() -> list[Export]:
 def find_export(key: str) -> Export | None:
     """The export with that key."""
     return _exports.get(key)
+
+
+class MachineUse(NamedTuple):
+    """How far a machine took part in a study. ``is_invented``: its answers come from the program's own fake provider."""
+
+    name: str
+    model: str
+    is_invented: bool
+    codebook_version: int
+    suggestions: int
+    answered: int
+    kept: int
+
+
+_machine_uses: list[Callable[[Project], list[MachineUse]]] = []
+
+
+def register_machine_use(read: Callable[[Project], list[MachineUse]]) -> None:
+    """Make a part known that knows of machines. Called once, in an app's ``ready``."""
+    _machine_uses.append(read)
+
+
+def list_machine_uses(project: Project) -> list[MachineUse]:
+    """Every machine that took part in a study."""
+    return [use for read in _machine_uses for use in read(project)]

@@ -1,19 +1,29 @@
-"""The page of exports, and the downloads."""
+"""The page of exports, the downloads, and the page that brings another program's study in."""
 
 from __future__ import annotations
 
 import tempfile
 from pathlib import Path
 
+from django.contrib import messages
 from django.core.exceptions import PermissionDenied
 from django.http import FileResponse, Http404, HttpResponse, HttpResponseBase
-from django.shortcuts import render
-from django.views.decorators.http import require_POST, require_safe
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+from django_htmx.http import retarget
 
+from transcripts.coding.openings import open_interviews
+from transcripts.corpus.models import Interview
 from transcripts.exchange import actions
-from transcripts.exchange.registry import Scope, find_export, list_exports
+from transcripts.exchange.forms import StudyFileForm
+from transcripts.exchange.methods.writing import draft_text
+from transcripts.exchange.refi.report import StudyReport
+from transcripts.exchange.registry import Export, Scope, find_export, list_exports
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
+from transcripts.retrieval.queries import find_closed
+
+MOST_TOLD = 20
 
 
 @require_safe
@@ -22,36 +32,130 @@ def list_downloads(request: ProjectRequest) -> HttpResponse:
     """What this person may take out."""
     exports = [export for export in list_exports() if export.permission in request.role.permissions]
     own_only = Permission.SEE_ALL_CODINGS not in request.role.permissions
-    context = {"exports": exports, "formats": list(actions.WRITERS), "own_only": own_only}
-    return render(request, "exchange/exports.html", context)
+    return render(request, "exchange/exports.html", {"exports": exports, "own_only": own_only})
+
+
+@require_safe
+@project_view(Permission.SEE_ALL_CODINGS)
+def show_methods(request: ProjectRequest) -> HttpResponse:
+    """The methods paragraph as it would be written now."""
+    return render(request, "exchange/methods.html", {"text": draft_text(request.project)})
 
 
 @require_POST
 @project_view(Permission.VIEW)
 def download(request: ProjectRequest, what: str, format: str) -> HttpResponseBase:
-    """Write a table and send it. A POST, for taking data out is recorded."""
+    """Write an export and send it. A POST, for taking data out is recorded.
+
+    Colleagues' work is opened with it to one who codes herself: she is asked first, and may take her own rows only.
+    """
     export = find_export(what)
-    if export is None or format not in actions.WRITERS:
+    if export is None or format not in export.formats:
         raise Http404("No such export.")
     if export.permission not in request.role.permissions:
         raise PermissionDenied(f"Your role in this study is {request.role.name}. {request.role.sentence}")
-    only = None if Permission.SEE_ALL_CODINGS in request.role.permissions else request.user
+    only_own = Permission.SEE_ALL_CODINGS not in request.role.permissions or request.POST.get("rows") == "own"
+    if export.opens_codings and not only_own and (closed := _list_closed(request)):
+        if request.POST.get("rows") != "all":
+            context = {"export": export, "format": format, "closed": len(closed), "exact": request.POST.get("exact")}
+            return render(request, "exchange/confirm.html", context, status=409)
+        open_interviews(project=request.project, interviews=closed, by=request.user, where="export")
+    return _send(request, export, format, Scope(request.project, request.user if only_own else None))
+
+
+def _list_closed(request: ProjectRequest) -> list[Interview]:
+    """The interviews in which this person has not opened colleagues' codings and would by taking them out."""
+    codes = Permission.CODE in request.role.permissions
+    return list(find_closed(request.project, request.user.pk)) if codes else []
+
+
+def _send(request: ProjectRequest, export: Export, format: str, scope: Scope) -> HttpResponseBase:
     # The file lives in a folder that goes when the response is closed.
     folder = tempfile.TemporaryDirectory(prefix="auditapp-export-")
-    written = actions.write_export(
-        export=export,
-        scope=Scope(request.project, only),
-        format=format,
-        path=Path(folder.name) / f"{what}.{format}",
-        by=request.user,
-        exact=request.POST.get("exact") == "on",
-    )
+    try:
+        written = actions.write_export(
+            export=export,
+            scope=scope,
+            format=format,
+            path=Path(folder.name) / f"{export.key}.{format}",
+            by=request.user,
+            exact=request.POST.get("exact") == "on",
+        )
+    except actions.ExportError as error:
+        folder.cleanup()
+        messages.error(request, str(error))
+        return redirect("exchange:exports", request.project.slug)
     response = FileResponse(
         written.path.open("rb"),
         as_attachment=True,
-        filename=f"{request.project.slug}-{what}.{format}",
+        filename=f"{request.project.slug}-{export.key}.{format}",
         content_type=actions.CONTENT_TYPES[format],
     )
     response["X-Content-SHA256"] = written.sha256
     response._resource_closers.append(folder.cleanup)  # type: ignore[attr-defined]  # noqa: SLF001
     return response
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@project_view(Permission.IMPORT)
+def import_study(request: ProjectRequest) -> HttpResponse:
+    """Check a project file (``check`` in the form), or bring it in once it was checked.
+
+    The people in it have to be looked at first: ``seen`` is the hash of the file whose people were shown, ``member``
+    says which of them are the members who bear their names.
+    """
+    form = StudyFileForm(request.POST, request.FILES) if request.method == "POST" else StudyFileForm()
+    report: StudyReport | None = None
+    problems: list[str] = []
+    if request.method == "POST" and form.is_valid():
+        try:
+            report = read_study(request, form, dry_run=True)
+            if "check" not in request.POST and may_store(request, report):
+                report = read_study(request, form, dry_run=False)
+                return tell_and_go(request, report)
+            if "check" not in request.POST:
+                form.add_error("file", "Look at who the people in this file are, choose it again, and press Import.")
+        except actions.StudyRefused as error:
+            form.add_error("file", str(error))
+            problems = error.problems
+    apart = set(request.POST.getlist("bears")) - set(request.POST.getlist("member"))
+    context: dict[str, object] = {"form": form, "report": report, "problems": problems, "apart": apart}
+    return render_import(request, form, context)
+
+
+def read_study(request: ProjectRequest, form: StudyFileForm, *, dry_run: bool) -> StudyReport:
+    """Bring the file in, or see what that would bring."""
+    file = form.cleaned_data["file"]
+    apart = set(request.POST.getlist("bears")) - set(request.POST.getlist("member"))
+    return actions.import_qdpx(
+        project=request.project,
+        stream=file.file,
+        name=file.name or "file",
+        by=request.user,
+        apart=apart,
+        dry_run=dry_run,
+    )
+
+
+def may_store(request: ProjectRequest, report: StudyReport) -> bool:
+    """Whether the people of this very file were shown, if there are any."""
+    return not report.people or request.POST.get("seen") == report.sha256
+
+
+def tell_and_go(request: ProjectRequest, report: StudyReport) -> HttpResponse:
+    """Say what came in, on the list of interviews."""
+    new = ", ".join(f"{number:,} {kind}" for kind, number, _ in report.kinds if number)
+    messages.success(request, f"{report.name}: {new} came in." if new else f"{report.name}: nothing in it is new.")
+    for sentence in [*report.told, *report.left_out][:MOST_TOLD]:
+        messages.warning(request, f"{report.name}: {sentence}")
+    return redirect("corpus:interviews", request.project.slug)
+
+
+def render_import(request: ProjectRequest, form: StudyFileForm, context: dict[str, object]) -> HttpResponse:
+    """The page; for htmx only the report, so that the chosen file stays chosen, or the form when it is wrong."""
+    status = 422 if form.errors else 200
+    if not request.htmx:  # type: ignore[attr-defined]
+        return render(request, "exchange/import.html", context, status=status)
+    if form.errors:
+        return retarget(render(request, "exchange/import.html#form", context, status=status), "#import")
+    return render(request, "exchange/import.html#report", context)

@@ -14,16 +14,21 @@ from django.core.management import call_command
 from django.core.management.base import CommandError
 from django.test import Client
 from django.urls import reverse
+from django.utils import timezone
 
 from transcripts.accounts.models import User
 from transcripts.audit_trail.models import AuditEvent
-from transcripts.codebook.models import Code
-from transcripts.coding.actions import add_coding, withdraw_coding, write_memo
-from transcripts.coding.models import Coding
+from transcripts.codebook.models import Code, CodeProposal
+from transcripts.coding.actions import add_coding, decide_sentence, withdraw_coding, write_memo
+from transcripts.coding.models import Coding, Opening, Reveal
 from transcripts.corpus.models import Sentence
-from transcripts.exchange.registry import list_exports
+from transcripts.exchange.dictionary import find_meaning
+from transcripts.exchange.registry import Export, list_exports
 from transcripts.formats.codebook_csv import read_codebook
 from transcripts.projects.models import Project
+from transcripts.projects.roles import ROLES
+from transcripts.revision.models import AnchorReading
+from transcripts.themes.models import PhaseEntry, PositionalityStatement
 
 ClientOf = Callable[[User], Client]
 
@@ -111,6 +116,123 @@ class TestCodings:
         assert event.details["sha256"] == hashlib.sha256(text.encode()).hexdigest()
         assert (event.details["rows"], event.actor_name) == (1, "reader")
 
+    def test_what_a_coding_says_beside_its_code_is_in_the_row(
+        self, project: Project, sentence: Sentence, coder: User, reader: User, client_of: ClientOf
+    ) -> None:
+        code = Code.objects.get(version__project=project, identifier="theme.balance")
+        code.attributes = [{"key": "why", "label": "Why?", "kind": "text", "choices": []}]
+        code.save()
+        coding = add_coding(
+            project=project,
+            sentence=sentence,
+            code=code,
+            by=coder,
+            client_id=uuid.uuid4(),
+            quote=(sentence.start + 2, sentence.start + 7),
+            grounding="grounded",
+            attributes={"why": "Says “ask”."},
+            range_id=uuid.uuid4(),
+        )
+        [row] = rows(download(client_of(reader), project, "codings"))
+        assert (row["quote"], row["sentence_label"], row["grounding"]) == ("would", "2", "grounded")
+        assert (row["prompting"], row["prompting_source"]) == ("unprompted", "derived")
+        assert json.loads(row["attributes"]) == {"why": "Says “ask”."}
+        assert row["range"] == str(coding.range_id)
+
+    def test_prompting_is_what_the_coder_said_where_she_said_it(
+        self, coding: Coding, project: Project, reader: User, client_of: ClientOf
+    ) -> None:
+        Coding.objects.update(prompting="unclear")
+        [row] = rows(download(client_of(reader), project, "codings"))
+        assert (row["prompting"], row["prompting_source"]) == ("unclear", "said")
+
+    def test_every_column_of_every_table_has_a_meaning(self) -> None:
+        found = {(each.key, column): find_meaning(each, column) for each in list_exports() for column in each.header}
+        assert [place for place, meaning in found.items() if not meaning] == []
+
+
+class TestColleaguesWork:
+    """Who codes herself opens what she takes out."""
+
+    def test_a_lead_is_asked_before_she_gets_colleagues_rows(
+        self, coding: Coding, project: Project, lead: User, client_of: ClientOf
+    ) -> None:
+        client = client_of(lead)
+        answer = client.post(reverse("exchange:download", args=[project.slug, "codings", "csv"]))
+        assert answer.status_code == 409
+        assert "counts as assisted" in answer.content.decode()
+        assert not Opening.objects.exists()
+
+    def test_she_may_take_her_own_rows_only(
+        self, coding: Coding, project: Project, lead: User, client_of: ClientOf
+    ) -> None:
+        assert rows(download(client_of(lead), project, "codings", rows="own")) == []
+        assert not Opening.objects.exists()
+
+    def test_taking_all_opens_them_for_good_and_is_on_record(
+        self, coding: Coding, project: Project, lead: User, client_of: ClientOf
+    ) -> None:
+        client = client_of(lead)
+        assert len(rows(download(client, project, "codings", rows="all"))) == 1
+        opening = Opening.objects.get()
+        assert (opening.user, opening.where) == (lead, "export")
+        assert AuditEvent.objects.filter(action="coding.opened").count() == 1
+        assert len(rows(download(client, project, "codings"))) == 1
+
+    def test_a_reader_has_nothing_to_lose_and_is_not_asked(
+        self, coding: Coding, project: Project, reader: User, client_of: ClientOf
+    ) -> None:
+        assert len(rows(download(client_of(reader), project, "codings"))) == 1
+
+    def test_what_shows_nobodys_codings_is_not_asked_about(
+        self, coding: Coding, project: Project, lead: User, client_of: ClientOf
+    ) -> None:
+        assert rows(download(client_of(lead), project, "interviews"))
+
+
+class TestOwnRows:
+    """A coder's files hold what is hers, whatever colleagues do."""
+
+    @pytest.mark.parametrize(
+        "export", [each for each in list_exports() if each.read_rows], ids=lambda export: str(export.key)
+    )
+    def test_a_file_is_the_same_before_and_after_a_colleague_worked(
+        self,
+        export: Export,
+        project: Project,
+        sentence: Sentence,
+        code: Code,
+        coder: User,
+        second_coder: User,
+        client_of: ClientOf,
+    ) -> None:
+        if export.permission not in ROLES["coder"].permissions:
+            return
+        client = client_of(second_coder)
+        before = download(client, project, export.key)
+        work(project, sentence, code, coder)
+        assert download(client, project, export.key) == before
+
+
+def work(project: Project, sentence: Sentence, code: Code, by: User) -> None:
+    """A bit of everything a coder does."""
+    add_coding(project=project, sentence=sentence, code=code, by=by, client_id=uuid.uuid4())
+    decide_sentence(project=project, sentence=sentence, by=by, client_id=uuid.uuid4())
+    write_memo(
+        project=project, interview=sentence.turn.interview, sentence=sentence, text="x", by=by, client_id=uuid.uuid4()
+    )
+    now = timezone.now()
+    Reveal.objects.create(sentence=sentence, coder=by, revealed_at=now)
+    Opening.objects.create(interview=sentence.turn.interview, user=by, where="x", opened_at=now)
+    CodeProposal.objects.create(
+        project=project, name="New", family_identifier="themes", proposed_by=by, proposed_at=now, client_id=uuid.uuid4()
+    )
+    PhaseEntry.objects.create(project=project, phase=1, text="x", author=by, written_at=now)
+    PositionalityStatement.objects.create(project=project, author=by, text="x", written_at=now)
+    AnchorReading.objects.create(
+        version=code.version, sentence=sentence, coder=by, codes=[], client_id=uuid.uuid4(), read_at=now
+    )
+
 
 class TestRights:
     def test_an_outsider_gets_404(self, project: Project, outsider: User, client_of: ClientOf) -> None:
@@ -160,20 +282,43 @@ class TestCommand:
         assert told["rows"] == len(codes) >= 25
         assert {code.code_id for code in codes} >= {"theme.balance", "move.elicit"}
 
-    @pytest.mark.parametrize("export", list_exports(), ids=lambda export: export.key)
-    @pytest.mark.parametrize("format", ["csv", "json", "jsonl"])
-    def test_every_table_can_be_written_in_every_format(
-        self, export: Any, format: str, coding: Coding, project: Project, tmp_path: Path
+    @pytest.mark.parametrize(
+        ("export", "format"),
+        [(export, format) for export in list_exports() for format in export.formats],
+        ids=lambda each: each if isinstance(each, str) else each.key,
+    )
+    def test_everything_can_be_written_in_all_its_formats(
+        self, export: Export, format: str, coding: Coding, project: Project, tmp_path: Path
     ) -> None:
         path = tmp_path / f"table.{format}"
         told = self.export(export.key, "--project", project.slug, "--format", format, "--output", str(path))
-        text = path.read_text(encoding="utf-8")
-        found = {
-            "csv": lambda: len(rows(text)),
-            "json": lambda: len(json.loads(text)),
-            "jsonl": lambda: len(text.splitlines()),
+        assert told["sha256"] == hashlib.sha256(path.read_bytes()).hexdigest()
+        counts: dict[str, Callable[[str], int]] = {
+            "csv": lambda text: len(rows(text)),
+            "json": lambda text: len(json.loads(text)),
+            "jsonl": lambda text: len(text.splitlines()),
         }
-        assert told["rows"] == found[format]()
+        if format in counts and format not in export.files:
+            assert told["rows"] == counts[format](path.read_text(encoding="utf-8"))
+
+    @pytest.mark.parametrize("format", ["csv", "json", "qdc"])
+    def test_the_exported_codebook_repeats_the_version_it_was_made_of(
+        self, project: Project, owner: User, format: str, tmp_path: Path
+    ) -> None:
+        from transcripts.codebook.actions import import_codebook
+
+        path = tmp_path / f"codebook.{format}"
+        self.export("codebook", "--project", project.slug, "--format", format, "--output", str(path))
+        imported = import_codebook(project=project, data=path.read_bytes(), name=path.name, by=owner)
+        assert not imported.created
+
+    def test_a_study_without_a_codebook_is_told_so(self, owner: User, tmp_path: Path) -> None:
+        from transcripts.projects.actions import create_project
+
+        create_project(slug="bare", name="Bare", by=owner)
+        with pytest.raises(CommandError, match="no published codebook"):
+            self.export("codebook", "--project", "bare", "--format", "qdc", "--output", str(tmp_path / "x.qdc"))
+        assert list(tmp_path.iterdir()) == []
 
     def test_a_folder_that_is_not_there_is_told_and_nothing_is_recorded(self, project: Project, tmp_path: Path) -> None:
         with pytest.raises(CommandError, match="cannot be written"):
@@ -181,5 +326,5 @@ class TestCommand:
         assert not AuditEvent.objects.filter(action="export.written").exists()
 
     def test_an_unknown_table_names_those_there_are(self, project: Project, tmp_path: Path) -> None:
-        with pytest.raises(CommandError, match="codebook, codings"):
+        with pytest.raises(CommandError, match="codings, decisions"):
             self.export("secrets", "--project", project.slug, "--output", str(tmp_path / "x.csv"))

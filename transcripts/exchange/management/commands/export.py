@@ -12,12 +12,14 @@ from transcripts.projects.models import Project
 
 
 class Command(BaseCommand):
-    help = "Write one table of a study to a file."
+    help = "Write one export of a study to a file."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("what", metavar="WHAT", help=" | ".join(export.key for export in list_exports()))
         parser.add_argument("--project", required=True, metavar="SLUG")
-        parser.add_argument("--format", default="csv", help="csv, json or jsonl")
+        parser.add_argument(
+            "--format", default="", help="csv, json or jsonl, or a form of its own; without it, the first"
+        )
         parser.add_argument("--output", required=True, metavar="PATH")
         parser.add_argument(
             "--exact", action="store_true", help="CSV without the apostrophes that keep formulas asleep"
@@ -36,7 +38,7 @@ class Command(BaseCommand):
             written = write_export(
                 export=export,
                 scope=Scope(study, None),
-                format=str(options["format"]),
+                format=str(options["format"]) or export.formats[0],
                 path=Path(output),
                 by=trail.SYSTEM,
                 exact=bool(options["exact"]),

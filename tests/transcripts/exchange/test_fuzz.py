@@ -1,0 +1,154 @@
+"""Whatever a project file holds, it comes in whole, or is refused with a sentence and leaves nothing behind."""
+
+from __future__ import annotations
+
+import io
+import random
+import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from xml.sax.saxutils import escape, quoteattr
+
+import pytest
+from django.db import transaction
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
+
+from tests.transcripts.exchange.test_qdpx import FOREIGN, TALK
+from transcripts.audit_trail import trail
+from transcripts.codebook.models import CodebookVersion
+from transcripts.coding.models import Coding, Memo
+from transcripts.corpus.models import Interview
+from transcripts.exchange.actions import StudyRefused, import_qdpx
+from transcripts.projects.models import Project
+
+MANY = settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+XML_TEXT = st.text(st.characters(exclude_categories=["Cs", "Cc"]), max_size=60)
+GUIDS = st.sampled_from([f"00000000-0000-4000-8000-00000000000{number}" for number in range(6)])
+PLACES = st.integers(-3, 130)
+
+
+@contextmanager
+def undone() -> Iterator[None]:
+    """Whatever is done inside was not done afterwards."""
+    point = transaction.savepoint()
+    try:
+        yield
+    finally:
+        transaction.savepoint_rollback(point)
+
+
+def pack(document: str | bytes, text: bytes, **entries: bytes) -> bytes:
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w") as archive:
+        archive.writestr("project.qde", document)
+        archive.writestr("sources/talk.txt", text)
+        for name, data in entries.items():
+            archive.writestr(name.replace("_json", ".json"), data)
+    return stream.getvalue()
+
+
+def bring_in(project: Project, data: bytes) -> None:
+    """Import; after a refusal look for leftovers."""
+    with undone():
+        try:
+            import_qdpx(project=project, stream=io.BytesIO(data), name="x.qdpx", by=trail.SYSTEM)
+        except StudyRefused:
+            assert not Interview.objects.exists()
+            assert not Coding.objects.exists()
+            assert not Memo.objects.exists()
+            assert CodebookVersion.objects.count() == 1
+            return
+        for coding in Coding.objects.select_related("sentence__turn"):
+            if coding.quote_start is not None and coding.quote_end is not None:
+                assert coding.sentence.start <= coding.quote_start < coding.quote_end <= coding.sentence.end
+
+
+def element(tag: str, content: str = "", **attributes: object) -> str:
+    told = "".join(f" {name}={quoteattr(str(value))}" for name, value in attributes.items())
+    return f"<{tag}{told}>{content}</{tag}>"
+
+
+@st.composite
+def documents(draw: st.DrawFn) -> str:
+    """Project files that look like some, with whatever numbers, names and references."""
+
+    def some(most: int) -> range:
+        return range(draw(st.integers(0, most)))
+
+    def code() -> str:
+        can_be_put = draw(st.sampled_from(["true", "false"]))
+        return element("Code", guid=draw(GUIDS), name=draw(XML_TEXT), isCodable=can_be_put)
+
+    def selection(number: int) -> str:
+        target = element("CodeRef", targetGUID=draw(GUIDS))
+        coding = element("Coding", target, guid=draw(GUIDS), creatingUser=draw(GUIDS))
+        place = {"startPosition": draw(PLACES), "endPosition": draw(PLACES)}
+        content = coding + element("NoteRef", targetGUID=draw(GUIDS))
+        return element("PlainTextSelection", content, guid=f"{number:08d}-0000-4000-8000-000000000000", **place)
+
+    def note() -> str:
+        text = element("PlainTextContent", escape(draw(XML_TEXT)))
+        return element("Note", text, guid=draw(GUIDS), name=draw(XML_TEXT))
+
+    source = {"guid": "99999999-0000-4000-8000-000000000000", "name": draw(XML_TEXT)}
+    text = element("TextSource", "".join(map(selection, some(4))), **source, plainTextPath="internal://talk.txt")
+    parts = [
+        element("Users", "".join(element("User", guid=draw(GUIDS), name=draw(XML_TEXT)) for _ in some(2))),
+        element("CodeBook", element("Codes", "".join(code() for _ in some(3)))),
+        element("Sources", text),
+        element("Notes", "".join(note() for _ in some(2))),
+    ]
+    return element("Project", "".join(parts), xmlns="urn:QDA-XML:project:1.0", name="x")
+
+
+@MANY
+@given(document=documents(), text=st.one_of(st.just(TALK), XML_TEXT))
+def test_files_that_look_like_some(project: Project, document: str, text: str) -> None:
+    bring_in(project, pack(document, text.encode()))
+
+
+@MANY
+@given(seed=st.integers(0, 2**32))
+def test_damaged_files(project: Project, seed: int) -> None:
+    chance = random.Random(seed)
+    content = FOREIGN.format(start=3, end=60, second="Bea", user="00000000-0000-4000-8000-000000000001")
+    if chance.random() < 0.5:
+        data = bytearray(content.encode())
+        for _ in range(chance.randint(1, 6)):
+            data[chance.randrange(len(data))] = chance.randrange(256)
+        bring_in(project, pack(bytes(data), TALK.encode()))
+    else:
+        packed = bytearray(pack(content, TALK.encode()))
+        for _ in range(chance.randint(1, 20)):
+            packed[chance.randrange(len(packed))] = chance.randrange(256)
+        bring_in(project, bytes(packed[: chance.randint(1, len(packed))]))
+
+
+@MANY
+@given(own=st.one_of(st.binary(max_size=200), st.text(max_size=200).map(str.encode)))
+@example(own=b"[" * 20_000)
+@example(own=b'{"format": "auditapp-codebook", "format_version": 1, "families": [], "codes": []}')
+def test_our_own_part_changed_by_somebody(project: Project, own: bytes) -> None:
+    content = FOREIGN.format(start=3, end=60, second="Bea", user="00000000-0000-4000-8000-000000000001")
+    bring_in(project, pack(content, TALK.encode(), codebook_json=own))
+    bring_in(project, pack(content, TALK.encode(), **{"auditapp.jsonl": own}))
+
+
+@pytest.mark.parametrize(
+    "details",
+    [
+        '{"layer": "blind", "level": "loud", "attributes": "[[[["}',
+        '{"range": "x", "enactment": "enacted", "prompting": "maybe"}',
+        '{"attributes": "{\\"a\\": 1, \\"b\\": \\"c\\"}"}',
+    ],
+)
+def test_details_that_are_none_of_our_words_are_left_out(project: Project, details: str) -> None:
+    content = FOREIGN.format(start=3, end=60, second="Bea", user="00000000-0000-4000-8000-000000000001")
+    line = '{"format":"auditapp-qdpx","format_version":1}\n{"coding":"00000000-0000-4000-8000-0000000000d1","details":%s}\n'
+    data = pack(content, TALK.encode(), **{"auditapp.jsonl": (line % details).encode()})
+    import_qdpx(project=project, stream=io.BytesIO(data), name="x.qdpx", by=trail.SYSTEM)
+    for coding in Coding.objects.all():
+        assert coding.level in {"semantic", "latent"}
+        assert coding.enactment == ""
+        assert all(isinstance(answer, str) for answer in coding.attributes.values())

@@ -1,0 +1,126 @@
+from __future__ import annotations
+
+import io
+import uuid
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from django.core.management import call_command
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+
+from transcripts.accounts.models import User
+from transcripts.agreement.actions import record_computation
+from transcripts.audit_trail.models import AuditEvent, AuditHead
+from transcripts.codebook.models import Code, CodeFamily
+from transcripts.coding.actions import add_coding, decide_sentence
+from transcripts.corpus.models import Sentence
+from transcripts.exchange.methods.wording import as_markdown, share
+from transcripts.exchange.methods.writing import draft_text
+from transcripts.projects.actions import set_stance
+from transcripts.projects.models import Project
+from transcripts.themes.models import PositionalityStatement
+
+ClientOf = Callable[[User], Client]
+
+
+@pytest.fixture
+def coded(project: Project, sentence: Sentence, code: Code, coder: User) -> Project:
+    add_coding(project=project, sentence=sentence, code=code, by=coder, client_id=uuid.uuid4())
+    decide_sentence(project=project, sentence=sentence, by=coder, client_id=uuid.uuid4())
+    return project
+
+
+def write(project: Project) -> str:
+    return as_markdown(draft_text(project))
+
+
+class TestParagraph:
+    def test_every_number_says_what_it_is_out_of(self, coded: Project) -> None:
+        text = write(coded)
+        assert "1 interview with 1 model (Model A: 1): 4 turns and 10 sentences" in text
+        assert "the models say 7 of 10 (70.0 %)" in text
+        assert "1 coding stands on 1 of 10 (10.0 %) sentences in 1 of 1 (100.0 %) interviews" in text
+        assert "blind 1 of 1 (100.0 %)" in text
+
+    def test_the_method_is_the_one_that_was_set_with_its_reason(self, coded: Project, lead: User) -> None:
+        assert "nobody set a method" in write(coded)
+        set_stance(project=coded, stance="codebook", by=lead, reason="Two readers share one codebook.")
+        text = write(coded)
+        assert "read as codebook thematic analysis (Braun and Clarke)" in text
+        assert "Two readers share one codebook." in text
+        assert "Agreement is measured for" in text
+
+    def test_a_reflexive_study_says_that_it_has_no_coefficient_on_purpose(self, coded: Project) -> None:
+        assert "Deliberately, no coefficient of agreement" in write(coded)
+
+    def test_statements_that_stand_are_quoted_and_those_taken_back_are_not(self, coded: Project, coder: User) -> None:
+        now = timezone.now()
+        PositionalityStatement.objects.create(
+            project=coded, author=coder, text="Former words.", written_at=now, withdrawn_at=now
+        )
+        PositionalityStatement.objects.create(project=coded, author=coder, text="I grew up abroad.", written_at=now)
+        text = write(coded)
+        assert "I grew up abroad." in text
+        assert "Former words." not in text
+
+    def test_it_names_the_head_of_the_chain_and_the_program(self, coded: Project) -> None:
+        head = AuditHead.objects.get(stream=f"project:{coded.pk}")
+        text = write(coded)
+        assert head.hash in text
+        assert "Written by auditapp" in text
+
+    def test_no_words_of_an_interview_are_in_it(self, coded: Project) -> None:
+        assert "I would ask first" not in write(coded)
+
+    def test_markup_in_what_people_wrote_stays_text(self, coded: Project, lead: User) -> None:
+        set_stance(project=coded, stance="codebook", by=lead, reason="<script>alert(1)</script> | x")
+        text = write(coded)
+        assert "<script" not in text
+        assert "&lt;script>" in text
+
+    def test_an_empty_study_has_a_paragraph_too(self, project: Project) -> None:
+        assert "Nothing is coded yet." in write(project)
+
+    @pytest.mark.parametrize(("part", "whole", "words"), [(1, 4, "1 of 4 (25.0 %)"), (0, 0, "0 of 0")])
+    def test_a_share_of_nothing_has_no_percentage(self, part: int, whole: int, words: str) -> None:
+        assert share(part, whole) == words
+
+
+class TestWarnings:
+    def test_a_coefficient_in_a_reflexive_study(self, coded: Project, lead: User) -> None:
+        family = CodeFamily.objects.get(version__project=coded, identifier="themes")
+        record_computation(project=coded, family=family, reason="A reviewer asked.", by=lead)
+        [warning] = [each for each in draft_text(coded).warnings if "coefficient" in each]
+        assert warning.startswith("Themes is read reflexively")
+
+    def test_a_method_set_after_coding_began(self, coded: Project, lead: User) -> None:
+        set_stance(project=coded, stance="reliability", by=lead, reason="Asked for.")
+        assert any("after coding had begun" in each for each in draft_text(coded).warnings)
+
+    def test_codings_under_an_older_meaning(self, coded: Project) -> None:
+        Code.objects.filter(identifier="theme.balance").update(meaning_version=2)
+        assert any(each.startswith("1 of 1 (100.0 %) codings") for each in draft_text(coded).warnings)
+
+    def test_sentences_nobody_read(self, coded: Project) -> None:
+        assert any(each.startswith("6 of 7 (85.7 %) sentences") for each in draft_text(coded).warnings)
+
+
+class TestPage:
+    def test_a_reader_sees_it_and_can_take_it_out(self, coded: Project, reader: User, client_of: ClientOf) -> None:
+        client = client_of(reader)
+        assert "Deliberately" in client.get(reverse("exchange:methods", args=[coded.slug])).content.decode()
+        answer = client.post(reverse("exchange:download", args=[coded.slug, "methods", "md"]))
+        assert answer["Content-Type"] == "text/markdown; charset=utf-8"
+        assert b"# Audit annex" in b"".join(answer.streaming_content)  # type: ignore[attr-defined]
+        assert AuditEvent.objects.get(action="export.written").target == "export:methods"
+
+    def test_a_blind_coder_does_not(self, coded: Project, coder: User, client_of: ClientOf) -> None:
+        assert client_of(coder).get(reverse("exchange:methods", args=[coded.slug])).status_code == 403
+
+    def test_the_command_writes_it(self, coded: Project, tmp_path: Path) -> None:
+        path = tmp_path / "methods.md"
+        call_command("export", "methods", "--project", coded.slug, "--output", str(path), stdout=io.StringIO())
+        assert path.read_text(encoding="utf-8").startswith("# Methods: Cultural schemas")

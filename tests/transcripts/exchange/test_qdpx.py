@@ -1,0 +1,431 @@
+"""A study goes out as a REFI-QDA project and comes in again."""
+
+from __future__ import annotations
+
+import io
+import json
+import uuid
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.core.management import call_command
+from django.core.management.base import CommandError
+from django.test import Client
+from django.urls import reverse
+from lxml import etree
+
+from tests.shared import shared
+from transcripts.accounts.models import User
+from transcripts.audit_trail import trail
+from transcripts.audit_trail.models import AuditEvent
+from transcripts.codebook.actions import start_draft, start_study
+from transcripts.codebook.models import Code, CodebookVersion
+from transcripts.coding.actions import add_coding, write_memo
+from transcripts.coding.models import Coding, Memo
+from transcripts.corpus.actions import import_file
+from transcripts.corpus.models import Interview, Sentence, Turn
+from transcripts.exchange.actions import StudyRefused, import_qdpx, write_export
+from transcripts.exchange.refi.report import StudyReport
+from transcripts.exchange.registry import Scope, find_export
+from transcripts.projects.actions import create_project, set_member_role
+from transcripts.projects.models import Project
+from transcripts.themes.actions import ThemeText, create_theme
+
+ClientOf = Callable[[User], Client]
+
+
+def export(project: Project, folder: Path, *, only: User | None = None) -> Path:
+    path = folder / f"{uuid.uuid4().hex}.qdpx"
+    found = find_export("qdpx")
+    assert found is not None
+    write_export(export=found, scope=Scope(project, only), format="qdpx", path=path, by=trail.SYSTEM)
+    return path
+
+
+def bring_in(project: Project, path: Path, **options: Any) -> StudyReport:
+    with path.open("rb") as stream:
+        return import_qdpx(project=project, stream=stream, name=path.name, by=trail.SYSTEM, **options)
+
+
+def describe(project: Project) -> dict[str, object]:
+    """What of a study has to survive the way through a file."""
+    codings = Coding.objects.filter(sentence__turn__interview__project=project, withdrawn_at__isnull=True)
+    told = ("level", "enactment", "grounding", "prompting", "layer", "note", "reason", "attributes", "created_at")
+    codes = Code.objects.filter(version__project=project).order_by("-version__number", "family__position", "position")
+    newest = {
+        row[0]: row for row in codes.values_list("identifier", "name", "definition", "color", "parent__identifier")
+    }
+    return {
+        "turns": list(
+            Turn.objects.filter(interview__project=project)
+            .order_by("interview__external_id", "position")
+            .values_list("interview__external_id", "interview__model_label", "role", "channel", "prompt_kind", "text")
+        ),
+        "codings": sorted(
+            (
+                *(row.sentence.turn.interview.external_id, row.sentence.position, row.code.identifier),
+                *(row.coder.username, str(row.client_id), row.quote_start, row.quote_end, str(row.range_id)),
+                *(str(getattr(row, name)) for name in told),
+            )
+            for row in codings.select_related("sentence__turn__interview", "code", "coder")
+        ),
+        "memos": sorted(
+            (memo.subject, memo.subject_key, memo.kind, memo.text, memo.author.username, str(memo.client_id))
+            for memo in Memo.objects.filter(project=project, withdrawn_at__isnull=True).select_related("author")
+        ),
+        "codes": sorted(newest.values()),
+    }
+
+
+@pytest.fixture
+def worked(project: Project, interview: Interview, coder: User, second_coder: User, lead: User, owner: User) -> Project:
+    """A study with one of everything that a project file holds."""
+    tricky = '👩‍👩‍👧 e\u0301 weighs\x0b it. 日本 second.\r\n\r\n- <Third> & "last".  '
+    line = json.dumps({"id": "odd", "title": "Odd <one>", "turns": [{"role": "model", "text": tricky}]})
+    import_file(project=project, name="odd.jsonl", data=line.encode(), by=owner)
+    sentences = list(
+        Sentence.objects.select_related("turn__interview")
+        .filter(turn__interview__project=project, turn__role="model")
+        .order_by("pk")
+    )
+    shared_range = uuid.uuid4()
+
+    def put(by: User, place: int, identifier: str, **how: Any) -> Coding:
+        code = Code.objects.get(version__project=project, identifier=identifier)
+        return add_coding(project=project, sentence=sentences[place], code=code, by=by, client_id=uuid.uuid4(), **how)
+
+    put(coder, 0, "theme.balance")
+    put(coder, 1, "theme.balance", level="latent", note="Weighs & gives <way>.", range_id=shared_range)
+    put(coder, 2, "theme.balance", level="latent", note="Weighs on.", range_id=shared_range)
+    put(second_coder, 0, "move.elicit", enactment="described", grounding="abstract", prompting="unclear")
+    put(second_coder, 1, "feature.task")
+    first = sentences[0]
+    put(second_coder, 0, "theme.compassion", quote=(first.start + 2, first.start + 7))
+    for place, sentence in enumerate(sentences):
+        if sentence.turn.interview.external_id == "odd":
+            put(coder, place, "theme.balance")
+    for by, about, text in ((coder, first, "On a sentence."), (coder, None, "On an interview.")):
+        write_memo(
+            project=project, interview=first.turn.interview, sentence=about, text=text, by=by, client_id=uuid.uuid4()
+        )
+    for subject, key in (("code", "theme.balance"), ("project", "")):
+        Memo.objects.create(
+            project=project,
+            kind="methodological",
+            subject=subject,
+            subject_key=key,
+            thread=(name := uuid.uuid4()),
+            author=lead,
+            text=f"On a {subject}.",
+            client_id=name,
+            created_at=project.created_at,
+        )
+    create_theme(project=project, text=ThemeText("Weighing"), codes=["theme.balance"], by=lead)
+    return project
+
+
+class TestRoundTrip:
+    def test_a_study_comes_back_into_an_empty_one_as_it_was(
+        self, worked: Project, owner: User, coder: User, second_coder: User, lead: User, tmp_path: Path
+    ) -> None:
+        other = create_project(slug="other", name="Other", by=owner)
+        for user in (coder, second_coder, lead):
+            set_member_role(project=other, user=user, role="coder", by=owner)
+        before = describe(worked)
+        report = bring_in(other, export(worked, tmp_path))
+        after = describe(other)
+        assert drop_names(after) == drop_names(before)
+        assert (report.new["interviews"], report.new["memos"]) == (2, 4)
+        assert report.left_out == ["1 set of codes: themes are made here, with their reasons."]
+
+    def test_the_same_file_brings_nothing_twice(self, worked: Project, owner: User, tmp_path: Path) -> None:
+        other = create_project(slug="other", name="Other", by=owner)
+        path = export(worked, tmp_path)
+        assert bring_in(other, path).is_new
+        counts = Coding.objects.count(), Memo.objects.count(), Interview.objects.count(), User.objects.count()
+        again = bring_in(other, path)
+        assert not again.is_new
+        assert (Coding.objects.count(), Memo.objects.count(), Interview.objects.count(), User.objects.count()) == counts
+
+    def test_a_study_takes_its_own_file_and_finds_all_of_it_there(self, worked: Project, tmp_path: Path) -> None:
+        before = describe(worked)
+        report = bring_in(worked, export(worked, tmp_path))
+        assert not report.is_new
+        assert describe(worked) == before
+
+    def test_what_came_back_goes_out_as_the_same_texts_codes_and_codings(
+        self, worked: Project, owner: User, coder: User, second_coder: User, lead: User, tmp_path: Path
+    ) -> None:
+        from transcripts.formats.qdpx_read import read_qdpx
+
+        other = create_project(slug="other", name="Other", by=owner)
+        for user in (coder, second_coder, lead):
+            set_member_role(project=other, user=user, role="coder", by=owner)
+        first = export(worked, tmp_path)
+        bring_in(other, first)
+        one, two = (
+            read_qdpx(io.BytesIO(each.read_bytes()), name="x.qdpx") for each in (first, export(other, tmp_path))
+        )
+        assert [source.text for source in one.sources] == [source.text for source in two.sources]
+        assert [(code.name, code.color, code.description) for code in one.project.codes] == [
+            (code.name, code.color, code.description) for code in two.project.codes
+        ]
+        spans = [
+            [
+                [(each.start, each.end, len(each.codings), each.user) for each in source.selections]
+                for source in file.sources
+            ]
+            for file in (one, two)
+        ]
+        assert spans[0] == spans[1]
+
+    def test_a_coders_own_file_holds_her_work_and_nobody_elses(
+        self, worked: Project, coder: User, second_coder: User, tmp_path: Path
+    ) -> None:
+        path = export(worked, tmp_path, only=second_coder)
+        with zipfile.ZipFile(path) as archive:
+            text = archive.read("project.qde").decode() + archive.read("auditapp.jsonl").decode()
+        assert "second_coder" in text
+        assert f'name="{coder.username}"' not in text
+        assert "gives &lt;way" not in text
+        assert "On a sentence." not in text
+
+    def test_the_file_is_valid_against_the_published_schema(self, worked: Project, tmp_path: Path) -> None:
+        schema = etree.XMLSchema(etree.parse(shared("data/qda/schemas/Project.xsd")))
+        with zipfile.ZipFile(export(worked, tmp_path)) as archive:
+            document = etree.fromstring(archive.read("project.qde"))
+        schema.assertValid(document)
+
+
+def drop_names(told: dict[str, Any]) -> dict[str, Any]:
+    """Without client ids: they are a person's own, so in a second study of the same instance they are others."""
+    return {
+        **told,
+        "codings": sorted((*row[:4], *row[5:]) for row in told["codings"]),
+        "memos": sorted(row[:-1] for row in told["memos"]),
+    }
+
+
+FOREIGN = """<?xml version="1.0" encoding="utf-8"?>
+<Project xmlns="urn:QDA-XML:project:1.0" name="Foreign" origin="Other">
+<Users>
+<User guid="00000000-0000-4000-8000-000000000001" name="Ann"/>
+<User guid="00000000-0000-4000-8000-000000000002" name="{second}"/>
+</Users>
+<CodeBook><Codes>
+<Code guid="00000000-0000-4000-8000-0000000000c1" name="Feeling" isCodable="true" color="#ff0000">
+<Code guid="00000000-0000-4000-8000-0000000000c2" name="Joy" isCodable="true"/></Code>
+</Codes></CodeBook>
+<Sources><TextSource guid="00000000-0000-4000-8000-0000000000a1" name="Talk" plainTextPath="internal://talk.txt">
+<PlainTextSelection guid="00000000-0000-4000-8000-0000000000b1" startPosition="{start}" endPosition="{end}"
+ creatingUser="00000000-0000-4000-8000-000000000001" creationDateTime="2020-01-02T03:04:05Z">
+<Coding guid="00000000-0000-4000-8000-0000000000d1" creatingUser="{user}">
+<CodeRef targetGUID="00000000-0000-4000-8000-0000000000c2"/></Coding>
+<NoteRef targetGUID="00000000-0000-4000-8000-0000000000e1"/>
+</PlainTextSelection>
+</TextSource></Sources>
+<Notes><Note guid="00000000-0000-4000-8000-0000000000e1" name="Thought"
+ creatingUser="00000000-0000-4000-8000-000000000001"><PlainTextContent>Hm.</PlainTextContent></Note></Notes>
+</Project>"""
+TALK = "Head of it\nInterviewer: How was it? Tell me.\nAnswer: It was good. I was glad. Then I left."
+ANN = "00000000-0000-4000-8000-000000000001"
+SECOND = "00000000-0000-4000-8000-000000000002"
+
+
+def make_foreign(
+    folder: Path, *, text: str = TALK, words: str = "glad. Then I", second: str = "Bea", user: str = ANN
+) -> Path:
+    """A project file of another program, with one selection."""
+    start = text.index(words)
+    path = folder / "foreign.qdpx"
+    content = FOREIGN.format(start=start, end=start + len(words), second=second, user=user)
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("project.qde", content)
+        archive.writestr("sources/talk.txt", text)
+    return path
+
+
+class TestAnotherProgramsFile:
+    def test_speakers_are_told_apart_and_nothing_of_the_text_is_lost(self, project: Project, tmp_path: Path) -> None:
+        bring_in(project, make_foreign(tmp_path))
+        turns = Turn.objects.filter(interview__external_id="Talk").order_by("position")
+        assert [(turn.role, turn.text) for turn in turns] == [
+            ("system", "Head of it"),
+            ("interviewer", "How was it? Tell me."),
+            ("model", "It was good. I was glad. Then I left."),
+        ]
+
+    def test_a_text_without_speakers_is_one_turn_of_the_model(self, project: Project, tmp_path: Path) -> None:
+        report = bring_in(project, make_foreign(tmp_path, text="All glad. Then I went on.", words="glad"))
+        assert [turn.role for turn in Turn.objects.filter(interview__external_id="Talk")] == ["model"]
+        assert "1 text: no speakers are named; the text becomes one turn of the model." in report.told
+
+    def test_a_code_goes_on_every_sentence_touched_with_the_words_that_were_selected(
+        self, project: Project, tmp_path: Path
+    ) -> None:
+        bring_in(project, make_foreign(tmp_path))
+        codings = Coding.objects.select_related("sentence__turn", "code", "coder").order_by("sentence__position")
+        quotes = [each.sentence.turn.text[each.quote_start : each.quote_end] for each in codings]
+        assert quotes == ["glad.", "Then I"]
+        assert len({each.range_id for each in codings} - {None}) == 1
+        assert {each.code.name for each in codings} == {"Joy"}
+        assert {each.created_at.year for each in codings} == {2020}
+
+    def test_codings_of_another_program_are_never_blind(self, project: Project, tmp_path: Path) -> None:
+        bring_in(project, make_foreign(tmp_path))
+        assert set(Coding.objects.values_list("layer", flat=True)) == {"assisted"}
+
+    def test_codes_stand_below_each_other_in_a_published_version(self, project: Project, tmp_path: Path) -> None:
+        report = bring_in(project, make_foreign(tmp_path))
+        joy = Code.objects.select_related("parent", "version").get(name="Joy")
+        assert joy.parent is not None
+        assert (joy.parent.name, joy.parent.color, joy.version.status) == ("Feeling", "#ff0000", "published")
+        assert report.codebook_version == joy.version.number == 2
+        # Nothing of the study's own codebook is touched.
+        assert Code.objects.filter(version=joy.version, identifier="theme.balance").exists()
+
+    def test_somebody_unknown_gets_an_account_nobody_can_use(self, project: Project, tmp_path: Path) -> None:
+        bring_in(project, make_foreign(tmp_path))
+        ann = User.objects.get(username="Ann (imported)")
+        assert not ann.is_active
+        assert not ann.has_usable_password()
+        assert not ann.memberships.exists()
+        assert set(Coding.objects.values_list("coder", flat=True)) == {ann.pk}
+        assert not User.objects.filter(username__startswith="Bea").exists()
+
+    def test_a_member_of_the_same_name_is_her_unless_she_is_kept_apart(
+        self, project: Project, coder: User, owner: User, tmp_path: Path
+    ) -> None:
+        path = make_foreign(tmp_path, second="Coder", user=SECOND)
+        other = start_study(slug="other", name="Other", by=owner)
+        set_member_role(project=other, user=coder, role="coder", by=owner)
+        bring_in(project, path)
+        assert {each.coder for each in Coding.objects.all()} == {coder}
+        bring_in(other, path, apart=[SECOND])
+        apart = Coding.objects.filter(sentence__turn__interview__project=other)
+        assert {each.coder.username for each in apart} == {"Coder (imported)"}
+
+    def test_a_note_on_a_selection_is_a_memo_on_its_first_sentence(self, project: Project, tmp_path: Path) -> None:
+        bring_in(project, make_foreign(tmp_path))
+        memo = Memo.objects.select_related("sentence__turn", "author").get()
+        assert memo.sentence is not None
+        assert memo.sentence.read_text() == "I was glad."
+        assert (memo.text, memo.author.username) == ("Thought\nHm.", "Ann (imported)")
+
+    def test_another_text_of_the_same_name_gets_an_identifier_of_its_own(
+        self, project: Project, owner: User, tmp_path: Path
+    ) -> None:
+        line = json.dumps({"id": "Talk", "turns": [{"role": "model", "text": "Another."}]})
+        import_file(project=project, name="talk.jsonl", data=line.encode(), by=owner)
+        bring_in(project, make_foreign(tmp_path))
+        assert Interview.objects.filter(external_id="Talk (00000000)").exists()
+        assert Turn.objects.get(interview__external_id="Talk").text == "Another."
+
+
+class TestAllOrNothing:
+    def test_a_dry_run_tells_what_would_come_and_stores_nothing(self, project: Project, tmp_path: Path) -> None:
+        events = AuditEvent.objects.count()
+        report = bring_in(project, make_foreign(tmp_path), dry_run=True)
+        assert (report.new["interviews"], report.new["codes"], report.new["codings"]) == (1, 2, 1)
+        assert not Interview.objects.exists()
+        assert not User.objects.filter(username__endswith="(imported)").exists()
+        assert CodebookVersion.objects.filter(project=project).count() == 1
+        assert AuditEvent.objects.count() == events
+
+    def test_an_import_is_one_event_with_its_counts(self, project: Project, tmp_path: Path) -> None:
+        bring_in(project, make_foreign(tmp_path))
+        event = AuditEvent.objects.get(action="exchange.study.imported")
+        assert event.details["new"] == {"interviews": 1, "sentences": 6, "codes": 2, "codings": 1, "memos": 1}
+
+    def test_an_open_draft_is_not_published_by_the_way(self, project: Project, owner: User, tmp_path: Path) -> None:
+        start_draft(project=project, by=owner)
+        with pytest.raises(StudyRefused, match="draft"):
+            bring_in(project, make_foreign(tmp_path))
+        assert not Interview.objects.exists()
+
+    @pytest.mark.parametrize("data", [b"", b"PK", b"<Project/>", b"\x00" * 100, b"PK\x03\x04" + b"x" * 200])
+    def test_what_is_no_project_file_is_refused_with_a_sentence(self, project: Project, data: bytes) -> None:
+        with pytest.raises(StudyRefused):
+            import_qdpx(project=project, stream=io.BytesIO(data), name="x.qdpx", by=trail.SYSTEM)
+
+
+class TestPage:
+    def path(self, project: Project) -> str:
+        return reverse("exchange:import", args=[project.slug])
+
+    def upload(self, path: Path) -> SimpleUploadedFile:
+        return SimpleUploadedFile("foreign.qdpx", path.read_bytes())
+
+    def test_people_have_to_be_looked_at_before_anything_comes_in(
+        self, project: Project, lead: User, client_of: ClientOf, tmp_path: Path
+    ) -> None:
+        client, file = client_of(lead), make_foreign(tmp_path)
+        answer = client.post(self.path(project), {"file": self.upload(file)})
+        assert answer.status_code == 422
+        assert "Ann (imported)" in answer.content.decode()
+        assert not Interview.objects.exists()
+        seen = answer.context["report"].sha256
+        answer = client.post(self.path(project), {"file": self.upload(file), "seen": seen})
+        assert answer.status_code == 302
+        assert Interview.objects.filter(external_id="Talk").exists()
+
+    def test_a_check_stores_nothing(self, project: Project, lead: User, client_of: ClientOf, tmp_path: Path) -> None:
+        answer = client_of(lead).post(self.path(project), {"file": self.upload(make_foreign(tmp_path)), "check": "1"})
+        assert answer.status_code == 200
+        assert "Nothing was stored" in answer.content.decode()
+        assert not Interview.objects.exists()
+
+    def test_who_bears_a_members_name_can_be_kept_apart(
+        self, project: Project, lead: User, coder: User, client_of: ClientOf, tmp_path: Path
+    ) -> None:
+        client, file = client_of(lead), make_foreign(tmp_path, second="coder", user=SECOND)
+        answer = client.post(self.path(project), {"file": self.upload(file), "check": "1"})
+        assert f'name="bears" value="{SECOND}"' in answer.content.decode()
+        seen = answer.context["report"].sha256
+        client.post(self.path(project), {"file": self.upload(file), "seen": seen, "bears": SECOND})
+        assert {each.coder.username for each in Coding.objects.all()} == {"coder (imported)"}
+
+    def test_a_broken_file_is_told_beside_the_field(self, project: Project, lead: User, client_of: ClientOf) -> None:
+        broken = SimpleUploadedFile("x.qdpx", b"PK nothing")
+        answer = client_of(lead).post(self.path(project), {"file": broken}, headers={"HX-Request": "true"})
+        assert answer.status_code == 422
+        assert "zip archive" in answer.content.decode()
+
+    def test_a_coder_may_not(self, project: Project, coder: User, client_of: ClientOf) -> None:
+        assert client_of(coder).get(self.path(project)).status_code == 403
+
+
+class TestCommand:
+    def test_it_tells_what_came_and_what_did_not(self, project: Project, tmp_path: Path) -> None:
+        stream = io.StringIO()
+        path = str(make_foreign(tmp_path))
+        call_command("import_qdpx", path, "--project", project.slug, "--dry-run", "--json", stdout=stream)
+        told = json.loads(stream.getvalue())
+        assert told["dry_run"]
+        assert told["new"]["codings"] == 1
+        assert {person["name"] for person in told["people"]} == {"Ann", "Bea"}
+        call_command("import_qdpx", path, "--project", project.slug, stdout=stream)
+        assert "1 new and 0 known codings" in stream.getvalue()
+
+    def test_a_file_that_is_not_there_is_told(self, project: Project, tmp_path: Path) -> None:
+        with pytest.raises(CommandError, match="cannot be read"):
+            call_command("import_qdpx", str(tmp_path / "no.qdpx"), "--project", project.slug)
+
+
+@pytest.mark.parametrize(
+    ("name", "sources", "codes", "codings"),
+    [
+        ("qualcoder_mannheimer_8.qdpx", 8, 284, 324),
+        ("TestProject.qdpx", 0, 14, 0),
+        ("target-atlas-project.qdpx", 0, 3, 0),
+        ("atlasti_standard_project/Project.qde", 0, 14, 0),
+    ],
+)
+def test_files_of_other_programs_come_in(project: Project, name: str, sources: int, codes: int, codings: int) -> None:
+    report = bring_in(project, shared(f"data/qda/refi/{name}"))
+    assert (report.new["interviews"], report.new["codes"], report.new["codings"]) == (sources, codes, codings)
+    assert not bring_in(project, shared(f"data/qda/refi/{name}")).is_new

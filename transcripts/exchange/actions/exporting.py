@@ -1,0 +1,109 @@
+"""Handing out a study: written whole or not at all, and on record with a hash of the bytes."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+from django.db import transaction
+
+from transcripts.audit_trail import trail
+from transcripts.exchange.codebook_files import NoCodebook
+from transcripts.exchange.registry import Export, Scope
+from transcripts.formats.problems import FileRefused
+from transcripts.formats.tabular import write_csv, write_json, write_jsonl
+
+WRITERS: dict[str, Callable[..., int]] = {"csv": write_csv, "json": write_json, "jsonl": write_jsonl}
+CONTENT_TYPES = {
+    "csv": "text/csv; charset=utf-8",
+    "json": "application/json",
+    "jsonl": "application/x-ndjson",
+    "md": "text/markdown; charset=utf-8",
+    "qdc": "application/xml",
+    "qdpx": "application/zip",
+}
+
+
+class ExportError(Exception):
+    """A sentence for the person who asked."""
+
+
+class WrittenExport(NamedTuple):
+    """What was written: where, how many rows, and SHA-256 of the file."""
+
+    path: Path
+    rows: int
+    sha256: str
+
+
+def write_export(
+    *, export: Export, scope: Scope, format: str, path: Path, by: trail.Actor, exact: bool = False
+) -> WrittenExport:
+    """Write one export to ``path``, which is there whole or not at all, and record it with its hash.
+
+    The rows of a table come from one statement, which sees one state of the database and keeps no writer waiting. CSV
+    cells that a spreadsheet could take for formulas get an apostrophe unless ``exact``. Raises ``ExportError``.
+    """
+    if format not in export.formats:
+        raise ExportError(
+            f"{export.name} cannot be written as {format!r}; the formats are {', '.join(export.formats)}."
+        )
+    try:
+        with _draft_beside(path) as draft:
+            rows = _write(export, scope, format, draft, exact=exact)
+            digest = hash_file(draft)
+            _record(export, scope, by, {"format": format, "rows": rows, "sha256": digest, "exact": exact})
+            draft.replace(path)
+    except OSError as error:
+        raise ExportError(f"{path} cannot be written: {error.strerror}.") from error
+    except (FileRefused, NoCodebook) as error:
+        raise ExportError(str(error)) from error
+    return WrittenExport(path, rows, digest)
+
+
+def _write(export: Export, scope: Scope, format: str, draft: Path, *, exact: bool) -> int:
+    write_file = export.files.get(format)
+    if write_file is not None or export.read_rows is None:
+        rows = export.files[format](scope, draft)
+        with draft.open("rb") as written:
+            os.fsync(written.fileno())
+        return rows
+    options: dict[str, object] = {"defused": not exact} if format == "csv" else {}
+    with draft.open("w", encoding="utf-8", newline="") as stream:
+        rows = WRITERS[format](export.read_rows(scope), header=export.header, stream=stream, **options)
+        stream.flush()
+        os.fsync(stream.fileno())
+    return rows
+
+
+@contextmanager
+def _draft_beside(path: Path) -> Iterator[Path]:
+    """An empty file in the same folder, gone at the end unless it was put in its place."""
+    with tempfile.NamedTemporaryFile(dir=path.parent, prefix=".export-", delete=False) as stream:
+        draft = Path(stream.name)
+    try:
+        yield draft
+    finally:
+        draft.unlink(missing_ok=True)
+
+
+@transaction.atomic
+def _record(export: Export, scope: Scope, by: trail.Actor, details: dict[str, object]) -> None:
+    trail.record(
+        "export.written",
+        target=f"export:{export.key}",
+        by=by,
+        stream=trail.project_stream(scope.project.pk),
+        details={**details, "own_rows_only": scope.only is not None},
+    )
+
+
+def hash_file(path: Path) -> str:
+    """SHA-256 of a file."""
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()

@@ -1,0 +1,221 @@
+"""Taking in a project file of REFI-QDA: all of it, or nothing."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from typing import BinaryIO
+
+from django.db import transaction
+
+from transcripts.accounts.models import User
+from transcripts.audit_trail import trail
+from transcripts.codebook.actions import CodebookRefused, import_codebook, publish_version
+from transcripts.codebook.models import Code
+from transcripts.codebook.queries import current_version, open_draft
+from transcripts.corpus.actions import ImportRefused, NamedFile, import_files
+from transcripts.corpus.queries import TurnContent, read_stored_turns
+from transcripts.exchange.refi import people as persons
+from transcripts.exchange.refi import texts
+from transcripts.exchange.refi.codes import match_codes, read_own_codebook
+from transcripts.exchange.refi.indexing import TextIndex
+from transcripts.exchange.refi.report import StudyReport
+from transcripts.exchange.refi.storing_codings import CodingStore
+from transcripts.exchange.refi.storing_memos import MemoStore
+from transcripts.exchange.refi.texts import DividedText
+from transcripts.formats.problems import FileRefused
+from transcripts.formats.qdpx_content import QdpxFile, QdpxSource
+from transcripts.formats.qdpx_read import read_qdpx
+from transcripts.formats.refi import ORIGIN
+from transcripts.projects.models import Project
+
+TURNS_IN_A_FILE = 20_000
+BYTES_AT_A_TIME = 1 << 20
+
+
+class StudyRefused(Exception):
+    """A project file cannot be taken as it is; nothing was stored. ``problems`` are further sentences."""
+
+    def __init__(self, message: str, problems: Sequence[str] = ()) -> None:
+        super().__init__(message)
+        self.problems = list(problems)
+
+
+@transaction.atomic
+def import_qdpx(
+    *,
+    project: Project,
+    stream: BinaryIO,
+    name: str,
+    by: trail.Actor,
+    apart: Collection[str] = (),
+    dry_run: bool = False,
+) -> StudyReport:
+    """Bring in texts, codes, codings and memos of a project file; what came in before is left alone.
+
+    New codes make a new version of the codebook, which is published, for codings stand on published codes only.
+    ``apart`` are GUIDs or names of people who bear a member's name and are not her. With ``dry_run`` everything is done and undone
+    again. Raises ``StudyRefused``.
+    """
+    Project.objects.select_for_update().get(pk=project.pk)
+    if (draft := open_draft(project)) is not None:
+        raise StudyRefused(f"The draft {draft} of the codebook is open. Publish or discard it, then import.")
+    try:
+        file = read_qdpx(stream, name=name)
+        report = StudyReport(name, _hash(stream), file.origin, left_out=[*file.warnings])
+        _store(project, file, stream, report, by=by, apart=apart)
+    except FileRefused as error:
+        raise StudyRefused(str(error), [str(problem) for problem in error.problems]) from error
+    except CodebookRefused as error:
+        raise StudyRefused(str(error), error.problems) from error
+    except ImportRefused as error:
+        raise StudyRefused(str(error)) from error
+    if dry_run:
+        transaction.set_rollback(True)
+    return report
+
+
+def _store(
+    project: Project, file: QdpxFile, stream: BinaryIO, report: StudyReport, *, by: trail.Actor, apart: Collection[str]
+) -> None:
+    sources = {source.guid: source for source in file.sources}
+    divided = _divide(project, file.sources, report)
+    _store_texts(project, [(sources[each.guid], each) for each in divided], report, by=by)
+    identifiers = _store_codes(project, file, stream, report, by=by)
+    report.people = persons.match_people(project, file.project.users)
+    accounts = persons.Accounts(report.people, apart=apart, by=by)
+    codes = _read_codes(project, identifiers)
+    index = TextIndex(project, divided)
+    notes = {note.guid: note for note in file.notes}
+    codings = CodingStore(project, codes, notes, accounts.find)
+    memos = MemoStore(project, notes, accounts.find, is_own=file.origin == ORIGIN)
+    for each in divided:
+        source = sources[each.guid]
+        placed = index.read(each, source.text or "")
+        codings.store(source, placed)
+        memos.add_source(source, placed, index.find_interview(each))
+    memos.add_codes({code.guid: code.notes for code in file.project.codes}, identifiers)
+    memos.add_study(file.project.notes, file.project.sets)
+    memos.store(report, but=codings.used_notes)
+    codings.tell(report)
+    report.leave_out(len(file.project.sets), "set of codes", "themes are made here, with their reasons.")
+    if report.is_new:
+        _record(project, report, accounts.found.values(), by=by)
+
+
+def _divide(project: Project, sources: Sequence[QdpxSource], report: StudyReport) -> list[DividedText]:
+    """The texts as interviews, each under the identifier that it has or gets in this study."""
+    names = texts.name_texts(sources)
+    stored = read_stored_turns(project, list(names.values()))
+    found = []
+    for source in sources:
+        divided = texts.divide(source, names[source.guid])
+        if isinstance(divided, str):
+            report.left_out.append(divided)
+            continue
+        if stored.get(divided.external_id) not in (None, _content(divided)):
+            other = texts.tell_apart(divided.external_id, source.guid)
+            report.told.append(f"{divided.external_id} is another text here: it comes in as {other}.")
+            divided = divided._replace(external_id=other)
+        found.append(divided)
+    how = Counter(each.how for each in found)
+    report.tell(how["whole"], "text", "no speakers are named; the text becomes one turn of the model.")
+    report.tell(how["speakers"], "text", "who asks was found out from the names of the speakers.")
+    return found
+
+
+def _content(divided: DividedText) -> list[TurnContent]:
+    turns = [placed.turn for placed in divided.turns]
+    return [TurnContent(turn.role, turn.channel, turn.speaker, turn.prompt_kind, turn.text) for turn in turns]
+
+
+def _store_texts(
+    project: Project, pairs: Sequence[tuple[QdpxSource, DividedText]], report: StudyReport, *, by: trail.Actor
+) -> None:
+    stored = read_stored_turns(project, [divided.external_id for _, divided in pairs])
+    new = []
+    for source, divided in pairs:
+        if divided.external_id in stored:
+            if stored[divided.external_id] != _content(divided):
+                raise StudyRefused(f"{divided.external_id} is in the study already with another text.")
+            report.known["interviews"] += 1
+        else:
+            new.append(texts.make_line(source, divided))
+    for number, lines in enumerate(_batch(new), 1):
+        data = "\n".join(json.dumps(line, ensure_ascii=False) for line in lines).encode()
+        file_name = report.name if number == 1 else f"{report.name}, part {number}"
+        [stored_file] = import_files(
+            project=project, files=[NamedFile(file_name, data)], by=by, format="interview_jsonl"
+        )
+        report.new["interviews"] += stored_file.interviews
+        report.new["sentences"] += stored_file.sentences
+
+
+def _batch(lines: Sequence[dict[str, object]]) -> Iterator[list[dict[str, object]]]:
+    """Interviews in files of a size that is taken."""
+    batch: list[dict[str, object]] = []
+    turns = 0
+    for line in lines:
+        size = len(line["turns"])  # type: ignore[arg-type]
+        if batch and turns + size > TURNS_IN_A_FILE:
+            yield batch
+            batch, turns = [], 0
+        batch.append(line)
+        turns += size
+    if batch:
+        yield batch
+
+
+def _store_codes(
+    project: Project, file: QdpxFile, stream: BinaryIO, report: StudyReport, *, by: trail.Actor
+) -> dict[str, str]:
+    """The identifiers of the file's codes by GUID; new ones stand in a new, published version."""
+    if not file.project.codes:
+        return {}
+    matched = match_codes(project, file.project.codes, read_own_codebook(stream))
+    report.new["codes"], report.known["codes"] = matched.new, matched.known
+    if matched.reworded:
+        report.told.append(f"{matched.reworded:,} codes have another definition here, which holds.")
+    if matched.new:
+        imported = import_codebook(
+            project=project, data=matched.as_json(), name=report.name, by=by, effect="wording", keep_missing=True
+        )
+        publish_version(version=imported.version, by=by)
+        report.codebook_version = imported.version.number
+        report.told.append(f"The new codes make version {imported.version.number} of the codebook, published at once.")
+    return matched.identifiers
+
+
+def _read_codes(project: Project, identifiers: dict[str, str]) -> dict[str, Code]:
+    """The current codes of the study, by the GUIDs that they have in the file."""
+    version = current_version(project)
+    codes = {code.identifier: code for code in Code.objects.filter(version=version).select_related("family")}
+    return {guid: codes[identifier] for guid, identifier in identifiers.items() if identifier in codes}
+
+
+def _record(project: Project, report: StudyReport, accounts: Iterable[User], *, by: trail.Actor) -> None:
+    trail.record(
+        "exchange.study.imported",
+        target=f"qdpx:{report.sha256}",
+        by=by,
+        stream=trail.project_stream(project.pk),
+        details={
+            "sha256": report.sha256,
+            "new": dict(report.new),
+            "known": dict(report.known),
+            "people": sorted({account.pk for account in accounts}),
+            "left_out": len(report.left_out),
+            "codebook_version": report.codebook_version,
+        },
+    )
+
+
+def _hash(stream: BinaryIO) -> str:
+    stream.seek(0)
+    digest = hashlib.sha256()
+    while chunk := stream.read(BYTES_AT_A_TIME):
+        digest.update(chunk)
+    stream.seek(0)
+    return digest.hexdigest()

@@ -1,0 +1,29 @@
+"""What people choose to bring in."""
+
+from __future__ import annotations
+
+from django import forms
+from django.core.exceptions import ValidationError
+from django.core.files.uploadedfile import UploadedFile
+from django.template.defaultfilters import filesizeformat
+
+LARGEST_FILE = 200 * 1024 * 1024
+
+
+class StudyFileForm(forms.Form):
+    """A project file."""
+
+    file = forms.FileField(
+        label="Project file",
+        help_text="A .qdpx or .qde file of ATLAS.ti, MAXQDA, NVivo, QualCoder or this program.",
+        widget=forms.ClearableFileInput(attrs={"accept": ".qdpx,.qde"}),
+    )
+
+    def clean_file(self) -> UploadedFile[bytes]:
+        file: UploadedFile[bytes] = self.cleaned_data["file"]
+        size = file.size or 0
+        if size > LARGEST_FILE:
+            raise ValidationError(
+                f"This file has {filesizeformat(size)}; at most {filesizeformat(LARGEST_FILE)} are read."
+            )
+        return file

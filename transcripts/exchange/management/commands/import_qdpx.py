@@ -1,0 +1,72 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from transcripts.audit_trail import trail
+from transcripts.exchange.actions import StudyRefused, import_qdpx
+from transcripts.exchange.refi.report import StudyReport
+from transcripts.projects.models import Project
+
+
+class Command(BaseCommand):
+    help = "Bring a REFI-QDA project of another program into a study: all of it, or nothing."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("file", metavar="FILE", type=Path)
+        parser.add_argument("--project", required=True, metavar="SLUG")
+        parser.add_argument("--dry-run", action="store_true", help="say what an import would bring, and store nothing")
+        parser.add_argument(
+            "--apart",
+            action="append",
+            default=[],
+            metavar="NAME",
+            help="somebody who bears a member's name and is not her",
+        )
+        parser.add_argument("--json", action="store_true")
+
+    def handle(
+        self, *args: object, file: Path, project: str, apart: list[str], dry_run: bool, **options: object
+    ) -> None:
+        study = Project.objects.filter(slug=project).first()
+        if study is None:
+            raise CommandError(f"There is no study at {project!r}.")
+        try:
+            with file.open("rb") as stream:
+                report = import_qdpx(
+                    project=study,
+                    stream=stream,
+                    name=file.name,
+                    by=trail.SYSTEM,
+                    apart=apart,
+                    dry_run=dry_run,
+                )
+        except OSError as error:
+            raise CommandError(f"{file} cannot be read: {error.strerror}.") from error
+        except StudyRefused as error:
+            raise CommandError("\n".join([str(error), *error.problems])) from error
+        self.stdout.write(json.dumps(_as_answer(report, dry_run)) if options["json"] else _in_words(report, dry_run))
+
+
+def _as_answer(report: StudyReport, dry_run: bool) -> dict[str, object]:
+    people = [
+        {"name": person.name, "member": person.member.username if person.member else None} for person in report.people
+    ]
+    return {
+        "sha256": report.sha256,
+        "dry_run": dry_run,
+        "new": dict(report.new),
+        "known": dict(report.known),
+        "people": people,
+        "told": report.told,
+        "left_out": report.left_out,
+        "codebook_version": report.codebook_version,
+    }
+
+
+def _in_words(report: StudyReport, dry_run: bool) -> str:
+    kinds = ", ".join(f"{new:,} new and {known:,} known {kind}" for kind, new, known in report.kinds) or "nothing"
+    begin = "Nothing was stored. It would bring" if dry_run else "Imported"
+    return "\n".join([f"{begin}: {kinds}.", *report.told, *(f"Not coming over: {each}" for each in report.left_out)])

@@ -1,0 +1,1 @@
+"""A study as a REFI-QDA project file, out and in."""

@@ -1,0 +1,98 @@
+"""The codes of a project file beside those of a study: what is there already, and what the next version adds."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import BinaryIO, NamedTuple
+
+from transcripts.codebook import files
+from transcripts.codebook.queries import latest_version, read_content, used_identifiers
+from transcripts.exchange.refi import naming
+from transcripts.formats.codebook_content import CodebookContent, CodeContent
+from transcripts.formats.codebook_csv import CodebookFileError
+from transcripts.formats.codebook_json import LARGEST_FILE, read_codebook_json, write_codebook_json
+from transcripts.formats.problems import InputRefused
+from transcripts.formats.qdc import lay_out_codes, write_qdc
+from transcripts.formats.refi import make_guid
+from transcripts.formats.refi_codes import QdcCode
+from transcripts.formats.zip_input import open_zip
+from transcripts.projects.models import Project
+
+
+class MatchedCodes(NamedTuple):
+    """``identifiers`` by GUID; ``content`` is that of the study with the new codes below; ``reworded`` counts codes that
+    say something else here.
+    """
+
+    identifiers: dict[str, str]
+    content: CodebookContent
+    new: int
+    known: int
+    reworded: int
+
+    def as_json(self) -> bytes:
+        """The next version as a codebook file."""
+        stream = io.StringIO()
+        write_codebook_json(replace(self.content, title="", origin="", number=None, examples=()), stream)
+        return stream.getvalue().encode()
+
+
+def match_codes(project: Project, codes: Sequence[QdcCode], own: CodebookContent | None) -> MatchedCodes:
+    """Find the codes of a file in a study, and lay what is new below what is there. The study's wording holds."""
+    latest = latest_version(project)
+    known = read_content(latest) if latest else CodebookContent()
+    told, identifiers = _read(project, codes, own, known)
+    there = {code.identifier: code for code in known.codes}
+    new = [code for code in told.codes if code.identifier not in there]
+    families = {family.identifier for family in known.families}
+    content = replace(
+        known,
+        families=(*known.families, *(each for each in told.families if each.identifier not in families)),
+        codes=(*known.codes, *_free_keys(new, known)),
+    )
+    same = [code for code in told.codes if code.identifier in there]
+    reworded = sum(1 for code in same if code.definition and code.definition != there[code.identifier].definition)
+    return MatchedCodes(identifiers, content, len(new), len(same), reworded)
+
+
+def _read(
+    project: Project, codes: Sequence[QdcCode], own: CodebookContent | None, known: CodebookContent
+) -> tuple[CodebookContent, dict[str, str]]:
+    """What the file says, and the identifiers of its codes. Our own part tells both when it fits the codes."""
+    if own is not None:
+        laid_out = lay_out_codes(own, scope="")
+        of_guid = {make_guid("code", "", code.identifier): code.identifier for code in own.codes}
+        if [code.name for code in laid_out] == [code.name for code in codes]:
+            pairs = zip(codes, laid_out, strict=True)
+            return own, {code.guid: of_guid[mine.guid] for code, mine in pairs if mine.guid in of_guid}
+    stream = io.BytesIO()
+    write_qdc([code._replace(notes=()) for code in codes], stream)
+    file = files.read_file(
+        stream.getvalue(), name="project.qde", scope=project.slug, known=known, used=used_identifiers(project)
+    )
+    below = [code for code in codes if code.parent_guid or code.is_codable]
+    return file.content, {code.guid: read.identifier for code, read in zip(below, file.content.codes, strict=True)}
+
+
+def _free_keys(new: Sequence[CodeContent], known: CodebookContent) -> list[CodeContent]:
+    """Without the keys that codes of the study have already."""
+    taken = {code.key for code in known.codes}
+    return [replace(code, key="") if code.key in taken else code for code in new]
+
+
+def read_own_codebook(stream: BinaryIO) -> CodebookContent | None:
+    """Our own part of the archive about the codebook; ``None`` where there is none that can be read."""
+    try:
+        with open_zip(stream) as archive:
+            if naming.CODEBOOK_ENTRY not in archive:
+                return None
+            data = bytearray()
+            for chunk in archive.read_chunks(naming.CODEBOOK_ENTRY):
+                data += chunk
+                if len(data) > LARGEST_FILE:
+                    return None
+        return read_codebook_json(bytes(data), name=naming.CODEBOOK_ENTRY)
+    except (InputRefused, CodebookFileError):
+        return None

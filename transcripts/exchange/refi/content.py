@@ -1,0 +1,307 @@
+"""What a study's project file holds, read interview by interview."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+from django.db.models import F, Q, QuerySet
+
+from transcripts.accounts.models import User
+from transcripts.codebook.files import read_version
+from transcripts.codebook.models import Code, CodeFamily
+from transcripts.codebook.queries import current_version
+from transcripts.coding.models import Coding, Memo
+from transcripts.corpus.models import Interview, Turn
+from transcripts.exchange.coding_rows import show_answers
+from transcripts.exchange.refi import naming
+from transcripts.exchange.registry import Scope
+from transcripts.formats.codebook_content import CodebookContent, CodeContent, FamilyContent
+from transcripts.formats.qdc import lay_out_codes
+from transcripts.formats.qdpx_content import (
+    QdpxCoding,
+    QdpxNote,
+    QdpxProject,
+    QdpxSelection,
+    QdpxSource,
+    QdpxTurn,
+    QdpxUser,
+)
+from transcripts.formats.refi import make_guid
+from transcripts.formats.refi_codes import QdcSet
+from transcripts.themes.models import ThemeVersion
+
+AT_A_TIME = 20
+FORMER = FamilyContent(identifier="former", name="Former codes", description="No longer in the codebook.")
+SPEAKERS = {"interviewer": "Interviewer", "model": "Model", "system": "System", "tool": "Tool"}
+
+
+class CodingRow(NamedTuple):
+    """A standing coding with what is written of it."""
+
+    interview_id: int
+    turn: int
+    start: int
+    end: int
+    quote_start: int | None
+    quote_end: int | None
+    code: str
+    unit: str
+    version: int
+    coder: str
+    client_id: object
+    created_at: object
+    level: str
+    enactment: str
+    grounding: str
+    prompting: str
+    layer: str
+    note: str
+    reason: str
+    attributes: dict[str, str]
+    range_id: object
+
+
+CODING_COLUMNS = (
+    *("sentence__turn__interview_id", "sentence__turn__position", "sentence__start", "sentence__end"),
+    *("quote_start", "quote_end", "code__identifier", "code__family__unit", "code__version__number"),
+    *("coder__username", "client_id", "created_at", "level", "enactment", "grounding", "prompting", "layer"),
+    *("note", "reason", "attributes", "range_id"),
+)
+
+
+@dataclass
+class Layout:
+    """Where the turns of an interview lie in the text that is written of it."""
+
+    text: str
+    turns: list[QdpxTurn]
+    start_of: dict[int, int]
+
+
+def read_project(scope: Scope) -> tuple[QdpxProject, CodebookContent]:
+    """Everything but interviews and memos; the codebook once more, with all that the standard has no place for."""
+    slug = scope.project.slug
+    codebook = read_codebook(scope)
+    memos = read_memos(scope).filter(subject__in=[Memo.Subject.CODE, Memo.Subject.PROJECT])
+    on_codes: dict[str, list[str]] = defaultdict(list)
+    on_study: list[str] = []
+    for subject, key, client_id in memos.values_list("subject", "subject_key", "client_id"):
+        (on_codes[naming.name_code(slug, key)] if subject == Memo.Subject.CODE else on_study).append(str(client_id))
+    codes = [code._replace(notes=tuple(on_codes[code.guid])) for code in lay_out_codes(codebook, scope=slug)]
+    project = QdpxProject(
+        name=scope.project.name,
+        description=scope.project.description,
+        created=scope.project.created_at,
+        users=tuple(QdpxUser(naming.name_user(name), name, name) for name in list_people(scope)),
+        codes=tuple(codes),
+        variables=(naming.INTERVIEW_KEY, *naming.FIELDS),
+        sets=tuple(read_sets(scope, {code.guid for code in codes})),
+        notes=tuple(on_study),
+    )
+    return project, codebook
+
+
+def read_codebook(scope: Scope) -> CodebookContent:
+    """The current version, and below a heading of their own the former codes that codings still stand with."""
+    version = current_version(scope.project)
+    content = read_version(version) if version else CodebookContent()
+    known = {code.identifier for code in content.codes}
+    used = Code.objects.filter(version__project=scope.project, codings__in=read_standing(scope)).distinct()
+    former: dict[str, CodeContent] = {}
+    families: dict[str, FamilyContent] = {}
+    for code in used.exclude(identifier__in=known).select_related("family").order_by("version__number"):
+        kind = code.family
+        family = replace(
+            FORMER, identifier=f"former_{kind.unit}s", name=f"{FORMER.name} of {kind.unit}s", unit=kind.unit
+        )
+        carries = kind.carries_enactment or families.get(family.identifier, family).carries_enactment
+        families[family.identifier] = replace(family, carries_enactment=carries)
+        former[code.identifier] = CodeContent(
+            identifier=code.identifier, name=code.name, family=family.identifier, definition=code.definition
+        )
+    return replace(content, families=(*content.families, *families.values()), codes=(*content.codes, *former.values()))
+
+
+def read_standing(scope: Scope) -> QuerySet[Coding]:
+    """The codings that are written."""
+    codings = Coding.objects.filter(
+        sentence__turn__interview__project=scope.project, sentence__retired_by__isnull=True, withdrawn_at__isnull=True
+    )
+    return codings if scope.only is None else codings.filter(coder=scope.only)
+
+
+def read_memos(scope: Scope) -> QuerySet[Memo]:
+    """The memos that are written."""
+    memos = Memo.objects.filter(project=scope.project, withdrawn_at__isnull=True).exclude(text="")
+    return (memos if scope.only is None else memos.filter(author=scope.only)).order_by("pk")
+
+
+def list_people(scope: Scope) -> list[str]:
+    """Who coded or wrote what is written."""
+    codings, memos = read_standing(scope).values("coder"), read_memos(scope).order_by().values("author")
+    people = User.objects.filter(Q(pk__in=codings) | Q(pk__in=memos))
+    return list(people.order_by("username").values_list("username", flat=True))
+
+
+def read_sets(scope: Scope, codes: set[str]) -> Iterator[QdcSet]:
+    """The themes as they are now, each a set of its codes."""
+    if scope.only is not None:
+        return
+    slug = scope.project.slug
+    notes: dict[str, list[str]] = defaultdict(list)
+    on_themes = read_memos(scope).filter(subject=Memo.Subject.THEME)
+    for key, client_id in on_themes.values_list("subject_key", "client_id"):
+        notes[key].append(str(client_id))
+    latest: dict[int, ThemeVersion] = {}
+    for version in ThemeVersion.objects.filter(theme__project=scope.project).select_related("theme").order_by("number"):
+        latest[version.theme_id] = version
+    for version in sorted(latest.values(), key=lambda each: each.theme.number):
+        if version.state != ThemeVersion.State.DROPPED:
+            members = [guid for code in version.codes if (guid := naming.name_code(slug, code)) in codes]
+            yield QdcSet(
+                guid=make_guid("theme", slug, str(version.theme.number)),
+                name=version.name,
+                description="\n\n".join(filter(None, [version.concept, version.description])),
+                codes=tuple(members),
+                notes=tuple(notes[str(version.theme.number)]),
+            )
+
+
+def read_sources(scope: Scope) -> Iterator[QdpxSource]:
+    """The interviews as texts with their turns, and what stands on them."""
+    ids = list(scope.project.interviews.order_by("pk").values_list("pk", flat=True))
+    for first in range(0, len(ids), AT_A_TIME):
+        chosen = ids[first : first + AT_A_TIME]
+        turns: dict[int, list[Turn]] = defaultdict(list)
+        for turn in Turn.objects.filter(interview__in=chosen).order_by("position"):
+            turns[turn.interview_id].append(turn)
+        codings: dict[int, list[CodingRow]] = defaultdict(list)
+        rows = read_standing(scope).filter(sentence__turn__interview__in=chosen).order_by("sentence__position", "pk")
+        for values in rows.values_list(*CODING_COLUMNS).iterator():
+            codings[values[0]].append(CodingRow(*values))
+        memos: dict[int, list[Memo]] = defaultdict(list)
+        for memo in read_memos(scope).filter(interview__in=chosen).select_related("sentence__turn", "author"):
+            memos[memo.interview_id or 0].append(memo)
+        for interview in Interview.objects.filter(pk__in=chosen).order_by("pk"):
+            pk = interview.pk
+            yield make_source(scope.project.slug, interview, turns[pk], codings[pk], memos[pk])
+
+
+def make_source(
+    slug: str, interview: Interview, turns: Sequence[Turn], codings: Sequence[CodingRow], memos: Sequence[Memo]
+) -> QdpxSource:
+    """One interview."""
+    guid = naming.name_interview(slug, interview.external_id)
+    layout = lay_out(turns)
+    groups: dict[tuple[str, int, int], list[CodingRow]] = defaultdict(list)
+    for row in codings:
+        if row.unit != CodeFamily.Unit.INTERVIEW:
+            groups[row.coder, *find_span(row, layout)].append(row)
+    notes_at: dict[tuple[str, int, int], list[str]] = defaultdict(list)
+    for memo in memos:
+        if memo.sentence is not None and memo.sentence.turn_id in {turn.pk for turn in turns}:
+            shift = layout.start_of[memo.sentence.turn.position]
+            place = (memo.author.username, shift + memo.sentence.start, shift + memo.sentence.end)
+            notes_at[place].append(str(memo.client_id))
+    places = sorted({**groups, **notes_at}, key=lambda place: (place[1], place[2], place[0]))
+    facts = {name: str(getattr(interview, field)) for name, field in naming.FIELDS.items()}
+    return QdpxSource(
+        guid=guid,
+        name=interview.title,
+        text=layout.text,
+        attributes={naming.INTERVIEW_KEY: interview.external_id, **{k: v for k, v in facts.items() if v}},
+        turns=tuple(layout.turns),
+        selections=tuple(make_selection(slug, guid, place, groups[place], notes_at[place]) for place in places),
+        codings=tuple(make_coding(slug, row) for row in codings if row.unit == CodeFamily.Unit.INTERVIEW),
+        notes=tuple(str(memo.client_id) for memo in memos if memo.sentence is None),
+    )
+
+
+def lay_out(turns: Sequence[Turn]) -> Layout:
+    """The turns one below the other, each after the name of who speaks, as people read a transcript."""
+    pieces: list[str] = []
+    placed, start_of, length = [], {}, 0
+    for turn in turns:
+        heading = f"{SPEAKERS[turn.role]}{'' if turn.channel == 'utterance' else f' ({turn.channel})'}: "
+        pieces += [heading, turn.text, "\n\n"]
+        start = length + len(heading)
+        length = start + len(turn.text) + 2
+        start_of[turn.position] = start
+        placed.append(QdpxTurn(start, start + len(turn.text), turn.role, turn.channel, turn.speaker, turn.prompt_kind))
+    return Layout("".join(pieces), placed, start_of)
+
+
+def find_span(row: CodingRow, layout: Layout) -> tuple[int, int]:
+    """The characters a coding stands on: the words marked, the sentence, or the turn."""
+    shift = layout.start_of[row.turn]
+    if row.unit == CodeFamily.Unit.TURN:
+        turn = next(each for each in layout.turns if each.start == shift)
+        return turn.start, turn.end
+    start = row.start if row.quote_start is None else row.quote_start
+    end = row.end if row.quote_end is None else row.quote_end
+    return shift + start, shift + end
+
+
+def make_selection(
+    slug: str, source: str, place: tuple[str, int, int], codings: Sequence[CodingRow], notes: Sequence[str]
+) -> QdpxSelection:
+    """What one person put on the same words."""
+    person, start, end = place
+    return QdpxSelection(
+        guid=naming.name_selection(source, person, start, end),
+        start=start,
+        end=end,
+        user=naming.name_user(person),
+        codings=tuple(make_coding(slug, row) for row in codings),
+        notes=tuple(notes),
+    )
+
+
+def make_coding(slug: str, row: CodingRow) -> QdpxCoding:
+    """One coding; what the standard has no place for goes into our own part."""
+    details = {
+        "layer": row.layer,
+        "level": row.level,
+        "enactment": row.enactment,
+        "grounding": row.grounding,
+        "prompting": row.prompting,
+        "reason": row.reason,
+        "attributes": show_answers(json.dumps(row.attributes)) if row.attributes else "",
+        "range": str(row.range_id or ""),
+        "codebook_version": str(row.version),
+    }
+    guid = str(row.client_id)
+    return QdpxCoding(
+        guid=guid,
+        code=naming.name_code(slug, row.code),
+        user=naming.name_user(row.coder),
+        created=row.created_at,  # type: ignore[arg-type]
+        notes=(naming.name_note(guid),) if row.note else (),
+        details={name: value for name, value in details.items() if value},
+    )
+
+
+def read_notes(scope: Scope) -> Iterator[QdpxNote]:
+    """The memos, and the interpretive lines of codings."""
+    subjects = Memo.Subject.values if scope.only is None else [s for s in Memo.Subject.values if s != "theme"]
+    for memo in read_memos(scope).filter(subject__in=subjects).select_related("author").iterator():
+        yield QdpxNote(
+            guid=str(memo.client_id),
+            name=f"{memo.get_kind_display()} ({memo.get_subject_display().lower()})",
+            text=memo.text,
+            user=naming.name_user(memo.author.username),
+            created=memo.created_at,
+        )
+    noted = read_standing(scope).exclude(note="").annotate(name=F("coder__username")).order_by("pk")
+    for client_id, note, name, created in noted.values_list("client_id", "note", "name", "created_at").iterator():
+        yield QdpxNote(
+            guid=naming.name_note(str(client_id)),
+            name="Interpretation",
+            text=note,
+            user=naming.name_user(name),
+            created=created,
+        )

@@ -1,0 +1,70 @@
+"""The people of a project file beside those of a study. Nobody's work is stored under somebody else's name."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import NamedTuple
+
+from transcripts.accounts.models import User
+from transcripts.audit_trail import trail
+from transcripts.formats.qdpx_content import QdpxUser
+from transcripts.projects.models import Project
+
+MARK = "(imported)"
+NOBODY = "unknown coder"
+LONGEST_NAME = 150
+
+
+class FilePerson(NamedTuple):
+    """Somebody in the file, and whose name in the study she bears, if anybody's."""
+
+    guid: str
+    name: str
+    member: User | None
+
+    @property
+    def kept_apart_as(self) -> str:
+        """The name of the account without a way in that stands for her where she is nobody of the study."""
+        return f"{self.name[: LONGEST_NAME - len(MARK) - 1]} {MARK}"
+
+
+def match_people(project: Project, users: Sequence[QdpxUser]) -> list[FilePerson]:
+    """The people of the file with the members who bear their names."""
+    members = {user.username.casefold(): user for user in project.members.all()}
+    found = []
+    for user in users:
+        name = " ".join((user.id or user.name).split()) or NOBODY
+        member = members.get(user.id.casefold()) or members.get(user.name.casefold())
+        found.append(FilePerson(user.guid, name, member))
+    return found
+
+
+class Accounts:
+    """The account for each person of a file. Who is no member, or is to be kept ``apart``, has one that nobody can use;
+    it is made when the first work of hers comes up.
+    """
+
+    def __init__(self, people: Sequence[FilePerson], *, apart: Collection[str], by: trail.Actor) -> None:
+        self.found: dict[str, User] = {}
+        self._people = {person.guid: person for person in people}
+        self._apart = apart
+        self._by = by
+
+    def find(self, guid: str) -> User:
+        """The account for a GUID; that of nobody known, where the file does not say who it was."""
+        if guid not in self.found:
+            person = self._people.get(guid) or FilePerson("", NOBODY, None)
+            is_member = guid not in self._apart and person.name not in self._apart
+            account = person.member if is_member else None
+            self.found[guid] = account or _keep_apart(person.kept_apart_as, by=self._by)
+        return self.found[guid]
+
+
+def _keep_apart(name: str, *, by: trail.Actor) -> User:
+    user = User.objects.filter(username__iexact=name).first()
+    if user is None:
+        user = User(username=name, is_active=False)
+        user.set_unusable_password()
+        user.save()
+        trail.record("account.placeholder.created", target=user, by=by)
+    return user

@@ -1,0 +1,47 @@
+"""What an import of a project file stored, or would store."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+
+from transcripts.exchange.refi.people import FilePerson
+from transcripts.formats.problems import show_count
+
+
+@dataclass
+class StudyReport:
+    """``new`` and ``known`` count things by kind. ``left_out`` are sentences on what does not come over, ``told`` on what
+    comes in another form.
+    """
+
+    name: str
+    sha256: str
+    origin: str
+    people: list[FilePerson] = field(default_factory=list)
+    new: Counter[str] = field(default_factory=Counter)
+    known: Counter[str] = field(default_factory=Counter)
+    left_out: list[str] = field(default_factory=list)
+    told: list[str] = field(default_factory=list)
+    codebook_version: int | None = None
+
+    @property
+    def is_new(self) -> bool:
+        """Whether anything is new to the study."""
+        return any(self.new.values())
+
+    @property
+    def kinds(self) -> list[tuple[str, int, int]]:
+        """What was counted, each with how many are new and how many were there."""
+        order = ["interviews", "sentences", "codes", "codings", "memos"]
+        return [(kind, self.new[kind], self.known[kind]) for kind in order if self.new[kind] or self.known[kind]]
+
+    def leave_out(self, number: int, noun: str, why: str) -> None:
+        """Tell that so many things do not come over."""
+        if number:
+            self.left_out.append(f"{show_count(number, noun)}: {why}")
+
+    def tell(self, number: int, noun: str, what: str) -> None:
+        """Tell that so many things come in another form."""
+        if number:
+            self.told.append(f"{show_count(number, noun)}: {what}")

@@ -1,0 +1,163 @@
+"""Codings of a project file as rows of the study."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import datetime
+from uuid import UUID
+
+from django.utils import timezone
+
+from transcripts.accounts.models import User
+from transcripts.codebook.models import Code, CodeFamily
+from transcripts.coding.models import Coding
+from transcripts.exchange.refi import naming
+from transcripts.exchange.refi.known_names import KnownNames
+from transcripts.exchange.refi.manner import read_manner
+from transcripts.exchange.refi.placing import PlacedText, Touch
+from transcripts.exchange.refi.report import StudyReport
+from transcripts.formats.qdpx_content import QdpxCoding, QdpxNote, QdpxSource
+from transcripts.formats.refi import make_guid
+from transcripts.projects.models import Project
+
+ROWS_AT_A_TIME = 2_000
+
+# What may stand once: a code of one person on one sentence in one layer.
+Place = tuple[int, str, int, str]
+
+
+class CodingStore:
+    """Puts codings on every sentence their selection touches; those that came in before are left alone."""
+
+    def __init__(
+        self,
+        project: Project,
+        codes: Mapping[str, Code],
+        notes: Mapping[str, QdpxNote],
+        find_account: Callable[[str], User],
+    ) -> None:
+        self.used_notes: set[str] = set()
+        self.counts: Counter[str] = Counter()
+        self._project = project
+        self._codes = codes
+        self._notes = notes
+        self._find_account = find_account
+        self._now = timezone.now()
+        self._names: dict[int, KnownNames] = {}
+        self._standing: dict[int, set[Place]] = {}
+
+    def store(self, source: QdpxSource, text: PlacedText) -> None:
+        """Everything that stands on one text."""
+        rows: dict[Place, Coding] = {}
+        for selection in source.selections:
+            touched = text.touch(selection.start, selection.end)
+            for coding in selection.codings:
+                coder = coding.user or selection.user or source.user
+                self._put(rows, coding, coder, selection.created, self._find_places(coding, text, touched))
+        for coding in source.codings:
+            code = self._codes.get(coding.code)
+            if code is not None and code.family.unit == CodeFamily.Unit.INTERVIEW and text.first is not None:
+                self._put(rows, coding, coding.user or source.user, None, [Touch(text.first, None)])
+            else:
+                self.counts["on whole texts"] += 1
+        for row in rows.values():
+            self._standing[row.coder_id].add(_place(row))
+        Coding.objects.bulk_create(rows.values(), batch_size=ROWS_AT_A_TIME)
+        self.counts["sentences"] += len(rows)
+
+    def tell(self, report: StudyReport) -> None:
+        """Add what was counted to a report."""
+        report.new["codings"], report.known["codings"] = self.counts["new"], self.counts["known"]
+        report.tell(
+            self.counts["sentences"] - self.counts["new"] + self.counts["joined"],
+            "further sentence",
+            "their selections go over more than one; each sentence gets the code.",
+        )
+        report.tell(
+            self.counts["joined"], "coding", "the same code stood on the same sentence twice; their words were joined."
+        )
+        report.leave_out(self.counts["on whole texts"], "coding of a whole text", "codes here stand on sentences.")
+        report.leave_out(self.counts["without code"], "coding", "with a category that nothing is coded with here.")
+        report.leave_out(self.counts["without words"], "coding", "no word of a sentence is selected.")
+
+    def _find_places(self, coding: QdpxCoding, text: PlacedText, touched: list[Touch]) -> list[Touch]:
+        code = self._codes.get(coding.code)
+        if code is not None and code.family.unit == CodeFamily.Unit.TURN:
+            return list(text.find_firsts(touched))
+        return touched
+
+    def _put(
+        self,
+        rows: dict[Place, Coding],
+        coding: QdpxCoding,
+        coder: str,
+        selected: datetime | None,
+        places: Sequence[Touch],
+    ) -> None:
+        """Lay one coding of the file on its places, where it does not stand yet."""
+        self.used_notes.update(coding.notes)
+        code = self._codes.get(coding.code)
+        if code is None or not places:
+            self.counts["without code" if code is None else "without words"] += 1
+            return
+        account = self._find_account(coder)
+        self._load(account.pk)
+        name = self._names[account.pk].find_free(coding.guid)
+        if name is None:
+            self.counts["known"] += 1
+            return
+        made = min(coding.created or selected or self._now, self._now)
+        before = len(rows), self.counts["joined"]
+        for row in self._make_rows(coding, places, name=name, code=code, account=account, made=made):
+            place = _place(row)
+            if place in self._standing[account.pk]:
+                continue
+            if (standing := rows.setdefault(place, row)) is not row:
+                _join(standing, row)
+                self.counts["joined"] += 1
+        self._names[account.pk].here.add(UUID(name))
+        self.counts["known" if (len(rows), self.counts["joined"]) == before else "new"] += 1
+
+    def _make_rows(
+        self, coding: QdpxCoding, places: Sequence[Touch], *, name: str, code: Code, account: User, made: datetime
+    ) -> Iterator[Coding]:
+        manner = read_manner(coding.details, code.family)
+        if len(places) > 1 and manner["range_id"] is None:
+            manner["range_id"] = UUID(make_guid("range of coding", coding.guid))
+        note = " ".join(" ".join(self._notes[guid].text.split()) for guid in coding.notes if guid in self._notes)
+        for number, place in enumerate(places):
+            yield Coding(
+                sentence_id=place.sentence.id,
+                code=code,
+                coder=account,
+                note=note,
+                quote_start=place.quote[0] if place.quote else None,
+                quote_end=place.quote[1] if place.quote else None,
+                client_id=UUID(naming.name_part(name, number)),
+                created_at=made,
+                **manner,
+            )
+
+    def _load(self, coder_id: int) -> None:
+        """What is known of a person's codings, read when she first comes up."""
+        if coder_id not in self._names:
+            own = Coding.objects.filter(coder=coder_id)
+            here = own.filter(sentence__turn__interview__project=self._project)
+            self._names[coder_id] = KnownNames(self._project.slug, here, own)
+            standing = here.filter(withdrawn_at__isnull=True)
+            self._standing[coder_id] = set(standing.values_list("sentence_id", "code__identifier", "coder_id", "layer"))
+
+
+def _place(row: Coding) -> Place:
+    return row.sentence_id, row.code.identifier, row.coder_id, row.layer
+
+
+def _join(standing: Coding, other: Coding) -> None:
+    """One coding over the words of two; whole sentences hold every word."""
+    if standing.quote_start is None or other.quote_start is None:
+        standing.quote_start = standing.quote_end = None
+    else:
+        standing.quote_start = min(standing.quote_start, other.quote_start)
+        standing.quote_end = max(standing.quote_end or 0, other.quote_end or 0)
+    standing.note = " ".join(dict.fromkeys(filter(None, [standing.note, other.note])))

@@ -25,8 +25,11 @@ MEASURES = {
     "crowd": "benchmarks.crowd",
     "open": "benchmarks.opening",
     "desk": "benchmarks.long_desk",
+    "search": "benchmarks.searching",
     "import": "benchmarks.importing",
     "export": "benchmarks.exporting",
+    "exchange": "benchmarks.exchanging",
+    "agree": "benchmarks.agreeing",
     "batch": "benchmarks.batch",
     "install": "benchmarks.install",
 }

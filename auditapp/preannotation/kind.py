@@ -16,6 +16,7 @@ from auditapp.preannotation.models import Annotator, Reading, Suggestion
 from auditapp.preannotation.prompts import SentenceText, write_user_prompt
 from transcripts.codebook.models import Code
 from transcripts.corpus.models import Sentence, Turn
+from transcripts.corpus.queries import read_questions
 
 if TYPE_CHECKING:
     from auditapp.preannotation.answers import Reading as Understood
@@ -32,11 +33,12 @@ class PreannotationKind:
         turns = Turn.objects.filter(pk__in=input_ids).prefetch_related(
             Prefetch("sentences", queryset=Sentence.objects.filter(retired_by__isnull=True).order_by("start"))
         )
+        questions = read_questions(turns)
         prompts: dict[int, str] = {}
         for turn in turns:
             shown = [SentenceText(each.pk, turn.text[each.start : each.end]) for each in turn.sentences.all()]
             if shown:
-                prompts[turn.pk] = write_user_prompt(find_question(turn), shown)
+                prompts[turn.pk] = write_user_prompt(questions.get(turn.pk, ""), shown)
         return prompts
 
     def store_answers(self, batch: Batch, answers: Sequence[Answered]) -> Mapping[int, str]:
@@ -55,15 +57,6 @@ class PreannotationKind:
             read = _understand(each, sentences[each.input_id], known)
             outcomes[each.cell_id] = _store(each, annotator, read, known)
         return outcomes
-
-
-def find_question(turn: Turn) -> str:
-    """What the interviewer said last before ``turn``; empty for an interview that the model opens."""
-    asked = Turn.objects.filter(
-        interview_id=turn.interview_id, position__lt=turn.position, role=Turn.Role.INTERVIEWER
-    ).order_by("-position")
-    before = asked.first()
-    return before.text if before else ""
 
 
 def _read_annotators(batch: Batch) -> Iterable[Annotator]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -10,7 +10,8 @@ from transcripts.accounts.models import User
 from transcripts.agreement.letters import name_letter, order_readings
 from transcripts.codebook.models import Code, CodeFamily
 from transcripts.coding.models import Coding, Layer, Memo
-from transcripts.corpus.models import Interview, Sentence, Turn
+from transcripts.corpus.models import Interview, Sentence
+from transcripts.corpus.queries import read_questions
 
 if TYPE_CHECKING:
     from transcripts.coding.blind import BlindTable
@@ -83,7 +84,7 @@ def read_items(family: CodeFamily, places: Sequence[Place], *, viewer: User) -> 
     sentences = [rows[place.sentence_id] for place in places]
     coders = User.objects.in_bulk({coder for place in places for coder in place.readings})
     codes = {code.identifier: code for code in family.codes.select_related("family").order_by("position")}
-    questions = _read_questions({sentence.turn.interview_id for sentence in sentences})
+    questions = read_questions({sentence.turn_id: sentence.turn for sentence in sentences}.values())
     put = _read_codings(family, places, sentences)
     memos = dict(
         Memo.objects.filter(sentence__in=rows, author=viewer, withdrawn_at__isnull=True).values_list("sentence", "text")
@@ -103,7 +104,7 @@ def read_items(family: CodeFamily, places: Sequence[Place], *, viewer: User) -> 
             )
             for number, reading in enumerate(order_readings(sentence.pk, place.readings))
         ]
-        question = _find_question(questions, sentence.turn)
+        question = questions.get(sentence.turn_id, "")
         items.append(Item(sentence, family.unit, question, before, text, after, shown, memos.get(sentence.pk, "")))
     return items
 
@@ -114,23 +115,6 @@ def _cut(sentence: Sentence, unit: str) -> tuple[str, str, str]:
     if unit == CodeFamily.Unit.SENTENCE:
         return text[: sentence.start], text[sentence.start : sentence.end], text[sentence.end :]
     return "", text if unit == CodeFamily.Unit.TURN else "", ""
-
-
-def _read_questions(interview_ids: Collection[int]) -> dict[int, list[tuple[int, str]]]:
-    """What interviewers say, with its position, by interview."""
-    turns = Turn.objects.filter(
-        interview__in=interview_ids, role=Turn.Role.INTERVIEWER, channel=Turn.Channel.UTTERANCE
-    ).order_by("interview", "position")
-    found: dict[int, list[tuple[int, str]]] = {}
-    for interview, position, text in turns.values_list("interview", "position", "text"):
-        found.setdefault(interview, []).append((position, text))
-    return found
-
-
-def _find_question(questions: Mapping[int, list[tuple[int, str]]], turn: Turn) -> str:
-    """The last thing the interviewer said before this turn."""
-    earlier = [text for position, text in questions.get(turn.interview_id, []) if position < turn.position]
-    return earlier[-1] if earlier and turn.role != Turn.Role.INTERVIEWER else ""
 
 
 def _read_codings(

@@ -12,6 +12,7 @@ from django.db import connection
 
 from transcripts.coding.models import Level
 from transcripts.corpus.models import Interview, Sentence, Turn
+from transcripts.corpus.queries import read_questions
 from transcripts.projects.models import Project
 from transcripts.retrieval.queries import FoundSentence, Sight, find_closed
 from transcripts.retrieval.words import Piece, Term, mark
@@ -95,12 +96,12 @@ def build_results(found: Sequence[FoundSentence], terms: Sequence[Term], sight: 
     sentences = Sentence.objects.select_related("turn__interview").in_bulk(ids)
     results = [_start(sentences[pk], terms) for pk in ids if pk in sentences]
     chips, memos = _read_chips(found, sight, viewer_id), _read_memos(ids, viewer_id)
-    questions = _read_questions({result.turn.pk: result.turn for result in results}.values())
+    questions = read_questions({result.turn.pk: result.turn for result in results}.values())
     beside = _read_turns({result.turn.pk for result in results})
     for result in results:
         pk = result.sentence.pk
         result.chips, result.memo = chips.get(pk, []), memos.get(pk, "")
-        result.question = questions.get(result.turn.pk, "")
+        result.question = questions.get(result.turn.pk, "")[:LONGEST_SHOWN]
         _set_neighbours(result, beside[result.turn.pk])
     return results
 
@@ -126,26 +127,6 @@ def _read_turns(turn_ids: Iterable[int]) -> dict[int, list[Sentence]]:
     sentences = Sentence.objects.filter(turn__in=list(turn_ids), retired_by__isnull=True).order_by("turn", "start")
     fields = sentences.only("turn", "position", "suffix", "start", "end")
     return defaultdict(list, {turn: list(group) for turn, group in groupby(fields, key=lambda each: each.turn_id)})
-
-
-def _read_questions(turns: Iterable[Turn]) -> dict[int, str]:
-    """What the interviewer had asked before each of these turns."""
-    turns = [turn for turn in turns if turn.role != Turn.Role.INTERVIEWER]
-    asked = Turn.objects.filter(
-        interview__in={turn.interview_id for turn in turns},
-        role=Turn.Role.INTERVIEWER,
-        channel=Turn.Channel.UTTERANCE,
-    )
-    places = asked.order_by("interview", "position").values_list("interview", "position", "pk")
-    last: dict[int, int] = {}
-    for turn in turns:
-        earlier = [
-            pk for interview, position, pk in places if interview == turn.interview_id and position < turn.position
-        ]
-        if earlier:
-            last[turn.pk] = earlier[-1]
-    texts = dict(Turn.objects.filter(pk__in=set(last.values())).values_list("pk", "text"))
-    return {turn_id: texts[question][:LONGEST_SHOWN] for turn_id, question in last.items()}
 
 
 def _read_chips(rows: Sequence[FoundSentence], sight: Sight, viewer_id: int) -> dict[int, list[Chip]]:

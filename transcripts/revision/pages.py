@@ -13,6 +13,7 @@ from transcripts.codebook.models import Code, CodebookVersion, CodeChange
 from transcripts.codebook.words import Piece, compare_words
 from transcripts.coding.models import Coding
 from transcripts.corpus.models import Sentence
+from transcripts.corpus.queries import read_questions
 from transcripts.projects.models import Project
 from transcripts.revision import queries
 from transcripts.revision.drift import Point, Reading, measure_drift
@@ -33,10 +34,10 @@ class Context(NamedTuple):
 
 
 def find_context(sentence: Sentence) -> Context:
-    """Reads sentence.turn. One query for the question."""
+    """Reads sentence.turn. Two queries for the question."""
     turn = sentence.turn
     return Context(
-        queries.find_question(turn),
+        read_questions([turn]).get(turn.pk, ""),
         turn.text[: sentence.start],
         turn.text[sentence.start : sentence.end],
         turn.text[sentence.end :],

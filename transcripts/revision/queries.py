@@ -174,9 +174,3 @@ def list_candidates(project: Project) -> list[tuple[int, int]]:
     ).exclude(pk__in=taken)
     rows = sentences.order_by("turn__interview", "turn__position", "start").values_list("turn__interview", "pk")
     return list(rows)
-
-
-def find_question(turn: Turn) -> str:
-    """What the interviewer said last before ``turn``; empty where nobody asked."""
-    asked = Turn.objects.filter(interview=turn.interview_id, role=Turn.Role.INTERVIEWER, position__lt=turn.position)
-    return asked.order_by("-position").values_list("text", flat=True).first() or ""

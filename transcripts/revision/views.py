@@ -256,6 +256,8 @@ def _get_version(request: ProjectRequest) -> CodebookVersion:
 
 def _render_anchors(request: ProjectRequest, form: DrawForm) -> HttpResponse:
     version = _get_version(request)
+    # Whoever may see all sees the readings of others once she has read every anchor herself.
+    unread = len(queries.list_unread(request.project, version, request.user))
     anchors = [(anchor, anchor.sentence.read_text()) for anchor in queries.list_anchors(request.project)]
     return render(
         request,
@@ -263,9 +265,9 @@ def _render_anchors(request: ProjectRequest, form: DrawForm) -> HttpResponse:
         {
             "version": version,
             "anchors": anchors,
-            "unread": len(queries.list_unread(request.project, version, request.user)),
-            "drift": pages.build_drift(request.project, version, coder=_whose(request)),
-            "counts_all": _whose(request) is None,
+            "unread": unread,
+            "drift": pages.build_drift(request.project, version, coder=request.user if unread else _whose(request)),
+            "counts_all": not unread and _whose(request) is None,
             "form": form,
             "may_edit": Permission.EDIT_CODEBOOK in request.role.permissions,
         },

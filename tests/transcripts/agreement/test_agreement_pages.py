@@ -310,7 +310,7 @@ class TestDifferences:
     ) -> None:
         client = client_of(reader)
         for query in ({"model": "Model A"}, {}):
-            with django_assert_num_queries(24 if query else 23):
+            with django_assert_num_queries(25 if query else 24):
                 text_of(client, DIFFERENCES, **THEMES, **query)
 
 

@@ -16,12 +16,13 @@ from auditapp.api.views import ProjectView, at_one_address, list_columns
 from transcripts.codebook.models import Code
 from transcripts.codebook.queries import current_version
 from transcripts.coding.actions import add_coding, withdraw_coding
-from transcripts.coding.models import Coding, Enactment, Layer, Level
+from transcripts.coding.models import Coding, Enactment, Grounding, Layer, Level, Prompting
 from transcripts.coding.queries import find_stored
 from transcripts.corpus.models import Sentence
 from transcripts.projects.models import Project
 from transcripts.projects.roles import Permission
 
+LARGEST_PLACE = 2**31 - 1
 FILTERS = {"interview": "sentence__turn__interview", "coder": "coder__username", "code": "code__identifier"}
 WITHDRAWN = {
     "false": Q(withdrawn_at__isnull=True),
@@ -48,12 +49,34 @@ class CodingOutput(serializers.Serializer[Any]):
         Enactment.choices, allow_blank=True, help_text="For moves: made here, shown, or talked about. Else empty."
     )
     layer = serializers.ChoiceField(
-        Layer.choices, help_text="Whether the coder had seen a machine's suggestions for this sentence."
+        Layer.choices, help_text="Whether the coder had seen a machine's suggestions or colleagues' codings here."
     )
     note = serializers.CharField(help_text="The coder's line of interpretation; may be empty.")
+    quote_start = serializers.IntegerField(
+        allow_null=True, help_text="Where the quoted words begin, in code points of the turn's text; null: no quote."
+    )
+    quote_end = serializers.IntegerField(allow_null=True, help_text="Where the quoted words end.")
+    range = serializers.UUIDField(
+        source="range_id", allow_null=True, help_text="Shared by codings that were put on several sentences at once."
+    )
+    grounding = serializers.ChoiceField(
+        Grounding.choices, allow_blank=True, help_text="Abstract principle or grounded guidance; empty: not said."
+    )
+    prompting = serializers.ChoiceField(
+        Prompting.choices,
+        allow_blank=True,
+        help_text="What the coder said of the interviewer's having raised it before; empty: as the words tell.",
+    )
+    attributes = serializers.DictField(
+        child=serializers.CharField(), help_text="Answers to the code's own questions, by their keys."
+    )
+    reason = serializers.CharField(help_text="Why, where others' labels had been seen; else empty.")
     client_id = serializers.UUIDField(help_text="The UUID it was sent with.")
     created_at = serializers.DateTimeField(help_text="When it was put.")
     withdrawn_at = serializers.DateTimeField(allow_null=True, help_text="When it was taken off; null: it stands.")
+    withdrawal_reason = serializers.CharField(
+        help_text="Why it was taken off or changed, where others' labels had been seen; else empty."
+    )
     superseded_by = serializers.IntegerField(
         source="superseded_by_id", allow_null=True, help_text="Number of the coding that took its place, if any."
     )
@@ -110,8 +133,8 @@ class ListCodings(CodingView):
 class AddCoding(CodingView):
     """Put a code on a sentence, as at the desk.
 
-    The same request sent again stores nothing more and answers 200. So does a code that stands with the same level,
-    enactment and note; with others, the new coding takes the place of the old one.
+    The same request sent again stores nothing more and answers 200. So does a code that stands and is put the same
+    way; put another way, the new coding takes the place of the old one.
     """
 
     class Input(Body):
@@ -127,6 +150,38 @@ class AddCoding(CodingView):
             allow_blank=True,
             default="",
             help_text="One line of interpretation, at most 1,000 characters; a latent coding needs one.",
+        )
+        quote_start = WholeNumber(
+            min_value=0,
+            max_value=LARGEST_PLACE,
+            required=False,
+            allow_null=True,
+            help_text="Where quoted words begin, in code points of the turn's text; inside the sentence.",
+        )
+        quote_end = WholeNumber(
+            min_value=1, max_value=LARGEST_PLACE, required=False, allow_null=True, help_text="Where quoted words end."
+        )
+        range = Uuid(
+            required=False,
+            allow_null=True,
+            help_text="A UUID shared by codings with one code on several sentences of one interview.",
+        )
+        grounding = Choice(
+            Grounding.choices, allow_blank=True, default="", help_text="Abstract principle or grounded guidance."
+        )
+        prompting = Choice(
+            Prompting.choices,
+            allow_blank=True,
+            default="",
+            help_text="Whether the interviewer had raised it; empty: as the words tell.",
+        )
+        attributes = serializers.DictField(
+            child=Words(allow_blank=True), default=dict, help_text="Answers to the code's own questions, by their keys."
+        )
+        reason = Words(
+            allow_blank=True,
+            default="",
+            help_text="Why, in one line; needed once suggestions or colleagues' codings were seen here.",
         )
         client_id = Uuid(help_text="A UUID of your making. Sent again, the same one stores nothing twice.")
 
@@ -151,6 +206,12 @@ class AddCoding(CodingView):
             level=given["level"],
             enactment=given["enactment"],
             note=given["note"],
+            quote=_read_quote(given),
+            grounding=given["grounding"],
+            prompting=given["prompting"],
+            attributes=given["attributes"],
+            range_id=given.get("range"),
+            reason=given["reason"],
         )
         is_new = coding.client_id == client_id and not stored_before
         return self.answer_coding(coding, status=201 if is_new else 200)
@@ -159,21 +220,40 @@ class AddCoding(CodingView):
 class WithdrawCoding(CodingView):
     """Take one of your own codings off. Its row stays; taking it off again changes nothing."""
 
+    class Input(Body):
+        """Why, where that is asked for."""
+
+        reason = Words(
+            allow_blank=True,
+            default="",
+            help_text="Why, in one line; needed once suggestions or colleagues' codings were seen here.",
+        )
+
+        class Meta:
+            ref_name = "Withdrawal"
+
     permission = Permission.CODE
     success = {200: "The coding as it is stored now."}
     refusals = (409,)
 
     def post(self, request: Request, slug: str, coding_id: int) -> Response:
-        self.read_body()
+        given = self.read_body()
         own = self.visible().filter(coder=self.person).select_related("sentence__turn__interview")
         coding = own.filter(pk=coding_id).first()
         if coding is None:
             raise Http404(f"You have no coding {coding_id} in this study.")
-        withdraw_coding(project=self.project, coding=coding, by=self.person)
+        withdraw_coding(project=self.project, coding=coding, by=self.person, reason=given["reason"])
         return self.answer_coding(coding)
 
 
 Codings = at_one_address(get=ListCodings, post=AddCoding)
+
+
+def _read_quote(given: dict[str, Any]) -> tuple[int, int] | None:
+    start, end = given.get("quote_start"), given.get("quote_end")
+    if (start is None) != (end is None):
+        raise serializers.ValidationError({"quote_end": ["A quote has a start and an end: send both, or neither."]})
+    return None if start is None or end is None else (start, end)
 
 
 def _find_sentence(project: Project, pk: int) -> Sentence:

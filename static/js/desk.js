@@ -2,34 +2,56 @@
 
 import { onCurrentChange, currentRow, firstOf, select, startRows } from "./desk/rows.js";
 import { announce, findCode, showProblem } from "./desk/page.js";
-import { decide, reopen, rollBack, settle, takeOff, toggleCode } from "./desk/acts.js";
-import { cancelAsk } from "./desk/ask.js";
+import { decide, reopen, resumeGoingBack, rollBack, settle, takeOffChip, toggleCode } from "./desk/acts.js";
 import { readLayout } from "./desk/caps.js";
+import { dropCut, joinBelow, toggleCut } from "./desk/cuts.js";
+import { openDetailsOf, openLastDetails } from "./desk/details.js";
+import { reveal, startFilters } from "./desk/filters.js";
 import { startKeys } from "./desk/keys.js";
-import { describeRow, relabel, showAct } from "./desk/marks.js";
+import { labelButtons, relabel } from "./desk/labels.js";
+import { cancelLine } from "./desk/line.js";
+import { codeOfChip, describeRow, mannerAt, showAct } from "./desk/marks.js";
 import { startMemos } from "./desk/memo.js";
 import { startPalette } from "./desk/palette.js";
-import { firstUndecided, scheduleCount, showCurrent } from "./desk/panel.js";
+import { firstUndecided, scheduleCount, showCurrent, startPanel } from "./desk/panel.js";
 import { pendingActs, startQueue } from "./desk/queue.js";
+import { markedIn, startQuotes, toggleMarking } from "./desk/quote.js";
+import { startList } from "./desk/rail.js";
+import { extendRange, extendTo, onRangeChange, startRange } from "./desk/range.js";
+import { startRefused } from "./desk/refused.js";
 import { showState } from "./desk/savestate.js";
 import { startSuggestions } from "./desk/suggestions.js";
 import { showHistory } from "./desk/undo.js";
+import { clearUnderline, underline } from "./desk/underline.js";
+import { goToNext } from "./desk/waiting.js";
+
+const WAYS = {
+  "take-in": () => extendRange(1),
+  "give-back": () => extendRange(-1),
+  quote: toggleMarking,
+  details: openLastDetails,
+  cut: toggleCut,
+  join: joinBelow,
+};
 
 /** Codes and chips under the pointer. Shift means latent, as with a key. */
 function startPointer() {
   document.addEventListener("click", (event) => {
-    const button = event.target.closest("button.code, button.remove");
-    if (!button) {
+    const button = event.target.closest("button.code, button.remove, a.open-details, button.way");
+    if (!button || event.ctrlKey || event.metaKey) {
       return;
     }
     event.preventDefault();
     if (button.matches(".code")) {
       pressCode(button, event.shiftKey);
+    } else if (button.matches(".way")) {
+      WAYS[button.value]();
+    } else if (button.matches(".open-details")) {
+      openDetailsOf(button.closest(".chip"));
     } else if (button.name === "decision") {
       reopen(button.closest(".sentence"));
     } else {
-      const place = button.closest("[data-turn]");
-      takeOff(button.closest(".sentence") ?? place.querySelector(".sentence"), button.closest(".chip"));
+      takeOffChip(button.closest(".chip"));
     }
   });
   document.querySelector("form.decide").addEventListener("submit", (event) => {
@@ -50,34 +72,76 @@ function pressCode(button, isShifted) {
   }
 }
 
+/** The quote of a chip shows in its sentence while the pointer or the focus is on the chip. */
+function startQuoteHints() {
+  const sheet = document.getElementById("sheet");
+  const find = (event) => event.target.closest?.(".sentence .chip:has(.quote)");
+  const show = (event) => {
+    const chip = find(event);
+    const row = chip?.closest(".sentence");
+    const code = chip && codeOfChip(chip);
+    if (code && !markedIn(row) && !row.querySelector(".details-line")) {
+      underline(row, mannerAt(row, code).quote, chip.querySelector("b").textContent);
+    }
+  };
+  const hide = (event) => {
+    const row = find(event)?.closest(".sentence");
+    if (row && !markedIn(row) && !row.querySelector(".details-line") && !find(event).contains(event.relatedTarget)) {
+      clearUnderline(row);
+    }
+  };
+  for (const [name, act] of [["pointerover", show], ["pointerout", hide], ["focusin", show], ["focusout", hide]]) {
+    sheet.addEventListener(name, act);
+  }
+}
+
 /** Links to turns and to what is left lead to a sentence as well. */
 function startLinks() {
   document.querySelector(".rail").addEventListener("click", (event) => {
-    const link = event.target.closest("a");
-    const row = link?.id === "first-undecided" ? firstUndecided() : firstOf(document.querySelector(link?.hash || "none"));
-    if (link) {
-      event.preventDefault();
+    const link = event.target.closest("#turns a, #first-undecided, #next-reason");
+    if (!link || event.ctrlKey || event.metaKey) {
+      return;
     }
+    event.preventDefault();
+    if (link.id === "next-reason") {
+      goToNext();
+      return;
+    }
+    const row = link.id === "first-undecided" ? firstUndecided() : firstOfTurn(document.querySelector(link.hash));
     if (row) {
+      reveal(row);
       select(row);
-    } else if (link) {
+    } else {
       announce("Every sentence of the model is decided.");
     }
   });
 }
 
-startRows();
+/** The first sentence of a turn that is shown, or the first of all where the filter leaves it out. */
+const firstOfTurn = (exchange) => firstOf(exchange) ?? exchange.querySelector(".sentence");
+
+startRows((row, event) => (event.shiftKey ? extendTo(row) : select(row)));
+startRange();
+startPanel();
 for (const act of pendingActs()) {
   showAct(act);
 }
 startQueue({ onState: showState, onSaved: settle, onRefused: rollBack, onHeld: showProblem });
 onCurrentChange((row) => {
   describeRow(row);
-  cancelAsk();
+  cancelLine();
+  dropCut();
   showCurrent();
 });
+onRangeChange((rows, before) => new Set([...before, ...rows]).forEach(describeRow));
 startPointer();
 startLinks();
+startFilters();
+startList(document.getElementById("turns"));
+startList(document.getElementById("filters"));
+startRefused();
+startQuotes();
+startQuoteHints();
 startKeys();
 startMemos();
 startPalette();
@@ -88,5 +152,15 @@ if (currentRow()) {
 showCurrent();
 showHistory();
 scheduleCount();
-readLayout(() => relabel(document));
+function label() {
+  labelButtons();
+  relabel(document);
+}
+label();
+readLayout(label);
+const asked = window.location.hash && document.querySelector(`.sentence${window.location.hash}`);
+if (asked) {
+  select(asked);
+}
+resumeGoingBack();
 document.documentElement.dataset.desk = "ready";

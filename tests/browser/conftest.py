@@ -9,14 +9,14 @@ import sys
 import urllib.request
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 
-from tests.browser.stage import STUDY
+from tests.browser.stage import CUT_STUDY, SHUT_STUDY, STUDY
 from tests.conftest import copy_instance
 from tests.instance import ROOT, Instance, wait_until
 from tests.services import chromium_path
@@ -33,9 +33,20 @@ class Site:
     base_url: str
     interviews: dict[str, int]
     links: Iterator[str]
+    cuts: Iterator[CutPlace]
+    shut_desk_url: str
+    shut_links: Iterator[str]
 
     def desk_url(self, interview: str) -> str:
         return f"{self.base_url}/p/{STUDY}/interviews/{self.interviews[interview]}/"
+
+
+class CutPlace(NamedTuple):
+    """An interview whose breaks a test may change, with sign-in links of a lead and a coder of its study."""
+
+    desk_url: str
+    lead: str
+    coder: str
 
 
 @pytest.fixture(scope="session")
@@ -49,7 +60,14 @@ def site(migrated: Instance, tmp_path_factory: pytest.TempPathFactory) -> Iterat
         server = ("-m", "granian", "auditapp.wsgi:application", "--host", HOST, "--port", str(port))
         instance.start(*server, *WEB_OPTIONS)
         wait_until(lambda: is_answering(base_url), what="the server answers")
-        yield Site(base_url, filled["interviews"], iter(filled["links"]))
+        cuts = (
+            CutPlace(f"{base_url}/p/{CUT_STUDY}/interviews/{cut['interview']}/", cut["lead"], cut["coder"])
+            for cut in filled["cuts"]
+        )
+        shut = filled["shut"]
+        shut_desk_url = f"{base_url}/p/{SHUT_STUDY}/interviews/{shut['interview']}/"
+        links, shut_links = iter(filled["links"]), iter(shut["links"])
+        yield Site(base_url, filled["interviews"], links, cuts, shut_desk_url, shut_links)
 
 
 def fill(instance: Instance) -> Any:
@@ -120,11 +138,14 @@ SignIn = Callable[..., Page]
 
 @pytest.fixture
 def sign_in(site: Site, open_context: OpenContext) -> SignIn:
-    """A page on which a coder who is new here has signed in with her link: ``sign_in(color_scheme="dark")``."""
+    """A page on which a coder who is new here has signed in with her link: ``sign_in(color_scheme="dark")``.
 
-    def enter(**options: Any) -> Page:
+    ``link`` is that of somebody else.
+    """
+
+    def enter(*, link: str = "", **options: Any) -> Page:
         page = open_context(**options).new_page()
-        page.goto(next(site.links))
+        page.goto(link or next(site.links))
         page.get_by_role("button", name="Sign in as").click()
         page.wait_for_url(lambda url: urlsplit(url).path == "/")
         return page

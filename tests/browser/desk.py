@@ -40,6 +40,15 @@ def read_codes(page: Page) -> list[str]:
     return told
 
 
+def read_quotes(page: Page) -> list[tuple[str, int, str]]:
+    """Every quote of the page as sentence, place in code points, words."""
+    told = page.evaluate(
+        "() => [...document.querySelectorAll('.sentence .chip:has(.quote)')].map((chip) => [chip.closest('.sentence').id, "
+        "Number(chip.dataset.quoteAt), chip.querySelector('.quote').textContent])"
+    )
+    return [(sentence, place, words) for sentence, place, words in told]
+
+
 def read_export(page: Page, site: Site) -> list[dict[str, str]]:
     """This person's own codings as the exports page gives them, fetched by keyboard in a tab of its own."""
     tab = page.context.new_page()

@@ -48,9 +48,45 @@ LONG_INTERVIEW = {
     ]
     * 40,
 }
+# A word to quote in each sentence of the answer, and what is to be cut out of it exactly.
+SCRIPTS = (
+    ("שלום עולם, מה נשמע?", "שלום"),
+    ("我们先问你的想法。", "我们"),
+    ("👩‍👩‍👧 families differ.", "👩‍👩‍👧"),
+    ("𝒜stral letters count twice here.", "𝒜stral"),
+    (f"Stacke{chr(0x301) * 500}d marks stay whole.", f"Stacke{chr(0x301) * 500}d"),
+)
+SCRIPT_INTERVIEW = {
+    "id": "scripts",
+    "title": "Scripts",
+    "turns": [
+        {"role": "interviewer", "text": "Where is the balance in this?"},
+        {"role": "model", "text": "\n".join(text for text, _ in SCRIPTS)},
+    ],
+}
 EXCERPTS = Path(__file__).resolve().parents[3] / "shared/data/interviews/excerpts.jsonl"
 STUDY = "browser"
-CODERS = 60
+CODERS = 110
+# A study of its own for sentence breaks, which everybody shares: each test has an interview and a lead to itself.
+CUT_STUDY = "breaks"
+CUTS = 16
+CUT_INTERVIEW = {
+    "title": "Wrong breaks",
+    "turns": [
+        {"role": "interviewer", "text": "And why? Say more."},
+        {"role": "model", "text": "One and two and three. Second thing. Third \U0001f44b\U0001f3fd thing."},
+        {"role": "model", "text": "Another turn."},
+        {"role": "model", "channel": "reasoning", "text": "First I weigh. Then I ask."},
+    ],
+}
+
+# A study whose one interview is assigned to nobody who comes here.
+SHUT_STUDY = "shut"
+SHUT_INTERVIEW = {
+    "id": "shut",
+    "title": "Somebody else's",
+    "turns": [{"role": "interviewer", "text": "Whose is this?"}, {"role": "model", "text": "Not yours. Read it."}],
+}
 
 
 def fill() -> dict[str, object]:
@@ -64,23 +100,62 @@ def fill() -> dict[str, object]:
 
     call_command("prepare", "--no-demo", stdout=StringIO())
     project = start_study(slug=STUDY, name="Cultural schemas", by=trail.SYSTEM)
-    lines = [json.dumps(interview) for interview in (OWN_INTERVIEW, LONG_INTERVIEW)]
+    lines = [json.dumps(interview) for interview in (OWN_INTERVIEW, LONG_INTERVIEW, SCRIPT_INTERVIEW)]
     lines += EXCERPTS.read_text().splitlines() if EXCERPTS.exists() else []
     import_file(project=project, name="interviews.jsonl", data="\n".join(lines).encode(), by=trail.SYSTEM)
     suggest(Interview.objects.get(external_id="own"))
     links = [invite(project, f"coder{number}") for number in range(CODERS)]
-    return {"links": links, "interviews": dict(Interview.objects.values_list("external_id", "pk"))}
+    interviews = dict(Interview.objects.values_list("external_id", "pk"))
+    return {"links": links, "interviews": interviews, "cuts": prepare_cuts(), "shut": prepare_shut()}
 
 
-def invite(project: Project, username: str) -> str:
-    """A new coder of the study; the link that signs her in."""
+def prepare_cuts() -> list[dict[str, object]]:
+    """For each test of sentence breaks an interview, and links for a lead and for a coder."""
+    from transcripts.audit_trail import trail
+    from transcripts.codebook.actions import start_study
+    from transcripts.corpus.actions import import_file
+
+    project = start_study(slug=CUT_STUDY, name="Breaks", by=trail.SYSTEM)
+    lines = [json.dumps({"id": f"cut{number}", **CUT_INTERVIEW}) for number in range(CUTS)]
+    import_file(project=project, name="cuts.jsonl", data="\n".join(lines).encode(), by=trail.SYSTEM)
+    return [
+        {
+            "interview": pk,
+            "lead": invite(project, f"lead{number}", role="lead"),
+            "coder": invite(project, f"colleague{number}"),
+        }
+        for number, pk in enumerate(project.interviews.order_by("pk").values_list("pk", flat=True))
+    ]
+
+
+def prepare_shut() -> dict[str, object]:
+    """An interview that is another's, and links for coders who may read it."""
+    from django.utils import timezone
+
+    from transcripts.accounts.actions import create_user
+    from transcripts.audit_trail import trail
+    from transcripts.codebook.actions import start_study
+    from transcripts.corpus.actions import import_file
+    from transcripts.rounds.models import Assignment, Round
+
+    project = start_study(slug=SHUT_STUDY, name="Shut", by=trail.SYSTEM)
+    import_file(project=project, name="shut.jsonl", data=json.dumps(SHUT_INTERVIEW).encode(), by=trail.SYSTEM)
+    now, interview = timezone.now(), project.interviews.get()
+    dealt = Round.objects.create(project=project, number=1, name="First", opened_at=now, opened_by_name="stage")
+    absent = create_user(username="absent", by=trail.SYSTEM)
+    Assignment.objects.create(round=dealt, interview=interview, coder=absent, assigned_at=now, assigned_by_name="stage")
+    return {"interview": interview.pk, "links": [invite(project, f"visitor{number}") for number in range(3)]}
+
+
+def invite(project: Project, username: str, *, role: str = "coder") -> str:
+    """A new member of the study; the link that signs her in."""
     from transcripts.accounts.actions import create_sign_in_link, create_user
     from transcripts.accounts.queries import sign_in_address
     from transcripts.audit_trail import trail
     from transcripts.projects.actions import set_member_role
 
     user = create_user(username=username, by=trail.SYSTEM)
-    set_member_role(project=project, user=user, role="coder", by=trail.SYSTEM)
+    set_member_role(project=project, user=user, role=role, by=trail.SYSTEM)
     return sign_in_address(create_sign_in_link(user=user, by=trail.SYSTEM))
 
 

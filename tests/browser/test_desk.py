@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.conftest import SignIn, Site, find_violations
-from tests.browser.desk import CURRENT, await_saved, open_desk, press, read_codes, read_export
+from tests.browser.desk import CURRENT, await_saved, open_desk, press, read_codes, read_export, read_quotes
 
 pytestmark = [pytest.mark.browser, pytest.mark.processes]
 
@@ -30,6 +30,64 @@ def test_ten_sentences_of_a_real_excerpt_by_keyboard_alone(site: Site, sign_in: 
     rows = read_export(page, site)
     assert len(rows) == 10
     assert {"Reads whose picture is meant"} == {row["note"] for row in rows if row["note"]}
+
+
+def test_twenty_sentences_without_a_mouse_at_few_presses_a_coding(site: Site, sign_in: SignIn) -> None:
+    """Every press counts, moving on and deciding too; only the words that are typed do not."""
+    page = sign_in()
+    page.add_init_script(
+        "window.pointed = 0; for (const name of ['pointerdown', 'mousedown', 'pointermove', 'wheel'])"
+        " window.addEventListener(name, () => { window.pointed += 1; }, true);"
+    )
+    open_desk(page, site, "long")
+    presses = 0
+
+    def work(*keys: str) -> None:
+        nonlocal presses
+        presses += len(keys)
+        press(page, *keys)
+
+    work("Shift+ArrowDown", "Shift+ArrowDown", "s", "d", "g", "Enter")
+    work("x", "ArrowRight", "f", "h", "d", "Enter")
+    work("a", "s", "m")
+    page.keyboard.type("Says it of itself")
+    work("Control+Enter", "Enter")
+    for _ in range(2):
+        work("Shift+A")
+        page.keyboard.type("Reads whose picture is meant")
+        work("Enter", "d", "s", "Enter")
+    for _ in range(13):
+        work("f", "j", "Enter")
+    await_saved(page)
+    codes = read_codes(page)
+    assert len({code.split()[0] for code in codes}) == 20
+    assert sum(code.endswith("latent") for code in codes) == 2
+    assert presses / len(codes) <= 1.5
+    assert page.evaluate("window.pointed") == 0
+    page.reload()
+    assert read_codes(page) == codes
+    assert [words for *_, words in read_quotes(page)] == ["is"]
+    expect(page.locator(".chip[data-range]")).to_have_count(9)
+    expect(page.locator(".sentence .memo .words")).to_have_text("Says it of itself")
+    expect(page.locator(".sentence.decided")).to_have_count(20)
+
+
+def test_an_interview_of_somebody_else_is_read_and_given_memos_but_not_coded(site: Site, sign_in: SignIn) -> None:
+    page = sign_in(link=next(site.shut_links))
+    page.goto(site.shut_desk_url)
+    page.wait_for_function("() => document.documentElement.dataset.desk === 'ready'")
+    expect(page.locator("#closed")).to_contain_text("not assigned to you")
+    assert find_violations(page) == []
+    press(page, "d")
+    expect(page.locator("#problem")).to_contain_text("not assigned to you")
+    assert read_codes(page) == []
+    press(page, "Enter", "m")
+    page.keyboard.type("Worth a look")
+    press(page, "Control+Enter")
+    await_saved(page)
+    expect(page.locator(".memo .words")).to_have_text("Worth a look")
+    expect(page.locator(".sentence.decided")).to_have_count(0)
+    expect(page.locator("#problem")).to_be_hidden()
 
 
 def test_same_key_takes_the_code_off_and_undo_brings_it_back(site: Site, sign_in: SignIn) -> None:

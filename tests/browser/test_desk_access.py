@@ -27,7 +27,33 @@ def test_no_barrier_in_any_state(site: Site, sign_in: SignIn, scheme: str) -> No
     assert find_violations(page) == []
 
 
-@pytest.mark.parametrize("options", [{"viewport": {"width": 320, "height": 640}}, {"forced_colors": "active"}])
+NARROW = {"viewport": {"width": 320, "height": 640}}
+WAYS_TO_SEE = [{"color_scheme": "light"}, {"color_scheme": "dark"}, NARROW, {"forced_colors": "active"}]
+
+
+@pytest.mark.parametrize("options", WAYS_TO_SEE, ids=lambda options: str(next(iter(options))))
+def test_no_barrier_while_marking_taking_in_and_saying_more(
+    site: Site, sign_in: SignIn, options: dict[str, object]
+) -> None:
+    page = sign_in(**options)
+    open_desk(page, site)
+    press(page, "Shift+ArrowDown", "d")
+    assert find_violations(page) == []
+    press(page, "Escape", "ArrowDown", "x", "ArrowRight", "Shift+ArrowRight")
+    assert find_violations(page) == []
+    press(page, "Enter")
+    assert find_violations(page) == []
+    press(page, "r", "1", "v")
+    assert find_violations(page) == []
+    assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+    press(page, "Escape", "Shift+Enter")
+    expect(page.locator("#suggestions-body .suggestion-list")).to_be_visible()
+    press(page, "s")
+    expect(page.get_by_label("Reason, in one line")).to_be_focused()
+    assert find_violations(page) == []
+
+
+@pytest.mark.parametrize("options", [NARROW, {"forced_colors": "active"}])
 def test_no_barrier_when_narrow_or_in_forced_colours(site: Site, sign_in: SignIn, options: dict[str, object]) -> None:
     page = sign_in(**options)
     open_desk(page, site)
@@ -61,7 +87,7 @@ def test_current_sentence_is_never_covered(site: Site, sign_in: SignIn, viewport
 def test_targets_are_at_least_24_pixels(site: Site, sign_in: SignIn) -> None:
     page = sign_in()
     open_desk(page, site)
-    press(page, "d", "Enter")
+    press(page, "d", "Enter", "x", "ArrowRight", "r", "1", "v")
     small: list[str] = page.evaluate(
         """() => [...document.querySelectorAll("main :is(button, a, summary, input:not([type=hidden]))")]
             .filter((element) => element.checkVisibility())
@@ -82,11 +108,11 @@ def test_codes_are_read_out_with_their_sentence(site: Site, sign_in: SignIn) -> 
     )
 
 
-def test_focus_stays_on_the_sentence_when_the_server_answers(site: Site, sign_in: SignIn) -> None:
+def test_focus_stays_on_the_sentence_through_a_hundred_answers(site: Site, sign_in: SignIn) -> None:
     page = sign_in()
     open_desk(page, site)
     press(page, "ArrowDown")
-    for _ in range(5):
+    for _ in range(20):
         for key in ["a", "s", "d", "f", "g"]:
             press(page, key)
         await_saved(page)

@@ -58,6 +58,41 @@ def test_codes_made_without_network_survive_a_reload_and_are_stored_once(
     assert len(rows) == 5
 
 
+def test_a_minute_without_network_a_reload_and_two_bad_gateways_lose_nothing(site: Site, sign_in: SignIn) -> None:
+    page = sign_in()
+    page.on("dialog", lambda dialog: dialog.accept())
+    page.clock.install()
+    open_desk(page, site, "long")
+    page.route("**/*", lose_requests)
+    for _ in range(20):
+        press(page, "d", "ArrowDown")
+    page.clock.fast_forward(60_000)
+    expect(page.locator("#savestate")).to_have_text("not saved (20)")
+    codes = read_codes(page)
+    page.reload()
+    expect(page.locator("#savestate")).to_have_text("not saved (20)")
+    assert read_codes(page) == codes
+    page.unroute("**/*", lose_requests)
+    bad = iter(range(2))
+
+    def answer_badly_at_first(route: Route) -> None:
+        if route.request.method == "POST" and next(bad, None) is not None:
+            route.fulfill(status=502, body="Bad gateway")
+        else:
+            route.continue_()
+
+    page.route("**/add/", answer_badly_at_first)
+    for _ in range(3):
+        page.clock.fast_forward(30_000)
+        page.wait_for_timeout(100)
+    await_saved(page)
+    assert next(bad, None) is None
+    page.reload()
+    assert read_codes(page) == codes
+    rows = read_export(page, site)
+    assert len(rows) == len({row["sentence_id"] for row in rows}) == 20
+
+
 def test_what_the_server_refuses_is_rolled_back_and_said(site: Site, sign_in: SignIn) -> None:
     page = sign_in()
     open_desk(page, site)

@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from itertools import groupby
 from typing import NamedTuple
 
-from django.db.models import Count, Max, Min, Q
-
-from transcripts.codebook.models import Code, CodebookVersion, CodeFamily
+from transcripts.codebook.models import CodebookVersion, CodeFamily
 from transcripts.codebook.queries import current_version
+from transcripts.coding.filters import Shown, apply_filter
 from transcripts.coding.marks import Chip, Marks, Viewer, read_marks_in
+from transcripts.coding.panel import PanelFamily, fill_families, list_codes, read_families
+from transcripts.coding.prompting import OwnCoding, Prompts, Question
+from transcripts.coding.queries import InterviewPlace, find_interview_place
 from transcripts.corpus.models import Interview, Sentence, Turn
 from transcripts.projects.models import Project
 
 LONG_QUESTION = 240
 SHORT_QUESTION = 60
-FAMILY_FIELDS = [
-    f"family__{name}" for name in ("identifier", "name", "unit", "carries_level", "carries_enactment", "position")
-]
+MANY_SENTENCES = 100
 
 
 class Row(NamedTuple):
@@ -30,7 +30,7 @@ class Row(NamedTuple):
     """
 
     id: int
-    number: int
+    number: str
     kind: str
     text: str
     is_closed: bool
@@ -49,11 +49,22 @@ class TurnBlock:
     text: str
     rows: list[Row]
     marks: Marks = field(default_factory=Marks)
+    is_hidden: bool = False
 
     @property
     def is_answer(self) -> bool:
         """Said by the model: what a coder has to get through."""
         return self.role == Turn.Role.MODEL and self.channel == Turn.Channel.UTTERANCE
+
+    @property
+    def is_question(self) -> bool:
+        """Said by the interviewer: what may have prompted what follows."""
+        return self.role == Turn.Role.INTERVIEWER and self.channel == Turn.Channel.UTTERANCE
+
+    @property
+    def has_many(self) -> bool:
+        """Whether the browser is to lay out only those of its sentences that are in sight."""
+        return len(self.rows) > MANY_SENTENCES
 
     @property
     def is_folded(self) -> bool:
@@ -78,6 +89,7 @@ class Exchange:
     answers: list[TurnBlock] = field(default_factory=list)
     decided: int = 0
     total: int = 0
+    is_hidden: bool = False
 
     @property
     def is_long(self) -> bool:
@@ -89,6 +101,16 @@ class Exchange:
         return sum(len(turn.text) for turn in self.question) > SHORT_QUESTION
 
     @property
+    def kinds(self) -> str:
+        """How the question was put."""
+        return " · ".join(dict.fromkeys(turn.prompt_kind for turn in self.question if turn.prompt_kind))
+
+    @property
+    def reasoning(self) -> list[TurnBlock]:
+        """What the model thought before it answered, where that is known."""
+        return [turn for turn in self.answers if turn.channel == Turn.Channel.REASONING and turn.rows]
+
+    @property
     def turns(self) -> list[TurnBlock]:
         return [*self.question, *self.answers]
 
@@ -97,56 +119,11 @@ class Exchange:
 
 
 @dataclass(slots=True)
-class PanelCode:
-    """A code as a button; ``chip`` is the viewer's own coding with it at the current sentence."""
-
-    id: int
-    identifier: str
-    name: str
-    key: str
-    aliases: list[str]
-    definition: str
-    count: int
-    chip: Chip | None
-
-
-@dataclass(slots=True)
-class PanelFamily:
-    """A family of codes as a part of the panel."""
-
-    identifier: str
-    name: str
-    is_of_turns: bool
-    carries_level: bool
-    carries_enactment: bool
-    codes: list[PanelCode]
-
-    @property
-    def has_keys(self) -> bool:
-        return any(code.key for code in self.codes)
-
-    @property
-    def is_folded(self) -> bool:
-        """Families of turns, and those reached by name only, can be closed."""
-        return self.is_of_turns or not self.has_keys
-
-
-@dataclass(slots=True)
-class Place:
-    """The interview's place among those of the study."""
-
-    number: int
-    total: int
-    previous_id: int | None
-    next_id: int | None
-
-
-@dataclass(slots=True)
 class DeskPage:
     """Everything one request of the desk shows."""
 
     interview: Interview
-    place: Place
+    place: InterviewPlace
     version: CodebookVersion | None
     families: list[PanelFamily]
     exchanges: list[Exchange]
@@ -157,6 +134,7 @@ class DeskPage:
     total: int
     first_undecided: Row | None
     marks: Marks
+    shown: Shown
 
     @property
     def percent(self) -> int:
@@ -164,41 +142,53 @@ class DeskPage:
         return self.decided * 100 // self.total if self.total else 0
 
     @property
+    def interview_marks(self) -> Marks:
+        """The codes of the whole interview, without its memos."""
+        return Marks(chips=self.marks.chips, is_revealed=self.marks.is_revealed)
+
+    @property
     def codes(self) -> list[dict[str, object]]:
         """The codes as the page's script needs them."""
-        return [
-            {
-                "id": code.id,
-                "identifier": code.identifier,
-                "name": code.name,
-                "key": code.key,
-                "aliases": code.aliases,
-                "definition": code.definition,
-                "family": family.identifier,
-                "familyName": family.name,
-                "ofTurn": family.is_of_turns,
-                "level": family.carries_level,
-                "enactment": family.carries_enactment,
-            }
-            for family in self.families
-            for code in family.codes
-        ]
+        return list_codes(self.families)
 
 
-def build_page(project: Project, interview: Interview, viewer: Viewer, *, at: int | None) -> DeskPage:
-    """Six queries, whatever the length of the interview. ``at`` is the current sentence, if it is one of these."""
+def build_page(
+    project: Project,
+    interview: Interview,
+    viewer: Viewer,
+    *,
+    at: int | None,
+    show: str = "",
+    differing: Collection[int] | None = None,
+) -> DeskPage:
+    """Six queries, whatever the length of the interview. ``at`` is the current sentence, if it is one of these.
+
+    ``show`` is a filter, and ``differing`` what it may need to know; see filters.py.
+    """
     marks = read_marks_in(interview.pk, viewer)
-    exchanges = list(_group_turns(_read_turns(interview, marks)))
-    turns = [turn for exchange in exchanges for turn in exchange.turns]
+    of_interview = marks.get(None) or Marks()
+    turns = list(_read_turns(interview, marks, of_interview))
+    exchanges = list(_group_turns(turns))
     rows = {row.id: row for turn in turns for row in turn.rows}
     undecided = [row for exchange in exchanges for row in _count_decided(exchange)]
-    current = rows.get(at or 0) or next(iter(undecided or rows.values()), None)
     version = current_version(project)
+    families = read_families(version)
+    codes = {code.identifier: code for family in families for code in family.codes}
+    _mark_changed([of_interview, *_list_marks(turns)], {name: code.meaning_version for name, code in codes.items()})
+    names = {identifier: code.name for identifier, code in codes.items()}
+    shown = apply_filter(exchanges, show, names=names, differing=differing)
+    current = _choose_current(rows, undecided, shown, at)
+    _derive_prompting(turns, families)
+    fill_families(
+        families,
+        used=_count_own_codes([of_interview, *_list_marks(turns)]),
+        at_current=_find_own_codes(turns, current, of_interview),
+    )
     return DeskPage(
         interview=interview,
-        place=_find_place(project, interview),
+        place=find_interview_place(interview.pk, viewer.user_id),
         version=version,
-        families=_read_families(version, used=_count_own_codes(turns), at_current=_find_own_codes(turns, current)),
+        families=families,
         exchanges=exchanges,
         current=current,
         current_exchange=next((exchange for exchange in exchanges if current in exchange), None),
@@ -206,34 +196,83 @@ def build_page(project: Project, interview: Interview, viewer: Viewer, *, at: in
         decided=sum(exchange.decided for exchange in exchanges),
         total=sum(exchange.total for exchange in exchanges),
         first_undecided=undecided[0] if undecided else None,
-        marks=marks.get(None) or Marks(),
+        marks=of_interview,
+        shown=shown,
     )
 
 
-def _read_turns(interview: Interview, marks: dict[int | None, Marks]) -> Iterator[TurnBlock]:
-    """The turns in order, each with its sentences and what stands on them."""
+def _choose_current(rows: dict[int, Row], undecided: list[Row], shown: Shown, at: int | None) -> Row | None:
+    """The row that was asked for, else the first undecided one; of those shown, the one asked for or the next."""
+    if shown.rows is None:
+        return rows.get(at or 0) or next(iter(undecided or rows.values()), None)
+    order = list(rows)
+    asked = order.index(at) if at in rows else 0
+    in_sight = [pk for pk in (*order[asked:], *order[:asked]) if pk in shown.rows]
+    return rows[in_sight[0]]
+
+
+def _mark_changed(everywhere: list[Marks], meanings: dict[str, int]) -> None:
+    """Say of each coding whether its code means something else since it was put, or is no more."""
+    for marks in everywhere:
+        for chip in marks.chips:
+            meaning = meanings.get(chip.identifier)
+            chip.is_changed = meaning is None or chip.version < meaning
+
+
+def _read_turns(interview: Interview, marks: dict[int | None, Marks], of_interview: Marks) -> Iterator[TurnBlock]:
+    """The turns in order, each with its sentences and what stands on them.
+
+    What stands on the first sentence of the interview for the whole of it goes to ``of_interview``.
+    """
     sentences = Sentence.objects.filter(turn__interview=interview, retired_by__isnull=True).order_by(
         "position", "start"
     )
     rows: dict[int, list[Row]] = {}
-    spans = sentences.values_list("turn_id", "pk", "position", "kind", "start", "end")
+    spans = list(sentences.values_list("turn_id", "pk", "position", "suffix", "kind", "start", "end"))
     found = Turn.objects.filter(interview=interview).order_by("position")
     turns = [
         TurnBlock(*values, rows=rows.setdefault(values[0], []))
         for values in found.values_list("pk", "role", "channel", "speaker", "prompt_kind", "text")
     ]
     text_of = {turn.id: turn.text for turn in turns}
-    for turn_id, pk, position, kind, start, end in spans:
+    if spans and (first_of_all := marks.get(spans[0][1])):
+        of_interview.chips = first_of_all.split_off(CodeFamily.Unit.INTERVIEW).chips
+        of_interview.is_revealed = first_of_all.is_revealed
+    for turn_id, pk, position, suffix, kind, start, end in spans:
         found_here = marks.get(pk)
         is_closed = found_here is not None and found_here.own_decision is not None
-        rows[turn_id].append(Row(pk, position, kind, text_of[turn_id][start:end], is_closed, found_here))
+        number = f"{position}{suffix}"
+        rows[turn_id].append(Row(pk, number, kind, text_of[turn_id][start:end], is_closed, found_here))
     for turn in turns:
         if turn.rows and (first := turn.rows[0].marks):
-            turn.marks = first.split_off_turn()
+            turn.marks = first.split_off(CodeFamily.Unit.TURN)
         yield turn
 
 
-def _group_turns(turns: Iterator[TurnBlock]) -> Iterator[Exchange]:
+def _derive_prompting(turns: list[TurnBlock], families: list[PanelFamily]) -> None:
+    """Say of each coding on the model's sentences whether the interviewer had raised it, and of each code when."""
+    questions = [turn for turn in turns if turn.is_question]
+    place_of = {turn.id: place for place, turn in enumerate(turns)}
+    words = {code.identifier: [code.name, *code.aliases, *code.terms] for family in families for code in family.codes}
+    own = [
+        OwnCoding(chip.coder, chip.identifier, place_of[turn.id])
+        for turn in questions
+        for row in turn.rows
+        for chip in (row.marks.chips if row.marks else ())
+    ]
+    prompts = Prompts([Question(place_of[turn.id], turn.text) for turn in questions], words, own)
+    for family in families:
+        for code in family.codes:
+            place = prompts.find_mention(code.identifier)
+            code.raised_in = None if place is None else turns[place].id
+    for place, turn in enumerate(turns):
+        if turn.role == Turn.Role.MODEL:
+            for row in turn.rows:
+                for chip in row.marks.chips if row.marks else ():
+                    chip.derived = prompts.derive(coder=chip.coder, code=chip.identifier, position=place)
+
+
+def _group_turns(turns: list[TurnBlock]) -> Iterator[Exchange]:
     """A new exchange begins where an interviewer speaks after somebody else has."""
     groups = groupby(turns, key=lambda turn: turn.role == Turn.Role.INTERVIEWER)
     exchange = Exchange(1)
@@ -257,59 +296,20 @@ def _count_decided(exchange: Exchange) -> list[Row]:
     return undecided
 
 
-def _count_own_codes(turns: list[TurnBlock]) -> Counter[str]:
+def _list_marks(turns: list[TurnBlock]) -> list[Marks]:
+    """What stands at the turns and their sentences."""
+    return [marks for turn in turns for marks in (turn.marks, *(row.marks for row in turn.rows)) if marks]
+
+
+def _count_own_codes(everywhere: list[Marks]) -> Counter[str]:
     """How often the viewer has put each code in this interview."""
-    everywhere = [marks for turn in turns for marks in (turn.marks, *(row.marks for row in turn.rows)) if marks]
     return Counter(chip.identifier for marks in everywhere for chip in marks.chips if not chip.coder)
 
 
-def _find_own_codes(turns: list[TurnBlock], current: Row | None) -> dict[str, Chip]:
-    """The viewer's codings that hold at the current sentence: its own and its turn's."""
+def _find_own_codes(turns: list[TurnBlock], current: Row | None, of_interview: Marks) -> dict[str, Chip]:
+    """The viewer's codings that hold at the current sentence: its own, its turn's and its interview's."""
     turn = next((turn for turn in turns if any(row is current for row in turn.rows)), None)
     if turn is None or current is None:
         return {}
-    chips = [*turn.marks.chips, *(current.marks.chips if current.marks else [])]
+    chips = [*of_interview.chips, *turn.marks.chips, *(current.marks.chips if current.marks else [])]
     return {chip.identifier: chip for chip in chips if not chip.coder}
-
-
-def _find_place(project: Project, interview: Interview) -> Place:
-    before, after = Q(pk__lt=interview.pk), Q(pk__gt=interview.pk)
-    found = project.interviews.aggregate(
-        total=Count("pk"),
-        number=Count("pk", filter=before),
-        previous=Max("pk", filter=before),
-        next=Min("pk", filter=after),
-    )
-    return Place(found["number"] + 1, found["total"], found["previous"], found["next"])
-
-
-def _read_families(
-    version: CodebookVersion | None, *, used: Counter[str], at_current: dict[str, Chip]
-) -> list[PanelFamily]:
-    if version is None:
-        return []
-    codes = Code.objects.filter(version=version).select_related("family").order_by("family__position", "position")
-    fields = codes.only("identifier", "name", "key", "aliases", "definition", "family", *FAMILY_FIELDS)
-    return [
-        PanelFamily(
-            identifier=family.identifier,
-            name=family.name,
-            is_of_turns=family.unit == CodeFamily.Unit.TURN,
-            carries_level=family.carries_level,
-            carries_enactment=family.carries_enactment,
-            codes=[
-                PanelCode(
-                    id=code.pk,
-                    identifier=code.identifier,
-                    name=code.name,
-                    key=code.key,
-                    aliases=code.aliases,
-                    definition=code.definition,
-                    count=used[code.identifier],
-                    chip=at_current.get(code.identifier),
-                )
-                for code in group
-            ],
-        )
-        for family, group in groupby(fields, key=lambda code: code.family)
-    ]

@@ -1,6 +1,6 @@
 """What the desk's forms send, whether a browser posts them or the page's own script does.
 
-People type two of these fields, the note and the memo; the rest is made by the page. So there is no form to show again,
+People type a few of these fields (notes, reasons, memos); the rest is made by the page. So there is no form to show again,
 only fields to read, and one sentence to say when one of them is not what the page sends.
 """
 
@@ -12,6 +12,8 @@ from uuid import UUID, uuid4
 from django.http import QueryDict
 
 LARGEST_ID = 2**63 - 1
+LONGEST_COUNT = 10
+ANSWER = "attribute:"
 
 
 class WrongField(Exception):
@@ -22,6 +24,21 @@ class WrongField(Exception):
         self.name = name
 
 
+class Marked(NamedTuple):
+    """A quote as the page sends it, in UTF-16 units of the sentence's text, or the words as somebody typed them."""
+
+    first: int
+    last: int
+    words: str = ""
+
+    @classmethod
+    def read(cls, data: QueryDict) -> Marked | None:
+        if data.get("quote_from") or data.get("quote_to"):
+            return cls(read_count(data, "quote_from"), read_count(data, "quote_to"))
+        words = data.get("quote", "").strip()
+        return cls(0, 0, words) if words else None
+
+
 class PutFields(NamedTuple):
     """A code and how it is put. What fits the code is checked by the action."""
 
@@ -30,6 +47,12 @@ class PutFields(NamedTuple):
     level: str
     enactment: str
     note: str
+    grounding: str
+    prompting: str
+    attributes: dict[str, str]
+    marked: Marked | None
+    range_id: UUID | None
+    reason: str
     client_id: UUID
 
     @classmethod
@@ -40,6 +63,12 @@ class PutFields(NamedTuple):
             level=data.get("level") or "semantic",
             enactment=data.get("enactment", ""),
             note=data.get("note", ""),
+            grounding=data.get("grounding", ""),
+            prompting=data.get("prompting", ""),
+            attributes=read_answers(data),
+            marked=Marked.read(data),
+            range_id=read_uuid(data, "range") if data.get("range") else None,
+            reason=data.get("reason", ""),
             client_id=read_client_id(data),
         )
 
@@ -49,11 +78,13 @@ class AgainFields(NamedTuple):
 
     sentence_id: int
     again: UUID
+    reason: str
     client_id: UUID
 
     @classmethod
     def read(cls, data: QueryDict) -> AgainFields:
-        return cls(read_id(data, "sentence"), read_uuid(data, "again"), read_client_id(data))
+        reason = data.get("reason", "")
+        return cls(read_id(data, "sentence"), read_uuid(data, "again"), reason, read_client_id(data))
 
 
 class PlaceFields(NamedTuple):
@@ -72,12 +103,13 @@ class MemoFields(NamedTuple):
 
     sentence_id: int | None
     text: str
+    kind: str
     client_id: UUID
 
     @classmethod
     def read(cls, data: QueryDict) -> MemoFields:
         sentence_id = read_id(data, "sentence") if data.get("sentence") else None
-        return cls(sentence_id, data.get("text", ""), read_client_id(data))
+        return cls(sentence_id, data.get("text", ""), data.get("kind", ""), read_client_id(data))
 
 
 def read_client_id(data: QueryDict) -> UUID:
@@ -91,6 +123,28 @@ def read_id(data: QueryDict, name: str) -> int:
     if not (value.isascii() and value.isdecimal() and len(value) < 20 and int(value) <= LARGEST_ID):
         raise WrongField(name, "a number")
     return int(value)
+
+
+def read_count(data: QueryDict, name: str) -> int:
+    """A place in a text. Raises ``WrongField``."""
+    value = data.get(name, "")
+    if not (value.isascii() and value.isdecimal() and len(value) < LONGEST_COUNT):
+        raise WrongField(name, "a whole number")
+    return int(value)
+
+
+def read_answers(data: QueryDict) -> dict[str, str]:
+    """The answers to a code's own questions, each under its key."""
+    return {name.removeprefix(ANSWER): data.get(name, "") for name in data if name.startswith(ANSWER)}
+
+
+def is_uuid(value: str) -> bool:
+    """Whether a field names an act or a row."""
+    try:
+        UUID(value)
+    except ValueError:
+        return False
+    return True
 
 
 def read_uuid(data: QueryDict, name: str) -> UUID:

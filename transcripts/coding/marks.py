@@ -2,43 +2,71 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID
 
 from django.db import connection
 
-from transcripts.codebook.models import CodeFamily
-from transcripts.coding.models import Layer, Level
+from transcripts.coding.manner import read_json
+from transcripts.coding.models import Layer, Level, Memo
 
-# Plain SQL for the reason given in queries.py: this is read again after every code.
+# Plain SQL for the reason given in queries.py: this is read again after every code. The last two parts tell of what the
+# viewer herself has seen of others' work, never of anybody else.
 MARKS = """
 SELECT 'coding', m.sentence_id, m.id, m.client_id, m.coder_id, u.username, k.identifier, k.name, k.key,
-       f.identifier, f.name, f.unit, m.level, m.enactment, m.layer, v.number, m.note
+       f.identifier, f.name, f.unit, m.level, m.enactment, m.layer, v.number, m.note, m.grounding, m.prompting,
+       CAST(m.attributes AS text), m.range_id, m.reason, m.quote_start - s.start,
+       SUBSTR(t.text, m.quote_start + 1, m.quote_end - m.quote_start)
 FROM coding_coding m
 JOIN accounts_user u ON u.id = m.coder_id
 JOIN codebook_code k ON k.id = m.code_id
 JOIN codebook_codefamily f ON f.id = k.family_id
 JOIN codebook_codebookversion v ON v.id = k.version_id
+LEFT JOIN corpus_sentence s ON s.id = m.sentence_id AND m.quote_start IS NOT NULL
+LEFT JOIN corpus_turn t ON t.id = s.turn_id
 WHERE m.withdrawn_at IS NULL AND (m.coder_id = %s OR %s) AND m.sentence_id :place
 UNION ALL
 SELECT CASE WHEN m.none_applies THEN 'none applies' ELSE 'decided' END, m.sentence_id, m.id, m.client_id, m.coder_id,
-       u.username, '', '', '', '', '', '', '', '', m.layer, 0, ''
+       u.username, '', '', '', '', '', '', '', '', m.layer, 0, '', '', '', '', NULL, '', NULL, NULL
 FROM coding_decision m
 JOIN accounts_user u ON u.id = m.coder_id
 WHERE m.withdrawn_at IS NULL AND (m.coder_id = %s OR %s) AND m.sentence_id :place
 UNION ALL
-SELECT 'memo', m.sentence_id, m.id, m.client_id, m.author_id, u.username, '', '', '', '', '', '', '', '', '', 0, m.text
+SELECT 'memo', m.sentence_id, m.id, m.client_id, m.author_id, u.username, '', '', '', '', '', '', m.kind, '', '', 0,
+       m.text, '', '', '', NULL, '', NULL, NULL
 FROM coding_memo m
 JOIN accounts_user u ON u.id = m.author_id
 WHERE m.withdrawn_at IS NULL AND (m.author_id = %s OR %s) AND m.:memo_place
+UNION ALL
+SELECT 'revealed', m.sentence_id, m.id, NULL, m.coder_id, '', '', '', '', '', '', '', '', '', '', 0,
+       '', '', '', '', NULL, '', NULL, NULL
+FROM coding_reveal m
+WHERE m.coder_id = %s AND m.sentence_id :place
+UNION ALL
+SELECT 'opened', NULL, m.id, NULL, m.user_id, '', '', '', '', '', '', '', '', '', '', 0,
+       '', '', '', '', NULL, '', NULL, NULL
+FROM coding_opening m
+WHERE m.user_id = %s AND m.interview_id :interview
 """
-AT_SENTENCE = MARKS.replace(":place", "= %s").replace(":memo_place", "sentence_id = %s")
-IN_INTERVIEW = MARKS.replace(
-    ":place",
-    "IN (SELECT s.id FROM corpus_sentence s JOIN corpus_turn t ON t.id = s.turn_id WHERE t.interview_id = %s"
-    " AND s.retired_by_id IS NULL)",
-).replace(":memo_place", "interview_id = %s")
+AT_SENTENCE = (
+    MARKS.replace(":place", "= %s")
+    .replace(":memo_place", "sentence_id = %s")
+    .replace(
+        ":interview",
+        "= (SELECT t.interview_id FROM corpus_sentence s JOIN corpus_turn t ON t.id = s.turn_id WHERE s.id = %s)",
+    )
+)
+IN_INTERVIEW = (
+    MARKS.replace(
+        ":place",
+        "IN (SELECT s.id FROM corpus_sentence s JOIN corpus_turn t ON t.id = s.turn_id WHERE t.interview_id = %s"
+        " AND s.retired_by_id IS NULL)",
+    )
+    .replace(":memo_place", "interview_id = %s")
+    .replace(":interview", "= %s")
+)
 
 
 @dataclass(frozen=True)
@@ -51,7 +79,12 @@ class Viewer:
 
 @dataclass(slots=True)
 class Chip:
-    """A coding as it is shown. ``coder`` is empty for the viewer's own."""
+    """A coding as it is shown. ``coder`` is empty for the viewer's own.
+
+    ``quote_at`` counts code points from the start of the sentence. ``derived`` says whether the interviewer had raised
+    it, as far as the words tell; ``prompting`` is what a person said of that. ``is_changed``: the code means something
+    else since, or is no more.
+    """
 
     client_id: str
     coder: str
@@ -66,6 +99,15 @@ class Chip:
     layer: str
     version: int
     note: str
+    grounding: str
+    prompting: str
+    attributes: dict[str, str]
+    range_id: str
+    reason: str
+    quote_at: int | None
+    quote: str
+    derived: str = ""
+    is_changed: bool = False
 
     @property
     def is_latent(self) -> bool:
@@ -82,6 +124,21 @@ class Chip:
             return self.family_name[:1].upper()
         return self.key.upper() if self.is_latent else self.key
 
+    @property
+    def raised(self) -> str:
+        """Whether the interviewer had raised it: what a person said, else what the words tell."""
+        return self.prompting or self.derived
+
+    @property
+    def answers(self) -> str:
+        """The answers to the code's own questions as one line."""
+        return " · ".join(self.attributes.values())
+
+    @property
+    def attributes_json(self) -> str:
+        """The answers for the page's script; nothing where there are none."""
+        return json.dumps(self.attributes, ensure_ascii=False) if self.attributes else ""
+
 
 @dataclass(slots=True)
 class DecisionMark:
@@ -97,16 +154,28 @@ class MemoMark:
     """A memo as it is shown; ``author`` is empty for the viewer's own."""
 
     author: str
+    kind: str
     text: str
+
+    @property
+    def kind_name(self) -> str:
+        """The kind as people read it; empty for a plain reading note."""
+        return "" if self.kind == Memo.Kind.READING else Memo.Kind(self.kind).label
 
 
 @dataclass(slots=True)
 class Marks:
-    """All that stands at one place: a sentence, a turn (codes only) or the interview (memos only)."""
+    """All that stands at one place: a sentence, a turn or the interview (codes), or the interview (memos).
+
+    ``is_revealed``: the viewer has seen machines' suggestions here. ``is_opened``, at the interview only: she has opened
+    colleagues' codings of it.
+    """
 
     chips: list[Chip] = field(default_factory=list)
     decisions: list[DecisionMark] = field(default_factory=list)
     memos: list[MemoMark] = field(default_factory=list)
+    is_revealed: bool = False
+    is_opened: bool = False
 
     @property
     def own_decision(self) -> DecisionMark | None:
@@ -117,21 +186,28 @@ class Marks:
         return next((memo.text for memo in self.memos if not memo.author), "")
 
     @property
+    def own_memo_kind(self) -> str:
+        return next((memo.kind for memo in self.memos if not memo.author), Memo.Kind.READING.value)
+
+    @property
     def counts_as_decided(self) -> bool:
         """Whether the viewer has coded or decided here."""
         return any(not chip.coder for chip in self.chips) or self.own_decision is not None
 
-    def split_off_turn(self) -> Marks:
-        """Take out and return the codes of the whole turn, which stand on its first sentence."""
-        of_turn = Marks(chips=[chip for chip in self.chips if chip.unit == CodeFamily.Unit.TURN])
-        if of_turn.chips:
-            self.chips = [chip for chip in self.chips if chip.unit != CodeFamily.Unit.TURN]
-        return of_turn
+    def split_off(self, unit: str) -> Marks:
+        """Take out and return the codes of a whole turn or interview, which stand on its first sentence."""
+        apart = Marks(chips=[chip for chip in self.chips if chip.unit == unit], is_revealed=self.is_revealed)
+        if apart.chips:
+            self.chips = [chip for chip in self.chips if chip.unit != unit]
+        return apart
 
 
 def read_marks_at(sentence_id: int, viewer: Viewer) -> Marks:
-    """What stands at one sentence; codes of the turn included when it is the turn's first."""
-    return _read(AT_SENTENCE, sentence_id, viewer).get(sentence_id) or Marks()
+    """What stands at one sentence; codes of the turn and the interview included when it is the first of them."""
+    found = _read(AT_SENTENCE, sentence_id, viewer)
+    marks = found.get(sentence_id) or Marks()
+    marks.is_opened = None in found
+    return marks
 
 
 def read_marks_in(interview_id: int, viewer: Viewer) -> dict[int | None, Marks]:
@@ -140,18 +216,33 @@ def read_marks_in(interview_id: int, viewer: Viewer) -> dict[int | None, Marks]:
 
 
 def _read(sql: str, place_id: int, viewer: Viewer) -> dict[int | None, Marks]:
+    own = [viewer.user_id, place_id]
     with connection.cursor() as cursor:
-        cursor.execute(sql, [viewer.user_id, viewer.sees_all, place_id] * 3)
+        cursor.execute(sql, [viewer.user_id, viewer.sees_all, place_id] * 3 + own * 2)
         rows: list[tuple[Any, ...]] = sorted(cursor.fetchall(), key=lambda row: row[2])
     found: dict[int | None, Marks] = {}
     for what, sentence_id, _, client_id, person_id, username, *rest in rows:
         marks = found.setdefault(sentence_id, Marks())
         person = "" if person_id == viewer.user_id else username
-        number = client_id.hex if isinstance(client_id, UUID) else client_id
         if what == "coding":
-            marks.chips.append(Chip(number, person, *rest))
+            marks.chips.append(_build_chip(_write_uuid(client_id), person, *rest))
         elif what == "memo":
-            marks.memos.append(MemoMark(person, rest[-1]))
+            marks.memos.append(MemoMark(person, rest[6], rest[10]))
+        elif what == "revealed":
+            marks.is_revealed = True
+        elif what == "opened":
+            marks.is_opened = True
         else:
-            marks.decisions.append(DecisionMark(number, person, what == "none applies"))
+            marks.decisions.append(DecisionMark(_write_uuid(client_id), person, what == "none applies"))
     return found
+
+
+def _build_chip(client_id: str, coder: str, *rest: Any) -> Chip:
+    *plain, attributes, range_id, reason, quote_at, quote = rest
+    made_readable = (read_json(attributes), _write_uuid(range_id), reason, quote_at, quote or "")
+    return Chip(client_id, coder, *plain, *made_readable)  # type: ignore[call-arg]
+
+
+def _write_uuid(value: UUID | str | None) -> str:
+    """32 hexadecimal digits; SQLite keeps them as such."""
+    return value.hex if isinstance(value, UUID) else value or ""

@@ -117,6 +117,13 @@ class Coding(models.Model):
     def __str__(self) -> str:
         return f"coding {self.pk}"
 
+    @property
+    def quote(self) -> tuple[int, int] | None:
+        """What of the sentence is quoted, in code points of the turn's text."""
+        return (
+            (self.quote_start, self.quote_end) if self.quote_start is not None and self.quote_end is not None else None
+        )
+
 
 class Decision(models.Model):
     """ "Read; nothing more here": a person's own word on a sentence, after which suggestions may be shown.
@@ -132,6 +139,7 @@ class Decision(models.Model):
     client_id = models.UUIDField()
     created_at = models.DateTimeField()
     withdrawn_at = models.DateTimeField(null=True, blank=True)
+    withdrawal_reason = models.TextField(blank=True, default="", db_default="")
 
     class Meta:
         constraints: ClassVar = [
@@ -258,3 +266,18 @@ class Memo(models.Model):
 
     def __str__(self) -> str:
         return f"memo {self.pk}"
+
+
+class DeskSettings(models.Model):
+    """How one person has set her desk, in every study and on every machine: a preference, so it is changed in place.
+
+    ``keys`` holds what she chose for acts and for codes, where it differs from what the desk and the codebook give
+    (see keys.py); an empty key is one that is switched off.
+    """
+
+    user = models.OneToOneField(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="desk_settings")
+    keys = models.JSONField(default=dict)
+    changed_at = models.DateTimeField()
+
+    def __str__(self) -> str:
+        return f"desk of {self.user_id}"

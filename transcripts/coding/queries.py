@@ -7,53 +7,101 @@ columns are deferred.
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from uuid import UUID
 
 from django.db import connection
+from django.db.models import Q
 
 from transcripts.codebook.models import Code, CodebookVersion, CodeFamily
+from transcripts.coding.closure import CLOSURE, CLOSURE_PARAMETERS, Closure
+from transcripts.coding.manner import Manner, read_json
 from transcripts.coding.models import Coding, Decision, Memo
+from transcripts.coding.quoting import Span
 from transcripts.corpus.models import Interview, Sentence, Turn
 from transcripts.projects.models import Project
 
 SENTENCE = """
-SELECT s.id, s.turn_id, s.position, t.role, t.channel
+SELECT s.id, s.turn_id, s.position, s.start, s."end", t.role, t.channel
 FROM corpus_sentence s
 JOIN corpus_turn t ON t.id = s.turn_id
 JOIN corpus_interview i ON i.id = t.interview_id
-WHERE s.id = %s AND t.interview_id = %s AND i.project_id = %s AND s.retired_by_id IS NULL
+WHERE s.id = %s AND t.interview_id = %s AND i.project_id = %s
 """
 FIRST_OF_TURN = """
-SELECT id, position FROM corpus_sentence WHERE turn_id = %s AND retired_by_id IS NULL ORDER BY start LIMIT 1
+SELECT id, turn_id, position, start, "end" FROM corpus_sentence
+WHERE turn_id = %s AND retired_by_id IS NULL ORDER BY start LIMIT 1
+"""
+FIRST_OF_INTERVIEW = """
+SELECT s.id, s.turn_id, s.position, s.start, s."end"
+FROM corpus_sentence s JOIN corpus_turn t ON t.id = s.turn_id
+WHERE t.interview_id = %s AND s.retired_by_id IS NULL ORDER BY s.position, s.start LIMIT 1
+"""
+TEXT = """
+SELECT SUBSTR(t.text, s.start + 1, s."end" - s.start)
+FROM corpus_sentence s JOIN corpus_turn t ON t.id = s.turn_id
+WHERE s.id = %s
 """
 CODE = """
-SELECT c.id, c.version_id, c.family_id, c.identifier, c.name, c.key,
+SELECT c.id, c.version_id, c.family_id, c.identifier, c.name, c.key, CAST(c.attributes AS text),
        f.identifier, f.name, f.unit, f.carries_level, f.carries_enactment, v.project_id, v.number, v.status
 FROM codebook_code c
 JOIN codebook_codefamily f ON f.id = c.family_id
 JOIN codebook_codebookversion v ON v.id = c.version_id
 WHERE c.id = %s AND v.project_id = %s
 """
-STANDING = """
-SELECT 'coding', c.id, c.code_id, k.identifier, f.unit, c.level, c.enactment, c.note
+# The last part always has a row: whether the person may code this interview now.
+STANDING = f"""
+SELECT 'coding', c.id, c.code_id, k.identifier, f.unit, c.level, c.enactment, c.note, c.quote_start, c.quote_end,
+       c.grounding, c.prompting, CAST(c.attributes AS text), c.range_id, c.layer
 FROM coding_coding c JOIN codebook_code k ON k.id = c.code_id JOIN codebook_codefamily f ON f.id = k.family_id
 WHERE c.sentence_id = %s AND c.coder_id = %s AND c.withdrawn_at IS NULL
 UNION ALL
-SELECT CASE WHEN d.none_applies THEN 'none applies' ELSE 'decided' END, d.id, 0, '', '', '', '', ''
+SELECT CASE WHEN d.none_applies THEN 'none applies' ELSE 'decided' END, d.id, 0, '', '', '', '', '', NULL, NULL,
+       '', '', '', NULL, ''
 FROM coding_decision d
 WHERE d.sentence_id = %s AND d.coder_id = %s AND d.withdrawn_at IS NULL
 UNION ALL
-SELECT 'revealed', r.id, 0, '', '', '', '', ''
+SELECT 'revealed', r.id, 0, '', '', '', '', '', NULL, NULL, '', '', '', NULL, ''
 FROM coding_reveal r
 WHERE r.sentence_id = %s AND r.coder_id = %s
+UNION ALL
+SELECT 'opened', o.id, 0, '', '', '', '', '', NULL, NULL, '', '', '', NULL, ''
+FROM corpus_sentence s JOIN corpus_turn t ON t.id = s.turn_id JOIN coding_opening o ON o.interview_id = t.interview_id
+WHERE s.id = %s AND o.user_id = %s
+UNION ALL
+SELECT 'closure', 0, 0, {CLOSURE}, '', '', '', '', NULL, NULL, '', '', '', NULL, ''
+FROM corpus_sentence s JOIN corpus_turn t ON t.id = s.turn_id JOIN corpus_interview i ON i.id = t.interview_id
+WHERE s.id = %s
+"""  # noqa: S608 (both parts are ours)
+IN_RANGE = """
+SELECT DISTINCT c.coder_id, t.interview_id, k.identifier
+FROM coding_coding c
+JOIN corpus_sentence s ON s.id = c.sentence_id
+JOIN corpus_turn t ON t.id = s.turn_id
+JOIN codebook_code k ON k.id = c.code_id
+WHERE c.range_id = %s
 """
+INTERVIEW_PLACE = f"""
+SELECT (SELECT COUNT(*) FROM corpus_interview o WHERE o.project_id = i.project_id AND o.id <= i.id),
+       (SELECT COUNT(*) FROM corpus_interview o WHERE o.project_id = i.project_id),
+       (SELECT MAX(o.id) FROM corpus_interview o WHERE o.project_id = i.project_id AND o.id < i.id),
+       (SELECT MIN(o.id) FROM corpus_interview o WHERE o.project_id = i.project_id AND o.id > i.id),
+       {CLOSURE},
+       (SELECT CAST(d.keys AS text) FROM coding_desksettings d WHERE d.user_id = %s)
+FROM corpus_interview i
+WHERE i.id = %s
+"""  # noqa: S608 (both parts are ours)
+PLACE_FIELDS = ["id", "turn_id", "position", "start", "end"]
 STORED: dict[type[Coding | Decision | Memo], str] = {
     Coding: "SELECT id FROM coding_coding WHERE coder_id = %s AND client_id = %s",
     Decision: "SELECT id FROM coding_decision WHERE coder_id = %s AND client_id = %s",
     Memo: "SELECT id FROM coding_memo WHERE author_id = %s AND client_id = %s",
 }
+
+HOLD = "SELECT ({stored}), s.retired_by_id IS NULL FROM corpus_sentence s WHERE s.id = %s"
 
 
 class StandingCoding(NamedTuple):
@@ -63,44 +111,111 @@ class StandingCoding(NamedTuple):
     code_id: int
     identifier: str
     unit: str
-    level: str
-    enactment: str
-    note: str
-
-    @property
-    def choices(self) -> tuple[str, str, str]:
-        """How the code was put: level, enactment, note."""
-        return self.level, self.enactment, self.note
+    manner: Manner
+    range_id: UUID | None
+    layer: str
 
 
 @dataclass
 class Standing:
-    """One person's work on one sentence as it stands, and whether she has seen the machines'."""
+    """One person's work on one sentence as it stands, and what she has seen of others'."""
 
     codings: list[StandingCoding] = field(default_factory=list)
     decision_id: int | None = None
     none_applies: bool = False
-    revealed: bool = False
+    is_revealed: bool = False
+    is_opened: bool = False
+    closure: Closure = Closure.OPEN
 
     @property
     def has_sentence_codes(self) -> bool:
-        """Codes of a turn stand on its first sentence but say nothing about that sentence."""
+        """Codes of a turn or an interview stand on its first sentence but say nothing about that sentence."""
         return any(coding.unit == CodeFamily.Unit.SENTENCE for coding in self.codings)
+
+    def is_last_word(self, coding_id: int) -> bool:
+        """Whether the sentence is decided and has this one code: taking it off leaves none, and the decision goes."""
+        codes = [coding.pk for coding in self.codings if coding.unit == CodeFamily.Unit.SENTENCE]
+        return self.decision_id is not None and not self.none_applies and codes == [coding_id]
+
+    @property
+    def has_seen_others(self) -> bool:
+        """Whether she has seen machines' suggestions here, or colleagues' codings of the interview."""
+        return self.is_revealed or self.is_opened
+
+
+class InterviewPlace(NamedTuple):
+    """An interview's place among those of the study, whether the person may code it, and the keys she gave herself."""
+
+    number: int
+    total: int
+    previous_id: int | None
+    next_id: int | None
+    closure: Closure
+    keys: dict[str, dict[str, str]]
+
+
+class RangeMember(NamedTuple):
+    """What a coding in a range must share with the others."""
+
+    coder_id: int
+    interview_id: int
+    identifier: str
+
+
+def find_interview_place(interview_id: int, person_id: int) -> InterviewPlace:
+    """Where an interview stands in its study, and whether it is open to a person."""
+    with connection.cursor() as cursor:
+        cursor.execute(INTERVIEW_PLACE, [*[person_id] * (CLOSURE_PARAMETERS + 1), interview_id])
+        number, total, previous_id, next_id, closure, keys = cursor.fetchone()
+    return InterviewPlace(number, total, previous_id, next_id, Closure(closure), json.loads(keys or "{}"))
 
 
 def read_standing(sentence_id: int, coder_id: int) -> Standing:
-    """The codings, the decision and the reveal of ``coder_id`` on a sentence, in one query."""
+    """The work of ``coder_id`` on a sentence and whether she may go on with it, in one query."""
     standing = Standing()
+    place = [sentence_id, coder_id]
     with connection.cursor() as cursor:
-        cursor.execute(STANDING, [sentence_id, coder_id] * 3)
+        cursor.execute(STANDING, [*place * 4, *[coder_id] * CLOSURE_PARAMETERS, sentence_id])
         for what, pk, *rest in cursor.fetchall():
             if what == "coding":
-                standing.codings.append(StandingCoding(pk, *rest))
+                standing.codings.append(_build_standing(pk, *rest))
             elif what == "revealed":
-                standing.revealed = True
+                standing.is_revealed = True
+            elif what == "opened":
+                standing.is_opened = True
+            elif what == "closure":
+                standing.closure = Closure(rest[1])
             else:
                 standing.decision_id, standing.none_applies = pk, what == "none applies"
     return standing
+
+
+def _build_standing(pk: int, code_id: int, identifier: str, unit: str, *rest: Any) -> StandingCoding:
+    level, enactment, note, quote_start, quote_end, grounding, prompting, attributes, range_id, layer = rest
+    quote = None if quote_start is None else Span(quote_start, quote_end)
+    manner = Manner(level, enactment, note, quote, grounding, prompting, read_json(attributes))
+    return StandingCoding(pk, code_id, identifier, unit, manner, read_uuid(range_id), layer)
+
+
+def read_uuid(value: UUID | str | None) -> UUID | None:
+    """A UUID as plain SQL hands it out: SQLite keeps text."""
+    return UUID(value) if isinstance(value, str) else value
+
+
+def read_range(range_id: UUID) -> list[RangeMember]:
+    """What the codings with this number have in common: one member, unless something is wrong."""
+    value = Coding._meta.get_field("range_id").get_db_prep_value(range_id, connection)
+    with connection.cursor() as cursor:
+        cursor.execute(IN_RANGE, [value])
+        return [RangeMember(*row) for row in cursor.fetchall()]
+
+
+def read_text(sentence_id: int) -> str:
+    """The text of a sentence, cut out by the database."""
+    with connection.cursor() as cursor:
+        cursor.execute(TEXT, [sentence_id])
+        row = cursor.fetchone()
+    return str(row[0])
 
 
 def find_stored(model: type[Coding | Decision | Memo], person_id: int, client_id: UUID) -> int | None:
@@ -112,20 +227,41 @@ def find_stored(model: type[Coding | Decision | Memo], person_id: int, client_id
     return row[0] if row else None
 
 
+class Held(NamedTuple):
+    """What an earlier sending of an act stored, if any, and whether the sentence it names still stands."""
+
+    stored_id: int | None
+    stands: bool
+
+
+def hold_sentence(model: type[Coding | Decision | Memo], person_id: int, client_id: UUID, *, sentence_id: int) -> Held:
+    """``find_stored``, and the sentence held until the transaction ends, so that nobody splits or joins it meanwhile."""
+    value = model._meta.get_field("client_id").get_db_prep_value(client_id, connection)
+    # SQLite lets one writer in at a time and needs no lock.
+    lock = " FOR KEY SHARE OF s" if connection.features.has_select_for_update else ""
+    with connection.cursor() as cursor:
+        cursor.execute(HOLD.format(stored=STORED[model]) + lock, [person_id, value, sentence_id])
+        row = cursor.fetchone()
+    return Held(row[0], bool(row[1])) if row else Held(None, False)
+
+
 def find_sentence(project: Project, interview_id: int, sentence_id: int) -> Sentence | None:
-    """A sentence of an interview of the study with its turn and interview; their texts are not loaded."""
+    """A sentence of an interview of the study with its turn and interview; their texts are not loaded.
+
+    Also one whose breaks were corrected since: an act on it may have been stored before, and is refused otherwise.
+    """
     with connection.cursor() as cursor:
         cursor.execute(SENTENCE, [sentence_id, interview_id, project.pk])
         row = cursor.fetchone()
     if row is None:
         return None
-    pk, turn_id, position, role, channel = row
+    pk, turn_id, position, start, end, role, channel = row
     alias = connection.alias
     interview = Interview.from_db(alias, ["id", "project_id"], [interview_id, project.pk])
     interview.project = project
     turn = Turn.from_db(alias, ["id", "interview_id", "role", "channel"], [turn_id, interview_id, role, channel])
     turn.interview = interview
-    sentence = Sentence.from_db(alias, ["id", "turn_id", "position"], [pk, turn_id, position])
+    sentence = Sentence.from_db(alias, PLACE_FIELDS, [pk, turn_id, position, start, end])
     sentence.turn = turn
     return sentence
 
@@ -138,37 +274,50 @@ def find_code(project: Project, code_id: int) -> Code | None:
     if row is None:
         return None
     alias = connection.alias
-    code = Code.from_db(alias, ["id", "version_id", "family_id", "identifier", "name", "key"], row[:6])
+    names = ["id", "version_id", "family_id", "identifier", "name", "key", "attributes"]
+    code = Code.from_db(alias, names, [*row[:6], json.loads(row[6])])
     code.family = CodeFamily.from_db(
         alias,
         ["id", "version_id", "identifier", "name", "unit", "carries_level", "carries_enactment"],
-        [code.family_id, code.version_id, *row[6:9], bool(row[9]), bool(row[10])],
+        [code.family_id, code.version_id, *row[7:10], bool(row[10]), bool(row[11])],
     )
     code.version = CodebookVersion.from_db(
-        alias, ["id", "project_id", "number", "status"], [code.version_id, *row[11:]]
+        alias, ["id", "project_id", "number", "status"], [code.version_id, *row[12:]]
     )
     return code
 
 
-def find_first_of_turn(sentence: Sentence) -> Sentence:
-    """The sentence on which codes of the whole turn stand."""
+def find_place(sentence: Sentence, unit: str) -> Sentence:
+    """The sentence on which a code of ``unit`` stands: this one, or the first of its turn or of its interview."""
+    if unit == CodeFamily.Unit.TURN:
+        return _find_first(FIRST_OF_TURN, sentence.turn_id, sentence)
+    if unit == CodeFamily.Unit.INTERVIEW:
+        return _find_first(FIRST_OF_INTERVIEW, sentence.turn.interview_id, sentence)
+    return sentence
+
+
+def _find_first(sql: str, place_id: int, sentence: Sentence) -> Sentence:
     with connection.cursor() as cursor:
-        cursor.execute(FIRST_OF_TURN, [sentence.turn_id])
-        pk, position = cursor.fetchone()
-    if pk == sentence.pk:
+        cursor.execute(sql, [place_id])
+        row = cursor.fetchone()
+    if row[0] == sentence.pk:
         return sentence
-    first = Sentence.from_db(connection.alias, ["id", "turn_id", "position"], [pk, sentence.turn_id, position])
+    first = Sentence.from_db(connection.alias, PLACE_FIELDS, row)
     first.turn = sentence.turn
+    if first.turn_id != sentence.turn_id:
+        first.turn = Turn.from_db(connection.alias, ["id", "interview_id"], [first.turn_id, place_id])
+        first.turn.interview = sentence.turn.interview
     return first
 
 
-def find_next_answer(interview_id: int, position: int) -> int | None:
-    """The next sentence that the model says in an interview after the one at ``position``, if any."""
+def find_next_answer(interview_id: int, sentence: Sentence) -> int | None:
+    """The next sentence that the model says in an interview after ``sentence``, if any."""
+    after = Q(position__gt=sentence.position) | Q(position=sentence.position, start__gt=sentence.start)
     answers = Sentence.objects.filter(
+        after,
         turn__interview=interview_id,
         turn__role=Turn.Role.MODEL,
         turn__channel=Turn.Channel.UTTERANCE,
-        position__gt=position,
         retired_by__isnull=True,
     )
-    return answers.order_by("position").values_list("pk", flat=True).first()
+    return answers.order_by("position", "start").values_list("pk", flat=True).first()

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from django.urls import include, path
 
-from transcripts.coding import views
+from transcripts.coding import break_views, key_views, views, way_views
 
 app_name = "coding"
 
@@ -14,7 +14,18 @@ interview_urls = [
     path("decide/", views.decide, name="decide"),
     path("reopen/", views.reopen, name="reopen"),
     path("memo/", views.memo, name="memo"),
+    path("codings/<slug:client_id>/", views.show_details, name="details"),
+    path("split/", break_views.split, name="split"),
+    path("join/", break_views.join, name="join"),
+    path("breaks/", break_views.show_breaks, name="breaks"),
     path("marks/<int:sentence_id>/", views.show_marks, name="marks"),
 ]
 
-urlpatterns = [path("p/<slug:slug>/interviews/<int:interview_id>/", include(interview_urls))]
+urlpatterns = [
+    path("p/<slug:slug>/interviews/<int:interview_id>/", include(interview_urls)),
+    # /p/<slug>/
+    path("p/<slug:slug>/next/", way_views.go_to_next, name="next"),
+    path("p/<slug:slug>/acts/", way_views.show_acts, name="acts"),
+    path("p/<slug:slug>/keys/", key_views.change_keys, name="keys"),
+    path("p/<slug:slug>/keys/card/", key_views.show_keycard, name="keycard"),
+]

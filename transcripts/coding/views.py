@@ -7,70 +7,63 @@ fields with the header ``X-Desk`` and gets back what now stands at that place, a
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import lru_cache, wraps
+from functools import wraps
 from typing import NamedTuple
 from uuid import UUID
 
-from django.conf import settings
 from django.http import Http404, HttpResponse, HttpResponseBase, HttpResponseRedirect
-from django.shortcuts import get_object_or_404, render
-from django.template.loader import get_template
-from django.urls import NoReverseMatch, reverse
+from django.shortcuts import get_object_or_404
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
 from transcripts.codebook.models import CodeFamily
 from transcripts.coding import actions, queries
-from transcripts.coding.desk import build_page
-from transcripts.coding.forms import AgainFields, MemoFields, PlaceFields, PutFields, WrongField, read_uuid
-from transcripts.coding.marks import Viewer, read_marks_at
+from transcripts.coding.forms import (
+    AgainFields,
+    Marked,
+    MemoFields,
+    PlaceFields,
+    PutFields,
+    WrongField,
+    is_uuid,
+    read_uuid,
+)
 from transcripts.coding.models import Coding, Decision
-from transcripts.corpus.models import Interview, Sentence
+from transcripts.coding.quoting import Span, WrongSpan, find_span, find_words
+from transcripts.coding.rendering import Refusal, make_desk_url, render_desk, render_details, render_marks
+from transcripts.corpus.models import Sentence
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
 
 SCRIPT_HEADER = "X-Desk"
 STORED_HEADER = "X-Desk-Stored"
-# Named in the page, so that the browser fetches all parts of the script at once instead of one import after another.
-SCRIPT_PARTS = (
-    *("acts", "ask", "caps", "keys", "marks", "memo", "page", "palette", "panel", "queue", "refresh", "rows"),
-    *("savestate", "stored", "suggestions", "undo"),
-)
+# Which field a refusal is about, so that the script can ask for it.
+FIELD_HEADER = "X-Desk-Field"
 
 
 class Done(NamedTuple):
     """An act that was stored: where it shows, under which client id it stands, and where to go on.
 
-    ``sentence`` is ``None`` for what belongs to the interview; ``of_turn`` says that a code of the turn was touched.
+    ``sentence`` is ``None`` for a memo on the interview; ``unit`` is what the code that was touched is put on.
     """
 
     sentence: Sentence | None
     stored: UUID
-    of_turn: bool = False
+    unit: str = CodeFamily.Unit.SENTENCE
     go_on: bool = False
 
 
-class Refusal(NamedTuple):
-    """Why a plain form was not taken, and what it held: ``family`` names the form, ``field`` the field in it."""
-
-    message: str
-    field: str
-    family: str
-    note: str
-    text: str
-
-
 Act = Callable[[ProjectRequest, int], Done]
-ACT_NAMES = ("add", "withdraw", "decide", "reopen", "memo")
 
 
 @require_safe
 @never_cache
 @project_view(Permission.VIEW)
 def show_desk(request: ProjectRequest, interview_id: int) -> HttpResponse:
-    """One interview, to read and to code. ``?at=`` names the current sentence."""
+    """One interview, to read and to code. ``?at=`` names the current sentence, ``?show=`` what is shown."""
     at = request.GET.get("at", "")
-    return _render_desk(request, interview_id, at=int(at) if at.isdecimal() and len(at) < 19 else None)
+    show = request.GET.get("show", "")
+    return render_desk(request, interview_id, at=int(at) if at.isdecimal() and len(at) < 19 else None, show=show)
 
 
 @require_safe
@@ -78,7 +71,20 @@ def show_desk(request: ProjectRequest, interview_id: int) -> HttpResponse:
 @project_view(Permission.CODE)
 def show_marks(request: ProjectRequest, interview_id: int, sentence_id: int) -> HttpResponse:
     """What of the person's own work stands at a sentence and its turn, for the page's script."""
-    return _render_marks(request, _get_sentence(request, interview_id, sentence_id), parts={"sentence", "turn"})
+    return render_marks(request, _get_sentence(request, interview_id, sentence_id), units=list(CodeFamily.Unit))
+
+
+@require_safe
+@never_cache
+@project_view(Permission.CODE)
+def show_details(request: ProjectRequest, interview_id: int, client_id: str) -> HttpResponse:
+    """All that one of the person's own codings says, as a form: where the page's script is not there to ask."""
+    if not is_uuid(client_id):
+        raise Http404("No coding has such a number.")
+    coding = _get_own_coding(request, interview_id, UUID(client_id))
+    if coding.withdrawn_at is not None:
+        raise Http404("This coding was taken off.")
+    return render_details(request, coding)
 
 
 def _act(view: Act) -> Callable[..., HttpResponseBase]:
@@ -102,7 +108,7 @@ def _act(view: Act) -> Callable[..., HttpResponseBase]:
             return _refuse(request, interview_id, str(error), status=409)
         if actor is None:
             return _send_back(request, interview_id, done)
-        response = _render_marks(request, done.sentence, parts={"turn" if done.of_turn else "sentence"})
+        response = render_marks(request, done.sentence, units=[done.unit])
         response.headers[STORED_HEADER] = done.stored.hex
         return response
 
@@ -128,8 +134,26 @@ def add(request: ProjectRequest, interview_id: int) -> Done:
         level=given.level,
         enactment=given.enactment,
         note=given.note,
+        quote=_find_quote(sentence, given.marked),
+        grounding=given.grounding,
+        prompting=given.prompting,
+        attributes=given.attributes,
+        range_id=given.range_id,
+        reason=given.reason,
     )
-    return Done(sentence, coding.client_id, of_turn=code.family.unit == CodeFamily.Unit.TURN)
+    return Done(sentence, coding.client_id, unit=code.family.unit)
+
+
+def _find_quote(sentence: Sentence, marked: Marked | None) -> Span | None:
+    """What was marked, in code points of the turn's text."""
+    if marked is None:
+        return None
+    text = queries.read_text(sentence.pk)
+    try:
+        span = find_words(text, marked.words) if marked.words else find_span(text, marked.first, marked.last)
+    except WrongSpan as error:
+        raise actions.WrongInput(str(error), field="quote_start") from error
+    return Span(sentence.start + span.start, sentence.start + span.end)
 
 
 def _add_again(request: ProjectRequest, interview_id: int) -> Done:
@@ -145,16 +169,24 @@ def _add_again(request: ProjectRequest, interview_id: int) -> Done:
         level=earlier.level,
         enactment=earlier.enactment,
         note=earlier.note,
+        quote=earlier.quote,
+        grounding=earlier.grounding,
+        prompting=earlier.prompting,
+        attributes=earlier.attributes,
+        range_id=earlier.range_id,
+        reason=given.reason,
     )
-    return Done(sentence, coding.client_id, of_turn=earlier.code.family.unit == CodeFamily.Unit.TURN)
+    return Done(sentence, coding.client_id, unit=earlier.code.family.unit)
 
 
 @_act
 def withdraw(request: ProjectRequest, interview_id: int) -> Done:
     """Take one's own coding off."""
     coding = _get_own_coding(request, interview_id, read_uuid(request.POST, "coding"))
-    actions.withdraw_coding(project=request.project, coding=coding, by=request.user)
-    return Done(coding.sentence, coding.client_id, of_turn=coding.code.family.unit == CodeFamily.Unit.TURN)
+    actions.withdraw_coding(
+        project=request.project, coding=coding, by=request.user, reason=request.POST.get("reason", "")
+    )
+    return Done(coding.sentence, coding.client_id, unit=coding.code.family.unit)
 
 
 @_act
@@ -177,7 +209,9 @@ def reopen(request: ProjectRequest, interview_id: int) -> Done:
         client_id=read_uuid(request.POST, "decision"),
         sentence__turn__interview=interview_id,
     )
-    actions.reopen_sentence(project=request.project, decision=decision, by=request.user)
+    actions.reopen_sentence(
+        project=request.project, decision=decision, by=request.user, reason=request.POST.get("reason", "")
+    )
     return Done(decision.sentence, decision.client_id)
 
 
@@ -194,6 +228,7 @@ def memo(request: ProjectRequest, interview_id: int) -> Done:
         text=given.text,
         by=request.user,
         client_id=given.client_id,
+        kind=given.kind,
     )
     return Done(sentence, written.client_id)
 
@@ -215,80 +250,26 @@ def _get_own_coding(request: ProjectRequest, interview_id: int, client_id: UUID)
     )
 
 
-class UrlAround(NamedTuple):
-    """The two ends of an address with a sentence id between them."""
-
-    before: str
-    after: str
-
-
-@lru_cache(maxsize=1000)
-def _find_suggestions_url(slug: str) -> UrlAround | None:
-    """Where the machine half shows suggestions, if this site has one: the only thing known of it here."""
-    try:
-        before, _, after = reverse("preannotation:panel", args=[slug, 0]).rpartition("/0/")
-    except NoReverseMatch:
-        return None
-    return UrlAround(f"{before}/", f"/{after}")
-
-
-def _render_marks(request: ProjectRequest, sentence: Sentence | None, *, parts: set[str]) -> HttpResponse:
-    """What stands at a sentence and at its turn, each with the id it has on the page."""
-    if sentence is None:
-        return HttpResponse(status=204)
-    viewer = Viewer(request.user.pk)
-    template = get_template("coding/_marks.html")
-    html = []
-    if "sentence" in parts:
-        marks = read_marks_at(sentence.pk, viewer)
-        marks.split_off_turn()
-        context = {"marks": marks, "place": "m", "place_id": sentence.pk, "writable": True}
-        context["reopen_url"] = reverse("coding:reopen", args=[request.project.slug, sentence.turn.interview_id])
-        html.append(template.render({**context, "suggestions": _find_suggestions_url(request.project.slug)}))
-    if "turn" in parts:
-        marks = read_marks_at(queries.find_first_of_turn(sentence).pk, viewer).split_off_turn()
-        html.append(template.render({"marks": marks, "place": "tm", "place_id": sentence.turn_id, "writable": True}))
-    return HttpResponse("".join(html))
-
-
-def _render_desk(
-    request: ProjectRequest, interview_id: int, *, at: int | None, status: int = 200, refusal: Refusal | None = None
-) -> HttpResponse:
-    interview = get_object_or_404(Interview, project=request.project, pk=interview_id)
-    writable = Permission.CODE in request.role.permissions
-    viewer = Viewer(request.user.pk, sees_all=not writable and Permission.SEE_ALL_CODINGS in request.role.permissions)
-    page = build_page(request.project, interview, viewer, at=at)
-    context = {
-        "page": page,
-        "writable": writable,
-        "viewer": viewer,
-        "suggestions": _find_suggestions_url(request.project.slug) if writable else None,
-        "refusal": refusal,
-        "urls": {name: reverse(f"coding:{name}", args=[request.project.slug, interview_id]) for name in ACT_NAMES},
-        "reopen_url": reverse("coding:reopen", args=[request.project.slug, interview_id]),
-        "marks_url": reverse("coding:marks", args=[request.project.slug, interview_id, 0]),
-        "csrf_cookie": settings.CSRF_COOKIE_NAME,
-        "script_parts": SCRIPT_PARTS if writable else (),
-    }
-    return render(request, "coding/desk.html", context, status=status)
-
-
 def _send_back(request: ProjectRequest, interview_id: int, done: Done) -> HttpResponse:
     """Back to where the person was, or on to the next sentence of the model."""
     at = _posted_place(request) or (done.sentence.pk if done.sentence else None)
     if done.go_on and done.sentence:
-        at = queries.find_next_answer(interview_id, done.sentence.position) or at
-    url = reverse("coding:desk", args=[request.project.slug, interview_id])
-    return HttpResponseRedirect(f"{url}?at={at}#s{at}" if at else url, status=303)
+        at = queries.find_next_answer(interview_id, done.sentence) or at
+    return HttpResponseRedirect(make_desk_url(request, interview_id, at), status=303)
 
 
 def _refuse(request: ProjectRequest, interview_id: int, message: str, *, status: int, field: str = "") -> HttpResponse:
     """Say what was wrong: to a script in plain text, to a browser on the page, beside the field where there is one."""
     if SCRIPT_HEADER in request.headers:
-        return HttpResponse(message, status=status, content_type="text/plain; charset=utf-8")
-    held = (request.POST.get(name, "") for name in ("family", "note", "text"))
-    refusal = Refusal(message, field, *held)
-    return _render_desk(request, interview_id, at=_posted_place(request), status=status, refusal=refusal)
+        answer = HttpResponse(message, status=status, content_type="text/plain; charset=utf-8")
+        if field:
+            answer.headers[FIELD_HEADER] = field
+        return answer
+    refusal = Refusal(message, field, held=request.POST.dict(), action=request.path)
+    if is_uuid(request.POST.get("details", "")):
+        coding = _get_own_coding(request, interview_id, UUID(request.POST["details"]))
+        return render_details(request, coding, status=status, refusal=refusal)
+    return render_desk(request, interview_id, at=_posted_place(request), status=status, refusal=refusal)
 
 
 def _posted_place(request: ProjectRequest) -> int | None:

@@ -6,18 +6,21 @@ import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import NamedTuple
+from uuid import UUID
 
 from django.db import transaction
 from django.utils import timezone
 
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
-from transcripts.corpus import queries
+from transcripts.corpus import breaks, queries
+from transcripts.corpus.breaks import Carry, Cutting, SentenceRetired
 from transcripts.corpus.descriptives import describe
-from transcripts.corpus.models import ImportedFile, Interview
+from transcripts.corpus.models import ImportedFile, Interview, Recut, Sentence
 from transcripts.corpus.preparing import PreparedInterview, prepare_interview
 from transcripts.corpus.queries import SentenceRow, TurnContent, TurnRow
 from transcripts.corpus.readers import FORMATS, ReadError, ReadFile, ReadInterview, read_bytes
+from transcripts.corpus.recutting import CutRefused, cut, name_pieces, unite
 from transcripts.corpus.segmenting import SEGMENTER, SEGMENTER_VERSION
 from transcripts.projects.models import Project
 
@@ -273,3 +276,78 @@ def _store_turns(interviews: Sequence[Interview], group: Sequence[PreparedInterv
 
 def _count_sentences(interview: ReadInterview) -> int:
     return prepare_interview(interview).sentence_count
+
+
+@transaction.atomic
+def split_sentence(
+    *, project: Project, sentence: Sentence, at: int, by: User, client_id: UUID, carry: Carry | None = None
+) -> Recut:
+    """Cut a sentence in two before the code point ``at`` of its turn's text; the sentence is retired.
+
+    ``carry`` takes along what stands on it, in the same transaction. Raises ``CutRefused`` or ``SentenceRetired``.
+    """
+    turn = breaks.lock_turn(project, sentence)
+    if (stored := breaks.find_recut(client_id, turn, Recut.Kind.SPLIT, by)) is not None:
+        return stored
+    old = breaks.lock_standing(sentence.pk)
+    pieces = cut(turn.text, breaks.extent_of(old), at)
+    recut = breaks.retire([old], turn=turn, kind=Recut.Kind.SPLIT, by=by, client_id=client_id)
+    cuttings = breaks.find_joined(old, pieces.second.start)
+    if not cuttings:
+        suffixes = name_pieces(old.suffix, taken=breaks.read_suffixes(turn.pk, old.position))
+        cuttings = [Cutting(*named, kind=old.kind) for named in zip(pieces, [old.position] * 2, suffixes, strict=True)]
+    for cutting in cuttings:
+        breaks.make_sentence(recut, cutting)
+    return _record_recut(recut, project=project, grown=1, carry=carry)
+
+
+@transaction.atomic
+def join_sentences(
+    *,
+    project: Project,
+    first: Sentence,
+    by: User,
+    client_id: UUID,
+    second_id: int | None = None,
+    carry: Carry | None = None,
+) -> Recut:
+    """Make one sentence of ``first`` and the next one of its turn; both are retired.
+
+    ``second_id`` says which one the person saw below; for ``carry`` see ``split_sentence``. Raises ``CutRefused`` or
+    ``SentenceRetired``.
+    """
+    turn = breaks.lock_turn(project, first)
+    if (stored := breaks.find_recut(client_id, turn, Recut.Kind.JOIN, by)) is not None:
+        return stored
+    above = breaks.lock_standing(first.pk)
+    next_id = queries.find_next_in_turn(above)
+    if next_id is None:
+        raise CutRefused(f"Sentence {above.label} is the last of its turn: sentences are joined inside one turn only.")
+    if second_id not in {None, next_id}:
+        raise SentenceRetired("The sentence below is another one since: reload the page.")
+    below = breaks.lock_standing(next_id)
+    extent = unite(breaks.extent_of(above), breaks.extent_of(below))
+    recut = breaks.retire([above, below], turn=turn, kind=Recut.Kind.JOIN, by=by, client_id=client_id)
+    as_first = Cutting(extent, above.position, above.suffix, above.kind)
+    [cutting] = breaks.find_whole(turn.pk, extent) or [as_first]
+    breaks.make_sentence(recut, cutting)
+    return _record_recut(recut, project=project, grown=-1, carry=carry)
+
+
+def _record_recut(recut: Recut, *, project: Project, grown: int, carry: Carry | None) -> Recut:
+    """Count anew, take along what stood on the retired sentences, and write the one audit event."""
+    breaks.count_anew(recut, grown=grown)
+    trail.record(
+        f"corpus.sentence.{recut.kind}",
+        target=recut,
+        by=recut.cut_by,
+        stream=trail.project_stream(project.pk),
+        details={
+            "interview": recut.turn.interview_id,
+            "turn": recut.turn_id,
+            "retired": list(recut.retired.order_by("start").values_list("pk", flat=True)),
+            "made": list(recut.made.order_by("start").values_list("pk", flat=True)),
+            **(carry(recut) if carry else {}),
+        },
+    )
+    return recut

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
@@ -9,10 +10,11 @@ from django.db import connection
 from django.db.models import Model
 
 from transcripts.corpus.descriptives import InterviewCounts
-from transcripts.corpus.models import ImportedFile, Sentence, Turn
+from transcripts.corpus.models import ImportedFile, Interview, Recut, Sentence, Turn
 from transcripts.projects.models import Project
 
 IDS_AT_A_TIME = 500
+STANDS = "SELECT retired_by_id IS NULL FROM corpus_sentence WHERE id = %s"
 
 
 class TurnContent(NamedTuple):
@@ -105,6 +107,31 @@ def read_stored_turns(project: Project, external_ids: Sequence[str]) -> dict[str
     return found
 
 
+def read_questions(turns: Iterable[Turn]) -> dict[int, str]:
+    """What the interviewer said last before each of these turns, by turn: two queries.
+
+    A turn of the interviewer's own, and one that nobody asked for, is left out.
+    """
+    answers = [turn for turn in turns if turn.role != Turn.Role.INTERVIEWER]
+    asked = Turn.objects.filter(
+        interview__in={turn.interview_id for turn in answers},
+        role=Turn.Role.INTERVIEWER,
+        channel=Turn.Channel.UTTERANCE,
+    )
+    places: dict[int, list[tuple[int, int]]] = {}
+    for interview_id, position, pk in asked.order_by("interview", "position").values_list(
+        "interview", "position", "pk"
+    ):
+        places.setdefault(interview_id, []).append((position, pk))
+    last: dict[int, int] = {}
+    for turn in answers:
+        earlier = places.get(turn.interview_id, [])
+        if before := bisect_left(earlier, (turn.position, 0)):
+            last[turn.pk] = earlier[before - 1][1]
+    texts = dict(Turn.objects.filter(pk__in=set(last.values())).values_list("pk", "text"))
+    return {turn_id: texts[question] for turn_id, question in last.items()}
+
+
 def insert_turns(rows: Iterable[TurnRow], interview_ids: Sequence[int]) -> dict[tuple[int, int], int]:
     """Store the turns of these interviews; gives the number of each under its interview and position."""
     _insert(Turn, TurnRow._fields, rows)
@@ -134,3 +161,60 @@ def _insert(model: type[Model], names: Sequence[str], rows: Iterable[Sequence[ob
             # Names come from the models, values go in as parameters. The type knows lists only; an iterator does too.
             statement = f"INSERT INTO {table} ({columns}) VALUES ({places})"  # noqa: S608
             cursor.executemany(statement, rows)  # type: ignore[arg-type]
+
+
+def find_next_in_turn(sentence: Sentence) -> int | None:
+    """The standing sentence after this one in the same turn, if any."""
+    later = Sentence.objects.filter(turn_id=sentence.turn_id, start__gt=sentence.start, retired_by__isnull=True)
+    return later.order_by("start").values_list("pk", flat=True).first()
+
+
+def hold_sentence(sentence_id: int) -> bool:
+    """Whether a sentence stands; from here to the end of the transaction nobody can retire it."""
+    # On the path of every code: plain SQL. SQLite lets one writer in at a time and needs no lock.
+    lock = " FOR KEY SHARE" if connection.vendor == "postgresql" else ""
+    with connection.cursor() as cursor:
+        cursor.execute(STANDS + lock, [sentence_id])
+        row = cursor.fetchone()
+    return bool(row and row[0])
+
+
+def say_retired(sentence_id: int) -> str:
+    """What became of a sentence that stands no more, for the person who still sees it; empty when it stands."""
+    found = Sentence.objects.filter(pk=sentence_id, retired_by__isnull=False).select_related("retired_by").first()
+    if found is None or found.retired_by is None:
+        return ""
+    became = "split" if found.retired_by.kind == Recut.Kind.SPLIT else "joined with another"
+    return f"Sentence {found.label} was {became} since: reload the page."
+
+
+class RecutSentence(NamedTuple):
+    """A sentence before or after its breaks were changed; ``stands`` until they are changed again."""
+
+    pk: int
+    label: str
+    text: str
+    stands: bool
+
+
+class RecutRow(NamedTuple):
+    """One correction of sentence breaks: who made it, when, and both states."""
+
+    recut: Recut
+    before: list[RecutSentence]
+    after: list[RecutSentence]
+
+
+def list_recuts(interview: Interview) -> list[RecutRow]:
+    """Every correction of sentence breaks in an interview, newest first: four queries."""
+    recuts = Recut.objects.filter(turn__interview=interview).select_related("turn", "cut_by").order_by("-pk")
+    found = list(recuts.prefetch_related("retired", "made"))
+    return [RecutRow(recut, _show(recut, recut.retired.all()), _show(recut, recut.made.all())) for recut in found]
+
+
+def _show(recut: Recut, sentences: Iterable[Sentence]) -> list[RecutSentence]:
+    text = recut.turn.text
+    return [
+        RecutSentence(each.pk, each.label, text[each.start : each.end], each.retired_by_id is None)
+        for each in sorted(sentences, key=lambda each: each.start)
+    ]

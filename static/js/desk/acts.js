@@ -1,15 +1,24 @@
 // What a coder does with a key or a click: each act shows at once, joins the queue, and can be undone.
 
-import { announce, makeClientId, showProblem, site } from "./page.js";
+import { announce, findCodeById, makeClientId, showProblem, site } from "./page.js";
 import { ask } from "./ask.js";
-import { codeOfChip, decisionOn, findChip, readingOf, replaceMarks, showAct } from "./marks.js";
+import { PLAIN, hintOf, isSameQuote, readManner, writeFields } from "./manner.js";
+import { codeOfChip, decisionEndedBy, decisionOn, findChip, hasSeenOthers, mannerAt, replaceMarks, showAct } from "./marks.js";
+import { openMemo } from "./memo.js";
 import { scheduleCount, showPressed } from "./panel.js";
 import { enqueue, renamePending } from "./queue.js";
-import { currentRow, findRow, moveToNextAnswer, numberOf, select, sentenceOf } from "./rows.js";
+import { dropQuote, markedIn } from "./quote.js";
+import { selectedRows } from "./range.js";
+import { currentRow, findRow, moveToNextAnswer, numberOf, select, sentenceOf, turnOf } from "./rows.js";
 import { refreshMarks } from "./refresh.js";
 import { Stored } from "./stored.js";
-import { forgetDone, redo, remember, renameDone, undo } from "./undo.js";
+import { keepRefused } from "./refused.js";
+import { stepCut } from "./cuts.js";
+import { deskOf, dropEntry, forgetDone, lookBack, redo, remember, renameDone, undo } from "./undo.js";
 
+// Set where a page is left to undo something in another interview, and taken up there.
+const SOON = 60_000;
+const awaited = new Stored(window.sessionStorage, `desk:go-back:${site.user}`, null);
 const recent = new Stored(window.localStorage, `desk:recent:${site.user}`, []);
 let last = null;
 let savedListener = () => {};
@@ -27,11 +36,19 @@ export function onActRefused(listener) {
 
 export const recentCodes = () => recent.read();
 
-/** Show an act and send it. */
-export function perform(act) {
+/** Whether this interview takes no codes from this person; says why. */
+export function isClosed() {
+  if (site.closed) {
+    showProblem(site.closed);
+  }
+  return Boolean(site.closed);
+}
+
+/** Show acts and send them. */
+export function perform(...acts) {
   showProblem("");
-  showAct(act);
-  enqueue(act);
+  acts.forEach(showAct);
+  enqueue(...acts);
   if (document.activeElement === document.body) {
     currentRow()?.focus({ preventScroll: true });
   }
@@ -56,138 +73,272 @@ export function settle(act, html, storedId) {
 /** The server refused an act: say its sentence, and show what stands. */
 export function rollBack(act, words) {
   forgetDone(act.id);
-  showProblem(act.sentence ? `Sentence ${numberOf(findRow(act.sentence))}: ${words}` : words);
+  const row = act.sentence ? findRow(act.sentence) : null;
+  const where = row ? `Sentence ${numberOf(row)}` : "";
+  showProblem(where && !words.startsWith(where) ? `${where}: ${words}` : words);
+  keepRefused(act, where, words);
   if (act.sentence) {
     refreshMarks(act.sentence);
   }
   refusedListener(act);
 }
 
+/** One row for each place where a code can stand: codes of a turn or an interview stand there once. */
+function placesOf(code, rows) {
+  const place = { sentence: (row) => row, turn: turnOf, interview: () => site }[code.unit];
+  return rows.filter((row, at) => rows.findIndex((other) => place(other) === place(row)) === at);
+}
+
 /**
- * The key of a code: put it on, take it off where it stands like that, or change its level. Asks in the row for what a
- * key cannot say. `given` holds what was said elsewhere ({note, enactment}).
+ * The key of a code, on every sentence that is selected: put it on, take it off where it stands like that everywhere, or
+ * change its level. Words that are marked become its quote. Asks in the row for what a key cannot say. `given` holds what
+ * was said elsewhere ({note}).
  */
 export async function toggleCode(code, level, given = {}) {
-  const row = currentRow();
-  if (!row) {
+  const rows = placesOf(code, selectedRows());
+  if (!rows.length || isClosed()) {
     return;
   }
   if (level === "latent" && !code.level) {
     announce(`${code.familyName} carry no level.`);
     return;
   }
-  const chip = findChip(row, code);
-  if (chip?.dataset.level === level) {
-    takeOff(row, chip);
+  const quote = code.unit === "sentence" && rows.length === 1 ? markedIn(rows[0]) : null;
+  const standsSo = (row) => {
+    const chip = findChip(row, code);
+    return chip?.dataset.level === level && (!quote || isSameQuote(readManner(chip, row).quote, quote));
+  };
+  if (rows.every(standsSo)) {
+    await takeOff(code, rows);
     return;
   }
-  await putCode(row, code, { level, enactment: chip?.dataset.enactment ?? "", note: "", ...given });
+  const range = rows.length > 1 ? makeClientId() : "";
+  await putCode(code, rows.map((row) => [row, adapt(mannerAt(row, code), { level, quote, range, ...given })]));
+}
+
+/** A code that stands keeps what was said of it; one that becomes latent is asked how it is read. */
+function adapt(manner, { level, quote, range, note }) {
+  return {
+    ...manner,
+    level,
+    note: note ?? (level === "semantic" || manner.level === level ? manner.note : ""),
+    quote: quote ?? manner.quote,
+    range: range || manner.range,
+  };
 }
 
 /** The last code again, as it was put; a latent one asks for its line anew. */
 export async function repeatCode() {
-  const row = currentRow();
-  if (!row || !last) {
-    announce("No code was put yet.");
-  } else if (findChip(row, last.code)?.dataset.level === last.level) {
-    announce(`${last.code.name} stands already.`);
-  } else {
-    await putCode(row, last.code, { level: last.level, enactment: last.enactment, note: "" });
-  }
-}
-
-/** Say anew how the last move on this sentence is made. */
-export async function changeEnactment() {
-  const row = currentRow();
-  const chips = [...(row?.querySelectorAll(".chip[data-coding]") ?? [])];
-  const chip = chips.findLast((candidate) => codeOfChip(candidate)?.enactment);
-  if (!chip) {
-    announce("No move stands on this sentence.");
+  if (isClosed()) {
     return;
   }
-  const code = codeOfChip(chip);
-  const answer = await ask(row, code.name, { enactment: true, note: false }, { enactment: chip.dataset.enactment });
-  if (answer && answer.enactment !== chip.dataset.enactment) {
-    sendCoding(row, code, { level: chip.dataset.level, enactment: answer.enactment, note: readingOf(chip) });
+  if (!last) {
+    announce("No code was put yet.");
+    return;
+  }
+  const { code, level, enactment } = last;
+  const rows = placesOf(code, selectedRows()).filter((row) => findChip(row, code)?.dataset.level !== level);
+  if (!rows.length) {
+    announce(`${code.name} stands already.`);
+    return;
+  }
+  const range = rows.length > 1 ? makeClientId() : "";
+  const quote = code.unit === "sentence" && rows.length === 1 ? markedIn(rows[0]) : null;
+  await putCode(code, rows.map((row) => [row, { ...PLAIN, level, enactment, range, quote }]));
+}
+
+/** Say anew how a code that stands is put; nothing is sent where nothing changed. */
+export function changeCoding(row, code, manner, reason) {
+  const before = mannerAt(row, code);
+  const tell = (how) => JSON.stringify(Object.entries(writeFields(how)).sort());
+  if (tell(before) !== tell(manner)) {
+    send(code, [[row, manner]], reason);
   }
 }
 
-async function putCode(row, code, how) {
-  const needs = { enactment: code.enactment && !how.enactment, note: how.level === "latent" && !how.note };
-  if (needs.enactment || needs.note) {
-    const words = how.level === "latent" ? `${code.name}, latent` : code.name;
-    const answer = await ask(row, words, needs);
+async function putCode(code, spots) {
+  const isLatent = spots[0][1].level === "latent";
+  const needs = {
+    enactment: code.enactment && spots.some(([, manner]) => !manner.enactment),
+    note: isLatent && spots.some(([, manner]) => !manner.note),
+    reason: spots.some(([row]) => hasSeenOthers(row, code)),
+  };
+  let answer = null;
+  if (needs.enactment || needs.note || needs.reason) {
+    answer = await ask(currentRow(), `${code.name}${isLatent ? ", latent" : ""}${onHowMany(spots)}`, needs);
     if (!answer) {
       return;
     }
-    how.enactment ||= answer.enactment;
-    how.note ||= answer.note;
   }
-  sendCoding(row, code, how);
+  const fill = (manner) => ({
+    ...manner,
+    enactment: manner.enactment || (answer?.enactment ?? ""),
+    note: manner.note || (answer?.note ?? ""),
+  });
+  send(code, spots.map(([row, manner]) => [row, fill(manner)]), answer?.reason ?? "");
+  if (answer?.opensMemo) {
+    openMemo(false, "interpretive");
+  }
 }
 
-function sendCoding(row, code, { level, enactment, note }) {
-  const sentence = sentenceOf(row);
-  const replaced = findChip(row, code);
-  const id = makeClientId();
-  const hint = { code: code.id, level, enactment };
-  const entry = { sentence, number: numberOf(row), current: id, hint };
-  if (replaced) {
-    const { coding, level: levelBefore, enactment: enactmentBefore } = replaced.dataset;
-    const hintBefore = { code: code.id, level: levelBefore, enactment: enactmentBefore };
-    remember({ kind: "change", before: coding, hintBefore, ...entry });
-  } else {
-    remember({ kind: "put", ...entry });
+const onHowMany = (spots) => (spots.length > 1 ? `, on ${spots.length} sentences` : "");
+
+function send(code, spots, reason) {
+  const acts = [];
+  const entries = [];
+  for (const [row, manner] of spots) {
+    const sentence = sentenceOf(row);
+    const replaced = findChip(row, code);
+    const id = makeClientId();
+    const hint = hintOf(code, manner);
+    const decision = decisionEndedBy(code, row, { isPut: true });
+    const entry = { kind: "put", sentence, number: numberOf(row), current: id, hint, decision };
+    if (replaced) {
+      const hintBefore = hintOf(code, readManner(replaced, row));
+      Object.assign(entry, { kind: "change", before: replaced.dataset.coding, hintBefore });
+    }
+    entries.push(entry);
+    const fields = { sentence, code: code.id, ...writeFields(manner), ...(reason && { reason }) };
+    acts.push({ id, kind: "add", sentence, hint, fields });
   }
-  perform({ id, kind: "add", sentence, hint, fields: { sentence, code: code.id, level, enactment, note } });
+  remember(...entries);
+  dropQuote();
+  perform(...acts);
+  const [row, { level, enactment }] = spots[0];
   last = { code, level, enactment };
   recent.write([code.identifier, ...recent.read().filter((identifier) => identifier !== code.identifier)].slice(0, 8));
-  announce(`${code.name} on ${numberOf(row)}`);
+  announce(`${code.name} on ${numberOf(row)}${spots.length > 1 ? ` to ${numberOf(spots.at(-1)[0])}` : ""}`);
 }
 
-/** Take a coding off. */
-export function takeOff(row, chip) {
+/** Take a code off every row; asks why where others' labels were seen. */
+async function takeOff(code, rows) {
+  const reason = await askReason(rows, code, `${code.name} off${onHowMany(rows)}`);
+  if (reason === null) {
+    return;
+  }
+  const acts = [];
+  const entries = [];
+  for (const row of rows) {
+    const chip = findChip(row, code);
+    if (chip) {
+      const { coding } = chip.dataset;
+      const sentence = sentenceOf(row);
+      const hint = hintOf(code, readManner(chip, row));
+      const decision = decisionEndedBy(code, row, { isPut: false });
+      entries.push({ kind: "off", sentence, number: numberOf(row), current: coding, hint, decision });
+      acts.push({ id: makeClientId(), kind: "withdraw", sentence, fields: { coding, ...(reason && { reason }) } });
+    }
+  }
+  if (acts.length) {
+    remember(...entries);
+    perform(...acts);
+    announce(`${code.name} off ${numberOf(rows[0])}${rows.length > 1 ? ` to ${numberOf(rows.at(-1))}` : ""}`);
+  }
+}
+
+/** Take off the coding whose chip was pressed. */
+export async function takeOffChip(chip) {
+  const row = chip.closest(".sentence") ?? chip.closest("[data-turn]")?.querySelector(".sentence") ?? currentRow();
   const code = codeOfChip(chip);
-  const { coding, level, enactment } = chip.dataset;
+  if (isClosed() || !row) {
+    return;
+  }
+  if (code) {
+    await takeOff(code, [row]);
+    return;
+  }
+  // A code that the current codebook no longer has: it cannot be shown again, so it is taken off for good.
   const sentence = sentenceOf(row);
-  const hint = { code: code?.id, level, enactment };
-  remember({ kind: "off", sentence, number: numberOf(row), current: coding, hint });
-  perform({ id: makeClientId(), kind: "withdraw", sentence, fields: { coding } });
-  announce(`${code?.name ?? "Code"} off ${numberOf(row)}`);
+  const reason = await askReason([row], null, "Off");
+  if (reason !== null) {
+    perform({ id: makeClientId(), kind: "withdraw", sentence, fields: { coding: chip.dataset.coding, ...(reason && { reason }) } });
+  }
+}
+
+/** Why, where others' labels were seen; an empty word elsewhere, null when the person turns away. */
+async function askReason(rows, code, what) {
+  if (!rows.some((row) => hasSeenOthers(row, code))) {
+    return "";
+  }
+  const answer = await ask(currentRow(), what, { reason: true });
+  return answer ? answer.reason : null;
 }
 
 /** Read; nothing more here. Goes on to the model's next sentence unless `stay`. */
 export function decide({ stay = false } = {}) {
-  const row = currentRow();
-  if (!row) {
+  const rows = selectedRows();
+  if (!rows.length) {
     return;
   }
-  if (!decisionOn(row)) {
-    const id = makeClientId();
+  const open = site.closed ? [] : rows.filter((row) => !decisionOn(row));
+  const acts = open.map((row) => {
     const sentence = sentenceOf(row);
-    remember({ kind: "decide", sentence, number: numberOf(row), current: id, hint: {} });
-    perform({ id, kind: "decide", sentence, fields: { sentence } });
+    return { id: makeClientId(), kind: "decide", sentence, fields: { sentence } };
+  });
+  if (acts.length) {
+    remember(...acts.map(({ id, sentence }, at) => ({ kind: "decide", sentence, number: numberOf(open[at]), current: id, hint: {} })));
+    perform(...acts);
   }
-  if (!stay && !moveToNextAnswer()) {
-    announce("This was the last sentence.");
+  if (!stay) {
+    select(rows.at(-1));
+    if (!moveToNextAnswer()) {
+      announce("This was the last sentence.");
+    }
   }
 }
 
 /** Take "nothing more here" back. */
-export function reopen(row) {
+export async function reopen(row) {
   const decision = decisionOn(row);
   const sentence = sentenceOf(row);
-  remember({ kind: "reopen", sentence, number: numberOf(row), current: decision, hint: {} });
-  perform({ id: makeClientId(), kind: "reopen", sentence, fields: { decision } });
+  const reason = isClosed() ? null : await askReason([row], null, "Take back: nothing more here");
+  if (reason !== null) {
+    remember({ kind: "reopen", sentence, number: numberOf(row), current: decision, hint: {} });
+    perform({ id: makeClientId(), kind: "reopen", sentence, fields: { decision, ...(reason && { reason }) } });
+  }
 }
 
-/** Undo or redo, and go where it happened. */
-export function goBack(isRedo) {
-  const taken = isRedo ? redo() : undo();
-  const row = taken && findRow(taken.act.sentence);
-  if (row) {
-    select(row);
-    perform(taken.act);
+/** Undo or redo, and go where it happened; what was done in another interview is taken back there. */
+export async function goBack(isRedo) {
+  const entry = lookBack(isRedo);
+  if (!entry) {
+    return;
+  }
+  if (entry.interview !== site.interview) {
+    awaited.write({ isRedo, interview: entry.interview, at: Date.now() });
+    window.location.assign(`${deskOf(entry.interview)}?at=${entry.sentences[0]}#s${entry.sentences[0]}`);
+    return;
+  }
+  const rows = entry.sentences.map(findRow);
+  if (rows.includes(null)) {
+    dropEntry(isRedo);
+    showProblem("The sentence this was done on was split or joined since, so it cannot be taken back like this.");
+    return;
+  }
+  select(rows[0]);
+  if (entry.kind === "split" || entry.kind === "join") {
+    await stepCut(entry.entry, isRedo);
+    return;
+  }
+  if (isClosed()) {
+    dropEntry(isRedo);
+    return;
+  }
+  const isDeciding = (entry.kind === "decide") === isRedo && ["decide", "reopen"].includes(entry.kind);
+  const code = findCodeById(entry.hint.code);
+  const reason = isDeciding ? "" : await askReason(rows, code ?? null, isRedo ? "Do again" : "Undo");
+  const taken = reason === null ? null : (isRedo ? redo : undo)();
+  if (taken) {
+    perform(...taken.acts.map((act) => (reason ? { ...act, fields: { ...act.fields, reason } } : act)));
     announce(taken.words);
+  }
+}
+
+/** Go on with what was begun in another interview. */
+export async function resumeGoingBack() {
+  const step = awaited.read();
+  awaited.clear();
+  if (step?.interview === site.interview && Date.now() - step.at < SOON) {
+    await goBack(step.isRedo);
   }
 }

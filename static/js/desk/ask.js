@@ -1,84 +1,63 @@
-// The line under a sentence that asks what a key alone cannot say: how a move is made, and how a latent code is read.
+// What a key alone cannot say: how a move is made, how a latent code is read, and why one changes what one coded.
 
-import { announce } from "./page.js";
+import { closeLine, openLine } from "./line.js";
 
-let open = null;
+const DIGITS = ["Digit1", "Digit2", "Digit3"];
 
 /**
- * Ask inside a row. `needs` is {enactment, note}; gives {enactment, note}, or null when the person turns away. Nothing
- * is preset: how a move is made is for the coder to say.
+ * Ask inside a row. `needs` is {enactment, note, reason}; gives {enactment, note, reason, opensMemo}, or null when the
+ * person turns away. Nothing is preset: how a move is made is for the coder to say.
  */
-export function ask(row, what, needs, given = {}) {
-  cancelAsk();
+export function ask(row, what, needs) {
   const form = document.getElementById("ask-template").content.firstElementChild.cloneNode(true);
   form.querySelector(".ask-what").textContent = what;
   const radios = [...form.querySelectorAll("input[type='radio']")];
-  const note = form.querySelector("input[name='note']");
+  const fields = { note: form.querySelector("[name='note']"), reason: form.querySelector("[name='reason']") };
+  const asked = Object.keys(fields).filter((name) => needs[name]).map((name) => fields[name]);
+  for (const [name, field] of Object.entries(fields)) {
+    if (!needs[name]) {
+      field.closest("label").remove();
+    }
+  }
   if (!needs.enactment) {
     form.querySelector("fieldset").remove();
   }
   if (!needs.note) {
-    form.querySelector(".ask-note").remove();
+    form.querySelector(".and-memo").remove();
   }
-  for (const radio of radios) {
-    radio.checked = radio.value === given.enactment;
-  }
-  note.value = given.note ?? "";
-  row.append(form);
-  form.scrollIntoView({ block: "nearest" });
-  (needs.enactment ? (radios.find((radio) => radio.checked) ?? radios[0]) : note).focus();
-  return new Promise((resolve) => {
-    open = { form, row, finish: (answer) => finish(answer, resolve) };
-    listen(form, { radios, note, needs });
+  const read = () => ({
+    enactment: radios.find((radio) => radio.checked)?.value ?? "",
+    note: needs.note ? fields.note.value.trim() : "",
+    reason: needs.reason ? fields.reason.value.trim() : "",
+    opensMemo: false,
   });
-}
-
-function listen(form, { radios, note, needs }) {
-  const submit = () => {
-    const enactment = radios.find((radio) => radio.checked)?.value ?? "";
-    open.finish({ enactment: needs.enactment ? enactment : "", note: needs.note ? note.value.trim() : "" });
-  };
-  form.addEventListener("submit", (event) => {
-    event.preventDefault();
-    note.value = note.value.trim();
-    if (form.reportValidity()) {
-      submit();
-    }
-  });
-  form.querySelector("[value='cancel']").addEventListener("click", () => open.finish(null));
-  form.addEventListener("keydown", (event) => {
-    event.stopPropagation();
-    const radio = event.target === note ? null : radios["Digit1 Digit2 Digit3".split(" ").indexOf(event.code)];
-    if (event.key === "Escape") {
-      event.preventDefault();
-      open.finish(null);
-    } else if (needs.enactment && radio) {
-      event.preventDefault();
+  const onKey = (event) => {
+    const radio = asked.includes(event.target) ? null : radios[DIGITS.indexOf(event.code)];
+    if (needs.enactment && radio) {
       radio.checked = true;
-      if (needs.note) {
-        note.focus();
+      if (asked.length) {
+        asked[0].focus();
       } else {
-        submit();
+        closeLine(read());
       }
+      return true;
     }
-  });
+    if (needs.note && event.key === "Enter" && event.shiftKey && form.reportValidity()) {
+      closeLine({ ...read(), opensMemo: true });
+      return true;
+    }
+    return false;
+  };
+  trimOnInput(asked);
+  return openLine(row, form, { read, onKey, first: needs.enactment ? radios[0] : asked[0] });
 }
 
-function finish(answer, resolve) {
-  const { form, row } = open;
-  const hadFocus = form.contains(document.activeElement);
-  open = null;
-  form.remove();
-  if (hadFocus) {
-    row.focus();
+/** Blanks alone are no answer. */
+export function trimOnInput(fields) {
+  for (const field of fields) {
+    field.addEventListener("input", () => {
+      const isBlank = field.required && field.value !== "" && !field.value.trim();
+      field.setCustomValidity(isBlank ? "Say it in one line." : "");
+    });
   }
-  if (!answer) {
-    announce("Not put.");
-  }
-  resolve(answer);
-}
-
-/** Turn away from an open question, as when another sentence becomes the current one. */
-export function cancelAsk() {
-  open?.finish(null);
 }

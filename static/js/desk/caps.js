@@ -1,23 +1,36 @@
-// Keys by where they lie (event.code), shown as this person's keyboard prints them.
+// Keys by where they lie (event.code), shown as this person's keyboard prints them. Some are known by a name instead
+// (Enter, ArrowDown), and two by what they print ("sign:/"), wherever a layout has that.
 
-const OTHERS = {
-  "-": "Minus", "=": "Equal", "[": "BracketLeft", "]": "BracketRight", ";": "Semicolon", "'": "Quote",
-  ",": "Comma", ".": "Period", "/": "Slash", "\\": "Backslash", "`": "Backquote",
+const PRINTED = {
+  Minus: "-", Equal: "=", BracketLeft: "[", BracketRight: "]", Semicolon: ";", Quote: "'", Comma: ",", Period: ".",
+  Slash: "/", Backslash: "\\", Backquote: "`",
 };
+const NAMED = {
+  Enter: "Enter", ArrowDown: "↓", ArrowUp: "↑", PageDown: "PgDn", PageUp: "PgUp", Home: "Home", End: "End",
+};
+const SIGN = "sign:";
 let layout = null;
 
-/** Where a key lies that a codebook names by its letter on a QWERTY keyboard. */
-export function positionOf(key) {
-  if (/^[a-z]$/i.test(key)) {
-    return `Key${key.toUpperCase()}`;
-  }
-  return /^[0-9]$/.test(key) ? `Digit${key}` : (OTHERS[key] ?? "");
+/** Whether a key prints something, so that it acts only where single keys are switched on. */
+export const prints = (key) => !(key in NAMED);
+
+/** Whether a key is one that can be given to a code or an act. */
+export const isUsable = (key) => key in NAMED || key in PRINTED || /^(Key[A-Z]|Digit[0-9])$/.test(key);
+
+/** The names under which an event's key may be known, what it prints first. */
+export const namesOf = (event) => [SIGN + event.key, event.key in NAMED ? event.key : event.code];
+
+/** What is printed on a key; its letter on a QWERTY keyboard where the browser does not tell. */
+export function capOf(key, isShifted = false) {
+  const cap = findCap(key);
+  return isShifted && cap.length === 1 ? cap.toUpperCase() : cap;
 }
 
-/** What is printed on that key; the letter itself where the browser does not tell. */
-export function capOf(key, isShifted = false) {
-  const cap = layout?.get(positionOf(key)) ?? key;
-  return isShifted ? cap.toUpperCase() : cap;
+function findCap(key) {
+  if (key.startsWith(SIGN)) {
+    return key.slice(SIGN.length);
+  }
+  return NAMED[key] ?? layout?.get(key) ?? PRINTED[key] ?? key.replace(/^(Key|Digit)/, "").toLowerCase();
 }
 
 /** Ask the browser for the keyboard's layout; `onKnown` is called when it answers. */
@@ -25,7 +38,7 @@ export async function readLayout(onKnown) {
   try {
     layout = (await navigator.keyboard?.getLayoutMap()) ?? null;
   } catch {
-    // Not allowed here (an embedded page): the letters of the codebook stand.
+    // Not allowed here (an embedded page): the letters of a QWERTY keyboard stand.
     return;
   }
   if (layout) {

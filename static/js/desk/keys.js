@@ -1,51 +1,62 @@
 // The keyboard: which key does what, and when it is left alone.
 
-import { codes, site } from "./page.js";
-import { changeEnactment, decide, goBack, repeatCode, toggleCode } from "./acts.js";
-import { positionOf } from "./caps.js";
+import { codes, keymap, site } from "./page.js";
+import { decide, goBack, repeatCode, toggleCode } from "./acts.js";
+import { namesOf, prints } from "./caps.js";
+import { findCutAct, joinBelow, toggleCut } from "./cuts.js";
+import { openLastDetails } from "./details.js";
 import { openMemo } from "./memo.js";
 import { openPalette } from "./palette.js";
+import { dropQuote, findQuoteAct, markedIn, toggleMarking } from "./quote.js";
+import { enterList } from "./rail.js";
+import { endRange, extendRange, hasRange } from "./range.js";
 import { currentRow, move, moveToEnd, moveTurn } from "./rows.js";
 import { Stored } from "./stored.js";
 import { awaitSuggestions, openSuggestions, pressInSuggestions } from "./suggestions.js";
+import { goToNext } from "./waiting.js";
 
 const TYPED_INTO = "input:not([type='radio'], [type='checkbox'], [type='hidden']), textarea, select, [contenteditable]";
 const ACTS_ITSELF = "button, a:not(.n), summary, input, [role='option']";
 
-const codeAt = new Map(codes.filter((code) => code.key).map((code) => [positionOf(code.key), code]));
+const codeAt = new Map(codes.filter((code) => code.key).map((code) => [code.key, code]));
+const actAt = new Map(Object.entries(keymap.acts).filter(([, key]) => key).map(([name, key]) => [key, name]));
 const singleKeys = new Stored(window.localStorage, `desk:single-keys:${site.user}`, true);
 
-const moves = {
-  ArrowDown: () => move(1),
-  ArrowUp: () => move(-1),
-  PageDown: () => moveTurn(1),
-  PageUp: () => moveTurn(-1),
-  Home: () => moveToEnd(-1),
-  End: () => moveToEnd(1),
+/** What can be done by key; where each lies is in the keymap. */
+const acts = {
+  down: (event) => (event.shiftKey ? extendRange(1) : move(1)),
+  up: (event) => (event.shiftKey ? extendRange(-1) : move(-1)),
+  next_turn: () => moveTurn(1),
+  previous_turn: () => moveTurn(-1),
+  first: () => moveToEnd(-1),
+  last: () => moveToEnd(1),
+  previous_interview: () => follow("prev"),
+  next_interview: () => follow("next"),
+  next_reason: () => goToNext(),
+  turns: () => enterList(document.getElementById("turns")),
+  filters: () => enterList(document.getElementById("filters")),
+  decide: (event) => enter(event),
+  repeat: () => repeatCode(),
+  palette: () => openPalette(),
+  quote: () => toggleMarking(),
+  details: () => openLastDetails(),
+  memo: (event) => openMemo(event.shiftKey),
+  suggestions: () => openSuggestions(),
+  keep: () => pressInSuggestions("k"),
+  leave: () => pressInSuggestions("l"),
+  cut: () => toggleCut(),
+  join: () => joinBelow(),
+  help: () => showKeycard(),
 };
-
-/** Single keys by where they lie; codes come before these. */
-const commands = {
-  BracketLeft: () => follow("prev"),
-  BracketRight: () => follow("next"),
-  Period: () => repeatCode(),
-  KeyV: () => changeEnactment(),
-  KeyM: (event) => openMemo(event.shiftKey),
-  KeyO: () => openSuggestions(),
-  KeyK: () => pressInSuggestions("k"),
-  KeyL: () => pressInSuggestions("l"),
-};
-
-/** Single keys by what they print. */
-const signs = {
-  "/": () => openPalette(),
-  "?": () => document.getElementById("keycard").togglePopover(),
-};
+/** Moves go on while their key is held. */
+const MOVES = new Set(["down", "up", "next_turn", "previous_turn", "first", "last"]);
+const WITH_SHIFT = new Set(["down", "up"]);
 
 export function startKeys() {
   const box = document.getElementById("single-keys");
   box.checked = singleKeys.read();
   box.addEventListener("change", () => singleKeys.write(box.checked));
+  startKeycard();
   document.addEventListener("keydown", (event) => {
     const act = findAct(event);
     if (act) {
@@ -61,41 +72,65 @@ function findAct(event) {
   if (event.defaultPrevented || event.isComposing || document.querySelector("dialog[open]")) {
     return null;
   }
+  const markingAct = target.matches(TYPED_INTO) ? null : (findCutAct(event) ?? findQuoteAct(event));
+  if (markingAct) {
+    return markingAct;
+  }
   if (event.ctrlKey || event.metaKey) {
     return event.altKey ? null : findCombination(event);
   }
   if (event.altKey || target.matches(TYPED_INTO)) {
     return null;
   }
-  if (event.key === "Escape" && target.closest("#panel")) {
-    return () => currentRow()?.focus();
+  if (event.key === "Escape") {
+    return findEscape(target);
   }
-  const isElsewhere = target.closest("#panel, .rail, .deskbar, .site-header, .keycard");
-  if (event.key in moves && !event.shiftKey) {
-    return isElsewhere || target.matches(".words") ? null : moves[event.key];
-  }
-  if (event.repeat) {
+  const [name, key] = findName(event);
+  const code = name ? null : codeAt.get(event.code);
+  if (!name && !code) {
     return null;
   }
-  if (event.key === "Enter") {
-    return target.closest(ACTS_ITSELF) ? null : enter;
+  if ((code || prints(key)) && !singleKeys.read()) {
+    return null;
   }
-  return singleKeys.read() ? findSingle(event) : null;
+  if (code) {
+    return event.repeat ? null : () => toggleCode(code, event.shiftKey ? "latent" : "semantic");
+  }
+  return mayAct(name, key, event) ? acts[name] : null;
+}
+
+/** The act of a key, by what it prints or by where it lies, with the name under which the keymap has it. */
+function findName(event) {
+  const key = namesOf(event).find((each) => actAt.has(each));
+  return key ? [actAt.get(key), key] : [null, ""];
+}
+
+/** Keys that print nothing have work of their own elsewhere: in lists, on buttons, in what scrolls. */
+function mayAct(name, key, event) {
+  const { target } = event;
+  if (MOVES.has(name)) {
+    const isElsewhere = target.closest("#panel, .rail, .deskbar, .site-header, .keycard") || target.matches(".words");
+    return prints(key) || (!isElsewhere && (!event.shiftKey || WITH_SHIFT.has(name)));
+  }
+  return !event.repeat && (prints(key) || !target.closest(ACTS_ITSELF));
+}
+
+/** Escape leaves the panel, then what is marked, then the range. */
+function findEscape(target) {
+  if (target.closest("#panel")) {
+    return () => currentRow()?.focus();
+  }
+  if (markedIn(currentRow())) {
+    return dropQuote;
+  }
+  return hasRange() ? endRange : null;
 }
 
 function enter(event) {
   decide({ stay: event.shiftKey });
-  if (event.shiftKey) {
+  if (event.shiftKey && !hasRange()) {
     awaitSuggestions();
   }
-}
-
-function findSingle(event) {
-  const code = codeAt.get(event.code);
-  if (code) {
-    return () => toggleCode(code, event.shiftKey ? "latent" : "semantic");
-  }
-  return signs[event.key] ?? commands[event.code] ?? null;
 }
 
 function findCombination(event) {
@@ -110,6 +145,44 @@ function findCombination(event) {
     return () => goBack(event.shiftKey);
   }
   return key === "y" ? () => goBack(true) : null;
+}
+
+const keycard = document.getElementById("keycard");
+
+/** While the card is open it holds the keys, so that none reaches the text behind it. */
+function showKeycard() {
+  if (!keycard.open) {
+    keycard.hidePopover();
+    keycard.showModal();
+    keycard.focus();
+  }
+}
+
+/** Its buttons open and close it without a script, too; with one they do what the keys do. */
+function startKeycard() {
+  for (const button of document.querySelectorAll("[popovertarget='keycard']")) {
+    button.addEventListener("click", (event) => {
+      event.preventDefault();
+      if (button.popoverTargetAction === "hide") {
+        keycard.close();
+      } else {
+        showKeycard();
+      }
+    });
+  }
+  keycard.addEventListener("close", () => {
+    // Opened before anything had the focus, it would leave it nowhere.
+    if (keycard.contains(document.activeElement) || document.activeElement === document.body) {
+      currentRow()?.focus();
+    }
+  });
+  keycard.addEventListener("keydown", (event) => {
+    const [name] = findName(event);
+    if (name === "help" && !event.target.matches(TYPED_INTO)) {
+      event.preventDefault();
+      keycard.close();
+    }
+  });
 }
 
 function follow(direction) {

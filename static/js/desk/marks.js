@@ -1,15 +1,23 @@
-// What stands at a sentence or turn, as elements: shown at once when the person acts, and replaced by what the server
-// says when it has answered.
+// What stands at a sentence, its turn or its interview, as elements: shown at once when the person acts, and replaced by
+// what the server says when it has answered.
 
 import { pendingActs } from "./queue.js";
-import { findCode, findCodeById, make } from "./page.js";
-import { capOf } from "./caps.js";
+import { findCode, findCodeById, make, site } from "./page.js";
+import { relabel, signOf } from "./labels.js";
+import { PLAIN, chipData, readManner, textOf } from "./manner.js";
+import { refreshPrompting, showPrompting, spreadPrompting } from "./prompts.js";
 import { allRows, findRow, numberOf, takeButtonsOut, turnOf } from "./rows.js";
 
 const findMarks = (row) => row.querySelector(":scope > .marks");
+const ofInterview = document.querySelector(".marks[id^='im']");
 
-/** Where a code shows: at the sentence's row, or at its turn. */
-const findPlace = (row, code) => (code.ofTurn ? turnOf(row).querySelector(".marks[id^='tm']") : findMarks(row));
+/** Where a code shows: at the sentence's row, at its turn, or at the head of the interview. */
+function findPlace(row, code) {
+  if (code.unit === "interview") {
+    return ofInterview;
+  }
+  return code.unit === "turn" ? turnOf(row).querySelector(".marks[id^='tm']") : findMarks(row);
+}
 
 /** The marks of a row; made when nothing stood there yet. */
 function marksOf(row) {
@@ -18,18 +26,35 @@ function marksOf(row) {
     return found;
   }
   const marks = make("div", { class: "marks", id: `m${row.id.slice(1)}` });
-  row.append(marks);
+  row.querySelector(":scope > .text").after(marks);
   return marks;
 }
 
-const chipsOn = (place) => [...(place?.querySelectorAll(".chip[data-coding]") ?? [])];
+export const chipsOn = (place) => [...(place?.querySelectorAll(".chip[data-coding]") ?? [])];
 
-/** The person's own chip of a code at a sentence (at its turn, for a code of turns), or null. */
+/** The person's own chips that hold at a sentence: its own, then its turn's and its interview's. */
+export const chipsAt = (row) =>
+  [findMarks(row), turnOf(row).querySelector(".marks[id^='tm']"), ofInterview].flatMap(chipsOn);
+
+/** The person's own chip of a code at a sentence, or null. */
 export const findChip = (row, code) =>
   chipsOn(findPlace(row, code)).find((chip) => chip.dataset.code === code.identifier) ?? null;
-export const decisionOn = (row) => row.querySelector(":scope > .marks")?.dataset.decision ?? "";
-export const memoOn = (row) => row.querySelector(":scope > .marks > .memo[data-own] > .words")?.textContent ?? "";
+export const mannerAt = (row, code) => readManner(findChip(row, code), row);
+export const decisionOn = (row) => findMarks(row)?.dataset.decision ?? "";
+
+/** The decision that goes with an act: "none applies" with the first code put, any with the last code taken off. */
+export function decisionEndedBy(code, row, { isPut }) {
+  const put = row.querySelectorAll(":scope > .marks .chip[data-coding]").length;
+  return code.unit === "sentence" && put === (isPut ? 0 : 1) ? decisionOn(row) : "";
+}
+const memoElement = (row) => row.querySelector(":scope > .marks > .memo[data-own]");
+export const memoOn = (row) => memoElement(row)?.querySelector(".words").textContent ?? "";
+export const memoKindOn = (row) => memoElement(row)?.dataset.kind ?? "reading";
 export const counts = (row) => Boolean(decisionOn(row) || row.querySelector(":scope > .marks .chip[data-coding]"));
+
+/** Whether the person has seen others' labels where a code would stand, so that a change asks for its reason. */
+export const hasSeenOthers = (row, code) =>
+  site.opened !== undefined || (code ? findPlace(row, code) : findMarks(row))?.dataset.seen !== undefined;
 
 /** Show an act before the server has answered. Showing one twice changes nothing. */
 export function showAct(act) {
@@ -38,12 +63,12 @@ export function showAct(act) {
     return;
   }
   const show = { add: showCoding, withdraw: hideCoding, decide: showDecision, reopen: hideDecision, memo: showMemo };
-  show[act.kind](row, act);
+  show[act.kind]?.(row, act);
   tidy(marksOf(row), row);
 }
 
 function showCoding(row, act) {
-  const code = findCodeById(act.fields.code ?? act.hint.code);
+  const code = findCodeById(act.hint.code);
   if (!code) {
     return;
   }
@@ -58,16 +83,26 @@ function showCoding(row, act) {
     none.remove();
     delete place.dataset.decision;
   }
-  chipList(place).append(makeChip(act, code));
+  const chip = makeChip(row, act, code);
+  chipList(place).append(chip);
+  showPrompting(chip);
+  spreadPrompting(chip);
 }
 
 function hideCoding(row, act) {
-  const chip = document.querySelector(`.chip[data-coding="${act.fields.coding}"]`);
+  const chip = chipsAt(row).find(({ dataset }) => dataset.coding === act.fields.coding);
   const place = chip?.closest(".marks");
+  const isOnQuestion = chip?.closest(".question");
   chip?.remove();
+  if (isOnQuestion) {
+    refreshPrompting(chip.dataset.code);
+  }
   const isLast = place && !chipsOn(place).length && !place.querySelector(".chip.none");
   if (isLast && place.id.startsWith("m")) {
     delete place.dataset.decision;
+  }
+  if (isLast) {
+    place.querySelector(":scope > .chips")?.remove();
   }
 }
 
@@ -100,6 +135,7 @@ function showMemo(row, act) {
     memo = make("p", { class: "memo", "data-own": "" }, make("span", { class: "vh", text: "Memo: " }), make("bdi", { class: "words" }));
     marks.append(memo);
   }
+  memo.dataset.kind = act.fields.kind ?? "reading";
   memo.querySelector(".words").textContent = text;
 }
 
@@ -110,13 +146,19 @@ export function replaceMarks(html, sentence) {
     const old = document.getElementById(fresh.id);
     const adopted = document.adoptNode(fresh);
     if (old) {
-      old.replaceWith(adopted);
+      old.replaceChildren(...adopted.childNodes);
+      takeOver(adopted, old);
     } else {
-      findRow(fresh.id.slice(1))?.append(adopted);
+      findRow(fresh.id.slice(1))?.querySelector(":scope > .text").after(adopted);
     }
-    window.htmx?.process(adopted);
-    takeButtonsOut(adopted.parentElement);
-    relabel(adopted);
+    const place = document.getElementById(fresh.id);
+    if (place) {
+      window.htmx?.process(place);
+      takeButtonsOut(place);
+      relabel(place);
+      chipsOn(place).forEach(showPrompting);
+      chipsOn(place).forEach(showChanged);
+    }
   }
   for (const act of pendingActs()) {
     if (act.sentence === sentence) {
@@ -127,6 +169,24 @@ export function replaceMarks(html, sentence) {
   if (row) {
     tidy(marksOf(row), row);
   }
+}
+
+/** What the server says of a place besides what stands in it. */
+function takeOver(fresh, place) {
+  for (const name of ["data-decision", "data-seen"]) {
+    const value = fresh.getAttribute(name);
+    if (value === null) {
+      place.removeAttribute(name);
+    } else {
+      place.setAttribute(name, value);
+    }
+  }
+}
+
+/** Mark a chip whose code means something else since it was put, or is no more. */
+function showChanged(chip) {
+  const code = findCode(chip.dataset.code);
+  chip.classList.toggle("changed", !code || Number(chip.dataset.version) < code.meaning);
 }
 
 function tidy(marks, row) {
@@ -147,14 +207,16 @@ function tidy(marks, row) {
 export function describeRow(row) {
   const marks = findMarks(row);
   const codes = chipsOn(marks).map((chip) => {
-    const words = [...chip.querySelectorAll(":scope > bdi, :scope > i")].map((part) => part.textContent);
-    return words.join(" ");
+    const words = [...chip.querySelectorAll(":scope > .open-details > bdi, :scope > bdi, :scope > i")].map((part) => part.textContent);
+    const quote = chip.querySelector(":scope > .quote")?.textContent;
+    return [...words, quote ? `quoting “${quote}”` : ""].filter(Boolean).join(" ");
   });
   const decided = marks?.querySelector(".chip.none") ? "None applies." : "Decided.";
   const memo = memoOn(row);
   const parts = [
+    row.classList.contains("in-range") ? "In the range." : "",
     `${turnOf(row).querySelector(".speaker").textContent.trim()}, ${numberOf(row)} of ${allRows().length}.`,
-    row.querySelector(".text").textContent,
+    textOf(row),
     codes.length ? `Codes: ${codes.join(", ")}.` : "",
     decisionOn(row) ? decided : "",
     memo ? `Memo: ${memo}` : "",
@@ -171,40 +233,39 @@ function chipList(place) {
   return list;
 }
 
-function makeChip(act, code) {
-  const { level, enactment } = act.fields.code ? act.fields : act.hint;
+function makeChip(row, act, code) {
+  const manner = { ...PLAIN, ...act.hint, note: act.fields.note ?? "", attributes: readAnswers(act.fields) };
+  const isLatent = manner.level === "latent";
   const chip = make("li", {
-    class: `chip family-${code.family}${level === "latent" ? " latent" : ""} pending`,
+    class: `chip family-${code.family}${isLatent ? " latent" : ""} own open pending`,
     "data-coding": act.id,
     "data-code": code.identifier,
-    "data-level": level,
-    "data-enactment": enactment,
+    ...chipData(manner, row),
   });
-  const sign = code.key ? capOf(code.key, level === "latent") : code.familyName.slice(0, 1).toUpperCase();
-  chip.append(make("b", { text: sign, "data-cap": code.key }), make("bdi", { text: code.name }));
-  for (const word of [level === "latent" ? "latent" : "", enactment]) {
+  const sign = signOf(code, isLatent);
+  const link = make("a", { class: "open-details", href: `${site.codings}${act.id}/`, tabindex: "-1" });
+  link.append(make("b", { text: sign, "data-cap": code.key }), make("bdi", { text: code.name }), make("span", { class: "vh", text: " details" }));
+  chip.append(link);
+  for (const word of [isLatent ? "latent" : "", manner.enactment, manner.grounding, manner.range ? "range" : ""]) {
     if (word) {
       chip.append(" ", make("i", { text: word }));
     }
   }
-  const remove = make("button", { class: "remove", form: "withdraw", name: "coding", value: act.id, tabindex: "-1" });
-  remove.append(make("span", { "aria-hidden": "true", text: "×" }), make("span", { class: "vh", text: `Take off ${code.name}` }));
-  chip.append(remove);
-  if (act.fields.note) {
-    chip.append(make("q", { class: "reading" }, make("bdi", { text: act.fields.note })));
-  }
+  const remove = make("button", { class: "remove", name: "coding", value: act.id, tabindex: "-1", "aria-label": `Take off ${code.name}`, text: "×" });
+  const quoted = manner.quote ? textOf(row).slice(...manner.quote) : "";
+  const answers = Object.values(manner.attributes).join(" · ");
+  chip.append(...makeWords("q", "quote", quoted), remove);
+  chip.append(...makeWords("q", "reading", manner.note), ...makeWords("span", "answers", answers));
   return chip;
 }
 
-/** Letters as this person's keyboard prints them. */
-export function relabel(part) {
-  for (const cap of part.querySelectorAll("[data-cap]")) {
-    if (cap.dataset.cap) {
-      cap.textContent = capOf(cap.dataset.cap, Boolean(cap.closest(".chip.latent")));
-    }
-  }
-}
+const makeWords = (name, kind, text) => (text ? [make(name, { class: kind }, make("bdi", { text }))] : []);
 
-/** The code of a chip, and the line that tells how a latent one was read. */
+const readAnswers = (fields) =>
+  Object.fromEntries(
+    Object.entries(fields)
+      .filter(([name]) => name.startsWith("attribute:"))
+      .map(([name, answer]) => [name.slice("attribute:".length), answer]),
+  );
+
 export const codeOfChip = (chip) => findCode(chip.dataset.code);
-export const readingOf = (chip) => chip.querySelector(".reading")?.textContent ?? "";

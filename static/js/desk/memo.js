@@ -2,7 +2,7 @@
 
 import { announce, makeClientId } from "./page.js";
 import { onActRefused, perform } from "./acts.js";
-import { memoOn } from "./marks.js";
+import { memoKindOn, memoOn } from "./marks.js";
 import { currentRow, onCurrentChange, sentenceOf } from "./rows.js";
 
 const drafts = new Map();
@@ -11,14 +11,14 @@ const drafts = new Map();
 export function startMemos() {
   const onSentence = document.getElementById("memo-box");
   const onInterview = document.getElementById("interview-memo-box");
-  let interviewText = textOf(onInterview).value;
+  const ofInterview = { text: textOf(onInterview).value, kind: kindOf(onInterview).value };
   listen(onSentence, {
     sentence: () => sentenceOf(currentRow()),
-    saved: () => memoOn(currentRow()),
+    saved: () => ({ text: memoOn(currentRow()), kind: memoKindOn(currentRow()) }),
   });
   listen(onInterview, {
     sentence: () => null,
-    saved: (text) => (text === undefined ? interviewText : (interviewText = text)),
+    saved: (memo) => (memo ? Object.assign(ofInterview, memo) : ofInterview),
   });
   onCurrentChange((row) => {
     const draft = drafts.get(sentenceOf(row));
@@ -44,19 +44,26 @@ export function startMemos() {
   });
 }
 
-const textOf = (box) => box.querySelector("textarea");
+/** Whether a memo was begun and is not sent. */
+export const hasDrafts = () => drafts.size > 0;
 
-/** Open the memo box of the sentence, or of the interview. */
-export function openMemo(isOfInterview) {
+const textOf = (box) => box.querySelector("textarea");
+const kindOf = (box) => box.querySelector("select");
+
+/** Open the memo box of the sentence, or of the interview; `kind` is proposed for a memo that is not begun. */
+export function openMemo(isOfInterview, kind = "") {
   const box = document.getElementById(isOfInterview ? "interview-memo-box" : "memo-box");
   box.open = true;
+  if (kind && !textOf(box).value) {
+    kindOf(box).value = kind;
+  }
   textOf(box).focus();
 }
 
 function listen(box, { sentence, saved }) {
   const field = textOf(box);
   field.addEventListener("input", () => {
-    if (field.value.trim() === saved()) {
+    if (field.value.trim() === saved().text) {
       drafts.delete(sentence());
     } else {
       drafts.set(sentence(), field.value);
@@ -81,11 +88,13 @@ function listen(box, { sentence, saved }) {
 function save(box, { sentence, saved }) {
   const place = sentence();
   const text = textOf(box).value.trim();
+  const kind = kindOf(box).value;
+  const before = saved();
   drafts.delete(place);
-  if (text !== saved()) {
-    const fields = place ? { sentence: place, text } : { text };
+  if (text !== before.text || (text && kind !== before.kind)) {
+    const fields = { ...(place && { sentence: place }), text, kind };
     perform({ id: makeClientId(), kind: "memo", sentence: place, fields });
-    saved(text);
+    saved({ text, kind });
     announce(text ? "Memo sent." : "Memo taken away.");
   }
   leave(box);

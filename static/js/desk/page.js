@@ -5,8 +5,14 @@ const sheet = document.getElementById("sheet");
 /** What the server says about this page: who codes which interview, and where acts are posted. */
 export const site = sheet.dataset;
 
+/** Where the keys of this person lie: {acts: {name: key}, codes: {identifier: key}}; an empty key is switched off. */
+export const keymap = JSON.parse(document.getElementById("keymap").textContent);
+
 /** Every code of the codebook in the order of the panel: {id, identifier, name, key, aliases, definition, …}. */
 export const codes = JSON.parse(document.getElementById("codes").textContent);
+for (const code of codes) {
+  code.key = keymap.codes[code.identifier] ?? "";
+}
 
 const byIdentifier = new Map(codes.map((code) => [code.identifier, code]));
 const byId = new Map(codes.map((code) => [String(code.id), code]));

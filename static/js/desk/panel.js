@@ -1,13 +1,28 @@
 // The panel beside the text: which codes stand at the current sentence, how often each was used, how far one has come.
 
 import { codes } from "./page.js";
-import { counts, findChip, memoOn } from "./marks.js";
+import { chipsAt, counts, memoKindOn, memoOn } from "./marks.js";
+import { onRangeChange, selectedRows, tellRange } from "./range.js";
 import { allRows, currentRow, exchangeOf, numberOf, sentenceOf } from "./rows.js";
 
 const panel = document.getElementById("panel");
 const rail = document.querySelector(".rail");
 const buttons = new Map([...panel.querySelectorAll("button.code")].map((button) => [button.dataset.code, button]));
+const title = panel.querySelector("h2");
 let isCountDue = false;
+
+/** Follow the range: which sentences are meant, and what stands on all of them. */
+export function startPanel() {
+  const single = [...title.childNodes];
+  onRangeChange((rows) => {
+    if (rows.length) {
+      title.replaceChildren(`Sentences ${tellRange()}`);
+    } else {
+      title.replaceChildren(...single);
+    }
+    showPressed();
+  });
+}
 
 /** Bring the panel to the current sentence. */
 export function showCurrent() {
@@ -22,6 +37,7 @@ export function showCurrent() {
     field.value = sentenceOf(row);
   }
   document.getElementById("memo-text").value = memoOn(row);
+  document.getElementById("memo-kind").value = memoKindOn(row);
   const exchange = exchangeOf(row);
   for (const link of rail.querySelectorAll("ol a")) {
     link.toggleAttribute("aria-current", link.hash === `#${exchange.id}`);
@@ -32,26 +48,32 @@ export function showCurrent() {
   showPressed();
 }
 
-/** Which codes stand at the current sentence. */
+/** Which codes stand at the current sentence, or on all that are selected. */
 export function showPressed() {
-  const row = currentRow();
+  const standing = selectedRows().map((row) => new Map(chipsAt(row).map(({ dataset }) => [dataset.code, dataset.level])));
   for (const code of codes) {
-    const chip = row ? findChip(row, code) : null;
+    const levels = standing.map((codesThere) => codesThere.get(code.identifier)).filter(Boolean);
     const button = buttons.get(code.identifier);
-    button.setAttribute("aria-pressed", String(Boolean(chip)));
-    button.classList.toggle("latent", chip?.dataset.level === "latent");
+    const isOnAll = levels.length > 0 && levels.length === standing.length;
+    button.setAttribute("aria-pressed", isOnAll || !levels.length ? String(isOnAll) : "mixed");
+    button.classList.toggle("latent", levels[0] === "latent");
   }
 }
 
-/** Count anew, after the key's effect is painted. */
+/** Count anew when no key waits: a long interview takes some milliseconds. */
 export function scheduleCount() {
   if (!isCountDue) {
     isCountDue = true;
-    setTimeout(() => {
+    const count = () => {
       isCountDue = false;
       countCodes();
       countDecided();
-    }, 30);
+    };
+    if (window.requestIdleCallback) {
+      requestIdleCallback(count, { timeout: 500 });
+    } else {
+      setTimeout(count, 30);
+    }
   }
 }
 
@@ -72,7 +94,7 @@ function countDecided() {
   for (const exchange of document.querySelectorAll(".exchange")) {
     const answers = exchange.querySelectorAll("[data-answer] .sentence");
     const done = [...answers].filter(counts).length;
-    const meter = rail.querySelector(`a[href="#${exchange.id}"] + progress`);
+    const meter = rail.querySelector(`a[href="#${exchange.id}"] ~ progress`);
     if (meter) {
       meter.value = done;
     }

@@ -37,9 +37,9 @@ export function startQueue(callbacks) {
 
 export const pendingActs = () => stored.read();
 
-/** Send an act: {id, kind, sentence, fields, …}. */
-export function enqueue(act) {
-  stored.write([...stored.read(), act]);
+/** Send acts in their order: {id, kind, sentence, fields, …}. */
+export function enqueue(...acts) {
+  stored.write([...stored.read(), ...acts]);
   tellState();
   drain();
 }
@@ -124,7 +124,7 @@ function post(act) {
 }
 
 /** The token changes when somebody signs in, in whatever tab, so it is read anew every time. */
-function readCookie(name) {
+export function readCookie(name) {
   const found = document.cookie.split("; ").find((cookie) => cookie.startsWith(`${name}=`));
   return found ? found.slice(name.length + 1) : "";
 }

@@ -18,16 +18,16 @@ export const numberOf = (row) => row.querySelector(".n").textContent;
 export const onCurrentChange = (listener) => listeners.push(listener);
 
 /** Links and buttons inside rows are reached with the pointer; by keyboard one row is one stop. */
-export function startRows() {
+export function startRows(onRowClick) {
   for (const row of rows) {
     row.querySelector(".n").tabIndex = -1;
   }
   takeButtonsOut(sheet);
   sheet.addEventListener("click", (event) => {
     const row = event.target.closest(".sentence");
-    if (row && !event.target.closest("button, a:not(.n)")) {
+    if (row && !event.target.closest("button, input, select, label, a:not(.n)")) {
       event.preventDefault();
-      select(row);
+      onRowClick(row, event);
     }
   });
   sheet.addEventListener("focusin", (event) => {
@@ -67,10 +67,13 @@ export function select(row) {
   }
 }
 
-const isInSight = (row) => !row.closest("details:not([open])");
+/** Left out by what is shown; a question that is there only to be read with its answer is passed over as well. */
+const isOut = (row) => row.hasAttribute("data-context") || Boolean(row.closest("[hidden]"));
+
+export const isInSight = (row) => !isOut(row) && !row.closest("details:not([open])");
 
 /** The row `step` rows on; reasoning that is folded away is passed over. */
-function findStep(step) {
+export function findStep(step) {
   for (let at = rows.indexOf(current) + step; at >= 0 && at < rows.length; at += step) {
     if (isInSight(rows[at])) {
       return rows[at];
@@ -89,7 +92,7 @@ export function move(step) {
 
 /** The next sentence that the model says; what a coder goes on to. */
 export function moveToNextAnswer() {
-  const next = rows.slice(rows.indexOf(current) + 1).find((row) => row.closest("[data-answer]"));
+  const next = rows.slice(rows.indexOf(current) + 1).find((row) => row.closest("[data-answer]") && isInSight(row));
   if (next) {
     select(next);
   }
@@ -98,7 +101,7 @@ export function moveToNextAnswer() {
 
 /** To the first sentence the model says in the exchange before or after (or of this one, when further down in it). */
 export function moveTurn(step) {
-  const exchanges = [...sheet.querySelectorAll(".exchange")];
+  const exchanges = [...sheet.querySelectorAll(".exchange:not([hidden])")];
   const at = current ? exchanges.indexOf(exchangeOf(current)) : 0;
   const top = firstOf(exchanges[at]);
   const target = step < 0 && top && rows.indexOf(current) > rows.indexOf(top) ? top : null;
@@ -108,8 +111,10 @@ export function moveTurn(step) {
   }
 }
 
-export const firstOf = (exchange) =>
-  exchange?.querySelector("[data-answer] .sentence") ?? exchange?.querySelector(".sentence") ?? null;
+export function firstOf(exchange) {
+  const inside = [...(exchange?.querySelectorAll(".sentence") ?? [])].filter((row) => !isOut(row));
+  return inside.find((row) => row.closest("[data-answer]")) ?? inside[0] ?? null;
+}
 
 export function moveToEnd(step) {
   const inSight = rows.filter(isInSight);
@@ -123,6 +128,9 @@ export function moveToEnd(step) {
 function rememberPlace() {
   clearTimeout(addressTimer);
   addressTimer = setTimeout(() => {
-    history.replaceState(null, "", `?at=${sentenceOf(current)}`);
+    const search = new URLSearchParams(window.location.search);
+    search.set("at", sentenceOf(current));
+    search.delete("why");
+    history.replaceState(null, "", `?${search}`);
   }, 300);
 }

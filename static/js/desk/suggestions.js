@@ -4,7 +4,7 @@
 import { announce } from "./page.js";
 import { onActSaved } from "./acts.js";
 import { refreshMarks } from "./refresh.js";
-import { currentRow, onCurrentChange, sentenceOf } from "./rows.js";
+import { currentRow, findRow, onCurrentChange, sentenceOf } from "./rows.js";
 
 const region = document.getElementById("suggestions");
 let awaited = null;
@@ -28,10 +28,20 @@ export function startSuggestions() {
       body.replaceChildren(...closed.map((node) => node.cloneNode(true)));
     }
   });
+  document.body.addEventListener("htmx:beforeSwap", ({ detail }) => {
+    if (detail.target === body && detail.shouldSwap && !detail.isError) {
+      // From the moment they are seen a change asks for its reason.
+      const row = findRow(detail.requestConfig.elt.dataset.sentence ?? "");
+      row?.querySelector(":scope > .marks")?.setAttribute("data-seen", "");
+    }
+  });
   document.body.addEventListener("htmx:afterRequest", ({ detail }) => {
     if (detail.elt.matches(".open-suggestions")) {
       shown = detail.elt.dataset.sentence;
       region.scrollIntoView({ block: "nearest" });
+      if (detail.successful) {
+        refreshMarks(shown);
+      }
     }
   });
   document.body.addEventListener("sentence-changed", ({ detail }) => refreshMarks(String(detail.sentence)));

@@ -1,11 +1,12 @@
-// What was done here, to be undone and done again. Ids and states only; kept with the tab.
+// What was done in this study, to be undone and done again: one list for all its interviews and for every tab of this
+// browser. Ids and states only.
 
-import { announce, findCodeById, make, makeClientId, storageName } from "./page.js";
+import { announce, findCodeById, make, makeClientId, site } from "./page.js";
 import { Stored } from "./stored.js";
 
 const LONGEST = 200;
 const SHOWN = 12;
-const stored = new Stored(window.sessionStorage, storageName("undo"), { done: [], undone: [] });
+const stored = new Stored(window.localStorage, `desk:undo:${site.user}:${site.project}`, { done: [], undone: [] });
 
 const makeAct = (kind, sentence, fields, more) => ({ id: makeClientId(), kind, sentence, fields, ...more });
 
@@ -15,26 +16,76 @@ const decide = ({ sentence, current }) => makeAct("decide", sentence, { sentence
 const putAgain = ({ sentence, current, hint }) =>
   makeAct("add", sentence, { sentence, again: current }, { hint, standsFor: current });
 
+/** With a code may go the word that nothing more is to be coded here; it comes back with what took it away. */
+const withDecision = (way) => (entry) =>
+  entry.decision ? [way(entry), decide({ ...entry, current: entry.decision })] : way(entry);
+
 /**
  * How to go back and forth on each kind of entry. `current` is the id under which it stands now, `before` that of what a
- * change replaced. What is put again stands under a new id, in every entry that knew it by the old one.
+ * change replaced. What is put again stands under a new id, in every entry that knew it by the old one. What was done on
+ * several sentences at once is one entry of kind "several" and goes back and forth as one.
  */
 const WAYS = {
-  put: { back: takeOff, forth: putAgain },
-  off: { back: putAgain, forth: takeOff },
+  put: { back: withDecision(takeOff), forth: putAgain },
+  off: { back: withDecision(putAgain), forth: takeOff },
   change: { back: (entry) => putAgain({ ...entry, current: entry.before, hint: entry.hintBefore }), forth: putAgain },
   decide: { back: reopen, forth: decide },
   reopen: { back: decide, forth: reopen },
 };
 
-/** Remember an entry {kind, sentence, number, current, hint: {code, level, enactment}, before, hintBefore}. */
-export function remember(entry) {
+/**
+ * Remember entries that were done at once: {kind, sentence, number, current, hint, before, hintBefore, decision}, where
+ * a hint is {code, level, …} and `decision` is one that the act takes away.
+ */
+export function remember(...entries) {
   const { done } = stored.read();
+  const entry = { ...(entries.length > 1 ? { kind: "several", entries } : entries[0]), interview: site.interview };
   stored.write({ done: [...done, entry].slice(-LONGEST), undone: [] });
   showHistory();
 }
 
-/** The act that takes the last entry back, with its entry; null when there is none. */
+const listEntries = (entry) => (entry.kind === "several" ? entry.entries : [entry]);
+
+/** What would be taken back, or done again: the entry, its kind, interview and sentences; null when there is nothing. */
+export function lookBack(isRedo) {
+  const entry = stored.read()[isRedo ? "undone" : "done"].at(-1);
+  if (!entry) {
+    announce(isRedo ? "Nothing to do again." : "Nothing to undo.");
+    return null;
+  }
+  const entries = listEntries(entry);
+  const { kind, hint } = entries[0];
+  return { entry, kind, hint, interview: entry.interview, sentences: entries.map(({ sentence }) => sentence) };
+}
+
+/** The last entry went back, or forth, in another way than by acts. */
+export function moveEntry(isRedo) {
+  const stacks = stored.read();
+  const entry = stacks[isRedo ? "undone" : "done"].pop();
+  stacks[isRedo ? "done" : "undone"].push(entry);
+  stored.write(stacks);
+  showHistory();
+}
+
+/** The last entry can be taken back, or done again, no more. */
+export function dropEntry(isRedo) {
+  const stacks = stored.read();
+  stacks[isRedo ? "undone" : "done"].pop();
+  stored.write(stacks);
+  showHistory();
+}
+
+/** Breaks were corrected: entries go on with the new sentences and rows in the place of the old. */
+export function renameAll({ sentences, rows }) {
+  mapEntries((entry) => ({
+    ...entry,
+    sentence: String(sentences[entry.sentence] ?? entry.sentence),
+    current: rows[entry.current] ?? entry.current,
+    before: rows[entry.before] ?? entry.before,
+  }));
+}
+
+/** The acts that take the last entry back, in the order in which they go, and what to say of it; null when there is none. */
 export const undo = () => step("done", "undone", "back");
 export const redo = () => step("undone", "done", "forth");
 
@@ -42,53 +93,90 @@ function step(from, to, way) {
   const stacks = stored.read();
   const entry = stacks[from].pop();
   if (!entry) {
-    announce(way === "back" ? "Nothing to undo here." : "Nothing to do again.");
     return null;
   }
-  const act = WAYS[entry.kind][way](entry);
+  const acts = listEntries(entry).flatMap((each) => WAYS[each.kind][way](each));
   stacks[to].push(entry);
   stored.write(stacks);
-  if (act.standsFor) {
-    renameDone(act.standsFor, act.id);
+  for (const act of acts) {
+    if (act.standsFor) {
+      renameDone(act.standsFor, act.id);
+    }
   }
   showHistory();
-  return { act, words: `${way === "back" ? "Undone" : "Done again"}: ${tell(entry)}` };
+  return { acts, words: `${way === "back" ? "Undone" : "Done again"}: ${tell(entry)}` };
 }
 
 /** Something stands under another id now: put again, or known to the server under an id of its own. */
 export function renameDone(from, to) {
-  const rename = (entry) => ({
+  const rename = (id) => (id === from ? to : id);
+  mapEntries((entry) => ({
     ...entry,
-    current: entry.current === from ? to : entry.current,
-    before: entry.before === from ? to : entry.before,
-  });
-  const { done, undone } = stored.read();
-  stored.write({ done: done.map(rename), undone: undone.map(rename) });
+    current: rename(entry.current),
+    before: rename(entry.before),
+    decision: rename(entry.decision),
+  }));
 }
 
 /** The server refused an act, so there is nothing of it to undo. */
 export function forgetDone(id) {
-  const isOther = (entry) => entry.current !== id;
-  const { done, undone } = stored.read();
-  stored.write({ done: done.filter(isOther), undone: undone.filter(isOther) });
+  mapEntries((entry) => (entry.current === id ? null : entry));
   showHistory();
 }
 
+/** Write every entry anew; `change` gives null for one that is to go. */
+function mapEntries(change) {
+  const mapOne = (entry) => {
+    if (entry.kind !== "several") {
+      return change(entry);
+    }
+    const entries = entry.entries.map(change).filter(Boolean);
+    if (entries.length > 1) {
+      return { ...entry, entries };
+    }
+    return entries.length ? { ...entries[0], interview: entry.interview } : null;
+  };
+  const { done, undone } = stored.read();
+  stored.write({ done: done.map(mapOne).filter(Boolean), undone: undone.map(mapOne).filter(Boolean) });
+}
+
 function tell(entry) {
-  if (entry.kind === "decide" || entry.kind === "reopen") {
-    return `${entry.kind === "decide" ? "nothing more" : "reopened"}, sentence ${entry.number}`;
+  const [first] = listEntries(entry);
+  const last = listEntries(entry).at(-1);
+  const where = first === last ? first.number : `${first.number}–${last.number}`;
+  if (first.kind === "split" || first.kind === "join") {
+    return first.kind === "split" ? `sentence cut at ${where}` : `sentences joined at ${where}`;
   }
-  const { code, level, enactment } = entry.hint;
+  if (first.kind === "decide" || first.kind === "reopen") {
+    return `${first.kind === "decide" ? "nothing more" : "reopened"}, sentence ${where}`;
+  }
+  const { code, level, enactment } = first.hint;
   const how = [level === "latent" ? "latent" : "", enactment].filter(Boolean).join(", ");
   const name = findCodeById(code)?.name ?? "a code";
-  return `${name}${how ? ` (${how})` : ""} ${entry.kind === "off" ? "off" : "on"} ${entry.number}`;
+  return `${name}${how ? ` (${how})` : ""} ${first.kind === "off" ? "off" : "on"} ${where}`;
 }
 
 export function showHistory() {
   const { done, undone } = stored.read();
   const lines = [
-    ...undone.slice(0, SHOWN).map((entry) => make("li", { class: "undone", text: `${tell(entry)}` })),
-    ...done.slice(-SHOWN).reverse().map((entry) => make("li", { text: tell(entry) })),
+    ...undone.slice(0, SHOWN).map((entry) => showEntry(entry, "undone")),
+    ...done.slice(-SHOWN).reverse().map((entry) => showEntry(entry, "done")),
   ];
   document.getElementById("history").replaceChildren(...lines.slice(0, SHOWN));
 }
+
+function showEntry(entry, state) {
+  const [{ sentence }] = listEntries(entry);
+  const link = make("a", { href: `${deskOf(entry.interview)}?at=${sentence}#s${sentence}`, text: tell(entry) });
+  return make("li", { class: state }, link, entry.interview === site.interview ? "" : ", in another interview");
+}
+
+/** Where the desk of an interview is. */
+export const deskOf = (interview) => site.desk.replace("/0/", `/${interview}/`);
+
+// Another tab of this browser did something, or took something back.
+window.addEventListener("storage", (event) => {
+  if (event.key === stored.name) {
+    showHistory();
+  }
+});

@@ -68,8 +68,16 @@ def test_an_added_coding_is_stored_and_told(
         "enactment": "",
         "layer": "blind",
         "note": "Reads as a hedge.",
+        "quote_start": None,
+        "quote_end": None,
+        "range": None,
+        "grounding": "",
+        "prompting": "",
+        "attributes": {},
+        "reason": "",
         "client_id": body["client_id"],
         "withdrawn_at": None,
+        "withdrawal_reason": "",
         "superseded_by": None,
     }
 
@@ -147,7 +155,41 @@ def test_a_code_of_turns_goes_on_the_first_sentence_of_its_turn(
 
 def test_a_coding_after_suggestions_is_told_apart(program: Program, body: dict[str, Any], coder: User) -> None:
     Reveal.objects.create(sentence_id=body["sentence"], coder=coder, revealed_at="2026-01-01T00:00:00Z")
-    assert program.post(PATH, body).body["layer"] == Layer.ASSISTED
+    assert program.post(PATH, body).body["error"]["fields"].keys() == {"reason"}
+    told = program.post(PATH, {**body, "reason": "The machine saw it"}).body
+    assert (told["layer"], told["reason"]) == (Layer.ASSISTED, "The machine saw it")
+
+
+def test_all_that_a_coding_says_is_stored_and_told(program: Program, body: dict[str, Any], sentence: Sentence) -> None:
+    said = {
+        "quote_start": sentence.start,
+        "quote_end": sentence.start + 1,
+        "range": str(uuid4()),
+        "grounding": "grounded",
+        "prompting": "unclear",
+    }
+    told = program.post(PATH, {**body, **said}).body
+    assert {name: told[name] for name in said} == said
+
+
+@pytest.mark.parametrize(
+    ("said", "field"),
+    [
+        ({"quote_start": 0}, "quote_end"),
+        ({"quote_start": 0, "quote_end": 10_000}, "quote_start"),
+        ({"attributes": {"why": "because"}}, "attributes"),
+        ({"attributes": {"why": 1}}, "attributes"),
+        ({"grounding": "floating"}, "grounding"),
+        ({"range": "x"}, "range"),
+    ],
+)
+def test_what_does_not_fit_is_refused_at_its_field(
+    program: Program, body: dict[str, Any], said: dict[str, Any], field: str
+) -> None:
+    answer = program.post(PATH, {**body, **said})
+    assert answer.status in {400, 422}
+    assert field in answer.body["error"]["fields"]
+    assert not Coding.objects.exists()
 
 
 def test_a_code_takes_back_that_none_applies(

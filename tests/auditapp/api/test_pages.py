@@ -154,6 +154,6 @@ def test_sentences_take_five_queries_whatever_their_number(
             program.get(SENTENCES.format(interview.pk), limit=limit)
 
 
-def test_the_codebook_takes_five_queries(program: Program, django_assert_num_queries: DjangoAssertNumQueries) -> None:
-    with django_assert_num_queries(5):
+def test_the_codebook_takes_six_queries(program: Program, django_assert_num_queries: DjangoAssertNumQueries) -> None:
+    with django_assert_num_queries(6):
         program.get("projects/culture/codebook/")

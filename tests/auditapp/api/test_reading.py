@@ -6,10 +6,12 @@ import pytest
 
 from tests.auditapp.api.conftest import Program, ProgramOf
 from transcripts.accounts.models import User
+from transcripts.codebook.actions import add_code, pin_example, publish_version, start_draft
 from transcripts.codebook.models import Code, CodebookVersion
 from transcripts.codebook.queries import current_version
 from transcripts.corpus.actions import import_file
 from transcripts.corpus.models import Interview, Sentence, Turn
+from transcripts.formats.codebook_content import CodeContent
 from transcripts.projects.actions import create_project
 from transcripts.projects.models import Project
 
@@ -105,6 +107,27 @@ def test_the_codebook_is_the_latest_published_version(program: Program, project:
     assert themes["codes"][0]["definition"]
     assert themes["codes"][0]["machine_definition"]
     assert {family["unit"] for family in found["families"]} == {"sentence", "turn"}
+
+
+def test_the_codebook_tells_places_questions_and_pinned_sentences(
+    program: Program, project: Project, owner: User, sentence: Sentence
+) -> None:
+    draft = start_draft(project=project, by=owner)
+    theme = draft.codes.get(identifier="theme.balance")
+    given = CodeContent(identifier="", family="themes", parent="theme.balance", name="Child", terms=("t",))
+    add_code(version=draft, given=given, by=owner)
+    pin_example(version=draft, code=theme, sentence=sentence, kind="anchor", note="so", by=owner)
+    publish_version(version=draft, by=owner)
+    found = program.get("projects/culture/codebook/").body
+    codes = {code["identifier"]: code for family in found["families"] for code in family["codes"]}
+    assert (codes["theme.child"]["parent"], codes["theme.child"]["terms"]) == ("theme.balance", ["t"])
+    assert (codes["theme.child"]["meaning_version"], codes["theme.balance"]["meaning_version"]) == (2, 1)
+    assert codes["theme.balance"]["parent"] is None
+    assert [each["key"] for each in codes["move.bracket"]["attributes"]] == ["duration", "justification"]
+    assert found["families"][0]["rules"]
+    assert found["examples"] == [
+        {"code": "theme.balance", "kind": "anchor", "sentence": sentence.pk, "text": "I would ask first.", "note": "so"}
+    ]
 
 
 def test_a_study_without_a_published_codebook_says_so(owner: User, program_of: ProgramOf) -> None:

@@ -175,7 +175,7 @@ class TestRevealAndResponse:
         answer = client.post(reverse("preannotation:respond", args=[project.slug, suggestion.pk]), {"act": "keep"})
         assert answer.status_code == 302
         coding = Coding.objects.get()
-        assert (coding.coder, coding.layer) == (coder, Layer.ASSISTED)
+        assert (coding.coder, coding.layer, coding.reason) == (coder, Layer.ASSISTED, "suggestion")
         assert Response.objects.get().coding == coding
 
     def test_leaving_adds_no_coding_and_can_be_changed_to_keeping(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from typing import Any
 from uuid import UUID, uuid4
 
 from transcripts.accounts.models import User
@@ -9,7 +10,7 @@ from transcripts.audit_trail import trail
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.codebook.models import Code
 from transcripts.coding import actions
-from transcripts.coding.models import Coding, Decision, Level
+from transcripts.coding.models import Coding, Decision
 from transcripts.corpus.models import Sentence
 from transcripts.projects.models import Project
 
@@ -24,27 +25,23 @@ def put(
     code: Code,
     by: User,
     *,
-    level: str = Level.SEMANTIC,
-    enactment: str = "",
-    note: str = "",
     client_id: UUID | None = None,
+    **manner: Any,
 ) -> Coding:
-    """Put a code on, in the sentence's own study."""
+    """Put a code on, in the sentence's own study; ``manner`` as the action takes it (level, note, quote, …)."""
     return actions.add_coding(
         project=sentence.turn.interview.project,
         sentence=sentence,
         code=code,
         by=by,
         client_id=client_id or uuid4(),
-        level=level,
-        enactment=enactment,
-        note=note,
+        **manner,
     )
 
 
-def take_off(coding: Coding, by: User) -> None:
+def take_off(coding: Coding, by: User, *, reason: str = "") -> None:
     project = coding.sentence.turn.interview.project
-    actions.withdraw_coding(project=project, coding=coding, by=by)
+    actions.withdraw_coding(project=project, coding=coding, by=by, reason=reason)
 
 
 def decide(sentence: Sentence, by: User, client_id: UUID | None = None) -> Decision:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import pytest
+from django.utils import timezone
 
-from tests.transcripts.coding.desk_cast import count_events, decide, find_code, put
+from tests.transcripts.coding.desk_cast import count_events, decide, find_code, last_event, put, take_off
+from tests.transcripts.coding.desk_pages import ClientOf, address, read
 from transcripts.accounts.models import User
 from transcripts.codebook.models import Code
 from transcripts.coding import actions
-from transcripts.coding.models import Decision, Layer, Reveal
-from transcripts.corpus.models import Sentence
+from transcripts.coding.models import Coding, Decision, Layer, Opening, Reveal
+from transcripts.corpus.models import Interview, Sentence
 from transcripts.projects.models import Project
 
 
@@ -34,7 +36,7 @@ def test_what_is_coded_after_the_reveal_is_assisted(
     blind = put(sentence, code, coder)
     decide(sentence, coder)
     actions.reveal_suggestions(project=project, sentence=sentence, by=coder)
-    assisted = put(sentence, find_code(project, "theme.compassion"), coder)
+    assisted = put(sentence, find_code(project, "theme.compassion"), coder, reason="The machine saw it")
     assert (blind.layer, assisted.layer) == (Layer.BLIND, Layer.ASSISTED)
 
 
@@ -44,7 +46,7 @@ def test_reveal_is_told_once_and_outlives_the_decision(
     decide(sentence, coder)
     first = actions.reveal_suggestions(project=project, sentence=sentence, by=coder)
     events = count_events(project)
-    put(sentence, code, coder)
+    put(sentence, code, coder, reason="Seen on a second look")
     assert not Decision.objects.filter(withdrawn_at__isnull=True).exists()
     assert actions.reveal_suggestions(project=project, sentence=sentence, by=coder) == first
     assert count_events(project) == events + 1
@@ -65,3 +67,86 @@ def test_code_that_stands_blind_stays_blind_when_kept_after_the_reveal(
     decide(sentence, coder)
     actions.reveal_suggestions(project=project, sentence=sentence, by=coder)
     assert put(sentence, code, coder) == blind
+
+
+class TestReasons:
+    """Once others' labels were seen, every change says why; what stood before stays readable as the blind label."""
+
+    @pytest.fixture
+    def seen(self, project: Project, sentence: Sentence, code: Code, coder: User) -> Coding:
+        """A blind coding on a sentence whose suggestions were opened."""
+        blind = put(sentence, code, coder)
+        decide(sentence, coder)
+        actions.reveal_suggestions(project=project, sentence=sentence, by=coder)
+        return blind
+
+    def test_adding_changing_withdrawing_and_reopening_ask_for_one(
+        self, project: Project, sentence: Sentence, code: Code, coder: User, seen: Coding
+    ) -> None:
+        decision = Decision.objects.get()
+        for attempt in (
+            lambda: put(sentence, find_code(project, "theme.compassion"), coder),
+            lambda: put(sentence, code, coder, grounding="grounded", reason="  "),
+            lambda: take_off(seen, coder),
+            lambda: actions.reopen_sentence(project=project, decision=decision, by=coder),
+        ):
+            with pytest.raises(actions.WrongInput, match="say in one line why") as refusal:
+                attempt()
+            assert refusal.value.field == "reason"
+
+    def test_blind_label_that_is_changed_keeps_its_reason(
+        self, sentence: Sentence, code: Code, coder: User, seen: Coding
+    ) -> None:
+        kept = put(sentence, code, coder, grounding="grounded", reason="It names\na case")
+        seen.refresh_from_db()
+        assert (seen.layer, seen.withdrawal_reason, seen.superseded_by) == (Layer.BLIND, "It names a case", kept)
+        assert (kept.layer, kept.reason) == (Layer.ASSISTED, "It names a case")
+
+    def test_blind_label_that_is_withdrawn_keeps_its_reason(self, project: Project, coder: User, seen: Coding) -> None:
+        take_off(seen, coder, reason="Read too much into it")
+        seen.refresh_from_db()
+        assert (seen.layer, seen.withdrawal_reason) == (Layer.BLIND, "Read too much into it")
+        assert Decision.objects.get().withdrawal_reason == "Read too much into it"
+        assert "Read" not in str(last_event(project).details)
+
+    def test_reopening_keeps_its_reason(self, project: Project, coder: User, seen: Coding) -> None:
+        decision = Decision.objects.get()
+        actions.reopen_sentence(project=project, decision=decision, by=coder, reason="More to say")
+        decision.refresh_from_db()
+        assert decision.withdrawal_reason == "More to say"
+
+    def test_without_having_seen_others_nobody_is_asked(self, sentence: Sentence, code: Code, coder: User) -> None:
+        coding = put(sentence, code, coder)
+        take_off(coding, coder)
+        coding.refresh_from_db()
+        assert coding.withdrawal_reason == ""
+
+
+class TestOpening:
+    """Whoever opened colleagues' codings of an interview codes on in the assisted layer."""
+
+    @pytest.fixture
+    def opening(self, interview: Interview, coder: User) -> Opening:
+        return Opening.objects.create(interview=interview, user=coder, where="compare", opened_at=timezone.now())
+
+    def test_new_codings_are_assisted_and_ask_for_a_reason(
+        self, opening: Opening, sentence: Sentence, code: Code, coder: User
+    ) -> None:
+        with pytest.raises(actions.WrongInput, match="others' labels"):
+            put(sentence, code, coder)
+        assert put(sentence, code, coder, reason="We talked").layer == Layer.ASSISTED
+        assert decide(sentence, coder).layer == Layer.ASSISTED
+
+    def test_others_stay_blind(self, opening: Opening, sentence: Sentence, code: Code, second_coder: User) -> None:
+        assert put(sentence, code, second_coder).layer == Layer.BLIND
+
+    def test_it_is_no_word_of_her_own(
+        self, opening: Opening, project: Project, sentence: Sentence, coder: User
+    ) -> None:
+        with pytest.raises(actions.NotDecided):
+            actions.reveal_suggestions(project=project, sentence=sentence, by=coder)
+
+    def test_the_desk_says_so(self, opening: Opening, interview: Interview, coder: User, client_of: ClientOf) -> None:
+        html = read(client_of(coder).get(address("desk", interview)))
+        assert "colleagues opened" in html
+        assert "data-opened" in html

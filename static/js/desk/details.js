@@ -1,0 +1,169 @@
+// All that a coding says beside its code, in one line under its sentence: how it is made, how it is read, its quote, the
+// code's own questions. Enter saves, Escape leaves, the key that opened it saves and goes on to the coding before.
+
+import { announce, keymap, make } from "./page.js";
+import { changeCoding, isClosed } from "./acts.js";
+import { trimOnInput } from "./ask.js";
+import { closeLine, openLine } from "./line.js";
+import { textOf } from "./manner.js";
+import { capOf, namesOf } from "./caps.js";
+import { chipsAt, codeOfChip, findChip, hasSeenOthers, mannerAt } from "./marks.js";
+import { derivePrompting } from "./prompts.js";
+import { currentRow, select } from "./rows.js";
+import { clearUnderline, underline } from "./underline.js";
+
+const DIGITS = ["Digit1", "Digit2", "Digit3"];
+const TYPED = "input:not([type='radio'], [type='checkbox'])";
+
+/** Open the details of the last coding that holds at the current sentence. */
+export function openLastDetails() {
+  const row = currentRow();
+  const chips = row ? chipsAt(row).filter((chip) => codeOfChip(chip)) : [];
+  const own = chips.filter((chip) => row.contains(chip));
+  const last = (own.length ? own : chips).at(-1);
+  if (last) {
+    openDetails(row, codeOfChip(last));
+  } else {
+    announce("No code stands on this sentence.");
+  }
+}
+
+/** Open the details of the coding whose chip was pressed. */
+export function openDetailsOf(chip) {
+  const row = chip.closest(".sentence") ?? chip.closest("[data-turn]")?.querySelector(".sentence") ?? currentRow();
+  const code = codeOfChip(chip);
+  if (row && code) {
+    select(row);
+    openDetails(row, code);
+  }
+}
+
+async function openDetails(row, code) {
+  if (isClosed()) {
+    return;
+  }
+  const chip = findChip(row, code);
+  const before = mannerAt(row, code);
+  const form = buildForm(row, code, chip, before);
+  const quote = code.unit === "sentence" ? before.quote : null;
+  if (quote) {
+    underline(row, quote, code.key ? capOf(code.key) : "");
+  }
+  let goesOn = false;
+  const read = () => ({ goesOn, reason: form.elements.reason?.value.trim() ?? "", manner: readForm(form, code, before) });
+  const onKey = (event) => {
+    if (event.target.matches(TYPED)) {
+      return false;
+    }
+    const radio = code.enactment ? form.querySelectorAll("[name='enactment']")[DIGITS.indexOf(event.code)] : null;
+    if (radio) {
+      radio.checked = true;
+      radio.focus();
+      return true;
+    }
+    if (isKeyOfDetails(event) && form.reportValidity()) {
+      goesOn = true;
+      closeLine(read());
+      return true;
+    }
+    return false;
+  };
+  const answer = await openLine(row, form, { read, onKey, first: findFirst(form) });
+  clearUnderline(row);
+  if (!answer) {
+    return;
+  }
+  changeCoding(row, code, answer.manner, answer.reason);
+  if (answer.goesOn) {
+    goOn(row, code);
+  }
+}
+
+const isKeyOfDetails = (event) =>
+  !event.ctrlKey && !event.metaKey && Boolean(keymap.acts.details) && namesOf(event).includes(keymap.acts.details);
+
+/** Where to begin: the first choice, at what is chosen. */
+function findFirst(form) {
+  const field = form.querySelector("input:not([type='checkbox'])");
+  return form.querySelector(`[name="${CSS.escape(field.name)}"]:checked`) ?? field;
+}
+
+/** The coding before this one at the same place; after the first, the last again. */
+function goOn(row, code) {
+  const codes = chipsAt(row).map(codeOfChip).filter(Boolean);
+  const at = codes.findIndex((other) => other.identifier === code.identifier);
+  openDetails(row, codes.at(at - 1) ?? code);
+}
+
+function buildForm(row, code, chip, manner) {
+  const form = document.getElementById("details-template").content.firstElementChild.cloneNode(true);
+  form.querySelector(".ask-what").textContent = code.name;
+  const isAsked = {
+    level: code.level,
+    enactment: code.enactment,
+    quote: Boolean(manner.quote) && code.unit === "sentence",
+    prompting: code.unit === "sentence" && derivePrompting(chip) !== "",
+    reason: hasSeenOthers(row, code),
+  };
+  for (const [name, isNeeded] of Object.entries(isAsked)) {
+    if (!isNeeded) {
+      form.querySelector(`[data-part='${name}']`).remove();
+    }
+  }
+  for (const name of ["level", "enactment", "grounding", "prompting"]) {
+    const radio = form.querySelector(`[name='${name}'][value='${manner[name]}']`);
+    if (radio) {
+      radio.checked = true;
+    }
+  }
+  const derived = form.querySelector(".derived");
+  if (derived) {
+    derived.textContent = derivePrompting(chip);
+  }
+  if (isAsked.quote) {
+    form.querySelector(".quoted-words").replaceChildren(make("bdi", { text: textOf(row).slice(...manner.quote) }));
+  }
+  form.elements.note.value = manner.note;
+  form.querySelector(".questions").replaceWith(...code.questions.map((question) => buildQuestion(question, manner.attributes[question.key] ?? "")));
+  keepNoteForLatent(form);
+  trimOnInput([form.elements.note, form.elements.reason].filter(Boolean));
+  return form;
+}
+
+/** A latent coding needs its line; a semantic one may have one. */
+function keepNoteForLatent(form) {
+  const sync = () => {
+    form.elements.note.required = form.querySelector("[name='level'][value='latent']")?.checked ?? false;
+  };
+  form.addEventListener("change", sync);
+  sync();
+}
+
+function buildQuestion({ key, label, kind, choices }, answer) {
+  const name = `attribute:${key}`;
+  if (kind !== "choice") {
+    const field = make("input", { name, value: answer, maxlength: "1000", autocomplete: "off", dir: "auto" });
+    return make("label", { class: "ask-note" }, make("span", { text: label }), field);
+  }
+  const options = ["", ...choices].map((choice) => {
+    const radio = make("input", { type: "radio", name, value: choice });
+    radio.checked = choice === answer;
+    return make("label", {}, radio, choice || "open");
+  });
+  return make("fieldset", { class: "segments" }, make("legend", { text: label }), ...options);
+}
+
+function readForm(form, code, before) {
+  const data = new FormData(form);
+  const answers = code.questions.map(({ key }) => [key, (data.get(`attribute:${key}`) ?? "").trim()]);
+  return {
+    level: data.get("level") ?? before.level,
+    enactment: data.get("enactment") ?? before.enactment,
+    note: data.get("note").trim(),
+    grounding: data.get("grounding") ?? "",
+    prompting: data.get("prompting") ?? before.prompting,
+    attributes: Object.fromEntries(answers.filter(([, answer]) => answer)),
+    range: before.range,
+    quote: data.get("unquote") ? null : before.quote,
+  };
+}

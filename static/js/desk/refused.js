@@ -1,0 +1,51 @@
+// Acts that the server refused, kept in sight until the person has seen them: nothing she typed is lost without a word.
+
+import { findCodeById, make, storageName } from "./page.js";
+import { Stored } from "./stored.js";
+
+const LONGEST = 50;
+const stored = new Stored(window.localStorage, storageName("refused"), []);
+const part = document.getElementById("refused");
+
+export function startRefused() {
+  part.addEventListener("click", (event) => {
+    const act = event.target.closest("button")?.value;
+    if (act === "reload") {
+      window.location.reload();
+    } else if (act === "dismiss") {
+      stored.clear();
+      show();
+    }
+  });
+  show();
+}
+
+/** Keep an act with the sentence that says why it was refused. */
+export function keepRefused(act, where, why) {
+  stored.write([...stored.read(), { what: tell(act), where, why }].slice(-LONGEST));
+  show();
+}
+
+function tell(act) {
+  const { fields, hint } = act;
+  const code = findCodeById(fields.code ?? hint?.code)?.name ?? "a code";
+  const said = [fields.level === "latent" ? "latent" : "", fields.enactment, fields.note].filter(Boolean).join(", ");
+  const words = {
+    add: `${code}${said ? ` (${said})` : ""}`,
+    withdraw: "taking a code off",
+    decide: "nothing more here",
+    reopen: "opening again",
+    memo: `memo: ${fields.text}`,
+  };
+  return words[act.kind] ?? act.kind;
+}
+
+function show() {
+  const acts = stored.read();
+  part.hidden = !acts.length;
+  part.querySelector("ul").replaceChildren(
+    ...acts.map(({ what, where, why }) =>
+      make("li", {}, make("b", { text: where ? `${where}: ` : "" }), make("bdi", { text: what }), make("span", { class: "small", text: ` ${why}` })),
+    ),
+  );
+}

@@ -1,0 +1,51 @@
+// The next sentence of the study that waits for this person, and why: the server knows.
+
+import { announce, showProblem, site } from "./page.js";
+import { pendingActs } from "./queue.js";
+import { currentRow, findRow, select, sentenceOf } from "./rows.js";
+import { reveal } from "./filters.js";
+
+const PATIENCE = 4_000;
+let isAsking = false;
+
+/** Go there, in whatever interview it is. What is not saved yet goes first, or the server would not know of it. */
+export async function goToNext() {
+  if (isAsking) {
+    return;
+  }
+  isAsking = true;
+  try {
+    await emptyQueue();
+    await go();
+  } catch {
+    showProblem("What waits next is for the server to say, and it cannot be reached. Try again in a moment.");
+  } finally {
+    isAsking = false;
+  }
+}
+
+async function go() {
+  const row = currentRow();
+  const response = await fetch(`${site.next}${row ? `?at=${sentenceOf(row)}` : ""}`, {
+    headers: { "X-Desk": site.user },
+    redirect: "error",
+    signal: AbortSignal.timeout(PATIENCE),
+  });
+  const { sentence, url, words } = await response.json();
+  const there = sentence ? findRow(sentence) : null;
+  if (there) {
+    reveal(there);
+    select(there);
+  } else if (url) {
+    window.location.assign(url);
+    return;
+  }
+  document.getElementById("why").textContent = words;
+  announce(words);
+}
+
+async function emptyQueue() {
+  for (let waited = 0; pendingActs().length && waited < PATIENCE; waited += 50) {
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+}

@@ -1,0 +1,178 @@
+"""Correcting sentence breaks by key."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.conftest import CutPlace, SignIn, Site, find_violations
+from tests.browser.desk import CURRENT, await_saved, press, read_codes
+
+pytestmark = [pytest.mark.browser, pytest.mark.processes]
+
+
+def open_place(page: Page, place: CutPlace) -> None:
+    page.goto(place.desk_url)
+    await_ready(page)
+
+
+def await_ready(page: Page) -> None:
+    page.wait_for_function("() => document.documentElement.dataset.desk === 'ready'")
+
+
+def cut_here(page: Page) -> None:
+    """Press Enter on the chosen place, and wait for the page that comes back."""
+    with page.expect_navigation():
+        press(page, "Enter")
+    await_ready(page)
+
+
+def press_and_reload(page: Page, key: str) -> None:
+    with page.expect_navigation():
+        press(page, key)
+    await_ready(page)
+
+
+def read_rows(page: Page) -> list[str]:
+    rows: list[str] = page.evaluate(
+        "() => [...document.querySelectorAll('[data-answer] .sentence')].map("
+        "(row) => `${row.querySelector('.n').textContent} ${row.querySelector('.text').textContent}`)"
+    )
+    return rows
+
+
+WHOLE = ["3 One and two and three.", "4 Second thing.", "5 Third 👋🏽 thing.", "6 Another turn."]
+
+
+def test_cut_and_join_by_key_and_back_with_the_codes(site: Site, sign_in: SignIn) -> None:
+    place = next(site.cuts)
+    page = sign_in(link=place.lead)
+    open_place(page, place)
+    press(page, "d")
+    await_saved(page)
+    press(page, "c")
+    expect(page.locator(".cut-line .quoted-words")).to_have_text("two and three.")
+    assert find_violations(page) == []
+    press(page, "ArrowRight")
+    expect(page.locator(".cut-line .quoted-words")).to_have_text("and three.")
+    cut_here(page)
+    assert read_rows(page)[:2] == ["3a One and two", "3b and three."]
+    expect(page.locator(CURRENT)).to_be_focused()
+    expect(page.locator(f"{CURRENT} .n")).to_have_text("3a")
+    assert [code.split()[1] for code in read_codes(page)] == ["theme.balance", "theme.balance"]
+    press_and_reload(page, "Control+z")
+    assert read_rows(page) == WHOLE
+    assert len(read_codes(page)) == 1
+    press(page, "Control+z")
+    assert read_codes(page) == []
+    press(page, "Control+Shift+z")
+    assert len(read_codes(page)) == 1
+    await_saved(page)
+    press_and_reload(page, "Control+Shift+z")
+    assert len(read_codes(page)) == 2
+    press(page, "ArrowDown")
+    press_and_reload(page, "b")
+    assert read_rows(page)[:2] == ["3a One and two", "3b and three. Second thing."]
+    press_and_reload(page, "Control+z")
+    assert read_rows(page)[:3] == ["3a One and two", "3b and three.", "4 Second thing."]
+
+
+def test_place_by_character_never_falls_inside_an_emoji(site: Site, sign_in: SignIn) -> None:
+    place = next(site.cuts)
+    page = sign_in(link=place.lead)
+    open_place(page, place)
+    press(page, "ArrowDown", "ArrowDown", "c", "Home")
+    expect(page.locator(".cut-line .quoted-words")).to_have_text("👋🏽 thing.")
+    press(page, "Control+ArrowRight")
+    expect(page.locator(".cut-line .quoted-words")).to_have_text("thing.")
+    cut_here(page)
+    assert read_rows(page)[2:4] == ["5a Third 👋🏽", "5b thing."]
+
+
+def test_escape_leaves_the_text_as_it_was(site: Site, sign_in: SignIn) -> None:
+    place = next(site.cuts)
+    page = sign_in(link=place.lead)
+    open_place(page, place)
+    press(page, "c", "Escape")
+    expect(page.locator(".cut-line")).to_have_count(0)
+    assert read_rows(page) == WHOLE
+    press(page, "c", "c")
+    assert read_rows(page) == WHOLE
+    press(page, "c", "ArrowDown")
+    expect(page.locator(".cut-line")).to_have_count(0)
+    expect(page.locator(CURRENT)).to_be_focused()
+    press(page, "d")
+    assert len(read_codes(page)) == 1
+
+
+def test_what_is_refused_is_said(site: Site, sign_in: SignIn) -> None:
+    place = next(site.cuts)
+    page = sign_in(link=place.lead)
+    open_place(page, place)
+    press(page, "ArrowDown", "ArrowDown", "b")
+    expect(page.locator("#problem")).to_contain_text("Sentence 5 is the last of its turn")
+    page.route("**/split/", lambda route: route.abort())
+    press(page, "c", "Enter")
+    expect(page.locator("#problem")).to_contain_text("could not be reached")
+    press(page, "d")
+    assert len(read_codes(page)) == 1
+    page.route("**/add/", lambda route: route.abort())
+    press(page, "s", "c")
+    expect(page.locator("#problem")).to_contain_text("Wait until everything is saved")
+    page.on("dialog", lambda dialog: dialog.accept())
+
+
+def test_coders_are_told_who_changes_breaks(site: Site, sign_in: SignIn) -> None:
+    place = next(site.cuts)
+    page = sign_in(link=place.coder)
+    open_place(page, place)
+    press(page, "c")
+    expect(page.locator("#problem")).to_contain_text("a lead or an owner of the study changes them")
+    expect(page.get_by_role("button", name="cut")).to_have_count(0)
+
+
+def test_act_of_another_tab_is_refused_and_stays_in_sight(site: Site, sign_in: SignIn) -> None:
+    place = next(site.cuts)
+    lead, coder = sign_in(link=place.lead), sign_in(link=place.coder)
+    open_place(coder, place)
+    open_place(lead, place)
+    press(lead, "c")
+    cut_here(lead)
+    press(coder, "Shift+D")
+    coder.keyboard.type("Weighs one against the other")
+    press(coder, "Enter")
+    refused = coder.locator("#refused")
+    expect(refused).to_contain_text("Balance (latent, Weighs one against the other)")
+    expect(refused).to_contain_text("Sentence 3 was split since: reload the page.")
+    assert find_violations(coder) == []
+    with coder.expect_navigation():
+        refused.get_by_role("button", name="Reload the page").click()
+    await_ready(coder)
+    assert read_rows(coder)[0].startswith("3a ")
+    expect(refused).to_contain_text("Weighs one against the other")
+    refused.get_by_role("button", name="Seen").click()
+    expect(refused).to_be_hidden()
+    coder.reload()
+    expect(refused).to_be_hidden()
+
+
+def test_cut_without_script(site: Site, sign_in: SignIn) -> None:
+    place = next(site.cuts)
+    page = sign_in(link=place.lead, java_script_enabled=False)
+    page.goto(place.desk_url)
+    page.get_by_text("Sentence break", exact=True).click()
+    page.get_by_label("Words with which the second piece begins").fill("and three")
+    page.get_by_role("button", name="Cut sentence 3").click()
+    expect(page.locator(f"{CURRENT} .n")).to_have_text("3a")
+    page.get_by_role("link", name="Changed breaks").click()
+    expect(page.get_by_role("row").nth(1)).to_contain_text("cut in two")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_no_barrier_while_cutting_in_a_narrow_window(site: Site, sign_in: SignIn, scheme: str) -> None:
+    place = next(site.cuts)
+    page = sign_in(link=place.lead, color_scheme=scheme, viewport={"width": 320, "height": 640})
+    open_place(page, place)
+    press(page, "c")
+    assert find_violations(page) == []
+    assert page.evaluate("document.documentElement.scrollWidth") == 320

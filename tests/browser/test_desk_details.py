@@ -1,0 +1,162 @@
+"""What a coding says beside its code, said by keyboard; and the reasons asked for after others' labels were seen."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.conftest import SignIn, Site, find_violations
+from tests.browser.desk import CURRENT, await_saved, open_desk, press, read_codes
+
+pytestmark = [pytest.mark.browser, pytest.mark.processes]
+
+LINE = ".details-line"
+
+
+def choose(page: Page, name: str, value: str) -> None:
+    """Check a choice of the open line by keyboard."""
+    page.locator(f"{LINE} [name='{name}']:checked, {LINE} [name='{name}']").first.focus()
+    for _ in range(6):
+        if page.locator(f"{LINE} [name='{name}'][value='{value}']").is_checked():
+            return
+        press(page, "ArrowRight")
+    raise AssertionError(value)
+
+
+def test_details_are_said_by_keyboard_and_kept(site: Site, sign_in: SignIn) -> None:
+    page = sign_in()
+    open_desk(page, site)
+    press(page, "r", "1", "v")
+    expect(page.locator(f"{LINE} [name='enactment'][value='enacted']")).to_be_focused()
+    press(page, "3")
+    choose(page, "grounding", "grounded")
+    choose(page, "prompting", "unclear")
+    page.locator(f"{LINE} [name='note']").focus()
+    page.keyboard.type("Names the school")
+    assert find_violations(page) == []
+    press(page, "Enter")
+    expect(page.locator(CURRENT)).to_be_focused()
+    await_saved(page)
+    page.reload()
+    chip = page.locator(".chip[data-coding]")
+    expect(chip).to_have_attribute("data-enactment", "described")
+    expect(chip).to_contain_text("grounded")
+    expect(chip).to_contain_text("prompting unclear")
+    expect(chip.locator(".reading")).to_have_text("Names the school")
+
+
+def test_the_codes_own_questions_are_asked_and_answered(site: Site, sign_in: SignIn) -> None:
+    page = sign_in()
+    open_desk(page, site)
+    press(page, "r", "1", "v")
+    questions = page.evaluate(
+        "JSON.parse(document.getElementById('codes').textContent).find((code) => code.key === 'r').questions"
+    )
+    text = next(question for question in questions if question["kind"] == "text")
+    choice = next(question for question in questions if question["kind"] == "choice")
+    choose(page, f"attribute:{choice['key']}", choice["choices"][0])
+    page.get_by_label(text["label"]).focus()
+    page.keyboard.type("A law of 1964")
+    press(page, "Enter")
+    await_saved(page)
+    page.reload()
+    expect(page.locator(".answers")).to_contain_text("A law of 1964")
+    expect(page.locator(".answers")).to_contain_text(choice["choices"][0])
+    press(page, "ArrowUp", "v")
+    expect(page.get_by_label(text["label"])).to_have_value("A law of 1964")
+
+
+def test_v_goes_from_coding_to_coding_and_escape_leaves_things_as_they_were(site: Site, sign_in: SignIn) -> None:
+    page = sign_in()
+    open_desk(page, site)
+    press(page, "d", "s")
+    await_saved(page)
+    codes = read_codes(page)
+    press(page, "v")
+    expect(page.locator(f"{LINE} .ask-what")).to_have_text("Identity as Context")
+    press(page, "v")
+    expect(page.locator(f"{LINE} .ask-what")).to_have_text("Balance")
+    press(page, "ArrowRight", "Escape")
+    expect(page.locator(LINE)).to_have_count(0)
+    assert read_codes(page) == codes
+    expect(page.locator("#savestate")).to_have_attribute("data-state", "saved")
+
+
+def test_a_latent_code_asks_for_its_line_in_the_details_too(site: Site, sign_in: SignIn) -> None:
+    page = sign_in()
+    open_desk(page, site)
+    press(page, "d", "v", "ArrowRight", "Enter")
+    expect(page.locator(f"{LINE} [name='note']")).to_be_focused()
+    page.keyboard.type("Weighs without saying so")
+    press(page, "Enter")
+    await_saved(page)
+    assert read_codes(page)[0].endswith("latent")
+
+
+def test_chip_opens_its_details_under_the_pointer(site: Site, sign_in: SignIn) -> None:
+    page = sign_in()
+    open_desk(page, site)
+    press(page, "d", "s")
+    await_saved(page)
+    page.locator(".chip[data-code='theme.balance'] .open-details").click()
+    expect(page.locator(f"{LINE} .ask-what")).to_have_text("Balance")
+
+
+def test_what_the_interviewer_named_is_prompted_until_somebody_says_otherwise(site: Site, sign_in: SignIn) -> None:
+    page = sign_in()
+    open_desk(page, site, "scripts")
+    press(page, "d", "s")
+    expect(page.locator(".chip[data-code='theme.balance'] .raised")).to_have_text("prompted")
+    expect(page.locator(".chip[data-code='theme.identity_as_context'] .raised")).to_have_count(0)
+    await_saved(page)
+    expect(page.locator(".chip[data-code='theme.balance'] .raised")).to_have_text("prompted")
+    page.reload()
+    expect(page.locator(".chip[data-code='theme.balance'] .raised")).to_have_text("prompted")
+    press(page, "Home", "s")
+    expect(page.locator(".chip[data-code='theme.identity_as_context'] .raised")).to_have_count(1)
+    press(page, "s")
+    expect(page.locator(".raised")).to_have_count(1)
+
+
+def test_after_suggestions_every_change_asks_why(site: Site, sign_in: SignIn) -> None:
+    page = sign_in()
+    open_desk(page, site)
+    press(page, "d", "Shift+Enter")
+    expect(page.locator("#suggestions .suggestion")).to_have_count(2)
+    expect(page.locator(f"{CURRENT} .marks[data-seen]")).to_have_count(1)
+    press(page, "s")
+    expect(page.get_by_label("Reason, in one line")).to_be_focused()
+    assert find_violations(page) == []
+    page.keyboard.type("Both hold")
+    press(page, "Enter")
+    await_saved(page)
+    expect(page.locator(f"{CURRENT} .why")).to_contain_text("Both hold")
+    press(page, "d")
+    page.keyboard.type("Read too much into it")
+    press(page, "Enter")
+    await_saved(page)
+    assert [code.split()[1] for code in read_codes(page)] == ["theme.identity_as_context"]
+    press(page, "Control+z")
+    expect(page.get_by_label("Reason, in one line")).to_be_focused()
+    press(page, "Escape")
+    assert len(read_codes(page)) == 1
+    press(page, "ArrowDown", "s")
+    await_saved(page)
+    assert len(read_codes(page)) == 2
+
+
+def test_details_can_be_said_without_script(site: Site, sign_in: SignIn) -> None:
+    page = sign_in(java_script_enabled=False)
+    page.goto(site.desk_url("own"))
+    page.get_by_role("button", name="Balance used 0").click()
+    page.get_by_role("link", name="Balance details").click()
+    page.get_by_label("Words quoted").fill("begin with")
+    page.get_by_label("Principle or guidance").select_option("grounded")
+    page.get_by_role("button", name="Save").click()
+    expect(page.locator(".sentence .chip")).to_contain_text("grounded")
+    expect(page.locator(".sentence .chip .quote")).to_have_text("begin with")
+    page.get_by_role("link", name="Balance details").click()
+    page.get_by_label("Words quoted").fill("never said")
+    page.get_by_role("button", name="Save").click()
+    expect(page.get_by_role("alert")).to_contain_text("These words are not in the sentence")
+    assert page.get_by_label("Words quoted").input_value() == "never said"

@@ -1,0 +1,84 @@
+"""Chips are written without a template, so what people typed is escaped by hand: shown here for every field."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from html.parser import HTMLParser
+
+import pytest
+
+from transcripts.coding.marks import Chip, Marks
+from transcripts.coding.templatetags.coding_chips import write_chips
+
+NASTY = "\"'><script>alert(1)</script><b hx-get=/x onclick=y>&amp;"
+# Set by the program from lists of its own or made by it; never typed.
+PLAIN = {
+    "client_id": "0" * 32,
+    "unit": "sentence",
+    "level": "latent",
+    "enactment": "enacted",
+    "layer": "assisted",
+    "version": 1,
+    "grounding": "grounded",
+    "prompting": "unclear",
+    "range_id": "1" * 32,
+    "quote_at": 3,
+}
+
+
+class Reader(HTMLParser):
+    """Tells the elements, their attributes and the text of a piece of HTML."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.elements: set[str] = set()
+        self.attributes: set[str] = set()
+        self.text: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements.add(tag)
+        self.attributes |= {name for name, _ in attrs}
+
+    def handle_data(self, data: str) -> None:
+        self.text.append(data)
+
+
+def make_chip(**given: object) -> Chip:
+    typed = {field.name: NASTY for field in fields(Chip) if field.name not in PLAIN and field.type == "str"}
+    return Chip(**{**typed, **PLAIN, "attributes": {NASTY: NASTY}, "derived": "", **given})  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("coder", ["", NASTY])
+@pytest.mark.parametrize("writable", [True, False])
+def test_nothing_that_was_typed_becomes_markup(coder: str, *, writable: bool) -> None:
+    reader = Reader()
+    reader.feed(write_chips(Marks(chips=[make_chip(coder=coder)]), "/codings/", writable))
+    assert reader.elements <= {"li", "a", "b", "bdi", "i", "q", "span", "button"}
+    assert not {name for name in reader.attributes if name.startswith(("on", "hx-"))}
+    assert NASTY in "".join(reader.text)
+
+
+def test_a_colleagues_chip_carries_nothing_to_act_on() -> None:
+    html = write_chips(Marks(chips=[make_chip(coder="ada")]), "/codings/", writable=True)
+    assert "data-coding" not in html
+    assert "button" not in html
+
+
+def test_where_coding_is_closed_there_is_nothing_to_press() -> None:
+    html = write_chips(Marks(chips=[make_chip(coder="")]), "/codings/", writable=False)
+    assert "<a " not in html
+    assert "button" not in html
+
+
+@pytest.mark.parametrize(
+    ("prompting", "derived", "word"),
+    [
+        ("", "prompted", "prompted"),
+        ("", "unprompted", ""),
+        ("unprompted", "prompted", "unprompted"),
+        ("unclear", "", "prompting unclear"),
+    ],
+)
+def test_prompting_is_shown_when_said_or_found(prompting: str, derived: str, word: str) -> None:
+    html = write_chips(Marks(chips=[make_chip(prompting=prompting, derived=derived)]), "/codings/", writable=True)
+    assert (f'<i class="raised">{word}</i>' in html) == bool(word)

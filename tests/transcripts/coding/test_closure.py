@@ -1,0 +1,136 @@
+"""Whose interview it is, whether it is signed off, and whether its round is locked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from uuid import uuid4
+
+import pytest
+from django.utils import timezone
+
+from tests.transcripts.coding.desk_cast import decide, put, standing_codes, take_off
+from tests.transcripts.coding.desk_pages import ClientOf, act, address, read
+from transcripts.accounts.models import User
+from transcripts.codebook.models import Code
+from transcripts.coding import actions
+from transcripts.coding.models import Coding
+from transcripts.corpus.models import Interview, Sentence
+from transcripts.projects.models import Project
+from transcripts.rounds.models import Assignment, Round
+
+Assign = Callable[..., Assignment]
+
+
+@pytest.fixture
+def assign(project: Project, interview: Interview, lead: User) -> Assign:
+    """Give the interview to a coder, in a round of its own."""
+
+    def give(
+        coder: User, *, is_signed: bool = False, is_locked: bool = False, is_withdrawn: bool = False
+    ) -> Assignment:
+        now = timezone.now()
+        number = project.rounds.count() + 1
+        lock = {"locked_at": now, "locked_by": lead} if is_locked else {}
+        dealt = Round.objects.create(
+            project=project, number=number, name=f"Round {number}", opened_at=now, opened_by_name="lead", **lock
+        )
+        return Assignment.objects.create(
+            round=dealt,
+            interview=interview,
+            coder=coder,
+            assigned_at=now,
+            assigned_by_name="lead",
+            signed_at=now if is_signed else None,
+            withdrawn_at=now if is_withdrawn else None,
+        )
+
+    return give
+
+
+def test_study_without_assignments_is_open(sentence: Sentence, code: Code, coder: User) -> None:
+    assert put(sentence, code, coder)
+
+
+def test_assigned_coder_codes_and_others_do_not(
+    assign: Assign, sentence: Sentence, code: Code, coder: User, second_coder: User
+) -> None:
+    assign(coder)
+    assert put(sentence, code, coder)
+    with pytest.raises(actions.NotOpen, match="not assigned to you"):
+        put(sentence, code, second_coder)
+
+
+@pytest.mark.parametrize(
+    ("state", "told"), [({"is_signed": True}, "signed off"), ({"is_locked": True}, "round .* is locked")]
+)
+def test_closed_work_stays_as_it_is(
+    assign: Assign,
+    project: Project,
+    interview: Interview,
+    sentence: Sentence,
+    code: Code,
+    coder: User,
+    state: dict[str, bool],
+    told: str,
+) -> None:
+    coding, decision = put(sentence, code, coder), decide(sentence, coder)
+    other = Sentence.objects.select_related("turn__interview__project").filter(turn=sentence.turn).order_by("-start")[0]
+    assign(coder, **state)
+    for attempt in (
+        lambda: put(other, code, coder),
+        lambda: put(sentence, code, coder, grounding="grounded"),
+        lambda: take_off(coding, coder),
+        lambda: decide(other, coder),
+        lambda: actions.reopen_sentence(project=project, decision=decision, by=coder),
+    ):
+        with pytest.raises(actions.NotOpen, match=told):
+            attempt()
+    assert standing_codes(sentence, coder) == ["theme.balance"]
+    assert Coding.objects.count() == 1
+    memo = actions.write_memo(
+        project=project, interview=interview, sentence=sentence, text="Still thinking", by=coder, client_id=uuid4()
+    )
+    assert memo.text == "Still thinking"
+
+
+def test_replay_of_what_was_stored_before_the_lock_is_answered(
+    assign: Assign, sentence: Sentence, code: Code, coder: User
+) -> None:
+    client_id = uuid4()
+    coding = put(sentence, code, coder, client_id=client_id)
+    assign(coder, is_locked=True)
+    assert put(sentence, code, coder, client_id=client_id) == coding
+
+
+def test_a_new_open_round_opens_the_interview_again(
+    assign: Assign, sentence: Sentence, code: Code, coder: User
+) -> None:
+    assign(coder, is_locked=True)
+    assign(coder)
+    assert put(sentence, code, coder)
+
+
+def test_withdrawn_assignments_count_for_nothing(assign: Assign, sentence: Sentence, code: Code, coder: User) -> None:
+    assign(coder, is_locked=True, is_withdrawn=True)
+    assert put(sentence, code, coder)
+
+
+def test_the_desk_says_why_and_takes_no_codes(
+    assign: Assign,
+    interview: Interview,
+    sentence: Sentence,
+    code: Code,
+    coder: User,
+    second_coder: User,
+    client_of: ClientOf,
+) -> None:
+    put(sentence, code, second_coder)
+    assign(coder)
+    client = client_of(second_coder)
+    html = read(client.get(address("desk", interview)))
+    assert "This interview is not assigned to you" in html
+    assert 'class="remove"' not in html
+    assert "Balance" in html
+    answer = act(client, "decide", interview, second_coder, sentence=sentence.pk)
+    assert answer.status_code == 409
+    assert "ask a lead" in answer.content.decode()

@@ -1,0 +1,106 @@
+"""The pages of keys: one's own, and the card."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from django.urls import reverse
+
+from tests.transcripts.coding.desk_pages import ClientOf, address, read
+from transcripts.accounts.models import User
+from transcripts.codebook.models import Code
+from transcripts.coding.keys import ACTS
+from transcripts.coding.models import DeskSettings
+from transcripts.corpus.models import Interview
+from transcripts.projects.models import Project
+
+
+def page(project: Project, name: str = "keys") -> str:
+    return reverse(f"coding:{name}", args=[project.slug])
+
+
+def value(html: str, name: str) -> str:
+    [found] = re.findall(rf'name="{re.escape(name)}" value="([^"]*)"', html)
+    return str(found)
+
+
+def test_every_act_and_code_has_a_field_with_its_key(project: Project, coder: User, client_of: ClientOf) -> None:
+    html = read(client_of(coder).get(page(project)))
+    for name in ACTS:
+        assert f'name="act:{name}"' in html
+    assert value(html, "act:memo") == "m"
+    assert value(html, "act:down") == "↓"
+    assert value(html, "code:theme.balance") == "d"
+
+
+def test_changed_keys_are_shown_everywhere(
+    project: Project, interview: Interview, coder: User, client_of: ClientOf
+) -> None:
+    client = client_of(coder)
+    sent = {"act:memo": "KeyN", "act:cut": "", "code:theme.balance": "b", "act:join": ""}
+    assert client.post(page(project), sent).status_code == 302
+    html = read(client.get(page(project)))
+    assert [value(html, name) for name in sent] == ["n", "", "b", ""]
+    assert "comes with d" in html
+    card = read(client.get(page(project, "keycard")))
+    assert '<kbd data-key="KeyN">n</kbd></dt><dd>memo on the sentence' in card
+    assert '<kbd data-key="KeyB">b</kbd></dt><dd>Balance' in card
+    assert "no key</span></dt><dd>cut this sentence" in card
+    desk = read(client.get(address("desk", interview)))
+    assert '"memo": "KeyN"' in desk
+    assert '"theme.balance": "KeyB"' in desk
+
+
+def test_two_acts_on_one_key_are_refused_beside_their_fields(
+    project: Project, coder: User, client_of: ClientOf
+) -> None:
+    response = client_of(coder).post(page(project), {"act:memo": "x", "code:theme.balance": "zz"})
+    html = response.content.decode()
+    assert response.status_code == 422
+    assert "Nothing was saved" in html
+    assert value(html, "code:theme.balance") == "zz"
+    assert html.count('aria-invalid="true"') >= 1
+    assert not DeskSettings.objects.exists()
+
+
+def test_reset_gives_every_key_back(project: Project, coder: User, client_of: ClientOf) -> None:
+    client = client_of(coder)
+    client.post(page(project), {"act:memo": "n"})
+    client.post(page(project), {"act:memo": "x", "reset": "1"})
+    assert value(read(client.get(page(project))), "act:memo") == "m"
+
+
+def test_saving_the_page_as_it_stands_changes_nothing(project: Project, coder: User, client_of: ClientOf) -> None:
+    client = client_of(coder)
+    html = read(client.get(page(project)))
+    fields = dict(re.findall(r'name="((?:act|code):[^"]+)" value="([^"]*)"', html))
+    assert client.post(page(project), fields).status_code == 302
+    assert DeskSettings.objects.get(user=coder).keys == {"acts": {}, "codes": {}}
+
+
+def test_keys_are_ones_own(project: Project, coder: User, second_coder: User, client_of: ClientOf) -> None:
+    client_of(coder).post(page(project), {"act:memo": "n"})
+    assert value(read(client_of(second_coder).get(page(project))), "act:memo") == "m"
+
+
+def test_desk_key_wins_over_a_codes_and_every_page_says_so(
+    project: Project, interview: Interview, coder: User, client_of: ClientOf
+) -> None:
+    Code.objects.filter(version__project=project, identifier="failure.generic_fairness_talk").update(key="c")
+    client = client_of(coder)
+    for path in (page(project), page(project, "keycard"), address("desk", interview)):
+        html = read(client.get(path))
+        assert "has no key: <kbd>c</kbd> does “cut this sentence in two" in html, path
+
+
+def test_card_has_definitions_when_asked(project: Project, reader: User, client_of: ClientOf) -> None:
+    client = client_of(reader)
+    definition = Code.objects.get(version__project=project, identifier="theme.balance").definition
+    assert definition not in client.get(page(project, "keycard")).content.decode()
+    assert definition in client.get(page(project, "keycard"), {"definitions": "1"}).content.decode()
+
+
+@pytest.mark.parametrize("typed", ["<script>", "KeyÄ", "Tab", "Escape", "ß", "9" * 500])
+def test_only_keys_of_the_table_are_taken(project: Project, coder: User, client_of: ClientOf, typed: str) -> None:
+    assert client_of(coder).post(page(project), {"act:memo": typed}).status_code == 422

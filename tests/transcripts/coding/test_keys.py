@@ -1,0 +1,154 @@
+"""Which key does what, and how people change it."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from transcripts.accounts.models import User
+from transcripts.audit_trail.models import AuditEvent
+from transcripts.coding import actions
+from transcripts.coding.keys import ACTS, CAPS, Clash, CodeKey, KeysRefused, find_key, read_choices, resolve_keys
+from transcripts.coding.models import DeskSettings
+
+BALANCE = CodeKey("theme.balance", "Balance", "d")
+TASK = CodeKey("feature.task", "Task", "1")
+NAMELESS = CodeKey("failure.talk", "Fairness talk", "")
+CODES = [BALANCE, TASK, NAMELESS]
+
+
+def choose(**given: str) -> dict[str, dict[str, str]]:
+    named = {("code:" if "." in name else "act:") + name: key for name, key in given.items()}
+    return read_choices(named, CODES, {})
+
+
+def test_everything_has_the_key_it_comes_with() -> None:
+    keymap = resolve_keys(CODES, {})
+    assert keymap.acts == {name: act.key for name, act in ACTS.items()}
+    assert keymap.codes == {"theme.balance": "KeyD", "feature.task": "Digit1", "failure.talk": ""}
+    assert keymap.clashes == []
+
+
+def test_no_two_acts_come_with_one_key() -> None:
+    keys = [act.key for act in ACTS.values()]
+    assert len(set(keys)) == len(keys)
+    assert set(keys) <= set(CAPS)
+
+
+def test_desk_key_goes_before_a_codes_and_the_card_says_so() -> None:
+    keymap = resolve_keys([CodeKey("theme.new", "New theme", "c")], {})
+    assert keymap.codes == {"theme.new": ""}
+    assert keymap.acts["cut"] == "KeyC"
+    assert keymap.clashes == [Clash("New theme", "c", ACTS["cut"].words)]
+
+
+def test_code_takes_the_key_of_an_act_that_is_switched_off() -> None:
+    keymap = resolve_keys([CodeKey("theme.new", "New theme", "c")], choose(cut=""))
+    assert keymap.acts["cut"] == ""
+    assert keymap.codes == {"theme.new": "KeyC"}
+    assert keymap.clashes == []
+
+
+def test_own_choice_goes_before_the_codebook() -> None:
+    chosen = choose(**{"failure.talk": "KeyD", "theme.balance": ""})
+    assert resolve_keys(CODES, chosen).codes == {"theme.balance": "", "feature.task": "Digit1", "failure.talk": "KeyD"}
+    newer = [*CODES, CodeKey("theme.later", "Later", "d")]
+    keymap = resolve_keys(newer, chosen)
+    assert keymap.codes["theme.later"] == ""
+    assert keymap.clashes == [Clash("Later", "d", "Fairness talk")]
+
+
+def test_key_of_a_code_can_go_to_an_act() -> None:
+    chosen = choose(memo="KeyD", **{"theme.balance": ""})
+    assert chosen == {"acts": {"memo": "KeyD"}, "codes": {}}
+    keymap = resolve_keys(CODES, chosen)
+    assert (keymap.acts["memo"], keymap.codes["theme.balance"]) == ("KeyD", "")
+    assert keymap.clashes == [Clash("Balance", "d", "memo on the sentence")]
+
+
+def test_only_what_differs_is_kept() -> None:
+    assert choose(memo="KeyM", **{"theme.balance": "KeyD"}) == {"acts": {}, "codes": {}}
+    assert choose(memo="") == {"acts": {"memo": ""}, "codes": {}}
+
+
+def test_choices_for_codes_of_other_studies_stay() -> None:
+    before = {"codes": {"elsewhere": "KeyU", "theme.balance": "KeyY"}}
+    assert read_choices({}, CODES, before) == {"acts": {}, "codes": {"elsewhere": "KeyU", "theme.balance": "KeyY"}}
+    assert read_choices({"code:theme.balance": "KeyD"}, CODES, before)["codes"] == {"elsewhere": "KeyU"}
+
+
+@pytest.mark.parametrize(
+    ("names", "words"),
+    [
+        ({"memo": "KeyX"}, "x is given twice"),
+        ({"memo": "KeyD"}, "“memo on the sentence” and to “Balance”"),
+        ({"theme.balance": "Digit1"}, "1 is given twice: to “Balance” and to “Task”"),
+        ({"theme.balance": "KeyM"}, "m is given twice"),
+        ({"memo": "mm"}, "no such key for “memo on the sentence”"),
+        ({"theme.balance": "Enter"}, "no such key for “Balance”"),
+        ({"theme.balance": "<img>"}, "no such key for “Balance”"),
+    ],
+)
+def test_two_acts_on_one_key_and_keys_that_are_none_are_refused(names: dict[str, str], words: str) -> None:
+    with pytest.raises(KeysRefused, match=words) as refused:
+        choose(**names)
+    assert refused.value.fields
+
+
+@given(st.dictionaries(st.sampled_from([*ACTS, *(code.identifier for code in CODES)]), st.sampled_from(["", *CAPS])))
+def test_whatever_is_chosen_no_key_does_two_things(names: dict[str, str]) -> None:
+    try:
+        chosen = choose(**names)
+    except KeysRefused:
+        return
+    keymap = resolve_keys(CODES, chosen)
+    keys = [key for key in (*keymap.acts.values(), *keymap.codes.values()) if key]
+    assert len(set(keys)) == len(keys)
+    for name, key in names.items():
+        assert {**keymap.acts, **keymap.codes}[name] == key
+
+
+def test_keys_are_found_by_what_they_print() -> None:
+    assert [find_key(typed) for typed in ("m", "M", " [ ", "enter", "↓", "pgdn", "KeyQ", "", "nonsense")] == [
+        "KeyM",
+        "KeyM",
+        "BracketLeft",
+        "Enter",
+        "ArrowDown",
+        "PageDown",
+        "KeyQ",
+        "",
+        "nonsense",
+    ]
+    assert find_key("/") == "Slash"
+    assert find_key("/", default="sign:/") == "sign:/"
+
+
+def test_page_knows_every_act_and_no_other() -> None:
+    script = (Path(__file__).resolve().parents[3] / "static/js/desk/keys.js").read_text()
+    [table] = re.findall(r"const acts = \{(.*?)^\};", script, re.DOTALL | re.MULTILINE)
+    assert set(re.findall(r"^  (\w+):", table, re.MULTILINE)) == set(ACTS)
+
+
+def test_keys_follow_the_person_and_leave_an_event(coder: User) -> None:
+    actions.set_keys(given={"act:memo": "KeyN", "act:cut": ""}, codes=CODES, by=coder)
+    settings = DeskSettings.objects.get(user=coder)
+    assert settings.keys == {"acts": {"memo": "KeyN", "cut": ""}, "codes": {}}
+    event = AuditEvent.objects.latest("pk")
+    assert (event.stream, event.action, event.actor_name) == ("site", "coding.keys.set", "coder")
+    assert event.details == {"chosen": 2, "off": 1}
+    actions.set_keys(given={"act:memo": "KeyN"}, codes=CODES, by=coder)
+    assert AuditEvent.objects.latest("pk") == event
+
+
+def test_keys_can_all_be_reset(coder: User) -> None:
+    actions.set_keys(given={"act:memo": "KeyN"}, codes=CODES, by=coder)
+    actions.reset_keys(by=coder)
+    assert DeskSettings.objects.get(user=coder).keys == {}
+    events = AuditEvent.objects.count()
+    actions.reset_keys(by=coder)
+    assert AuditEvent.objects.count() == events

@@ -1,0 +1,200 @@
+"""What a coding says beside its code: quote, range, grounding, prompting, the code's own questions."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+from uuid import uuid4
+
+import pytest
+
+from tests.transcripts.coding.desk_cast import find_code, last_event, put, standing_codes, take_off
+from tests.transcripts.coding.desk_pages import ClientOf, act, address
+from transcripts.accounts.models import User
+from transcripts.codebook.models import Code, CodeFamily
+from transcripts.coding import actions
+from transcripts.coding.models import Coding
+from transcripts.corpus.actions import import_file
+from transcripts.corpus.models import Interview, Sentence
+from transcripts.projects.models import Project
+
+QUESTIONS = [
+    {"key": "how", "label": "How it asks", "kind": "choice", "choices": ["external", "internal", "tool"]},
+    {"key": "why", "label": "What for", "kind": "text"},
+]
+
+
+@pytest.fixture
+def asking(project: Project) -> Code:
+    """A move with questions of its own."""
+    code = find_code(project, "move.elicit")
+    code.attributes = QUESTIONS
+    code.save()
+    return code
+
+
+@pytest.fixture
+def answer(sentence: Sentence) -> list[Sentence]:
+    """The sentences of the first answer."""
+    return list(sentence.turn.sentences.select_related("turn__interview__project").order_by("start"))
+
+
+def import_other(project: Project, owner: User) -> Sentence:
+    """A sentence of a second interview."""
+    line = json.dumps({"id": "i2", "turns": [{"role": "model", "text": "It depends."}]})
+    import_file(project=project, name="other.jsonl", data=line.encode(), by=owner)
+    return Sentence.objects.select_related("turn__interview__project").get(turn__interview__external_id="i2")
+
+
+class TestQuotes:
+    def test_words_inside_the_sentence(self, sentence: Sentence, code: Code, coder: User) -> None:
+        coding = put(sentence, code, coder, quote=(sentence.start + 2, sentence.start + 7))
+        assert sentence.turn.text[coding.quote_start : coding.quote_end] == "would"
+
+    def test_another_quote_replaces_the_first(
+        self, project: Project, sentence: Sentence, code: Code, coder: User
+    ) -> None:
+        first = put(sentence, code, coder, quote=(sentence.start, sentence.start + 1))
+        second = put(sentence, code, coder, quote=(sentence.start, sentence.start + 7))
+        first.refresh_from_db()
+        assert first.superseded_by == second
+        assert last_event(project).details["quote"] == [sentence.start, sentence.start + 7]
+        assert standing_codes(sentence, coder) == ["theme.balance"]
+
+    @pytest.mark.parametrize("quote", [(-1, 3), (3, 3), (3, 2), (0, 10_000)])
+    def test_words_outside_are_refused(
+        self, sentence: Sentence, code: Code, coder: User, quote: tuple[int, int]
+    ) -> None:
+        with pytest.raises(actions.WrongInput, match="inside its sentence") as refusal:
+            put(sentence, code, coder, quote=quote)
+        assert refusal.value.field == "quote_start"
+        assert not Coding.objects.exists()
+
+    def test_codes_of_turns_take_none(self, project: Project, sentence: Sentence, coder: User) -> None:
+        with pytest.raises(actions.WrongInput, match="on the whole turn"):
+            put(sentence, find_code(project, "feature.task"), coder, quote=(sentence.start, sentence.end))
+
+
+class TestAnswers:
+    def test_answers_are_stored_without_empty_ones(self, sentence: Sentence, asking: Code, coder: User) -> None:
+        coding = put(sentence, asking, coder, attributes={"how": "tool", "why": "  "})
+        assert Coding.objects.get(pk=coding.pk).attributes == {"how": "tool"}
+
+    def test_the_same_answers_are_no_change(self, sentence: Sentence, asking: Code, coder: User) -> None:
+        first = put(sentence, asking, coder, attributes={"how": "tool", "why": "to know more"})
+        assert put(sentence, asking, coder, attributes={"why": "to know  more", "how": "tool"}) == first
+
+    def test_another_answer_supersedes(self, project: Project, sentence: Sentence, asking: Code, coder: User) -> None:
+        first = put(sentence, asking, coder, attributes={"why": "to know more"})
+        put(sentence, asking, coder, attributes={"why": "to be sure"})
+        first.refresh_from_db()
+        assert first.withdrawn_at is not None
+        assert "to be sure" not in str(last_event(project).details)
+        assert last_event(project).details["answers"] == ["why"]
+
+    @pytest.mark.parametrize(
+        ("answers", "told"),
+        [
+            ({"who": "me"}, "does not ask for 'who'. It asks for how and why."),
+            ({"how": "oddly"}, "How it asks: there is no answer 'oddly', choose external, internal or tool."),
+            ({"why": "x" * 1_001}, "at most 1,000 fit"),
+        ],
+    )
+    def test_other_answers_are_refused(
+        self, sentence: Sentence, asking: Code, coder: User, answers: dict[str, str], told: str
+    ) -> None:
+        with pytest.raises(actions.WrongInput, match=told) as refusal:
+            put(sentence, asking, coder, attributes=answers)
+        assert refusal.value.field == "attributes"
+
+    def test_code_without_questions_takes_no_answers(self, sentence: Sentence, code: Code, coder: User) -> None:
+        with pytest.raises(actions.WrongInput, match="asks for nothing more"):
+            put(sentence, code, coder, attributes={"how": "tool"})
+
+
+class TestGroundingAndPrompting:
+    def test_both_are_stored_and_told(self, project: Project, sentence: Sentence, code: Code, coder: User) -> None:
+        coding = put(sentence, code, coder, grounding="grounded", prompting="unclear")
+        assert (coding.grounding, coding.prompting) == ("grounded", "unclear")
+        assert last_event(project).details["grounding"] == "grounded"
+
+    @pytest.mark.parametrize("field", ["grounding", "prompting"])
+    def test_unknown_words_are_refused(self, sentence: Sentence, code: Code, coder: User, field: str) -> None:
+        unknown: dict[str, Any] = {field: "so"}
+        with pytest.raises(actions.WrongInput, match=f"There is no {field} 'so'") as refusal:
+            put(sentence, code, coder, **unknown)
+        assert refusal.value.field == field
+
+
+class TestRanges:
+    def test_rows_of_one_act_share_a_number(self, answer: list[Sentence], code: Code, coder: User) -> None:
+        number = uuid4()
+        rows = [put(each, code, coder, range_id=number) for each in answer[:3]]
+        assert {row.range_id for row in rows} == {number}
+
+    def test_a_coding_that_stands_joins_a_range(self, answer: list[Sentence], code: Code, coder: User) -> None:
+        alone = put(answer[0], code, coder)
+        joined = put(answer[0], code, coder, range_id=uuid4())
+        alone.refresh_from_db()
+        assert alone.superseded_by == joined
+        assert put(answer[0], code, coder) == joined
+
+    def test_two_codes_in_one_range_are_refused(
+        self, project: Project, answer: list[Sentence], code: Code, coder: User
+    ) -> None:
+        number = uuid4()
+        put(answer[0], code, coder, range_id=number)
+        with pytest.raises(actions.WrongInput, match="carries one code") as refusal:
+            put(answer[1], find_code(project, "theme.compassion"), coder, range_id=number)
+        assert refusal.value.field == "range"
+
+    def test_a_range_across_interviews_is_refused(
+        self, project: Project, answer: list[Sentence], code: Code, owner: User, coder: User
+    ) -> None:
+        number = uuid4()
+        put(answer[0], code, coder, range_id=number)
+        with pytest.raises(actions.WrongInput, match="lies in one interview"):
+            put(import_other(project, owner), code, coder, range_id=number)
+        assert Coding.objects.count() == 1
+
+    def test_nobody_adds_to_anothers_range(
+        self, answer: list[Sentence], code: Code, coder: User, second_coder: User
+    ) -> None:
+        number = uuid4()
+        put(answer[0], code, coder, range_id=number)
+        with pytest.raises(actions.WrongInput, match="another person's"):
+            put(answer[1], code, second_coder, range_id=number)
+
+
+class TestInterviewCodes:
+    def test_they_show_at_the_head_of_the_interview(
+        self, project: Project, interview: Interview, sentence: Sentence, coder: User, client_of: ClientOf
+    ) -> None:
+        CodeFamily.objects.filter(codes__identifier="feature.task").update(unit="interview")
+        client, code = client_of(coder), find_code(project, "feature.task")
+
+        def read_head() -> str:
+            page = client.get(address("desk", interview)).content.decode()
+            return page.split('id="withdraw"')[1].split('class="exchange"')[0]
+
+        assert "Task" not in read_head()
+        answer = act(client, "add", interview, coder, sentence=sentence.pk, code=code.pk)
+        assert f'id="im{interview.pk}"' in answer.content.decode()
+        assert f'id="im{interview.pk}"' in read_head()
+        assert "Task" in read_head()
+        page = client.get(address("desk", interview)).content.decode()
+        assert "of the interview" in page
+        assert '<span id="decided-count">0</span>' in page
+
+    def test_they_stand_on_the_first_sentence_of_the_interview(
+        self, project: Project, interview: Interview, coder: User
+    ) -> None:
+        CodeFamily.objects.filter(codes__identifier="feature.task").update(unit="interview")
+        code = find_code(project, "feature.task")
+        sentences = Sentence.objects.select_related("turn__interview__project").filter(turn__interview=interview)
+        first, last = sentences.order_by("position")[0], sentences.order_by("-position")[0]
+        coding = put(last, code, coder)
+        assert coding.sentence_id == first.pk
+        assert put(first, code, coder) == coding
+        take_off(coding, coder)
+        assert standing_codes(first, coder) == []

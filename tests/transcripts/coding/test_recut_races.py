@@ -1,0 +1,90 @@
+"""People who code while a lead corrects the breaks under their hands."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.instance import PATIENCE, Instance
+
+pytestmark = pytest.mark.processes
+
+CODERS = 2
+SENTENCES = 8
+SETUP = f"""
+import json
+from transcripts.accounts.actions import create_user
+from transcripts.audit_trail import trail
+from transcripts.codebook.actions import start_study
+from transcripts.corpus.actions import import_file
+from transcripts.projects.actions import set_member_role
+
+project = start_study(slug="races", name="Races", by=trail.SYSTEM)
+turns = [{{"role": "model", "text": "\\n".join(f"Sentence {{n}} has two parts." for n in range({SENTENCES}))}}]
+import_file(
+    project=project, name="r.jsonl", data=json.dumps({{"id": "r", "turns": turns}}).encode(), by=trail.SYSTEM
+)
+for name in ("lead", *(f"coder{{n}}" for n in range({CODERS}))):
+    user = create_user(username=name, by=trail.SYSTEM)
+    set_member_role(project=project, user=user, role=name.rstrip("0123456789"), by=trail.SYSTEM)
+"""
+START = """
+import time
+from uuid import uuid4
+from transcripts.accounts.models import User
+from transcripts.codebook.models import Code
+from transcripts.coding import actions, recuts
+from transcripts.corpus.models import Sentence
+from transcripts.projects.models import Project
+
+project = Project.objects.get(slug="races")
+as_imported = Sentence.objects.filter(turn__interview__project=project, made_by=None)
+sentences = list(as_imported.select_related("turn__interview")[:SENTENCES])
+"""
+# Each coder codes a sentence again and again until it is cut under her hands, and goes on to the next.
+CODE = """
+by = User.objects.get(username=NAME)
+codes = list(Code.objects.filter(version__project=project, family__identifier="themes").select_related("family", "version"))
+for sentence in sentences:
+    try:
+        for turn in range(PATIENCE):
+            time.sleep(0.01)
+            actions.add_coding(
+                project=project, sentence=sentence, code=codes[turn % len(codes)], by=by, client_id=uuid4(),
+                level="latent", note=f"reading {turn}",
+            )
+            actions.decide_sentence(project=project, sentence=sentence, by=by, client_id=uuid4())
+        else:
+            raise AssertionError("The sentence was never cut.")
+    except actions.WrongPlace as error:
+        assert "was split since" in str(error), error
+"""
+CUT = """
+by = User.objects.get(username="lead")
+for sentence in sentences:
+    time.sleep(0.02)
+    at = sentence.turn.text.index("has", sentence.start)
+    recuts.split_sentence(project=project, sentence=sentence, at=at, by=by, client_id=uuid4())
+"""
+
+
+def test_nothing_is_left_behind_on_a_sentence_that_was_split(instance: Instance) -> None:
+    assert instance.start("manage.py", "shell", "-v", "0", "-c", SETUP).wait(PATIENCE) == 0
+    start = START.replace("SENTENCES", str(SENTENCES))
+    code = CODE.replace("PATIENCE", "2000")
+    scripts = [start + code.replace("NAME", f"'coder{number}'") for number in range(CODERS)] + [start + CUT]
+    started = [instance.start("manage.py", "shell", "-v", "0", "-c", script) for script in scripts]
+    assert [process.wait(PATIENCE) for process in started] == [0] * len(scripts)
+    for table in ("coding_coding", "coding_decision"):
+        left = instance.query(
+            f"SELECT count(*) FROM {table} c JOIN corpus_sentence s ON s.id = c.sentence_id "
+            "WHERE c.withdrawn_at IS NULL AND s.retired_by_id IS NOT NULL"
+        )
+        assert left == [(0,)]
+    # What stood on a sentence when it was split stands on its pieces; what gave way to another reading does not.
+    lost = instance.query(
+        "SELECT count(*) FROM coding_coding c WHERE c.withdrawal_reason = 'The sentence was split.' "
+        "AND (SELECT count(*) FROM coding_coding n WHERE n.carried_from_id = c.id AND n.withdrawn_at IS NULL) <> 2"
+    )
+    assert lost == [(0,)]
+    assert instance.query("SELECT count(*) FROM corpus_recut") == [(SENTENCES,)]
+    assert instance.ask("verify_audit")["breaks"] == []

@@ -1,0 +1,224 @@
+"""What waits next, and what one did."""
+
+from __future__ import annotations
+
+import json
+from urllib.parse import parse_qs, urlsplit
+from uuid import uuid4
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
+from django.utils import timezone
+
+from tests.transcripts.coding.desk_cast import decide, find_code, put, take_off
+from tests.transcripts.coding.desk_pages import ClientOf
+from transcripts.accounts.models import User
+from transcripts.codebook.models import Code, CodebookVersion
+from transcripts.coding import actions, recuts
+from transcripts.coding.models import Opening
+from transcripts.coding.own_acts import list_own_acts
+from transcripts.corpus.actions import import_file
+from transcripts.corpus.models import Interview, Sentence
+from transcripts.projects.models import Project
+from transcripts.rounds.models import Assignment, Round
+
+
+@pytest.fixture
+def second(project: Project, interview: Interview, owner: User) -> Interview:
+    """An interview after the first, of two sentences."""
+    line = json.dumps({"id": "i2", "title": "Second", "turns": [{"role": "model", "text": "First. Second."}]})
+    import_file(project=project, name="second.jsonl", data=line.encode(), by=owner)
+    return Interview.objects.get(external_id="i2")
+
+
+def said(interview: Interview) -> list[Sentence]:
+    """What the model says."""
+    rows = Sentence.objects.filter(turn__interview=interview, turn__role="model", retired_by__isnull=True)
+    return list(rows.select_related("turn__interview").order_by("position", "start"))
+
+
+def ask(client_of: ClientOf, user: User, project: Project, at: Sentence | None = None) -> tuple[str, int]:
+    """Where one is led, and why; ("", 0) when nowhere."""
+    path = reverse("coding:next", args=[project.slug])
+    response = client_of(user).get(path, {"at": at.pk} if at else {})
+    assert response.status_code == 302
+    query = parse_qs(urlsplit(response["Location"]).query)
+    return (query["why"][0], int(query["at"][0])) if query else ("", 0)
+
+
+def decide_all(user: User, *interviews: Interview) -> None:
+    for interview in interviews:
+        for sentence in said(interview):
+            decide(sentence, user)
+
+
+def test_uncoded_comes_first_and_goes_across_interviews(
+    project: Project, interview: Interview, second: Interview, coder: User, client_of: ClientOf
+) -> None:
+    first = said(interview)
+    assert ask(client_of, coder, project) == ("uncoded", first[0].pk)
+    decide(first[1], coder)
+    assert ask(client_of, coder, project, first[0]) == ("uncoded", first[2].pk)
+    assert ask(client_of, coder, project, first[-1]) == ("uncoded", said(second)[0].pk)
+    assert ask(client_of, coder, project, said(second)[-1]) == ("uncoded", first[0].pk)
+
+
+def test_what_is_assigned_to_others_or_signed_off_does_not_wait(
+    project: Project, interview: Interview, second: Interview, coder: User, second_coder: User, client_of: ClientOf
+) -> None:
+    now = timezone.now()
+    number_one = Round.objects.create(project=project, number=1, name="First", opened_at=now, opened_by_name="lead")
+    given = {"round": number_one, "assigned_at": now, "assigned_by_name": "lead"}
+    Assignment.objects.create(interview=interview, coder=second_coder, **given)
+    own = Assignment.objects.create(interview=second, coder=coder, **given)
+    assert ask(client_of, coder, project) == ("uncoded", said(second)[0].pk)
+    own.signed_at = now
+    own.save()
+    assert ask(client_of, coder, project) == ("", 0)
+
+
+def test_changed_code_comes_second(
+    project: Project, interview: Interview, coder: User, second_coder: User, client_of: ClientOf
+) -> None:
+    decide_all(coder, interview)
+    balance = find_code(project, "theme.balance")
+    put(said(interview)[3], balance, coder)
+    put(said(interview)[1], balance, second_coder)
+    assert ask(client_of, coder, project) == ("", 0)
+    now = timezone.now()
+    newer = CodebookVersion.objects.create(
+        project=project, number=2, status="published", title="Second", created_at=now, published_at=now
+    )
+    family = balance.family
+    family.pk, family.version = None, newer
+    family.save(force_insert=True)
+    code = Code.objects.create(
+        version=newer, family=family, identifier="theme.balance", name="Balance", meaning_version=1, position=1
+    )
+    assert ask(client_of, coder, project) == ("", 0)
+    code.meaning_version = 2
+    code.save()
+    assert ask(client_of, coder, project) == ("changed", said(interview)[3].pk)
+
+
+def test_disagreement_comes_third_for_who_may_see_it(
+    project: Project,
+    interview: Interview,
+    second: Interview,
+    lead: User,
+    coder: User,
+    second_coder: User,
+    reader: User,
+    client_of: ClientOf,
+) -> None:
+    decide_all(lead, interview, second)
+    for person in (coder, second_coder):
+        decide_all(person, interview, second)
+    differing = said(second)[1]
+    put(differing, find_code(project, "theme.balance"), coder)
+    assert ask(client_of, coder, project) == ("", 0)
+    assert ask(client_of, lead, project) == ("", 0)
+    assert ask(client_of, reader, project) == ("disagreed", differing.pk)
+    Opening.objects.create(interview=second, user=lead, where="test", opened_at=timezone.now())
+    assert ask(client_of, lead, project, said(interview)[0]) == ("disagreed", differing.pk)
+    assert ask(client_of, reader, project, differing) == ("", 0)
+
+
+def test_memo_comes_last_and_only_ones_own(
+    project: Project, interview: Interview, coder: User, second_coder: User, client_of: ClientOf
+) -> None:
+    decide_all(coder, interview)
+    for person, sentence in ((coder, said(interview)[4]), (second_coder, said(interview)[2])):
+        actions.write_memo(
+            project=project, interview=interview, sentence=sentence, text="x", by=person, client_id=uuid4()
+        )
+    assert ask(client_of, coder, project) == ("memo", said(interview)[4].pk)
+
+
+def test_script_gets_the_address_and_the_words(
+    project: Project, interview: Interview, coder: User, client_of: ClientOf
+) -> None:
+    path = reverse("coding:next", args=[project.slug])
+    told = client_of(coder).get(path, headers={"X-Desk": str(coder.pk)}).json()
+    assert told["sentence"] == said(interview)[0].pk
+    assert told["words"] == "Next: not coded yet."
+    assert "Next: not coded yet." in client_of(coder).get(told["url"].partition("#")[0]).content.decode()
+    decide_all(coder, interview)
+    told = client_of(coder).get(path, headers={"X-Desk": str(coder.pk)}).json()
+    assert told == {"words": "Nothing waits for you in this study."}
+
+
+@pytest.mark.parametrize("at", ["x", "-1", "9" * 40, "999999"])
+def test_unknown_place_begins_at_the_beginning(
+    project: Project, interview: Interview, coder: User, client_of: ClientOf, at: str
+) -> None:
+    response = client_of(coder).get(reverse("coding:next", args=[project.slug]), {"at": at})
+    assert f"at={said(interview)[0].pk}" in response["Location"]
+
+
+def test_few_queries_lead_on(project: Project, interview: Interview, coder: User, client_of: ClientOf) -> None:
+    client, path = client_of(coder), reverse("coding:next", args=[project.slug])
+    client.get(path)
+    with CaptureQueriesContext(connection) as captured:
+        client.get(path)
+    assert len(captured) <= 6
+
+
+class TestOwnActs:
+    def test_newest_first_and_only_ones_own(
+        self, project: Project, interview: Interview, coder: User, second_coder: User
+    ) -> None:
+        first, *_ = said(interview)
+        balance = find_code(project, "theme.balance")
+        put(first, balance, second_coder)
+        coding = put(first, balance, coder)
+        put(first, balance, coder, level="latent", note="Weighs")
+        decision = decide(first, coder)
+        actions.reopen_sentence(project=project, decision=decision, by=coder)
+        take_off(put(first, find_code(project, "theme.compassion"), coder), coder)
+        actions.write_memo(project=project, interview=interview, sentence=None, text="x", by=coder, client_id=uuid4())
+        acts = list_own_acts(project, coder).acts
+        assert [(act.what, act.code, act.label) for act in acts] == [
+            ("memo", "", ""),
+            ("off", "Compassion", "2"),
+            ("put", "Compassion", "2"),
+            ("reopened", "", "2"),
+            ("decided", "", "2"),
+            ("changed", "Balance", "2"),
+            ("put", "Balance", "2"),
+        ]
+        assert acts[-1].at == coding.created_at
+
+    def test_cuts_are_acts_and_what_was_carried_is_not(
+        self, project: Project, interview: Interview, lead: User, coder: User
+    ) -> None:
+        first = said(interview)[1]
+        put(first, find_code(project, "theme.balance"), lead)
+        put(first, find_code(project, "theme.balance"), coder)
+        decide(first, coder)
+        recuts.split_sentence(project=project, sentence=first, at=first.start + 16, by=lead, client_id=uuid4())
+        assert [act.what for act in list_own_acts(project, lead).acts] == ["split", "put"]
+        hers = list_own_acts(project, coder).acts
+        assert [(act.what, act.stands) for act in hers] == [("decided", False), ("put", False)]
+        [piece, _] = Sentence.objects.filter(suffix__in="ab").order_by("start").select_related("turn__interview")
+        recuts.join_sentences(project=project, first=piece, by=lead, client_id=uuid4())
+        assert [act.what for act in list_own_acts(project, lead).acts] == ["join", "split", "put"]
+        assert [act.what for act in list_own_acts(project, coder).acts] == ["decided", "put"]
+
+    def test_page_links_to_the_sentences_and_leads_on(
+        self, project: Project, interview: Interview, coder: User, client_of: ClientOf, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        for sentence in said(interview):
+            decide(sentence, coder)
+        monkeypatch.setattr("transcripts.coding.own_acts.ACTS_PER_PAGE", 5)
+        client, path = client_of(coder), reverse("coding:acts", args=[project.slug])
+        newest = client.get(path).content.decode()
+        last = said(interview)[-1]
+        assert f"?at={last.pk}#s{last.pk}" in newest
+        assert "?page=2" in newest
+        older = client.get(path, {"page": 2}).content.decode()
+        assert older.count("none applies") == 2
+        assert "Nothing yet" in client.get(path, {"page": 9}).content.decode()
+        assert client.get(path, {"page": "x"}).status_code == 200

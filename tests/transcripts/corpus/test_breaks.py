@@ -1,0 +1,268 @@
+"""Splitting and joining of stored sentences."""
+
+from __future__ import annotations
+
+import json
+from uuid import UUID, uuid4
+
+import pytest
+
+from transcripts.accounts.models import User
+from transcripts.audit_trail.models import AuditEvent
+from transcripts.codebook.actions import start_study
+from transcripts.corpus import queries
+from transcripts.corpus.actions import import_file, join_sentences, split_sentence
+from transcripts.corpus.breaks import SentenceRetired
+from transcripts.corpus.models import Interview, Recut, Sentence, Turn
+from transcripts.corpus.preparing import hash_quote
+from transcripts.corpus.recutting import CutRefused
+from transcripts.projects.models import Project
+
+
+@pytest.fixture
+def run_on(project: Project, owner: User) -> Interview:
+    """An interview whose answer has three sentences: 2, 3 and 4."""
+    turns = [
+        {"role": "interviewer", "text": "Why?"},
+        {"role": "model", "text": "One and two and three. Second thing.\n- Third thing"},
+        {"role": "model", "text": "Another turn."},
+    ]
+    line = json.dumps({"id": "r", "title": "Run on", "turns": turns})
+    import_file(project=project, name="r.jsonl", data=line.encode(), by=owner)
+    return Interview.objects.get(external_id="r")
+
+
+def find(interview: Interview, label: str) -> Sentence:
+    return next(each for each in standing(interview) if each.label == label)
+
+
+def standing(interview: Interview) -> list[Sentence]:
+    rows = Sentence.objects.filter(turn__interview=interview, retired_by__isnull=True).select_related("turn")
+    return list(rows.order_by("position", "start"))
+
+
+def show(interview: Interview) -> list[str]:
+    interview.refresh_from_db()
+    rows = standing(interview)
+    assert interview.sentence_count == len(rows)
+    assert all(row.text_hash == hash_quote(row.read_text()) for row in rows)
+    return [f"{row.label} {row.read_text()}" for row in rows]
+
+
+def split(interview: Interview, label: str, before: str, by: User, client_id: UUID | None = None) -> Recut:
+    sentence = find(interview, label)
+    at = sentence.turn.text.index(before, sentence.start)
+    return split_sentence(project=interview.project, sentence=sentence, at=at, by=by, client_id=client_id or uuid4())
+
+
+def join(interview: Interview, label: str, by: User, client_id: UUID | None = None) -> Recut:
+    return join_sentences(
+        project=interview.project, first=find(interview, label), by=by, client_id=client_id or uuid4()
+    )
+
+
+def test_split_makes_two_numbered_pieces_and_retires_the_sentence(run_on: Interview, lead: User) -> None:
+    old = find(run_on, "2")
+    recut = split(run_on, "2", " and two", lead)
+    assert show(run_on) == [
+        "1 Why?",
+        "2a One",
+        "2b and two and three.",
+        "3 Second thing.",
+        "4 Third thing",
+        "5 Another turn.",
+    ]
+    old.refresh_from_db()
+    assert old.retired_by == recut
+    assert {piece.made_by for piece in standing(run_on) if piece.suffix} == {recut}
+    assert {piece.kind for piece in standing(run_on) if piece.suffix} == {old.kind}
+    assert (recut.kind, recut.cut_by) == ("split", lead)
+
+
+def test_piece_can_be_split_again(run_on: Interview, lead: User) -> None:
+    split(run_on, "2", "and three", lead)
+    split(run_on, "2a", "and two", lead)
+    assert show(run_on)[1:4] == ["2aa One", "2ab and two", "2b and three."]
+
+
+def test_join_takes_the_number_of_the_first(run_on: Interview, lead: User) -> None:
+    recut = join(run_on, "2", lead)
+    assert show(run_on) == ["1 Why?", "2 One and two and three. Second thing.", "4 Third thing", "5 Another turn."]
+    assert recut.retired.count() == 2
+    assert find(run_on, "2").made_by == recut
+
+
+def test_joined_sentence_holds_what_stood_between(run_on: Interview, lead: User) -> None:
+    join(run_on, "3", lead)
+    assert "3 Second thing.\n- Third thing" in show(run_on)
+    assert find(run_on, "3").kind == "prose"
+
+
+@pytest.mark.parametrize("label", ["2", "3"])
+def test_undoing_a_join_brings_the_sentences_back_as_they_were(run_on: Interview, lead: User, label: str) -> None:
+    before = show(run_on)
+    second = standing(run_on)[int(label)]
+    join(run_on, label, lead)
+    sentence = find(run_on, label)
+    split_sentence(project=run_on.project, sentence=sentence, at=second.start, by=lead, client_id=uuid4())
+    assert show(run_on) == before
+    assert standing(run_on)[int(label)].kind == second.kind
+
+
+def test_undoing_a_split_brings_the_number_back(run_on: Interview, lead: User) -> None:
+    before = show(run_on)
+    split(run_on, "2", "and three", lead)
+    split(run_on, "2a", "and two", lead)
+    join(run_on, "2aa", lead)
+    assert show(run_on)[1:3] == ["2a One and two", "2b and three."]
+    join(run_on, "2a", lead)
+    assert show(run_on) == before
+
+
+def test_no_two_standing_sentences_share_a_number(run_on: Interview, lead: User) -> None:
+    steps = [
+        ("2", "and two"),
+        ("2b", ""),
+        ("2b", "Second"),
+        ("2a", ""),
+        ("2", "and three"),
+        ("3", ""),
+        ("2a", "and two"),
+    ]
+    for label, before in steps:
+        if before:
+            split(run_on, label, before, lead)
+        else:
+            join(run_on, label, lead)
+        labels = [line.split()[0] for line in show(run_on)]
+        assert len(set(labels)) == len(labels)
+
+
+def test_same_request_twice_cuts_once(run_on: Interview, lead: User) -> None:
+    number, old = uuid4(), find(run_on, "2")
+    first = split(run_on, "2", "and two", lead, number)
+    lines, events = show(run_on), AuditEvent.objects.count()
+    again = split_sentence(project=run_on.project, sentence=old, at=old.start + 4, by=lead, client_id=number)
+    assert (again, show(run_on), AuditEvent.objects.count()) == (first, lines, events)
+    number, old = uuid4(), find(run_on, "3")
+    join(run_on, "3", lead, number)
+    lines = show(run_on)
+    assert join_sentences(project=run_on.project, first=old, by=lead, client_id=number).kind == "join"
+    assert show(run_on) == lines
+
+
+def test_number_of_another_request_is_refused(run_on: Interview, lead: User, owner: User) -> None:
+    number = uuid4()
+    split(run_on, "2", "and two", lead, number)
+    with pytest.raises(CutRefused, match="number of an earlier one"):
+        join(run_on, "3", lead, number)
+    with pytest.raises(CutRefused, match="number of an earlier one"):
+        split(run_on, "3", "thing", owner, number)
+
+
+def test_retired_sentence_is_refused_and_told_why(run_on: Interview, lead: User) -> None:
+    old, below = find(run_on, "2"), find(run_on, "3")
+    split(run_on, "2", "and two", lead)
+    with pytest.raises(SentenceRetired, match="Sentence 2 was split since: reload the page"):
+        split_sentence(project=run_on.project, sentence=old, at=old.start + 4, by=lead, client_id=uuid4())
+    join(run_on, "2b", lead)
+    with pytest.raises(SentenceRetired, match="Sentence 3 was joined with another since: reload the page"):
+        join_sentences(project=run_on.project, first=below, by=lead, client_id=uuid4())
+
+
+def test_join_with_another_sentence_than_the_one_seen_below_is_refused(run_on: Interview, lead: User) -> None:
+    seen = find(run_on, "3")
+    split(run_on, "3", "thing", lead)
+    with pytest.raises(SentenceRetired, match="another one since"):
+        join_sentences(project=run_on.project, first=find(run_on, "2"), by=lead, client_id=uuid4(), second_id=seen.pk)
+
+
+@pytest.mark.parametrize("label", ["1", "4", "5"])
+def test_last_sentence_of_a_turn_is_not_joined_with_the_next_turn(run_on: Interview, lead: User, label: str) -> None:
+    with pytest.raises(CutRefused, match=f"Sentence {label} is the last of its turn"):
+        join(run_on, label, lead)
+
+
+def test_refused_cut_leaves_nothing_behind(run_on: Interview, lead: User) -> None:
+    before, events = show(run_on), AuditEvent.objects.count()
+    sentence = find(run_on, "2")
+    for at in (sentence.start, sentence.end, 0, 10_000):
+        with pytest.raises(CutRefused):
+            split_sentence(project=run_on.project, sentence=sentence, at=at, by=lead, client_id=uuid4())
+    assert (show(run_on), AuditEvent.objects.count(), Recut.objects.count()) == (before, events, 0)
+
+
+def test_sentence_of_another_study_is_refused(run_on: Interview, lead: User, owner: User) -> None:
+    other = start_study(slug="other", name="Other", by=owner)
+    sentence = find(run_on, "2")
+    with pytest.raises(CutRefused, match="not part of this study"):
+        split_sentence(project=other, sentence=sentence, at=sentence.start + 4, by=lead, client_id=uuid4())
+    with pytest.raises(CutRefused, match="not part of this study"):
+        join_sentences(project=other, first=sentence, by=lead, client_id=uuid4())
+
+
+def test_tool_traffic_is_refused(run_on: Interview, lead: User) -> None:
+    sentence = find(run_on, "2")
+    Turn.objects.filter(pk=sentence.turn_id).update(channel="tool_result")
+    with pytest.raises(CutRefused, match="Tool traffic"):
+        join_sentences(project=run_on.project, first=sentence, by=lead, client_id=uuid4())
+
+
+def test_each_cut_leaves_one_event_with_ids_and_what_was_carried(run_on: Interview, lead: User) -> None:
+    old = find(run_on, "2")
+    events = AuditEvent.objects.count()
+    recut = split_sentence(
+        project=run_on.project,
+        sentence=old,
+        at=old.start + 4,
+        by=lead,
+        client_id=uuid4(),
+        carry=lambda recut: {"codings": recut.made.count()},
+    )
+    event = AuditEvent.objects.latest("pk")
+    assert AuditEvent.objects.count() == events + 1
+    assert (event.action, event.target, event.actor_name) == (
+        "corpus.sentence.split",
+        f"corpus.recut:{recut.pk}",
+        "lead",
+    )
+    assert event.details == {
+        "interview": run_on.pk,
+        "turn": old.turn_id,
+        "retired": [old.pk],
+        "made": [piece.pk for piece in standing(run_on) if piece.suffix],
+        "codings": 2,
+    }
+
+
+def test_what_is_carried_stands_or_falls_with_the_cut(run_on: Interview, lead: User) -> None:
+    def fall(recut: Recut) -> dict[str, object]:
+        raise CutRefused("Locked.")
+
+    before = show(run_on)
+    sentence = find(run_on, "2")
+    with pytest.raises(CutRefused, match="Locked"):
+        split_sentence(
+            project=run_on.project, sentence=sentence, at=sentence.start + 4, by=lead, client_id=uuid4(), carry=fall
+        )
+    assert show(run_on) == before
+    assert not Recut.objects.exists()
+
+
+def test_history_tells_both_states(run_on: Interview, lead: User) -> None:
+    split(run_on, "2", "and two", lead)
+    join(run_on, "2b", lead)
+    joined, cut = queries.list_recuts(run_on)
+    assert [each.label for each in cut.before] == ["2"]
+    assert [(each.label, each.stands) for each in cut.after] == [("2a", True), ("2b", False)]
+    assert [each.text for each in joined.before] == ["and two and three.", "Second thing."]
+    assert [each.text for each in joined.after] == ["and two and three. Second thing."]
+
+
+def test_only_a_standing_sentence_can_be_held(run_on: Interview, lead: User) -> None:
+    old = find(run_on, "2")
+    assert queries.hold_sentence(old.pk)
+    split(run_on, "2", "and two", lead)
+    assert not queries.hold_sentence(old.pk)
+    assert not queries.hold_sentence(10**9)
+    assert queries.say_retired(find(run_on, "3").pk) == ""

@@ -1,0 +1,39 @@
+"""What people do at the desk. Every act may be sent twice: ``client_id`` names it, and it is stored once."""
+
+from __future__ import annotations
+
+from transcripts.coding.actions.checks import CODEABLE_CHANNELS, LONGEST_MEMO, LONGEST_NOTE
+from transcripts.coding.actions.codings import add_coding, withdraw_coding
+from transcripts.coding.actions.decisions import decide_sentence, reopen_sentence, reveal_suggestions
+from transcripts.coding.actions.errors import (
+    CodingError,
+    NotDecided,
+    NotOpen,
+    NotYours,
+    UsedForAnother,
+    WrongInput,
+    WrongPlace,
+)
+from transcripts.coding.actions.memos import write_memo
+from transcripts.coding.actions.settings import reset_keys, set_keys
+
+__all__ = [
+    "CODEABLE_CHANNELS",
+    "LONGEST_MEMO",
+    "LONGEST_NOTE",
+    "CodingError",
+    "NotDecided",
+    "NotOpen",
+    "NotYours",
+    "UsedForAnother",
+    "WrongInput",
+    "WrongPlace",
+    "add_coding",
+    "decide_sentence",
+    "reopen_sentence",
+    "reset_keys",
+    "reveal_suggestions",
+    "set_keys",
+    "withdraw_coding",
+    "write_memo",
+]

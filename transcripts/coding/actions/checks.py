@@ -1,0 +1,137 @@
+"""Rules that an act at the desk must keep, each with its sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+from uuid import UUID
+
+from transcripts.codebook.models import Code, CodebookVersion, CodeFamily
+from transcripts.coding import queries
+from transcripts.coding.actions.errors import NotOpen, WrongInput, WrongPlace
+from transcripts.coding.manner import Manner
+from transcripts.coding.models import Enactment, Grounding, Level, Prompting
+from transcripts.coding.queries import RangeMember, Standing
+from transcripts.corpus.models import Sentence, Turn
+from transcripts.corpus.queries import hold_sentence, say_retired
+from transcripts.projects.models import Project
+
+CODEABLE_CHANNELS = frozenset({Turn.Channel.UTTERANCE.value, Turn.Channel.REASONING.value})
+LONGEST_NOTE = 1_000
+LONGEST_MEMO = 20_000
+CHOICES: dict[str, list[str]] = {
+    "level": Level.values,
+    "enactment": Enactment.values,
+    "grounding": Grounding.values,
+    "prompting": Prompting.values,
+}
+
+
+def check_place(project: Project, sentence: Sentence) -> None:
+    """The sentence is one of this study that people code. Raises ``WrongPlace``."""
+    if sentence.turn.interview.project_id != project.pk:
+        raise WrongPlace("This sentence is not part of this study.")
+    if sentence.turn.channel not in CODEABLE_CHANNELS:
+        raise WrongPlace("This sentence belongs to tool traffic, which is shown but not coded.")
+
+
+def hold_place(sentence: Sentence) -> None:
+    """The sentence stands, and nobody can split or join it until this act is stored. Raises ``WrongPlace``."""
+    if not hold_sentence(sentence.pk):
+        raise WrongPlace(say_retired(sentence.pk) or "This sentence is not part of this study.")
+
+
+def check_open(standing: Standing) -> None:
+    """The person may code this interview now. Raises ``NotOpen``."""
+    if standing.closure.sentence:
+        raise NotOpen(standing.closure.sentence)
+
+
+def check_code(project: Project, code: Code) -> None:
+    """The code is one of this study's, and published. Raises ``WrongPlace``."""
+    if code.version.project_id != project.pk:
+        raise WrongPlace("This code is not part of this study's codebook.")
+    if code.version.status != CodebookVersion.Status.PUBLISHED:
+        raise WrongPlace(
+            f"{code.name} belongs to version {code.version.number}, a draft. Codes can be used once it is published."
+        )
+
+
+def check_manner(code: Code, sentence: Sentence, manner: Manner) -> None:
+    """What is said beside the code fits it and the sentence. Raises ``WrongInput``."""
+    family = code.family
+    for field, choices in CHOICES.items():
+        value = getattr(manner, field)
+        if value not in choices and (value or field == "level"):
+            raise WrongInput(f"There is no {field} {value!r}: choose {_list_words(choices)}.", field=field)
+    if manner.level == Level.LATENT and not family.carries_level:
+        raise WrongInput(f"{family.name} carry no level: they are put plainly.", field="level")
+    if manner.enactment and not family.carries_enactment:
+        raise WrongInput(f"{family.name} are neither enacted nor described: leave that out.", field="enactment")
+    if manner.level == Level.LATENT and not manner.note:
+        raise WrongInput("A latent coding needs one line that says how you read the sentence.", field="note")
+    check_text(manner.note, field="note", longest=LONGEST_NOTE)
+    if manner.quote is not None:
+        _check_quote(family, sentence, manner)
+    _check_answers(code, manner.attributes)
+
+
+def _check_quote(family: CodeFamily, sentence: Sentence, manner: Manner) -> None:
+    if family.unit != CodeFamily.Unit.SENTENCE:
+        raise WrongInput(f"{family.name} are put on the whole {family.unit} and take no quote.", field="quote_start")
+    start, end = manner.quote or (0, 0)
+    if not sentence.start <= start < end <= sentence.end:
+        raise WrongInput(
+            f"A quote lies inside its sentence: from {sentence.start:,} to {sentence.end:,} in the turn's text.",
+            field="quote_start",
+        )
+
+
+def _check_answers(code: Code, answers: Mapping[str, Any]) -> None:
+    """Only the code's own questions are answered, and with what they offer."""
+    questions = {question["key"]: question for question in code.attributes}
+    for key, answer in answers.items():
+        if key not in questions:
+            asked = f"It asks for {_list_words(questions, 'and')}." if questions else "It asks for nothing more."
+            raise WrongInput(f"{code.name} does not ask for {key!r}. {asked}", field="attributes")
+        question = questions[key]
+        if question["kind"] == "choice" and answer not in question["choices"]:
+            raise WrongInput(
+                f"{question['label']}: there is no answer {answer!r}, choose {_list_words(question['choices'])}.",
+                field="attributes",
+            )
+        check_text(answer, field="attributes", longest=LONGEST_NOTE)
+
+
+def check_reason(standing: Standing, reason: str) -> None:
+    """Who has seen others' labels says why she codes on. Raises ``WrongInput``."""
+    if standing.has_seen_others and not reason:
+        raise WrongInput("You have seen others' labels here: say in one line why you change yours.", field="reason")
+    check_text(reason, field="reason", longest=LONGEST_NOTE)
+
+
+def check_range(range_id: UUID, *, coder_id: int, interview_id: int, identifier: str) -> None:
+    """A range is one code of one person on sentences of one interview. Raises ``WrongInput``. Costs a query."""
+    own = RangeMember(coder_id, interview_id, identifier)
+    for member in queries.read_range(range_id):
+        if member.coder_id != own.coder_id:
+            raise WrongInput("This range is another person's. Send a number of your own making.", field="range")
+        if member.interview_id != own.interview_id:
+            raise WrongInput(
+                "A range lies in one interview; this one has sentences of another. Code them apart.", field="range"
+            )
+        if member != own:
+            raise WrongInput("A range carries one code; this one carries another. Code them apart.", field="range")
+
+
+def check_text(text: str, *, field: str, longest: int) -> None:
+    """The text fits and can be stored. Raises ``WrongInput``."""
+    if len(text) > longest:
+        raise WrongInput(f"This has {len(text):,} characters, and at most {longest:,} fit.", field=field)
+    if "\x00" in text or (not text.isascii() and any("\ud800" <= character <= "\udfff" for character in text)):
+        raise WrongInput("This holds a character that no text has (null or half of a pair). Remove it.", field=field)
+
+
+def _list_words(words: Any, last: str = "or") -> str:
+    *others, final = words
+    return f"{', '.join(others)} {last} {final}" if others else str(final)

@@ -1,0 +1,203 @@
+"""Putting codes on and taking them off."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from uuid import UUID
+
+from django.db import IntegrityError, transaction
+from django.utils import timezone
+
+from transcripts.accounts.models import User
+from transcripts.audit_trail import trail
+from transcripts.codebook.models import Code, CodeFamily
+from transcripts.coding import queries
+from transcripts.coding.actions import checks
+from transcripts.coding.actions.errors import NotYours
+from transcripts.coding.actions.storing import (
+    check_same,
+    find_stored,
+    find_winner,
+    keep_to_one_line,
+    withdraw,
+    withdraw_decision,
+)
+from transcripts.coding.manner import Manner
+from transcripts.coding.models import Coding, Layer, Level
+from transcripts.coding.queries import Standing, StandingCoding
+from transcripts.coding.quoting import Span
+from transcripts.corpus.models import Sentence
+from transcripts.projects.models import Project
+
+
+@transaction.atomic
+def add_coding(
+    *,
+    project: Project,
+    sentence: Sentence,
+    code: Code,
+    by: User,
+    client_id: UUID,
+    level: str = Level.SEMANTIC,
+    enactment: str = "",
+    note: str = "",
+    quote: tuple[int, int] | None = None,
+    grounding: str = "",
+    prompting: str = "",
+    attributes: Mapping[str, str] | None = None,
+    range_id: UUID | None = None,
+    reason: str = "",
+) -> Coding:
+    """Put ``code`` on ``sentence`` (on the first of its turn or interview, for codes of those); the standing row.
+
+    The same code put the same way is left as it stands; put another way, or in another codebook version, the new row
+    supersedes the old. A "none applies" gives way. ``quote`` counts code points of the turn's text. ``attributes``
+    answers the code's own questions. Codings of one code put on several sentences at once share ``range_id``. A
+    ``reason`` is asked for once others' labels were seen. Raises ``WrongPlace``, ``WrongInput``, ``NotOpen`` or
+    ``UsedForAnother``.
+    """
+    answers = {key: keep_to_one_line(answer) for key, answer in (attributes or {}).items() if answer.strip()}
+    span = Span(*quote) if quote else None
+    manner = Manner(level, enactment, keep_to_one_line(note), span, grounding, prompting, answers)
+    reason = keep_to_one_line(reason)
+    checks.check_place(project, sentence)
+    checks.check_code(project, code)
+    checks.check_manner(code, sentence, manner)
+    sentence = queries.find_place(sentence, code.family.unit)
+    if (stored := find_stored(Coding, by, client_id, on=sentence)) is not None:
+        return check_same(stored, sentence_id=sentence.pk, code_id=code.pk)
+    standing = queries.read_standing(sentence.pk, by.pk)
+    before = next((coding for coding in standing.codings if coding.identifier == code.identifier), None)
+    if before and before.code_id == code.pk and before.manner == manner and range_id in {None, before.range_id}:
+        return Coding.objects.get(pk=before.pk)
+    checks.check_open(standing)
+    checks.check_reason(standing, reason)
+    if range_id:
+        interview_id = sentence.turn.interview_id
+        checks.check_range(range_id, coder_id=by.pk, interview_id=interview_id, identifier=code.identifier)
+    coding = build_coding(sentence, code, by, manner, client_id=client_id, range_id=range_id)
+    coding.layer = choose_layer(standing)
+    coding.reason = reason
+    return _store(coding, before=before, standing=standing, project=project)
+
+
+@transaction.atomic
+def withdraw_coding(*, project: Project, coding: Coding, by: User, reason: str = "") -> None:
+    """Take a coding off; its row stays. With the last one goes the word that nothing more is to be coded here.
+
+    A coding that was taken off before is left as it is. Raises ``WrongPlace``, ``WrongInput``, ``NotOpen`` or
+    ``NotYours``.
+    """
+    checks.check_place(project, coding.sentence)
+    if coding.coder_id != by.pk:
+        raise NotYours("This coding is another person's. People take off their own codings only.")
+    reason = keep_to_one_line(reason)
+    standing = queries.read_standing(coding.sentence_id, by.pk)
+    if all(other.pk != coding.pk for other in standing.codings):
+        if coding.carried_to.exists():
+            checks.hold_place(coding.sentence)
+        return
+    checks.hold_place(coding.sentence)
+    checks.check_open(standing)
+    checks.check_reason(standing, reason)
+    if not withdraw(coding, reason=reason):
+        return
+    standing.codings = [other for other in standing.codings if other.pk != coding.pk]
+    reopened = None
+    if standing.decision_id and not standing.none_applies and not standing.has_sentence_codes:
+        reopened = withdraw_decision(standing.decision_id, reason=reason)
+    trail.record(
+        "coding.withdrawn",
+        target=coding,
+        by=by,
+        stream=trail.project_stream(project.pk),
+        details={
+            "sentence": coding.sentence_id,
+            "code": coding.code_id,
+            "layer": coding.layer,
+            "after_suggestions": standing.is_revealed,
+            "after_colleagues": standing.is_opened,
+            **({"reopened": reopened} if reopened else {}),
+        },
+    )
+
+
+def choose_layer(standing: Standing) -> Layer:
+    """What the person could see when she decided."""
+    return Layer.ASSISTED if standing.has_seen_others else Layer.BLIND
+
+
+def build_coding(
+    sentence: Sentence, code: Code, by: User, manner: Manner, *, client_id: UUID, range_id: UUID | None
+) -> Coding:
+    """A blind coding, not yet stored."""
+    start, end = manner.quote or (None, None)
+    return Coding(
+        sentence=sentence,
+        code=code,
+        coder=by,
+        level=manner.level,
+        enactment=manner.enactment,
+        note=manner.note,
+        quote_start=start,
+        quote_end=end,
+        grounding=manner.grounding,
+        prompting=manner.prompting,
+        attributes=dict(manner.attributes),
+        range_id=range_id,
+        client_id=client_id,
+        created_at=timezone.now(),
+    )
+
+
+def _store(coding: Coding, *, before: StandingCoding | None, standing: Standing, project: Project) -> Coding:
+    """Insert ``coding``; withdraw what it supersedes and a "none applies" it contradicts."""
+    try:
+        with transaction.atomic():
+            if before is not None:
+                superseded = Coding.objects.filter(pk=before.pk, withdrawn_at__isnull=True)
+                superseded.update(withdrawn_at=coding.created_at, withdrawal_reason=coding.reason)
+            coding.save(force_insert=True)
+    except IntegrityError:
+        return find_winner(coding, sentence=coding.sentence, code=coding.code, coder=coding.coder)
+    details: dict[str, object] = {
+        "sentence": coding.sentence_id,
+        "code": coding.code_id,
+        **_list_states(coding),
+        "layer": coding.layer,
+    }
+    if before is not None:
+        Coding.objects.filter(pk=before.pk, superseded_by__isnull=True).update(superseded_by=coding)
+        details["replaces"] = before.pk
+        details["before"] = {
+            "code": before.code_id,
+            "level": before.manner.level,
+            "enactment": before.manner.enactment,
+            "layer": before.layer,
+        }
+    if standing.decision_id and standing.none_applies and coding.code.family.unit == CodeFamily.Unit.SENTENCE:
+        details["reopened"] = withdraw_decision(standing.decision_id, reason=coding.reason)
+    trail.record(
+        "coding.changed" if before else "coding.added",
+        target=coding,
+        by=coding.coder,
+        stream=trail.project_stream(project.pk),
+        details=details,
+    )
+    return coding
+
+
+def _list_states(coding: Coding) -> dict[str, object]:
+    """How a coding is put, for its audit event: states and whole numbers, never words that somebody typed."""
+    states: dict[str, object] = {"level": coding.level, "enactment": coding.enactment}
+    if coding.grounding:
+        states["grounding"] = coding.grounding
+    if coding.prompting:
+        states["prompting"] = coding.prompting
+    if coding.quote_start is not None:
+        states["quote"] = [coding.quote_start, coding.quote_end]
+    if coding.range_id:
+        states["range"] = coding.range_id.hex
+    if coding.attributes:
+        states["answers"] = sorted(coding.attributes)
+    return states

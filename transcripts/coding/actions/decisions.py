@@ -1,0 +1,106 @@
+"""A person's own word on a sentence, and what may be shown to her after it."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from django.db import IntegrityError, transaction
+from django.utils import timezone
+
+from transcripts.accounts.models import User
+from transcripts.audit_trail import trail
+from transcripts.coding import queries
+from transcripts.coding.actions import checks
+from transcripts.coding.actions.codings import choose_layer
+from transcripts.coding.actions.errors import NotDecided, NotYours
+from transcripts.coding.actions.storing import check_same, find_stored, find_winner, keep_to_one_line, withdraw
+from transcripts.coding.models import Decision, Reveal
+from transcripts.corpus.models import Sentence
+from transcripts.projects.models import Project
+
+
+@transaction.atomic
+def decide_sentence(*, project: Project, sentence: Sentence, by: User, client_id: UUID) -> Decision:
+    """Store that ``by`` has read the sentence and has nothing more to code here: none applies when no code stands.
+
+    A decision that stands is left as it is. Raises ``WrongPlace``, ``NotOpen`` or ``UsedForAnother``.
+    """
+    checks.check_place(project, sentence)
+    if (stored := find_stored(Decision, by, client_id, on=sentence)) is not None:
+        return check_same(stored, sentence_id=sentence.pk)
+    standing = queries.read_standing(sentence.pk, by.pk)
+    if standing.decision_id:
+        return Decision.objects.get(pk=standing.decision_id)
+    checks.check_open(standing)
+    decision = Decision(
+        sentence=sentence,
+        coder=by,
+        layer=choose_layer(standing),
+        none_applies=not standing.has_sentence_codes,
+        client_id=client_id,
+        created_at=timezone.now(),
+    )
+    try:
+        with transaction.atomic():
+            decision.save(force_insert=True)
+    except IntegrityError:
+        return find_winner(decision, sentence=sentence, coder=by)
+    trail.record(
+        "coding.decided",
+        target=decision,
+        by=by,
+        stream=trail.project_stream(project.pk),
+        details={"sentence": sentence.pk, "none_applies": decision.none_applies, "layer": decision.layer},
+    )
+    return decision
+
+
+@transaction.atomic
+def reopen_sentence(*, project: Project, decision: Decision, by: User, reason: str = "") -> None:
+    """Take back "nothing more here". Codings stay. Raises ``WrongPlace``, ``WrongInput``, ``NotOpen`` or ``NotYours``."""
+    checks.check_place(project, decision.sentence)
+    if decision.coder_id != by.pk:
+        raise NotYours("This decision is another person's. People take back their own decisions only.")
+    reason = keep_to_one_line(reason)
+    checks.hold_place(decision.sentence)
+    standing = queries.read_standing(decision.sentence_id, by.pk)
+    if standing.decision_id != decision.pk:
+        return
+    checks.check_open(standing)
+    checks.check_reason(standing, reason)
+    if not withdraw(decision, reason=reason):
+        return
+    trail.record(
+        "coding.reopened",
+        target=decision,
+        by=by,
+        stream=trail.project_stream(project.pk),
+        details={"sentence": decision.sentence_id, "none_applies": decision.none_applies, "layer": decision.layer},
+    )
+
+
+@transaction.atomic
+def reveal_suggestions(*, project: Project, sentence: Sentence, by: User) -> Reveal:
+    """Store when ``by`` first sees the machines' suggestions for a sentence; what she codes there later is "assisted".
+
+    Raises ``NotDecided`` before her own decision. Once seen stays seen: a decision taken back later changes nothing.
+    """
+    checks.check_place(project, sentence)
+    standing = queries.read_standing(sentence.pk, by.pk)
+    if standing.is_revealed:
+        return Reveal.objects.get(sentence=sentence, coder=by)
+    checks.hold_place(sentence)
+    if not standing.decision_id:
+        raise NotDecided("Decide about this sentence first (Enter at the desk); then its suggestions can be opened.")
+    reveal, created = Reveal.objects.get_or_create(
+        sentence=sentence, coder=by, defaults={"revealed_at": timezone.now()}
+    )
+    if created:
+        trail.record(
+            "coding.suggestions.revealed",
+            target=reveal,
+            by=by,
+            stream=trail.project_stream(project.pk),
+            details={"sentence": sentence.pk, "decision": standing.decision_id},
+        )
+    return reveal

@@ -1,0 +1,35 @@
+"""What is said when an act is refused."""
+
+from __future__ import annotations
+
+
+class CodingError(Exception):
+    """A sentence for the person who asked."""
+
+
+class WrongPlace(CodingError):
+    """The sentence, code or row is not one of this study, or cannot be coded."""
+
+
+class WrongInput(CodingError):
+    """What was typed or chosen does not fit the code; ``field`` says where to put the message."""
+
+    def __init__(self, message: str, *, field: str) -> None:
+        super().__init__(message)
+        self.field = field
+
+
+class NotDecided(CodingError):
+    """Suggestions are shown after a person's own decision, never before."""
+
+
+class NotYours(CodingError):
+    """People change their own work only."""
+
+
+class NotOpen(CodingError):
+    """The round is locked, the work signed off, or the interview somebody else's."""
+
+
+class UsedForAnother(CodingError):
+    """A client id came back with different content."""

@@ -1,0 +1,94 @@
+"""Memos written at the desk: one per person on a sentence, and one on an interview."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from django.db import IntegrityError, transaction
+from django.utils import timezone
+
+from transcripts.accounts.models import User
+from transcripts.audit_trail import trail
+from transcripts.coding.actions.checks import LONGEST_MEMO, check_text
+from transcripts.coding.actions.errors import WrongInput, WrongPlace
+from transcripts.coding.actions.storing import check_same, find_stored, find_winner, withdraw
+from transcripts.coding.models import Memo
+from transcripts.corpus.models import Interview, Sentence
+from transcripts.projects.models import Project
+
+
+@transaction.atomic
+def write_memo(
+    *,
+    project: Project,
+    interview: Interview,
+    sentence: Sentence | None,
+    text: str,
+    by: User,
+    client_id: UUID,
+    kind: str = "",
+) -> Memo:
+    """Write the one memo ``by`` keeps on a sentence, or on the interview; an empty text takes it away.
+
+    The earlier text stays as a superseded row; without a ``kind`` the memo keeps the one it had. Open also where coding
+    is closed. Raises ``WrongPlace``, ``WrongInput`` or ``UsedForAnother``.
+    """
+    text = text.replace("\r\n", "\n").strip()
+    check_text(text, field="text", longest=LONGEST_MEMO)
+    if kind and kind not in Memo.Kind.values:
+        raise WrongInput(f"There is no kind of memo {kind!r}: choose {', '.join(Memo.Kind.values)}.", field="kind")
+    if interview.project_id != project.pk or (sentence and sentence.turn.interview_id != interview.pk):
+        raise WrongPlace("This memo belongs to a sentence or interview that is not part of this study.")
+    if (stored := find_stored(Memo, by, client_id, on=sentence)) is not None:
+        return check_same(stored, interview_id=interview.pk, sentence_id=sentence.pk if sentence else None)
+    subject = Memo.Subject.SENTENCE if sentence else Memo.Subject.INTERVIEW
+    before = (
+        Memo.objects.select_for_update()
+        .filter(subject=subject, interview=interview, sentence=sentence, author=by, withdrawn_at__isnull=True)
+        .first()
+    )
+    kind = kind or (before.kind if before else Memo.Kind.READING)
+    if before is not None and (before.text, before.kind) == (text, kind):
+        return before
+    now = timezone.now()
+    memo = Memo(
+        project=project,
+        kind=kind,
+        subject=subject,
+        interview=interview,
+        sentence=sentence,
+        author=by,
+        text=text,
+        revision=before.revision + 1 if before else 1,
+        client_id=client_id,
+        created_at=now,
+        withdrawn_at=None if text else now,
+    )
+    return _store(memo, before=before)
+
+
+def _store(memo: Memo, *, before: Memo | None) -> Memo:
+    """Insert ``memo`` in the place of the one it supersedes."""
+    try:
+        with transaction.atomic():
+            if before is not None:
+                withdraw(before)
+            memo.save(force_insert=True)
+    except IntegrityError:
+        return find_winner(memo, interview=memo.interview, sentence=memo.sentence, author=memo.author)
+    if before is not None:
+        Memo.objects.filter(pk=before.pk, superseded_by__isnull=True).update(superseded_by=memo)
+    trail.record(
+        "coding.memo.written",
+        target=memo,
+        by=memo.author,
+        stream=trail.project_stream(memo.project_id),
+        details={
+            "interview": memo.interview_id,
+            "sentence": memo.sentence_id,
+            "kind": memo.kind,
+            "characters": len(memo.text),
+            **({"replaces": before.pk} if before else {}),
+        },
+    )
+    return memo

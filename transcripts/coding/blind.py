@@ -1,0 +1,281 @@
+"""Blind readings: what coders said before they saw what anybody else had said. Agreement rests on these alone.
+
+A row is blind by its layer. It stands as a blind reading while it stands, or when it stood at the moment at which its
+coder first saw others' labels there (a reveal of the sentence, an opening of the interview): what she takes back after
+that was still her own reading. What was carried to another code is read there.
+
+Everything is read as plain tuples into arrays, for a study of ten coders and 50,000 sentences has a million rows. Loads
+numpy; pages import this inside functions.
+"""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Collection, Mapping, Sequence
+from itertools import chain
+from typing import Any, NamedTuple
+
+import numpy as np
+from django.db import connection
+from numpy.typing import NDArray
+
+from transcripts.codebook.models import CodeFamily
+from transcripts.projects.models import Project
+
+Bools = NDArray[np.bool_]
+Numbers = NDArray[np.int64]
+
+IN_PLACE = """
+FROM corpus_sentence s JOIN corpus_turn t ON t.id = s.turn_id JOIN corpus_interview i ON i.id = t.interview_id
+WHERE i.project_id = %s AND s.retired_by_id IS NULL AND t.channel IN ('utterance', 'reasoning') :interviews
+"""
+SENTENCES = """
+SELECT s.id, t.id, i.id, CASE WHEN t.role = 'model' AND t.channel = 'utterance' THEN 1 ELSE 0 END
+:in_place ORDER BY i.id, t.position, s.start
+"""
+BLIND = """
+x.layer = 'blind' AND x.sentence_id IN (SELECT s.id :in_place)
+AND (x.withdrawn_at IS NULL
+  OR EXISTS (
+    SELECT 1 FROM coding_reveal r
+    WHERE r.sentence_id = x.sentence_id AND r.coder_id = x.coder_id AND r.revealed_at < x.withdrawn_at)
+  OR EXISTS (
+    SELECT 1 FROM coding_opening o
+    JOIN corpus_turn ot ON ot.interview_id = o.interview_id JOIN corpus_sentence os ON os.turn_id = ot.id
+    WHERE os.id = x.sentence_id AND o.user_id = x.coder_id AND o.opened_at < x.withdrawn_at))
+"""
+DECISIONS = "SELECT x.sentence_id, x.coder_id FROM coding_decision x WHERE :blind :more"
+CODINGS = """
+SELECT x.sentence_id, x.coder_id, x.code_id FROM coding_coding x
+WHERE :blind AND (x.superseded_by_id IS NULL
+  OR NOT EXISTS (SELECT 1 FROM coding_coding n WHERE n.id = x.superseded_by_id AND n.carried_from_id = x.id))
+"""
+CODES = """
+SELECT c.id, c.identifier, f.identifier, f.unit, v.number
+FROM codebook_code c JOIN codebook_codefamily f ON f.id = c.family_id JOIN codebook_codebookversion v ON v.id = c.version_id
+WHERE v.project_id = %s AND v.status = 'published'
+ORDER BY v.number
+"""
+CHANGES = """
+SELECT h.kind, h.from_identifier, h.to_identifier
+FROM codebook_codechange h JOIN codebook_codebookversion v ON v.id = h.version_id
+WHERE v.project_id = %s AND v.status = 'published' AND h.kind IN ('merged', 'split')
+ORDER BY v.number, h.id
+"""
+
+
+class VersionSpan(NamedTuple):
+    """Codebook versions from ``first`` to ``last``, and the time in which they were the ones people coded with."""
+
+    first: int
+    last: int
+    since: datetime.datetime | None
+    until: datetime.datetime | None
+
+
+class UsedCode(NamedTuple):
+    """A code of some published version, as what it is now: what was merged is what it went into.
+
+    The identifier is the same thing in all versions, and so in one family: that of the latest version that has it.
+    ``is_split``: it came apart, and which of the parts a coder meant is not known.
+    """
+
+    identifier: str
+    family: str
+    unit: str
+    version: int
+    is_split: bool
+
+
+class BlindTable(NamedTuple):
+    """The blind readings of one family at its unit.
+
+    ``unit_ids``: numbers of sentences, turns or interviews; ``sentence_ids``: the sentence at which each begins;
+    ``turn_ids``: the cluster of each (of an interview, its first turn). ``coders``: numbers of persons. ``decided``:
+    coders x units. ``labels``: codes x coders x units, never true where not decided.
+
+    A unit is decided by a code of the family or by the coder's word that she is through: of a sentence its own
+    decision, of a turn those of all its sentences, of an interview those of all sentences the model says.
+    """
+
+    unit: str
+    unit_ids: Numbers
+    sentence_ids: Numbers
+    turn_ids: Numbers
+    interview_ids: Numbers
+    coders: tuple[int, ...]
+    codes: tuple[str, ...]
+    decided: Bools
+    labels: Bools
+
+    def find_differing(self) -> Numbers:
+        """The places of the units that two or more decided and did not label alike."""
+        deciders, yes = self.decided.sum(axis=0), self.labels.sum(axis=1)
+        return np.flatnonzero(((yes > 0) & (yes < deciders)).any(axis=0))
+
+    def list_readings(self, place: int) -> dict[int, tuple[str, ...]]:
+        """Who decided about the unit at ``place``, and the codes each put."""
+        return {
+            coder: tuple(code for code, put in zip(self.codes, self.labels[:, row, place], strict=True) if put)
+            for row, coder in enumerate(self.coders)
+            if self.decided[row, place]
+        }
+
+
+class BlindReadings(NamedTuple):
+    """All blind readings of a study or of some of its interviews, sentence by sentence.
+
+    ``decisions``: coders x sentences, whether the coder said that she is through. ``codings``: rows of the place of the
+    sentence, the place of the coder and the number of the code.
+    """
+
+    sentence_ids: Numbers
+    turn_ids: Numbers
+    interview_ids: Numbers
+    is_answer: Bools
+    coders: tuple[int, ...]
+    decisions: Bools
+    codings: Numbers
+    codes: dict[int, UsedCode]
+    span: VersionSpan | None
+
+    def arrange(self, family: str, unit: str, codes: Sequence[str]) -> BlindTable:
+        """The readings of one family as a table over its unit, with those of its codes that are asked for."""
+        places, first = self._place_units(unit)
+        size = len(self.coders), len(first)
+        counted = self.is_answer if unit == CodeFamily.Unit.INTERVIEW else np.ones(len(places), dtype=bool)
+        needed = np.bincount(places[counted], minlength=size[1])
+        decided = np.zeros(size, dtype=bool)
+        for row, through in enumerate(self.decisions):
+            decided[row] = (np.bincount(places[through & counted], minlength=size[1]) >= needed) & (needed > 0)
+        labels, is_coded, is_foreign = self._label(family, unit, codes, places, size)
+        decided = (decided | is_coded) & ~is_foreign
+        return BlindTable(
+            unit,
+            {"turn": self.turn_ids, "interview": self.interview_ids}.get(unit, self.sentence_ids)[first],
+            self.sentence_ids[first],
+            self.turn_ids[first],
+            self.interview_ids[first],
+            self.coders,
+            tuple(codes),
+            decided,
+            labels & decided,
+        )
+
+    def _place_units(self, unit: str) -> tuple[Numbers, Numbers]:
+        """For each sentence the place of its unit, and for each unit the place of its first sentence."""
+        if unit == CodeFamily.Unit.SENTENCE:
+            every = np.arange(len(self.sentence_ids))
+            return every, every
+        keys = self.turn_ids if unit == CodeFamily.Unit.TURN else self.interview_ids
+        _, first, places = np.unique(keys, return_index=True, return_inverse=True)
+        order = np.argsort(first)
+        return np.argsort(order)[places.reshape(-1)], first[order]
+
+    def _label(
+        self, family: str, unit: str, codes: Sequence[str], places: Numbers, size: tuple[int, int]
+    ) -> tuple[Bools, Bools, Bools]:
+        """Labels by code; where any code of the family was put; where one was put that makes the reading unknown here."""
+        labels = np.zeros((len(codes), *size), dtype=bool)
+        is_coded, is_foreign = np.zeros(size, dtype=bool), np.zeros(size, dtype=bool)
+        row_of = {code: row for row, code in enumerate(codes)}
+        sentences, coders, used = self.codings.T
+        for number in np.unique(used):
+            code = self.codes[int(number)]
+            if (code.family, code.unit) != (family, unit):
+                continue
+            chosen = used == number
+            where = coders[chosen], places[sentences[chosen]]
+            if code.is_split or (self.span and not self.span.first <= code.version <= self.span.last):
+                is_foreign[where] = True
+                continue
+            is_coded[where] = True
+            if code.identifier in row_of:
+                labels[row_of[code.identifier]][where] = True
+        return labels, is_coded, is_foreign
+
+
+def read_blind(
+    project: Project, *, interviews: Collection[int] | None = None, span: VersionSpan | None = None
+) -> BlindReadings:
+    """The blind readings of the study, or of some interviews; with ``span`` those made under its versions.
+
+    What a coder said of a unit counts within a span only when all her codes of the family there were put under it. Five
+    queries.
+    """
+    condition, numbers = "", [project.pk]
+    if interviews is not None:
+        if not interviews:
+            condition = "AND 1 = 0"
+        else:
+            condition = f"AND i.id IN ({', '.join(['%s'] * len(interviews))})"
+            numbers += sorted(interviews)
+    in_place, (more, moments) = IN_PLACE.replace(":interviews", condition), _limit(span)
+    blind = BLIND.replace(":in_place", in_place)
+    sentences = _fetch(SENTENCES.replace(":in_place", in_place), numbers, columns=4)
+    decided = _fetch(DECISIONS.replace(":blind", blind).replace(":more", more), [*numbers, *moments], columns=2)
+    coded = _fetch(CODINGS.replace(":blind", blind), numbers, columns=3)
+    coders = np.union1d(decided[:, 1], coded[:, 1])
+    order = np.argsort(sentences[:, 0])
+    for rows in (decided, coded):
+        rows[:, 0] = order[np.searchsorted(sentences[order, 0], rows[:, 0])]
+        rows[:, 1] = np.searchsorted(coders, rows[:, 1])
+    decisions = np.zeros((len(coders), len(sentences)), dtype=bool)
+    decisions[decided[:, 1], decided[:, 0]] = True
+    return BlindReadings(
+        sentences[:, 0],
+        sentences[:, 1],
+        sentences[:, 2],
+        sentences[:, 3].astype(bool),
+        tuple(map(int, coders)),
+        decisions,
+        coded,
+        _read_codes(project),
+        span,
+    )
+
+
+def _read_codes(project: Project) -> dict[int, UsedCode]:
+    with connection.cursor() as cursor:
+        cursor.execute(CODES, [project.pk])
+        rows = cursor.fetchall()
+        cursor.execute(CHANGES, [project.pk])
+        changes = cursor.fetchall()
+    latest = {identifier: family for _, identifier, family, *_ in rows}
+    newest = max((version for *_, version in rows), default=0)
+    current = {identifier for _, identifier, *_, version in rows if version == newest}
+    into = {old: new for kind, old, new in changes if kind == "merged" and old not in current}
+    parted = {old for kind, old, _ in changes if kind == "split"} - current
+    found = {}
+    for pk, identifier, _, unit, version in rows:
+        now = _follow(identifier, into)
+        found[pk] = UsedCode(now, latest.get(now, ""), unit, version, now in parted)
+    return found
+
+
+def _follow(identifier: str, into: Mapping[str, str]) -> str:
+    """What a code went into, and what that went into."""
+    seen = {identifier}
+    while (following := into.get(identifier)) and following not in seen:
+        identifier = following
+        seen.add(identifier)
+    return identifier
+
+
+def _limit(span: VersionSpan | None) -> tuple[str, list[datetime.datetime]]:
+    """The condition that a decision was made while one of the versions was the current one."""
+    bounds = [] if span is None else [(">=", span.since), ("<", span.until)]
+    used = [(sign, moment) for sign, moment in bounds if moment is not None]
+    return " ".join(f"AND x.created_at {sign} %s" for sign, _ in used), [moment for _, moment in used]
+
+
+def _fetch(sql: str, parameters: Sequence[Any], *, columns: int) -> Numbers:
+    """The rows of a query of whole numbers as an array, without a list of tuples in between."""
+    values = [
+        moment if not isinstance(moment, datetime.datetime) else connection.ops.adapt_datetimefield_value(moment)
+        for moment in parameters
+    ]
+    with connection.cursor() as cursor:
+        cursor.execute(sql, values)
+        found = np.fromiter(chain.from_iterable(cursor.fetchall()), dtype=np.int64)
+    return found.reshape(-1, columns)

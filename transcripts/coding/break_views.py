@@ -1,0 +1,150 @@
+"""Correcting sentence breaks at the desk, and the page that tells of every correction."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import NamedTuple
+from uuid import UUID, uuid5
+
+from django.http import Http404, HttpResponse, HttpResponseBase, HttpResponseRedirect, JsonResponse
+from django.shortcuts import get_object_or_404, render
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_POST, require_safe
+
+from transcripts.accounts.models import User
+from transcripts.coding import queries, recuts
+from transcripts.coding.forms import WrongField, read_client_id, read_count, read_id
+from transcripts.coding.models import Coding, Decision
+from transcripts.coding.quoting import WrongSpan, find_points, find_words
+from transcripts.coding.rendering import Refusal, make_desk_url, render_desk
+from transcripts.corpus.models import Interview, Recut, Sentence
+from transcripts.corpus.queries import list_recuts
+from transcripts.corpus.recutting import CutRefused
+from transcripts.projects.access import ProjectRequest, project_view
+from transcripts.projects.roles import Permission
+
+SCRIPT_HEADER = "X-Desk"
+
+Cut = Callable[[ProjectRequest, Sentence], Recut]
+
+
+def _cut(view: Cut) -> Callable[..., HttpResponseBase]:
+    """Turn a cut into a view, which answers the page's script and a browser each its way."""
+
+    @require_POST
+    @project_view(Permission.CUT_SENTENCES)
+    @wraps(view)
+    def answer(request: ProjectRequest, interview_id: int) -> HttpResponse:
+        actor = request.headers.get(SCRIPT_HEADER)
+        if actor is not None and actor != str(request.user.pk):
+            return HttpResponse("Somebody else is signed in now. Sign in as yourself to save this.", status=401)
+        try:
+            sentence = queries.find_sentence(request.project, interview_id, read_id(request.POST, "sentence"))
+            if sentence is None:
+                raise Http404("This sentence is not in this interview.")
+            recut = view(request, sentence)
+        except WrongField as error:
+            return _refuse(request, interview_id, str(error), status=422, field=error.name)
+        except WrongSpan:
+            words = (
+                "These words are not in the sentence, or in more than one place. Copy them exactly as they stand there."
+            )
+            return _refuse(request, interview_id, words, status=422, field="before")
+        except CutRefused as error:
+            return _refuse(request, interview_id, str(error), status=409)
+        made = list(recut.made.order_by("start"))
+        if actor is None:
+            return HttpResponseRedirect(make_desk_url(request, interview_id, made[0].pk), status=303)
+        return JsonResponse(_tell(recut, made, request.user))
+
+    return answer
+
+
+@_cut
+def split(request: ProjectRequest, sentence: Sentence) -> Recut:
+    """Cut a sentence at a place (``at``, as browsers count), or before the words with which the second piece begins."""
+    text = queries.read_text(sentence.pk)
+    if request.POST.get("before"):
+        at = find_words(text, request.POST["before"]).start
+    else:
+        at = find_points(text, read_count(request.POST, "at"))
+    return recuts.split_sentence(
+        project=request.project,
+        sentence=sentence,
+        at=sentence.start + at,
+        by=request.user,
+        client_id=read_client_id(request.POST),
+    )
+
+
+@_cut
+def join(request: ProjectRequest, sentence: Sentence) -> Recut:
+    """Join a sentence with the next; ``below`` is the one the person saw there."""
+    return recuts.join_sentences(
+        project=request.project,
+        first=sentence,
+        by=request.user,
+        client_id=read_client_id(request.POST),
+        second_id=read_id(request.POST, "below") if request.POST.get("below") else None,
+    )
+
+
+@require_safe
+@never_cache
+@project_view(Permission.VIEW)
+def show_breaks(request: ProjectRequest, interview_id: int) -> HttpResponse:
+    """Every correction of sentence breaks in an interview, before and after."""
+    interview = get_object_or_404(Interview, project=request.project, pk=interview_id)
+    return render(request, "coding/breaks.html", {"interview": interview, "recuts": list_recuts(interview)})
+
+
+class _Renamed(NamedTuple):
+    """Under which numbers the person's own rows go on, for what her page remembers of them."""
+
+    old: UUID
+    new: UUID
+
+
+def _tell(recut: Recut, made: list[Sentence], user: User) -> dict[str, object]:
+    """What the page's script needs to go on where it was: the new sentences in the place of the old."""
+    retired = list(recut.retired.order_by("start").values_list("pk", flat=True))
+    return {
+        "kind": recut.kind,
+        "sentence": made[0].pk,
+        "label": made[0].label,
+        "at": _find_break(recut, made),
+        "sentences": dict.fromkeys(retired, made[0].pk),
+        "rows": {renamed.old.hex: renamed.new.hex for renamed in _find_renamed(retired, made, user)},
+    }
+
+
+def _find_break(recut: Recut, made: list[Sentence]) -> int | None:
+    """Where, as browsers count in the new sentence, a join would be undone."""
+    if recut.kind == Recut.Kind.SPLIT:
+        return None
+    second = recut.retired.order_by("start")[1]
+    before = recut.turn.text[made[0].start : second.start].replace("\r\n", "\n")
+    return len(before.encode("utf-16-le")) // 2
+
+
+def _find_renamed(retired: list[int], made: list[Sentence], user: User) -> list[_Renamed]:
+    """Carried rows are numbered after the row and the sentence, so the first that is there is found by its number."""
+    found = []
+    for model in (Coding, Decision):
+        own = model.objects.filter(coder=user)
+        numbers = set(own.filter(sentence__in=made).values_list("client_id", flat=True))
+        for old in own.filter(sentence__in=retired).values_list("client_id", flat=True):
+            new = next((each for sentence in made if (each := uuid5(old, str(sentence.pk))) in numbers), None)
+            if new is not None:
+                found.append(_Renamed(old, new))
+    return found
+
+
+def _refuse(request: ProjectRequest, interview_id: int, message: str, *, status: int, field: str = "") -> HttpResponse:
+    if SCRIPT_HEADER in request.headers:
+        return HttpResponse(message, status=status, content_type="text/plain; charset=utf-8")
+    posted = request.POST.get("sentence", "")
+    at = int(posted) if posted.isdecimal() and len(posted) < 19 else None
+    refusal = Refusal(message, field, held=request.POST.dict(), action=request.path)
+    return render_desk(request, interview_id, at=at, status=status, refusal=refusal)

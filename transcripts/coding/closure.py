@@ -1,0 +1,60 @@
+"""Whether a person may code an interview now: rounds that are locked, work that is signed off, interviews of others.
+
+A study without assignments is open to all its coders. Reading and memos are always open.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+# A value for one interview (``i``) and one person, whose number is given as often as CLOSURE_PARAMETERS says.
+CLOSURE = """
+CASE
+  WHEN NOT EXISTS (
+    SELECT 1 FROM rounds_assignment a JOIN rounds_round r ON r.id = a.round_id
+    WHERE r.project_id = i.project_id AND a.withdrawn_at IS NULL) THEN 'open'
+  WHEN EXISTS (
+    SELECT 1 FROM rounds_assignment a JOIN rounds_round r ON r.id = a.round_id
+    WHERE a.interview_id = i.id AND a.coder_id = %s AND a.withdrawn_at IS NULL AND a.signed_at IS NULL
+      AND r.locked_at IS NULL) THEN 'open'
+  WHEN EXISTS (
+    SELECT 1 FROM rounds_assignment a JOIN rounds_round r ON r.id = a.round_id
+    WHERE a.interview_id = i.id AND a.coder_id = %s AND a.withdrawn_at IS NULL AND r.locked_at IS NULL) THEN 'signed'
+  WHEN EXISTS (
+    SELECT 1 FROM rounds_assignment a
+    WHERE a.interview_id = i.id AND a.coder_id = %s AND a.withdrawn_at IS NULL) THEN 'locked'
+  ELSE 'unassigned'
+END
+"""
+CLOSURE_PARAMETERS = 3
+
+
+class Closure(StrEnum):
+    """Why an interview cannot be coded by a person, if it cannot."""
+
+    OPEN = "open"
+    SIGNED = "signed"
+    LOCKED = "locked"
+    UNASSIGNED = "unassigned"
+
+    @property
+    def sentence(self) -> str:
+        """What is said to her; empty when she may code."""
+        return SENTENCES[self]
+
+
+SENTENCES = {
+    Closure.OPEN: "",
+    Closure.SIGNED: (
+        "You have signed off your codings of this interview, so they stay as they are. A lead of the study can give it "
+        "back to you; memos can still be written."
+    ),
+    Closure.LOCKED: (
+        "The round in which you coded this interview is locked. A lead of the study can unlock it; memos can still be "
+        "written."
+    ),
+    Closure.UNASSIGNED: (
+        "This interview is not assigned to you: you can read it and write memos. To code it, ask a lead of the study to "
+        "assign it to you."
+    ),
+}

@@ -1,0 +1,123 @@
+"""The keys of the desk: a page on which each person changes her own, and a card that prints."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from django.contrib import messages
+from django.http import HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods, require_safe
+
+from transcripts.codebook.queries import current_version
+from transcripts.coding import actions
+from transcripts.coding.keys import ACTS, CAPS, GROUPS, POSITION_OF, CodeKey, Keymap, KeysRefused, cap_of, find_key
+from transcripts.coding.panel import PanelFamily, read_families
+from transcripts.coding.settings import build_card, list_code_keys, read_keymap
+from transcripts.projects.access import ProjectRequest, project_view
+from transcripts.projects.roles import Permission
+
+
+class Field(NamedTuple):
+    """One key to be changed: ``default`` is what is printed on the one it comes with."""
+
+    name: str
+    label: str
+    key: str
+    cap: str
+    default: str
+    note: str = ""
+    is_wrong: bool = False
+
+
+class FieldGroup(NamedTuple):
+    """Keys of one kind."""
+
+    title: str
+    fields: list[Field]
+
+
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+@project_view(Permission.CODE)
+def change_keys(request: ProjectRequest) -> HttpResponse:
+    """One's own keys, to be changed, switched off, or reset."""
+    families = read_families(current_version(request.project))
+    codes = list_code_keys(families)
+    refusal: KeysRefused | None = None
+    if request.method == "POST":
+        try:
+            _save(request, codes)
+        except KeysRefused as error:
+            refusal = error
+        else:
+            return redirect("coding:keys", request.project.slug)
+    keymap = read_keymap(request.user.pk, codes)
+    held = request.POST.dict() if refusal else {}
+    wrong = refusal.fields if refusal else frozenset()
+    context = {"groups": _list_groups(families, keymap, held, wrong), "refusal": refusal, "clashes": keymap.clashes}
+    return render(request, "coding/keys.html", context, status=422 if refusal else 200)
+
+
+def _save(request: ProjectRequest, codes: list[CodeKey]) -> None:
+    if "reset" in request.POST:
+        actions.reset_keys(by=request.user)
+        messages.success(request, "Every key is the one it came with, in every study.")
+        return
+    defaults = {f"act:{name}": act.key for name, act in ACTS.items()}
+    given = {name: find_key(typed, default=defaults.get(name, "")) for name, typed in request.POST.dict().items()}
+    actions.set_keys(given=given, codes=codes, by=request.user)
+    messages.success(request, "Your keys are saved. They are the same wherever you sign in.")
+
+
+def _list_groups(
+    families: list[PanelFamily], keymap: Keymap, held: dict[str, str], wrong: frozenset[str]
+) -> list[FieldGroup]:
+    """Acts and codes with their keys; what was typed and refused is shown again."""
+    taken = {clash.code: f"{clash.cap} does: {clash.taken_by}" for clash in keymap.clashes}
+
+    def make(name: str, label: str, key: str, default: str, note: str = "") -> Field:
+        typed = held.get(name, key)
+        return Field(name, label, typed if typed in CAPS else "", cap_of(typed) or typed, default, note, name in wrong)
+
+    of_acts = [
+        FieldGroup(
+            group.title,
+            [make(f"act:{act.name}", act.words, keymap.acts[act.name], cap_of(act.key)) for act in group.acts],
+        )
+        for group in GROUPS
+    ]
+    of_codes = [
+        FieldGroup(
+            family.name,
+            [
+                make(
+                    f"code:{code.identifier}",
+                    code.name,
+                    keymap.codes[code.identifier],
+                    cap_of(POSITION_OF.get(code.key, "")),
+                    taken.get(code.name, ""),
+                )
+                for code in family.codes
+            ],
+        )
+        for family in families
+    ]
+    return of_acts + of_codes
+
+
+@require_safe
+@never_cache
+@project_view(Permission.VIEW)
+def show_keycard(request: ProjectRequest) -> HttpResponse:
+    """Every key on one sheet of paper; ``?definitions=1`` adds what the codes mean."""
+    version = current_version(request.project)
+    families = read_families(version)
+    keymap = read_keymap(request.user.pk, list_code_keys(families))
+    context = {
+        "version": version,
+        "card": build_card(keymap, families),
+        "with_definitions": request.GET.get("definitions") == "1",
+    }
+    return render(request, "coding/keycard.html", context)

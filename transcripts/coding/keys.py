@@ -1,0 +1,216 @@
+"""Which key does what at the desk, for one person. Knows nothing of Django.
+
+A key is named by where it lies, as browsers name it (KeyM is the key that prints "m" on a QWERTY keyboard), so that it
+stays in place on every layout. Two acts begin with a sign instead, wherever a layout has it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+OFF = ""
+_SIGN_KEYS = "Minus Equal BracketLeft BracketRight Semicolon Quote Comma Period Slash Backslash Backquote"
+_PRINTED = {
+    **{f"Key{letter.upper()}": letter for letter in "abcdefghijklmnopqrstuvwxyz"},
+    **{f"Digit{digit}": digit for digit in "0123456789"},
+    **dict(zip(_SIGN_KEYS.split(), "-=[];',./\\`", strict=True)),
+}
+# Keys that print nothing: they go on acting where single keys are switched off.
+_NAMED = {
+    "Enter": "Enter",
+    "ArrowDown": "↓",
+    "ArrowUp": "↑",
+    "PageDown": "PgDn",
+    "PageUp": "PgUp",
+    "Home": "Home",
+    "End": "End",
+}
+_SIGNS = {"sign:/": "/", "sign:?": "?"}
+POSITION_OF = {printed: position for position, printed in _PRINTED.items()}
+CAPS = {**_PRINTED, **_NAMED, **_SIGNS}
+
+
+class KeysRefused(Exception):
+    """A sentence for the person who asked; ``fields`` are those at fault."""
+
+    def __init__(self, message: str, *, fields: Iterable[str]) -> None:
+        super().__init__(message)
+        self.fields = frozenset(fields)
+
+
+class Act(NamedTuple):
+    """Something a key does. ``shifted``: what it does with Shift."""
+
+    name: str
+    key: str
+    words: str
+    shifted: str = ""
+
+
+class ActGroup(NamedTuple):
+    """Acts of one kind, as the key card shows them."""
+
+    title: str
+    acts: tuple[Act, ...]
+
+
+GROUPS = (
+    ActGroup(
+        "Moving",
+        (
+            Act("down", "ArrowDown", "the next sentence", "take it in: several sentences at once"),
+            Act("up", "ArrowUp", "the sentence before", "take it in, or give one back"),
+            Act("next_turn", "PageDown", "the next turn"),
+            Act("previous_turn", "PageUp", "the turn before"),
+            Act("first", "Home", "the first sentence"),
+            Act("last", "End", "the last sentence"),
+            Act("previous_interview", "BracketLeft", "the interview before"),
+            Act("next_interview", "BracketRight", "the next interview"),
+            Act("next_reason", "KeyP", "the next sentence of the study that waits for you, and why it does"),
+            Act("turns", "Comma", "the list of turns: arrows in it, Enter goes there"),
+            Act("filters", "KeyZ", "what is shown: uncoded, changed code, memo, one code"),
+        ),
+    ),
+    ActGroup(
+        "Coding",
+        (
+            Act("decide", "Enter", "read; nothing more here, and go on", "the same, and stay"),
+            Act("repeat", "Period", "the last code again"),
+            Act("palette", "sign:/", "find a code by name or definition; Ctrl K does so too"),
+            Act("quote", "KeyX", "mark words for the next code: arrows, Shift for more, Enter keeps them"),
+            Act("details", "KeyV", "how the last code here is put, to say it anew"),
+            Act("memo", "KeyM", "memo on the sentence", "memo on the interview"),
+            Act("suggestions", "KeyO", "open the machine's suggestions, after your own decision"),
+            Act("keep", "KeyK", "keep the first open suggestion"),
+            Act("leave", "KeyL", "leave the first open suggestion"),
+        ),
+    ),
+    ActGroup(
+        "Sentence breaks",
+        (
+            Act("cut", "KeyC", "cut this sentence in two: arrows choose the place, Enter cuts"),
+            Act("join", "KeyB", "join this sentence with the one below"),
+        ),
+    ),
+    ActGroup("Help", (Act("help", "sign:?", "every key"),)),
+)
+ACTS = {act.name: act for group in GROUPS for act in group.acts}
+
+
+class CodeKey(NamedTuple):
+    """A code and the letter that the codebook gives it."""
+
+    identifier: str
+    name: str
+    letter: str
+
+
+class Clash(NamedTuple):
+    """A code that is reached by name only, because something else has its key."""
+
+    code: str
+    cap: str
+    taken_by: str
+
+
+class Keymap(NamedTuple):
+    """Where every act and code lies for one person; ``OFF`` for what has no key."""
+
+    acts: dict[str, str]
+    codes: dict[str, str]
+    clashes: list[Clash]
+
+
+Choices = Mapping[str, Mapping[str, str]]
+
+
+def find_key(typed: str, *, default: str = OFF) -> str:
+    """The key somebody means: pressed in a field (KeyM), or typed as it prints (m, Enter, ↓).
+
+    What prints like ``default`` is that key. Anything else is given back as it came, to be refused.
+    """
+    typed = typed.strip()
+    if typed in CAPS or typed == OFF:
+        return typed
+    if default and typed.lower() == cap_of(default).lower():
+        return default
+    named = {cap.lower(): key for key, cap in _NAMED.items()}
+    return POSITION_OF.get(typed.lower()) or named.get(typed.lower()) or typed
+
+
+def cap_of(key: str) -> str:
+    """What a QWERTY keyboard prints on a key."""
+    return CAPS.get(key, "")
+
+
+def resolve_keys(codes: Iterable[CodeKey], choices: Choices) -> Keymap:
+    """The keys of one person: her own choices, else those of the desk and of the codebook.
+
+    Keys of the desk go before those of codes, and what she chose before what comes with the codebook; a code that loses
+    its key is named, never passed over.
+    """
+    chosen_acts, chosen_codes = choices.get("acts", {}), choices.get("codes", {})
+    codes = list(codes)
+    holders: dict[str, str] = {}
+    acts: dict[str, str] = {}
+    for act in sorted(ACTS.values(), key=lambda act: act.name not in chosen_acts):
+        key = chosen_acts.get(act.name, act.key)
+        acts[act.name] = OFF if key in holders or key not in CAPS else key
+        if acts[act.name]:
+            holders[key] = act.words
+    of_codes: dict[str, str] = {}
+    clashes = []
+    for code in sorted(codes, key=lambda code: code.identifier not in chosen_codes):
+        key = chosen_codes.get(code.identifier, POSITION_OF.get(code.letter, OFF))
+        if key in holders:
+            clashes.append(Clash(code.name, cap_of(key), holders[key]))
+            key = OFF
+        elif key:
+            holders[key] = code.name
+        of_codes[code.identifier] = key
+    return Keymap(
+        {name: acts[name] for name in ACTS}, {code.identifier: of_codes[code.identifier] for code in codes}, clashes
+    )
+
+
+def read_choices(given: Mapping[str, str], codes: Iterable[CodeKey], before: Choices) -> dict[str, dict[str, str]]:
+    """What a person chose, as it is stored: only where it differs from what she would have anyway.
+
+    ``given`` holds a key, or ``OFF``, under "act:memo" and "code:theme.balance"; what is not given stays. Choices for
+    codes of other studies stay as well. Raises ``KeysRefused`` for a key that is none, and for one given twice.
+    """
+    codes = list(codes)
+    now = resolve_keys(codes, before)
+    wanted = {f"act:{name}": key for name, key in now.acts.items()}
+    wanted |= {f"code:{identifier}": key for identifier, key in now.codes.items()}
+    wanted |= {name: key for name, key in given.items() if name in wanted}
+    _check_keys(wanted, codes)
+    acts = {name: wanted[f"act:{name}"] for name, act in ACTS.items() if wanted[f"act:{name}"] != act.key}
+    known = {code.identifier for code in codes}
+    others = {identifier: key for identifier, key in before.get("codes", {}).items() if identifier not in known}
+    plain = resolve_keys(codes, {"acts": acts}).codes
+    own = {name: key for name in known if (key := wanted[f"code:{name}"]) != plain[name]}
+    return {"acts": acts, "codes": {**others, **own}}
+
+
+def _check_keys(wanted: Mapping[str, str], codes: Iterable[CodeKey]) -> None:
+    names = {f"act:{name}": act.words for name, act in ACTS.items()}
+    names |= {f"code:{code.identifier}": code.name for code in codes}
+    holders: dict[str, str] = {}
+    for field, key in wanted.items():
+        if key == OFF:
+            continue
+        is_fit = key in (CAPS if field.startswith("act:") else _PRINTED)
+        if not is_fit:
+            raise KeysRefused(
+                f"There is no such key for “{names[field]}”. Give one letter, digit or sign of the keyboard, or nothing.",
+                fields=[field],
+            )
+        if key in holders:
+            raise KeysRefused(
+                f"{cap_of(key)} is given twice: to “{names[holders[key]]}” and to “{names[field]}”. Give one of them another "
+                "key, or none.",
+                fields=[holders[key], field],
+            )
+        holders[key] = field

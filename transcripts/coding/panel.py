@@ -1,0 +1,130 @@
+"""The codes beside the text: families of buttons, each with what of it stands at the current sentence."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any
+
+from transcripts.codebook.models import Code, CodebookVersion, CodeFamily
+from transcripts.coding.marks import Chip
+
+FAMILY_FIELDS = [
+    f"family__{name}" for name in ("identifier", "name", "unit", "carries_level", "carries_enactment", "position")
+]
+CODE_FIELDS = [
+    *("identifier", "name", "key", "aliases", "definition", "terms", "attributes", "meaning_version", "family"),
+    *FAMILY_FIELDS,
+]
+
+
+@dataclass(slots=True)
+class PanelCode:
+    """A code as a button; ``chip`` is the viewer's own coding with it at the current sentence.
+
+    ``raised_in`` is the first turn in which the interviewer names it, if any does.
+    """
+
+    id: int
+    identifier: str
+    name: str
+    key: str
+    aliases: list[str]
+    definition: str
+    terms: list[str]
+    attributes: list[dict[str, Any]]
+    meaning_version: int
+    count: int = 0
+    chip: Chip | None = None
+    raised_in: int | None = None
+
+
+@dataclass(slots=True)
+class PanelFamily:
+    """A family of codes as a part of the panel."""
+
+    identifier: str
+    name: str
+    unit: str
+    carries_level: bool
+    carries_enactment: bool
+    codes: list[PanelCode]
+
+    @property
+    def has_keys(self) -> bool:
+        return any(code.key for code in self.codes)
+
+    @property
+    def place(self) -> str:
+        """What its codes are put on, where that is not the sentence."""
+        return "" if self.unit == CodeFamily.Unit.SENTENCE else self.unit
+
+    @property
+    def is_folded(self) -> bool:
+        """Families of turns and interviews, and those reached by name only, can be closed."""
+        return bool(self.place) or not self.has_keys
+
+
+def read_families(version: CodebookVersion | None) -> list[PanelFamily]:
+    """The families of a version with their codes, in order: one query."""
+    if version is None:
+        return []
+    codes = Code.objects.filter(version=version).select_related("family").order_by("family__position", "position")
+    return [
+        PanelFamily(
+            identifier=family.identifier,
+            name=family.name,
+            unit=family.unit,
+            carries_level=family.carries_level,
+            carries_enactment=family.carries_enactment,
+            codes=[
+                PanelCode(
+                    id=code.pk,
+                    identifier=code.identifier,
+                    name=code.name,
+                    key=code.key,
+                    aliases=code.aliases,
+                    definition=code.definition,
+                    terms=code.terms,
+                    attributes=code.attributes,
+                    meaning_version=code.meaning_version,
+                )
+                for code in group
+            ],
+        )
+        for family, group in groupby(codes.only(*CODE_FIELDS), key=lambda code: code.family)
+    ]
+
+
+def fill_families(families: list[PanelFamily], *, used: Counter[str], at_current: Mapping[str, Chip]) -> None:
+    """Say of each code how often the viewer has put it in this interview, and whether it stands at this sentence."""
+    for family in families:
+        for code in family.codes:
+            code.count = used[code.identifier]
+            code.chip = at_current.get(code.identifier)
+
+
+def list_codes(families: list[PanelFamily]) -> list[dict[str, object]]:
+    """The codes as the page's script needs them."""
+    return [
+        {
+            "id": code.id,
+            "identifier": code.identifier,
+            "name": code.name,
+            "key": code.key,
+            "aliases": code.aliases,
+            "definition": code.definition,
+            "family": family.identifier,
+            "familyName": family.name,
+            "unit": family.unit,
+            "level": family.carries_level,
+            "enactment": family.carries_enactment,
+            "questions": code.attributes,
+            "raisedIn": code.raised_in,
+            "meaning": code.meaning_version,
+        }
+        for family in families
+        for code in family.codes
+    ]

@@ -1,0 +1,97 @@
+"""Whether the interviewer had raised a thing before the model came to it.
+
+A coding on the model's words is prompted when an earlier turn of the interviewer mentions the code (its name, another
+name, or one of its terms), or when the same coder put the same code on an earlier sentence of the interviewer. It is a
+proposal made from the words alone; a coder may say otherwise.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
+from itertools import accumulate
+from typing import NamedTuple
+
+PROMPTED = "prompted"
+UNPROMPTED = "unprompted"
+# Written without spaces between words: Thai, Lao, Khmer, Myanmar, and the ideographs and syllables of East Asia.
+SPACELESS = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]")
+SHORTEST_WITH_PLURAL = 3
+
+
+class Question(NamedTuple):
+    """What the interviewer said in one turn."""
+
+    position: int
+    text: str
+
+
+class OwnCoding(NamedTuple):
+    """A code that a coder put on a sentence the interviewer says, in the turn at ``position``."""
+
+    coder: str
+    code: str
+    position: int
+
+
+class Prompts:
+    """What was raised when, in one interview. ``words`` gives for each code all that counts as naming it."""
+
+    def __init__(
+        self, questions: Iterable[Question], words: Mapping[str, Sequence[str]], own: Iterable[OwnCoding] = ()
+    ) -> None:
+        questions = sorted(questions)
+        folded = [question.text.casefold() for question in questions]
+        # One text to search: a null, which no transcript holds, keeps turns apart.
+        self._text = "\0".join(folded)
+        self._ends = list(accumulate(len(text) + 1 for text in folded))
+        self._positions = [question.position for question in questions]
+        self._words = words
+        self._mentioned: dict[str, int | None] = {}
+        self._coded: dict[tuple[str, str], int] = {}
+        for coder, code, position in own:
+            key = (coder, code)
+            self._coded[key] = min(position, self._coded.get(key, position))
+
+    def find_mention(self, code: str) -> int | None:
+        """The position of the first turn of the interviewer that names ``code``, if any does."""
+        if code not in self._mentioned:
+            pattern = compile_words(tuple(self._words.get(code, ())))
+            hit = pattern.search(self._text) if pattern else None
+            self._mentioned[code] = self._positions[bisect_right(self._ends, hit.start())] if hit else None
+        return self._mentioned[code]
+
+    def derive(self, *, coder: str, code: str, position: int) -> str:
+        """Prompted or unprompted, for a coding on what the model says in the turn at ``position``."""
+        raised = [self.find_mention(code), self._coded.get((coder, code))]
+        return PROMPTED if any(each is not None and each < position for each in raised) else UNPROMPTED
+
+
+@lru_cache(maxsize=2_000)
+def compile_words(words: tuple[str, ...]) -> re.Pattern[str] | None:
+    """A pattern that finds any of ``words`` in casefolded text; ``None`` when there is nothing to find."""
+    parts = {_write_pattern(folded) for word in words if (folded := " ".join(word.casefold().split()))}
+    return re.compile("|".join(sorted(parts, key=lambda part: (-len(part), part)))) if parts else None
+
+
+def _write_pattern(word: str) -> str:
+    """Whole words, the last also in a simple plural; scripts without spaces anywhere in the text."""
+    inner = r"\s+".join(re.escape(part) for part in word.split())
+    if SPACELESS.search(word):
+        return inner
+    return rf"(?<!\w){_allow_plural(word, inner)}(?!\w)"
+
+
+def _allow_plural(word: str, pattern: str) -> str:
+    """The word and its simple plural, whichever of the two was given; English rules, harmless elsewhere."""
+    if not (word[-1].isascii() and word[-1].isalpha()) or len(word) < SHORTEST_WITH_PLURAL:
+        return pattern
+    if word.endswith("ies"):
+        return rf"{pattern[:-3]}(?:ies|y)"
+    if word.endswith("y") and word[-2] not in "aeiou":
+        return rf"{pattern[:-1]}(?:y|ies)"
+    if word.endswith("s") and not word.endswith("ss"):
+        return rf"{pattern}?"
+    return rf"{pattern}(?:s|es)?"

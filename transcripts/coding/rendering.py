@@ -1,0 +1,182 @@
+"""What the desk answers with: the whole page, what stands at a place, or all that one coding says."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import NamedTuple
+
+from django.conf import settings
+from django.http import HttpResponse
+from django.shortcuts import get_object_or_404, render
+from django.template.loader import get_template
+from django.urls import NoReverseMatch, reverse
+
+from transcripts.codebook.models import CodeFamily
+from transcripts.coding import queries
+from transcripts.coding.desk import DeskPage, build_page
+from transcripts.coding.filters import list_choices
+from transcripts.coding.forms import ANSWER
+from transcripts.coding.keys import resolve_keys
+from transcripts.coding.marks import Viewer, read_marks_at
+from transcripts.coding.models import Coding, Enactment, Grounding, Level, Memo, Prompting
+from transcripts.coding.settings import build_card, list_code_keys
+from transcripts.coding.waiting import WORDS, Reason, find_differing_in, list_shown_to
+from transcripts.corpus.models import Interview, Sentence
+from transcripts.projects.access import ProjectRequest
+from transcripts.projects.roles import Permission
+
+# Named in the page, so that the browser fetches all parts of the script at once instead of one import after another.
+SCRIPT_PARTS = (
+    *("acts", "ask", "caps", "cuts", "details", "filters", "keys", "labels", "line", "manner", "marks", "memo", "page"),
+    *("palette", "panel", "prompts", "queue", "quote", "rail", "range", "refresh", "refused", "rows", "savestate"),
+    *("stored", "suggestions", "underline", "undo", "waiting", "words"),
+)
+ACT_NAMES = ("add", "withdraw", "decide", "reopen", "memo")
+CHOSEN = ("level", "enactment", "grounding", "prompting")
+CHOICES = {
+    "levels": Level.choices,
+    "enactments": Enactment.choices,
+    "groundings": Grounding.choices,
+    "promptings": Prompting.choices,
+}
+
+
+class Refusal(NamedTuple):
+    """Why a plain form was not taken: ``field`` names the field at fault, ``held`` what the form held.
+
+    ``action`` and ``again`` are the form as it was posted, for the one line that it lacked.
+    """
+
+    message: str
+    field: str
+    held: dict[str, str]
+    action: str
+
+    @property
+    def again(self) -> dict[str, str]:
+        return {name: value for name, value in self.held.items() if name not in {"reason", "csrfmiddlewaretoken"}}
+
+
+class UrlAround(NamedTuple):
+    """The two ends of an address with an id between them."""
+
+    before: str
+    after: str
+
+
+@lru_cache(maxsize=1000)
+def _find_suggestions_url(slug: str) -> UrlAround | None:
+    """Where the machine half shows suggestions, if this site has one: the only thing known of it here."""
+    try:
+        before, _, after = reverse("preannotation:panel", args=[slug, 0]).rpartition("/0/")
+    except NoReverseMatch:
+        return None
+    return UrlAround(f"{before}/", f"/{after}")
+
+
+def _list_urls(slug: str, interview_id: int) -> dict[str, str]:
+    """Where the acts of one interview are posted, and under which address its codings tell all they say."""
+    desk = reverse("coding:desk", args=[slug, interview_id])
+    return {**{name: f"{desk}{name}/" for name in ACT_NAMES}, "codings": f"{desk}codings/"}
+
+
+def render_marks(request: ProjectRequest, sentence: Sentence | None, *, units: Sequence[str]) -> HttpResponse:
+    """What stands at a sentence, its turn and its interview, as asked for; each with the id it has on the page."""
+    if sentence is None:
+        return HttpResponse(status=204)
+    viewer = Viewer(request.user.pk)
+    interview_id = sentence.turn.interview_id
+    template = get_template("coding/_marks.html")
+    places = {
+        CodeFamily.Unit.SENTENCE: ("m", sentence.pk),
+        CodeFamily.Unit.TURN: ("tm", sentence.turn_id),
+        CodeFamily.Unit.INTERVIEW: ("im", interview_id),
+    }
+    html = []
+    for unit in units:
+        marks = read_marks_at(queries.find_place(sentence, unit).pk, viewer)
+        apart = {other: marks.split_off(other) for other in (CodeFamily.Unit.TURN, CodeFamily.Unit.INTERVIEW)}
+        place, place_id = places[CodeFamily.Unit(unit)]
+        context = {"marks": apart.get(CodeFamily.Unit(unit), marks), "place": place, "place_id": place_id}
+        context |= {"writable": True, "urls": _list_urls(request.project.slug, interview_id)}
+        if unit == CodeFamily.Unit.SENTENCE:
+            context["suggestions"] = _find_suggestions_url(request.project.slug)
+        html.append(template.render(context))
+    return HttpResponse("".join(html))
+
+
+def render_desk(
+    request: ProjectRequest,
+    interview_id: int,
+    *,
+    at: int | None,
+    show: str = "",
+    status: int = 200,
+    refusal: Refusal | None = None,
+) -> HttpResponse:
+    """One interview with the person's own work on it, and the codes beside it for who codes."""
+    interview = get_object_or_404(Interview, project=request.project, pk=interview_id)
+    has_panel = Permission.CODE in request.role.permissions
+    viewer = Viewer(request.user.pk, sees_all=not has_panel and Permission.SEE_ALL_CODINGS in request.role.permissions)
+    may_see_differences = interview_id in list_shown_to(request)
+    differing = find_differing_in(interview) if may_see_differences and show == Reason.DISAGREED else None
+    page = build_page(request.project, interview, viewer, at=at, show=show, differing=differing)
+    closed = page.place.closure.sentence if has_panel else ""
+    context = {
+        "page": page,
+        "has_panel": has_panel,
+        "writable": has_panel and not closed,
+        "closed": closed,
+        "viewer": viewer,
+        "memo_kinds": Memo.Kind.choices,
+        "suggestions": _find_suggestions_url(request.project.slug) if has_panel else None,
+        "refusal": refusal,
+        "urls": _list_urls(request.project.slug, interview_id),
+        "filters": list_choices(codes_herself=has_panel, may_see_differences=may_see_differences),
+        "why": WORDS.get(request.GET.get("why", ""), ""),
+        "may_cut": Permission.CUT_SENTENCES in request.role.permissions,
+        **(_list_keys(request, page) if has_panel else {}),
+        "marks_url": reverse("coding:marks", args=[request.project.slug, interview_id, 0]),
+        "csrf_cookie": settings.CSRF_COOKIE_NAME,
+        "script_parts": SCRIPT_PARTS if has_panel else (),
+    }
+    return render(request, "coding/desk.html", context, status=status)
+
+
+def _list_keys(request: ProjectRequest, page: DeskPage) -> dict[str, object]:
+    """Where the keys of this person lie, for the page's script, and the card that tells of them."""
+    keymap = resolve_keys(list_code_keys(page.families), page.place.keys)
+    return {"keymap": {"acts": keymap.acts, "codes": keymap.codes}, "card": build_card(keymap, page.families)}
+
+
+def render_details(
+    request: ProjectRequest, coding: Coding, *, status: int = 200, refusal: Refusal | None = None
+) -> HttpResponse:
+    text = queries.read_text(coding.sentence_id)
+    start = coding.sentence.start
+    quote = text[coding.quote[0] - start : coding.quote[1] - start] if coding.quote else ""
+    held = refusal.held if refusal else {}
+    context = {
+        "coding": coding,
+        "text": text,
+        "quote": held.get("quote", quote),
+        "note": held.get("note", coding.note),
+        "reason": held.get("reason", ""),
+        "chosen": {name: held.get(name, getattr(coding, name)) for name in CHOSEN},
+        "questions": [
+            {**question, "answer": held.get(ANSWER + question["key"], coding.attributes.get(question["key"], ""))}
+            for question in coding.code.attributes
+        ],
+        "refusal": refusal,
+        **CHOICES,
+        "has_seen_others": queries.read_standing(coding.sentence_id, request.user.pk).has_seen_others,
+        "urls": _list_urls(request.project.slug, coding.sentence.turn.interview_id),
+        "desk_url": make_desk_url(request, coding.sentence.turn.interview_id, coding.sentence_id),
+    }
+    return render(request, "coding/details.html", context, status=status)
+
+
+def make_desk_url(request: ProjectRequest, interview_id: int, at: int | None) -> str:
+    url = reverse("coding:desk", args=[request.project.slug, interview_id])
+    return f"{url}?at={at}#s{at}" if at else url

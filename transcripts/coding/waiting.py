@@ -1,0 +1,177 @@
+"""The next sentence of a study that waits for somebody, and why: what a person goes to when she asks what is next.
+
+First what is not coded in what she is to code, then codings whose code has changed since, then sentences that coders
+read differently (for who may see that), then sentences with a memo of hers. Inside a reason the next one after where she
+is comes first, and after the last interview the first again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from enum import StrEnum
+from typing import NamedTuple
+
+from django.db import connection
+
+from transcripts.codebook.models import Code, CodebookVersion, CodeFamily
+from transcripts.codebook.queries import current_version
+from transcripts.coding.closure import CLOSURE, CLOSURE_PARAMETERS
+from transcripts.coding.models import Opening
+from transcripts.corpus.models import Interview
+from transcripts.projects.access import ProjectRequest
+from transcripts.projects.models import Project
+from transcripts.projects.roles import Permission
+
+# The tables of texts, of which each reason keeps some sentences; :before or after the place where the person is.
+IN_ORDER = """
+FROM corpus_interview i
+JOIN corpus_turn t ON t.interview_id = i.id
+JOIN corpus_sentence s ON s.turn_id = t.id
+WHERE i.project_id = %s AND s.retired_by_id IS NULL AND s.id <> %s AND (i.id, t.position, s.start) :side (%s, %s, %s)
+"""
+NEXT = f"SELECT s.id, i.id {IN_ORDER} AND :reason ORDER BY i.id, t.position, s.start LIMIT 1"
+OPEN = f"SELECT i.id FROM corpus_interview i WHERE i.project_id = %s AND {CLOSURE} = 'open'"  # noqa: S608
+UNCODED = f"""
+t.role = 'model' AND t.channel = 'utterance' AND i.id IN ({OPEN})
+AND NOT EXISTS (
+  SELECT 1 FROM coding_decision d WHERE d.sentence_id = s.id AND d.coder_id = %s AND d.withdrawn_at IS NULL)
+AND NOT EXISTS (
+  SELECT 1 FROM coding_coding c
+  JOIN codebook_code k ON k.id = c.code_id JOIN codebook_codefamily f ON f.id = k.family_id
+  WHERE c.sentence_id = s.id AND c.coder_id = %s AND c.withdrawn_at IS NULL AND f.unit = 'sentence')
+"""  # noqa: S608
+CHANGED = f"""
+i.id IN ({OPEN}) AND s.id IN (
+  SELECT c.sentence_id FROM coding_coding c
+  JOIN codebook_code k ON k.id = c.code_id JOIN codebook_codebookversion v ON v.id = k.version_id
+  WHERE v.project_id = %s AND c.coder_id = %s AND c.withdrawn_at IS NULL AND NOT EXISTS (
+    SELECT 1 FROM codebook_code n
+    WHERE n.version_id = %s AND n.identifier = k.identifier AND n.meaning_version <= v.number))
+"""  # noqa: S608
+WITH_MEMO = """
+s.id IN (
+  SELECT m.sentence_id FROM coding_memo m
+  WHERE m.project_id = %s AND m.author_id = %s AND m.subject = 'sentence' AND m.withdrawn_at IS NULL)
+"""
+PLACE = """
+SELECT i.id, t.position, s.start
+FROM corpus_sentence s JOIN corpus_turn t ON t.id = s.turn_id JOIN corpus_interview i ON i.id = t.interview_id
+WHERE s.id = %s AND i.project_id = %s
+"""
+INTERVIEWS_AT_A_TIME = 10
+
+Value = str | int
+
+
+class Reason(StrEnum):
+    """Why a sentence waits."""
+
+    UNCODED = "uncoded"
+    CHANGED = "changed"
+    DISAGREED = "disagreed"
+    MEMO = "memo"
+
+    @property
+    def words(self) -> str:
+        return WORDS[self]
+
+
+WORDS: dict[str, str] = {
+    Reason.UNCODED: "not coded yet",
+    Reason.CHANGED: "its code has changed since",
+    Reason.DISAGREED: "read differently by coders",
+    Reason.MEMO: "you wrote a memo on it",
+}
+
+
+class Waiting(NamedTuple):
+    """A sentence, and why it waits."""
+
+    reason: Reason
+    sentence_id: int
+    interview_id: int
+
+
+class _Seeker:
+    """Looks from the sentence at which somebody is: on to the end of the study, then from its beginning."""
+
+    def __init__(self, project: Project, at: int | None) -> None:
+        self.project, self.at = project, at or 0
+        with connection.cursor() as cursor:
+            cursor.execute(PLACE, [self.at, project.pk])
+            self.place: tuple[int, int, int] = cursor.fetchone() or (0, 0, 0)
+
+    def find(self, reason: Reason, condition: str, *values: Value, sides: str = "><") -> Waiting | None:
+        """The first sentence of which ``condition`` holds after the place (">"), or else before it ("<")."""
+        with connection.cursor() as cursor:
+            for side in sides:
+                sql = NEXT.replace(":side", side).replace(":reason", condition)
+                cursor.execute(sql, [self.project.pk, self.at, *self.place, *values])
+                if row := cursor.fetchone():
+                    return Waiting(reason, *row)
+        return None
+
+    def find_disagreed(self, version: CodebookVersion, shown: Sequence[int]) -> Waiting | None:
+        """A few interviews at a time, for the blind readings of a whole study take a second to read."""
+        here = self.place[0]
+        around = {">": [pk for pk in shown if pk >= here], "<": [pk for pk in shown if pk <= here]}
+        for side, interviews in around.items():
+            for begin in range(0, len(interviews), INTERVIEWS_AT_A_TIME):
+                some = interviews[begin : begin + INTERVIEWS_AT_A_TIME]
+                differing = sorted(find_differing(self.project, version, some))
+                condition = f"s.id IN ({', '.join(['%s'] * len(differing))})"
+                if differing and (found := self.find(Reason.DISAGREED, condition, *differing, sides=side)):
+                    return found
+        return None
+
+
+def find_next(request: ProjectRequest, *, at: int | None) -> Waiting | None:
+    """What waits next for the person after the sentence ``at``; ``None`` when nothing does. A few queries."""
+    project, user_id = request.project, request.user.pk
+    seeker, version = _Seeker(project, at), current_version(project)
+    if Permission.CODE in request.role.permissions and version is not None:
+        mine = [project.pk, *[user_id] * CLOSURE_PARAMETERS]
+        found = seeker.find(Reason.UNCODED, UNCODED, *mine, user_id, user_id) or seeker.find(
+            Reason.CHANGED, CHANGED, *mine, project.pk, user_id, version.pk
+        )
+        if found:
+            return found
+    shown = list_shown_to(request) if version is not None else []
+    found = seeker.find_disagreed(version, shown) if version is not None and shown else None
+    return found or seeker.find(Reason.MEMO, WITH_MEMO, project.pk, user_id)
+
+
+def list_shown_to(request: ProjectRequest) -> list[int]:
+    """The interviews in which the person may see where coders differ: those she opened; all, when she does not code."""
+    if Permission.SEE_ALL_CODINGS not in request.role.permissions:
+        return []
+    if Permission.CODE not in request.role.permissions:
+        return list(request.project.interviews.order_by("pk").values_list("pk", flat=True))
+    opened = Opening.objects.filter(user=request.user, interview__project=request.project)
+    return list(opened.order_by("interview").values_list("interview", flat=True))
+
+
+def find_differing(project: Project, version: CodebookVersion, interview_ids: Sequence[int]) -> set[int]:
+    """The sentences of some interviews that coders read differently before they saw each other's work."""
+    from transcripts.coding.blind import read_blind
+
+    readings = read_blind(project, interviews=interview_ids)
+    found: set[int] = set()
+    for family, codes in _list_families(version):
+        table = readings.arrange(family, CodeFamily.Unit.SENTENCE, codes)
+        found.update(map(int, table.sentence_ids[table.find_differing()]))
+    return found
+
+
+def find_differing_in(interview: Interview) -> set[int]:
+    """The same in one interview. Reads interview.project: costs a query when it is not loaded."""
+    version = current_version(interview.project)
+    return find_differing(interview.project, version, [interview.pk]) if version is not None else set()
+
+
+def _list_families(version: CodebookVersion) -> Iterator[tuple[str, list[str]]]:
+    rows = Code.objects.filter(version=version, family__unit=CodeFamily.Unit.SENTENCE)
+    families: dict[str, list[str]] = {}
+    for family, identifier in rows.order_by("position").values_list("family__identifier", "identifier"):
+        families.setdefault(family, []).append(identifier)
+    yield from families.items()

@@ -1,0 +1,156 @@
+"""Correcting a wrong sentence break: where a sentence may be cut, what two make together, what becomes of quotes.
+
+Everything counts code points of the turn's text.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Collection, Iterable
+from typing import NamedTuple
+
+LONGEST_SUFFIX = 20
+
+_ZERO_WIDTH_JOINER = "\u200d"
+# What belongs to the character before it, beside the marks: joiners, skin tones, half-width voicing, tags of flags.
+_EXTENDING = frozenset("\u200c\u200d\uff9e\uff9f") | {chr(point) for point in range(0x1F3FB, 0x1F400)}
+_TAGS = range(0xE0020, 0xE0080)
+# Arabic and Syriac signs that are drawn around what follows them.
+_PREPENDED = frozenset("\u0600\u0601\u0602\u0603\u0604\u0605\u06dd\u070f\u0890\u0891\u08e2\U000110bd\U000110cd")
+_REGIONAL = range(0x1F1E6, 0x1F200)
+_VIRAMA = 9
+_UNSEEN = frozenset({"Cc", "Cf", "Zl", "Zp", "Zs", "Mn", "Me", "Mc"})
+
+
+class CutRefused(Exception):
+    """A sentence for the person who asked: why no break can be made, or taken away, here."""
+
+
+class Extent(NamedTuple):
+    """``text[start:end]`` of a turn."""
+
+    start: int
+    end: int
+
+
+class Pieces(NamedTuple):
+    """The two parts of a sentence that was cut; white space between them belongs to neither."""
+
+    first: Extent
+    second: Extent
+
+
+def cut(text: str, whole: Extent, at: int) -> Pieces:
+    """The two pieces of a sentence that is cut at ``at``. Raises ``CutRefused`` at an edge and inside a character."""
+    if not whole.start < at < whole.end:
+        raise CutRefused("This is the edge of the sentence: a cut lies between two of its words.")
+    pieces = Pieces(_trim(text, whole.start, at), _trim(text, at, whole.end))
+    if any(not is_visible(text[piece.start : piece.end]) for piece in pieces):
+        raise CutRefused("This is the edge of the sentence: nothing that can be read would be left on one side.")
+    if is_inside_character(text, at) or is_inside_character(text, pieces.second.start):
+        raise CutRefused("This place lies inside a character that is made of several. Choose one before or after it.")
+    return pieces
+
+
+def unite(first: Extent, second: Extent) -> Extent:
+    """What two neighbouring sentences make together, with all that stands between them."""
+    return Extent(first.start, second.end)
+
+
+def is_visible(text: str) -> bool:
+    """Whether anything in ``text`` can be read: more than white space, joiners and marks."""
+    return any(unicodedata.category(character) not in _UNSEEN for character in text)
+
+
+def is_inside_character(text: str, at: int) -> bool:
+    """Whether ``text[at]`` belongs to the same character, as people see characters, as ``text[at - 1]``.
+
+    The rules of Unicode's Standard Annex 29 for extended grapheme clusters, on the safe side where they ask what is an
+    emoji: nothing is cut next to a joiner.
+    """
+    before, after = text[at - 1 : at], text[at : at + 1]
+    if not before or not after:
+        return False
+    return (
+        (before == "\r" and after == "\n")
+        or after in _EXTENDING
+        or ord(after) in _TAGS
+        or unicodedata.category(after).startswith("M")
+        or before in _PREPENDED
+        or (before == _ZERO_WIDTH_JOINER and not after.isspace())
+        or (unicodedata.combining(before) == _VIRAMA and unicodedata.category(after) == "Lo")
+        or _is_inside_syllable(before, after)
+        or _is_inside_flag(text, at)
+    )
+
+
+def _is_inside_syllable(before: str, after: str) -> bool:
+    """Whether two Korean letters are parts of one syllable."""
+    kinds = _syllable_kind(before), _syllable_kind(after)
+    return (kinds[0] == "L" and kinds[1] in {"L", "V", "LV", "LVT"}) or (
+        kinds in {("V", "V"), ("V", "T"), ("LV", "V"), ("LV", "T"), ("LVT", "T"), ("T", "T")}
+    )
+
+
+def _syllable_kind(character: str) -> str:
+    point = ord(character)
+    if 0x1100 <= point <= 0x115F or 0xA960 <= point <= 0xA97C:
+        return "L"
+    if 0x1160 <= point <= 0x11A7 or 0xD7B0 <= point <= 0xD7C6:
+        return "V"
+    if 0x11A8 <= point <= 0x11FF or 0xD7CB <= point <= 0xD7FB:
+        return "T"
+    if 0xAC00 <= point <= 0xD7A3:
+        return "LVT" if (point - 0xAC00) % 28 else "LV"
+    return ""
+
+
+def _is_inside_flag(text: str, at: int) -> bool:
+    """Whether two letters of a flag would be parted: letters pair up from where their row begins."""
+    if ord(text[at]) not in _REGIONAL:
+        return False
+    begin = at
+    while begin and ord(text[begin - 1]) in _REGIONAL:
+        begin -= 1
+    return (at - begin) % 2 == 1
+
+
+def _trim(text: str, start: int, end: int) -> Extent:
+    inside = text[start:end]
+    return Extent(start + len(inside) - len(inside.lstrip()), start + len(inside.rstrip()))
+
+
+def name_pieces(suffix: str, taken: Collection[str]) -> tuple[str, str]:
+    """The suffixes of the two pieces of a sentence: 14 gives 14a and 14b, 14a gives 14aa and 14ab.
+
+    Those of ``taken`` are passed over. Raises ``CutRefused`` when they would grow too long to be read.
+    """
+    letters = "abcdefghijklmnopqrstuvwxyz"
+    free = [suffix + letter for letter in letters if suffix + letter not in taken]
+    if len(suffix) >= LONGEST_SUFFIX or len(free) < 2:
+        raise CutRefused(
+            "This sentence was cut so often that its pieces cannot be numbered any more. "
+            "Join them, and cut in the middle first."
+        )
+    return free[0], free[1]
+
+
+def share_quote(quote: Extent, piece: Extent) -> Extent | None:
+    """What of a quote lies in a piece of its sentence; ``None`` when nothing does."""
+    start, end = max(quote.start, piece.start), min(quote.end, piece.end)
+    return Extent(start, end) if start < end else None
+
+
+def unite_quotes(quotes: Iterable[Extent], gap: Extent) -> Extent | None:
+    """One quote for what was quoted on both sides of a break that is gone: ``None`` (the whole) unless they touch.
+
+    ``gap`` is what lay between the two sentences; quotes touch when nothing but it parts them.
+    """
+    ordered = sorted(quotes)
+    whole = ordered[0]
+    for quote in ordered[1:]:
+        touches = quote.start <= whole.end or (whole.end == gap.start and quote.start == gap.end)
+        if not touches:
+            return None
+        whole = Extent(whole.start, max(whole.end, quote.end))
+    return whole

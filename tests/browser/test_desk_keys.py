@@ -34,7 +34,7 @@ class TestRemapping:
         page = sign_in()
         page.goto(f"{site.base_url}/p/{STUDY}/keys/")
         assert find_violations(page) == []
-        give(page, "memo on the sentence", "n")
+        give(page, "memo on the sentence", "=")
         give(page, "Balance", "m")
         give(page, "Generic fairness talk", "d")
         give(page, "the next sentence", "-")
@@ -47,8 +47,8 @@ class TestRemapping:
         assert [code.split()[1] for code in read_codes(page)] == ["theme.balance", "failure.generic_fairness_talk"]
         expect(page.locator("button.code[data-code='theme.balance'] kbd")).to_have_text("m")
         expect(page.locator(".chip[data-code='theme.balance'] b").first).to_have_text("m")
-        expect(page.locator("#memo-box summary kbd")).to_have_text("n")
-        press(page, "n")
+        expect(page.locator("#memo-box summary kbd")).to_have_text("=")
+        press(page, "=")
         expect(page.locator("#memo-text")).to_be_focused()
         page.reload()
         expect(page.locator(".chip[data-code='theme.balance'] b").first).to_have_text("m")
@@ -98,9 +98,9 @@ class TestRemapping:
     def test_keys_can_be_typed_without_script(self, site: Site, sign_in: SignIn) -> None:
         page = sign_in(java_script_enabled=False)
         page.goto(f"{site.base_url}/p/{STUDY}/keys/")
-        page.get_by_label("memo on the sentence", exact=True).fill("n")
+        page.get_by_label("memo on the sentence", exact=True).fill("=")
         page.get_by_role("button", name="Save").click()
-        expect(page.get_by_label("memo on the sentence", exact=True)).to_have_value("n")
+        expect(page.get_by_label("memo on the sentence", exact=True)).to_have_value("=")
 
 
 class TestCard:
@@ -135,6 +135,21 @@ class TestCard:
         page.goto(f"{site.base_url}/p/{STUDY}/keys/card/")
         printed = page.pdf(prefer_css_page_size=True)
         assert len(re.findall(rb"/Type\s*/Page\b", printed)) == 1
+
+
+class TestNewCode:
+    def test_marked_words_name_a_new_code_that_is_proposed_by_keys_alone(self, site: Site, sign_in: SignIn) -> None:
+        page = sign_in()
+        open_desk(page, site, "own")
+        words = page.locator(CURRENT).locator(".text").inner_text().split()[0]
+        press(page, "x", "Enter", "n")
+        name = page.get_by_label("Name", exact=True)
+        expect(name).to_have_value(words)
+        assert find_violations(page) == []
+        name.fill("Asks for what was tried")
+        press(page, "Enter")
+        expect(page.locator(CURRENT)).to_be_visible()
+        expect(page.locator(".message").first).to_contain_text("Asks for what was tried")
 
 
 class TestUndoOfDecisions:

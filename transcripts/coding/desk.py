@@ -103,7 +103,9 @@ class Exchange:
     @property
     def kinds(self) -> str:
         """How the question was put."""
-        return " · ".join(dict.fromkeys(turn.prompt_kind for turn in self.question if turn.prompt_kind))
+        return " · ".join(dict.fromkeys(turn.prompt_kind for turn in self.question if turn.prompt_kind)).replace(
+            "_", " "
+        )
 
     @property
     def reasoning(self) -> list[TurnBlock]:

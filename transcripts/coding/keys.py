@@ -80,6 +80,7 @@ GROUPS = (
             Act("palette", "sign:/", "find a code by name or definition; Ctrl K does so too"),
             Act("quote", "KeyX", "mark words for the next code: arrows, Shift for more, Enter keeps them"),
             Act("details", "KeyV", "how the last code here is put, to say it anew"),
+            Act("propose", "KeyN", "a new code from here, named by the marked words"),
             Act("memo", "KeyM", "memo on the sentence", "memo on the interview"),
             Act("suggestions", "KeyO", "open the machine's suggestions, after your own decision"),
             Act("keep", "KeyK", "keep the first open suggestion"),

@@ -10,7 +10,7 @@ import { openPalette } from "./palette.js";
 import { dropQuote, findQuoteAct, markedIn, toggleMarking } from "./quote.js";
 import { enterList } from "./rail.js";
 import { endRange, extendRange, hasRange } from "./range.js";
-import { currentRow, move, moveToEnd, moveTurn } from "./rows.js";
+import { currentRow, move, moveToEnd, moveTurn, sentenceOf } from "./rows.js";
 import { Stored } from "./stored.js";
 import { awaitSuggestions, openSuggestions, pressInSuggestions } from "./suggestions.js";
 import { goToNext } from "./waiting.js";
@@ -40,6 +40,7 @@ const acts = {
   palette: () => openPalette(),
   quote: () => toggleMarking(),
   details: () => openLastDetails(),
+  propose: () => propose(),
   memo: (event) => openMemo(event.shiftKey),
   suggestions: () => openSuggestions(),
   keep: () => pressInSuggestions("k"),
@@ -145,6 +146,15 @@ function findCombination(event) {
     return () => goBack(event.shiftKey);
   }
   return key === "y" ? () => goBack(true) : null;
+}
+
+/** To the form for a code that is missing, with the marked words as its name. */
+function propose() {
+  const row = currentRow();
+  if (row) {
+    const [from, to] = markedIn(row) ?? ["", ""];
+    window.location.assign(`${site.propose}?${new URLSearchParams({ sentence: sentenceOf(row), from, to })}`);
+  }
 }
 
 const keycard = document.getElementById("keycard");

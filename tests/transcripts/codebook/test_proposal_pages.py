@@ -30,11 +30,11 @@ def fill_in(**changes: Any) -> dict[str, Any]:
 
 
 def test_marked_words_become_the_name(where: str, coder: User, client_of: SignIn, sentence: Sentence) -> None:
-    marked = {"sentence": sentence.pk, "quote_start": sentence.start + 8, "quote_end": sentence.start + 17}
+    marked = {"sentence": sentence.pk, "from": 8, "to": 17}
     page = client_of(coder).get(where, marked)
     assert page.context["form"]["name"].value() == "ask first"
     assert "I would ask first." in page.content.decode()
-    nonsense: list[dict[str, Any]] = [{}, {"quote_start": "x"}, {"quote_start": 10**30, "quote_end": 1}]
+    nonsense: list[dict[str, Any]] = [{}, {"from": "x"}, {"from": 10**30, "to": 1}, {"from": 9, "to": 3}]
     for wrong in nonsense:
         page = client_of(coder).get(where, {"sentence": sentence.pk, **wrong})
         assert page.context["form"]["name"].value() == ""

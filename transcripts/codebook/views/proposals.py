@@ -32,8 +32,8 @@ LONGEST_IN_VIVO = 120
 def propose(request: ProjectRequest) -> HttpResponse:
     """A form for a code that is missing, for a page of its own or for a dialog of the desk (asked for by htmx).
 
-    ``?sentence=`` names the sentence it was missed at, ``quote_start`` and ``quote_end`` the marked words in code points
-    of the turn's text; they become the name. Where codes have a name like it, it is asked once whether one of them will do.
+    ``?sentence=`` names the sentence it was missed at, ``from`` and ``to`` the marked words in UTF-16 units of its
+    text, as the desk counts; they become the name. Where codes have a name like it, it is asked once whether one of them will do.
     """
     line = _find_line(request)
     may_use = Permission.EDIT_CODEBOOK in request.role.permissions
@@ -74,11 +74,13 @@ def _find_line(request: ProjectRequest) -> SentenceLine | None:
 
 def _quote(request: ProjectRequest, line: SentenceLine | None) -> str:
     """The marked words of the sentence; nothing when none or too many are marked."""
-    start, end = (request.GET.get(name, "") for name in ("quote_start", "quote_end"))
-    if line is None or not all(each.isascii() and each.isdecimal() and len(each) < 10 for each in (start, end)):
+    start, end = (request.GET.get(name, "") for name in ("from", "to"))
+    if line is None or not all(value.isascii() and value.isdecimal() and len(value) < 9 for value in (start, end)):
         return ""
-    words = " ".join(line.text[max(int(start) - line.start, 0) : max(int(end) - line.start, 0)].split())
-    return words if len(words) <= LONGEST_IN_VIVO else ""
+    # The page counts as browsers do, in UTF-16; a half character at an edge is left out.
+    words = line.text.encode("utf-16-le", "replace")[2 * int(start) : 2 * int(end)].decode("utf-16-le", "ignore")
+    quote = " ".join(words.split())
+    return quote if len(quote) <= LONGEST_IN_VIVO else ""
 
 
 def _find_similar(request: ProjectRequest, name: str) -> list[CodeContent]:

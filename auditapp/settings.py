@@ -12,6 +12,10 @@ from csp.constants import NONE, SELF
 
 from auditapp.environment import env_base_url, env_bool, env_data_folder, env_int, env_secret_key
 
+# A process serves several people at once. A numerical library that starts a thread per core for every product makes
+# them wait for each other: coefficients of agreement take three times as long with it.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
 BASE_DIR = Path(__file__).resolve().parent.parent
 DATA = env_data_folder(BASE_DIR / "var")
 

@@ -11,7 +11,13 @@ human_half = [
     path("", include("transcripts.projects.urls")),
     path("", include("transcripts.codebook.urls")),
     path("", include("transcripts.corpus.urls")),
+    path("", include("transcripts.rounds.urls")),
     path("", include("transcripts.coding.urls")),
+    path("", include("transcripts.agreement.urls")),
+    path("", include("transcripts.revision.urls")),
+    path("", include("transcripts.retrieval.urls")),
+    path("", include("transcripts.themes.urls")),
+    path("", include("transcripts.memos.urls")),
     path("", include("transcripts.exchange.urls")),
 ]
 

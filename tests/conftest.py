@@ -18,11 +18,11 @@ from hypothesis import settings as hypothesis_settings
 
 from tests.instance import FakeProvider, Instance
 from transcripts.accounts.models import User
-from transcripts.codebook.actions import start_study
+from transcripts.codebook.actions import seed_codebook
 from transcripts.codebook.models import Code
 from transcripts.corpus.actions import import_file
 from transcripts.corpus.models import Interview, Sentence
-from transcripts.projects.actions import set_member_role
+from transcripts.projects.actions import create_project, set_member_role
 from transcripts.projects.models import Project
 
 # Machines that run tests are busy and noisy: no example fails for being slow.
@@ -56,7 +56,10 @@ def owner(db: None) -> User:
 
 @pytest.fixture
 def project(owner: User) -> Project:
-    return start_study(slug="culture", name="Cultural schemas", by=owner)
+    """A study with the seeded codebook, of whose method nothing is said yet: tests of that say it themselves."""
+    project = create_project(slug="culture", name="Cultural schemas", by=owner)
+    seed_codebook(project=project, by=owner)
+    return project
 
 
 def make_member(project: Project, owner: User, role: str, username: str) -> User:

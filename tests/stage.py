@@ -13,11 +13,18 @@ from auditapp.batches.models import Arm, Attempt, Batch, Cell
 from auditapp.llm.models import ModelVariant
 from auditapp.preannotation.models import Annotator, Suggestion
 from transcripts.accounts.models import User
-from transcripts.codebook.models import CodebookVersion
-from transcripts.coding.models import Coding
+from transcripts.codebook.actions import pin_example, propose_code, start_draft
+from transcripts.codebook.models import Code, CodebookVersion
+from transcripts.coding.models import Coding, Memo
 from transcripts.corpus.actions import import_file
 from transcripts.corpus.models import Sentence
+from transcripts.memos.actions import write_memo
+from transcripts.memos.places import Place
 from transcripts.projects.models import Project
+from transcripts.revision.models import AnchorSentence
+from transcripts.rounds.models import Round
+from transcripts.themes.actions import ThemeText, create_theme
+from transcripts.themes.quotations import add_quote
 
 
 class Address(NamedTuple):
@@ -83,6 +90,38 @@ def add_coding(sentence: Sentence, version: CodebookVersion, coder: User) -> Cod
     )
 
 
+def add_memo(project: Project, author: User) -> Memo:
+    """A memo of ``author``'s own on the study."""
+    place = Place(Memo.Subject.PROJECT)
+    return write_memo(project=project, place=place, text="A note.", kind="reading", by=author, client_id=uuid.uuid4())
+
+
+def add_theme(project: Project, sentence: Sentence, owner: User) -> dict[str, int]:
+    """A theme of one code with a quote, under the names that the addresses of themes use."""
+    code = Code.objects.filter(version__project=project)[0].identifier
+    version = create_theme(project=project, text=ThemeText("A theme"), codes=[code], by=owner)
+    quote = add_quote(theme=version.theme, sentence=sentence, side="for", by=owner)
+    return {"number": version.theme.number, "quote_id": quote.pk}
+
+
+def add_draft(project: Project, sentence: Sentence, owner: User) -> dict[str, int]:
+    """A draft of the codebook with a pinned sentence, and a proposal, under the names of the codebook's addresses."""
+    draft = start_draft(project=project, by=owner)
+    code = draft.codes.all()[0]
+    example = pin_example(version=draft, code=code, sentence=sentence, kind="include", by=owner)
+    proposal = propose_code(
+        project=project, name="Missing", family_identifier=code.family.identifier, client_id=uuid.uuid4(), by=owner
+    )
+    return {
+        "number": draft.number,
+        "older": draft.number - 1,
+        "code_id": code.pk,
+        "family_id": code.family_id,
+        "example_id": example.pk,
+        "proposal_id": proposal.pk,
+    }
+
+
 def set_stage(project: Project, owner: User, member: User) -> Stage:
     line = '{"id": "i1", "turns": [{"role": "model", "text": "It depends. Ask first."}]}'
     import_file(project=project, name=f"{project.slug}.jsonl", data=line.encode(), by=owner)
@@ -95,19 +134,32 @@ def set_stage(project: Project, owner: User, member: User) -> Stage:
     suggestion = Suggestion.objects.create(
         annotator=annotator, cell=read.cell, sentence=sentence, code=version.codes.all()[0]
     )
+    # Without assignments, so that everybody may code everything.
+    Round.objects.create(project=project, number=1, name="First", opened_at=timezone.now(), opened_by_name="x")
+    anchor = AnchorSentence.objects.create(
+        project=project, sentence=sentence, added_at=timezone.now(), added_by_name="x"
+    )
+    coding = add_coding(sentence, version, owner)
     things = {
         "slug": project.slug,
         "user_id": member.pk,
         "number": version.number,
+        "older": version.number,
+        "anchor_id": anchor.pk,
         "interview_id": sentence.turn.interview_id,
         "sentence_id": sentence.pk,
         "batch_id": read.cell.batch_id,
         "attempt_id": read.pk,
         "suggestion_id": suggestion.pk,
-        "coding_id": add_coding(sentence, version, owner).pk,
+        "own_coding": coding,
+        "coding_id": coding.pk,
+        "client_id": coding.client_id.hex,
         "what": "codebook",
         "format": "csv",
+        "codebook": add_draft(project, sentence, owner),
         "sob": {"batch_id": judged.cell.batch_id},
         "api": {"batch_id": judged.cell.batch_id},
+        "themes": add_theme(project, sentence, owner),
+        "memo_id": add_memo(project, owner).pk,
     }
     return Stage(sentence, version, things)

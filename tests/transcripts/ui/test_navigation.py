@@ -1,0 +1,39 @@
+"""The bar above every page of a study."""
+
+from __future__ import annotations
+
+from django.urls import resolve
+
+from transcripts.projects.roles import CODER, OWNER
+from transcripts.ui.navigation import SECTIONS, build_bar
+
+
+def test_every_page_of_the_bar_is_there_and_in_a_room_of_its_section() -> None:
+    bar_routes = [page.route for section in SECTIONS for page in section.pages]
+    assert len(bar_routes) == len(set(bar_routes))
+    for route in bar_routes:
+        room = route.partition(":")[0]
+        found = build_bar("culture", view_name=route, permissions=OWNER.permissions)
+        current = [link for link in [*found.sections, *found.pages] if link.current]
+        assert current, route
+        assert resolve(current[-1].address).view_name == route, route
+        assert room in {"projects", *(name for section in SECTIONS for name in section.rooms)}
+
+
+def test_pages_one_may_not_see_are_not_in_the_bar() -> None:
+    names = {
+        role.key: {
+            link.name
+            for section in SECTIONS
+            for link in build_bar("culture", view_name=section.pages[0].route, permissions=role.permissions).pages
+        }
+        for role in (OWNER, CODER)
+    }
+    assert {"Rounds", "Adjudication"} <= names["owner"]
+    assert not {"Rounds", "Adjudication"} & names["coder"]
+
+
+def test_page_inside_a_room_opens_its_section() -> None:
+    bar = build_bar("culture", view_name="coding:desk", permissions=CODER.permissions)
+    assert [link.name for link in bar.sections if link.current] == ["Interviews"]
+    assert [link.current for link in bar.sections if link.current] == ["true"]

@@ -1,0 +1,138 @@
+"""The pages of a study in the order of the work: what the bar above every page shows.
+
+Rooms are named by their routes, so that this room knows none of them; a route that is not there is left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container
+from typing import NamedTuple
+
+from django.urls import NoReverseMatch, reverse
+
+
+class Page(NamedTuple):
+    """A page of a study that the bar leads to. ``permission`` is what one needs to see it, "" for any member."""
+
+    name: str
+    route: str
+    permission: str = ""
+
+
+class Section(NamedTuple):
+    """Pages that belong together, under the name of the first of them that one may see. ``rooms`` are its namespaces."""
+
+    name: str
+    rooms: frozenset[str]
+    pages: tuple[Page, ...]
+
+
+SECTIONS = (
+    Section(
+        "Interviews",
+        frozenset({"corpus", "coding", "retrieval", "memos"}),
+        (
+            Page("Interviews", "corpus:interviews"),
+            Page("Search", "retrieval:search"),
+            Page("Codes by interview", "retrieval:by_interview"),
+            Page("Codes by model", "retrieval:by_model"),
+            Page("Codes together", "retrieval:cooccurrence"),
+            Page("Score sheets", "retrieval:score_sheets"),
+            Page("Memos", "memos:list"),
+        ),
+    ),
+    Section(
+        "Codebook",
+        frozenset({"codebook", "revision"}),
+        (
+            Page("Codebook", "codebook:current"),
+            Page("Proposals", "codebook:proposals"),
+            Page("Second look", "revision:queue", "code"),
+            Page("Anchors and drift", "revision:anchors", "code"),
+        ),
+    ),
+    Section(
+        "Team",
+        frozenset({"rounds", "agreement"}),
+        (
+            Page("Your work", "rounds:work", "code"),
+            Page("Rounds", "rounds:list", "assign"),
+            Page("Agreement", "agreement:table", "see_all_codings"),
+            Page("Read differently", "agreement:differences"),
+            Page("Adjudication", "agreement:queue", "see_all_codings"),
+            Page("Method", "projects:method"),
+            Page("Members", "projects:members"),
+        ),
+    ),
+    Section(
+        "Themes",
+        frozenset({"themes"}),
+        (
+            Page("Themes", "themes:themes"),
+            Page("Presence", "themes:presence"),
+            Page("Six phases", "themes:phases"),
+            Page("Positionality", "themes:positionality"),
+        ),
+    ),
+    Section(
+        "Machines",
+        frozenset({"batches", "preannotation", "sob"}),
+        (Page("Batches", "batches:list"), Page("Second-order bias", "sob:dashboard")),
+    ),
+    Section(
+        "Exports",
+        frozenset({"exchange"}),
+        (
+            Page("Exports", "exchange:exports"),
+            Page("Methods paragraph", "exchange:methods", "see_all_codings"),
+            Page("Import a project", "exchange:import", "import"),
+        ),
+    ),
+)
+
+
+class Link(NamedTuple):
+    """A page as the bar shows it; ``current`` is "page", "true" for what is inside it, or ""."""
+
+    name: str
+    address: str
+    current: str
+
+
+class Bar(NamedTuple):
+    """The sections, and the pages of the one that is open."""
+
+    sections: list[Link]
+    pages: list[Link]
+
+
+def build_bar(slug: str, *, view_name: str, permissions: Container[str]) -> Bar:
+    """The bar of a study on the page of that route, for somebody with these permissions."""
+    room = view_name.partition(":")[0]
+    sections: list[Link] = []
+    open_pages: list[Link] = []
+    for section in SECTIONS:
+        found = [(page, _find_address(page.route, slug)) for page in section.pages if _may(page, permissions)]
+        links = [
+            Link(page.name, address, "page" if page.route == view_name else "") for page, address in found if address
+        ]
+        if not links:
+            continue
+        is_page = any(link.current for link in links)
+        is_open = is_page or room in section.rooms
+        current = ("page" if links[0].current else "true") if is_open else ""
+        sections.append(Link(section.name, links[0].address, current))
+        if is_open and len(links) > 1:
+            open_pages = links
+    return Bar(sections, open_pages)
+
+
+def _may(page: Page, permissions: Container[str]) -> bool:
+    return not page.permission or page.permission in permissions
+
+
+def _find_address(route: str, slug: str) -> str:
+    try:
+        return reverse(route, args=[slug])
+    except NoReverseMatch:
+        return ""

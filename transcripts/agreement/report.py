@@ -42,6 +42,7 @@ class CodeRow(NamedTuple):
     code: Code
     figures: CodeAgreement
     marks: list[str]
+    is_of_few: bool
     pairs: list[PairRow]
 
     @property
@@ -63,6 +64,7 @@ def list_rows(
             code,
             found,
             _find_marks(found, uses.get(code.identifier, 0)),
+            found.n_units < FEW_UNITS,
             [PairRow(pair, coders[pair.a], coders[pair.b]) for pair in found.pairs],
         )
         for code in codes
@@ -83,8 +85,6 @@ def list_file_rows(rows: Sequence[CodeRow]) -> Iterator[list[object]]:
 
 def _find_marks(figures: CodeAgreement, uses: int) -> list[str]:
     marks = []
-    if figures.n_units < FEW_UNITS:
-        marks.append(f"few units ({figures.n_units})")
     if figures.n_units and uses < RARE_USES:
         marks.append(f"rare (put {uses} time{'' if uses == 1 else 's'})")
     if figures.prevalence.value is not None and figures.prevalence.value > NEARLY_ALWAYS:

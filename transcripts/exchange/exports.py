@@ -189,7 +189,8 @@ RECORD = [
         name="Study for other programs",
         sentence=(
             "Interviews, codes, codings, memos and themes as a REFI-QDA project, which ATLAS.ti, MAXQDA, NVivo, QualCoder "
-            "and others read, and which can be imported here again."
+            "and others read, and which can be imported here again. Decisions, rounds, sign-offs and adjudications do not "
+            "travel: REFI-QDA has no place for them; take the tables as well."
         ),
         header=[],
         permission=Permission.EXPORT,

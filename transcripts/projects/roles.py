@@ -50,8 +50,8 @@ LEAD = Role(
     key="lead",
     name="Lead",
     sentence=(
-        "Runs the study: imports texts, edits the codebook, launches batches, and codes. She sees every coding, so her own "
-        "are not blind."
+        "Runs the study: imports texts, edits the codebook, launches batches, and codes. She may open every coding; what "
+        "she codes in an interview after opening it counts as assisted."
     ),
     permissions=frozenset(Permission) - {Permission.MANAGE_MEMBERS},
 )

@@ -7,7 +7,7 @@ from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_POST, require_safe
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from transcripts.accounts.actions import AccountError
 from transcripts.accounts.models import User
@@ -81,11 +81,13 @@ def change_role(request: ProjectRequest, user_id: int) -> HttpResponse:
     return redirect("projects:members", request.project.slug)
 
 
-@require_POST
+@require_http_methods(["GET", "HEAD", "POST"])
 @project_view(Permission.MANAGE_MEMBERS)
 def remove_member(request: ProjectRequest, user_id: int) -> HttpResponse:
-    """Take a member out of the study."""
+    """Take a member out of the study, after asking once."""
     member = _find_member(request, user_id)
+    if request.method != "POST":
+        return render(request, "projects/remove_member.html", {"member": member})
     try:
         actions.remove_member(project=request.project, user=member, by=request.user)
     except actions.ProjectError as error:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
@@ -11,8 +12,10 @@ from transcripts.accounts.models import User
 from transcripts.codebook.lineage import Fate
 from transcripts.codebook.models import Code, CodebookVersion, CodeChange
 from transcripts.codebook.words import Piece, compare_words
+from transcripts.coding.closure import Closure
 from transcripts.coding.models import Coding
-from transcripts.corpus.models import Sentence
+from transcripts.coding.queries import read_standing
+from transcripts.corpus.models import Interview, Sentence
 from transcripts.corpus.queries import read_questions
 from transcripts.projects.models import Project
 from transcripts.revision import queries
@@ -52,7 +55,10 @@ class Difference(NamedTuple):
 
 
 class Look(NamedTuple):
-    """One coding that waits for a second look, with everything it is judged by."""
+    """One coding that waits for a second look, with everything it is judged by.
+
+    ``leaves_none`` says that it is the last code on a decided sentence: without it none applies there.
+    """
 
     coding: Coding
     context: Context
@@ -61,6 +67,8 @@ class Look(NamedTuple):
     differences: list[Difference]
     changes: list[CodeChange]
     quote: str
+    closure: Closure
+    leaves_none: bool
 
     @property
     def can_be_kept(self) -> bool:
@@ -69,7 +77,7 @@ class Look(NamedTuple):
 
 
 def build_look(coding: Coding, version: CodebookVersion) -> Look:
-    """Six queries."""
+    """Seven queries."""
     fate = queries.find_fate(coding, version)
     current = queries.find_codes(version, [coding.code.identifier])
     changes = queries.list_meaning_changes(version.project, after=coding.code.version.number, until=version.number)
@@ -77,6 +85,7 @@ def build_look(coding: Coding, version: CodebookVersion) -> Look:
     split_off = {change.to_identifier for change in changes if change.from_identifier in own}
     others = {*fate.identifiers, *split_off} - {coding.code.identifier, ""}
     turn = coding.sentence.turn
+    standing = read_standing(coding.sentence_id, coding.coder_id)
     quote = turn.text[coding.quote_start : coding.quote_end] if coding.quote_start is not None else ""
     return Look(
         coding,
@@ -86,6 +95,8 @@ def build_look(coding: Coding, version: CodebookVersion) -> Look:
         _compare(coding.code, current[0]) if current else [],
         [change for change in changes if {change.from_identifier, change.to_identifier} & own],
         quote,
+        standing.closure,
+        standing.is_last_word(coding.pk),
     )
 
 
@@ -112,6 +123,22 @@ def pile_up(waiting: Iterable[Waiting]) -> list[Pile]:
     return list(piles.values())
 
 
+class Closed(NamedTuple):
+    """An interview in which codings wait that their coder cannot look at again now."""
+
+    interview: Interview
+    closure: Closure
+    waiting: int
+
+
+def list_closed(project: Project, waiting: Iterable[Waiting]) -> list[Closed]:
+    """The interviews in which a person may not code now, with what waits there, by their reason. One query."""
+    counts = Counter((each.interview_id, each.closure) for each in waiting if not each.is_open)
+    interviews = project.interviews.in_bulk([interview_id for interview_id, _ in counts]) if counts else {}
+    closed = [Closed(interviews[pk], closure, number) for (pk, closure), number in counts.items()]
+    return sorted(closed, key=lambda each: (each.closure, each.interview.pk))
+
+
 class Effect(NamedTuple):
     """One change of meaning, and what it touches: codings made before it, and those of them that still wait."""
 
@@ -130,6 +157,7 @@ class Effects(NamedTuple):
     codings: int
     older: int
     waiting: int
+    closed: int
     to_carry: int
 
     @property
@@ -141,8 +169,8 @@ class Effects(NamedTuple):
 def build_effects(project: Project, older: int, version: CodebookVersion, *, coder: User | None) -> Effects:
     """Seven queries. ``coder`` restricts the counts to one person's codings."""
     standing = queries.count_standing(project, coder=coder)
-    waiting = pile_up(queries.list_waiting(version, coder=coder))
-    waits = {pile.identifier: pile.waiting for pile in waiting}
+    waiting = queries.list_waiting(version, coder=coder)
+    waits = {pile.identifier: pile.waiting for pile in pile_up(waiting)}
     changes = list(queries.list_meaning_changes(project, after=older, until=version.number))
     names = _read_names(project, changes)
     merged = queries.list_merged(version)
@@ -161,7 +189,8 @@ def build_effects(project: Project, older: int, version: CodebookVersion, *, cod
         effects,
         sum(touched.codings for touched in standing.values()),
         sum(touched.codings for (_, number), touched in standing.items() if number < version.number),
-        sum(waits.values()),
+        len(waiting),
+        sum(not each.is_open for each in waiting),
         sum(waits.get(identifier, 0) for identifier in merged),
     )
 

@@ -11,6 +11,7 @@ from django.db.models import Q, QuerySet
 from transcripts.accounts.models import User
 from transcripts.codebook.lineage import Fate, Step, follow
 from transcripts.codebook.models import Code, CodebookVersion, CodeChange
+from transcripts.coding.closure import CLOSURE, Closure
 from transcripts.coding.models import Coding
 from transcripts.corpus.models import Sentence, Turn
 from transcripts.projects.models import Project
@@ -18,17 +19,19 @@ from transcripts.revision.models import AnchorReading, AnchorSentence
 
 # Standing codings whose code meant something else when they were made, or is not in the version any more. Plain SQL,
 # for the queue of a coder is counted on every page of it.
-WAITING = """
-SELECT c.id, k.identifier, k.name, v.number, n.id, c.sentence_id
+WAITING = f"""
+SELECT c.id, k.identifier, k.name, v.number, n.id, c.sentence_id, i.id, {CLOSURE.replace("%s", "c.coder_id")}
 FROM coding_coding c
 JOIN codebook_code k ON k.id = c.code_id
 JOIN codebook_codebookversion v ON v.id = k.version_id
 JOIN corpus_sentence s ON s.id = c.sentence_id
+JOIN corpus_turn t ON t.id = s.turn_id
+JOIN corpus_interview i ON i.id = t.interview_id
 LEFT JOIN codebook_code n ON n.version_id = %s AND n.identifier = k.identifier
 WHERE v.project_id = %s AND c.withdrawn_at IS NULL AND s.retired_by_id IS NULL AND v.number < %s
   AND (n.id IS NULL OR v.number < n.meaning_version) AND (c.coder_id = %s OR %s)
 ORDER BY k.identifier, c.sentence_id, c.id
-"""
+"""  # noqa: S608  # no value of anybody's is in it
 STANDING = """
 SELECT k.identifier, v.number, COUNT(*), COUNT(DISTINCT c.sentence_id), COUNT(DISTINCT t.interview_id)
 FROM coding_coding c
@@ -51,6 +54,13 @@ class Waiting(NamedTuple):
     made_in: int
     current_code_id: int | None
     sentence_id: int
+    interview_id: int
+    closure: Closure
+
+    @property
+    def is_open(self) -> bool:
+        """Whether its coder may code the interview now, and so look at the coding again."""
+        return self.closure == Closure.OPEN
 
 
 class Touched(NamedTuple):
@@ -66,7 +76,7 @@ def list_waiting(version: CodebookVersion, *, coder: User | None) -> list[Waitin
     person = coder.pk if coder else 0
     with connection.cursor() as cursor:
         cursor.execute(WAITING, [version.pk, version.project_id, version.number, person, coder is None])
-        return [Waiting(*row) for row in cursor.fetchall()]
+        return [Waiting(*row)._replace(closure=Closure(row[-1])) for row in cursor.fetchall()]
 
 
 def count_standing(project: Project, *, coder: User | None) -> dict[tuple[str, int], Touched]:

@@ -80,11 +80,14 @@ def show_queue(request: ProjectRequest) -> HttpResponse:
     """One's own codings that wait for a second look, code by code; ``?code=`` begins with that code."""
     version = _get_version(request)
     waiting = queries.list_waiting(version, coder=request.user)
+    offered = [each for each in waiting if each.is_open]
     if wanted := request.GET.get("code"):
-        first = next((each for each in waiting if each.identifier == wanted), None)
+        first = next((each for each in offered if each.identifier == wanted), None)
         if first is not None:
             return redirect("revision:look", request.project.slug, first.coding_id)
-    return render(request, "revision/queue.html", {"version": version, "piles": pages.pile_up(waiting)})
+    closed = pages.list_closed(request.project, waiting)
+    page = {"version": version, "piles": pages.pile_up(offered), "closed": closed}
+    return render(request, "revision/queue.html", page)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -107,7 +110,7 @@ def look_again(request: ProjectRequest, coding_id: int) -> HttpResponse:
             form.add_error(None, str(error))
         else:
             return _go_on(request, version, coding.code.identifier)
-    waiting = queries.list_waiting(version, coder=request.user)
+    waiting = [each for each in queries.list_waiting(version, coder=request.user) if each.is_open]
     of_code = [each for each in waiting if each.identifier == coding.code.identifier]
     return render(
         request,
@@ -134,15 +137,15 @@ def _do(request: ProjectRequest, look: pages.Look, version: CodebookVersion, for
             project=project, coding=look.coding, codes=form.chosen, version=version, by=by, client_id=client_id
         )
     else:
-        actions.drop_coding(project=project, coding=look.coding, version=version, by=by)
+        actions.drop_coding(project=project, coding=look.coding, version=version, by=by, client_id=client_id)
 
 
 def _go_on(request: ProjectRequest, version: CodebookVersion, identifier: str) -> HttpResponse:
     """To the next coding with the same code; to the overview after the last."""
     waiting = queries.list_waiting(version, coder=request.user)
-    following = next((each for each in waiting if each.identifier == identifier), None)
+    following = next((each for each in waiting if each.is_open and each.identifier == identifier), None)
     if following is None:
-        messages.success(request, "All codings with this code have been looked at.")
+        messages.success(request, "All codings with this code that you can change now have been looked at.")
         return redirect("revision:queue", request.project.slug)
     return redirect("revision:look", request.project.slug, following.coding_id)
 

@@ -82,10 +82,15 @@ class CellsForm(forms.Form):
 
     act = forms.ChoiceField(choices=ACTS)
     reason = forms.CharField(
-        label="Why", help_text="Needed to give back what was signed off.", required=False, max_length=LONGEST_REASON
+        label="Why (needed for giving back)",
+        help_text="A sentence for the coder and for the history.",
+        required=False,
+        max_length=LONGEST_REASON,
     )
 
-    cells: list[tuple[int, int]]
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.cells: list[tuple[int, int]] = []
 
     def clean(self) -> None:
         try:
@@ -107,6 +112,7 @@ class LockForm(forms.Form):
     """Close a round, or open it again with a reason."""
 
     act = forms.ChoiceField(choices=[("lock", "Lock"), ("unlock", "Unlock")])
+    confirmed = forms.BooleanField(label="Lock it although not everything is signed off", required=False)
     reason = forms.CharField(label="Why", required=False, max_length=LONGEST_REASON)
 
 

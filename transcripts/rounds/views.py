@@ -30,6 +30,7 @@ class Cell(NamedTuple):
     coder: User
     assignment: Assignment | None
     progress: Progress
+    is_ticked: bool
 
 
 class Row(NamedTuple):
@@ -135,7 +136,7 @@ def change_assignments(request: ProjectRequest, number: int) -> HttpResponse:
         return _render_round(request, round_, form=form)
     except actions.RoundError as error:
         messages.error(request, str(error))
-        return _render_round(request, round_, status=409)
+        return _render_round(request, round_, form=form, status=409)
     messages.success(request, f"Done in {changed} place{'' if changed == 1 else 's'} of the table.")
     return redirect("rounds:detail", request.project.slug, number)
 
@@ -146,6 +147,10 @@ def lock(request: ProjectRequest, number: int) -> HttpResponse:
     """Lock a round, or unlock it with a reason."""
     round_ = get_object_or_404(request.project.rounds, number=number)
     form = LockForm(request.POST)
+    if form.is_valid() and form.cleaned_data["act"] == "lock" and not form.cleaned_data["confirmed"]:
+        unsigned = sum(row.signed_at is None for row in queries.list_standing(round_))
+        if unsigned:
+            form.add_error("confirmed", f"{unsigned} not signed off: tick the box to lock the round all the same.")
     if not form.is_valid():
         return _render_round(request, round_, lock_form=form)
     try:
@@ -237,7 +242,7 @@ def _render_round(
         "round": round_,
         "page": page,
         "everything": everything,
-        "rows": _list_rows(request, list(page), standing),
+        "rows": _list_rows(request, list(page), standing, frozenset(form.cells) if form else frozenset()),
         "coverage": queries.measure_coverage(items, standing),
         "labels": sorted({item.label for item in items}),
         "signed": sum(row.signed_at is not None for row in standing),
@@ -249,7 +254,9 @@ def _render_round(
     return render(request, "rounds/detail.html", context, status=422 if is_wrong else status)
 
 
-def _list_rows(request: ProjectRequest, keys: list[int], standing: list[Assignment]) -> list[Row]:
+def _list_rows(
+    request: ProjectRequest, keys: list[int], standing: list[Assignment], ticked: frozenset[tuple[int, int]]
+) -> list[Row]:
     """The table of a page: its interviews, and a cell for everybody who may code or was given something."""
     coders = {user.pk: user for user in queries.list_coders(request.project)}
     coders.update({row.coder_id: row.coder for row in standing})
@@ -260,7 +267,10 @@ def _list_rows(request: ProjectRequest, keys: list[int], standing: list[Assignme
     return [
         Row(
             interviews[key],
-            [Cell(user, found.get((key, user.pk)), progress.find(key, user.pk)) for user in order],
+            [
+                Cell(user, found.get((key, user.pk)), progress.find(key, user.pk), (key, user.pk) in ticked)
+                for user in order
+            ],
         )
         for key in keys
     ]

@@ -135,7 +135,8 @@ class TestTable:
         page = text_of(client_of(reader), AGREEMENT, **THEMES, seed=7)
         for words in ("Layer: blind", "Unit: sentence", "seed 7", "1000 resamples", "nobody used the code"):
             assert words in page
-        assert "few units (6)" in page
+        assert page.count("Few units:") == 1
+        assert "few units</span>" not in page, "said once, where it holds of every code"
         assert "rare (put 2 times)" in page
 
     def test_selection_narrows_what_is_compared(

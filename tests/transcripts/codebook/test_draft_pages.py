@@ -313,8 +313,13 @@ class TestMovingAndMerging:
         turn = find(draft, "feature.task")
         page = client.post(address("merge", draft), form | {"codes": [code.pk, turn.pk]})
         assert "put on turns" in text_of(page)
+        others = draft.codes.exclude(pk__in=[code.pk, other.pk]).exclude(key="").filter(family=code.family)
+        other_key = others.values_list("key", flat=True)[0]
+        taken = client.post(address("merge", draft), form | {"key": other_key})
+        assert taken.status_code == 422
         assert client.post(address("merge", draft), form).status_code == 302
-        assert find(draft, "theme.care").definition == "Both."
+        made = find(draft, "theme.care")
+        assert (made.definition, made.key) == ("Both.", code.key)
 
     def test_split_by_form(self, client: Client, draft: CodebookVersion) -> None:
         code = find(draft, "theme.balance")

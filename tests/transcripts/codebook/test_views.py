@@ -101,8 +101,14 @@ def test_coder_cannot_publish(project: Project, draft: CodebookVersion, coder: U
     assert draft.status == CodebookVersion.Status.DRAFT
 
 
-def test_publishing_takes_a_form(project: Project, draft: CodebookVersion, lead: User, client_of: SignIn) -> None:
-    assert client_of(lead).get(reverse("codebook:publish", args=[project.slug, draft.number])).status_code == 405
+def test_publishing_is_asked_for_once(project: Project, draft: CodebookVersion, lead: User, client_of: SignIn) -> None:
+    client, publish = client_of(lead), reverse("codebook:publish", args=[project.slug, draft.number])
+    assert publish in client.get(reverse("codebook:draft", args=[project.slug, draft.number])).content.decode()
+    assert "Publish v2?" in client.get(publish).content.decode()
+    draft.refresh_from_db()
+    assert draft.status == CodebookVersion.Status.DRAFT
+    client.post(publish)
+    assert client.get(publish)["Location"] == draft.get_absolute_url()
 
 
 def test_draft_that_is_overtaken_says_so(

@@ -38,17 +38,17 @@ def test_changed_keys_are_shown_everywhere(
     project: Project, interview: Interview, coder: User, client_of: ClientOf
 ) -> None:
     client = client_of(coder)
-    sent = {"act:memo": "KeyN", "act:cut": "", "code:theme.balance": "b", "act:join": ""}
+    sent = {"act:memo": "Equal", "act:cut": "", "code:theme.balance": "b", "act:join": ""}
     assert client.post(page(project), sent).status_code == 302
     html = read(client.get(page(project)))
-    assert [value(html, name) for name in sent] == ["n", "", "b", ""]
+    assert [value(html, name) for name in sent] == ["=", "", "b", ""]
     assert "comes with d" in html
     card = read(client.get(page(project, "keycard")))
-    assert '<kbd data-key="KeyN">n</kbd></dt><dd>memo on the sentence' in card
+    assert '<kbd data-key="Equal">=</kbd></dt><dd>memo on the sentence' in card
     assert '<kbd data-key="KeyB">b</kbd></dt><dd>Balance' in card
     assert "no key</span></dt><dd>cut this sentence" in card
     desk = read(client.get(address("desk", interview)))
-    assert '"memo": "KeyN"' in desk
+    assert '"memo": "Equal"' in desk
     assert '"theme.balance": "KeyB"' in desk
 
 
@@ -66,7 +66,7 @@ def test_two_acts_on_one_key_are_refused_beside_their_fields(
 
 def test_reset_gives_every_key_back(project: Project, coder: User, client_of: ClientOf) -> None:
     client = client_of(coder)
-    client.post(page(project), {"act:memo": "n"})
+    client.post(page(project), {"act:memo": "="})
     client.post(page(project), {"act:memo": "x", "reset": "1"})
     assert value(read(client.get(page(project))), "act:memo") == "m"
 
@@ -80,7 +80,7 @@ def test_saving_the_page_as_it_stands_changes_nothing(project: Project, coder: U
 
 
 def test_keys_are_ones_own(project: Project, coder: User, second_coder: User, client_of: ClientOf) -> None:
-    client_of(coder).post(page(project), {"act:memo": "n"})
+    client_of(coder).post(page(project), {"act:memo": "="})
     assert value(read(client_of(second_coder).get(page(project))), "act:memo") == "m"
 
 

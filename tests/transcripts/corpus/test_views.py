@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import html
 import json
+import re
 from collections.abc import Callable
 
 import pytest
@@ -175,3 +177,12 @@ def test_form_that_is_not_complete_says_why(
     page = client_of(lead).post(reverse("corpus:import", args=[project.slug]), typed)
     assert page.status_code == 422
     assert field in page.context["form"].errors
+
+
+def test_example_on_the_page_of_imports_can_be_imported(project: Project, lead: User, client_of: SignIn) -> None:
+    client, url = client_of(lead), reverse("corpus:import", args=[project.slug])
+    shown = re.search(r"<pre[^>]*><code>(.*?)</code></pre>", client.get(url).content.decode(), re.DOTALL)
+    assert shown is not None
+    lines = html.unescape(shown[1])
+    assert client.post(url, upload(lines)).status_code == 302
+    assert Interview.objects.filter(project=project, external_id__in=["t1", "t2", "t3", "t4", "t5"]).count() == 5

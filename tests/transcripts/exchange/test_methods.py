@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import datetime
 import io
 import uuid
 from collections.abc import Callable
@@ -16,6 +17,7 @@ from transcripts.agreement.actions import record_computation
 from transcripts.audit_trail.models import AuditEvent, AuditHead
 from transcripts.codebook.models import Code, CodeFamily
 from transcripts.coding.actions import add_coding, decide_sentence
+from transcripts.coding.models import Coding
 from transcripts.corpus.models import Sentence
 from transcripts.exchange.methods.wording import as_markdown, share
 from transcripts.exchange.methods.writing import draft_text
@@ -52,6 +54,7 @@ class TestParagraph:
         assert "read as codebook thematic analysis (Braun and Clarke)" in text
         assert "Two readers share one codebook." in text
         assert "Agreement is measured for" in text
+        assert "in the CSV file of the page Agreement" in text
 
     def test_a_reflexive_study_says_that_it_has_no_coefficient_on_purpose(self, coded: Project) -> None:
         assert "Deliberately, no coefficient of agreement" in write(coded)
@@ -99,6 +102,19 @@ class TestWarnings:
     def test_a_method_set_after_coding_began(self, coded: Project, lead: User) -> None:
         set_stance(project=coded, stance="reliability", by=lead, reason="Asked for.")
         assert any("after coding had begun" in each for each in draft_text(coded).warnings)
+
+    def test_older_codings_that_were_brought_in_do_not_make_a_method_late(
+        self, project: Project, sentence: Sentence, code: Code, coder: User, lead: User
+    ) -> None:
+        Coding.objects.create(
+            sentence=sentence,
+            code=code,
+            coder=coder,
+            client_id=uuid.uuid4(),
+            created_at=timezone.now() - datetime.timedelta(days=400),
+        )
+        set_stance(project=project, stance="codebook", by=lead, reason="Set at the start.")
+        assert not any("after coding had begun" in each for each in draft_text(project).warnings)
 
     def test_codings_under_an_older_meaning(self, coded: Project) -> None:
         Code.objects.filter(identifier="theme.balance").update(meaning_version=2)

@@ -169,6 +169,9 @@ class TestMembers:
     def test_owner_removes_a_member_who_then_sees_nothing(
         self, project: Project, owner: User, coder: User, client_of: SignIn
     ) -> None:
+        asked = client_of(owner).get(f"{MEMBERS}{coder.pk}/remove/").content.decode()
+        assert "from this study?" in asked
+        assert Membership.objects.filter(user=coder).exists()
         client_of(owner).post(f"{MEMBERS}{coder.pk}/remove/")
         assert client_of(coder).get("/p/culture/").status_code == 404
 

@@ -6,8 +6,9 @@ from collections.abc import Callable
 
 from django.test import Client
 from django.urls import reverse
+from django.utils import timezone
 
-from tests.transcripts.coding.desk_cast import put, standing_codes
+from tests.transcripts.coding.desk_cast import decide, put, standing_codes
 from tests.transcripts.revision.codebooks import code_of, merge, narrow, split
 from transcripts.accounts.models import User
 from transcripts.codebook.models import Code
@@ -16,6 +17,7 @@ from transcripts.corpus.models import Sentence
 from transcripts.projects.models import Project
 from transcripts.revision import actions
 from transcripts.revision.models import AnchorReading
+from transcripts.rounds.models import Assignment, Round
 
 Browser = Callable[[User], Client]
 
@@ -97,3 +99,51 @@ def test_anchors_are_read_one_by_one_and_the_drift_is_one_s_own(
     assert browser.post(read, {"anchor": anchor, "codes": ["theme.balance"]}).status_code == 302
     assert "1 of 1" in browser.get(anchors).content.decode()
     assert "Drift" not in client_of(second_coder).get(anchors).content.decode().partition("<h2")[2]
+
+
+def test_signed_off_interviews_are_told_apart_and_not_offered(
+    project: Project, sentence: Sentence, code: Code, owner: User, coder: User, client_of: Browser
+) -> None:
+    coding = put(sentence, code, coder)
+    version = narrow(project, code.identifier, owner)
+    browser, work = client_of(coder), reverse("rounds:work", args=[project.slug])
+    assert "1 of your codings waits" in browser.get(work).content.decode()
+    now = timezone.now()
+    dealt = Round.objects.create(project=project, number=1, name="One", opened_at=now, opened_by_name="lead")
+    given = Assignment.objects.create(
+        round=dealt,
+        interview=sentence.turn.interview,
+        coder=coder,
+        assigned_at=now,
+        assigned_by_name="lead",
+        signed_at=now,
+    )
+    queue, look = (
+        reverse("revision:queue", args=[project.slug]),
+        reverse("revision:look", args=[project.slug, coding.pk]),
+    )
+    page = browser.get(queue, {"code": code.identifier})
+    assert page.status_code == 200
+    assert page.context["piles"] == []
+    assert "In interviews you have signed off" in page.content.decode()
+    shown = browser.get(look).content.decode()
+    assert "A lead of the study can give it back" in shown.replace("&#x27;", "'").replace("\n", " ")
+    assert 'name="outcome"' not in shown
+    assert "for a second look" not in browser.get(work).content.decode()
+    effects = client_of(owner).get(reverse("revision:effects", args=[project.slug, 1, version.number]))
+    assert (effects.context["effects"].waiting, effects.context["effects"].closed) == (1, 1)
+    assert "1 of those 1 is in interviews" in effects.content.decode()
+    Assignment.objects.filter(pk=given.pk).update(signed_at=None)
+    Round.objects.filter(pk=dealt.pk).update(locked_at=now, locked_by=owner)
+    assert "In rounds that are locked" in browser.get(queue).content.decode()
+
+
+def test_button_says_what_taking_off_the_last_code_comes_to(
+    project: Project, sentence: Sentence, code: Code, owner: User, coder: User, client_of: Browser
+) -> None:
+    coding = put(sentence, code, coder)
+    narrow(project, code.identifier, owner)
+    browser, look = client_of(coder), reverse("revision:look", args=[project.slug, coding.pk])
+    assert "Take it off</button>" in browser.get(look).content.decode()
+    decide(sentence, coder)
+    assert "Take it off; none applies</button>" in browser.get(look).content.decode()

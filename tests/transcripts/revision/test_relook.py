@@ -105,7 +105,7 @@ def test_nobody_looks_again_at_the_codings_of_others(
     old = put(sentence, code, coder)
     version = narrow(project, code.identifier, owner)
     with pytest.raises(CodingError):
-        actions.drop_coding(project=project, coding=old, version=version, by=second_coder)
+        actions.drop_coding(project=project, coding=old, version=version, by=second_coder, client_id=uuid.uuid4())
     assert standing_codes(sentence, coder) == [code.identifier]
 
 
@@ -177,3 +177,32 @@ def test_what_was_carried_is_read_once_and_as_what_it_went_into(
     # What she takes off after the opening was still her own reading: hers as it was carried.
     take_off(Coding.objects.get(coder=lead, withdrawn_at__isnull=True), lead, reason="Hers convinces me.")
     assert read() == [code.identifier]
+
+
+def test_decided_sentence_stays_decided_when_its_last_code_does_not_hold(
+    project: Project, sentence: Sentence, code: Code, owner: User, coder: User
+) -> None:
+    old = put(sentence, code, coder)
+    decide(sentence, coder)
+    version = narrow(project, code.identifier, owner)
+    client_id = uuid.uuid4()
+    for _ in range(2):
+        actions.drop_coding(project=project, coding=old, version=version, by=coder, client_id=client_id)
+    standing = Decision.objects.get(sentence=sentence, coder=coder, withdrawn_at__isnull=True)
+    assert standing.none_applies
+    assert Decision.objects.filter(sentence=sentence, coder=coder).count() == 2
+    assert standing_codes(sentence, coder) == []
+
+
+def test_undecided_sentence_or_one_with_other_codes_gets_no_new_decision(
+    project: Project, sentence: Sentence, code: Code, owner: User, coder: User, second_coder: User
+) -> None:
+    alone, beside = put(sentence, code, coder), put(sentence, code, second_coder)
+    put(sentence, code_of(code.version, "theme.compassion"), second_coder)
+    decided = decide(sentence, second_coder)
+    version = narrow(project, code.identifier, owner)
+    for coding, person in ((alone, coder), (beside, second_coder)):
+        actions.drop_coding(project=project, coding=coding, version=version, by=person, client_id=uuid.uuid4())
+    assert list(Decision.objects.filter(sentence=sentence)) == [decided]
+    decided.refresh_from_db()
+    assert (decided.withdrawn_at, decided.none_applies) == (None, False)

@@ -123,7 +123,10 @@ class TestRound:
         given = {"act": "give_back", "cell": [f"{talks[0].pk}:{coder.pk}"]}
         refused = client.post(path, given)
         assert refused.status_code == 422
-        assert "Say why" in refused.content.decode()
+        page = refused.content.decode()
+        assert page.count("Say why") == 2, "once at the top, once beside the field"
+        assert f'value="{talks[0].pk}:{coder.pk}" checked' in page
+        assert page.count(" checked") == 1
         client.post(path, {**given, "reason": "A definition changed."})
         assert not Assignment.objects.filter(signed_at__isnull=False).exists()
 
@@ -165,7 +168,12 @@ class TestRound:
     ) -> None:
         round_ = open_round(project, lead, coder)
         client = client_of(lead)
-        client.post(f"{ROUNDS}1/lock/", {"act": "lock"})
+        refused = client.post(f"{ROUNDS}1/lock/", {"act": "lock"})
+        assert refused.status_code == 422
+        assert "not signed off: tick the box" in refused.content.decode()
+        round_.refresh_from_db()
+        assert round_.locked_at is None
+        client.post(f"{ROUNDS}1/lock/", {"act": "lock", "confirmed": "on"})
         round_.refresh_from_db()
         assert round_.locked_by == lead
         page = client.get(f"{ROUNDS}1/").content.decode()

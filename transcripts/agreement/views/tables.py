@@ -51,6 +51,11 @@ class Measured(NamedTuple):
         return self.coders[self.agreement.coders[1]]
 
     @property
+    def of_few(self) -> int:
+        """How many codes rest on so few units that they are marked."""
+        return sum(row.is_of_few for row in self.rows)
+
+    @property
     def sets(self) -> list[tuple[str, object]]:
         return [(words, getattr(self.agreement, name)) for name, words in report.SETS.items()]
 
@@ -177,6 +182,7 @@ def _render_table(
         "reason_form": reason_form or ReasonForm(),
         "opening": OpeningForm(initial={"where": "agreement"}),
         "computed_at": timezone.now(),
+        "few_units": report.FEW_UNITS,
     }
     if asked.selection is not None:
         page["is_reflexive"] = asked.stance == Stance.REFLEXIVE

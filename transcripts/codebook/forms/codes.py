@@ -182,6 +182,9 @@ class MergeForm(forms.Form):
     codes = forms.MultipleChoiceField(label="Codes to merge", widget=forms.CheckboxSelectMultiple)
     target = forms.ChoiceField(label="They become")
     name = line_field("Name of the new code", help_text="Only where they become a new one.")
+    key = line_field(
+        "Its key", help_text="One letter or digit; left empty, the first key of the codes that go into it."
+    )
     definition = text_field("Its definition", rows=4)
     reason = text_field("Reason", required=True, help_text="Stays in the history of the code.")
     seen = forms.CharField(widget=forms.HiddenInput, required=False)

@@ -103,11 +103,16 @@ def _url(version: CodebookVersion) -> str:
     return reverse("codebook:draft", args=[version.project.slug, version.number])
 
 
-@require_POST
+@require_http_methods(["GET", "HEAD", "POST"])
 @project_view(Permission.EDIT_CODEBOOK)
 def publish(request: ProjectRequest, number: int) -> HttpResponse:
-    """Freeze a draft, or list everything that keeps it from being published."""
+    """Freeze a draft, after asking once, or list everything that keeps it from being published."""
     version = get_object_or_404(request.project.codebook_versions, number=number)
+    if request.method != "POST":
+        if version.status != CodebookVersion.Status.DRAFT:
+            return redirect(version)
+        page = {"version": version, "obstacles": actions.find_obstacles(version)}
+        return render(request, "codebook/publish.html", page)
     try:
         actions.publish_version(version=version, by=request.user)
     except actions.CodebookRefused as error:

@@ -62,7 +62,9 @@ def _find_target(form: MergeForm, codes: dict[str, Code], chosen: list[Code]) ->
     if form.cleaned_data["target"] != MergeForm.NEW:
         return codes[form.cleaned_data["target"]]
     name, definition = form.cleaned_data["name"], form.cleaned_data["definition"]
-    return CodeContent(identifier="", family=chosen[0].family.identifier, name=name, definition=definition)
+    key = form.cleaned_data["key"] or next((code.key for code in chosen if code.key), "")
+    family = chosen[0].family.identifier
+    return CodeContent(identifier="", family=family, name=name, definition=definition, key=key)
 
 
 def _note_seen(codes: dict[str, Code]) -> str:

@@ -177,7 +177,8 @@ def _store_codes(
     matched = match_codes(project, file.project.codes, read_own_codebook(stream))
     report.new["codes"], report.known["codes"] = matched.new, matched.known
     if matched.reworded:
-        report.told.append(f"{matched.reworded:,} codes have another definition here, which holds.")
+        have = "1 code has" if matched.reworded == 1 else f"{matched.reworded:,} codes have"
+        report.told.append(f"{have} another definition here, which holds.")
     if matched.new:
         imported = import_codebook(
             project=project, data=matched.as_json(), name=report.name, by=by, effect="wording", keep_missing=True

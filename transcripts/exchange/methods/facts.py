@@ -22,6 +22,9 @@ from transcripts.retrieval.catalog import read_catalog
 from transcripts.rounds.models import Assignment, Round
 from transcripts.themes.models import PhaseEntry, PositionalityStatement, ThemeVersion
 
+# An import of a project file writes one event of its own, whatever the number and the dates of its codings.
+ACTS_OF_CODING = ["coding.added", "coding.changed", "coding.decided"]
+
 
 class Corpus(NamedTuple):
     """The texts."""
@@ -53,7 +56,10 @@ class Codebook(NamedTuple):
 
 
 class Coded(NamedTuple):
-    """The coding, in standing codings unless it says otherwise."""
+    """The coding, in standing codings unless it says otherwise.
+
+    ``began_here`` is when the first act of coding went on record; what an import brought may be older than the study.
+    """
 
     coders: int
     outside: int
@@ -71,6 +77,7 @@ class Coded(NamedTuple):
     read_sentences: int
     first: datetime.datetime | None
     last: datetime.datetime | None
+    began_here: datetime.datetime | None
 
 
 class Team(NamedTuple):
@@ -224,7 +231,14 @@ def read_coded(project: Project) -> Coded:
         read_sentences=answers.filter(read).count(),
         first=moments.first(),
         last=moments.last(),
+        began_here=find_first_act(project),
     )
+
+
+def find_first_act(project: Project) -> datetime.datetime | None:
+    """When somebody first coded or decided in this program."""
+    acts = AuditEvent.objects.filter(stream=project_stream(project.pk), action__in=ACTS_OF_CODING)
+    return acts.order_by("sequence").values_list("at", flat=True).first()
 
 
 def read_team(project: Project) -> Team:

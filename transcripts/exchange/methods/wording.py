@@ -208,7 +208,7 @@ def _tell_agreement(facts: Facts) -> Iterator[str]:
     if others:
         yield (
             f"Agreement is measured for {_join(others)}, per code, on blind readings of what two or more coders decided; "
-            "the figures with their numbers and intervals are in the export of agreement."
+            "the figures with their numbers and intervals are in the CSV file of the page Agreement."
         )
     for family, count in method.computed.items():
         name = facts.codebook.families.get(family, family)
@@ -286,8 +286,8 @@ def _find_mixtures(facts: Facts) -> Iterator[str]:
 
 
 def _find_late_switches(facts: Facts) -> Iterator[str]:
-    first = facts.coded.first
-    late = [row for row in facts.method.log if first is not None and row.set_at > first]
+    began = facts.coded.began_here
+    late = [row for row in facts.method.log if began is not None and row.set_at > began]
     if late:
         yield (
             f"The method was set after coding had begun ({plural(len(late), 'time')}, last on {late[-1].set_at:%d %B %Y}). "

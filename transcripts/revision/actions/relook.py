@@ -9,8 +9,9 @@ from django.db import transaction
 
 from transcripts.accounts.models import User
 from transcripts.codebook.models import Code, CodebookVersion
-from transcripts.coding.actions import add_coding, withdraw_coding
+from transcripts.coding.actions import add_coding, decide_sentence, withdraw_coding
 from transcripts.coding.models import Coding
+from transcripts.coding.queries import read_standing
 from transcripts.projects.models import Project
 from transcripts.revision import queries
 from transcripts.revision.actions.answers import keep_answers
@@ -57,9 +58,16 @@ def move_coding(
 
 
 @transaction.atomic
-def drop_coding(*, project: Project, coding: Coding, version: CodebookVersion, by: User) -> None:
-    """Take a coding off because it does not hold under ``version``. Raises what ``withdraw_coding`` raises."""
+def drop_coding(*, project: Project, coding: Coding, version: CodebookVersion, by: User, client_id: UUID) -> None:
+    """Take a coding off because it does not hold under ``version``.
+
+    A decided sentence stays decided: when this was its last code, the same person's word is now that none applies.
+    Raises what ``withdraw_coding`` and ``decide_sentence`` raise.
+    """
+    leaves_none = read_standing(coding.sentence_id, by.pk).is_last_word(coding.pk)
     withdraw_coding(project=project, coding=coding, by=by, reason=_tell_why(version))
+    if leaves_none:
+        decide_sentence(project=project, sentence=coding.sentence, by=by, client_id=client_id)
 
 
 def _put_again(

@@ -1,0 +1,19 @@
+"""How much waits for a second look, for pages of rooms below this one: ``{% load second_look %}``."""
+
+from __future__ import annotations
+
+from django import template
+
+from transcripts.accounts.models import User
+from transcripts.codebook.queries import current_version
+from transcripts.projects.models import Project
+from transcripts.revision.queries import list_waiting
+
+register = template.Library()
+
+
+@register.simple_tag
+def count_second_looks(project: Project, coder: User) -> int:
+    """How many codings of a person wait that she can look at again now. Two queries."""
+    version = current_version(project)
+    return sum(each.is_open for each in list_waiting(version, coder=coder)) if version else 0

@@ -192,7 +192,7 @@ def test_nothing_a_blind_coder_gets_tells_of_another_coders_work(
     round_ = open_round(project, lead, coder, second_coder, overlap_percent=100, name="Both read all")
     own = put(stage.sentence, find_code(project, "theme.balance"), coder)
     decide(stage.sentence, coder)
-    stage.things |= {"coding_id": own.pk, "client_id": own.client_id.hex}
+    stage.things.update(coding_id=own.pk, client_id=own.client_id.hex)
     stage.things["memo_id"] = write_free_memo(
         project=project,
         place=Place(Memo.Subject.PROJECT),

@@ -125,6 +125,14 @@ def open_round(*, project: Project, fields: PlanFields, plan_name: str, client_i
     """
     Project.objects.select_for_update().get(pk=project.pk)
     if (stored := project.rounds.filter(client_id=client_id).first()) is not None:
+        if (stored.name, stored.seed, stored.overlap_percent) != (
+            fields.name.strip(),
+            fields.seed,
+            fields.overlap_percent,
+        ):
+            raise PlanChanged(
+                f"This plan became round {stored.number} already. Here is the other one, to be confirmed anew."
+            )
         return stored
     plan = plan_round(project=project, fields=fields)
     if plan.name != plan_name:

@@ -19,10 +19,17 @@ Text = TypeVar("Text", PhaseEntry, PositionalityStatement)
 
 @transaction.atomic
 def write_entry(*, project: Project, phase: int, text: str, by: User) -> PhaseEntry:
-    """Write something down in a phase, whichever the study is in: phases are revisited. Raises ``WrongInput``."""
+    """Write something down in a phase, whichever the study is in: phases are revisited.
+
+    What the person has written there word for word, as with a double click, is left as it stands. Raises ``WrongInput``.
+    """
     if phase not in PhaseEntry.Phase.values:
         raise WrongInput("Choose one of the six phases.", field="phase")
     text = check_text(text, field="text", needed=EMPTY)
+    Project.objects.select_for_update().get(pk=project.pk)
+    standing = PhaseEntry.objects.filter(project=project, phase=phase, author=by, text=text, withdrawn_at__isnull=True)
+    if (same := standing.first()) is not None:
+        return same
     entry = PhaseEntry(project=project, phase=phase, text=text, author=by, written_at=timezone.now())
     return _store(entry, action="phase.entry.written", before=None)
 

@@ -48,6 +48,14 @@ class TestOpening:
             "coders": sorted([coder.pk, second_coder.pk]),
         }
 
+    def test_another_plan_under_the_number_of_a_round_is_not_passed_over(
+        self, project: Project, talks: list[Interview], lead: User, coder: User
+    ) -> None:
+        client_id = uuid4()
+        open_round(project, lead, coder, client_id=client_id)
+        with pytest.raises(actions.PlanChanged, match="became round 1 already"):
+            open_round(project, lead, coder, client_id=client_id, name="Another")
+
     def test_plan_confirmed_twice_is_one_round(
         self, project: Project, talks: list[Interview], owner: User, lead: User, coder: User
     ) -> None:

@@ -31,9 +31,15 @@ def get(client: Client, name: str) -> str:
 
 class TestEntries:
     def test_phases_are_written_in_any_order(self, project: Project, coder: User) -> None:
-        for phase in (6, 1, 4, 1):
-            reflexive.write_entry(project=project, phase=phase, text="Noted.", by=coder)
+        for number, phase in enumerate((6, 1, 4, 1)):
+            reflexive.write_entry(project=project, phase=phase, text=f"Noted {number}.", by=coder)
         assert [entry.phase for entry in PhaseEntry.objects.order_by("pk")] == [6, 1, 4, 1]
+
+    def test_double_click_writes_down_once(self, project: Project, coder: User, second_coder: User) -> None:
+        first = reflexive.write_entry(project=project, phase=1, text="Noted.", by=coder)
+        assert reflexive.write_entry(project=project, phase=1, text=" Noted. ", by=coder) == first
+        assert reflexive.write_entry(project=project, phase=2, text="Noted.", by=coder) != first
+        assert reflexive.write_entry(project=project, phase=1, text="Noted.", by=second_coder) != first
 
     def test_a_change_keeps_the_text_before(self, project: Project, coder: User) -> None:
         before = reflexive.write_entry(project=project, phase=1, text="First thoughts.", by=coder)

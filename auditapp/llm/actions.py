@@ -44,24 +44,14 @@ def add_model(
         raise ModelError(f"{label!r} cannot be a label: use up to 100 letters, digits, spaces and . , : @ + / - _ ( )")
     if ModelVariant.objects.filter(label=label).exists():
         raise ModelError(f"There is already a model {label}. A changed model is another one: give it another label.")
-    if provider not in PROVIDERS:
-        raise ModelError(f"There is no provider {provider!r}; there are {', '.join(PROVIDERS)}.")
-    if provider == "openai_compatible":
-        check_base_url(base_url)
-        if not model:
-            raise ModelError("Name the model as the provider knows it (--model).")
+    _check_provider(provider, base_url=base_url, model=model)
     if key_env and not VARIABLE.fullmatch(key_env):
         raise ModelError(
             f"{key_env!r} is no name of an environment variable. Give the variable's name, never the key itself."
         )
-    if (price_in is None) != (price_out is None):
-        raise ModelError("Give both prices, in and out, or neither.")
+    _check_prices(price_in, price_out)
     if provider == "fake" and price_in is None:
         price_in = price_out = Decimal(0)
-    if any(
-        price is not None and not (price.is_finite() and 0 <= price < HIGHEST_PRICE) for price in (price_in, price_out)
-    ):
-        raise ModelError("A price lies between nothing and 100,000 dollars per million tokens.")
     if not 1 <= max_tokens <= HIGHEST_TOKENS:
         raise ModelError("An answer has between 1 and 200,000 tokens at most.")
     if len(model) > 200 or len(base_url) > 300 or len(reasoning) > 20:
@@ -86,6 +76,23 @@ def add_model(
         details={"label": label, "provider": provider, "model": variant.model, "reasoning": reasoning},
     )
     return variant
+
+
+def _check_provider(provider: str, *, base_url: str, model: str) -> None:
+    if provider not in PROVIDERS:
+        raise ModelError(f"There is no provider {provider!r}; there are {', '.join(PROVIDERS)}.")
+    if provider == "openai_compatible":
+        check_base_url(base_url)
+        if not model:
+            raise ModelError("Name the model as the provider knows it (--model).")
+
+
+def _check_prices(price_in: Decimal | None, price_out: Decimal | None) -> None:
+    if (price_in is None) != (price_out is None):
+        raise ModelError("Give both prices, in and out, or neither.")
+    given = [price for price in (price_in, price_out) if price is not None]
+    if not all(price.is_finite() and 0 <= price < HIGHEST_PRICE for price in given):
+        raise ModelError("A price lies between nothing and 100,000 dollars per million tokens.")
 
 
 def check_base_url(base_url: str) -> None:

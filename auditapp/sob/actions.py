@@ -16,7 +16,7 @@ from auditapp.llm.models import ModelVariant
 from auditapp.sob.instruments import Instrument, get_instrument
 from auditapp.sob.kind import KIND
 from auditapp.sob.models import Dataset, Text
-from auditapp.sob.sources import DatasetError, read_dataset
+from auditapp.sob.sources import DatasetError, DatasetText, read_dataset
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.projects.models import Project
@@ -67,21 +67,7 @@ def load_dataset(
         loaded_by_name=by.get_username(),
         loaded_at=timezone.now(),
     )
-    texts = [
-        Text(
-            dataset=dataset,
-            position=position,
-            source=row.source,
-            external_id=row.external_id,
-            text=row.text,
-            target=row.target,
-            target_secondary=row.target_secondary,
-            target_tertiary=row.target_tertiary,
-            target_raw=row.target_raw,
-            kind=row.kind,
-        )
-        for position, row in enumerate(file.rows, start=1)
-    ]
+    texts = [_make_text(dataset, position, row) for position, row in enumerate(file.rows, start=1)]
     Text.objects.bulk_create(texts, batch_size=INSERT_SIZE)
     trail.record(
         "sob.dataset.loaded",
@@ -91,6 +77,21 @@ def load_dataset(
         details={"name": name, "sha256": digest, "texts": len(texts), "warnings": len(file.warnings)},
     )
     return LoadedDataset(dataset, created=True)
+
+
+def _make_text(dataset: Dataset, position: int, row: DatasetText) -> Text:
+    return Text(
+        dataset=dataset,
+        position=position,
+        source=row.source,
+        external_id=row.external_id,
+        text=row.text,
+        target=row.target,
+        target_secondary=row.target_secondary,
+        target_tertiary=row.target_tertiary,
+        target_raw=row.target_raw,
+        kind=row.kind,
+    )
 
 
 def launch_sob(

@@ -6,8 +6,6 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from django.utils.safestring import SafeString, mark_safe
-
 from transcripts.accounts.models import User
 from transcripts.codebook.lineage import Fate
 from transcripts.codebook.models import Code, CodebookVersion, CodeChange
@@ -20,7 +18,7 @@ from transcripts.corpus.queries import read_questions
 from transcripts.projects.models import Project
 from transcripts.revision import queries
 from transcripts.revision.drift import Point, Reading, measure_drift
-from transcripts.revision.drift_chart import draw_rates
+from transcripts.revision.drift_chart import Chart, lay_out_rates
 from transcripts.revision.queries import Touched, Waiting
 
 TEXTS = {"definition": "Definition", "include": "Include", "exclude": "Exclude"}
@@ -212,7 +210,7 @@ class DriftRow(NamedTuple):
 
     code: Code
     points: list[Point]
-    chart: SafeString
+    chart: Chart
 
 
 def build_drift(project: Project, version: CodebookVersion, *, coder: User | None) -> list[DriftRow]:
@@ -224,8 +222,4 @@ def build_drift(project: Project, version: CodebookVersion, *, coder: User | Non
     used = frozenset[str]().union(*(reading.codes for reading in readings))
     codes = queries.find_codes(version, used)
     drift = measure_drift(readings, [code.identifier for code in codes])
-    return [
-        DriftRow(code, points, mark_safe(draw_rates(code.name, points)))  # noqa: S308  # names are escaped there
-        for code in codes
-        for points in [drift[code.identifier]]
-    ]
+    return [DriftRow(code, points, lay_out_rates(points)) for code in codes for points in [drift[code.identifier]]]

@@ -125,15 +125,7 @@ def open_round(*, project: Project, fields: PlanFields, plan_name: str, client_i
     """
     Project.objects.select_for_update().get(pk=project.pk)
     if (stored := project.rounds.filter(client_id=client_id).first()) is not None:
-        if (stored.name, stored.seed, stored.overlap_percent) != (
-            fields.name.strip(),
-            fields.seed,
-            fields.overlap_percent,
-        ):
-            raise PlanChanged(
-                f"This plan became round {stored.number} already. Here is the other one, to be confirmed anew."
-            )
-        return stored
+        return _check_same_plan(stored, fields)
     plan = plan_round(project=project, fields=fields)
     if plan.name != plan_name:
         raise PlanChanged("The interviews or coders have changed since this plan was shown. Here is the new one.")
@@ -150,22 +142,34 @@ def open_round(*, project: Project, fields: PlanFields, plan_name: str, client_i
         opened_at=timezone.now(),
         opened_by_name=by.get_username(),
     )
-    assignments = [
-        Assignment(
-            round=round_,
-            interview_id=deal.item.key,
-            coder_id=coder,
-            assigned_at=round_.opened_at,
-            assigned_by_name=by.get_username(),
-        )
-        for deal in plan.deals
-        for coder in deal.coders
-    ]
-    Assignment.objects.bulk_create(assignments, batch_size=500)
-    details = {"number": number, "interviews": len(plan.deals), "assignments": len(assignments), "seed": round_.seed}
+    dealt_out = [(deal.item.key, coder) for deal in plan.deals for coder in deal.coders]
+    Assignment.objects.bulk_create(
+        (
+            Assignment(
+                round=round_,
+                interview_id=interview_id,
+                coder_id=coder_id,
+                assigned_at=round_.opened_at,
+                assigned_by_name=by.get_username(),
+            )
+            for interview_id, coder_id in dealt_out
+        ),
+        batch_size=500,
+    )
+    details = {"number": number, "interviews": len(plan.deals), "assignments": len(dealt_out), "seed": round_.seed}
     dealt = {"overlap_percent": round_.overlap_percent, "overlap_readers": round_.overlap_readers}
     _record("round.opened", round_, by, {**details, **dealt, "coders": sorted(user.pk for user in plan.coders)})
     return round_
+
+
+def _check_same_plan(stored: Round, fields: PlanFields) -> Round:
+    """The round a plan became. Raises ``PlanChanged`` when another plan comes under its number."""
+    asked = (fields.name.strip(), fields.seed, fields.overlap_percent)
+    if (stored.name, stored.seed, stored.overlap_percent) != asked:
+        raise PlanChanged(
+            f"This plan became round {stored.number} already. Here is the other one, to be confirmed anew."
+        )
+    return stored
 
 
 @transaction.atomic

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import xml.etree.ElementTree as ET
+from django.template.loader import render_to_string
 
 from transcripts.revision.drift import Point, Reading, measure_drift
-from transcripts.revision.drift_chart import draw_rates
+from transcripts.revision.drift_chart import lay_out_rates
 
 
 def reading(version: int, sentence: int, coder: int, *codes: str) -> Reading:
@@ -36,8 +36,17 @@ def test_nothing_read_makes_no_points() -> None:
     assert Point(1, 0, 0, 0, 0).rate is None
 
 
-def test_chart_tells_its_figures_and_keeps_markup_out_of_names() -> None:
-    points = [Point(1, 3, 2, 0, 0), Point(2, 0, 0, 0, 0), Point(3, 4, 2, 2, 1)]
-    chart = ET.fromstring(draw_rates("<b>Balance</b> & more", points))
-    assert chart.findtext("title") == "<b>Balance</b> & more: v1: 2 of 3; v3: 2 of 4"
-    assert len(chart.findall("circle")) == 2
+def test_chart_tells_its_figures_and_passes_over_versions_nobody_read_under() -> None:
+    points = [Point(1, 3, 3, 0, 0), Point(2, 0, 0, 0, 0), Point(3, 4, 0, 2, 1)]
+    chart = lay_out_rates(points)
+    assert chart.figures == "v1: 3 of 3; v3: 0 of 4"
+    # All readings with the code lie at the top, none of them at the axis.
+    assert chart.line == "10,10.0 122,34.0"
+    assert chart.axis == 34
+    assert lay_out_rates([]).figures == "not read yet"
+
+
+def test_chart_keeps_markup_out_of_names() -> None:
+    chart = lay_out_rates([Point(1, 3, 2, 0, 0)])
+    drawn = render_to_string("revision/_drift_chart.html", {"chart": chart, "name": "<b>Balance</b>"})
+    assert "&lt;b&gt;Balance&lt;/b&gt;: v1: 2 of 3" in drawn

@@ -122,15 +122,12 @@ def read_anchor(
         raise RevisionError("This sentence is not among the anchors of this study any more.")
     if (stored := _find_stored(anchor, by, client_id)) is not None:
         return stored
-    codes = queries.find_codes(version, identifiers)
-    unknown = set(identifiers) - {code.identifier for code in codes if code.family.unit == CodeFamily.Unit.SENTENCE}
-    if unknown:
-        raise RevisionError(f"{version} has no code of sentences {min(unknown)!r}. Reload the page.")
+    codes = _check_codes(version, identifiers)
     reading = AnchorReading(
         version=version,
         sentence_id=anchor.sentence_id,
         coder=by,
-        codes=[code.identifier for code in codes],
+        codes=codes,
         client_id=client_id,
         read_at=timezone.now(),
     )
@@ -149,6 +146,15 @@ def read_anchor(
         details={"sentence": anchor.sentence_id, "version": version.number, "codes": len(codes)},
     )
     return reading
+
+
+def _check_codes(version: CodebookVersion, identifiers: Sequence[str]) -> list[str]:
+    """The identifiers in the order of the codebook. Raises ``RevisionError`` for one that is no code of sentences."""
+    codes = queries.find_codes(version, identifiers)
+    unknown = set(identifiers) - {code.identifier for code in codes if code.family.unit == CodeFamily.Unit.SENTENCE}
+    if unknown:
+        raise RevisionError(f"{version} has no code of sentences {min(unknown)!r}. Reload the page.")
+    return [code.identifier for code in codes]
 
 
 def _find_stored(anchor: AnchorSentence, by: User, client_id: UUID) -> AnchorReading | None:

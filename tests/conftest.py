@@ -16,6 +16,7 @@ import pytest
 from django.test import Client
 from hypothesis import settings as hypothesis_settings
 
+from tests.any_order import unordered_rows_reversed
 from tests.instance import FakeProvider, Instance
 from transcripts.accounts.models import User
 from transcripts.codebook.actions import seed_codebook
@@ -43,6 +44,12 @@ TURNS = [
     {"role": "interviewer", "text": "You said it never settles it. Never?", "prompt_kind": "challenge"},
     {"role": "model", "text": "You are right. I put that too strongly. There are cases where it decides."},
 ]
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _no_order_is_taken_for_granted() -> Iterator[None]:
+    with unordered_rows_reversed():
+        yield
 
 
 def make_user(username: str) -> User:

@@ -236,7 +236,11 @@ def writes_seen() -> Iterator[list[str]]:
     written: list[str] = []
 
     def look(execute: Callable[..., Any], sql: str, params: Any, many: bool, context: dict[str, Any]) -> Any:
-        if not sql.lstrip().upper().startswith(("SELECT", "SAVEPOINT", "RELEASE", "ROLLBACK", "EXPLAIN", "PRAGMA")):
+        if (
+            not sql.lstrip("( \n")
+            .upper()
+            .startswith(("SELECT", "SAVEPOINT", "RELEASE", "ROLLBACK", "EXPLAIN", "PRAGMA"))
+        ):
             written.append(sql[:80])
         return execute(sql, params, many, context)
 

@@ -2,10 +2,12 @@
 #   make run PORT=8001 DATA=folder     make test PYTHON=python3.12
 PYTHON ?= python3
 BIN := .venv/bin
+CELLS ?= 10000
+SEED ?= 1
 # Deployment settings as a real site has them, so that Django's own deployment check has something to judge.
 AS_DEPLOYED := AUDITAPP_DATA=.venv/check-data BASE_URL=https://coding.example.org
 
-.PHONY: help run test setup check fix bench lock python
+.PHONY: help run test setup check fix bench chaos lock python
 
 help:
 	@echo "make run     start auditapp on this machine (PORT=8000, DATA=var)"
@@ -13,6 +15,7 @@ help:
 	@echo "make check   linters, types, import contracts, migrations; changes nothing"
 	@echo "make fix     put code and templates into their standard form"
 	@echo "make bench   measure speed and memory"
+	@echo "make chaos   10,000 calls through killed workers and restarted servers (CELLS=10000, SEED=1)"
 	@echo "make setup   only make .venv with everything the above need"
 	@echo "make lock    write requirements/*.txt anew from pyproject.toml (needs uv)"
 
@@ -42,6 +45,9 @@ fix: setup
 
 bench: setup
 	@$(BIN)/python -m benchmarks
+
+chaos: setup
+	@$(BIN)/python -m tests.storm --cells $(CELLS) --seed $(SEED)
 
 lock:
 	uv pip compile -q --universal --generate-hashes --no-header --python-version 3.11 pyproject.toml -o requirements/base.txt

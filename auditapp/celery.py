@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 
 from celery import Celery
+from kombu.transport import TRANSPORT_ALIASES
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "auditapp.settings")
+TRANSPORT_ALIASES["filesystem"] = "auditapp.batches.file_broker:Transport"
 
 app = Celery("auditapp")
 app.config_from_object("django.conf:settings", namespace="CELERY")

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import base64
+import binascii
 import os
+import re
 import secrets
+from collections.abc import Callable
 from pathlib import Path
 from urllib.parse import urlsplit
 
 from django.core.exceptions import ImproperlyConfigured
 
 SECRET_LENGTH = 50
+FIELD_KEY_BYTES = 32
+FIELD_KEY_FORM = "32 random bytes in base64, as `openssl rand -base64 32` prints them"
+HOST_AND_PORT = re.compile(r"(\[[0-9a-fA-F:.]+\]|[A-Za-z0-9._-]+):([0-9]{1,5})")
 
 
 def env_bool(name: str, *, default: bool) -> bool:
@@ -61,23 +68,77 @@ def env_secret_key(data_folder: Path) -> str:
         if len(value) < SECRET_LENGTH:
             raise ImproperlyConfigured(f"SECRET_KEY needs at least {SECRET_LENGTH} characters; it has {len(value)}.")
         return value
-    return read_or_make_secret(data_folder / "secret_key")
+    value = _read_or_make(data_folder / "secret_key", "SECRET_KEY", make=lambda: secrets.token_urlsafe(SECRET_LENGTH))
+    if len(value) < SECRET_LENGTH:
+        raise ImproperlyConfigured(f"{data_folder / 'secret_key'} is damaged. Delete it; a new key signs everyone out.")
+    return value
 
 
-def read_or_make_secret(path: Path) -> str:
+def env_field_keys(data_folder: Path) -> tuple[str, ...]:
+    """FIELD_KEY, or the file named by FIELD_KEY_FILE, or a key made at the first start and kept in the data folder.
+
+    Several are parted by commas: the first seals, every one opens.
+    """
+    value, place = os.environ.get("FIELD_KEY", ""), "FIELD_KEY"
+    if file := os.environ.get("FIELD_KEY_FILE", ""):
+        try:
+            value, place = Path(file).read_text(encoding="utf-8"), f"The file {file} (FIELD_KEY_FILE)"
+        except OSError as error:
+            raise ImproperlyConfigured(
+                f"FIELD_KEY_FILE names {file}, which cannot be read ({error.strerror})."
+            ) from None
+    if not value.strip():
+        path = data_folder / "field_key"
+        value, place = _read_or_make(path, "FIELD_KEY", make=_make_field_key), f"The file {path}"
+    keys = tuple(part for part in re.split(r"[,\s]+", value) if part)
+    for number, key in enumerate(keys, start=1):
+        if not _is_field_key(key):
+            raise ImproperlyConfigured(
+                f"{place} holds no usable key (number {number} of it): a key is {FIELD_KEY_FORM}."
+            )
+    if not keys:
+        raise ImproperlyConfigured(f"{place} is empty. Put back the key from your copy: {FIELD_KEY_FORM}.")
+    return keys
+
+
+def env_addresses(name: str) -> frozenset[str]:
+    """Addresses written ``host:port``, parted by commas; anything else stops the start."""
+    found: set[str] = set()
+    for part in os.environ.get(name, "").split(","):
+        if not part.strip():
+            continue
+        match = HOST_AND_PORT.fullmatch(part.strip())
+        if match is None or not 0 < int(match[2]) < 65536:
+            raise ImproperlyConfigured(
+                f"{name} holds {part.strip()!r}, which is no address. Write host:port, such as 127.0.0.1:11434, "
+                "several parted by commas, without http:// and without a path."
+            )
+        found.add(f"{match[1].lower()}:{int(match[2])}")
+    return frozenset(found)
+
+
+def _make_field_key() -> str:
+    return base64.urlsafe_b64encode(secrets.token_bytes(FIELD_KEY_BYTES)).decode("ascii")
+
+
+def _is_field_key(key: str) -> bool:
+    try:
+        return len(base64.b64decode(key.translate(str.maketrans("-_", "+/")), validate=True)) == FIELD_KEY_BYTES
+    except (binascii.Error, ValueError):
+        return False
+
+
+def _read_or_make(path: Path, variable: str, *, make: Callable[[], str]) -> str:
     """The secret kept in ``path``; two processes that start together end up with the same one."""
     try:
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     except FileExistsError:
-        value = path.read_text(encoding="ascii").strip()
-        if len(value) < SECRET_LENGTH:
-            raise ImproperlyConfigured(f"{path} is damaged. Delete it; a new key signs everyone out.") from None
-        return value
+        return path.read_text(encoding="ascii").strip()
     except OSError as error:
         raise ImproperlyConfigured(
-            f"Cannot write {path} ({error.strerror}). Set SECRET_KEY or another AUDITAPP_DATA."
+            f"Cannot write {path} ({error.strerror}). Set {variable} or another AUDITAPP_DATA."
         ) from error
-    value = secrets.token_urlsafe(SECRET_LENGTH)
+    value = make()
     with os.fdopen(descriptor, "w", encoding="ascii") as stream:
         stream.write(value)
     return value

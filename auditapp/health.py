@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import shutil
-
 from django.conf import settings
 from django.contrib.auth.decorators import login_not_required
-from django.db import DatabaseError, connection
+from django.db import Error as DatabaseFailure
+from django.db import connection
 from django.db.migrations.executor import MigrationExecutor
 from django.http import HttpRequest, HttpResponse, JsonResponse
 
-from auditapp.batches.waiting import is_worker_alive
+from auditapp.batches.spool import describe_shortage
+from auditapp.batches.workers import read_workers
+from auditapp.llm.queries import find_broken_seals
 
-LEAST_FREE = 0.05
+NECESSARY = ("database", "migrations", "disk")
 
 
 @login_not_required
@@ -25,19 +26,28 @@ def livez(request: HttpRequest) -> HttpResponse:
 def readyz(request: HttpRequest) -> HttpResponse:
     """200 when database, migrations and disk are fit; 503 with the failing check otherwise.
 
-    A missing worker does not make the site unready: people can code without one. It is named as "silent".
+    A missing worker does not make the site unready: people can code without one. It is named as "silent", and as
+    "hindered" where every worker alive says that something keeps it from working.
+    Nor does a FIELD_KEY that does not open the providers' stored keys.
     """
-    checks = {"database": "ok", "migrations": "ok", "disk": "ok", "worker": "ok"}
+    checks = {"database": "ok", "migrations": "ok", "disk": "ok", "worker": "ok", "keys": "ok"}
     try:
         executor = MigrationExecutor(connection)
         if executor.migration_plan(executor.loader.graph.leaf_nodes()):
             checks["migrations"] = "missing: run manage.py migrate"
-        if not is_worker_alive():
-            checks["worker"] = "silent"
-    except DatabaseError:
-        checks["database"] = "unreachable"
-    usage = shutil.disk_usage(settings.DATA)
-    if usage.free < LEAST_FREE * usage.total:
-        checks["disk"] = "less than 5 % free"
-    ready = all(checks[name] == "ok" for name in ("database", "migrations", "disk"))
+        checks["worker"] = _describe_workers()
+        if checks["migrations"] == "ok" and find_broken_seals():
+            checks["keys"] = "FIELD_KEY does not open a stored key: see manage.py check --database default"
+    except DatabaseFailure:
+        checks |= {"database": "unreachable", "migrations": "not known", "worker": "not known", "keys": "not known"}
+    if describe_shortage(settings.DATA):
+        checks["disk"] = "nearly full"
+    ready = all(checks[name] == "ok" for name in NECESSARY)
     return JsonResponse({"ready": ready, "checks": checks}, status=200 if ready else 503)
+
+
+def _describe_workers() -> str:
+    alive = [worker for worker in read_workers() if worker.alive]
+    if not alive:
+        return "silent"
+    return "hindered" if all(worker.problem for worker in alive) else "ok"

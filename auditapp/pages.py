@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import sys
+
 from django.contrib.auth.decorators import login_not_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
+
+from auditapp.outage import is_outage, show_outage
 
 
 @require_safe
@@ -40,7 +44,9 @@ def show_not_found(request: HttpRequest, exception: Exception | None = None) -> 
 
 
 def show_failure(request: HttpRequest) -> HttpResponse:
-    """500. Rendered without the request's own context, which may be what failed."""
+    """500, or 503 while the database is away. Rendered without the request's own context, which may be what failed."""
+    if is_outage(sys.exception()):
+        return show_outage(request)
     message = "The program failed at this request. Nothing of it was stored. The log of the server says what happened."
     return _show(None, 500, "This did not work", message)
 

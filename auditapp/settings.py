@@ -10,7 +10,15 @@ from urllib.parse import urlsplit
 import environ
 from csp.constants import NONE, SELF
 
-from auditapp.environment import env_base_url, env_bool, env_data_folder, env_int, env_secret_key
+from auditapp.environment import (
+    env_addresses,
+    env_base_url,
+    env_bool,
+    env_data_folder,
+    env_field_keys,
+    env_int,
+    env_secret_key,
+)
 
 # A process serves several people at once. A numerical library that starts a thread per core for every product makes
 # them wait for each other: coefficients of agreement take three times as long with it.
@@ -23,6 +31,10 @@ BASE_URL = env_base_url("http://127.0.0.1:8000")
 _address = urlsplit(BASE_URL)
 DEBUG = env_bool("DEBUG", default=False)
 SECRET_KEY = env_secret_key(DATA)
+# Seal the keys of provider accounts. Kept apart from the database, so that a copy of it gives no key away.
+FIELD_KEYS = env_field_keys(DATA)
+# Private addresses that model calls may go to, beside those on the list in the database.
+ALLOW_PRIVATE_PROVIDERS = env_addresses("ALLOW_PRIVATE_PROVIDERS")
 # The loopback names serve health checks; no link is ever built from a request's host.
 ALLOWED_HOSTS = [_address.hostname or "127.0.0.1", "127.0.0.1", "localhost", "[::1]"]
 CSRF_TRUSTED_ORIGINS = [BASE_URL]
@@ -108,6 +120,12 @@ if DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":
     }
 else:
     DATABASES["default"]["CONN_HEALTH_CHECKS"] = True
+    # A server that vanished is noticed within half a minute, and not after a quarter of an hour.
+    DATABASES["default"]["OPTIONS"] = {
+        "connect_timeout": 5,
+        "tcp_user_timeout": 30_000,
+        **DATABASES["default"].get("OPTIONS", {}),
+    }
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 # Sign-in rate limits must hold over all web processes, so they live in the database.
@@ -197,10 +215,14 @@ SPOOL_FOLDER = DATA / "spool"
 CELERY_TASK_IGNORE_RESULT = True
 CELERY_TASK_SERIALIZER = "json"
 CELERY_ACCEPT_CONTENT = ["json"]
+# A beat of the clock never waits behind a row of lanes.
+CELERY_TASK_DEFAULT_QUEUE = "lanes"
+CELERY_TASK_ROUTES = {"batches.sweep": {"queue": "sweeps"}}
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1
-CELERY_WORKER_SOFT_SHUTDOWN_TIMEOUT = 20
+CELERY_WORKER_SOFT_SHUTDOWN_TIMEOUT = 60
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
+CELERY_BROKER_CONNECTION_MAX_RETRIES = None  # a worker waits for its broker however long that is away
 CELERY_WORKER_CANCEL_LONG_RUNNING_TASKS_ON_CONNECTION_LOSS = False
 CELERY_BEAT_SCHEDULE = {"sweep": {"task": "batches.sweep", "schedule": 5.0, "options": {"expires": 10}}}
 CELERY_BEAT_SCHEDULE_FILENAME = str(DATA / "beat-schedule")
@@ -209,6 +231,8 @@ if REDIS_URL:
     CELERY_BROKER_TRANSPORT_OPTIONS: dict[str, Any] = {
         "visibility_timeout": 3600,
         "socket_connect_timeout": 3,
+        "socket_keepalive": True,
+        "health_check_interval": 10,
     }
 else:
     CELERY_BROKER_URL = "filesystem://localhost"
@@ -240,12 +264,19 @@ SPECTACULAR_SETTINGS = {
     "SERVE_INCLUDE_SCHEMA": False,
 }
 
+# --- What is written down when something fails: never a key ---------------------------------------------------------
+DEFAULT_EXCEPTION_REPORTER = "auditapp.llm.failures.KeylessReporter"
+DEFAULT_EXCEPTION_REPORTER_FILTER = "auditapp.llm.failures.KeylessFilter"
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
     "formatters": {"line": {"format": "{asctime} {levelname} {name} {message}", "style": "{"}},
-    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
+    "filters": {
+        "no_keys": {"()": "auditapp.llm.redaction.KeyFilter"},
+        "brief_outages": {"()": "auditapp.outage.BriefOutages"},
+    },
+    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line", "filters": ["no_keys"]}},
     # kombu warns about the missing host of a broker of files, which has none.
-    "loggers": {"kombu.connection": {"level": "ERROR"}},
+    "loggers": {"kombu.connection": {"level": "ERROR"}, "django.request": {"filters": ["brief_outages"]}},
     "root": {"handlers": ["stderr"], "level": os.environ.get("LOG_LEVEL", "INFO")},
 }

@@ -1,151 +1,232 @@
-"""A batch through a real worker process, against a bare loop of the same calls to the same fake provider."""
+"""Batches through a real worker: against a bare loop of the same calls, through a kill and through faults, and in the ledger.
+
+Everything on SQLite with a broker of files, as one machine has it, and on PostgreSQL with Redis, as a team has it.
+"""
 
 from __future__ import annotations
 
-import json
-import random
-import sqlite3
-import subprocess
-import sys
+import threading
 import time
-from contextlib import closing
-from dataclasses import asdict, dataclass
-from datetime import datetime
-from pathlib import Path
-from typing import Any
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
 
-from benchmarks.corpus import SEED, make_sentence
-from benchmarks.processes import read_processor_seconds
+import psycopg
+
 from benchmarks.results import Measured, Row, find_median
-from benchmarks.setup import Setup, Sizes
-from tests.instance import ROOT, FakeProvider, Instance
+from benchmarks.setup import Setup
+from benchmarks.study import run_inside
+from benchmarks.yard import Yard, open_yard
+from tests.servers import OwnServers
 
-LATENCY_SECONDS = 0.2
-LEAST_SHARE = 0.85
-PATIENCE_SECONDS = 60.0
-TASK = "acceptability"
-
-
-@dataclass(frozen=True)
-class Round:
-    """One batch. Seconds: ``calls`` from the first call's arrival to the last answer; ``wall`` from launch to done."""
-
-    calls: float
-    wall: float
-    processor: float = 0.0
-    most_in_flight: int = 0
-    paid_twice: int = 0
+LEAST_SHARE = 0.92
+MOST_PROCESSOR = 3.0
+MOST_MEMORY = 150.0
+LONGEST_WITH_FAULTS = 1.3
+LONGEST_PLANNING = 1.0
+LONGEST_PROGRESS = 0.050
+LONGEST_PAUSE = 1.0
+PAUSED_LATENCY = 2.0
+# The peers' kill and faults were measured at this many in flight.
+PEERS_IN_FLIGHT = 30
+FAULTS = {"p429": 0.05, "p500": 0.02, "retry_after": 1}
+SHARE_OF_PEERS = {
+    30: "with start-up: promptfoo 83 %, Inspect AI 45 %, published script 93 %",
+    100: "with start-up: promptfoo 48 %, Inspect AI 16 %, published script 14 %",
+}
 
 
 def measure(setup: Setup) -> Measured:
-    """Throughput of the worker as a share of the bare loop's, in turn, and the processor time it takes."""
-    instance = Instance(setup.folder / "batch")
-    provider = FakeProvider()
-    texts = instance.folder / "texts.jsonl"
-    texts.write_text("\n".join(_make_texts(setup.sizes.calls)) + "\n", encoding="utf-8")
+    """Speed, memory, a kill and faults on either database; planning, progress and pause on PostgreSQL."""
+    rows: list[Row] = []
+    numbers: dict[str, object] = {}
+    for database, servers in open_databases():
+        folder = setup.folder / f"batch-{database}"
+        with open_yard(folder, calls=setup.sizes.calls, servers=servers) as yard:
+            yard.start_worker()
+            for part in (measure_speed, measure_memory, measure_faults, measure_kill):
+                found = part(setup, yard, database)
+                rows += found.rows
+                numbers |= {f"{database}_{name}": number for name, number in found.numbers.items()}
+            if database == "PostgreSQL":
+                for found in (measure_pause(setup, yard), measure_ledger(setup, yard)):
+                    rows += found.rows
+                    numbers |= found.numbers
+    return Measured(rows, numbers)
+
+
+def open_databases() -> Iterator[tuple[str, OwnServers | None]]:
+    """SQLite, and PostgreSQL with Redis where both can be had."""
+    yield "SQLite", None
+    servers = OwnServers()
     try:
-        setup.tell("batch: a worker starts")
-        _prepare(instance, provider, texts)
-        worker = instance.start_worker()
-        await_worker(instance)
+        if servers.database_url and servers.redis_url:
+            yield "PostgreSQL", servers
+    finally:
+        servers.stop()
+
+
+def measure_speed(setup: Setup, yard: Yard, database: str) -> Measured:
+    """Throughput as a share of the bare loop's, in turn, and the processor time of all of the worker's processes."""
+    rows: list[Row] = []
+    numbers: dict[str, object] = {}
+    processor: list[float] = []
+    # The first batch finds out what the provider bears; those after it begin there.
+    cold = yard.run_batch(max(setup.sizes.calls_in_flight))
+    for in_flight in setup.sizes.calls_in_flight:
         bare, product = [], []
         for number in range(setup.sizes.batch_rounds):
-            setup.tell(f"batch: round {number + 1} of {setup.sizes.batch_rounds}")
-            bare.append(_run_bare(provider, texts, setup.sizes))
-            product.append(_run_batch(instance, provider, worker.pid, setup.sizes))
-    finally:
-        instance.stop()
-        provider.stop()
-    return _judge(setup.sizes, bare, product)
-
-
-def _make_texts(count: int) -> list[str]:
-    chance = random.Random(SEED)
-    return [
-        json.dumps({"text": f"{make_sentence(chance)} ({number})", "target": "invented"}) for number in range(count)
-    ]
-
-
-def _prepare(instance: Instance, provider: FakeProvider, texts: Path) -> None:
-    instance.manage("prepare", "--no-demo")
-    instance.manage("create_project", "bench", "--name", "Bench")
-    address = ("--provider", "openai_compatible", "--base-url", provider.base_url, "--model", "bench")
-    instance.manage("add_model", "bench", *address, "--price-in", "1", "--price-out", "2")
-    instance.manage("sob_load", str(texts), "--name", "bench")
-
-
-def _run_bare(provider: FakeProvider, texts: Path, sizes: Sizes) -> Round:
-    provider.order(reset=True, latency=LATENCY_SECONDS)
-    given = (provider.base_url, str(texts), "--task", TASK, "--in-flight", str(sizes.calls_in_flight))
-    done = subprocess.run(
-        [sys.executable, "-m", "benchmarks.bare_loop", *given],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=True,
+            setup.tell(f"batch, {database}: {in_flight} in flight, round {number + 1} of {setup.sizes.batch_rounds}")
+            bare.append(yard.run_bare(in_flight))
+            product.append(yard.run_batch(in_flight))
+        share = find_median([least.calls / here.calls for here, least in zip(product, bare, strict=True)])
+        whole = find_median([least.wall / here.wall for here, least in zip(product, bare, strict=True)])
+        processor.append(find_median([here.processor for here in product]) / setup.sizes.calls * 1000)
+        clean = not any(here.paid_twice or here.without_answer for here in product)
+        rows.append(
+            Row(
+                f"{in_flight} in flight, {database}",
+                f"{share:.0%} of a bare loop, {whole:.0%} from launch to done",
+                f">= {LEAST_SHARE:.0%}",
+                share >= LEAST_SHARE and clean,
+                SHARE_OF_PEERS.get(in_flight, ""),
+            )
+        )
+        numbers[f"share_of_bare_loop_{in_flight}"] = share
+        numbers[f"processor_seconds_per_1000_{in_flight}"] = processor[-1]
+        numbers[f"rounds_{in_flight}"] = {"product": list(map(asdict, product)), "bare_loop": list(map(asdict, bare))}
+    numbers["first_batch"] = asdict(cold)
+    words = ", ".join(f"{each:.1f}" for each in processor)
+    rows.append(
+        Row(
+            f"processor, {database}",
+            f"{words} s for 1,000 calls",
+            f"<= {MOST_PROCESSOR:.0f} s",
+            max(processor) <= MOST_PROCESSOR,
+            "promptfoo 4.3 s, Inspect AI 12.8, published script 14.3",
+        )
     )
-    answer = json.loads(done.stdout)
-    assert answer["answered"] == sizes.calls, answer
-    return Round(provider.stats()["span_seconds"], answer["seconds"])
+    return Measured(rows, numbers)
 
 
-def _run_batch(instance: Instance, provider: FakeProvider, worker: int, sizes: Sizes) -> Round:
-    provider.order(reset=True, latency=LATENCY_SECONDS)
-    before = read_processor_seconds(worker)
-    asked = ("--dataset", "bench", "--model", "bench", "--task", TASK, "--concurrency", str(sizes.calls_in_flight))
-    batch = int(instance.ask("sob_launch", *asked)["batch"])
-    while (wall := _read_wall(instance, batch)) is None:
-        time.sleep(0.1)
-    stats = provider.stats()
-    assert stats["calls"] == sizes.calls, stats
-    processor = read_processor_seconds(worker) - before
-    return Round(stats["span_seconds"], wall, processor, stats["most_in_flight"], stats["paid_twice"])
+def measure_memory(setup: Setup, yard: Yard, database: str) -> Measured:
+    """The most memory with the most calls in flight."""
+    most = max(setup.sizes.calls_in_flight)
+    setup.tell(f"batch, {database}: memory at {most} in flight")
+    with yard.watch_memory() as memory:
+        yard.run_batch(most)
+    row = Row(
+        f"memory, {database}",
+        f"{memory.one_process:.0f} MB in the process that calls; {memory.all_processes:.0f} MB in all",
+        f"<= {MOST_MEMORY:.0f} MB",
+        memory.one_process <= MOST_MEMORY,
+        "published script 124 MB, Inspect AI 274, promptfoo 391-473",
+    )
+    return Measured([row], {"memory": asdict(memory)})
 
 
-def _read_wall(instance: Instance, batch: int) -> float | None:
-    """Seconds from the launch of a batch to its last stored answer; ``None`` while it runs."""
-    found = _read(instance, "SELECT state, created_at, finished_at FROM batches_batch WHERE id = ?", batch)
-    assert found is not None
-    state, created, finished = found
-    if state == "running" or finished is None:
-        return None
-    assert state == "done", f"The batch ended as {state}."
-    return (datetime.fromisoformat(finished) - datetime.fromisoformat(created)).total_seconds()
+def measure_faults(setup: Setup, yard: Yard, database: str) -> Measured:
+    """The same batch without and with a provider that turns calls away."""
+    setup.tell(f"batch, {database}: faults")
+    clean, faulty = yard.run_batch(PEERS_IN_FLIGHT), yard.run_batch(PEERS_IN_FLIGHT, **FAULTS)
+    longer = faulty.wall / clean.wall
+    row = Row(
+        f"5 % 429, 2 % 500, {database}",
+        f"{faulty.without_answer} without an answer, {longer:.2f} x the clean run",
+        f"0, <= {LONGEST_WITH_FAULTS} x",
+        not faulty.without_answer and longer <= LONGEST_WITH_FAULTS,
+        "Inspect AI 0, 1.2 x; promptfoo 55, 1.3 x",
+    )
+    return Measured([row], {"clean": asdict(clean), "faulty": asdict(faulty), "times_clean": longer})
 
 
-def await_worker(instance: Instance) -> None:
-    """Return when a worker was heard from."""
-    deadline = time.monotonic() + PATIENCE_SECONDS
-    while _read(instance, "SELECT name FROM batches_workersign") is None:
-        assert time.monotonic() < deadline, "No worker was heard from."
-        time.sleep(0.1)
+def measure_kill(setup: Setup, yard: Yard, database: str) -> Measured:
+    """kill -9 of the worker half-way, and another one: what was paid twice, and what was told of it."""
+    setup.tell(f"batch, {database}: kill and resume")
+    batch = yard.launch(PEERS_IN_FLIGHT)
+    while yard.provider.stats()["received"] < setup.sizes.calls // 2:
+        time.sleep(0.02)
+    yard.kill_worker()
+    killed = time.monotonic()
+    yard.start_worker()
+    while yard.provider.stats()["received"] <= setup.sizes.calls // 2 + PEERS_IN_FLIGHT:
+        time.sleep(0.02)
+    back = time.monotonic() - killed
+    done = yard.finish(batch)
+    row = Row(
+        f"kill -9, resume, {database}",
+        f"{done.paid_twice} paid twice, {done.told} told, {done.without_answer} lost; back after {back:.0f} s",
+        f"<= {PEERS_IN_FLIGHT}, all told, 0 lost",
+        done.paid_twice <= min(PEERS_IN_FLIGHT, done.told) and not done.without_answer,
+        "Inspect AI 27-29, promptfoo 28, published script 1,508, untold",
+    )
+    return Measured([row], {"kill": asdict(done), "back_after_seconds": back})
 
 
-def _read(instance: Instance, sql: str, *values: object) -> tuple[Any, ...] | None:
-    with closing(sqlite3.connect(instance.folder / "auditapp.sqlite3", timeout=20)) as database:
-        row: tuple[Any, ...] | None = database.execute(sql, values).fetchone()
-        return row
+def measure_pause(setup: Setup, yard: Yard) -> Measured:
+    """From the moment the pause stands in the database to the arrival of the last new call."""
+    setup.tell("batch: pause")
+    batch = yard.launch(100)
+    # Long enough to be paused half-way by a command, which takes a second to start.
+    yard.provider.order(latency=PAUSED_LATENCY)
+    while yard.provider.stats()["received"] < 200:
+        time.sleep(0.01)
+    with watch_for_pause(yard, batch) as paused:
+        yard.instance.manage("batch", "pause", str(batch))
+        time.sleep(2)
+    last = max(at for call in yard.provider.requests().values() for at in call["at"])
+    sent = yard.provider.stats()["received"]
+    yard.provider.order(latency=0.0)
+    late = max(0.0, last - paused[0])
+    yard.instance.manage("batch", "resume", str(batch))
+    yard.wait_for_end(batch)
+    row = Row(
+        "pause to the last new call",
+        f"{late * 1000:.0f} ms, {sent} of {setup.sizes.calls} sent",
+        f"<= {LONGEST_PAUSE:.0f} s",
+        late <= LONGEST_PAUSE and sent < setup.sizes.calls,
+    )
+    return Measured([row], {"pause_to_last_call_seconds": late, "sent_at_pause": sent})
 
 
-def _judge(sizes: Sizes, bare: list[Round], product: list[Round]) -> Measured:
-    share = find_median([least.calls / here.calls for here, least in zip(product, bare, strict=True)])
-    whole = find_median([least.wall / here.wall for here, least in zip(product, bare, strict=True)])
-    processor = find_median([here.processor for here in product]) / sizes.calls * 1000
+@contextmanager
+def watch_for_pause(yard: Yard, batch: int) -> Iterator[list[float]]:
+    """When the pause stood in the database, by the clock that all processes of this machine share."""
+    seen: list[float] = []
+
+    def watch() -> None:
+        with psycopg.connect(yard.instance.environment["DATABASE_URL"], autocommit=True) as connection:
+            sql = b"SELECT control FROM batches_batch WHERE id = %s"
+            while connection.execute(sql, [batch]).fetchone() == ("run",):
+                time.sleep(0.005)
+        seen.append(time.monotonic())
+
+    watcher = threading.Thread(target=watch)
+    watcher.start()
+    yield seen
+    watcher.join()
+
+
+def measure_ledger(setup: Setup, yard: Yard) -> Measured:
+    """A large batch planned, and its progress read half-way; no call is made."""
+    cells = setup.sizes.cells
+    setup.tell(f"batch: {cells:,} cells planned")
+    yard.kill_worker()
+    arguments = ("--cells", str(cells), "--rounds", str(setup.sizes.rounds))
+    answer = run_inside("plan_cells", *arguments, environment=yard.instance.environment)
+    planning, progress = find_median(answer["planning_seconds"]), find_median(answer["progress_seconds"])
     rows = [
         Row(
-            f"batch, {sizes.calls_in_flight} in flight",
-            f"{share:.0%} of a bare loop, {whole:.0%} from launch to done",
-            f">= {LEAST_SHARE:.0%}",
-            share >= LEAST_SHARE and not any(here.paid_twice for here in product),
-            "with start-up: promptfoo 48 %, Inspect AI 16 %, published script 14 %",
+            f"{cells:,} cells planned",
+            f"{planning:.2f} s on PostgreSQL",
+            f"<= {LONGEST_PLANNING:.0f} s",
+            planning <= LONGEST_PLANNING,
         ),
         Row(
-            "batch, processor time",
-            f"{processor:.1f} s for 1,000 calls",
-            peers="promptfoo 4.3 s, Inspect AI 12.8, published script 14.3",
+            f"progress of {cells:,} cells",
+            f"{progress * 1000:.0f} ms on PostgreSQL",
+            f"<= {LONGEST_PROGRESS * 1000:.0f} ms",
+            progress <= LONGEST_PROGRESS,
         ),
     ]
-    ideal = sizes.calls * LATENCY_SECONDS / sizes.calls_in_flight
-    numbers = {"share_of_bare_loop": share, "share_launch_to_done": whole, "processor_seconds_per_1000": processor}
-    rounds = {"product": [asdict(here) for here in product], "bare_loop": [asdict(here) for here in bare]}
-    return Measured(rows, {**numbers, "ideal_seconds": ideal, **rounds})
+    return Measured(rows, answer)

@@ -8,11 +8,11 @@ from importlib.metadata import Distribution, PackageNotFoundError, distribution
 from pathlib import Path
 from urllib.request import urlopen
 
-from benchmarks.batch import await_worker
 from benchmarks.processes import read_memory
 from benchmarks.results import Measured, Row
 from benchmarks.serving import PRODUCT, serve
 from benchmarks.setup import Setup
+from benchmarks.yard import await_worker
 from tests.instance import ROOT, Instance
 
 REQUIREMENTS = ROOT / "requirements" / "base.txt"

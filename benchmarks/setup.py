@@ -25,9 +25,10 @@ class Sizes:
     opens: int = 100
     browser_opens: int = 8
     import_rounds: int = 3
-    calls: int = 1_000
-    calls_in_flight: int = 100
+    calls: int = 3_000
+    calls_in_flight: tuple[int, ...] = (30, 100, 300)
     batch_rounds: int = 3
+    cells: int = 60_000
 
 
 FULL = Sizes()
@@ -43,8 +44,10 @@ SMALL = Sizes(
     opens=20,
     browser_opens=3,
     import_rounds=1,
-    calls=200,
+    calls=600,
+    calls_in_flight=(30, 100),
     batch_rounds=1,
+    cells=6_000,
 )
 
 

@@ -17,6 +17,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import psutil
 import psycopg
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -42,7 +43,17 @@ class Instance:
 
     def manage(self, *arguments: str, fails: bool = False) -> str:
         """Run a management command; its standard output. With ``fails``, its one line of complaint instead."""
-        done = subprocess.run(
+        done = self.run(*arguments)
+        if fails:
+            assert done.returncode != 0, f"{arguments} succeeded: {done.stdout}"
+            assert "Traceback" not in done.stderr, done.stderr
+            return done.stderr.strip()
+        assert done.returncode == 0, f"{arguments} failed: {done.stderr}"
+        return done.stdout
+
+    def run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        """Run a management command, however it ends."""
+        return subprocess.run(
             [sys.executable, "manage.py", *arguments, *(() if arguments[0] in CHECKLESS else ("--skip-checks",))],
             cwd=ROOT,
             env=self.environment,
@@ -51,12 +62,6 @@ class Instance:
             check=False,
             timeout=PATIENCE * 3,
         )
-        if fails:
-            assert done.returncode != 0, f"{arguments} succeeded: {done.stdout}"
-            assert "Traceback" not in done.stderr, done.stderr
-            return done.stderr.strip()
-        assert done.returncode == 0, f"{arguments} failed: {done.stderr}"
-        return done.stdout
 
     def ask(self, *arguments: str) -> Any:
         """Run a command with ``--json``; the object it prints."""
@@ -72,21 +77,46 @@ class Instance:
             return connection.execute(sql).fetchall()
 
     def start(self, *arguments: str, **environment: str) -> subprocess.Popen[bytes]:
-        """Start ``python …`` in a process group of its own."""
-        process = subprocess.Popen(
-            [sys.executable, *arguments],
-            cwd=ROOT,
-            env={**self.environment, **environment},
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            start_new_session=True,
-        )
+        """Start ``python …`` in a process group of its own; its words go to a file of the data folder."""
+        with (self.folder / f"process-{len(self.started)}.log").open("ab") as words:
+            process = subprocess.Popen(
+                [sys.executable, *arguments],
+                cwd=ROOT,
+                env={**self.environment, **environment},
+                stdin=subprocess.DEVNULL,
+                stdout=words,
+                stderr=words,
+                start_new_session=True,
+            )
         self.started.append(process)
         return process
 
-    def start_worker(self) -> subprocess.Popen[bytes]:
+    def start_worker(self, *arguments: str, **environment: str) -> subprocess.Popen[bytes]:
         """A real worker process over the configured broker."""
-        return self.start("manage.py", "worker", "--skip-checks")
+        return self.start("manage.py", "worker", "--skip-checks", *arguments, **environment)
+
+    def ring(self, lane: int, *, times: int) -> None:
+        """Put the same message on the broker several times, as brokers do that deliver again."""
+        self.run_code(
+            "import sys; from auditapp.batches import tasks\n"
+            "for _ in range(int(sys.argv[2])): tasks.ring(int(sys.argv[1]))",
+            str(lane),
+            str(times),
+        )
+
+    def run_code(self, code: str, *arguments: str) -> str:
+        """Run a piece of Python inside the product; its standard output."""
+        environment = {**self.environment, "DJANGO_SETTINGS_MODULE": "auditapp.settings"}
+        command = [sys.executable, "-c", f"import django; django.setup()\n{code}", *arguments]
+        done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    def read_words(self, *, lines: int = 30) -> str:
+        """The last lines that each started process wrote, for whoever asks why something did not happen."""
+        logs = sorted(self.folder.glob("process-*.log"))
+        ends = (log.read_text(encoding="utf-8", errors="replace").splitlines()[-lines:] for log in logs)
+        return "\n".join(f"--- {log.name}\n" + "\n".join(end) for log, end in zip(logs, ends, strict=True))
 
     def stop(self) -> None:
         """End everything that was started, hard."""
@@ -99,6 +129,12 @@ def kill_group(process: subprocess.Popen[bytes]) -> None:
     if process.poll() is None:
         os.killpg(process.pid, 9)
     process.wait()
+
+
+def find_children(process: subprocess.Popen[bytes]) -> list[psutil.Process]:
+    """The processes in which a worker runs its lanes (not the interpreter's own resource tracker)."""
+    children = psutil.Process(process.pid).children(recursive=True)
+    return [child for child in children if "resource_tracker" not in " ".join(child.cmdline())]
 
 
 class FakeProvider:
@@ -120,6 +156,10 @@ class FakeProvider:
 
     def stats(self) -> dict[str, Any]:
         return json.loads(self._request("/stats"))  # type: ignore[no-any-return]
+
+    def requests(self) -> dict[str, dict[str, Any]]:
+        """What it knows of each call, by the request id that the caller sent along."""
+        return json.loads(self._request("/requests"))  # type: ignore[no-any-return]
 
     def stop(self) -> None:
         kill_group(self.process)

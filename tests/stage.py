@@ -10,7 +10,7 @@ from django.urls import URLPattern, URLResolver, get_resolver, reverse
 from django.utils import timezone
 
 from auditapp.batches.models import Arm, Attempt, Batch, Cell
-from auditapp.llm.models import ModelVariant
+from auditapp.llm.models import ModelVariant, ProviderAccount
 from auditapp.preannotation.models import Annotator, Suggestion
 from transcripts.accounts.models import User
 from transcripts.codebook.actions import pin_example, propose_code, start_draft
@@ -71,8 +71,9 @@ class Stage(NamedTuple):
 def add_batch(project: Project, kind: str, input_id: int) -> Attempt:
     """A running batch of one call, so that it can be paused, resumed and looked into."""
     now = timezone.now()
+    account, _ = ProviderAccount.objects.get_or_create(name="fake", defaults={"provider": "fake", "created_at": now})
     variant, _ = ModelVariant.objects.get_or_create(
-        label="Fake", defaults={"provider": "fake", "model": "fake", "created_at": now}
+        label="Fake", defaults={"account": account, "model": "fake", "created_at": now}
     )
     batch = Batch.objects.create(
         project=project, kind=kind, title="A batch", created_at=now, launched_by_name="x", parameters={"texts": 1}
@@ -80,7 +81,7 @@ def add_batch(project: Project, kind: str, input_id: int) -> Attempt:
     task = "acceptability" if kind == "sob" else "themes"
     arm = Arm.objects.create(batch=batch, variant=variant, task=task, system_prompt="…", prompt_hash="0" * 64)
     cell = Cell.objects.create(batch=batch, arm=arm, input_id=input_id)
-    return Attempt.objects.create(cell=cell, fence=1, request_id=uuid.uuid4(), runner="x", written_at=now)
+    return Attempt.objects.create(cell=cell, arm=arm, fence=1, request_id=uuid.uuid4(), runner="x", written_at=now)
 
 
 def add_coding(sentence: Sentence, version: CodebookVersion, coder: User) -> Coding:

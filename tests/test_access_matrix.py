@@ -163,7 +163,17 @@ OF_A_STUDY: dict[str, Row] = {
     "exchange:methods": seen(Permission.SEE_ALL_CODINGS),
     "batches:list": seen(),
     "batches:detail": seen(),
+    "batches:spend": seen(),
+    "batches:spend_csv": seen(),
     "batches:control": sent(Permission.RUN_BATCHES),
+    "batches:end": filled_in(Permission.RUN_BATCHES),
+    "batches:confirm": sent(Permission.RUN_BATCHES),
+    "batches:concurrency": sent(Permission.RUN_BATCHES),
+    "batches:cap": sent(Permission.RUN_BATCHES),
+    "batches:retry": sent(Permission.RUN_BATCHES),
+    "batches:held": sent(Permission.RUN_BATCHES),
+    "batches:requests": sent(Permission.RUN_BATCHES),
+    "batches:answers": sent(Permission.RUN_BATCHES),
     "batches:attempts": seen(),
     # The answer as it came holds a machine's codes, which a coder sees only after her own decision.
     "batches:attempt": seen(Permission.SEE_ALL_CODINGS),
@@ -202,7 +212,19 @@ OF_A_PERSON = {
     "codebook:start_study",
     "projects:list",
 }
-OF_THE_SITE_OWNER = {"llm:models"}
+OF_THE_SITE_OWNER = {
+    "llm:account",
+    "llm:addresses",
+    "llm:change_address",
+    "llm:disallow_address",
+    "llm:forget_key",
+    "llm:model",
+    "llm:models",
+    "llm:set_capabilities",
+    "llm:set_key",
+    "llm:set_key_env",
+    "llm:set_price",
+}
 # With a token; the last one is every address below the API that is none.
 OF_THE_API = {"api:projects", "api:schema", "api:*"}
 
@@ -420,7 +442,8 @@ def test_api_gives_strangers_nothing_and_looking_changes_nothing(owner: User) ->
 def test_pages_of_the_site_owner_are_for_nobody_else(owner: User, lead: User) -> None:
     for visitor in (Visitor(owner), Visitor(lead)):
         for name in OF_THE_SITE_OWNER:
+            path = reverse(name, kwargs=dict.fromkeys(ADDRESSES[name].holes, 1))
             for method in ("GET", "POST"):
                 with writes_seen() as written:
-                    assert visitor.knock(reverse(name), method).status_code in {403, 404}, name
+                    assert visitor.knock(path, method).status_code in {403, 404}, name
                 assert not written, name

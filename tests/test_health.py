@@ -1,11 +1,17 @@
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
+from django.db import OperationalError, ProgrammingError, connection
+from django.db.backends.base.base import BaseDatabaseWrapper
 from django.test import Client, RequestFactory
 
-from auditapp.batches.models import WorkerSign
-from auditapp.batches.tasks import sweep
+from auditapp.batches import spool, workers
+from auditapp.batches.clock import read_now
+from auditapp.outage import is_outage
 from auditapp.wsgi import application
+from transcripts.accounts.models import User
 
 
 def test_the_process_says_that_it_is_alive_without_a_database(client: Client) -> None:
@@ -17,9 +23,93 @@ def test_readiness_names_a_silent_worker_and_stays_ready(client: Client) -> None
     answer = client.get("/readyz").json()
     assert answer["ready"] is True
     assert answer["checks"]["worker"] == "silent"
-    sweep()
-    assert WorkerSign.objects.count() == 1
+    workers.write_sign(started_at=read_now(), lanes=1, problem="")
     assert client.get("/readyz").json()["checks"]["worker"] == "ok"
+
+
+@pytest.mark.django_db
+def test_readiness_tells_a_worker_that_something_hinders_and_a_full_disk(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(spool, "LEAST_FREE_BYTES", 2**80)
+    monkeypatch.setattr(spool, "LEAST_FREE_SHARE", 2.0)
+    workers.write_sign(started_at=read_now(), lanes=1, problem=workers.find_problem())
+    answer = client.get("/readyz")
+    assert answer.status_code == 503
+    checks = answer.json()["checks"]
+    assert (checks["database"], checks["disk"], checks["worker"]) == ("ok", "nearly full", "hindered")
+
+
+@pytest.fixture
+def no_database(db: None) -> Iterator[None]:
+    """A database that refuses every question from now on."""
+
+    def refuse(self: BaseDatabaseWrapper) -> None:
+        raise OperationalError("connection refused, with words that are no reader's business")
+
+    # Undone before the database's own fixture ends the test's transaction.
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(BaseDatabaseWrapper, "cursor", refuse)
+        yield
+
+
+@pytest.fixture
+def patient_client() -> Client:
+    """A browser that shows what a person would see of a failure, where the test client would raise it."""
+    return Client(raise_request_exception=False)
+
+
+@pytest.mark.usefixtures("no_database")
+class TestOutage:
+    def test_a_page_says_so_and_when_to_try_again(
+        self, patient_client: Client, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        patient_client.cookies["sessionid"] = "a" * 32
+        answer = patient_client.get("/account/")
+        assert answer.status_code == 503
+        assert answer["Retry-After"] == "5"
+        assert "The database does not answer" in answer.content.decode()
+        assert "reader's business" not in answer.content.decode()
+        [record] = [record for record in caplog.records if record.name == "django.request"]
+        assert record.exc_info is None
+        assert record.getMessage().startswith("The database does not answer (OperationalError)")
+
+    def test_a_part_of_a_page_gets_a_few_words_and_the_desk_too(self, patient_client: Client) -> None:
+        patient_client.cookies["sessionid"] = "a" * 32
+        for header in ({"HX-Request": "true"}, {"X-Desk": "coder"}):
+            answer = patient_client.get("/account/", headers=header)
+            assert answer.status_code == 503
+            assert answer.content.decode().startswith('<p class="message error"')
+
+    def test_the_api_answers_in_its_own_shape(self, patient_client: Client) -> None:
+        answer = patient_client.get("/api/v1/projects/", headers={"Authorization": "Bearer x"})
+        assert answer.status_code == 503
+        assert answer["Retry-After"] == "5"
+        assert answer.json()["error"]["code"] == "database_unavailable"
+
+    def test_the_process_is_alive_and_not_ready(self, patient_client: Client) -> None:
+        assert patient_client.get("/livez").status_code == 200
+        answer = patient_client.get("/readyz")
+        assert answer.status_code == 503
+        assert answer.json()["checks"]["database"] == "unreachable"
+
+
+@pytest.mark.django_db
+def test_a_wrong_statement_is_a_failure_of_the_program_and_no_outage() -> None:
+    with pytest.raises((OperationalError, ProgrammingError)) as raised, connection.cursor() as cursor:
+        cursor.execute("SELECT nothing FROM nowhere")
+    assert not is_outage(raised.value)
+
+
+@pytest.mark.django_db
+def test_other_failures_are_still_told_as_such(patient_client: Client, owner: User) -> None:
+    def fail(self: BaseDatabaseWrapper) -> None:
+        raise RuntimeError("a bug")
+
+    patient_client.force_login(owner)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(BaseDatabaseWrapper, "cursor", fail)
+        assert patient_client.get("/account/").status_code == 500
 
 
 @pytest.mark.django_db

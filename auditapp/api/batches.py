@@ -5,16 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from django.db.models import Count, Q
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from auditapp.api.pagination import PageParameters, Pages
 from auditapp.api.views import ProjectView, find_row
-from auditapp.batches.models import Arm, Batch, Cell
-from auditapp.batches.money import to_dollars
-from auditapp.batches.queries import FINISHED, read_progress
+from auditapp.batches.models import Arm, Batch
+from auditapp.batches.progress import read_progress, read_progress_of
 from auditapp.batches.summaries import summarise_batch
 
 
@@ -29,13 +27,28 @@ class ListBatches(ProjectView):
         title = serializers.CharField(help_text="Its title.")
         state = serializers.ChoiceField(Batch.State.choices, help_text="Where it stands.")
         state_reason = serializers.CharField(help_text="Why it stands there; may be empty.")
+        control = serializers.ChoiceField(Batch.Control.choices, help_text="What people want of it.")
+        route = serializers.ChoiceField(Batch.Route.choices, help_text="How its calls are sent.")
         cells = serializers.IntegerField(help_text="How many units of work it has.")
         finished = serializers.IntegerField(help_text="How many of them came to an end.")
-        spent = serializers.FloatField(help_text="US dollars settled so far.")
+        held = serializers.IntegerField(
+            help_text="How many wait for a person, because the end of their call is not known."
+        )
+        calls = serializers.IntegerField(help_text="Calls that were sent.")
+        cached = serializers.IntegerField(help_text="Answers taken from an earlier call, at no cost.")
+        spent = serializers.FloatField(
+            allow_null=True, help_text="US dollars settled so far; null: a model in it has no price."
+        )
         cap = serializers.FloatField(allow_null=True, help_text="US dollars it may cost at most; null: no cap.")
         fake = serializers.BooleanField(help_text="Whether answers of a model in it are invented by this program.")
+        possibly_paid_twice = serializers.IntegerField(
+            help_text="Calls whose end was lost, so that they may have been paid for once more than is known."
+        )
         launched_by = serializers.CharField(help_text="Who launched it.")
         created_at = serializers.DateTimeField(help_text="When it was launched.")
+        confirmed_at = serializers.DateTimeField(
+            allow_null=True, help_text="When somebody said yes after its pilot; null: nobody, or it has none."
+        )
         finished_at = serializers.DateTimeField(allow_null=True, help_text="When it ended; null: not yet.")
 
         class Meta:
@@ -46,7 +59,7 @@ class ListBatches(ProjectView):
 
     def get(self, request: Request, slug: str) -> Response:
         pages = Pages()
-        batches = self.project.batches.order_by("-pk").prefetch_related("arms__variant")
+        batches = self.project.batches.order_by("-pk").prefetch_related("arms__variant__account")
         page = pages.paginate_queryset(batches, request, view=self)
         return self.answer_cut(pages, describe_batches(page))
 
@@ -73,52 +86,46 @@ class ReadBatch(ProjectView):
 
         states = serializers.DictField(
             child=serializers.IntegerField(),
-            help_text="Units of work by state: planned, leased, done, failed, cancelled.",
+            help_text="Units of work by state: planned, leased, done, failed, held, cancelled.",
         )
         outcomes = serializers.DictField(
             child=serializers.IntegerField(),
             help_text="Units of work by what came out of them, in the kind's own words.",
         )
-        calls = serializers.IntegerField(help_text="Calls that were sent.")
-        possibly_paid_twice = serializers.IntegerField(
-            help_text="Calls whose end was lost, so that they may have been paid for once more than is known."
+        begun = serializers.IntegerField(help_text="Units of work that were asked at least once.")
+        pilot_cells = serializers.IntegerField(help_text="Units of work in its pilot; 0: it has none.")
+        pilot_left = serializers.IntegerField(help_text="How many of those have not come to an end.")
+        concurrency = serializers.IntegerField(help_text="Calls in flight at most.")
+        lost_answers = serializers.ChoiceField(
+            Batch.LostAnswers.choices, help_text="What becomes of a call whose end is not known."
+        )
+        uses_cache = serializers.BooleanField(
+            help_text="Whether an earlier answer to exactly the same request is taken where there is one."
+        )
+        reserved = serializers.FloatField(
+            allow_null=True,
+            help_text="US dollars kept back for calls under way or of unknown end; null: a model in it has no price.",
         )
         possibly_paid_twice_at_most = serializers.FloatField(help_text="US dollars those can have cost at most.")
         throughput = serializers.FloatField(help_text="Answers per second, of late.")
         eta_seconds = serializers.FloatField(allow_null=True, help_text="Seconds left at that speed; null: not known.")
+        eta_basis = serializers.CharField(help_text="What those two rest on, or why they are not known.")
         arms = serializers.ListField(child=ArmOutput(), help_text="The models and tasks it compares.")
 
         class Meta:
             ref_name = "Batch"
 
     def get(self, request: Request, slug: str, batch_id: int) -> Response:
-        batch = find_row(self.project.batches.prefetch_related("arms__variant"), batch_id, "batch")
+        batch = find_row(self.project.batches.prefetch_related("arms__variant__account"), batch_id, "batch")
         summary = summarise_batch(batch, read_progress(batch))
         return self.answer({**describe_launch(batch), **summary, "arms": list(batch.arms.all())})
 
 
 def describe_batches(batches: Iterable[Batch]) -> list[dict[str, object]]:
-    """Batches in brief, whose arms are loaded; the counts of all of them in one query."""
+    """Batches in brief, whose arms are loaded; the counts of all of them in the same few queries."""
     batches = list(batches)
-    ended = Count("pk", filter=Q(state__in=FINISHED))
-    cells = (
-        Cell.objects.filter(batch__in=batches).order_by().values("batch_id").annotate(cells=Count("pk"), ended=ended)
-    )
-    counts = {row["batch_id"]: row for row in cells}
-    return [
-        {
-            **describe_launch(batch),
-            "kind": batch.kind,
-            "title": batch.title,
-            "state": batch.state,
-            "state_reason": batch.state_reason,
-            "cells": counts[batch.pk]["cells"] if batch.pk in counts else 0,
-            "finished": counts[batch.pk]["ended"] if batch.pk in counts else 0,
-            "spent": to_dollars(batch.spent_nano),
-            "cap": to_dollars(batch.cap_nano),
-        }
-        for batch in batches
-    ]
+    progress = read_progress_of(batches)
+    return [{**describe_launch(batch), **summarise_batch(batch, progress[batch.pk])} for batch in batches]
 
 
 def describe_launch(batch: Batch) -> dict[str, object]:
@@ -129,5 +136,6 @@ def describe_launch(batch: Batch) -> dict[str, object]:
         "fake": any(arm.variant.is_fake for arm in arms),
         "launched_by": batch.launched_by_name,
         "created_at": batch.created_at,
+        "confirmed_at": batch.confirmed_at,
         "finished_at": batch.finished_at,
     }

@@ -14,6 +14,7 @@ from rest_framework import exceptions, serializers
 from rest_framework.response import Response
 from rest_framework.settings import api_settings
 
+from auditapp import outage
 from transcripts.coding.actions import CodingError, WrongInput
 
 LONGEST_ECHO = 100
@@ -110,7 +111,7 @@ def explain(exception: Exception) -> Refusal | None:
             return Refusal(400, "malformed_request", "The request could not be read to its end. Send it again.")
         case exceptions.APIException():
             return _explain_api_exception(exception)
-    return None
+    return Refusal(503, "database_unavailable", outage.MESSAGE) if outage.is_outage(exception) else None
 
 
 def _explain_api_exception(exception: exceptions.APIException) -> Refusal:
@@ -160,6 +161,8 @@ def _find_headers(exception: Exception) -> dict[str, str]:
     headers = {}
     if header := getattr(exception, "auth_header", None):
         headers["WWW-Authenticate"] = str(header)
+    if outage.is_outage(exception):
+        headers["Retry-After"] = str(outage.RETRY_AFTER_SECONDS)
     if (wait := getattr(exception, "wait", None)) is not None:
         headers["Retry-After"] = str(math.ceil(wait))
     return headers

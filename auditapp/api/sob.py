@@ -53,6 +53,6 @@ class ReadSobReport(ProjectView):
 
     def get(self, request: Request, slug: str, batch_id: int) -> Response:
         batch = find_row(self.project.batches.filter(kind=KIND), batch_id, "sob batch")
-        labels = {arm.variant.label for arm in batch.arms.select_related("variant") if arm.variant.is_fake}
+        labels = {arm.variant.label for arm in batch.arms.select_related("variant__account") if arm.variant.is_fake}
         found = {"batch": batch.pk, "state": batch.state, "fake_models": sorted(labels), **report(score_batch(batch))}
         return self.answer(found)

@@ -23,7 +23,7 @@ class Answered(NamedTuple):
 
 
 class BatchKind(Protocol):
-    """A feature's part in the engine. Both methods are called by a worker, never by a web request."""
+    """A feature's part in the engine. Prompts are written and answers stored by a worker, never by a web request."""
 
     name: str
 
@@ -35,6 +35,12 @@ class BatchKind(Protocol):
 
         Runs inside the transaction that also stores the results; may be called again for a cell after a crash only
         when the first call was rolled back.
+        """
+
+    def reopen(self, cell_ids: Sequence[int]) -> None:
+        """Forget what was stored for failed cells, because they will be asked again.
+
+        Runs inside the action's transaction. Only what says "no answer came" may be there to forget.
         """
 
 

@@ -8,14 +8,16 @@ from django.conf import settings
 from django.db import models
 from django.db.models import Q
 
-from auditapp.llm.models import ModelVariant
+from auditapp.llm.models import Capabilities, ModelVariant, Price
 from transcripts.projects.models import Project
 
 
 class Batch(models.Model):
     """A grid of calls launched together: inputs x arms x repeats, under one cap.
 
-    ``control`` is what people want, ``state`` is where the batch stands. Money is kept in whole nanodollars (1e-9 US
+    ``control`` is what people want, ``state`` is where the batch stands. A batch with a pilot first sends only the cells
+    marked for it (``pilot``), then waits for a yes (``waiting``); the pilot's answers count. ``client_id`` is chosen by the
+    page that launches, so that a double click makes one batch. Money is kept in whole nanodollars (1e-9 US
     dollars), so that sums are exact on every database: ``reserved_nano`` is promised to calls under way at their highest
     price (and to tries whose end was lost), ``spent_nano`` is settled. A call is only sent when both together stay within
     ``cap_nano``.
@@ -23,19 +25,39 @@ class Batch(models.Model):
 
     class Control(models.TextChoices):
         RUN = "run", "Run"
-        PAUSE = "pause", "Pause"
-        CANCEL = "cancel", "Cancel"
+        PAUSE = "pause", "Pause: send nothing more, keep what arrives"
+        DRAIN = "drain", "Drain: begin no new cell, carry those begun to their end, then pause"
+        CANCEL = "cancel", "Cancel: end the batch, keep what arrives"
+        ABORT = "abort", "Abort: end the batch and cut off the calls in flight"
 
     class State(models.TextChoices):
+        PILOT = "pilot", "Pilot"
+        WAITING = "waiting", "Waits for your yes"
         RUNNING = "running", "Running"
         PAUSED = "paused", "Paused"
         CANCELLED = "cancelled", "Cancelled"
         DONE = "done", "Done"
 
+    class LostAnswers(models.TextChoices):
+        """What becomes of a call that was sent and whose end is unknown."""
+
+        RETRY = "retry", "ask once more, and say that it may be paid twice"
+        HOLD = "hold", "hold the cell until a person decides"
+
+    class Route(models.TextChoices):
+        LIVE = "live", "one call at a time, at once"
+        JOBS = "jobs", "the provider's own batch service, cheaper, within a day"
+        FILE = "file", "answers are brought in as a file"
+
     project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="batches")
     kind = models.CharField(max_length=40)
     title = models.CharField(max_length=200)
     parameters = models.JSONField(default=dict)
+    client_id = models.UUIDField(null=True, blank=True, unique=True)
+    route = models.CharField(max_length=10, choices=Route.choices, default=Route.LIVE)
+    lost_answers = models.CharField(max_length=10, choices=LostAnswers.choices, default=LostAnswers.RETRY)
+    uses_cache = models.BooleanField(default=False)
+    pilot_cells = models.PositiveIntegerField(default=0)
     control = models.CharField(max_length=10, choices=Control.choices, default=Control.RUN)
     state = models.CharField(max_length=10, choices=State.choices, default=State.RUNNING)
     state_reason = models.CharField(max_length=300, blank=True)
@@ -52,6 +74,8 @@ class Batch(models.Model):
         related_name="launched_batches",
     )
     created_at = models.DateTimeField()
+    confirmed_at = models.DateTimeField(null=True, blank=True)
+    confirmed_by_name = models.CharField(max_length=200, blank=True)
     finished_at = models.DateTimeField(null=True, blank=True)
 
     class Meta:
@@ -66,9 +90,19 @@ class Batch(models.Model):
     def __str__(self) -> str:
         return f"batch {self.pk}"
 
+    @property
+    def is_open(self) -> bool:
+        """Whether anything may still happen in it."""
+        return self.state in OPEN_STATES
+
+
+OPEN_STATES = (Batch.State.PILOT, Batch.State.WAITING, Batch.State.RUNNING, Batch.State.PAUSED)
+WORKING_STATES = (Batch.State.PILOT, Batch.State.RUNNING)
+
 
 class Arm(models.Model):
-    """One column of a batch: a model variant under one task and one exact prompt, with the prices it was launched at."""
+    """One column of a batch: a model variant under one task and one exact prompt, with the rows of prices and capabilities
+    it was launched with. ``price_in`` and ``price_out`` are what its calls cost, the provider's batch discount included."""
 
     batch = models.ForeignKey(Batch, on_delete=models.PROTECT, related_name="arms")
     variant = models.ForeignKey(ModelVariant, on_delete=models.PROTECT, related_name="arms")
@@ -78,11 +112,15 @@ class Arm(models.Model):
     settings = models.JSONField(default=dict)
     price_in = models.DecimalField(max_digits=12, decimal_places=6, null=True, blank=True)
     price_out = models.DecimalField(max_digits=12, decimal_places=6, null=True, blank=True)
+    price = models.ForeignKey(Price, on_delete=models.PROTECT, null=True, blank=True, related_name="arms")
+    capabilities = models.ForeignKey(Capabilities, on_delete=models.PROTECT, null=True, blank=True, related_name="arms")
 
     class Meta:
         ordering: ClassVar = ["pk"]
         constraints: ClassVar = [
-            models.UniqueConstraint(fields=["batch", "variant", "task"], name="%(app_label)s_%(class)s_once_per_batch")
+            models.UniqueConstraint(
+                fields=["batch", "variant", "task", "prompt_hash"], name="%(app_label)s_%(class)s_once"
+            )
         ]
 
     def __str__(self) -> str:
@@ -93,7 +131,8 @@ class Cell(models.Model):
     """One unit of work, unique in its batch: one input under one arm, one repeat.
 
     ``input_id`` is the key of whatever the batch's kind reads (a text, a turn). A cell under lease belongs to one runner
-    until ``lease_until``; ``fence`` grows with every claim, so that a runner that lost its lease cannot write.
+    until ``lease_until``; ``fence`` grows with every claim, so that a runner that lost its lease cannot write. A held cell
+    was sent, its end is unknown, and its batch asks a person before it is sent again.
     """
 
     class State(models.TextChoices):
@@ -101,12 +140,15 @@ class Cell(models.Model):
         LEASED = "leased", "Under way"
         DONE = "done", "Done"
         FAILED = "failed", "Failed"
+        HELD = "held", "Held: its end is unknown"
         CANCELLED = "cancelled", "Cancelled"
 
-    batch = models.ForeignKey(Batch, on_delete=models.PROTECT, related_name="cells")
-    arm = models.ForeignKey(Arm, on_delete=models.PROTECT, related_name="cells")
+    # Both are the first column of an index below; one more of their own would slow down every claim and every end.
+    batch = models.ForeignKey(Batch, on_delete=models.PROTECT, related_name="cells", db_index=False)
+    arm = models.ForeignKey(Arm, on_delete=models.PROTECT, related_name="cells", db_index=False)
     input_id = models.PositiveBigIntegerField()
     repeat = models.PositiveSmallIntegerField(default=1)
+    pilot = models.BooleanField(default=False)
     state = models.CharField(max_length=10, choices=State.choices, default=State.PLANNED)
     outcome = models.CharField(max_length=30, blank=True)
     fence = models.PositiveIntegerField(default=0)
@@ -127,6 +169,7 @@ class Cell(models.Model):
         ]
         indexes: ClassVar = [
             models.Index(fields=["batch", "state", "id"], name="batches_cell_by_state"),
+            models.Index(fields=["arm", "state", "id"], name="batches_cell_by_arm"),
             models.Index(fields=["lease_until"], condition=Q(state="leased"), name="batches_cell_leases"),
         ]
 
@@ -134,12 +177,45 @@ class Cell(models.Model):
         return f"cell {self.pk}"
 
 
+class ProviderJob(models.Model):
+    """A group of calls handed to a provider's own batch service. ``token`` travels with it as metadata, so that a job whose
+    creation was cut off is found again at the provider before another is made."""
+
+    class State(models.TextChoices):
+        WRITTEN = "written", "Written down, not yet sent"
+        UPLOADED = "uploaded", "Its file is at the provider"
+        SUBMITTED = "submitted", "Under way at the provider"
+        COLLECTED = "collected", "Collected"
+        FAILED = "failed", "Failed"
+
+    lane = models.ForeignKey("Lane", on_delete=models.PROTECT, related_name="jobs")
+    token = models.UUIDField(unique=True)
+    state = models.CharField(max_length=10, choices=State.choices, default=State.WRITTEN)
+    calls = models.PositiveIntegerField()
+    file_sha256 = models.CharField(max_length=64, blank=True)
+    provider_file_id = models.CharField(max_length=200, blank=True)
+    provider_job_id = models.CharField(max_length=200, blank=True)
+    error = models.CharField(max_length=500, blank=True)
+    written_at = models.DateTimeField()
+    submitted_at = models.DateTimeField(null=True, blank=True)
+    checked_at = models.DateTimeField(null=True, blank=True)
+    ended_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        ordering: ClassVar = ["pk"]
+
+    def __str__(self) -> str:
+        return f"job {self.pk}"
+
+
 class Attempt(models.Model):
     """One paid try, written before the call is sent and completed once, after. Unknown is ``None``, never 0.
 
     ``end`` says how it ended: answered (a usable HTTP answer came), refused (the provider said no and billed nothing),
     failed (an answer came that cannot be used), unsent (it never left), unknown (sent, and its end was lost: it may have
-    been paid for).
+    been paid for), cached (nothing was sent: the answer of ``copied_from`` to the same request was taken).
+    ``prompt`` is the user message exactly as sent; with the arm's instructions and the variant's settings it gives the
+    request again, and ``request_hash`` proves it. All times are the database's, durations a monotonic clock's.
     """
 
     class End(models.TextChoices):
@@ -149,24 +225,36 @@ class Attempt(models.Model):
         FAILED = "failed", "Failed"
         UNSENT = "unsent", "Never sent"
         UNKNOWN = "unknown", "End unknown: may have been paid"
+        CACHED = "cached", "Taken from an earlier answer: nothing sent"
 
-    cell = models.ForeignKey(Cell, on_delete=models.PROTECT, related_name="attempts")
+    # As in Cell: an index below begins with each of the two.
+    cell = models.ForeignKey(Cell, on_delete=models.PROTECT, related_name="attempts", db_index=False)
+    arm = models.ForeignKey(Arm, on_delete=models.PROTECT, related_name="attempts", db_index=False)
+    job = models.ForeignKey(ProviderJob, on_delete=models.PROTECT, null=True, blank=True, related_name="attempts")
+    copied_from = models.ForeignKey("self", on_delete=models.PROTECT, null=True, blank=True, related_name="copies")
     fence = models.PositiveIntegerField()
     request_id = models.UUIDField(unique=True)
     runner = models.CharField(max_length=60)
     request_hash = models.CharField(max_length=64)
+    prompt = models.TextField(blank=True)
     reserved_nano = models.BigIntegerField(default=0)
     written_at = models.DateTimeField()
     sent_at = models.DateTimeField(null=True, blank=True)
+    first_byte_at = models.DateTimeField(null=True, blank=True)
     done_at = models.DateTimeField(null=True, blank=True)
     end = models.CharField(max_length=10, choices=End.choices, default=End.OPEN)
     http_status = models.PositiveSmallIntegerField(null=True, blank=True)
+    error_class = models.CharField(max_length=30, blank=True)
     error = models.CharField(max_length=500, blank=True)
     provider_request_id = models.CharField(max_length=200, blank=True)
+    provider_answer_id = models.CharField(max_length=200, blank=True)
+    served_route = models.CharField(max_length=100, blank=True)
     served_model = models.CharField(max_length=200, blank=True)
     finish_reason = models.CharField(max_length=50, blank=True)
     tokens_in = models.PositiveIntegerField(null=True, blank=True)
     tokens_out = models.PositiveIntegerField(null=True, blank=True)
+    tokens_cached = models.PositiveIntegerField(null=True, blank=True)
+    tokens_reasoning = models.PositiveIntegerField(null=True, blank=True)
     cost_nano = models.BigIntegerField(null=True, blank=True)
     raw = models.TextField(blank=True)
 
@@ -179,7 +267,11 @@ class Attempt(models.Model):
                 name="%(app_label)s_%(class)s_ended_has_date",
             ),
         ]
-        indexes: ClassVar = [models.Index(fields=["runner"], condition=Q(end="open"), name="batches_attempt_open")]
+        indexes: ClassVar = [
+            models.Index(fields=["runner"], condition=Q(end="open"), name="batches_attempt_open"),
+            models.Index(fields=["arm", "end", "done_at"], name="batches_attempt_by_arm"),
+            models.Index(fields=["request_hash"], condition=Q(end="answered"), name="batches_attempt_by_request"),
+        ]
 
     def __str__(self) -> str:
         return f"attempt {self.pk}"
@@ -198,12 +290,16 @@ class Result(models.Model):
 
 
 class Lane(models.Model):
-    """Who runs a batch's calls to one provider account at the moment. One runner at a time, found dead by its heartbeat."""
+    """Who runs a batch's calls to one model of one account at the moment. One runner at a time, found dead by its
+    heartbeat. ``limit`` is the number of calls in flight that the limiter allows, kept for the next runner."""
 
     batch = models.ForeignKey(Batch, on_delete=models.PROTECT, related_name="lanes")
     name = models.CharField(max_length=500)
     runner = models.CharField(max_length=60, blank=True)
     heartbeat_at = models.DateTimeField(null=True, blank=True)
+    limit = models.PositiveIntegerField(null=True, blank=True)
+    in_flight = models.PositiveIntegerField(default=0)
+    slow_until = models.DateTimeField(null=True, blank=True)
 
     class Meta:
         constraints: ClassVar = [
@@ -214,11 +310,47 @@ class Lane(models.Model):
         return f"lane {self.pk}"
 
 
+class LimitChange(models.Model):
+    """A step of a lane's limiter: how many calls in flight it allowed from then on, and why."""
+
+    class Cause(models.TextChoices):
+        START = "start", "a runner began"
+        GROWTH = "growth", "clean answers"
+        RATE_LIMITED = "rate_limited", "the provider asked for fewer"
+        SETTING = "setting", "a person changed the setting"
+
+    lane = models.ForeignKey(Lane, on_delete=models.PROTECT, related_name="limit_changes")
+    at = models.DateTimeField()
+    limit = models.PositiveIntegerField()
+    in_flight = models.PositiveIntegerField()
+    cause = models.CharField(max_length=15, choices=Cause.choices)
+    wait_seconds = models.FloatField(null=True, blank=True)
+
+    class Meta:
+        ordering: ClassVar = ["lane", "pk"]
+
+    def __str__(self) -> str:
+        return f"{self.limit} from {self.at}"
+
+
 class WorkerSign(models.Model):
-    """The last sign of life of a worker process."""
+    """The last sign of life of a worker process. ``problem`` says why it takes no work at present (its disk is full)."""
 
     name = models.CharField(max_length=200, primary_key=True)
     seen_at = models.DateTimeField()
+    started_at = models.DateTimeField(null=True, blank=True)
+    lanes = models.PositiveIntegerField(default=0)
+    problem = models.CharField(max_length=300, blank=True)
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Tick(models.Model):
+    """When something that is done every few seconds was last begun, whoever's clock rang for it."""
+
+    name = models.CharField(max_length=40, primary_key=True)
+    at = models.DateTimeField()
 
     def __str__(self) -> str:
         return self.name

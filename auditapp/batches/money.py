@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from decimal import ROUND_HALF_UP, Decimal
 
 NANO = 1_000_000_000
 TOKENS_PER_PRICE = 1_000_000
+OUTPUT_LIMITS = ("max_tokens", "max_completion_tokens", "max_output_tokens")
+ANSWERS_PER_CALL = ("n", "best_of")
 
 
 def to_nano(dollars: Decimal) -> int:
@@ -36,3 +39,15 @@ def compute_highest_cost(*, prompt: str, max_tokens: int, price_in: Decimal | No
     tokens_in = len(prompt.encode()) + 64
     cost = compute_cost(tokens_in=tokens_in, tokens_out=max_tokens, price_in=price_in, price_out=price_out)
     return cost or 0
+
+
+def count_most_output(max_tokens: int, parameters: Mapping[str, object]) -> int:
+    """The most tokens that a call can bring back, when its parameters may raise the limit or ask for several answers."""
+    limits = [max_tokens, *(_count(parameters.get(name), 0) for name in OUTPUT_LIMITS)]
+    thinking = parameters.get("thinking")
+    budget = _count(thinking.get("budget_tokens"), 0) if isinstance(thinking, Mapping) else 0
+    return (max(limits) + budget) * max(1, *(_count(parameters.get(name), 1) for name in ANSWERS_PER_CALL))
+
+
+def _count(value: object, otherwise: int) -> int:
+    return value if isinstance(value, int) and value > 0 else otherwise

@@ -5,16 +5,22 @@ from __future__ import annotations
 import hashlib
 import json
 import uuid
+from dataclasses import fields
 
 from auditapp.batches.models import Arm
-from auditapp.llm.providers.base import ChatRequest
+from auditapp.batches.money import compute_highest_cost, count_most_output
+from auditapp.llm.models import ProviderAccount
+from auditapp.llm.providers import most_output_tokens
+from auditapp.llm.providers.base import ChatRequest, Traits
 
 PRIVATE_PARAMETERS = {"latency_seconds"}
+TRAITS = tuple(field.name for field in fields(Traits))
 
 
 def make_request(arm: Arm, prompt: str) -> ChatRequest:
-    """The request for one input. Reads arm.variant."""
-    variant = arm.variant
+    """The request for one input. Reads arm.variant and arm.capabilities."""
+    variant, row = arm.variant, arm.capabilities
+    traits = Traits(row.reasoning, row.token_limit, row.takes_system, row.takes_temperature) if row else Traits()
     return ChatRequest(
         request_id=str(uuid.uuid4()),
         model=variant.model,
@@ -23,20 +29,35 @@ def make_request(arm: Arm, prompt: str) -> ChatRequest:
         max_tokens=variant.max_tokens,
         reasoning=variant.reasoning,
         parameters={name: value for name, value in variant.parameters.items() if name not in PRIVATE_PARAMETERS},
+        traits=traits,
+        timeout_seconds=variant.timeout_seconds,
     )
 
 
-def hash_request(request: ChatRequest) -> str:
-    """SHA-256 of everything that shapes the answer (not of the request's own id)."""
+def hash_request(request: ChatRequest, account: ProviderAccount) -> str:
+    """SHA-256 of everything that shapes the answer: who is asked, where, what and how (not the request's own id)."""
     content = [
+        [account.pk, account.provider, account.base_url],
         request.model,
         request.system,
         request.user,
         request.max_tokens,
         request.reasoning,
         dict(request.parameters),
+        [getattr(request.traits, name) for name in TRAITS],
     ]
     return hashlib.sha256(json.dumps(content, sort_keys=True, ensure_ascii=False).encode()).hexdigest()
+
+
+def compute_highest_price(request: ChatRequest, arm: Arm) -> int:
+    """The most that the request can cost in nanodollars. What the parameters add to it (a schema, a tool) counts as read."""
+    parameters = json.dumps(dict(request.parameters), ensure_ascii=False) if request.parameters else ""
+    return compute_highest_cost(
+        prompt=request.system + request.user + parameters,
+        max_tokens=count_most_output(most_output_tokens(request), request.parameters),
+        price_in=arm.price_in,
+        price_out=arm.price_out,
+    )
 
 
 def hash_prompt(system_prompt: str) -> str:

@@ -3,21 +3,36 @@
 One file per runner in the data folder, lines of JSON. A call is noted before it is sent, an answer before it is read, and
 answers are on disk (fsync) before the transaction that stores them. After a crash the file tells the three cases apart:
 never sent (costs nothing), answered (costs nothing more), sent with its end unknown (may have been paid for).
+
+A runner holds a lock on its file as long as it lives, and the system lets go of it however the runner dies: on this machine
+a file whose lock can be taken is proof of a death.
 """
 
 from __future__ import annotations
 
 import json
 import logging
+import math
 import os
-from collections.abc import Iterator
-from dataclasses import asdict, fields
+import shutil
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import fields
 from pathlib import Path
 from typing import NamedTuple
 
-from auditapp.llm.providers.base import ChatAnswer, End, Remedy
+from auditapp.llm.providers.base import ChatAnswer, End, ErrorClass, Remedy
+
+if sys.platform != "win32":
+    import fcntl
 
 logger = logging.getLogger(__name__)
+
+LEAST_FREE_SHARE = 0.05
+LEAST_FREE_BYTES = 200_000_000
+encode_line = json.JSONEncoder(separators=(",", ":")).encode
+ANSWER_FIELDS = tuple(field.name for field in fields(ChatAnswer))
 
 
 class Spool:
@@ -26,40 +41,65 @@ class Spool:
     def __init__(self, folder: Path, runner: str) -> None:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         self.path = spool_path(folder, runner)
-        self.descriptor = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+        # Locked before it gets its name, so that nobody ever finds it unlocked.
+        unnamed = self.path.with_suffix(".new")
+        self.descriptor = os.open(unnamed, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+        self.lines: list[bytes] = []
+        try_lock(self.descriptor)
+        unnamed.rename(self.path)
         fsync_folder(folder)
 
-    def note_sent(self, request_id: str) -> None:
-        """The call is about to leave. The page cache outlives a killed process, so no fsync is needed here."""
-        write_line(self.descriptor, {"sent": request_id})
+    def note_sent(self, request_id: str, sent_at: str = "") -> None:
+        """The call is about to leave (``sent_at`` is ISO 8601); it must not before ``flush``."""
+        self.lines.append(f'{{"sent":"{request_id}","at":"{sent_at}"}}\n'.encode("ascii"))
 
     def note_answer(self, request_id: str, answer: ChatAnswer, done_at: str) -> None:
         """The call ended; ``done_at`` is ISO 8601."""
-        write_line(self.descriptor, {"done": request_id, "at": done_at, "answer": asdict(answer)})
+        stored = {name: value for name in ANSWER_FIELDS if (value := getattr(answer, name)) not in ("", None)}
+        line = encode_line({"done": request_id, "at": done_at, "answer": stored})
+        self.lines.append(line.encode("ascii") + b"\n")
+
+    def flush(self) -> None:
+        """Hand what was noted to the system, whose memory outlives a killed process. Lines of one turn of the event loop go
+        in one write; what could not be written is tried again with the next."""
+        data = b"".join(self.lines)
+        written = 0
+        try:
+            while written < len(data):
+                written += os.write(self.descriptor, data[written:])
+        except OSError:
+            self.lines = [data[written:]]
+            raise
+        self.lines = []
 
     def sync(self) -> None:
-        """Everything noted so far is on the disk."""
+        """Everything flushed so far is on the disk. May be called from another thread."""
         os.fsync(self.descriptor)
 
     def close(self, *, keep: bool) -> None:
-        """Close the file; a runner that stored everything keeps none."""
+        """Close the file, which gives the lock back; a runner that stored everything keeps none."""
+        with suppress(OSError):
+            self.flush()
+        if not keep and sys.platform != "win32":
+            self.path.unlink(missing_ok=True)
         os.close(self.descriptor)
         if not keep:
             self.path.unlink(missing_ok=True)
 
 
 class SpooledAnswer(NamedTuple):
-    """An answer found in a dead runner's spool."""
+    """An answer found in a dead runner's spool; the moments are ISO 8601, empty where not known."""
 
     request_id: str
     answer: ChatAnswer
     done_at: str
+    sent_at: str = ""
 
 
 class SpoolContent(NamedTuple):
-    """What a dead runner's spool says."""
+    """What a dead runner's spool says: when each call left (by its request id), and which answers came."""
 
-    sent: frozenset[str]
+    sent: Mapping[str, str]
     answers: list[SpooledAnswer]
 
 
@@ -68,19 +108,57 @@ def spool_path(folder: Path, runner: str) -> Path:
     return folder / f"{runner.replace(':', '-').replace('/', '-')}.jsonl"
 
 
+def try_lock(descriptor: int) -> bool:
+    """Take the lock of an open spool; ``False`` when its runner holds it. Where there are no such locks, it is not taken."""
+    if sys.platform == "win32":
+        return False
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def is_abandoned(path: Path) -> bool | None:
+    """Whether the runner of this spool is dead; ``None`` where the file is not here or nothing can be locked."""
+    if sys.platform == "win32":
+        return None
+    try:
+        descriptor = os.open(path, os.O_RDWR)
+    except FileNotFoundError:
+        return None
+    try:
+        return try_lock(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def describe_shortage(folder: Path) -> str:
+    """A sentence when the disk of ``folder`` has too little room for answers that are paid for; empty when it has enough."""
+    usage = shutil.disk_usage(folder)
+    least = min(LEAST_FREE_SHARE * usage.total, LEAST_FREE_BYTES)
+    if usage.free >= least:
+        return ""
+    return (
+        f"The disk of the worker's data folder has only {usage.free // 1_000_000} MB left, so nothing more is sent. "
+        f"Make room for at least {math.ceil(least / 1_000_000)} MB there, then resume."
+    )
+
+
 def read_spool(path: Path) -> SpoolContent | None:
     """The content of a spool; ``None`` when the file is not on this machine. A half-written last line is left out."""
     if not path.exists():
         return None
-    sent: set[str] = set()
+    sent: dict[str, str] = {}
     answers: dict[str, SpooledAnswer] = {}
     for line in read_whole_lines(path):
         if "sent" in line:
-            sent.add(str(line["sent"]))
+            sent[str(line["sent"])] = str(line.get("at", ""))
         else:
             request_id = str(line["done"])
-            answers[request_id] = SpooledAnswer(request_id, revive_answer(line["answer"]), str(line["at"]))
-    return SpoolContent(frozenset(sent), list(answers.values()))
+            answer = revive_answer(line["answer"])
+            answers[request_id] = SpooledAnswer(request_id, answer, str(line["at"]), sent.get(request_id, ""))
+    return SpoolContent(sent, list(answers.values()))
 
 
 def read_whole_lines(path: Path) -> Iterator[dict[str, object]]:
@@ -100,16 +178,9 @@ def revive_answer(stored: object) -> ChatAnswer:
     """A ``ChatAnswer`` from its stored form."""
     if not isinstance(stored, dict):
         raise TypeError("a spooled answer is an object")
-    known = {field.name for field in fields(ChatAnswer)}
-    values = {name: value for name, value in stored.items() if name in known}
-    return ChatAnswer(**{**values, "end": End(values["end"]), "remedy": Remedy(values["remedy"])})
-
-
-def write_line(descriptor: int, content: dict[str, object]) -> None:
-    """One line in one write, so that lines of one runner never mix."""
-    data = json.dumps(content, separators=(",", ":"), ensure_ascii=True).encode() + b"\n"
-    while data:
-        data = data[os.write(descriptor, data) :]
+    values = {name: value for name, value in stored.items() if name in ANSWER_FIELDS}
+    values |= {"end": End(values["end"]), "remedy": Remedy(values["remedy"])}
+    return ChatAnswer(**values | {"error_class": ErrorClass(values.get("error_class", ""))})
 
 
 def fsync_folder(folder: Path) -> None:

@@ -4,29 +4,46 @@ from __future__ import annotations
 
 from auditapp.batches.models import Batch
 from auditapp.batches.money import to_dollars
-from auditapp.batches.queries import Progress
+from auditapp.batches.progress import Progress
 
 
 def summarise_batch(batch: Batch, progress: Progress) -> dict[str, object]:
-    """State, counts, money in US dollars (``None``: not known), throughput per second and seconds left."""
-    cap, spent = to_dollars(batch.cap_nano), to_dollars(batch.spent_nano)
-    if batch.arms.filter(price_in__isnull=True).exists():
-        spent = None
+    """State, counts, money in US dollars (``None``: not known), answers per second and seconds left. One query for the arms
+    unless they are loaded."""
+    arms = list(batch.arms.all())
+    is_priced = all(arm.price_in is not None for arm in arms)
     return {
         "batch": batch.pk,
         "kind": batch.kind,
         "title": batch.title,
         "state": batch.state,
         "state_reason": batch.state_reason,
+        "control": batch.control,
+        "route": batch.route,
         "cells": progress.cells,
         "finished": progress.finished,
         "states": progress.by_state,
         "outcomes": progress.outcomes,
+        "begun": progress.begun,
+        "held": progress.held,
+        "pilot_cells": progress.pilot_cells,
+        "pilot_left": progress.pilot_left,
         "calls": progress.calls,
-        "spent": None if spent is None else float(spent),
-        "cap": None if cap is None else float(cap),
+        "cached": progress.cached,
+        "concurrency": batch.concurrency,
+        "lost_answers": batch.lost_answers,
+        "uses_cache": batch.uses_cache,
+        "spent": _in_dollars(batch.spent_nano) if is_priced else None,
+        "reserved": _in_dollars(batch.reserved_nano) if is_priced else None,
+        "cap": _in_dollars(batch.cap_nano),
         "possibly_paid_twice": progress.unknown_calls,
-        "possibly_paid_twice_at_most": float(to_dollars(progress.unknown_nano) or 0),
+        "possibly_paid_twice_at_most": _in_dollars(progress.unknown_nano),
         "throughput": round(progress.throughput, 2),
         "eta_seconds": None if progress.eta_seconds is None else round(progress.eta_seconds, 1),
+        "eta_basis": progress.eta_basis,
     }
+
+
+def _in_dollars(nano: int | None) -> float | None:
+    amount = to_dollars(nano)
+    return None if amount is None else float(amount)

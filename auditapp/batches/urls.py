@@ -1,16 +1,31 @@
 from __future__ import annotations
 
-from django.urls import path
+from django.urls import include, path
 
-from auditapp.batches import views
+from auditapp.batches.views import attempts, controls, files, pages
 
 app_name = "batches"
 
-# /p/<slug>/batches/
+batch_urls = [
+    # /p/<slug>/batches/<id>/
+    path("", pages.show_batch, name="detail"),
+    path("spend/", pages.show_spend, name="spend"),
+    path("spend.csv", pages.download_spend, name="spend_csv"),
+    path("control/", controls.control_batch, name="control"),
+    path("end/", controls.end_batch, name="end"),
+    path("confirm/", controls.confirm_batch, name="confirm"),
+    path("concurrency/", controls.change_concurrency, name="concurrency"),
+    path("cap/", controls.change_cap, name="cap"),
+    path("retry/", controls.retry_failed, name="retry"),
+    path("held/", controls.release_held, name="held"),
+    path("requests/", files.download_requests, name="requests"),
+    path("answers/", files.bring_in_answers, name="answers"),
+    path("attempts/", attempts.list_attempts, name="attempts"),
+    path("attempts/<int:attempt_id>/", attempts.show_attempt, name="attempt"),
+]
+
 urlpatterns = [
-    path("p/<slug:slug>/batches/", views.list_batches, name="list"),
-    path("p/<slug:slug>/batches/<int:batch_id>/", views.show_batch, name="detail"),
-    path("p/<slug:slug>/batches/<int:batch_id>/control/", views.control_batch, name="control"),
-    path("p/<slug:slug>/batches/<int:batch_id>/attempts/", views.list_attempts, name="attempts"),
-    path("p/<slug:slug>/batches/<int:batch_id>/attempts/<int:attempt_id>/", views.show_attempt, name="attempt"),
+    # /p/<slug>/batches/
+    path("p/<slug:slug>/batches/", pages.list_batches, name="list"),
+    path("p/<slug:slug>/batches/<int:batch_id>/", include(batch_urls)),
 ]

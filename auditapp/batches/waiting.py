@@ -2,31 +2,28 @@
 
 from __future__ import annotations
 
-import datetime
 import time
 from collections.abc import Callable
 
-from django.utils import timezone
+from auditapp.batches import queries, recovery, tasks
+from auditapp.batches.models import WORKING_STATES, Batch
+from auditapp.batches.workers import SILENT_AFTER, is_worker_alive
 
-from auditapp.batches import queries, recovery, runner
-from auditapp.batches.models import Batch
+__all__ = ["WORKER_SILENT_AFTER", "is_worker_alive", "wait_for_batch"]
 
-WORKER_SILENT_AFTER = datetime.timedelta(seconds=20)
+WORKER_SILENT_AFTER = SILENT_AFTER
 POLL_SECONDS = 0.3
 
 
-def is_worker_alive() -> bool:
-    """Whether any worker was heard from within the last twenty seconds."""
-    seen = queries.read_last_worker_sign()
-    return seen is not None and timezone.now() - seen < WORKER_SILENT_AFTER
-
-
 def wait_for_batch(batch: Batch, *, tell: Callable[[str], None]) -> Batch:
-    """Return the batch once it is done, paused or cancelled. ``tell`` gets a line when this process works itself."""
+    """Return the batch once it does nothing more by itself: it is done, paused, cancelled, or waits for somebody's yes.
+
+    ``tell`` gets a line when this process works itself.
+    """
     told = False
     while True:
         batch.refresh_from_db()
-        if batch.state != Batch.State.RUNNING:
+        if batch.state not in WORKING_STATES:
             return batch
         if not is_worker_alive():
             if not told:
@@ -34,5 +31,5 @@ def wait_for_batch(batch: Batch, *, tell: Callable[[str], None]) -> Batch:
                 told = True
             recovery.recover_lanes()
             for lane_id in queries.find_lanes_to_ring(batch):
-                runner.run_lane(lane_id)
+                tasks.work_on_lane(lane_id)
         time.sleep(POLL_SECONDS)

@@ -1,29 +1,50 @@
-"""Which models can be asked, how, and at what price."""
+"""Which models can be asked, where, who pays, what they can do, and at what price."""
 
 from __future__ import annotations
 
 from typing import ClassVar
 
 from django.db import models
+from django.db.models import Q
+
+
+class ProviderAccount(models.Model):
+    """Where calls go and who pays for them: one address with one key.
+
+    The key is found in the worker's environment variable ``key_env``, or is stored encrypted in ``key_sealed``, of which
+    only ``key_last_four`` is ever shown. A changed address takes a stored key away, so that it never goes elsewhere.
+    """
+
+    name = models.CharField(max_length=100, unique=True)
+    provider = models.CharField(max_length=40)
+    base_url = models.CharField(max_length=300, blank=True)
+    key_env = models.CharField(max_length=100, blank=True)
+    key_sealed = models.TextField(blank=True)
+    key_last_four = models.CharField(max_length=4, blank=True)
+    created_at = models.DateTimeField()
+
+    class Meta:
+        ordering: ClassVar = ["name"]
+        constraints: ClassVar = [
+            models.CheckConstraint(
+                condition=Q(key_env="") | Q(key_sealed=""), name="%(app_label)s_%(class)s_key_in_one_place"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.name
 
 
 class ModelVariant(models.Model):
-    """A model under one setting: the thing a column of results stands for.
-
-    Keys are never stored: ``key_env`` names the environment variable of the worker that holds one. Prices are US dollars
-    per million tokens; ``None`` is not known.
-    """
+    """A model of an account under one setting: the thing a column of results stands for. Never changed once added."""
 
     label = models.CharField(max_length=100, unique=True)
-    provider = models.CharField(max_length=40)
-    base_url = models.CharField(max_length=300, blank=True)
+    account = models.ForeignKey(ProviderAccount, on_delete=models.PROTECT, related_name="variants")
     model = models.CharField(max_length=200)
-    key_env = models.CharField(max_length=100, blank=True)
     reasoning = models.CharField(max_length=20, blank=True)
     max_tokens = models.PositiveIntegerField(default=1024)
+    timeout_seconds = models.PositiveIntegerField(default=600)
     parameters = models.JSONField(default=dict)
-    price_in = models.DecimalField(max_digits=12, decimal_places=6, null=True, blank=True)
-    price_out = models.DecimalField(max_digits=12, decimal_places=6, null=True, blank=True)
     created_at = models.DateTimeField()
 
     class Meta:
@@ -33,11 +54,101 @@ class ModelVariant(models.Model):
         return self.label
 
     @property
+    def provider(self) -> str:
+        """How its account is spoken to. Reads account."""
+        return self.account.provider
+
+    @property
     def is_fake(self) -> bool:
-        """Whether answers are invented by this program."""
-        return self.provider == "fake"
+        """Whether answers are invented by this program. Reads account."""
+        return self.account.provider == "fake"
 
     @property
     def lane(self) -> str:
-        """Calls of one lane share one account and so one limit."""
-        return f"{self.provider}|{self.base_url}|{self.key_env}"
+        """Calls of one lane share one account and one model, and so one limit."""
+        return f"{self.account_id}:{self.model}"
+
+
+class Price(models.Model):
+    """What a model of an account costs, in US dollars per million tokens. A new price is a new row with the next number;
+    a batch pins the row it was launched with.
+
+    ``batch_share`` is the part of the price that a call of the provider's own batch service costs (0.5: half).
+    """
+
+    account = models.ForeignKey(ProviderAccount, on_delete=models.PROTECT, related_name="prices")
+    model = models.CharField(max_length=200)
+    number = models.PositiveIntegerField()
+    price_in = models.DecimalField(max_digits=12, decimal_places=6)
+    price_out = models.DecimalField(max_digits=12, decimal_places=6)
+    batch_share = models.DecimalField(max_digits=4, decimal_places=3, default=1)
+    source = models.CharField(max_length=300, blank=True)
+    recorded_by_name = models.CharField(max_length=200)
+    recorded_at = models.DateTimeField()
+
+    class Meta:
+        ordering: ClassVar = ["account", "model", "-number"]
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["account", "model", "number"], name="%(app_label)s_%(class)s_number_once"),
+            models.CheckConstraint(
+                condition=Q(price_in__gte=0, price_out__gte=0, batch_share__gt=0, batch_share__lte=1),
+                name="%(app_label)s_%(class)s_in_bounds",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"price {self.number} of {self.model}"
+
+
+class Capabilities(models.Model):
+    """What a model of an account understands, so that a request is written as it takes it. Versioned and pinned as prices
+    are; without a row the provider's own defaults hold.
+    """
+
+    class Reasoning(models.TextChoices):
+        NONE = "none", "cannot be set"
+        EFFORT = "effort", "reasoning_effort (OpenAI, vLLM, Ollama)"
+        NESTED_EFFORT = "nested_effort", "reasoning.effort (OpenRouter)"
+        BUDGET = "budget", "a budget of thinking tokens (Anthropic)"
+        TEMPLATE = "template", "chat_template_kwargs.enable_thinking on or off (vLLM)"
+
+    class TokenLimit(models.TextChoices):
+        MAX_TOKENS = "max_tokens", "max_tokens"
+        MAX_COMPLETION_TOKENS = "max_completion_tokens", "max_completion_tokens"
+
+    account = models.ForeignKey(ProviderAccount, on_delete=models.PROTECT, related_name="capabilities")
+    model = models.CharField(max_length=200)
+    number = models.PositiveIntegerField()
+    reasoning = models.CharField(max_length=20, choices=Reasoning.choices, default=Reasoning.EFFORT)
+    token_limit = models.CharField(max_length=30, choices=TokenLimit.choices, default=TokenLimit.MAX_TOKENS)
+    takes_system = models.BooleanField(default=True)
+    takes_temperature = models.BooleanField(default=True)
+    offers_batches = models.BooleanField(default=False)
+    most_output_tokens = models.PositiveIntegerField(null=True, blank=True)
+    source = models.CharField(max_length=300, blank=True)
+    recorded_by_name = models.CharField(max_length=200)
+    recorded_at = models.DateTimeField()
+
+    class Meta:
+        ordering: ClassVar = ["account", "model", "-number"]
+        verbose_name_plural = "capabilities"
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["account", "model", "number"], name="%(app_label)s_%(class)s_number_once"),
+        ]
+
+    def __str__(self) -> str:
+        return f"capabilities {self.number} of {self.model}"
+
+
+class AllowedAddress(models.Model):
+    """A private address (``host:port``) that calls may go to, put on the list by whoever runs the server.
+
+    Everything else that is private, loopback or link-local is refused, at the time of the call, after the name was resolved.
+    """
+
+    address = models.CharField(max_length=300, unique=True)
+    added_by_name = models.CharField(max_length=200)
+    added_at = models.DateTimeField()
+
+    def __str__(self) -> str:
+        return self.address

@@ -1,33 +1,267 @@
-"""The list of models that batches can use. Only the owner of the site changes it."""
+"""Models, accounts and their keys, prices. Only the owner of the site sees and changes them."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
+from django.conf import settings
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
-from django.http import HttpRequest, HttpResponse
-from django.shortcuts import redirect, render
-from django.views.decorators.http import require_http_methods
+from django.forms import Form
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.cache import never_cache
+from django.views.decorators.debug import sensitive_post_parameters, sensitive_variables
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from auditapp.llm import actions
-from auditapp.llm.forms import ModelForm
-from auditapp.llm.models import ModelVariant
+from auditapp.llm import actions, queries
+from auditapp.llm.actions import ModelError
+from auditapp.llm.forms import AddressForm, CapabilitiesForm, KeyForm, KeyVariableForm, ModelForm, PriceForm
+from auditapp.llm.models import AllowedAddress, Capabilities, ModelVariant, ProviderAccount
 from transcripts.accounts.models import User
+from transcripts.accounts.queries import person_of
+from transcripts.projects.access import LARGEST_ID
+
+# Both forms stand on one page and share names of fields.
+PRICE_IDS, CAPABILITIES_IDS = "price_%s", "capabilities_%s"
 
 
+def owner_view(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
+    """For the owner of the site alone, because calls to models may cost money."""
+
+    @wraps(view)
+    def wrapped(request: HttpRequest, **kwargs: Any) -> HttpResponse:
+        if not isinstance(request.user, User) or not request.user.is_superuser:
+            raise PermissionDenied("Models are added by the owner of the site, because calls to them may cost money.")
+        if any(value > LARGEST_ID for value in kwargs.values()):
+            raise Http404("No such thing.")
+        return view(request, **kwargs)
+
+    return wrapped
+
+
+@owner_view
 @require_http_methods(["GET", "HEAD", "POST"])
 def list_models(request: HttpRequest) -> HttpResponse:
     """The models, and a form to add one."""
-    if not isinstance(request.user, User) or not request.user.is_superuser:
-        raise PermissionDenied("Models are added by the owner of the site, because calls to them may cost money.")
     form = ModelForm(request.POST or None)
     if request.method == "POST" and form.is_valid():
         try:
-            variant = actions.add_model(by=request.user, **form.cleaned_data)
-        except actions.ModelError as error:
+            variant = actions.add_model(by=person_of(request), **form.cleaned_data)
+        except ModelError as error:
             form.add_error(None, str(error))
         else:
             messages.success(request, f"{variant.label} can be used in batches now.")
             return redirect("llm:models")
     status = 422 if request.method == "POST" else 200
-    context = {"form": form, "models": ModelVariant.objects.all()}
-    return render(request, "llm/models.html", context, status=status)
+    page = {"form": form, "lines": queries.list_variants(), "accounts": queries.list_accounts()}
+    return render(request, "llm/models.html", page, status=status)
+
+
+@owner_view
+@require_safe
+def show_model(request: HttpRequest, variant_id: int) -> HttpResponse:
+    """One variant: its settings, every price of its model, and what it is taken to understand."""
+    return _render_model(request, _find_variant(variant_id))
+
+
+@owner_view
+@require_POST
+def set_price(request: HttpRequest, variant_id: int) -> HttpResponse:
+    """A new price, for batches launched from now on."""
+    variant = _find_variant(variant_id)
+    form = PriceForm(request.POST, auto_id=PRICE_IDS)
+    if form.is_valid():
+        try:
+            row = actions.set_price(variant=variant, by=person_of(request), **form.cleaned_data)
+        except ModelError as error:
+            form.add_error(None, str(error))
+        else:
+            messages.success(request, f"Price {row.number} holds for batches launched from now on.")
+            return redirect("llm:model", variant.pk)
+    return _render_model(request, variant, price_form=form)
+
+
+@owner_view
+@require_POST
+def set_capabilities(request: HttpRequest, variant_id: int) -> HttpResponse:
+    """What the model understands, for batches launched from now on."""
+    variant = _find_variant(variant_id)
+    form = CapabilitiesForm(request.POST, auto_id=CAPABILITIES_IDS)
+    if form.is_valid():
+        try:
+            row = actions.set_capabilities(variant=variant, by=person_of(request), **form.cleaned_data)
+        except ModelError as error:
+            form.add_error(None, str(error))
+        else:
+            messages.success(request, f"Capabilities {row.number} hold for batches launched from now on.")
+            return redirect("llm:model", variant.pk)
+    return _render_model(request, variant, capabilities_form=form)
+
+
+@owner_view
+@never_cache
+@require_safe
+def show_account(request: HttpRequest, account_id: int) -> HttpResponse:
+    """One account: its address, its key as far as anybody is shown it, and its models."""
+    return _render_account(request, _find_account(account_id))
+
+
+@owner_view
+@never_cache
+@require_POST
+def change_address(request: HttpRequest, account_id: int) -> HttpResponse:
+    """Send the account's calls elsewhere; its key does not go along."""
+    account = _find_account(account_id)
+    form = AddressForm(request.POST)
+    if form.is_valid():
+        try:
+            done = actions.change_address(account=account, by=person_of(request), **form.cleaned_data)
+        except ModelError as error:
+            form.add_error("base_url", str(error))
+        else:
+            messages.success(request, f"Calls of {account.name} go to {done.account.base_url} from now on.")
+            if done.took_key:
+                messages.warning(
+                    request, "The key was for the former address, so it was taken away. Give the key for this one."
+                )
+            return redirect("llm:account", account.pk)
+    return _render_account(request, account, address_form=form)
+
+
+@owner_view
+@sensitive_post_parameters("key")
+@sensitive_variables("form")
+@never_cache
+@require_POST
+def set_key(request: HttpRequest, account_id: int) -> HttpResponse:
+    """Store a key, or another one in its place."""
+    account = _find_account(account_id)
+    form = KeyForm(request.POST)
+    if form.is_valid():
+        try:
+            account = actions.set_key(account=account, key=form.cleaned_data["key"], by=person_of(request))
+        except ModelError as error:
+            form.add_error("key", str(error))
+        else:
+            messages.success(request, f"The key of {account.name} is stored: {queries.describe_key(account)}.")
+            return redirect("llm:account", account.pk)
+    return _render_account(request, account, key_form=form)
+
+
+@owner_view
+@never_cache
+@require_POST
+def forget_key(request: HttpRequest, account_id: int) -> HttpResponse:
+    """Take the stored key away."""
+    account = _find_account(account_id)
+    try:
+        actions.forget_key(account=account, by=person_of(request))
+    except ModelError as error:
+        messages.error(request, str(error))
+        return _render_account(request, account, status=422)
+    messages.success(request, f"The key of {account.name} is forgotten. Its batches wait for another one.")
+    return redirect("llm:account", account.pk)
+
+
+@owner_view
+@never_cache
+@require_POST
+def set_key_env(request: HttpRequest, account_id: int) -> HttpResponse:
+    """Have workers find the key in an environment variable."""
+    account = _find_account(account_id)
+    form = KeyVariableForm(request.POST)
+    if form.is_valid():
+        try:
+            account = actions.set_key_env(account=account, by=person_of(request), **form.cleaned_data)
+        except ModelError as error:
+            form.add_error("key_env", str(error))
+        else:
+            messages.success(request, f"The key of {account.name}: {queries.describe_key(account)}.")
+            return redirect("llm:account", account.pk)
+    return _render_account(request, account, variable_form=form)
+
+
+@owner_view
+@require_safe
+def list_addresses(request: HttpRequest) -> HttpResponse:
+    """The private addresses that calls may go to."""
+    return _render_addresses(request)
+
+
+@owner_view
+@require_POST
+def disallow_address(request: HttpRequest, address_id: int) -> HttpResponse:
+    """Take a private address off the list."""
+    row = get_object_or_404(AllowedAddress, pk=address_id)
+    actions.disallow_address(address=row.address, by=person_of(request))
+    messages.success(request, f"Calls may not go to {row.address} any more.")
+    return redirect("llm:addresses")
+
+
+def _find_variant(variant_id: int) -> ModelVariant:
+    return get_object_or_404(ModelVariant.objects.select_related("account"), pk=variant_id)
+
+
+def _find_account(account_id: int) -> ProviderAccount:
+    return get_object_or_404(ProviderAccount, pk=account_id)
+
+
+def _render_model(
+    request: HttpRequest,
+    variant: ModelVariant,
+    *,
+    price_form: PriceForm | None = None,
+    capabilities_form: CapabilitiesForm | None = None,
+) -> HttpResponse:
+    prices = variant.account.prices.filter(model=variant.model).order_by("-number")
+    capabilities = list(variant.account.capabilities.filter(model=variant.model).order_by("-number"))
+    page = {
+        "variant": variant,
+        "key_state": queries.describe_key(variant.account),
+        "prices": prices,
+        "capabilities": capabilities,
+        "price_form": price_form or PriceForm(auto_id=PRICE_IDS),
+        "capabilities_form": capabilities_form
+        or CapabilitiesForm(auto_id=CAPABILITIES_IDS, initial=_start_from(capabilities)),
+        "wrong_form": price_form or capabilities_form,
+    }
+    return render(request, "llm/model.html", page, status=422 if price_form or capabilities_form else 200)
+
+
+def _start_from(capabilities: list[Capabilities]) -> dict[str, object]:
+    """What a new row begins with: the row in force, or what holds where there is none."""
+    newest = capabilities[0] if capabilities else Capabilities()
+    return {name: getattr(newest, name) for name in CapabilitiesForm.base_fields if name != "source"}
+
+
+def _render_account(
+    request: HttpRequest,
+    account: ProviderAccount,
+    *,
+    address_form: AddressForm | None = None,
+    key_form: KeyForm | None = None,
+    variable_form: KeyVariableForm | None = None,
+    status: int = 200,
+) -> HttpResponse:
+    wrong: Form | None = address_form or key_form or variable_form
+    page = {
+        "account": account,
+        "key_state": queries.describe_key(account),
+        "variants": account.variants.order_by("label"),
+        "address_form": address_form or AddressForm(initial={"base_url": account.base_url}),
+        "key_form": key_form or KeyForm(),
+        "variable_form": variable_form or KeyVariableForm(initial={"key_env": account.key_env}),
+        "wrong_form": wrong,
+    }
+    return render(request, "llm/account.html", page, status=422 if wrong else status)
+
+
+def _render_addresses(request: HttpRequest) -> HttpResponse:
+    page = {
+        "addresses": AllowedAddress.objects.order_by("address"),
+        "from_setting": sorted(settings.ALLOW_PRIVATE_PROVIDERS),
+    }
+    return render(request, "llm/addresses.html", page)

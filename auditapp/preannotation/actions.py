@@ -63,6 +63,17 @@ def ensure_annotator(*, project: Project, name: str, by: trail.Actor) -> Annotat
     return annotator
 
 
+def draft_annotator(*, project: Project, variant: ModelVariant) -> Annotator:
+    """The annotator that a launch with this model would use, stored or not; writes nothing."""
+    version = current_version(project)
+    if version is None:
+        raise PreannotationError("This study has no published codebook yet. Publish one first.")
+    former = Annotator.objects.filter(project=project, name=variant.label).order_by("-pk").first()
+    return Annotator(
+        project=project, name=variant.label, variant=former.variant if former else variant, version=version
+    )
+
+
 def launch_preannotation(
     *,
     project: Project,
@@ -73,20 +84,18 @@ def launch_preannotation(
     limit: int | None = None,
     cap_usd: Decimal | None = None,
     concurrency: int = 30,
+    pilot: int = 0,
+    lost_answers: str = "retry",
+    uses_cache: bool = False,
+    route: str = "live",
+    client_id: uuid.UUID | None = None,
 ) -> Batch:
     """Have the model's turns read, one call per turn and code family (families coded by sentence; all unless named).
 
-    ``limit`` takes so many turns from the beginning. Raises ``PreannotationError``.
+    ``limit`` takes so many turns from the beginning. The last five are those of ``launch_batch``. Raises
+    ``PreannotationError``.
     """
-    if limit is not None and limit < 1:
-        raise PreannotationError("The limit is a number of turns, at least 1.")
-    cut = Sentence.objects.filter(turn=OuterRef("pk"), retired_by__isnull=True)
-    turns = Turn.objects.filter(
-        Exists(cut), interview__project=project, role=Turn.Role.MODEL, channel=Turn.Channel.UTTERANCE
-    )
-    if interviews is not None:
-        turns = turns.filter(interview__in=interviews)
-    ids = list(turns.order_by("interview_id", "position").values_list("pk", flat=True)[:limit])
+    ids = list_turns(project=project, interviews=interviews, limit=limit)
     try:
         return launch_batch(
             project=project,
@@ -97,10 +106,30 @@ def launch_preannotation(
             cap_usd=cap_usd,
             concurrency=concurrency,
             parameters={"annotators": [annotator.pk], "codebook": annotator.version.number, "prompt": PROMPT_VERSION},
+            pilot=pilot,
+            lost_answers=lost_answers,
+            uses_cache=uses_cache,
+            route=route,
+            client_id=client_id,
             by=by,
         )
     except BatchError as error:
         raise PreannotationError(str(error)) from error
+
+
+def list_turns(
+    *, project: Project, interviews: Sequence[Interview] | None = None, limit: int | None = None
+) -> list[int]:
+    """The keys of the turns that a launch would have read. Raises ``PreannotationError``."""
+    if limit is not None and limit < 1:
+        raise PreannotationError("The limit is a number of turns, at least 1.")
+    cut = Sentence.objects.filter(turn=OuterRef("pk"), retired_by__isnull=True)
+    turns = Turn.objects.filter(
+        Exists(cut), interview__project=project, role=Turn.Role.MODEL, channel=Turn.Channel.UTTERANCE
+    )
+    if interviews is not None:
+        turns = turns.filter(interview__in=interviews)
+    return list(turns.order_by("interview_id", "position").values_list("pk", flat=True)[:limit])
 
 
 def plan_arms(annotator: Annotator, families: Sequence[str] | None) -> list[PlannedArm]:

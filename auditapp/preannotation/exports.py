@@ -22,7 +22,7 @@ COLUMNS = {
     "code": "code__name",
     "codebook_version": "code__version__number",
     "annotator": "annotator__name",
-    "provider": "annotator__variant__provider",
+    "provider": "annotator__variant__account__provider",
     "model": "annotator__variant__model",
     "rationale": "rationale",
     "batch": "cell__batch_id",

@@ -2,15 +2,22 @@ from __future__ import annotations
 
 from django import forms
 
+from auditapp.batches.forms import LaunchOptions, list_variants
 from auditapp.llm.models import ModelVariant
+from transcripts.codebook.models import CodeFamily
+from transcripts.codebook.queries import current_version
 from transcripts.coding.models import Enactment, Level
 from transcripts.corpus.models import Interview
 from transcripts.projects.models import Project
 
 
-class PreannotationForm(forms.Form):
-    """Which model reads which interviews."""
+class PreannotationForm(LaunchOptions):
+    """Which model reads which interviews, for which families of codes, and how."""
 
+    what = (("What is read", ("interviews", "families")), ("By which model", ("model",)))
+
+    # A second reading by the same annotator would stand beside the first one as if it were another's.
+    repeats = None  # type: ignore[assignment]
     model = forms.ModelChoiceField(queryset=ModelVariant.objects.none(), empty_label=None)
     interviews = forms.ModelMultipleChoiceField(
         queryset=Interview.objects.none(),
@@ -18,20 +25,19 @@ class PreannotationForm(forms.Form):
         widget=forms.CheckboxSelectMultiple,
         help_text="None chosen means all.",
     )
-    concurrency = forms.IntegerField(min_value=1, max_value=1000, initial=30, label="Calls in flight")
-    cap = forms.DecimalField(
-        min_value=0,
-        max_digits=10,
-        decimal_places=2,
+    families = forms.MultipleChoiceField(
         required=False,
-        label="Cap in US dollars",
-        help_text="No call is sent that could pass it.",
+        widget=forms.CheckboxSelectMultiple,
+        label="Code families",
+        help_text="One call per answer and family. None chosen means all.",
     )
 
     def __init__(self, *args: object, project: Project, **kwargs: object) -> None:
-        super().__init__(*args, **kwargs)  # type: ignore[arg-type]
-        self.fields["model"].queryset = ModelVariant.objects.all()  # type: ignore[attr-defined]
+        super().__init__(*args, **kwargs)
+        self.fields["model"].queryset = list_variants()  # type: ignore[attr-defined]
         self.fields["interviews"].queryset = Interview.objects.filter(project=project)  # type: ignore[attr-defined]
+        families = CodeFamily.objects.filter(version=current_version(project), unit=CodeFamily.Unit.SENTENCE)
+        self.fields["families"].choices = list(families.values_list("identifier", "name"))  # type: ignore[attr-defined]
 
 
 class ResponseForm(forms.Form):

@@ -58,6 +58,9 @@ class PreannotationKind:
             outcomes[each.cell_id] = _store(each, annotator, read, known)
         return outcomes
 
+    def reopen(self, cell_ids: Sequence[int]) -> None:
+        """Nothing: where no answer came, nothing was stored."""
+
 
 def _read_annotators(batch: Batch) -> Iterable[Annotator]:
     return Annotator.objects.filter(pk__in=batch.parameters["annotators"]).select_related("version")

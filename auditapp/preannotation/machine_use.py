@@ -16,7 +16,7 @@ def read_machine_uses(project: Project) -> list[MachineUse]:
     """Each annotator with its suggestions, how many people answered, and how many became codings: one query."""
     annotators = (
         Annotator.objects.filter(project=project)
-        .select_related("variant", "version")
+        .select_related("variant__account", "version")
         .annotate(
             proposed=Count("suggestions", distinct=True),
             answered=Count("suggestions__responses", filter=STANDING, distinct=True),

@@ -31,7 +31,7 @@ def read_offers(sentence: Sentence, coder: User) -> MachineWord:
     """The suggestions for ``sentence`` as ``coder`` may see them after her own decision."""
     suggestions = (
         Suggestion.objects.filter(sentence=sentence)
-        .select_related("code__family", "annotator__variant", "annotator__version", "sentence__turn")
+        .select_related("code__family", "annotator__variant__account", "annotator__version", "sentence__turn")
         .order_by("annotator_id", "place", "pk")
     )
     responses = {

@@ -7,8 +7,13 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST
 
+from auditapp.batches.models import Batch
+from auditapp.batches.reviewing import LaunchPlan
+from auditapp.batches.views.wizard import run_wizard
 from auditapp.preannotation import actions
 from auditapp.preannotation.forms import PreannotationForm, ResponseForm
+from auditapp.preannotation.kind import KIND
+from auditapp.preannotation.kinship import warn_of_kin
 from auditapp.preannotation.models import Suggestion
 from auditapp.preannotation.queries import read_offers
 from transcripts.coding.actions import NotDecided, reveal_suggestions
@@ -93,24 +98,32 @@ def respond(request: ProjectRequest, suggestion_id: int) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 @project_view(Permission.RUN_BATCHES)
 def launch(request: ProjectRequest) -> HttpResponse:
-    """Have interviews read by a model."""
+    """Have interviews read by a model, in two steps."""
     form = PreannotationForm(request.POST or None, project=request.project)
-    if request.method == "POST" and form.is_valid():
+
+    def plan() -> LaunchPlan:
+        annotator = actions.draft_annotator(project=request.project, variant=form.cleaned_data["model"])
+        arms = actions.plan_arms(annotator, form.cleaned_data["families"] or None)
+        interviews = list(form.cleaned_data["interviews"]) or None
+        turns = actions.list_turns(project=request.project, interviews=interviews)
+        return LaunchPlan(KIND, arms, turns, warn_of_kin(request.project, annotator.variant, interviews))
+
+    def send() -> Batch:
         chosen = form.cleaned_data
-        try:
-            batch = actions.launch_preannotation(
-                project=request.project,
-                annotator=actions.ensure_annotator(
-                    project=request.project, name=chosen["model"].label, by=request.user
-                ),
-                interviews=list(chosen["interviews"]) or None,
-                concurrency=chosen["concurrency"],
-                cap_usd=chosen["cap"],
-                by=request.user,
-            )
-        except actions.PreannotationError as error:
-            form.add_error(None, str(error))
-        else:
-            return redirect("batches:detail", request.project.slug, batch.pk)
-    status = 422 if request.method == "POST" else 200
-    return render(request, "preannotation/launch.html", {"form": form}, status=status)
+        return actions.launch_preannotation(
+            project=request.project,
+            annotator=actions.ensure_annotator(project=request.project, name=chosen["model"].label, by=request.user),
+            interviews=list(chosen["interviews"]) or None,
+            families=chosen["families"] or None,
+            by=request.user,
+            **form.options(),
+        )
+
+    return run_wizard(
+        request,
+        form,
+        template="preannotation/launch.html",
+        plan=plan,
+        launch=send,
+        refusals=(actions.PreannotationError,),
+    )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import uuid
 from collections.abc import Sequence
 from decimal import Decimal
 from typing import NamedTuple
@@ -105,11 +106,57 @@ def launch_sob(
     cap_usd: Decimal | None = None,
     concurrency: int = 30,
     repeats: int = 1,
+    pilot: int = 0,
+    lost_answers: str = "retry",
+    uses_cache: bool = False,
+    route: str = "live",
+    client_id: uuid.UUID | None = None,
 ) -> Batch:
     """Ask every variant about every text under every task. ``limit`` takes that many texts, spread evenly over the dataset.
 
-    Reads dataset.project. Raises ``SobError``.
+    The last five are those of ``launch_batch``. Reads dataset.project. Raises ``SobError``.
     """
+    arms, ids = plan_sob(
+        dataset=dataset, variants=variants, tasks=tasks, instrument_variant=instrument_variant, limit=limit
+    )
+    try:
+        return launch_batch(
+            project=dataset.project,
+            kind=KIND,
+            title=f"sob: {dataset.name}",
+            arms=arms,
+            input_ids=ids,
+            repeats=repeats,
+            cap_usd=cap_usd,
+            concurrency=concurrency,
+            parameters={"dataset": dataset.pk, "texts": len(ids), "instrument": instrument_variant},
+            pilot=pilot,
+            lost_answers=lost_answers,
+            uses_cache=uses_cache,
+            route=route,
+            client_id=client_id,
+            by=by,
+        )
+    except BatchError as error:
+        raise SobError(str(error)) from error
+
+
+class PlannedSob(NamedTuple):
+    """The arms and the texts of a batch to be."""
+
+    arms: list[PlannedArm]
+    input_ids: list[int]
+
+
+def plan_sob(
+    *,
+    dataset: Dataset,
+    variants: Sequence[ModelVariant],
+    tasks: Sequence[str],
+    instrument_variant: str = "paper",
+    limit: int | None = None,
+) -> PlannedSob:
+    """What a launch would ask; writes nothing. Raises ``SobError``."""
     if limit is not None and limit < 1:
         raise SobError("The limit is a number of texts, at least 1.")
     if len(set(tasks)) != len(tasks) or len({variant.pk for variant in variants}) != len(variants):
@@ -122,21 +169,7 @@ def launch_sob(
     ids = list(dataset.texts.order_by("position").values_list("pk", flat=True))
     if limit is not None and limit < len(ids):
         ids = [ids[index * len(ids) // limit] for index in range(limit)]
-    try:
-        return launch_batch(
-            project=dataset.project,
-            kind=KIND,
-            title=f"sob: {dataset.name}",
-            arms=arms,
-            input_ids=ids,
-            repeats=repeats,
-            cap_usd=cap_usd,
-            concurrency=concurrency,
-            parameters={"dataset": dataset.pk, "texts": len(ids), "instrument": instrument_variant},
-            by=by,
-        )
-    except BatchError as error:
-        raise SobError(str(error)) from error
+    return PlannedSob(arms, ids)
 
 
 def find_instrument(task: str, variant: str) -> Instrument:

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from django import forms
 
+from auditapp.batches.forms import LaunchOptions, list_variants
 from auditapp.llm.models import ModelVariant
 from auditapp.sob.instruments import load_instruments
 from auditapp.sob.models import Dataset
@@ -30,11 +31,21 @@ class DatasetForm(forms.Form):
         return {ours: theirs for ours, theirs in named.items() if theirs} or None
 
 
-class LaunchForm(forms.Form):
-    """What to ask, of which models, at what price at most."""
+class LaunchForm(LaunchOptions):
+    """What to ask, of which models, and how."""
+
+    what = (
+        ("What is asked", ("dataset limit", "tasks", "instrument")),
+        ("Of which models", ("models", "notice")),
+    )
 
     dataset = forms.ModelChoiceField(queryset=Dataset.objects.none(), empty_label=None)
-    models = forms.ModelMultipleChoiceField(queryset=ModelVariant.objects.none(), widget=forms.CheckboxSelectMultiple)
+    limit = forms.IntegerField(
+        min_value=1,
+        required=False,
+        label="Texts",
+        help_text="Take only so many, spread evenly over the set. Empty for all.",
+    )
     tasks = forms.MultipleChoiceField(
         choices=TASKS, widget=forms.CheckboxSelectMultiple, initial=[key for key, _ in TASKS]
     )
@@ -43,29 +54,15 @@ class LaunchForm(forms.Form):
         label="Wording",
         help_text="The paper's wording, or that of its released code. Answers to one do not compare with the other's.",
     )
-    limit = forms.IntegerField(
-        min_value=1,
-        required=False,
-        label="Texts",
-        help_text="Take only so many, spread evenly over the set. Empty for all.",
-    )
-    concurrency = forms.IntegerField(min_value=1, max_value=1000, initial=30, label="Calls in flight")
-    cap = forms.DecimalField(
-        min_value=0,
-        max_digits=10,
-        decimal_places=2,
-        required=False,
-        label="Cap in US dollars",
-        help_text="No call is sent that could pass it.",
-    )
+    models = forms.ModelMultipleChoiceField(queryset=ModelVariant.objects.none(), widget=forms.CheckboxSelectMultiple)
     notice = forms.BooleanField(
         label="I know that the instrument tells the model not to refuse, and I have read the provider's terms.",
         error_messages={"required": "Please confirm this before texts of this kind are sent."},
     )
 
     def __init__(self, *args: object, project: Project, **kwargs: object) -> None:
-        super().__init__(*args, **kwargs)  # type: ignore[arg-type]
+        super().__init__(*args, **kwargs)
         self.fields["dataset"].queryset = Dataset.objects.filter(project=project)  # type: ignore[attr-defined]
-        self.fields["models"].queryset = ModelVariant.objects.all()  # type: ignore[attr-defined]
+        self.fields["models"].queryset = list_variants()  # type: ignore[attr-defined]
         variants = dict.fromkeys(instrument.variant for instrument in load_instruments())
         self.fields["instrument"].choices = [(key, key) for key in variants]  # type: ignore[attr-defined]

@@ -36,6 +36,10 @@ class SobKind:
         )
         return {each.cell_id: str(parsed.outcome) for each, parsed in read}
 
+    def reopen(self, cell_ids: Sequence[int]) -> None:
+        # No evidence goes: such a row only says that no answer came, and the tries stay in the ledger.
+        Judgment.objects.filter(cell__in=cell_ids, outcome=Outcome.PROVIDER_ERROR).delete()
+
 
 def read_answer(each: Answered) -> Parsed:
     """What our rules make of one answer; a call that never brought one is a provider error, never "Unknown"."""

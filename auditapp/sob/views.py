@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from django.contrib import messages
 from django.core.paginator import Paginator
 from django.http import HttpResponse
@@ -9,7 +11,9 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_http_methods, require_safe
 
 from auditapp.batches.models import Batch
-from auditapp.batches.queries import read_progress
+from auditapp.batches.progress import read_progress
+from auditapp.batches.reviewing import LaunchPlan
+from auditapp.batches.views.wizard import run_wizard
 from auditapp.sob import actions, queries
 from auditapp.sob.forms import DatasetForm, LaunchForm
 from auditapp.sob.heat import draw_heat_map
@@ -47,7 +51,7 @@ def _report(batch: Batch | None) -> dict[str, object]:
         return {"batch": None, "heat": draw_heat_map([]), "source": published_source()}
     cells = queries.score_batch(batch)
     whole = [cell for cell in cells if cell.target == OVERALL]
-    arms = list(batch.arms.select_related("variant"))
+    arms = list(batch.arms.select_related("variant__account"))
     return {
         "batch": batch,
         "progress": read_progress(batch),
@@ -79,7 +83,7 @@ def list_responses(request: ProjectRequest, batch_id: int) -> HttpResponse:
         ),
         None,
     )
-    arms = list(batch.arms.select_related("variant"))
+    arms = list(batch.arms.select_related("variant__account"))
     context = {
         "batch": batch,
         "page": page,
@@ -128,23 +132,29 @@ def load_dataset(request: ProjectRequest) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 @project_view(Permission.RUN_BATCHES)
 def launch(request: ProjectRequest) -> HttpResponse:
-    """Launch a batch."""
+    """Launch a batch, in two steps."""
     form = LaunchForm(request.POST or None, project=request.project)
-    if request.method == "POST" and form.is_valid():
-        chosen = form.cleaned_data
-        try:
-            batch = actions.launch_sob(
-                dataset=chosen["dataset"],
-                variants=list(chosen["models"]),
-                tasks=chosen["tasks"],
-                instrument_variant=chosen["instrument"],
-                limit=chosen["limit"],
-                cap_usd=chosen["cap"],
-                concurrency=chosen["concurrency"],
-                by=request.user,
-            )
-        except actions.SobError as error:
-            form.add_error(None, str(error))
-        else:
-            return redirect("batches:detail", request.project.slug, batch.pk)
-    return render(request, "sob/launch.html", {"form": form}, status=422 if request.method == "POST" else 200)
+
+    def plan() -> LaunchPlan:
+        arms, ids = actions.plan_sob(**_read_choice(form))
+        return LaunchPlan(KIND, arms, ids)
+
+    return run_wizard(
+        request,
+        form,
+        template="sob/launch.html",
+        plan=plan,
+        launch=lambda: actions.launch_sob(**_read_choice(form), **form.options(), by=request.user),
+        refusals=(actions.SobError,),
+    )
+
+
+def _read_choice(form: LaunchForm) -> dict[str, Any]:
+    chosen = form.cleaned_data
+    return {
+        "dataset": chosen["dataset"],
+        "variants": list(chosen["models"]),
+        "tasks": chosen["tasks"],
+        "instrument_variant": chosen["instrument"],
+        "limit": chosen["limit"],
+    }

@@ -2,24 +2,35 @@
 
 from __future__ import annotations
 
+import datetime
 from decimal import Decimal
+from typing import Literal
 
 from django import template
+from django.utils import timezone
+from django.utils.formats import date_format
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
 
+from auditapp.batches.models import Attempt
 from auditapp.batches.money import to_dollars
 
 register = template.Library()
 
 
 @register.filter
-def usd(amount: Decimal | None) -> str:
-    """US dollars with as many places as small amounts need; a dash where not known."""
-    if amount is None:
+def usd(amount: Decimal | Literal[""] | None) -> str:
+    """US dollars with as many places as small amounts need; a dash where not known. Templates give "" for a field of nothing."""
+    if amount is None or amount == "":
         return "–"
     if amount == 0:
         return "$0"
-    places = 2 if amount >= Decimal("0.1") else 6
-    return f"${amount:,.{places}f}"
+    if amount >= Decimal("0.1"):
+        return f"${amount:,.2f}"
+    whole, _, places = f"{amount:.6f}".partition(".")
+    if not places.strip("0"):
+        return "under $0.000001"
+    return f"${whole}.{places.rstrip('0').ljust(2, '0')}"
 
 
 @register.filter
@@ -56,3 +67,29 @@ def thousands(number: int | None) -> str:
 def share(part: int, whole: int) -> str:
     """``part`` of ``whole`` in per cent with one place; a dash where there is no whole."""
     return f"{100 * part / whole:.1f} %" if whole else "–"
+
+
+@register.filter
+def clock(at: datetime.datetime | None, places: str = "") -> SafeString | str:
+    """The time of the day where it is today's, else with its date; a dash for none. ``clock:"seconds"`` is exact."""
+    if at is None:
+        return "–"
+    local = timezone.localtime(at)
+    shape = "H:i:s" if places == "seconds" else "H:i"
+    if local.date() != timezone.localdate():
+        shape = f"j M Y, {shape}"
+    return format_html('<time datetime="{}">{}</time>', local.isoformat(), date_format(local, shape))
+
+
+@register.filter
+def mean_usd(nano: float | None) -> str:
+    """A mean in nanodollars as US dollars."""
+    return usd(None if nano is None else Decimal(round(nano)) / 1_000_000_000)
+
+
+@register.filter
+def took(attempt: Attempt) -> str:
+    """From sending to the end of a try, to a tenth of a second; a dash where nothing was sent or it has not ended."""
+    if attempt.sent_at is None or attempt.done_at is None or attempt.end == Attempt.End.CACHED:
+        return "–"
+    return f"{(attempt.done_at - attempt.sent_at).total_seconds():.1f} s"

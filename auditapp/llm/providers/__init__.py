@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from auditapp.llm.providers.base import Account, Provider, ProviderNotReady
+from auditapp.llm.providers.reasoning import most_output_tokens
 
-__all__ = ["PROVIDERS", "Account", "Provider", "ProviderNotReady", "open_provider"]
+__all__ = ["PROVIDERS", "Account", "Provider", "ProviderNotReady", "most_output_tokens", "open_provider"]
 
 PROVIDERS = {
     "fake": "Invents answers on this machine and says so; needs no key.",
     "openai_compatible": "Any chat-completions address: OpenAI, OpenRouter, vLLM, Ollama, LM Studio, llama.cpp.",
+    "anthropic": "Anthropic's messages; without a base URL, at api.anthropic.com.",
+    "file": "Answers are brought in as a file; nothing is called.",
 }
 
 
@@ -22,4 +25,13 @@ def open_provider(account: Account) -> Provider:
         from auditapp.llm.providers.openai_compatible import OpenAICompatibleProvider
 
         return OpenAICompatibleProvider(account)
+    if account.provider == "anthropic":
+        from auditapp.llm.providers.anthropic import AnthropicProvider
+
+        return AnthropicProvider(account)
+    if account.provider == "file":
+        raise ProviderNotReady(
+            "The answers of this model are brought in as a file, so nothing is called. Launch with the route file: it writes "
+            "the requests out and takes the answers in."
+        )
     raise ProviderNotReady(f"There is no provider {account.provider!r}; there are {', '.join(PROVIDERS)}.")

@@ -19,6 +19,7 @@ class End(StrEnum):
     FAILED = "failed"
     UNSENT = "unsent"
     UNKNOWN = "unknown"
+    CACHED = "cached"
 
 
 class Remedy(StrEnum):
@@ -29,6 +30,41 @@ class Remedy(StrEnum):
     SLOW_DOWN = "slow_down"
     GIVE_UP = "give_up"
     STOP_BATCH = "stop_batch"
+
+
+class ErrorClass(StrEnum):
+    """What went wrong with a try, in words that tables can count."""
+
+    NONE = ""
+    RATE_LIMITED = "rate_limited"
+    OVERLOADED = "overloaded"
+    SERVER_ERROR = "server_error"
+    ERROR_IN_ANSWER = "error_in_answer"
+    BAD_ANSWER = "bad_answer"
+    TOO_LARGE = "too_large"
+    TIMEOUT = "timeout"
+    CUT_OFF = "cut_off"
+    CONNECTION = "connection"
+    ADDRESS_REFUSED = "address_refused"
+    ACCOUNT = "account"
+    QUOTA = "quota"
+    MODERATION = "moderation"
+    BAD_REQUEST = "bad_request"
+    REDIRECT = "redirect"
+    ABORTED = "aborted"
+    RUNNER_DIED = "runner_died"
+    BROKEN_PROVIDER = "broken_provider"
+    EXPIRED = "expired"
+
+
+@dataclass(frozen=True, slots=True)
+class Traits:
+    """How a model takes its settings: the fields of ``llm.Capabilities``, with what holds where there is no row."""
+
+    reasoning: str = "effort"
+    token_limit: str = "max_tokens"  # noqa: S105 - the name of a setting
+    takes_system: bool = True
+    takes_temperature: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,24 +78,33 @@ class ChatRequest:
     max_tokens: int
     reasoning: str = ""
     parameters: Mapping[str, object] = field(default_factory=dict)
+    traits: Traits = Traits()
+    timeout_seconds: float = 600.0
 
 
 @dataclass(frozen=True, slots=True)
 class ChatAnswer:
-    """The end of one call. ``raw`` is the body as it came; unknown numbers are ``None``; ``retry_after`` is in seconds."""
+    """The end of one call. ``raw`` is the body as it came; unknown numbers are ``None``; ``retry_after`` and
+    ``first_byte_after`` are in seconds, the latter counted from sending."""
 
     end: End
     remedy: Remedy = Remedy.NONE
     content: str = ""
     raw: str = ""
     http_status: int | None = None
+    error_class: ErrorClass = ErrorClass.NONE
     error: str = ""
     finish_reason: str = ""
     served_model: str = ""
+    served_route: str = ""
     provider_request_id: str = ""
+    provider_answer_id: str = ""
     tokens_in: int | None = None
     tokens_out: int | None = None
+    tokens_cached: int | None = None
+    tokens_reasoning: int | None = None
     retry_after: float | None = None
+    first_byte_after: float | None = None
 
 
 class Provider(Protocol):
@@ -78,11 +123,15 @@ class ProviderNotReady(Exception):
 
 @dataclass(frozen=True)
 class Account:
-    """What is needed to open a provider: no secrets, only where they are found."""
+    """What is needed to open a provider. ``key`` is the secret itself: it is never logged, stored or put into a message.
+
+    ``allowed`` are the private addresses (``host:port``) that calls may go to.
+    """
 
     provider: str
     base_url: str = ""
-    key_env: str = ""
+    key: str = field(default="", repr=False)
+    allowed: frozenset[str] = frozenset()
     parameters: Mapping[str, object] = field(default_factory=dict)
 
 

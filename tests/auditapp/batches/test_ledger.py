@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import datetime
-import uuid
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from pathlib import Path
@@ -15,33 +14,18 @@ from auditapp.batches import actions, kinds, ledger, queries, recovery, tasks
 from auditapp.batches.endings import Finished
 from auditapp.batches.kinds import Answered
 from auditapp.batches.ledger import Claim
-from auditapp.batches.models import Arm, Attempt, Batch, Cell, Lane, Result
-from auditapp.batches.money import compute_cost, compute_highest_cost, to_dollars, to_nano
-from auditapp.batches.queries import read_progress
+from auditapp.batches.models import Attempt, Batch, Cell, Lane, Result
+from auditapp.batches.money import compute_cost, compute_highest_cost, count_most_output, to_dollars, to_nano
+from auditapp.batches.progress import read_progress
 from auditapp.batches.runner import name_machine
 from auditapp.batches.spool import Spool
 from auditapp.llm.actions import add_model
-from auditapp.llm.providers.base import ChatAnswer, End, Remedy
+from auditapp.llm.providers.base import ChatAnswer, End, ErrorClass, Remedy
+from tests.auditapp.batches.lanes import ANSWER, LOST, RUNNER, Echo, claim, finish, hold, launch, plan
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.projects.models import Project
-
-
-class Echo:
-    """A kind whose inputs are numbers; input 13 has no text."""
-
-    name = "echo"
-
-    def __init__(self) -> None:
-        self.seen: list[Answered] = []
-
-    def write_prompts(self, arm: Arm, input_ids: Sequence[int]) -> Mapping[int, str]:
-        return {number: f"text {number}" for number in input_ids if number != 13}
-
-    def store_answers(self, batch: Batch, answers: Sequence[Answered]) -> Mapping[int, str]:
-        self.seen.extend(answers)
-        return {each.cell_id: "said" if each.answer is not None else "silent" for each in answers}
 
 
 @pytest.fixture
@@ -49,43 +33,6 @@ def echo(monkeypatch: pytest.MonkeyPatch) -> Echo:
     kind = Echo()
     monkeypatch.setitem(kinds._kinds, "echo", kind)
     return kind
-
-
-def launch(project: Project, *, inputs: Sequence[int] = (1, 2, 3), cap_usd: Decimal | None = None) -> Lane:
-    variant = add_model(
-        label=f"model {uuid.uuid4().hex[:6]}",
-        provider="openai_compatible",
-        base_url="http://127.0.0.1:9/v1",
-        model="m",
-        by=trail.SYSTEM,
-        max_tokens=100,
-        price_in=Decimal(1),
-        price_out=Decimal(2),
-    )
-    batch = actions.launch_batch(
-        project=project,
-        kind="echo",
-        title="Echo",
-        arms=[actions.PlannedArm(variant, "task", "Say it.")],
-        input_ids=list(inputs),
-        cap_usd=cap_usd,
-        by=trail.SYSTEM,
-    )
-    lane = ledger.acquire_lane(batch.lanes.get().pk, "here:1:aaaa")
-    assert lane is not None
-    return lane
-
-
-def claim(lane: Lane, count: int = 10) -> Claim:
-    return ledger.claim_calls(lane, "here:1:aaaa", count)
-
-
-def finish(lane: Lane, claimed: Claim, answer: ChatAnswer) -> None:
-    now = timezone.now()
-    ledger.store_finished(lane.batch_id, [Finished(call.claimed, answer, now) for call in claimed.calls])
-
-
-ANSWER = ChatAnswer(End.ANSWERED, content="yes", raw='{"yes": 1}', http_status=200, tokens_in=10, tokens_out=5)
 
 
 @pytest.mark.usefixtures("echo")
@@ -226,7 +173,7 @@ class TestMoney:
 
     def test_a_cap_needs_prices(self, project: Project) -> None:
         variant = add_model(
-            label="free", provider="openai_compatible", base_url="http://127.0.0.1:9/v1", model="m", by=trail.SYSTEM
+            label="free", provider="openai_compatible", base_url="https://models.example/v1", model="m", by=trail.SYSTEM
         )
         with pytest.raises(actions.BatchError, match="A cap needs prices"):
             actions.launch_batch(
@@ -274,6 +221,160 @@ class TestControl:
         with django_capture_on_commit_callbacks(execute=True):  # type: ignore[operator]
             lane = launch(project)
         assert rung == [lane.pk]
+
+
+@pytest.mark.usefixtures("echo")
+class TestStanding:
+    """How a batch moves on by itself: after its pilot, at the end of a drain, over held cells."""
+
+    def test_a_pilot_sends_its_own_cells_alone_and_then_waits_for_a_yes(self, project: Project) -> None:
+        lane = hold(plan(project, inputs=range(20, 30), pilot=3))
+        claimed = claim(lane)
+        assert len(claimed.calls) == 3
+        assert set(Cell.objects.filter(state="leased").values_list("pilot", flat=True)) == {True}
+        assert Batch.objects.get().state == "pilot"
+        finish(lane, claimed, ANSWER)
+        batch = Batch.objects.get()
+        assert (batch.state, batch.control) == ("waiting", "pause")
+        assert claim(lane).stopped
+        assert AuditEvent.objects.filter(action="batch.pilot_finished").count() == 1
+
+    def test_a_pilot_with_a_retry_outstanding_does_not_wait_for_a_yes_yet(self, project: Project) -> None:
+        lane = hold(plan(project, inputs=range(20, 30), pilot=1))
+        finish(lane, claim(lane), ChatAnswer(End.REFUSED, Remedy.RETRY, http_status=500))
+        assert Batch.objects.get().state == "pilot"
+        assert queries.read_seconds_until_due(Batch.objects.get(), lane) is not None
+
+    def test_a_drained_batch_begins_no_cell_and_pauses_when_those_begun_are_done(self, project: Project) -> None:
+        lane = launch(project, inputs=range(20, 24))
+        one = claim(lane, 1)
+        finish(lane, one, ChatAnswer(End.REFUSED, Remedy.RETRY, http_status=500))
+        actions.drain_batch(batch=lane.batch, by=trail.SYSTEM)
+        assert claim(lane).calls == []
+        assert Batch.objects.get().state == "running"
+        Cell.objects.update(not_before=None)
+        again = claim(lane)
+        assert [call.claimed.cell_id for call in again.calls] == [one.calls[0].claimed.cell_id]
+        finish(lane, again, ANSWER)
+        batch = Batch.objects.get()
+        assert (batch.state, batch.control) == ("paused", "pause")
+        assert "drained" in batch.state_reason
+        assert Cell.objects.filter(state="planned").count() == 3
+
+    def test_draining_a_batch_of_which_nothing_was_begun_pauses_it(self, project: Project) -> None:
+        lane = launch(project)
+        actions.drain_batch(batch=lane.batch, by=trail.SYSTEM)
+        assert claim(lane).calls == []
+        assert "drained" in Batch.objects.get().state_reason
+
+    def test_a_lost_answer_holds_its_cell_where_the_batch_says_so(self, project: Project) -> None:
+        lane = hold(plan(project, inputs=[1, 2], lost_answers="hold"))
+        finish(lane, claim(lane, 1), LOST)
+        assert Cell.objects.get(input_id=1).state == "held"
+        rest = claim(lane)
+        assert [call.claimed.input_id for call in rest.calls] == [2]
+        finish(lane, rest, ANSWER)
+        batch = Batch.objects.get()
+        assert (batch.state, batch.control) == ("paused", "pause")
+        assert "1 cell is held" in batch.state_reason
+
+    def test_an_answer_found_late_frees_a_held_cell(self, project: Project) -> None:
+        lane = hold(plan(project, inputs=[1], lost_answers="hold"))
+        claimed = claim(lane)
+        finish(lane, claimed, LOST)
+        finish(lane, claimed, ANSWER)
+        assert Cell.objects.get().state == "done"
+        assert Batch.objects.get().state == "done"
+
+    def test_a_call_cut_off_by_an_abort_is_unknown_and_its_cell_is_cancelled(self, project: Project) -> None:
+        lane = launch(project, inputs=[1])
+        claimed = claim(lane)
+        actions.cancel_batch(batch=lane.batch, by=trail.SYSTEM, cut_off=True)
+        finish(lane, claimed, ChatAnswer(End.UNKNOWN, Remedy.RETRY, error_class=ErrorClass.ABORTED))
+        assert Cell.objects.get().state == "cancelled"
+        attempt = Attempt.objects.get()
+        assert (attempt.end, attempt.error_class) == ("unknown", "aborted")
+        assert Batch.objects.get().reserved_nano == attempt.reserved_nano > 0
+
+    def test_orders_tell_what_people_want_and_whose_the_lane_is(self, project: Project) -> None:
+        lane = launch(project)
+        assert ledger.poll(lane, RUNNER) == ("run", 30, "running", True)
+        actions.change_concurrency(batch=lane.batch, concurrency=7, by=trail.SYSTEM)
+        actions.pause_batch(batch=lane.batch, by=trail.SYSTEM)
+        orders = ledger.poll(lane, "here:2:bbbb")
+        assert orders == ("pause", 7, "paused", False)
+        assert not orders.may_claim
+
+
+@pytest.mark.usefixtures("echo")
+class TestAttempt:
+    """What one row of the ledger says once it is complete."""
+
+    def test_all_that_the_provider_told_is_kept(self, project: Project) -> None:
+        lane = launch(project, inputs=[1])
+        call = claim(lane).calls[0]
+        sent_at = timezone.now()
+        answer = ChatAnswer(
+            End.ANSWERED,
+            content="yes",
+            raw="{}",
+            http_status=200,
+            finish_reason="stop",
+            served_model="m-2",
+            served_route="west",
+            provider_request_id="r",
+            provider_answer_id="a",
+            tokens_in=10,
+            tokens_out=5,
+            tokens_cached=4,
+            tokens_reasoning=3,
+            first_byte_after=0.25,
+        )
+        later = sent_at + datetime.timedelta(seconds=1)
+        ledger.store_finished(lane.batch_id, [Finished(call.claimed, answer, later, sent_at)])
+        row = Attempt.objects.get()
+        assert (row.arm_id, row.prompt) == (call.claimed.arm_id, "text 1")
+        assert (row.served_model, row.served_route) == ("m-2", "west")
+        assert (row.provider_request_id, row.provider_answer_id) == ("r", "a")
+        assert (row.tokens_cached, row.tokens_reasoning) == (4, 3)
+        assert row.sent_at == sent_at
+        assert row.first_byte_at == sent_at + datetime.timedelta(seconds=0.25)
+        assert row.done_at == later
+
+    def test_a_call_that_never_left_has_no_time_of_sending(self, project: Project) -> None:
+        lane = launch(project, inputs=[1])
+        ledger.hand_back(lane.batch_id, [call.claimed for call in claim(lane).calls])
+        assert Attempt.objects.get().sent_at is None
+
+    def test_a_failed_answer_costs_what_its_usage_says(self, project: Project) -> None:
+        lane = launch(project, inputs=[1])
+        failed = ChatAnswer(
+            End.FAILED, Remedy.RETRY, error_class=ErrorClass.BAD_ANSWER, http_status=200, tokens_in=10, tokens_out=5
+        )
+        finish(lane, claim(lane), failed)
+        batch, row = Batch.objects.get(), Attempt.objects.get()
+        assert (row.error_class, row.cost_nano) == ("bad_answer", 20_000)
+        assert (batch.spent_nano, batch.reserved_nano) == (20_000, 0)
+
+    def test_a_failed_answer_without_usage_keeps_its_money_reserved(self, project: Project) -> None:
+        lane = launch(project, inputs=[1])
+        finish(lane, claim(lane), ChatAnswer(End.FAILED, Remedy.RETRY, http_status=200))
+        batch, row = Batch.objects.get(), Attempt.objects.get()
+        assert row.cost_nano is None
+        assert (batch.spent_nano, batch.reserved_nano) == (0, row.reserved_nano)
+
+
+class TestHighestCost:
+    def test_it_counts_what_parameters_may_add_to_either_side(self) -> None:
+        assert count_most_output(100, {}) == 100
+        assert count_most_output(100, {"max_tokens": 300, "n": 2}) == 600
+        assert count_most_output(100, {"max_completion_tokens": 50, "thinking": {"budget_tokens": 1000}}) == 1100
+        assert count_most_output(100, {"n": "three", "best_of": 0}) == 100
+
+    @pytest.mark.parametrize("words", ["plain", "日本語のテキスト", "🙂🙂🙂", "\u0000\u0001"])
+    def test_no_text_has_more_tokens_than_bytes(self, words: str) -> None:
+        cost = compute_highest_cost(prompt=words, max_tokens=0, price_in=Decimal(1), price_out=Decimal(1))
+        assert cost == (len(words.encode()) + 64) * 1000
 
 
 @pytest.mark.usefixtures("echo")

@@ -1,38 +1,66 @@
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from decimal import Decimal
+from io import StringIO
 
 import pytest
 from django.core.management import call_command
 from django.core.management.base import CommandError
 from django.test import Client
 from django.urls import reverse
+from pytest_django import DjangoAssertNumQueries, Settings
 
-from auditapp.llm.actions import ModelError, add_model
-from auditapp.llm.models import ModelVariant
+from auditapp.llm.actions import ModelError, add_account, add_model, set_capabilities, set_price
+from auditapp.llm.families import read_families
+from auditapp.llm.models import AllowedAddress, Capabilities, ModelVariant, Price, ProviderAccount
+from auditapp.llm.queries import find_capabilities, find_prices
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.audit_trail.models import AuditEvent
 
+OPENAI = "https://api.openai.com/v1"
+LOCAL = "http://127.0.0.1:11434/v1"
+
+
+def add_paid(label: str, model: str, *, base_url: str = OPENAI, **others: object) -> ModelVariant:
+    return add_model(
+        label=label,
+        provider="openai_compatible",
+        base_url=base_url,
+        model=model,
+        by=trail.SYSTEM,
+        **others,  # type: ignore[arg-type]
+    )
+
 
 @pytest.mark.django_db
 class TestAddModel:
-    def test_a_model_is_stored_with_its_event(self) -> None:
-        variant = add_model(
-            label="llama",
-            provider="openai_compatible",
-            base_url="http://127.0.0.1:11434/v1/",
-            model="llama3.1",
+    def test_a_model_is_stored_with_its_account_price_and_event(self) -> None:
+        variant = add_paid(
+            "llama",
+            "llama3.1",
+            base_url=f"{LOCAL}/",
             price_in=Decimal("0.1"),
             price_out=Decimal("0.2"),
-            by=trail.SYSTEM,
+            allow_private=True,
         )
-        assert variant.base_url == "http://127.0.0.1:11434/v1"
+        assert variant.account.base_url == LOCAL
+        assert variant.account.name == "127.0.0.1:11434"
+        price = Price.objects.get()
+        assert (price.number, price.price_in, price.price_out) == (1, Decimal("0.1"), Decimal("0.2"))
         assert AuditEvent.objects.filter(action="llm.model.added").count() == 1
 
     def test_the_fake_provider_costs_nothing(self) -> None:
-        assert add_model(label="f", provider="fake", by=trail.SYSTEM).price_in == 0
+        add_model(label="f", provider="fake", by=trail.SYSTEM)
+        add_model(label="g", provider="fake", model="f", by=trail.SYSTEM)
+        price = Price.objects.get()
+        assert (price.number, price.price_in, price.price_out) == (1, Decimal(0), Decimal(0))
+
+    def test_other_providers_have_no_price_that_nobody_gave(self) -> None:
+        add_paid("a", "gpt-4o")
+        assert not Price.objects.exists()
 
     @pytest.mark.parametrize(
         ("values", "sentence"),
@@ -42,37 +70,307 @@ class TestAddModel:
             ({"label": "x", "provider": "openai_compatible", "model": "m"}, "no base URL"),
             ({"label": "x", "provider": "openai_compatible", "base_url": "file:///etc", "model": "m"}, "no base URL"),
             (
-                {"label": "x", "provider": "openai_compatible", "base_url": "http://u:p@h/v1", "model": "m"},
+                {"label": "x", "provider": "openai_compatible", "base_url": "https://u:p@h.org/v1", "model": "m"},
                 "no base URL",
             ),
-            ({"label": "x", "provider": "openai_compatible", "base_url": "http://h/v1"}, "Name the model"),
+            ({"label": "x", "provider": "openai_compatible", "base_url": OPENAI}, "Name the model"),
             ({"label": "x", "provider": "fake", "key_env": "sk-123"}, "never the key itself"),
+            ({"label": "x", "provider": "fake", "key_env": "gsk_a1b2c3"}, "never the key itself"),
+            ({"label": "x", "provider": "fake", "key_env": "A_KEY"}, "needs no key"),
+            ({"label": "x", "provider": "fake", "base_url": OPENAI}, "calls nobody"),
             ({"label": "x", "provider": "fake", "price_in": Decimal(1)}, "both prices"),
+            ({"label": "x", "provider": "fake", "price_in": Decimal(-1), "price_out": Decimal(1)}, "A price lies"),
+            ({"label": "x", "provider": "fake", "price_in": Decimal("1e-9"), "price_out": Decimal(1)}, "six places"),
+            ({"label": "x", "provider": "fake", "max_tokens": 0}, "between 1 and 200,000"),
+            ({"label": "x", "provider": "fake", "timeout_seconds": 0}, "between 1 and 3,600 seconds"),
         ],
     )
     def test_nonsense_is_refused_with_a_sentence(self, values: dict[str, str], sentence: str) -> None:
         with pytest.raises(ModelError, match=sentence):
             add_model(by=trail.SYSTEM, **values)  # type: ignore[arg-type]
-        assert ModelVariant.objects.count() == 0
+        assert ModelVariant.objects.count() == ProviderAccount.objects.count() == 0
+
+    @pytest.mark.parametrize(
+        "name", ["SECRET_KEY", "FIELD_KEY_FILE", "DATABASE_URL", "POSTGRES_PASSWORD", "PGPASSWORD"]
+    )
+    def test_secrets_of_the_program_itself_are_sent_to_nobody(self, name: str) -> None:
+        with pytest.raises(ModelError, match="sent to nobody"):
+            add_paid("x", "m", key_env=name)
+
+    def test_a_password_in_an_address_is_not_repeated(self) -> None:
+        with pytest.raises(ModelError) as caught:
+            add_paid("x", "m", base_url="https://me:hunter2@example.org/v1")
+        assert "hunter2" not in str(caught.value)
 
     def test_a_label_is_used_once(self) -> None:
         add_model(label="f", provider="fake", by=trail.SYSTEM)
         with pytest.raises(CommandError, match="already a model f"):
             call_command("add_model", "f", provider="fake")
 
+    def test_the_same_address_and_key_mean_the_same_account(self) -> None:
+        first = add_paid("a", "m", key_env="A_KEY")
+        assert add_paid("b", "n", key_env="A_KEY", base_url=f"{OPENAI}/").account == first.account
+        other = add_paid("c", "m", key_env="ANOTHER_KEY").account
+        assert other != first.account
+        assert (first.account.name, other.name) == ("api.openai.com", "api.openai.com (ANOTHER_KEY)")
 
-class TestPage:
-    def test_only_the_owner_of_the_site_may_add_models(self, owner: User, client_of: Callable[[User], Client]) -> None:
+    def test_an_account_is_found_by_its_name_or_made(self) -> None:
+        made = add_paid("a", "m", account="Ours", key_env="A_KEY").account
+        assert made.name == "Ours"
+        assert (
+            add_model(label="b", provider="openai_compatible", model="m", account="Ours", by=trail.SYSTEM).account
+            == made
+        )
+        with pytest.raises(ModelError, match="another provider, address or key variable"):
+            add_paid("c", "m", account="Ours", key_env="ANOTHER_KEY")
+
+
+@pytest.mark.django_db
+class TestPrivateAddresses:
+    @pytest.mark.parametrize(
+        "base_url",
+        [
+            LOCAL,
+            "http://localhost:1234/v1",
+            "http://ollama:11434/v1",
+            "http://10.0.0.7/v1",
+            "http://[::1]:8000/v1",
+            "http://[::ffff:127.0.0.1]:8000/v1",
+            "http://2130706433/v1",
+            "http://0x7f.1/v1",
+            "https://169.254.169.254/v1",
+            "https://gpu.internal/v1",
+        ],
+    )
+    def test_a_private_address_is_refused_with_the_way_to_allow_it(self, base_url: str) -> None:
+        with pytest.raises(ModelError, match=r"private address.*allow_address"):
+            add_paid("x", "m", base_url=base_url)
+
+    def test_texts_never_cross_the_open_network_in_the_clear(self) -> None:
+        with pytest.raises(ModelError, match="without https"):
+            add_paid("x", "m", base_url="http://api.example.org/v1")
+
+    @pytest.mark.parametrize("base_url", [OPENAI, "https://8.8.8.8/v1", "https://openrouter.ai/api/v1"])
+    def test_public_addresses_need_no_list(self, base_url: str) -> None:
+        add_paid("x", "m", base_url=base_url, allow_private=True)
+        assert not AllowedAddress.objects.exists()
+
+    def test_an_address_of_the_setting_is_allowed(self, settings: Settings) -> None:
+        settings.ALLOW_PRIVATE_PROVIDERS = frozenset({"127.0.0.1:11434"})
+        add_paid("x", "m", base_url=LOCAL)
+        assert not AllowedAddress.objects.exists()
+
+    def test_the_command_puts_the_address_on_the_list_and_says_so(self) -> None:
+        out = StringIO()
+        call_command("add_model", "x", provider="openai_compatible", base_url=LOCAL, model="m", stdout=out)
+        assert "127.0.0.1:11434 is on the list" in out.getvalue()
+        out = StringIO()
+        call_command("add_model", "y", provider="openai_compatible", base_url=LOCAL, model="n", json=True, stdout=out)
+        assert json.loads(out.getvalue()) == {
+            "label": "y",
+            "provider": "openai_compatible",
+            "model": "n",
+            "account": "127.0.0.1:11434",
+            "allowed_addresses": [],
+        }
+        add_paid("z", "o", base_url=LOCAL)
+
+    def test_an_address_is_put_on_the_list_and_taken_off(self) -> None:
+        call_command("allow_address", "LOCALHOST:1234")
+        add_paid("x", "m", base_url="http://localhost:1234/v1")
+        out = StringIO()
+        call_command("allow_address", "localhost:1234", remove=True, json=True, stdout=out)
+        assert json.loads(out.getvalue()) == {"address": "localhost:1234", "allowed_addresses": []}
+        with pytest.raises(CommandError, match="not on the list"):
+            call_command("allow_address", "localhost:1234", remove=True)
+        with pytest.raises(CommandError, match="Write host:port"):
+            call_command("allow_address", "http://localhost:1234")
+        actions = AuditEvent.objects.filter(action__startswith="llm.address").values_list("action", flat=True)
+        assert sorted(actions) == ["llm.address.allowed", "llm.address.disallowed"]
+
+
+@pytest.mark.django_db
+class TestPrices:
+    def test_a_new_price_is_a_new_row_for_every_variant_of_the_model(self) -> None:
+        variant = add_paid("low", "o4-mini", reasoning="low", price_in=Decimal(1), price_out=Decimal(4))
+        other = add_paid("high", "o4-mini", reasoning="high", price_in=Decimal(1), price_out=Decimal(4))
+        row = set_price(
+            variant=variant, price_in=Decimal("0.5"), price_out=Decimal(2), batch_share=Decimal("0.5"), by=trail.SYSTEM
+        )
+        assert row.number == 2
+        assert Price.objects.get(number=1).price_in == 1
+        assert find_prices([variant, other]) == {variant.pk: row, other.pk: row}
+
+    @pytest.mark.parametrize("share", ["0", "1.1", "0.0005", "NaN"])
+    def test_a_share_of_the_batch_service_is_a_part_of_one(self, share: str) -> None:
+        variant = add_model(label="f", provider="fake", by=trail.SYSTEM)
+        with pytest.raises(ModelError, match="batch share"):
+            set_price(
+                variant=variant, price_in=Decimal(1), price_out=Decimal(1), batch_share=Decimal(share), by=trail.SYSTEM
+            )
+
+    def test_the_command_says_the_row_that_holds(self) -> None:
+        add_model(label="f", provider="fake", by=trail.SYSTEM)
+        out = StringIO()
+        call_command("set_price", "f", price_in="0.15", price_out="0.6", batch_share="0.5", json=True, stdout=out)
+        assert json.loads(out.getvalue())["number"] == 2
+        with pytest.raises(CommandError, match="There is no model g; there are: f"):
+            call_command("set_price", "g", price_in="0.15", price_out="0.6")
+        with pytest.raises(CommandError, match="is no price"):
+            call_command("set_price", "f", price_in="cheap", price_out="0.6")
+
+
+@pytest.mark.django_db
+class TestCapabilities:
+    @pytest.mark.parametrize(
+        ("base_url", "model", "expected"),
+        [
+            (OPENAI, "o4-mini", ("effort", "max_completion_tokens", False, True)),
+            (OPENAI, "gpt-5.1", ("effort", "max_completion_tokens", False, True)),
+            (OPENAI, "gpt-4o-mini", ("none", "max_completion_tokens", True, True)),
+            ("https://openrouter.ai/api/v1", "qwen/qwen3-32b", ("nested_effort", "max_tokens", True, False)),
+            ("https://gpu.example.org/v1", "Qwen/Qwen3-8B", ("template", "max_tokens", True, False)),
+        ],
+    )
+    def test_known_families_are_noted_with_their_source(
+        self, base_url: str, model: str, expected: tuple[object, ...]
+    ) -> None:
+        add_paid("x", model, base_url=base_url)
+        row = Capabilities.objects.get()
+        assert (row.reasoning, row.token_limit, row.takes_temperature, row.offers_batches) == expected
+        assert "https://" in row.source
+
+    @pytest.mark.parametrize(
+        ("model", "reasoning"),
+        [
+            ("claude-3-5-haiku-20241022", "none"),
+            ("claude-3-7-sonnet-20250219", "budget"),
+            ("claude-opus-4-20250514", "budget"),
+            ("claude-sonnet-4-5-20250929", "budget"),
+            ("claude-haiku-4-5", "budget"),
+            ("claude-opus-4-7", "effort"),
+        ],
+    )
+    def test_budgets_go_to_those_claude_models_that_take_them(self, model: str, reasoning: str) -> None:
+        variant = add_model(label="x", provider="anthropic", model=model, by=trail.SYSTEM)
+        assert variant.account.base_url == "https://api.anthropic.com"
+        assert find_capabilities([variant])[variant.pk].reasoning == reasoning
+
+    def test_what_is_not_known_is_not_noted(self) -> None:
+        add_paid("x", "llama3.1", base_url="https://gpu.example.org/v1")
+        assert not Capabilities.objects.exists()
+
+    def test_what_somebody_said_of_a_model_is_not_overwritten_by_its_family(self) -> None:
+        variant = add_paid("x", "gpt-4o")
+        set_capabilities(variant=variant, reasoning="effort", by=trail.SYSTEM)
+        add_paid("y", "gpt-4o")
+        assert find_capabilities([variant])[variant.pk].number == 2
+
+    def test_every_family_is_one_the_database_takes(self) -> None:
+        for family in read_families():
+            assert family.source.startswith("https://")
+            assert family.capabilities["reasoning"] in Capabilities.Reasoning.values
+            assert family.capabilities.get("token_limit", "max_tokens") in Capabilities.TokenLimit.values
+
+    def test_the_command_writes_a_new_row(self) -> None:
+        add_paid("x", "gpt-4o")
+        out = StringIO()
+        call_command("set_capabilities", "x", reasoning="nested_effort", no_system=True, json=True, stdout=out)
+        answer = json.loads(out.getvalue())
+        assert (answer["number"], answer["reasoning"], answer["takes_system"]) == (2, "nested_effort", False)
+        with pytest.raises(CommandError, match="The most tokens"):
+            call_command("set_capabilities", "x", most_output_tokens=0)
+
+
+class TestPages:
+    def test_only_the_owner_of_the_site_may_see_models(self, owner: User, client_of: Callable[[User], Client]) -> None:
         assert client_of(owner).get(reverse("llm:models")).status_code == 403
         owner.is_superuser = True
         owner.save(update_fields=["is_superuser"])
         assert client_of(owner).get(reverse("llm:models")).status_code == 200
 
-    def test_a_wrong_model_is_told_on_the_form(self, owner: User, client_of: Callable[[User], Client]) -> None:
-        owner.is_superuser = True
-        owner.save(update_fields=["is_superuser"])
-        answer = client_of(owner).post(
-            reverse("llm:models"), {"label": "x", "provider": "openai_compatible", "max_tokens": 10}
-        )
+    def test_a_wrong_model_is_told_on_the_form(self, site_owner: User, client_of: Callable[[User], Client]) -> None:
+        form = {"label": "x", "provider": "openai_compatible", "max_tokens": 10, "timeout_seconds": 60}
+        answer = client_of(site_owner).post(reverse("llm:models"), form)
         assert answer.status_code == 422
         assert "no base URL" in answer.content.decode()
+
+    def test_a_private_address_is_refused_on_the_page(
+        self, site_owner: User, client_of: Callable[[User], Client]
+    ) -> None:
+        form = {"label": "x", "provider": "openai_compatible", "base_url": LOCAL, "model": "m"}
+        answer = client_of(site_owner).post(reverse("llm:models"), {**form, "max_tokens": 10, "timeout_seconds": 60})
+        assert answer.status_code == 422
+        assert "manage.py allow_address 127.0.0.1:11434" in answer.content.decode()
+        assert not AllowedAddress.objects.exists()
+
+    def test_a_model_is_added_and_shown_with_price_number_and_key(
+        self, site_owner: User, client_of: Callable[[User], Client]
+    ) -> None:
+        form = {"label": "x", "provider": "openai_compatible", "base_url": OPENAI, "model": "m", "key_env": "A_KEY"}
+        numbers = {"max_tokens": 10, "timeout_seconds": 60, "price_in": "0.075", "price_out": "2.5"}
+        answer = client_of(site_owner).post(reverse("llm:models"), {**form, **numbers}, follow=True)
+        page = answer.content.decode()
+        for shown in ("from A_KEY", "$0.075", "$2.50", "no. 1", "api.openai.com"):
+            assert shown in page
+        add_paid("unpriced", "n")
+        assert "not known" in client_of(site_owner).get(reverse("llm:models")).content.decode()
+
+    def test_the_list_asks_the_database_as_often_for_many_models_as_for_one(
+        self,
+        site_owner: User,
+        client_of: Callable[[User], Client],
+        django_assert_max_num_queries: DjangoAssertNumQueries,
+    ) -> None:
+        for number in range(12):
+            add_paid(f"m{number}", f"o{number}", key_env=f"KEY_{number}", price_in=Decimal(1), price_out=Decimal(1))
+        client = client_of(site_owner)
+        with django_assert_max_num_queries(6):
+            assert client.get(reverse("llm:models")).content.decode().count("from KEY_") == 24
+
+    def test_a_price_is_set_on_the_page_of_the_model(
+        self, site_owner: User, client_of: Callable[[User], Client]
+    ) -> None:
+        variant = add_paid("x", "m", price_in=Decimal(1), price_out=Decimal(2))
+        client = client_of(site_owner)
+        place = reverse("llm:set_price", args=[variant.pk])
+        form = {"price_in": "0.5", "price_out": "1", "batch_share": "0.5", "source": "price list"}
+        page = client.post(place, form, follow=True).content.decode()
+        assert "2 (in force)" in page
+        assert "price list" in page
+        assert client.post(place, {**form, "batch_share": "0"}).status_code == 422
+        assert Price.objects.count() == 2
+
+    def test_capabilities_are_set_on_the_page_of_the_model(
+        self, site_owner: User, client_of: Callable[[User], Client]
+    ) -> None:
+        variant = add_paid("x", "gpt-4o")
+        client = client_of(site_owner)
+        place = reverse("llm:set_capabilities", args=[variant.pk])
+        form = {"reasoning": "effort", "token_limit": "max_tokens", "takes_system": "on"}
+        assert client.post(place, form).status_code == 302
+        row = find_capabilities([variant])[variant.pk]
+        assert (row.number, row.takes_system, row.takes_temperature) == (2, True, False)
+        assert client.post(place, {**form, "reasoning": "telepathy"}).status_code == 422
+
+    def test_allowed_addresses_are_listed_and_taken_off(
+        self, site_owner: User, client_of: Callable[[User], Client]
+    ) -> None:
+        call_command("allow_address", "127.0.0.1:11434")
+        client = client_of(site_owner)
+        assert "127.0.0.1:11434" in client.get(reverse("llm:addresses")).content.decode()
+        row = AllowedAddress.objects.get()
+        client.post(reverse("llm:disallow_address", args=[row.pk]))
+        assert not AllowedAddress.objects.exists()
+
+    def test_an_account_without_models_is_listed(self, site_owner: User, client_of: Callable[[User], Client]) -> None:
+        add_account(name="Spare", provider="anthropic", key_env="A_KEY", by=trail.SYSTEM)
+        page = client_of(site_owner).get(reverse("llm:models")).content.decode()
+        assert reverse("llm:account", args=[ProviderAccount.objects.get().pk]) in page
+        assert "Spare" in page
+
+    def test_what_is_not_there_is_not_found(self, site_owner: User, client_of: Callable[[User], Client]) -> None:
+        client = client_of(site_owner)
+        for name in ("llm:model", "llm:account"):
+            for number in (999_999, 10**30):
+                assert client.get(reverse(name, args=[number])).status_code == 404

@@ -1,18 +1,14 @@
 from __future__ import annotations
 
-import asyncio
-import datetime
-import email.utils
 import json
 
 import pytest
 
-from auditapp.llm.providers import open_provider
-from auditapp.llm.providers.base import Account, ChatAnswer, ChatRequest, End, ProviderNotReady, Remedy, make_storable
-from auditapp.llm.providers.openai_compatible import read_answer, read_retry_after, write_body
+from auditapp.llm.providers.base import ChatAnswer, End, ErrorClass, Remedy, Traits, make_storable
+from auditapp.llm.providers.openai_compatible import read_answer, write_body
+from auditapp.llm.providers.reasoning import SettingRefused
+from tests.auditapp.llm.asking import REQUEST, ask, open_account, write_request
 from tests.instance import FakeProvider
-
-REQUEST = ChatRequest(request_id="r1", model="m", system="Judge.", user="A text.", max_tokens=50)
 
 
 def completion(**changes: object) -> bytes:
@@ -25,114 +21,192 @@ def completion(**changes: object) -> bytes:
     return json.dumps(body | changes).encode()
 
 
-def ask(base_url: str, *requests: ChatRequest) -> list[ChatAnswer]:
-    async def talk() -> list[ChatAnswer]:
-        provider = open_provider(Account("openai_compatible", base_url))
-        try:
-            return [await provider.chat(request) for request in requests]
-        finally:
-            await provider.close()
-
-    return asyncio.run(talk())
+def read_choice(**choice: object) -> ChatAnswer:
+    return read_answer(200, {}, completion(choices=[choice]))
 
 
 class TestReadAnswer:
-    def test_an_answer_carries_words_model_and_usage(self) -> None:
-        usage = {"prompt_tokens": 12, "completion_tokens": 3}
-        answer = read_answer(200, {"x-request-id": "req-9"}, completion(usage=usage))
-        assert answer.end is End.ANSWERED
+    def test_an_answer_carries_words_model_route_ids_and_usage(self) -> None:
+        usage = {
+            "prompt_tokens": 12,
+            "completion_tokens": 30,
+            "prompt_tokens_details": {"cached_tokens": 8},
+            "completion_tokens_details": {"reasoning_tokens": 25},
+        }
+        answer = read_answer(200, {"x-request-id": "req-9"}, completion(usage=usage, provider="DeepInfra"))
+        assert (answer.end, answer.remedy, answer.error_class) == (End.ANSWERED, Remedy.NONE, ErrorClass.NONE)
         assert (answer.content, answer.served_model, answer.finish_reason) == ("Person: Unknown", "m-2024", "stop")
-        assert (answer.tokens_in, answer.tokens_out, answer.provider_request_id) == (12, 3, "req-9")
+        assert (answer.provider_request_id, answer.provider_answer_id) == ("req-9", "c1")
+        assert answer.served_route == "DeepInfra"
+        assert (answer.tokens_in, answer.tokens_out) == (12, 30)
+        assert (answer.tokens_cached, answer.tokens_reasoning) == (8, 25)
 
-    def test_missing_usage_is_unknown_and_not_zero(self) -> None:
-        answer = read_answer(200, {}, completion())
-        assert answer.tokens_in is None
-        assert answer.tokens_out is None
-
-    def test_a_200_with_an_error_is_the_providers_failure(self) -> None:
-        answer = read_answer(200, {}, b'{"error": {"message": "upstream fell over", "code": 502}}')
-        assert (answer.end, answer.remedy, answer.error) == (End.FAILED, Remedy.RETRY, "upstream fell over")
+    @pytest.mark.parametrize("usage", [None, {}, [], {"prompt_tokens": "12"}, {"prompt_tokens": True}])
+    def test_missing_usage_is_unknown_and_not_zero(self, usage: object) -> None:
+        answer = read_answer(200, {}, completion(usage=usage))
+        assert answer.end is End.ANSWERED
+        assert (answer.tokens_in, answer.tokens_out, answer.tokens_cached, answer.tokens_reasoning) == (None,) * 4
 
     @pytest.mark.parametrize(
-        "body", [b"", b"<html>", b"[]", b'{"choices": []}', b'{"choices": [{"message": 3}]}', b"\xff\xfe"]
+        "body",
+        [
+            {"error": {"message": "upstream fell over", "code": 502}},
+            {"choices": [{"error": {"message": "upstream fell over", "code": 502}, "finish_reason": "error"}]},
+            {"choices": [{"error": {"message": "upstream fell over"}, "message": {"content": "half an ans"}}]},
+        ],
+    )
+    def test_a_200_with_an_error_is_the_providers_failure_and_is_retried(self, body: dict[str, object]) -> None:
+        answer = read_answer(200, {}, json.dumps(body).encode())
+        assert (answer.end, answer.remedy, answer.error) == (End.FAILED, Remedy.RETRY, "upstream fell over")
+        assert answer.error_class is ErrorClass.ERROR_IN_ANSWER
+
+    def test_a_finish_reason_of_error_is_an_error_also_beside_words(self) -> None:
+        answer = read_choice(finish_reason="error", message={"content": "half"})
+        assert (answer.end, answer.error_class) == (End.FAILED, ErrorClass.ERROR_IN_ANSWER)
+
+    @pytest.mark.parametrize(
+        ("code", "remedy"),
+        [(429, Remedy.SLOW_DOWN), (402, Remedy.STOP_BATCH), (401, Remedy.STOP_BATCH), (400, Remedy.RETRY)],
+    )
+    def test_a_status_inside_a_200_decides_whether_to_wait_or_to_stop(self, code: int, remedy: Remedy) -> None:
+        answer = read_answer(200, {}, json.dumps({"error": {"message": "no", "code": code}}).encode())
+        assert (answer.end, answer.remedy, answer.error_class) == (End.FAILED, remedy, ErrorClass.ERROR_IN_ANSWER)
+
+    @pytest.mark.parametrize(
+        "body",
+        [
+            b"",
+            b"<html>",
+            b"[]",
+            b"null",
+            b'{"choices": []}',
+            b'{"choices": [{"message": 3}]}',
+            b'{"choices": [null]}',
+            b'{"choices": {"0": {}}}',
+            b"\xff\xfe",
+            b"[" * 100_000,
+        ],
     )
     def test_a_200_without_an_answer_is_kept_raw_and_retried(self, body: bytes) -> None:
         answer = read_answer(200, {}, body)
-        assert (answer.end, answer.remedy) == (End.FAILED, Remedy.RETRY)
-
-    @pytest.mark.parametrize(
-        ("status", "remedy"),
-        [
-            (429, Remedy.SLOW_DOWN),
-            (529, Remedy.SLOW_DOWN),
-            (500, Remedy.RETRY),
-            (503, Remedy.RETRY),
-            (401, Remedy.STOP_BATCH),
-            (402, Remedy.STOP_BATCH),
-            (400, Remedy.GIVE_UP),
-            (404, Remedy.GIVE_UP),
-        ],
-    )
-    def test_a_status_decides_what_follows(self, status: int, remedy: Remedy) -> None:
-        answer = read_answer(status, {}, b'{"error": "no"}')
-        assert (answer.end, answer.remedy, answer.http_status) == (End.REFUSED, remedy, status)
+        assert (answer.end, answer.remedy, answer.error_class) == (End.FAILED, Remedy.RETRY, ErrorClass.BAD_ANSWER)
+        assert answer.raw == body.decode(errors="backslashreplace")
 
     def test_content_in_parts_is_joined(self) -> None:
         message = {"content": [{"type": "text", "text": "a"}, {"type": "image"}, {"type": "text", "text": "b"}]}
-        assert read_answer(200, {}, completion(choices=[{"message": message}])).content == "ab"
+        assert read_choice(message=message).content == "ab"
 
-    def test_a_refusal_field_counts_as_the_words(self) -> None:
-        message = {"content": None, "refusal": "I cannot."}
-        assert read_answer(200, {}, completion(choices=[{"message": message}])).content == "I cannot."
+    def test_a_refusal_of_the_model_is_a_result(self) -> None:
+        answer = read_choice(message={"content": None, "refusal": "I cannot."}, finish_reason="stop")
+        assert (answer.end, answer.content, answer.finish_reason) == (End.ANSWERED, "I cannot.", "refusal")
+
+    @pytest.mark.parametrize("reason", ["content_filter", "length"])
+    def test_a_filtered_or_cut_answer_is_a_result_that_says_so(self, reason: str) -> None:
+        answer = read_choice(message={"content": "Pers"}, finish_reason=reason)
+        assert (answer.end, answer.content, answer.finish_reason) == (End.ANSWERED, "Pers", reason)
+
+    def test_an_answer_that_was_only_thought_is_an_empty_result(self) -> None:
+        answer = read_choice(message={"content": None, "reasoning": "Hm."}, finish_reason="length")
+        assert (answer.end, answer.content, answer.finish_reason) == (End.ANSWERED, "", "length")
+
+    def test_a_call_for_a_tool_in_place_of_words_is_an_empty_result(self) -> None:
+        answer = read_choice(message={"content": None, "tool_calls": [{"id": "t"}]}, finish_reason="tool_calls")
+        assert (answer.end, answer.content, answer.finish_reason) == (End.ANSWERED, "", "tool_calls")
 
     def test_what_no_database_takes_is_escaped(self) -> None:
-        message = {"content": "a\x00b\ud800c"}
-        content = read_answer(200, {}, completion(choices=[{"message": message}])).content
+        content = read_choice(message={"content": "a\x00b\ud800c"}).content
         assert content == "a\\x00b\\ud800c"
         assert make_storable(content) == content
 
+    def test_words_of_the_other_side_fit_their_columns(self) -> None:
+        long = "x" * 5000
+        answer = read_answer(200, {"x-request-id": long}, completion(id=long, model=long, provider=long))
+        assert {len(each) for each in (answer.provider_request_id, answer.provider_answer_id, answer.served_model)} == {
+            200
+        }
 
-class TestRetryAfter:
-    def test_seconds_and_dates_are_read(self) -> None:
-        assert read_retry_after("2.5") == 2.5
-        moment = datetime.datetime.now(datetime.UTC) + datetime.timedelta(seconds=30)
-        seconds = read_retry_after(email.utils.format_datetime(moment, usegmt=True))
-        assert seconds is not None
-        assert 28 <= seconds <= 30
 
-    def test_nonsense_says_nothing(self) -> None:
-        assert read_retry_after("") is None
-        assert read_retry_after("soon") is None
+class TestWriteBody:
+    def test_the_instrument_is_the_system_message(self) -> None:
+        assert write_body(REQUEST) == {
+            "model": "m",
+            "messages": [{"role": "system", "content": "Judge."}, {"role": "user", "content": "A text."}],
+            "max_tokens": 50,
+        }
+
+    def test_a_model_without_system_messages_gets_it_before_the_text(self) -> None:
+        body = write_body(write_request(traits=Traits(takes_system=False)))
+        assert body["messages"] == [{"role": "user", "content": "Judge.\n\nA text."}]
+
+    def test_the_token_limit_has_the_name_the_model_knows(self) -> None:
+        body = write_body(write_request(traits=Traits(token_limit="max_completion_tokens")))
+        assert body["max_completion_tokens"] == 50
+        assert "max_tokens" not in body
+
+    def test_a_temperature_is_left_out_where_it_is_not_taken(self) -> None:
+        parameters = {"temperature": 0, "seed": 7}
+        assert write_body(write_request(parameters=parameters))["temperature"] == 0
+        body = write_body(write_request(parameters=parameters, traits=Traits(takes_temperature=False)))
+        assert "temperature" not in body
+        assert body["seed"] == 7
+
+    @pytest.mark.parametrize("name", ["model", "messages", "stream", "n", "max_tokens", "max_completion_tokens"])
+    def test_parameters_may_not_change_what_the_program_counts_on(self, name: str) -> None:
+        with pytest.raises(SettingRefused, match=name):
+            write_body(write_request(parameters={name: 2}))
 
 
 class TestCall:
-    def test_one_request_is_one_call_with_the_instrument_as_system_message(self, fake_provider: FakeProvider) -> None:
-        [answer] = ask(fake_provider.base_url, REQUEST)
+    def test_one_request_is_one_call_that_carries_its_id(self, fake_provider: FakeProvider) -> None:
+        [answer] = ask(open_account(fake_provider.base_url), write_request(request_id="id-of-this-call"))
         assert answer.end is End.ANSWERED
         assert answer.tokens_in == 100
+        assert answer.provider_request_id.startswith("req_")
+        assert answer.provider_answer_id.startswith("chatcmpl-")
+        assert answer.first_byte_after is not None
         assert fake_provider.stats()["received"] == 1
-        assert write_body(REQUEST)["messages"] == [
-            {"role": "system", "content": "Judge."},
-            {"role": "user", "content": "A text."},
-        ]
+        assert fake_provider.requests()["id-of-this-call"]["billed"] == 1
 
-    def test_a_server_error_is_not_retried_by_the_client(self, fake_provider: FakeProvider) -> None:
-        fake_provider.order(always_status=500)
-        [answer] = ask(fake_provider.base_url, REQUEST)
-        assert answer.remedy is Remedy.RETRY
+    @pytest.mark.parametrize(
+        ("script", "end", "remedy", "error_class"),
+        [
+            ("[[429]]", End.REFUSED, Remedy.SLOW_DOWN, ErrorClass.RATE_LIMITED),
+            ("[[529]]", End.REFUSED, Remedy.SLOW_DOWN, ErrorClass.OVERLOADED),
+            ("[[500]]", End.REFUSED, Remedy.RETRY, ErrorClass.SERVER_ERROR),
+            ("[[401]]", End.REFUSED, Remedy.STOP_BATCH, ErrorClass.ACCOUNT),
+            ("[[404]]", End.REFUSED, Remedy.GIVE_UP, ErrorClass.BAD_REQUEST),
+            ("[[error200]]", End.FAILED, Remedy.RETRY, ErrorClass.ERROR_IN_ANSWER),
+            ("[[choice200]]", End.FAILED, Remedy.RETRY, ErrorClass.ERROR_IN_ANSWER),
+            ("[[empty]]", End.FAILED, Remedy.RETRY, ErrorClass.BAD_ANSWER),
+            ("[[garbage]]", End.FAILED, Remedy.RETRY, ErrorClass.BAD_ANSWER),
+            ("[[refusal]]", End.ANSWERED, Remedy.NONE, ErrorClass.NONE),
+            ("[[filter]]", End.ANSWERED, Remedy.NONE, ErrorClass.NONE),
+            ("[[length]]", End.ANSWERED, Remedy.NONE, ErrorClass.NONE),
+        ],
+    )
+    def test_every_fault_has_its_end_and_none_is_retried_here(
+        self, fake_provider: FakeProvider, script: str, end: End, remedy: Remedy, error_class: ErrorClass
+    ) -> None:
+        [answer] = ask(open_account(fake_provider.base_url), write_request(f"A text. {script}"))
+        assert (answer.end, answer.remedy, answer.error_class) == (end, remedy, error_class)
         assert fake_provider.stats()["received"] == 1
 
-    def test_nobody_at_the_address_means_never_sent(self) -> None:
-        [answer] = ask("http://127.0.0.1:9/v1", REQUEST)
-        assert (answer.end, answer.remedy) == (End.UNSENT, Remedy.RETRY)
+    def test_a_wait_that_is_asked_for_is_told(self, fake_provider: FakeProvider) -> None:
+        fake_provider.order(always="429", retry_after=30)
+        [answer] = ask(open_account(fake_provider.base_url), REQUEST)
+        assert answer.retry_after == 30
 
+    def test_a_setting_the_model_cannot_take_is_never_sent(self, fake_provider: FakeProvider) -> None:
+        request = write_request(reasoning="high", traits=Traits(reasoning="none"))
+        [answer] = ask(open_account(fake_provider.base_url), request)
+        assert (answer.end, answer.remedy, answer.error_class) == (
+            End.UNSENT,
+            Remedy.STOP_BATCH,
+            ErrorClass.BAD_REQUEST,
+        )
+        assert "cannot be set" in answer.error
+        assert fake_provider.stats()["received"] == 0
 
-class TestOpening:
-    def test_a_missing_key_names_the_variable(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.delenv("NO_SUCH_KEY", raising=False)
-        with pytest.raises(ProviderNotReady, match="NO_SUCH_KEY"):
-            open_provider(Account("openai_compatible", "http://127.0.0.1:9/v1", "NO_SUCH_KEY"))
-
-    def test_an_unknown_provider_names_those_there_are(self) -> None:
-        with pytest.raises(ProviderNotReady, match="openai_compatible"):
-            open_provider(Account("tarot"))
+    def test_half_a_character_is_sent_as_an_escape(self, fake_provider: FakeProvider) -> None:
+        [answer] = ask(open_account(fake_provider.base_url), write_request("broken \ud800 emoji"))
+        assert answer.end is End.ANSWERED

@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 import uuid
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from django.test import Client
@@ -57,6 +58,21 @@ class TestReading:
     def test_a_batch_has_one_cell_per_model_turn_and_family(self, batch: Batch) -> None:
         assert batch.cells.count() == 4
         assert {arm.task for arm in batch.arms.all()} == {"themes", "moves"}
+
+    def test_the_options_of_a_batch_are_passed_on(
+        self, project: Project, interview: Interview, annotator: Annotator, owner: User
+    ) -> None:
+        asked: dict[str, Any] = {"project": project, "annotator": annotator, "by": owner, "client_id": uuid.uuid4()}
+        batch = actions.launch_preannotation(**asked, pilot=1, lost_answers="hold", uses_cache=True)
+        assert batch.state == "pilot"
+        assert (batch.lost_answers, batch.uses_cache, batch.route) == ("hold", True, "live")
+        assert actions.launch_preannotation(**asked) == batch
+
+    def test_asking_again_has_nothing_to_forget(self, batch: Batch, sentence: Sentence) -> None:
+        cell = cell_of(batch, sentence, "themes")
+        assert store(batch, cell, None) == "provider_error"
+        PreannotationKind().reopen([cell.pk])
+        assert store(batch, cell, '{"codings": []}') == "valid"
 
     def test_the_prompt_shows_the_question_and_the_numbered_sentences(self, batch: Batch, sentence: Sentence) -> None:
         arm = batch.arms.get(task="themes")

@@ -127,6 +127,10 @@ class TestForms:
             "tasks": ["acceptability"],
             "instrument": "paper",
             "concurrency": 5,
+            "repeats": 1,
+            "pilot": 0,
+            "lost_answers": "retry",
+            "step": "launch",
         }
         url = reverse("sob:launch", args=[project.slug])
         assert client_of(lead).post(url, chosen).status_code == 422

@@ -1,38 +1,96 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
+from decimal import Decimal
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from auditapp.batches import actions
+from auditapp.batches.command_options import read_cap
 from auditapp.batches.models import Batch
-from auditapp.batches.queries import read_progress
+from auditapp.batches.progress import read_progress
 from auditapp.batches.summaries import summarise_batch
 from transcripts.audit_trail import trail
 
-CONTROLS = {"pause": actions.pause_batch, "resume": actions.resume_batch, "cancel": actions.cancel_batch}
+
+def _cancel(batch: Batch, options: dict[str, object]) -> None:
+    actions.cancel_batch(batch=batch, by=trail.SYSTEM)
+
+
+def _abort(batch: Batch, options: dict[str, object]) -> None:
+    actions.cancel_batch(batch=batch, by=trail.SYSTEM, cut_off=True)
+
+
+def _confirm(batch: Batch, options: dict[str, object]) -> None:
+    cap = actions.UNCHANGED if options["cap"] is None else _read_new_cap(options)
+    actions.confirm_batch(batch=batch, by=trail.SYSTEM, cap_usd=cap)
+
+
+def _release(batch: Batch, options: dict[str, object]) -> None:
+    if options["again"] == options["fail"]:
+        raise CommandError("Say what becomes of the held cells: --again (may pay twice) or --fail.")
+    actions.release_held(batch=batch, by=trail.SYSTEM, again=bool(options["again"]))
+
+
+def _set(batch: Batch, options: dict[str, object]) -> None:
+    if options["concurrency"] is None and options["cap"] is None:
+        raise CommandError("Say what to set: --concurrency N, --cap USD, or both.")
+    if options["cap"] is not None:
+        actions.change_cap(batch=batch, by=trail.SYSTEM, cap_usd=_read_new_cap(options))
+    if options["concurrency"] is not None:
+        actions.change_concurrency(batch=batch, by=trail.SYSTEM, concurrency=int(str(options["concurrency"])))
+
+
+ACTS: dict[str, Callable[[Batch, dict[str, object]], object]] = {
+    "show": lambda batch, options: None,
+    "pause": lambda batch, options: actions.pause_batch(batch=batch, by=trail.SYSTEM),
+    "resume": lambda batch, options: actions.resume_batch(batch=batch, by=trail.SYSTEM),
+    "drain": lambda batch, options: actions.drain_batch(batch=batch, by=trail.SYSTEM),
+    "cancel": _cancel,
+    "abort": _abort,
+    "confirm": _confirm,
+    "retry": lambda batch, options: actions.retry_failed(batch=batch, by=trail.SYSTEM),
+    "release": _release,
+    "set": _set,
+}
+# Which options belong to which acts: one that would be passed over in silence is refused.
+OWN = {"cap": {"set", "confirm"}, "concurrency": {"set"}, "again": {"release"}, "fail": {"release"}}
 
 
 class Command(BaseCommand):
-    help = "Show a batch, or pause, resume or cancel it."
+    help = "Show a batch or steer it: pause, resume, drain, cancel, abort, confirm, retry, release, set."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("act", choices=["show", *CONTROLS])
+        parser.add_argument("act", choices=list(ACTS))
         parser.add_argument("number", type=int)
+        parser.add_argument("--cap", metavar="USD", help="set, confirm: the most it may cost, or none")
+        parser.add_argument("--concurrency", type=int, help="set: calls in flight at most")
+        parser.add_argument(
+            "--again", action="store_true", help="release: ask the held cells again, which may pay twice"
+        )
+        parser.add_argument("--fail", action="store_true", help="release: count the held cells as failed")
         parser.add_argument("--json", action="store_true")
 
     def handle(self, *args: object, act: str, number: int, **options: object) -> None:
+        for name, acts in OWN.items():
+            if options[name] not in {None, False} and act not in acts:
+                raise CommandError(f"--{name} belongs to {' and '.join(sorted(acts))}, not to {act}.")
         batch = Batch.objects.filter(pk=number).first()
         if batch is None:
             raise CommandError(f"There is no batch {number}.")
-        if act in CONTROLS:
-            try:
-                CONTROLS[act](batch=batch, by=trail.SYSTEM)
-            except actions.BatchError as error:
-                raise CommandError(str(error)) from error
+        try:
+            ACTS[act](batch, options)
+        except actions.BatchError as error:
+            raise CommandError(str(error)) from error
+        batch.refresh_from_db()
         summary = summarise_batch(batch, read_progress(batch))
         if options["json"]:
             self.stdout.write(json.dumps(summary))
             return
         for name, value in summary.items():
-            self.stdout.write(f"{name:>20}  {value}")
+            self.stdout.write(f"{name:>28}  {value}")
+
+
+def _read_new_cap(options: dict[str, object]) -> Decimal | None:
+    return None if options["cap"] == "none" else read_cap(options["cap"])

@@ -1,35 +1,76 @@
 from __future__ import annotations
 
+import argparse
+import os
 import warnings
 
-from celery.exceptions import SecurityWarning
+from billiard import get_start_method
+from celery.exceptions import CPendingDeprecationWarning, SecurityWarning
 from django.conf import settings
-from django.core.management.base import BaseCommand, CommandParser
+from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from auditapp.celery import app
+from auditapp.batches import tasks, workers
+
+POOLS = ("prefork", "threads")
+LANES = 3
 
 
 class Command(BaseCommand):
     help = "Run a worker in the foreground, with the flags the configured broker needs."
+    # They load every page of the site, which each of the worker's processes would then carry.
+    requires_system_checks = ()
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("--lanes", type=int, default=4, help="lanes this worker runs at once (default 4)")
-        parser.add_argument("--no-beat", action="store_true", help="do not run the sweeper's clock in this process")
+        # Taken as every command takes it, though there are no checks to skip.
+        parser.add_argument("--skip-checks", action="store_true", help=argparse.SUPPRESS)
+        parser.add_argument(
+            "--lanes", type=int, default=LANES, help=f"lanes this worker runs at once (default {LANES})"
+        )
+        parser.add_argument(
+            "--pool",
+            choices=POOLS,
+            # Where processes are not forked, they share neither memory nor the word that the worker is to end.
+            default="prefork" if get_start_method() == "fork" else "threads",
+            help="a process per lane, so that one killed takes no other along (where processes fork), or a thread per lane",
+        )
+        parser.add_argument("--no-beat", action="store_true", help="leave sweeping to other workers, or to celery beat")
+        parser.add_argument(
+            "--check", action="store_true", help="start nothing: say whether a worker of this machine lives and works"
+        )
 
     def handle(self, *args: object, **options: object) -> None:
-        # Threads: a lane is one event loop that waits on the network. Mingle and gossip have hung workers after a
-        # broker restart and serve nothing here.
+        if options["check"]:
+            self._check()
+            return
+        if options["lanes"] < 1:  # type: ignore[operator]
+            raise CommandError("A worker runs at least one lane.")
+        broker = settings.CELERY_BROKER_URL.split("://")[0]
+        self.stderr.write(f"A worker starts over {broker}; Ctrl-C ends it.")
+        self._run(options)
+
+    def _check(self) -> None:
+        problem = workers.find_problem_here()
+        if problem:
+            raise CommandError(problem)
+        self.stdout.write("A worker of this machine lives and works.")
+
+    def _run(self, options: dict[str, object]) -> None:
+        from auditapp.batches import worker_process
+        from auditapp.celery import app
+
+        worker_process.prepare(sweeps=not options["no_beat"])
+        os.environ["CELERY_SKIP_CHECKS"] = "1"
+        # Celery refuses to run as root only where it would accept pickled messages; ours are JSON.
+        warnings.filterwarnings("ignore", category=SecurityWarning)
+        # Told at each loss of the broker, about tasks that are acknowledged late, which ours are not.
+        warnings.filterwarnings("ignore", category=CPendingDeprecationWarning)
         flags = [
-            "--pool=threads",
+            f"--pool={options['pool']}",
             f"--concurrency={options['lanes']}",
+            f"--queues={tasks.LANES},{tasks.SWEEPS}",
             "--loglevel=WARNING",
+            # Both have hung workers after a restart of the broker, and serve nothing here.
             "--without-mingle",
             "--without-gossip",
         ]
-        if not options["no_beat"]:
-            flags.append("--beat")
-        broker = settings.CELERY_BROKER_URL.split("://")[0]
-        self.stderr.write(f"A worker starts over {broker}; Ctrl-C ends it.")
-        # Celery refuses to run as root only where it would accept pickled messages; ours are JSON.
-        warnings.filterwarnings("ignore", category=SecurityWarning)
         app.worker_main(["--quiet", "worker", *flags])

@@ -6,21 +6,25 @@ from decimal import Decimal, InvalidOperation
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from auditapp.llm.actions import ModelError, add_model
+from auditapp.llm.models import ModelVariant
 from auditapp.llm.providers import PROVIDERS
+from auditapp.llm.queries import read_allowed_addresses
 from transcripts.audit_trail import trail
 
 
 class Command(BaseCommand):
-    help = "Add a model variant that batches can use. Keys stay in the environment of the worker."
+    help = "Add a model variant that batches can use. A private address named here is put on the list of allowed ones."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("label")
         parser.add_argument("--provider", required=True, choices=[*PROVIDERS])
         parser.add_argument("--base-url", default="")
         parser.add_argument("--model", default="", help="the model's name at the provider (default: the label)")
+        parser.add_argument("--account", default="", help="the account that pays; made when there is none of this name")
         parser.add_argument("--key-env", default="", help="environment variable of the worker that holds the key")
-        parser.add_argument("--reasoning", default="", help="reasoning effort, as the provider names it")
+        parser.add_argument("--reasoning", default="", help="reasoning effort, as the provider names it, or on or off")
         parser.add_argument("--max-tokens", type=int, default=1024)
+        parser.add_argument("--timeout-seconds", type=int, default=600, help="how long an answer is waited for")
         parser.add_argument("--price-in", help="US dollars per million tokens read")
         parser.add_argument("--price-out", help="US dollars per million tokens written")
         parser.add_argument("--latency-seconds", type=float, help="fake provider only: how long an answer takes")
@@ -30,6 +34,7 @@ class Command(BaseCommand):
         parameters: dict[str, object] = {}
         if options["latency_seconds"] is not None:
             parameters["latency_seconds"] = options["latency_seconds"]
+        before = read_allowed_addresses()
         try:
             variant = add_model(
                 label=str(options["label"]),
@@ -40,21 +45,42 @@ class Command(BaseCommand):
                 key_env=str(options["key_env"]),
                 reasoning=str(options["reasoning"]),
                 max_tokens=int(str(options["max_tokens"])),
+                timeout_seconds=int(str(options["timeout_seconds"])),
                 price_in=read_price(options["price_in"]),
                 price_out=read_price(options["price_out"]),
                 parameters=parameters,
+                account=str(options["account"]),
+                allow_private=True,
             )
         except ModelError as error:
             raise CommandError(str(error)) from error
-        answer = {"label": variant.label, "provider": variant.provider, "model": variant.model}
-        self.stdout.write(json.dumps(answer) if options["json"] else f"{variant.label} can be used in batches now.")
+        self.say(variant, sorted(read_allowed_addresses() - before), as_json=bool(options["json"]))
+
+    def say(self, variant: ModelVariant, allowed: list[str], *, as_json: bool) -> None:
+        """What was done, and which address may be called now that could not before."""
+        if as_json:
+            answer = {
+                "label": variant.label,
+                "provider": variant.provider,
+                "model": variant.model,
+                "account": variant.account.name,
+                "allowed_addresses": allowed,
+            }
+            self.stdout.write(json.dumps(answer))
+            return
+        self.stdout.write(f"{variant.label} can be used in batches now.")
+        for address in allowed:
+            self.stdout.write(f"{address} is on the list of private addresses that calls may go to now.")
 
 
 def read_price(value: object) -> Decimal | None:
     """A price as typed. Raises ``CommandError``."""
-    if value is None:
-        return None
+    return None if value is None else read_number(value, "price", "dollars per million tokens, such as 0.15")
+
+
+def read_number(value: object, name: str, manner: str) -> Decimal:
+    """A number as typed. Raises ``CommandError``."""
     try:
         return Decimal(str(value))
     except InvalidOperation:
-        raise CommandError(f"{value!r} is no price. Write dollars per million tokens, such as 0.15.") from None
+        raise CommandError(f"{value!r} is no {name}. Write {manner}.") from None

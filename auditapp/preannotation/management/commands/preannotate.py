@@ -1,13 +1,18 @@
 from __future__ import annotations
 
 import json
-from decimal import Decimal, InvalidOperation
+from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from auditapp.batches.queries import read_progress
+from auditapp.batches.command_options import (
+    add_launch_options,
+    read_launch_options,
+    refuse_stopped,
+    wait_for_launched,
+)
+from auditapp.batches.progress import read_progress
 from auditapp.batches.summaries import summarise_batch
-from auditapp.batches.waiting import wait_for_batch
 from auditapp.preannotation.actions import PreannotationError, ensure_annotator, launch_preannotation
 from auditapp.preannotation.queries import count_readings
 from transcripts.audit_trail import trail
@@ -24,39 +29,30 @@ class Command(BaseCommand):
         parser.add_argument(
             "--family", action="append", help="code family to read for (default: all coded by sentence)"
         )
-        parser.add_argument("--concurrency", type=int, default=30, help="calls in flight")
-        parser.add_argument("--cap", metavar="USD", help="no call is sent that could pass it")
-        parser.add_argument("--wait", action="store_true", help="return when the batch has ended")
-        parser.add_argument("--json", action="store_true")
+        add_launch_options(parser)
 
-    def handle(self, *args: object, project: str, annotator: str, **options: object) -> None:
+    def handle(self, *args: object, project: str, annotator: str, **options: Any) -> None:
+        how = read_launch_options(options)
         study = Project.objects.filter(slug=project).first()
         if study is None:
             raise CommandError(f"There is no study at {project!r}.")
         try:
-            cap = None if options["cap"] is None else Decimal(str(options["cap"]))
-        except InvalidOperation:
-            raise CommandError(f"--cap {options['cap']!r} is no amount. Write US dollars, such as 5 or 2.50.") from None
-        try:
             batch = launch_preannotation(
                 project=study,
                 annotator=ensure_annotator(project=study, name=annotator, by=trail.SYSTEM),
-                families=options["family"],  # type: ignore[arg-type]
-                limit=options["limit"],  # type: ignore[arg-type]
-                cap_usd=cap,
-                concurrency=int(str(options["concurrency"])),
+                families=options["family"],
+                limit=options["limit"],
                 by=trail.SYSTEM,
+                **how,
             )
         except PreannotationError as error:
             raise CommandError(str(error)) from error
         if options["wait"]:
-            batch = wait_for_batch(batch, tell=self.stderr.write)
+            batch = wait_for_launched(batch, says_yes=options["yes"], tell=self.stderr.write)
         summary = summarise_batch(batch, read_progress(batch)) | count_readings(batch)
         if options["json"]:
             self.stdout.write(json.dumps(summary))
         else:
             self.stdout.write(f"Batch {batch.pk}: {summary['cells']} cells, {batch.get_state_display().lower()}.")
-        if options["wait"] and batch.state != batch.State.DONE:
-            raise CommandError(
-                f"Batch {batch.pk} is {batch.get_state_display().lower()}: {batch.state_reason or 'stopped'}"
-            )
+        if options["wait"]:
+            refuse_stopped(batch)

@@ -41,7 +41,7 @@ class Command(BaseCommand):
 
 def has_fake_answers(number: int) -> bool:
     """Whether a model of the batch invents its answers."""
-    return Arm.objects.filter(batch=number, variant__provider="fake").exists()
+    return Arm.objects.filter(batch=number, variant__account__provider="fake").exists()
 
 
 def score_file(path: str) -> list[Cell]:

@@ -1,0 +1,31 @@
+"""What a person does with batches: launch, steer, decide about money and about cells without an answer."""
+
+from __future__ import annotations
+
+from auditapp.batches.actions.changes import BatchError
+from auditapp.batches.actions.control import (
+    cancel_batch,
+    change_concurrency,
+    drain_batch,
+    pause_batch,
+    resume_batch,
+)
+from auditapp.batches.actions.launching import PlannedArm, launch_batch
+from auditapp.batches.actions.money import UNCHANGED, change_cap, confirm_batch
+from auditapp.batches.actions.reopening import release_held, retry_failed
+
+__all__ = [
+    "UNCHANGED",
+    "BatchError",
+    "PlannedArm",
+    "cancel_batch",
+    "change_cap",
+    "change_concurrency",
+    "confirm_batch",
+    "drain_batch",
+    "launch_batch",
+    "pause_batch",
+    "release_held",
+    "resume_batch",
+    "retry_failed",
+]

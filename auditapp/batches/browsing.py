@@ -1,0 +1,91 @@
+"""The tries of a batch, newest first, a page at a time: by key, so that the last page of a large batch comes as fast."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from django.db.models import Max, QuerySet
+
+from auditapp.batches.models import Arm, Attempt, Batch
+
+PER_PAGE = 50
+COUNTED_TO = 10_000
+LOST_AT_ONCE = 2_000
+
+
+class AttemptPage(NamedTuple):
+    """A page of tries. ``older`` and ``newer`` are the keys to go on from. ``counted`` stops at ``COUNTED_TO``; it is ``None``
+    where counting would read every row."""
+
+    rows: list[Attempt]
+    older: int | None
+    newer: int | None
+    counted: int | None
+    counts_all: bool
+
+
+def find_attempts(arms: Sequence[Arm], chosen: Mapping[str, object]) -> QuerySet[Attempt]:
+    """The tries of these arms that fit the choice of ``AttemptChoice``."""
+    keys = [arm.pk for arm in arms]
+    found = Attempt.objects.filter(arm__in=[chosen["arm"]] if chosen.get("arm") in keys else keys)
+    if chosen.get("twice"):
+        lost = Attempt.objects.filter(arm__in=keys, end=Attempt.End.UNKNOWN).values_list("cell", flat=True)
+        few = list(lost[: LOST_AT_ONCE + 1])
+        if len(few) > LOST_AT_ONCE:
+            found = found.filter(cell__in=lost)
+        else:
+            # Named one by one, they are looked up in the index of cells; a nested query would read every row.
+            found = found.filter(pk__in=list(Attempt.objects.filter(cell__in=few).values_list("pk", flat=True)))
+    columns = {"end": "end", "error_class": "problem", "http_status": "status", "job": "job"}
+    return found.filter(**{column: chosen[name] for column, name in columns.items() if chosen.get(name)})
+
+
+def find_newest(arms: Sequence[Arm]) -> int | None:
+    """The key of the newest try of these arms."""
+    newest: int | None = Attempt.objects.filter(arm__in=[arm.pk for arm in arms]).aggregate(pk=Max("pk"))["pk"]
+    return newest
+
+
+def is_counted(chosen: Mapping[str, object]) -> bool:
+    """Whether an index holds all that the choice asks for."""
+    return not chosen.get("problem") and not chosen.get("status")
+
+
+def read_attempt_page(
+    found: QuerySet[Attempt],
+    *,
+    before: int | None,
+    after: int | None,
+    counts: bool = True,
+    begin: int | None = None,
+) -> AttemptPage:
+    """The page that follows ``before`` downwards or ``after`` upwards; the newest tries when neither is given.
+
+    ``begin`` is the key of the newest, where it is known: then the database walks down the keys instead of sorting all rows.
+    """
+    # What is asked and answered is long, and a list has no use for it.
+    lean = found.select_related("arm__variant__account").defer("raw", "prompt", "error", "arm__system_prompt")
+    if after is not None:
+        rows = list(lean.filter(pk__gt=after).order_by("pk")[: PER_PAGE + 1])
+        has_newer, has_older = len(rows) > PER_PAGE, True
+        rows = rows[:PER_PAGE][::-1]
+    else:
+        start = before - 1 if before is not None else begin
+        below = lean if start is None else lean.filter(pk__lte=start)
+        rows = list(below.order_by("-pk")[: PER_PAGE + 1])
+        has_newer, has_older = before is not None, len(rows) > PER_PAGE
+        rows = rows[:PER_PAGE]
+    count = found.order_by().values("pk")[: COUNTED_TO + 1].count() if counts else None
+    return AttemptPage(
+        rows=rows,
+        older=rows[-1].pk if rows and has_older else None,
+        newer=rows[0].pk if rows and has_newer else None,
+        counted=None if count is None else min(count, COUNTED_TO),
+        counts_all=count is not None and count <= COUNTED_TO,
+    )
+
+
+def find_arms(batch: Batch) -> list[Arm]:
+    """The arms of a batch with what their pages name. One query."""
+    return list(batch.arms.select_related("variant__account", "price"))

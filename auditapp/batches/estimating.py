@@ -1,0 +1,219 @@
+"""What the calls that are left will cost, and how long they will take: arithmetic only.
+
+The calls of a pilot are a random sample of an arm's calls. From n of them with mean m and standard deviation s, the sum of r
+further calls is predicted as r·m ± t·s·sqrt(r + r²/n), t being the quantile of Student's distribution with n-1 degrees of
+freedom: r times the prediction interval for the mean of r future observations (Meeker, Hahn and Escobar, Statistical
+Intervals, 2nd ed., 2017, chapter 4). Over several arms the variances add, and the degrees of freedom are those of Satterthwaite
+(Biometrics Bulletin 2, 1946, 110-114). The formula assumes costs near enough to normal for their sum to be so; thirty calls
+of bounded length are, a handful with one very long answer among them are not.
+
+Every amount is in nanodollars. What is not known is ``None``, never 0. An interval needs two calls; with none or one, the most
+that the calls can cost stands in for its upper end. Where all calls cost the same, the interval is a point.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import lru_cache
+from statistics import NormalDist
+from typing import NamedTuple
+
+CONFIDENCE = 0.95
+STEPS = 200
+HALVINGS = 60
+MANY = 1000
+
+
+class Basis(StrEnum):
+    """What an arm's estimate rests on."""
+
+    ENDED = "ended"
+    MEASURED = "measured"
+    ONE_CALL = "one_call"
+    EARLIER = "earlier"
+    BOUND = "bound"
+    UNPRICED = "unpriced"
+
+
+IN_WORDS = {
+    Basis.ENDED: "nothing is left to ask",
+    Basis.MEASURED: "calls of this batch, with a 95 % prediction interval",
+    Basis.ONE_CALL: "a single call of this batch, which gives no interval: the upper end is the most it can cost",
+    Basis.EARLIER: "earlier batches with this model and these instructions, a guess: the upper end is the most it can cost",
+    Basis.BOUND: "no call yet: only the most it can cost is known",
+    Basis.UNPRICED: "the price of the model is not known",
+}
+
+
+@dataclass(frozen=True)
+class ArmFigures:
+    """What is known of an arm. ``n`` calls cost ``mean`` with the sample standard deviation ``deviation``;
+    ``highest`` is the most that the calls left can cost together; ``is_earlier``: the calls were those of other batches.
+    """
+
+    arm_id: int
+    label: str
+    left: int
+    n: int = 0
+    mean: float | None = None
+    deviation: float | None = None
+    highest: int | None = None
+    is_priced: bool = True
+    is_earlier: bool = False
+
+
+class ArmEstimate(NamedTuple):
+    """What an arm's calls left will cost."""
+
+    arm_id: int
+    label: str
+    left: int
+    n: int
+    mean: float | None
+    deviation: float | None
+    low: int | None
+    mid: int | None
+    high: int | None
+    basis: Basis
+
+
+class Estimate(NamedTuple):
+    """What a whole batch will have cost at its end, what is spent already included. ``high`` also holds what calls with an
+    unknown end may have cost. ``sentence`` says what the figures rest on, or why there are none."""
+
+    arms: list[ArmEstimate]
+    low: int | None
+    mid: int | None
+    high: int | None
+    sentence: str
+
+
+class TimeEstimate(NamedTuple):
+    """Seconds until the calls left are answered, and what that rests on."""
+
+    seconds: float | None
+    basis: str
+
+
+def estimate(arms: Sequence[ArmFigures], *, spent: int = 0, lost: int = 0) -> Estimate:
+    """The estimate of each arm and of the whole. ``lost``: what calls whose end is unknown can have cost at most."""
+    rows = [_estimate_arm(arm) for arm in arms]
+    unpriced = sorted({row.label for row in rows if row.basis is Basis.UNPRICED})
+    if unpriced:
+        sentence = f"No estimate: no price is known for {', '.join(unpriced)}. Record one, and launch with it."
+        return Estimate(rows, None, None, None, sentence)
+    measured = [arm for arm, row in zip(arms, rows, strict=True) if row.basis is Basis.MEASURED]
+    others = [row for row in rows if row.basis not in {Basis.MEASURED, Basis.ENDED}]
+    middle = sum(arm.left * (arm.mean or 0.0) for arm in measured)
+    margin = _find_margin(measured)
+    low = None if others else spent + max(0, math.floor(middle - margin))
+    mids = [row.mid for row in others]
+    mid = None if None in mids else spent + round(middle) + sum(each or 0 for each in mids)
+    highs = [row.high for row in others]
+    high = None
+    if None not in highs:
+        top = _limit(math.ceil(middle + margin), [arm.highest for arm in measured])
+        high = spent + lost + top + sum(each or 0 for each in highs)
+    return Estimate(rows, low, mid, high, _say_basis(rows))
+
+
+def _estimate_arm(arm: ArmFigures) -> ArmEstimate:
+    low: int | None = None
+    mid: int | None = None
+    high = arm.highest
+    basis = _choose_basis(arm)
+    if basis is Basis.ENDED:
+        low = mid = high = 0
+    elif basis is Basis.UNPRICED:
+        high = None
+    elif basis is not Basis.BOUND and arm.mean is not None:
+        mid = round(arm.left * arm.mean)
+    if basis is Basis.MEASURED and mid is not None:
+        margin = _find_margin([arm])
+        low = max(0, math.floor(arm.left * (arm.mean or 0.0) - margin))
+        high = _limit(math.ceil(arm.left * (arm.mean or 0.0) + margin), [arm.highest])
+    return ArmEstimate(arm.arm_id, arm.label, arm.left, arm.n, arm.mean, arm.deviation, low, mid, high, basis)
+
+
+def _choose_basis(arm: ArmFigures) -> Basis:
+    if arm.left == 0:
+        return Basis.ENDED
+    if not arm.is_priced:
+        return Basis.UNPRICED
+    if arm.n == 0 or arm.mean is None:
+        return Basis.BOUND
+    if arm.is_earlier:
+        return Basis.EARLIER
+    return Basis.MEASURED if arm.n > 1 and arm.deviation is not None else Basis.ONE_CALL
+
+
+def _limit(amount: int, highest: Sequence[int | None]) -> int:
+    """No more than all calls can cost at most, where that is known."""
+    known = [each for each in highest if each is not None]
+    return min(amount, sum(known)) if known and len(known) == len(highest) else amount
+
+
+def _find_margin(arms: Sequence[ArmFigures]) -> float:
+    """Half the width of the prediction interval for the sum over these arms, each with two calls or more."""
+    variances = [(arm.deviation or 0.0) ** 2 * (arm.left + arm.left**2 / arm.n) for arm in arms]
+    whole = sum(variances)
+    if whole == 0:
+        return 0.0
+    weights = sum(variance**2 / (arm.n - 1) for variance, arm in zip(variances, arms, strict=True))
+    return find_t(whole**2 / weights) * math.sqrt(whole)
+
+
+@lru_cache(maxsize=1024)
+def find_t(freedom: float, confidence: float = CONFIDENCE) -> float:
+    """The two-sided quantile of Student's distribution: |T| stays below it with probability ``confidence``.
+
+    With t = sqrt(f)·tan(u) the density becomes that of cos(u)^(f-1), which Simpson's rule takes exactly enough. Beyond a
+    thousand degrees of freedom the first term of the expansion about the normal quantile is right to six places.
+    """
+    if freedom > MANY:
+        z = NormalDist().inv_cdf((1 + confidence) / 2)
+        return z + (z**3 + z) / (4 * freedom)
+    constant = 2 * math.exp(math.lgamma((freedom + 1) / 2) - math.lgamma(freedom / 2)) / math.sqrt(math.pi)
+
+    def cover(t: float) -> float:
+        end = math.atan(t / math.sqrt(freedom))
+        step = end / STEPS
+        heights = [math.pow(math.cos(step * place), freedom - 1) for place in range(STEPS + 1)]
+        return constant * step / 3 * (heights[0] + 4 * sum(heights[1:-1:2]) + 2 * sum(heights[2:-1:2]) + heights[-1])
+
+    low, high = 0.0, 1.0
+    while cover(high) < confidence:
+        low, high = high, 2 * high
+    for _ in range(HALVINGS):
+        middle = (low + high) / 2
+        low, high = (middle, high) if cover(middle) < confidence else (low, middle)
+    return high
+
+
+def _say_basis(rows: Sequence[ArmEstimate]) -> str:
+    """One sentence over all arms; the weakest basis names it."""
+    bases = {row.basis for row in rows}
+    if bases <= {Basis.ENDED}:
+        return "Everything has been asked: what is spent is what it costs."
+    for basis in (Basis.BOUND, Basis.EARLIER, Basis.ONE_CALL):
+        if basis in bases:
+            weakest = [row for row in rows if row.basis is basis]
+            which = "" if len(weakest) == len(rows) else f" for {', '.join(sorted({row.label for row in weakest}))}"
+            return f"Based on {IN_WORDS[basis]}{which}."
+    calls = sum(row.n for row in rows)
+    if all(row.deviation == 0 for row in rows if row.basis is Basis.MEASURED):
+        return f"Based on {calls:,} calls of this batch, which all cost the same within their arm."
+    return f"Based on {calls:,} calls of this batch, with a 95 % prediction interval."
+
+
+def estimate_time(left: int, *, answers: int, seconds: float, window: str) -> TimeEstimate:
+    """Seconds for ``left`` cells at the rate of ``answers`` in ``seconds``; ``window`` says which those were."""
+    if left == 0:
+        return TimeEstimate(0.0, "nothing is left to ask")
+    if answers == 0 or seconds <= 0:
+        return TimeEstimate(None, f"no answer in {window}")
+    noun = "answer" if answers == 1 else "answers"
+    return TimeEstimate(left * seconds / answers, f"{answers:,} {noun} in {window}")

@@ -1,0 +1,197 @@
+"""What a person types about batches: how one is sent, its limits, answers as a file, and which tries to look at."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from django import forms
+from django.db.models import QuerySet
+from django.forms import BoundField
+
+from auditapp.batches.models import Arm, Attempt, Batch
+from auditapp.llm.models import Capabilities, ModelVariant, ProviderAccount
+from auditapp.llm.providers.base import ErrorClass
+
+DEFAULT_PILOT = 30
+MOST_IN_FLIGHT = 1000
+LARGEST_ANSWER_FILE = 512 * 1024 * 1024
+
+
+class FieldGroup(NamedTuple):
+    """Fields that stand together under one heading, row by row."""
+
+    title: str
+    rows: list[list[BoundField]]
+
+
+def list_variants() -> QuerySet[ModelVariant]:
+    """The models there are to choose from, with their accounts."""
+    return ModelVariant.objects.select_related("account")
+
+
+def list_routes() -> list[Batch.Route]:
+    """The ways of asking that some model can be asked in."""
+    routes = [Batch.Route.LIVE]
+    if Capabilities.objects.filter(offers_batches=True).exists():
+        routes.append(Batch.Route.JOBS)
+    if ProviderAccount.objects.filter(provider="file").exists():
+        routes.append(Batch.Route.FILE)
+    return routes
+
+
+def cap_field() -> forms.DecimalField:
+    """A cap in US dollars; empty for none."""
+    return forms.DecimalField(
+        min_value=0,
+        max_digits=15,
+        decimal_places=6,
+        required=False,
+        label="Cap in US dollars",
+        help_text="No call is sent that could pass it. Empty for no cap.",
+        widget=forms.NumberInput({"step": "any", "inputmode": "decimal"}),
+    )
+
+
+def concurrency_field() -> forms.IntegerField:
+    """How many calls may be under way at once."""
+    return forms.IntegerField(
+        min_value=1,
+        max_value=MOST_IN_FLIGHT,
+        initial=30,
+        label="Calls in flight at most",
+        help_text="Fewer are sent while the provider asks for fewer.",
+    )
+
+
+class LaunchOptions(forms.Form):
+    """How a batch is sent: the part of every launch form that does not depend on what is asked.
+
+    A feature's form adds its own fields and names them, group by group, in ``what``; what is named together stands in a row.
+    """
+
+    what: Sequence[tuple[str, Sequence[str]]] = ()
+    how = ("route", "repeats concurrency", "pilot cap", "lost_answers", "uses_cache")
+
+    route = forms.ChoiceField(choices=Batch.Route.choices, initial=Batch.Route.LIVE, widget=forms.RadioSelect)
+    repeats = forms.IntegerField(
+        min_value=1, max_value=100, initial=1, help_text="How often each model gets each text under each task."
+    )
+    concurrency = concurrency_field()
+    pilot = forms.IntegerField(
+        min_value=0,
+        max_value=10_000,
+        initial=DEFAULT_PILOT,
+        label="Pilot, calls per arm",
+        help_text="Sent first; then the batch waits with an estimate for your yes. Their answers count. 0 for no pilot.",
+    )
+    cap = cap_field()
+    lost_answers = forms.ChoiceField(
+        choices=Batch.LostAnswers.choices,
+        initial=Batch.LostAnswers.RETRY,
+        widget=forms.RadioSelect,
+        label="When the answer to a call is lost",
+        help_text="A crash or a cut line can lose an answer that was paid for.",
+    )
+    uses_cache = forms.BooleanField(
+        required=False,
+        label="Take an earlier answer to exactly the same request, where there is one",
+        help_text="Such answers cost nothing and are marked as taken over everywhere.",
+    )
+    client_id = forms.UUIDField(required=False, widget=forms.HiddenInput)
+
+    def __init__(self, *args: object, **kwargs: object) -> None:
+        super().__init__(*args, **kwargs)  # type: ignore[arg-type]
+        self.fields["client_id"].initial = uuid.uuid4
+        routes = list_routes()
+        if len(routes) > 1:
+            self.fields["route"].choices = [(route.value, route.label) for route in routes]  # type: ignore[attr-defined]
+        else:
+            del self.fields["route"]
+
+    @property
+    def groups(self) -> list[FieldGroup]:
+        """The visible fields under their headings."""
+        return [
+            FieldGroup(title, self._list_rows(names)) for title, names in (*self.what, ("How it is sent", self.how))
+        ]
+
+    def _list_rows(self, names: Sequence[str]) -> list[list[BoundField]]:
+        rows = [[self[name] for name in row.split() if name in self.fields] for row in names]
+        return [row for row in rows if row]
+
+    @property
+    def as_sent(self) -> list[BoundField]:
+        """Every field, to be carried through the review as hidden inputs."""
+        return list(self)
+
+    def options(self) -> dict[str, Any]:
+        """The keywords of ``launch_batch`` that this part decides."""
+        chosen = self.cleaned_data
+        names = ("repeats", "concurrency", "pilot", "lost_answers", "uses_cache", "client_id")
+        options = {name: chosen[name] for name in names if name in self.fields}
+        options |= {"cap_usd": chosen["cap"], "route": chosen.get("route", Batch.Route.LIVE.value)}
+        if options["route"] == Batch.Route.FILE:
+            # Whoever answers a file answers all of it.
+            options["pilot"] = 0
+        return options
+
+
+class CapForm(forms.Form):
+    """Another cap."""
+
+    prefix = "cap"
+    cap = cap_field()
+
+
+class ConcurrencyForm(forms.Form):
+    """Another number of calls in flight."""
+
+    prefix = "in-flight"
+    concurrency = concurrency_field()
+
+
+class ConfirmForm(forms.Form):
+    """A yes after the pilot, with the cap for the whole batch."""
+
+    prefix = "confirm"
+    cap = cap_field()
+
+
+class AnswersForm(forms.Form):
+    """Answers brought in as a file."""
+
+    prefix = "answers"
+    file = forms.FileField(
+        label="File of answers",
+        help_text="JSON lines, one answer each, under the custom_id of its request. What was brought in before is left out.",
+    )
+
+    def clean_file(self) -> object:
+        file = self.cleaned_data["file"]
+        if file.size > LARGEST_ANSWER_FILE:
+            raise forms.ValidationError(
+                "The file is larger than 512 MB. Split it by lines and bring the parts in one by one."
+            )
+        return file
+
+
+class AttemptChoice(forms.Form):
+    """Which tries of a batch to look at. What does not fit narrows nothing."""
+
+    end = forms.ChoiceField(choices=[("", "all"), *Attempt.End.choices], required=False)
+    problem = forms.ChoiceField(
+        choices=[("", "all"), *((each, each.replace("_", " ")) for each in ErrorClass if each)],
+        required=False,
+        label="What went wrong",
+    )
+    arm = forms.TypedChoiceField(coerce=int, empty_value=None, required=False)
+    status = forms.IntegerField(min_value=100, max_value=599, required=False, label="HTTP status")
+    job = forms.IntegerField(min_value=1, max_value=2**62, required=False, label="Provider's job")
+    twice = forms.BooleanField(required=False, label="Only what may have been paid twice")
+
+    def __init__(self, *args: object, arms: Sequence[Arm], **kwargs: object) -> None:
+        super().__init__(*args, **kwargs)  # type: ignore[arg-type]
+        names = [(arm.pk, f"{arm.variant.label} · {arm.task.replace('_', ' ')}") for arm in arms]
+        self.fields["arm"].choices = [("", "all"), *names]  # type: ignore[attr-defined]

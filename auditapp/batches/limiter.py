@@ -1,0 +1,233 @@
+"""How many calls a lane may have in flight: grown while the provider takes them, shrunk when it asks for fewer.
+
+Additive increase, multiplicative decrease, after a slow start:
+
+- It starts at a third of the ceiling (at least 20), or at 80 % of what the lane last held, and doubles with every clean
+  round until the first rate limit; from then on it goes back to what it held, and on by 5 % a round. A round is as many
+  answers as the limit allows calls; it counts only when at least 80 % of the limit was in use. Failures of the server or
+  the network shrink nothing; when more than a tenth of a round fails, it does not count.
+- A rate limit takes a fifth away, once per episode: further ones within 15 s (or within the provider's Retry-After) take
+  nothing. When the next round at the smaller limit brings answers for nine calls in ten, the refusal was a scattered
+  one: the step is taken back, and within the same episode it is only taken again when a quarter of a round is refused.
+- When a third of the limit is refused with no answer to anything sent since, the lane is banned: nothing is sent until
+  Retry-After is over (or a wait that doubles), then one call a second until one of them is answered.
+
+Pure: the clock is given, nothing sleeps here.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from typing import NamedTuple
+
+LEAST_START = 20
+START_SHARE = 3
+RESTORED = 0.8
+GROWTH = 1.05
+SHRINK = 0.8
+IN_USE = 0.8
+SCATTERED = 0.1
+TOO_MANY = 0.25
+LEAST_TOO_MANY = 5
+COOLDOWN = 15.0
+LEAST_REFUSED = 3
+BAN_SHARE = 3
+SHORTEST_BAN = 1.0
+LONGEST_BACKOFF = 30.0
+LONGEST_BAN = 600.0
+PROBE_SECONDS = 1.0
+
+START, GREW, RATE_LIMITED, SETTING = "start", "growth", "rate_limited", "setting"
+
+
+class Change(NamedTuple):
+    """A step of the limit. ``at`` is a moment of the limiter's clock; ``wait`` is what the provider asked for."""
+
+    at: float
+    limit: int
+    in_flight: int
+    cause: str
+    wait: float | None = None
+
+
+class Limiter:
+    """The limit of one lane. ``held`` is what the lane last held, ``was_limited`` whether it ever met a rate limit."""
+
+    def __init__(
+        self,
+        ceiling: int,
+        *,
+        held: int | None = None,
+        was_limited: bool = False,
+        banned_for: float = 0.0,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.clock = clock
+        self.ceiling = max(1, ceiling)
+        self.slow_start = not was_limited
+        self.limit = self._choose_start(held)
+        now = clock()
+        self.banned_until = now + max(0.0, banned_for)
+        self.probing = banned_for > 0
+        self.changes = [Change(now, self.limit, 0, START)]
+        self._last_probe = -math.inf
+        self._bans_in_row = 0
+        self._cooldown_until = -math.inf
+        self._refused_since: float | None = None
+        self._refused_in_row = 0
+        self._shrunk_from: int | None = None
+        self._was_slow = self._taken_back = False
+        self._known_good = held if held is not None and was_limited else 0
+        self._begin_round(now)
+
+    def _choose_start(self, held: int | None) -> int:
+        start = max(LEAST_START, self.ceiling // START_SHARE)
+        if held is not None:
+            restored = max(1, math.floor(held * RESTORED))
+            # A low ceiling of the past says nothing against starting higher; a rate limit does.
+            start = max(start, restored) if self.slow_start else restored
+        return min(start, self.ceiling)
+
+    def _begin_round(self, now: float) -> None:
+        self._round_since = now
+        self._sent = self._answers = self._refusals = self._failures = self._peak = 0
+
+    # --- May a call leave? ---
+
+    def may_send(self, in_flight: int) -> bool:
+        """Whether one more call may leave now."""
+        if in_flight >= self.limit:
+            return False
+        if not self.probing:
+            return True
+        now = self.clock()
+        return now >= self.banned_until and now - self._last_probe >= PROBE_SECONDS
+
+    def seconds_to_wait(self) -> float:
+        """How long nothing may leave whatever the limit; 0 when that is not so."""
+        if not self.probing:
+            return 0.0
+        return max(0.0, self.banned_until - self.clock(), self._last_probe + PROBE_SECONDS - self.clock())
+
+    def note_sent(self, in_flight: int) -> None:
+        """A call left; ``in_flight`` counts it."""
+        self._sent += 1
+        self._peak = max(self._peak, in_flight)
+        if self.probing:
+            self._last_probe = self.clock()
+
+    # --- What came back ---
+
+    def note_answer(self, sent_at: float, in_flight: int) -> None:
+        """A usable answer to a call that left at ``sent_at`` (by the limiter's clock)."""
+        now = self.clock()
+        if self._refused_since is None or sent_at > self._refused_since:
+            self._refused_since, self._refused_in_row = None, 0
+        if self.probing and sent_at >= self.banned_until:
+            self.probing, self._bans_in_row = False, 0
+        if self._shrunk_from is not None and sent_at < self._round_since:
+            return
+        self._answers += 1
+        if self._answers < self.limit:
+            return
+        was_used, was_clean = self._peak >= IN_USE * self.limit, self._is_scattered()
+        self._begin_round(now)
+        self._peak = in_flight
+        if self._shrunk_from is not None and was_clean:
+            self._take_back(now, in_flight)
+        elif was_clean and was_used and (now >= self._cooldown_until or self._taken_back):
+            self._grow(now, in_flight)
+
+    def note_failure(self) -> None:
+        """A server's or the network's failure, which says nothing about the rate."""
+        self._failures += 1
+        if self._failures > SCATTERED * max(self._sent, self.limit):
+            self._begin_round(self.clock())
+
+    def note_rate_limit(self, retry_after: float | None, sent_at: float, in_flight: int) -> None:
+        """The provider refused a call that left at ``sent_at`` because there are too many."""
+        now = self.clock()
+        self._refusals += self._shrunk_from is None or sent_at >= self._round_since
+        is_new = now >= self._cooldown_until
+        self._cooldown_until = max(
+            self._cooldown_until if not is_new else now + COOLDOWN, now + min(retry_after or 0.0, LONGEST_BAN)
+        )
+        if is_new:
+            self._shrunk_from, self._was_slow, self._taken_back = self.limit, self.slow_start, False
+            self.slow_start = False
+            self._shrink(now, in_flight, retry_after)
+        elif self._taken_back and self._refusals > max(LEAST_TOO_MANY, TOO_MANY * self.limit):
+            self._shrink_for_good(now, in_flight, retry_after)
+        if self._is_storm(now, retry_after, sent_at):
+            self._ban(now, retry_after)
+            if self._taken_back:
+                self._shrink_for_good(now, in_flight, retry_after)
+            self._shrunk_from, self.slow_start = None, False
+
+    def _shrink_for_good(self, now: float, in_flight: int, wait: float | None) -> None:
+        self._shrunk_from, self._taken_back, self.slow_start = None, False, False
+        self._shrink(now, in_flight, wait)
+
+    def _is_storm(self, now: float, retry_after: float | None, sent_at: float) -> bool:
+        if self._refused_since is None:
+            self._refused_since = now
+        self._refused_in_row += 1
+        if self.probing and sent_at < self.banned_until:
+            # It left before the ban; what it says about the wait holds all the same.
+            self.banned_until = max(self.banned_until, now + min(LONGEST_BAN, retry_after or 0.0))
+            return False
+        return self.probing or self._refused_in_row >= max(LEAST_REFUSED, self.limit // BAN_SHARE)
+
+    def _ban(self, now: float, retry_after: float | None) -> None:
+        if retry_after is None:
+            wait = min(LONGEST_BACKOFF, SHORTEST_BAN * 2 ** min(self._bans_in_row, 5))
+        else:
+            wait = min(LONGEST_BAN, max(SHORTEST_BAN, retry_after))
+        self._bans_in_row += 1
+        self.probing = True
+        self.banned_until = max(self.banned_until, now + wait)
+
+    def _is_scattered(self) -> bool:
+        return self._refusals <= SCATTERED * max(self._sent, self._answers)
+
+    # --- Steps ---
+
+    def set_ceiling(self, ceiling: int, in_flight: int) -> None:
+        """A person changed the setting: a lower ceiling holds at once, a higher one is grown into from its start."""
+        ceiling = max(1, ceiling)
+        if ceiling == self.ceiling:
+            return
+        self.ceiling = ceiling
+        start = max(self.limit, LEAST_START, ceiling // START_SHARE) if self.slow_start else self.limit
+        self.limit = min(start, ceiling)
+        self._shrunk_from = None
+        now = self.clock()
+        self._begin_round(now)
+        self.changes.append(Change(now, self.limit, in_flight, SETTING))
+
+    def take_changes(self) -> list[Change]:
+        """The steps since they were last taken."""
+        changes, self.changes = self.changes, []
+        return changes
+
+    def _grow(self, now: float, in_flight: int) -> None:
+        grown = self.limit * 2 if self.slow_start else max(math.ceil(self.limit * GROWTH), self._known_good)
+        self._set(min(grown, self.ceiling), now, in_flight, GREW)
+
+    def _take_back(self, now: float, in_flight: int) -> None:
+        if self._shrunk_from is not None:
+            self._set(min(self._shrunk_from, self.ceiling), now, in_flight, GREW)
+            self.slow_start = self._was_slow
+        self._shrunk_from, self._taken_back = None, True
+
+    def _shrink(self, now: float, in_flight: int, wait: float | None) -> None:
+        self._known_good = 0
+        self._set(max(1, math.floor(self.limit * SHRINK)), now, in_flight, RATE_LIMITED, wait)
+        self._begin_round(now)
+
+    def _set(self, limit: int, now: float, in_flight: int, cause: str, wait: float | None = None) -> None:
+        if limit != self.limit:
+            self.limit = limit
+            self.changes.append(Change(now, limit, in_flight, cause, wait))

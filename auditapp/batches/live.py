@@ -1,0 +1,207 @@
+"""The live page of a batch in parts, and which of them changed since a browser last saw them.
+
+Each part is rendered by itself. Their hashes together are the page's entity tag: a browser that sends it back gets the
+changed parts only, or 304 where nothing changed, so nothing is swapped that did not change.
+"""
+
+from __future__ import annotations
+
+import datetime
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+from django.http import HttpRequest
+from django.template.loader import render_to_string
+from django.utils.safestring import SafeString
+
+from auditapp.batches.clock import read_now
+from auditapp.batches.limit_chart import LimitChart, Step, lay_out_limits
+from auditapp.batches.models import WORKING_STATES, Arm, Batch, Lane, LimitChange, ProviderJob
+from auditapp.batches.money import to_dollars
+from auditapp.batches.progress import Progress, watch_progress
+from auditapp.batches.workers import Worker, read_workers
+
+PARTS = ("state", "no_worker", "progress", "outcomes", "by_arm", "money", "limits", "limit_rows", "workers", "jobs")
+CONTROLS = "controls"
+CHANGES_DRAWN = 2000
+CHANGES_LISTED = 40
+POLL_SECONDS = 2
+
+
+class WorkerState(NamedTuple):
+    """Whether a worker is alive, when one was last heard from (``None``: never), and what keeps the living from working."""
+
+    alive: bool
+    seen_at: datetime.datetime | None
+    problem: str
+
+
+class Share(NamedTuple):
+    """An outcome with its count, its share of the finished cells in per cent, and where it starts on their bar."""
+
+    name: str
+    cells: int
+    percent: float
+    start: int
+
+
+class ArmOutcomes(NamedTuple):
+    """The outcomes of one arm in the order of the whole batch's; a cell of it without an outcome is not finished."""
+
+    arm: Arm
+    counts: list[int]
+    ended: int
+    cells: int
+
+
+class LaneLimits(NamedTuple):
+    """A lane with the steps of its limiter, drawn and, newest first, as rows."""
+
+    lane: Lane
+    name: str
+    chart: LimitChart | None
+    rows: list[LimitChange]
+    more: int
+
+
+def describe_batch(batch: Batch, arms: Sequence[Arm]) -> dict[str, object]:
+    """What the parts of the page show: the same number of queries whatever the size of the batch."""
+    progress = watch_progress(batch)
+    workers = read_workers()
+    shares = list_shares(progress)
+    failed = progress.by_state.get("failed", 0)
+    is_moving = batch.state in WORKING_STATES
+    return {
+        "batch": batch,
+        "arms": arms,
+        "progress": progress,
+        "percent": round(100 * progress.finished / progress.cells, 1) if progress.cells else 0,
+        "is_moving": is_moving,
+        "took": (batch.finished_at - batch.created_at).total_seconds() if batch.finished_at else None,
+        "shares": shares,
+        "by_arm": _list_by_arm(progress, arms, shares),
+        "money": describe_money(batch, progress, arms),
+        "limits": read_limits(batch, arms, progress.last_answer_at) if batch.route == Batch.Route.LIVE else [],
+        "jobs": read_jobs(batch),
+        "workers": workers,
+        "worker": sum_up_workers(workers),
+        "has_fake": any(arm.variant.is_fake for arm in arms),
+        "failed": failed,
+        "offers_retry": failed > 0
+        and not is_moving
+        and batch.state not in {Batch.State.CANCELLED, Batch.State.WAITING},
+        "offers_held": progress.held > 0 and batch.is_open and not is_moving,
+        "now": read_now(),
+        "poll_seconds": POLL_SECONDS,
+    }
+
+
+def list_control_facts(context: Mapping[str, object]) -> list[object]:
+    """What the controls depend on: while it stays, they are not touched."""
+    batch: Batch = context["batch"]  # type: ignore[assignment]
+    failed = context["failed"] if context["offers_retry"] else 0
+    return [batch.state, batch.control, batch.concurrency, batch.cap_nano, failed, context["offers_held"]]
+
+
+def sum_up_workers(workers: Sequence[Worker]) -> WorkerState:
+    """The workers in one line; ``workers`` are sorted by their last sign."""
+    living = [each for each in workers if each.alive]
+    problem = living[0].problem if living and all(each.problem for each in living) else ""
+    return WorkerState(bool(living), workers[0].seen_at if workers else None, problem)
+
+
+def find_fake_batches(batches: Sequence[Batch]) -> set[int]:
+    """The keys of those with answers that this program invents. One query."""
+    fake = Arm.objects.filter(batch__in=[batch.pk for batch in batches], variant__account__provider="fake")
+    return set(fake.values_list("batch_id", flat=True))
+
+
+def _list_by_arm(progress: Progress, arms: Sequence[Arm], shares: Sequence[Share]) -> list[ArmOutcomes]:
+    rows: list[ArmOutcomes] = []
+    for arm in arms:
+        part = progress.by_arm.get(arm.pk)
+        if part is not None:
+            counts = [part.outcomes.get(share.name, 0) for share in shares]
+            rows.append(ArmOutcomes(arm, counts, part.finished, part.cells))
+    return rows
+
+
+def list_shares(progress: Progress) -> list[Share]:
+    """Outcomes by name, so that none changes its place while they are watched."""
+    shares: list[Share] = []
+    start = 0
+    for name, count in sorted(progress.outcomes.items()):
+        shares.append(
+            Share(name, count, round(100 * count / progress.finished, 1) if progress.finished else 0.0, start)
+        )
+        start += count
+    return shares
+
+
+def read_limits(batch: Batch, arms: Iterable[Arm], until: datetime.datetime | None) -> list[LaneLimits]:
+    """The lanes with the newest steps of their limiters, drawn on to ``until``, in two queries."""
+    lanes = list(batch.lanes.order_by("name"))
+    newest = LimitChange.objects.filter(lane__in=lanes).order_by("-pk")[:CHANGES_DRAWN]
+    by_lane: dict[int, list[LimitChange]] = {}
+    for change in newest:
+        by_lane.setdefault(change.lane_id, []).append(change)
+    names = {arm.variant.lane: f"{arm.variant.model} at {arm.variant.account.name}" for arm in arms}
+    found: list[LaneLimits] = []
+    for lane in lanes:
+        changes = by_lane.get(lane.pk, [])
+        steps = [Step(each.at, each.limit, each.cause) for each in reversed(changes)]
+        chart = lay_out_limits(steps, until=until)
+        name = names.get(lane.name, lane.name)
+        found.append(LaneLimits(lane, name, chart, changes[:CHANGES_LISTED], max(0, len(changes) - CHANGES_LISTED)))
+    return found
+
+
+def read_jobs(batch: Batch) -> list[ProviderJob]:
+    """The provider's jobs of a batch that uses them, newest first."""
+    if batch.route != Batch.Route.JOBS:
+        return []
+    return list(ProviderJob.objects.filter(lane__batch=batch).order_by("-pk")[:50])
+
+
+def describe_money(batch: Batch, progress: Progress, arms: Iterable[Arm]) -> dict[str, object]:
+    """Spent, reserved and cap in US dollars, with shares of the cap for a bar."""
+    cap, used = batch.cap_nano, batch.spent_nano + batch.reserved_nano
+    whole = max(cap if cap is not None else used, used, 1)
+    return {
+        "spent": to_dollars(batch.spent_nano),
+        "reserved": to_dollars(batch.reserved_nano),
+        "cap": to_dollars(cap),
+        "unknown_cost": to_dollars(progress.unknown_nano),
+        "is_priced": all(arm.price_in is not None for arm in arms),
+        "spent_share": 1000 * batch.spent_nano // whole,
+        "reserved_share": 1000 * batch.reserved_nano // whole,
+    }
+
+
+def render_parts(request: HttpRequest, context: Mapping[str, object]) -> dict[str, SafeString]:
+    """The parts that a browser asks for again and again, by name."""
+    return {name: render_to_string(f"batches/_{name}.html", dict(context), request) for name in PARTS}
+
+
+def hash_parts(parts: Mapping[str, str], *, controls: Iterable[object]) -> dict[str, str]:
+    """A short hash of each part. That of the controls is of what they depend on: a form is different each time."""
+    hashes = {name: _shorten(text) for name, text in parts.items()}
+    return hashes | {CONTROLS: _shorten("|".join(str(each) for each in controls))}
+
+
+def _shorten(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:12]
+
+
+def write_tag(hashes: Mapping[str, str]) -> str:
+    """The hashes as one entity tag."""
+    return '"' + "-".join(hashes[name] for name in (*PARTS, CONTROLS)) + '"'
+
+
+def find_changed(hashes: Mapping[str, str], tag: str) -> list[str]:
+    """The names of the parts that differ from those of ``tag``; all but the controls where the tag is none of ours."""
+    known = tag.removeprefix("W/").strip('"').split("-")
+    if len(known) != len(PARTS) + 1:
+        return list(PARTS)
+    return [name for name, old in zip((*PARTS, CONTROLS), known, strict=True) if hashes[name] != old]

@@ -1,0 +1,45 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from auditapp.batches.answer_files import AnswerFileError, bring_in_answers
+from auditapp.batches.models import Batch
+from transcripts.audit_trail import trail
+
+
+class Command(BaseCommand):
+    help = (
+        "Bring in answers from a file: OpenAI's batch output, Anthropic's batch results, or lines with cell and answer."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("number", type=int, metavar="N")
+        parser.add_argument("file", metavar="FILE")
+        parser.add_argument("--dry-run", action="store_true", help="check every line and store nothing")
+        parser.add_argument("--json", action="store_true")
+
+    def handle(self, *args: object, number: int, file: str, dry_run: bool, **options: object) -> None:
+        batch = Batch.objects.filter(pk=number).first()
+        if batch is None:
+            raise CommandError(f"There is no batch {number}.")
+        try:
+            with Path(file).open("rb") as stream:
+                brought = bring_in_answers(batch=batch, file=stream, by=trail.SYSTEM, dry_run=dry_run)
+        except OSError as error:
+            raise CommandError(f"{file} cannot be read: {error.strerror}.") from error
+        except AnswerFileError as error:
+            raise CommandError("\n".join([str(error), *(str(problem) for problem in error.problems[1:])])) from error
+        if options["json"]:
+            batch.refresh_from_db()
+            self.stdout.write(
+                json.dumps({"batch": batch.pk, **brought._asdict(), "state": batch.state, "dry_run": dry_run})
+            )
+            return
+        verb = "would be stored" if dry_run else "stored"
+        self.stdout.write(
+            f"{brought.answered} answers and {brought.failed} errors {verb}, {brought.skipped} lines skipped; "
+            f"{brought.waiting} cells wait for an answer."
+        )

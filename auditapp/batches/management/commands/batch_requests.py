@@ -1,0 +1,59 @@
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from pathlib import Path
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from auditapp.batches.answer_files import FORMS, AnswerFileError, ExportedRequests, export_requests
+from auditapp.batches.models import Batch
+from auditapp.llm.models import ModelVariant
+from transcripts.audit_trail import trail
+
+
+class Command(BaseCommand):
+    help = "Write the requests of a batch whose answers come from a file, one line of JSON each."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("number", type=int, metavar="N")
+        parser.add_argument("--output", required=True, metavar="PATH")
+        parser.add_argument("--model", default="", metavar="LABEL", help="only the requests to this model")
+        parser.add_argument("--form", choices=FORMS, default=FORMS[0], help="whose batch service the file is for")
+        parser.add_argument("--json", action="store_true")
+
+    def handle(self, *args: object, number: int, output: str, model: str, form: str, **options: object) -> None:
+        batch = find_batch(number)
+        variant = ModelVariant.objects.filter(label=model).first() if model else None
+        if model and variant is None:
+            raise CommandError(f"There is no model {model!r}.")
+        try:
+            exported = export_requests(batch=batch, by=trail.SYSTEM, variant=variant, form=form)
+            write_whole(Path(output), exported)
+        except AnswerFileError as error:
+            raise CommandError(str(error)) from error
+        except OSError as error:
+            raise CommandError(f"{output} cannot be written: {error.strerror}.") from error
+        answer = {"batch": batch.pk, "requests": exported.cells, "path": output}
+        self.stdout.write(json.dumps(answer) if options["json"] else f"{exported.cells} requests in {output}")
+
+
+def find_batch(number: int) -> Batch:
+    """The batch of that number. Raises ``CommandError``."""
+    batch = Batch.objects.filter(pk=number).first()
+    if batch is None:
+        raise CommandError(f"There is no batch {number}.")
+    return batch
+
+
+def write_whole(path: Path, exported: ExportedRequests) -> None:
+    """Write the file whole or not at all, for its owner's eyes only: it holds the texts."""
+    descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.writelines(exported.lines)
+        Path(name).replace(path)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise

@@ -1,0 +1,237 @@
+"""What a launch would send and cost at most, worked out before anything is written or sent."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from decimal import Decimal
+from typing import NamedTuple
+
+from auditapp.batches.actions import PlannedArm
+from auditapp.batches.kinds import get_kind
+from auditapp.batches.models import Arm, Batch
+from auditapp.batches.money import to_nano
+from auditapp.batches.prompts import compute_highest_price, hash_prompt, make_request
+from auditapp.batches.workers import is_worker_alive
+from auditapp.llm.models import Capabilities, ModelVariant, Price, ProviderAccount
+from auditapp.llm.queries import find_capabilities, find_prices
+
+READ_AT_ONCE = 2000
+
+
+class LaunchPlan(NamedTuple):
+    """What a feature's form asks for: the arms and the inputs of the batch to be, and what it has to say about them."""
+
+    kind: str
+    arms: Sequence[PlannedArm]
+    input_ids: Sequence[int]
+    warnings: Sequence[str] = ()
+
+
+class ReviewedArm(NamedTuple):
+    """An arm to be. Money in nanodollars at the highest price of each call; ``None`` where there is no price."""
+
+    variant: ModelVariant
+    task: str
+    prompt: str
+    prompt_hash: str
+    cells: int
+    pilot_cells: int
+    price: Price | None
+    highest_nano: int | None
+    pilot_nano: int | None
+
+
+class ReviewedAccount(NamedTuple):
+    """Where calls would go, and what is known of its key."""
+
+    account: ProviderAccount
+    key: str
+
+
+class Review(NamedTuple):
+    """The launch in numbers. A sum is ``None`` when one of its parts is not known."""
+
+    arms: list[ReviewedArm]
+    cells: int
+    pilot_cells: int
+    highest_nano: int | None
+    pilot_nano: int | None
+    accounts: list[ReviewedAccount]
+    warnings: list[str]
+
+    @property
+    def prompts(self) -> list[ReviewedArm]:
+        """One arm for each of the different instructions."""
+        return list({arm.prompt_hash: arm for arm in self.arms}.values())
+
+    @property
+    def has_fake(self) -> bool:
+        """Whether some answers would be invented by this program."""
+        return any(arm.variant.is_fake for arm in self.arms)
+
+
+def review_launch(plan: LaunchPlan, options: Mapping[str, object]) -> Review:
+    """Count the cells and the most they can cost. ``options`` are the keywords of ``launch_batch``."""
+    variants = list({arm.variant.pk: arm.variant for arm in plan.arms}.values())
+    prices, capabilities = find_prices(variants), find_capabilities(variants)
+    lengths = _measure_prompts(plan)
+    arms = [
+        _review_arm(
+            planned,
+            lengths[planned.task, planned.system_prompt],
+            prices.get(planned.variant.pk),
+            capabilities.get(planned.variant.pk),
+            inputs=len(plan.input_ids),
+            options=options,
+        )
+        for planned in plan.arms
+    ]
+    highest = _add([arm.highest_nano for arm in arms])
+    warnings = [*_list_warnings(variants, prices, capabilities, options), *plan.warnings]
+    cap = options.get("cap_usd")
+    if isinstance(cap, Decimal) and highest is not None and to_nano(cap) < highest:
+        warnings.append("The cap lies below the most that this can cost: the batch may pause at it before its end.")
+    return Review(
+        arms=arms,
+        cells=sum(arm.cells for arm in arms),
+        pilot_cells=sum(arm.pilot_cells for arm in arms),
+        highest_nano=highest,
+        pilot_nano=_add([arm.pilot_nano for arm in arms]),
+        accounts=[ReviewedAccount(account, describe_key(account)) for account in _list_accounts(variants)],
+        warnings=warnings,
+    )
+
+
+def _review_arm(
+    planned: PlannedArm,
+    lengths: Counter[int],
+    price: Price | None,
+    row: Capabilities | None,
+    *,
+    inputs: int,
+    options: Mapping[str, object],
+) -> ReviewedArm:
+    repeats, pilot = int(str(options.get("repeats") or 1)), int(str(options.get("pilot") or 0))
+    cells = inputs * repeats
+    # Where a pilot would be everything, there is none.
+    pilot = pilot if cells > pilot else 0
+    share = price.batch_share if price and options.get("route") == Batch.Route.JOBS else Decimal(1)
+    arm = Arm(
+        variant=planned.variant,
+        system_prompt=planned.system_prompt,
+        capabilities=row,
+        price_in=price.price_in * share if price else None,
+        price_out=price.price_out * share if price else None,
+    )
+    costs: Counter[int] = Counter()
+    for length, count in lengths.items():
+        costs[compute_highest_price(make_request(arm, "x" * length), arm)] += count * repeats
+    return ReviewedArm(
+        variant=planned.variant,
+        task=planned.task,
+        prompt=planned.system_prompt,
+        prompt_hash=hash_prompt(planned.system_prompt),
+        cells=cells,
+        pilot_cells=pilot,
+        price=price,
+        highest_nano=sum(cost * count for cost, count in costs.items()) if price else None,
+        pilot_nano=_sum_dearest(costs, pilot) if price else None,
+    )
+
+
+def _measure_prompts(plan: LaunchPlan) -> dict[tuple[str, str], Counter[int]]:
+    """How many user messages there are of each length in bytes, per task and instructions. Models share messages."""
+    kind = get_kind(plan.kind)
+    measured: dict[tuple[str, str], Counter[int]] = {}
+    for planned in plan.arms:
+        key = (planned.task, planned.system_prompt)
+        if key in measured:
+            continue
+        arm = Arm(
+            variant=planned.variant, task=planned.task, system_prompt=planned.system_prompt, settings=planned.settings
+        )
+        lengths = measured[key] = Counter()
+        for start in range(0, len(plan.input_ids), READ_AT_ONCE):
+            prompts = kind.write_prompts(arm, plan.input_ids[start : start + READ_AT_ONCE])
+            lengths.update(len(prompt.encode()) for prompt in prompts.values())
+    return measured
+
+
+def _sum_dearest(costs: Counter[int], calls: int) -> int:
+    """The most that so many of the calls can cost together, whichever they are."""
+    total = 0
+    for cost in sorted(costs, reverse=True):
+        taken = min(costs[cost], calls)
+        total += cost * taken
+        calls -= taken
+    return total
+
+
+def _add(parts: Sequence[int | None]) -> int | None:
+    known = [part for part in parts if part is not None]
+    return sum(known) if len(known) == len(parts) else None
+
+
+def _list_accounts(variants: Sequence[ModelVariant]) -> list[ProviderAccount]:
+    return sorted({variant.account for variant in variants}, key=lambda account: account.name)
+
+
+def describe_key(account: ProviderAccount) -> str:
+    """Where the key of an account comes from, in words; never the key."""
+    if account.provider == "fake":
+        return "needs none"
+    if account.key_env:
+        return f"from the worker's environment variable {account.key_env}"
+    if account.key_sealed:
+        return f"stored encrypted, ends in {account.key_last_four}"
+    return "none"
+
+
+def name_family(model: str) -> str:
+    """The family of a model by its name: what stands before the first digit or dash after the vendor's part."""
+    name = model.rpartition("/")[2].lower()
+    return name.replace("_", "-").split("-")[0].rstrip("0123456789.:")
+
+
+def _list_warnings(
+    variants: Sequence[ModelVariant],
+    prices: Mapping[int, Price],
+    capabilities: Mapping[int, Capabilities],
+    options: Mapping[str, object],
+) -> list[str]:
+    warnings: list[str] = []
+    unpriced = [variant.label for variant in variants if variant.pk not in prices]
+    if unpriced:
+        warnings.append(
+            f"No price is recorded for {', '.join(unpriced)}: what they cost is not known, and no cap can hold."
+        )
+    elif options.get("cap_usd") is None:
+        warnings.append(
+            "There is no cap: the batch may spend up to the most given here, and more where answers are lost."
+        )
+    fake = [variant.label for variant in variants if variant.is_fake]
+    if fake:
+        warnings.append(f"The fake provider invents its answers ({', '.join(fake)}); they say nothing about any model.")
+    if options.get("route") == Batch.Route.LIVE and not is_worker_alive():
+        warnings.append("No worker is alive: the batch waits until one is started with manage.py worker.")
+    if options.get("route") == Batch.Route.JOBS:
+        without = [each.label for each in variants if not (row := capabilities.get(each.pk)) or not row.offers_batches]
+        if without:
+            warnings.append(f"No batch service of the provider is recorded for {', '.join(without)}.")
+    accounts = {variant.account_id for variant in variants}
+    if len(accounts) > 1:
+        warnings.append(f"The calls go to {len(accounts)} accounts, each of which is paid and limited by itself.")
+    return [*warnings, *_list_relatives(variants)]
+
+
+def _list_relatives(variants: Sequence[ModelVariant]) -> list[str]:
+    families: dict[str, list[str]] = {}
+    for variant in variants:
+        if not variant.is_fake and (family := name_family(variant.model)):
+            families.setdefault(family, []).append(variant.label)
+    return [
+        f"{', '.join(labels)} are of one family ({family}): their answers are no independent readings."
+        for family, labels in families.items()
+        if len(labels) > 1
+    ]

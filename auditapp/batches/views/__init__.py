@@ -1,0 +1,1 @@
+"""Pages of batches: launching one, watching it, steering it, and looking into every paid try."""

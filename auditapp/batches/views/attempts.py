@@ -1,0 +1,69 @@
+"""Pages of single tries: which there were, and one with the request as sent and the answer as it came."""
+
+from __future__ import annotations
+
+from django.http import HttpResponse
+from django.shortcuts import get_object_or_404, render
+from django.views.decorators.http import require_GET
+
+from auditapp.batches.browsing import COUNTED_TO, find_arms, find_attempts, find_newest, is_counted, read_attempt_page
+from auditapp.batches.forms import AttemptChoice
+from auditapp.batches.models import Attempt
+from auditapp.batches.money import to_dollars
+from auditapp.batches.rebuilding import rebuild_request
+from transcripts.projects.access import LARGEST_ID, ProjectRequest, project_view
+from transcripts.projects.roles import Permission
+
+SIBLINGS_SHOWN = 50
+
+
+def _read_key(value: str | None) -> int | None:
+    return int(value) if value and value.isascii() and value.isdigit() and int(value) <= LARGEST_ID else None
+
+
+@require_GET
+@project_view(Permission.VIEW)
+def list_attempts(request: ProjectRequest, batch_id: int) -> HttpResponse:
+    """The tries of a batch, newest first, as far as they fit the choice."""
+    batch = get_object_or_404(request.project.batches, pk=batch_id)
+    arms = find_arms(batch)
+    form = AttemptChoice(request.GET, arms=arms)
+    form.is_valid()
+    found = find_attempts(arms, form.cleaned_data)
+    page = read_attempt_page(
+        found,
+        before=_read_key(request.GET.get("before")),
+        after=_read_key(request.GET.get("after")),
+        counts=is_counted(form.cleaned_data),
+        begin=None if any(form.cleaned_data.values()) else find_newest(arms),
+    )
+    context = {
+        "batch": batch,
+        "form": form,
+        "page": page,
+        "counted_to": COUNTED_TO,
+        "has_fake": any(arm.variant.is_fake for arm in arms),
+    }
+    return render(request, "batches/attempts.html", context)
+
+
+@require_GET
+@project_view(Permission.SEE_ALL_CODINGS)  # a raw answer holds a machine's codes, which coders meet after their own
+def show_attempt(request: ProjectRequest, batch_id: int, attempt_id: int) -> HttpResponse:
+    """One try. What was asked and answered may quote a hateful text, so both open on demand."""
+    attempts = Attempt.objects.select_related(
+        "cell__batch", "arm__variant__account", "arm__price", "arm__capabilities", "job", "copied_from__arm__batch"
+    )
+    attempt = get_object_or_404(attempts, pk=attempt_id, cell__batch_id=batch_id, cell__batch__project=request.project)
+    lean = Attempt.objects.defer("raw", "prompt").order_by("pk")
+    context = {
+        "batch": attempt.cell.batch,
+        "attempt": attempt,
+        "rebuilt": rebuild_request(attempt),
+        "siblings": list(lean.filter(cell=attempt.cell_id)[:SIBLINGS_SHOWN]),
+        "copies": list(lean.filter(copied_from=attempt, cell__batch__project=request.project)[:SIBLINGS_SHOWN]),
+        "cost": to_dollars(attempt.cost_nano),
+        "reserved": to_dollars(attempt.reserved_nano),
+        "has_fake": attempt.arm.variant.is_fake,
+    }
+    return render(request, "batches/attempt.html", context)

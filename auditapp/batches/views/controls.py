@@ -1,0 +1,145 @@
+"""What people may do with a batch that was launched: each control is one form and one action."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from django.contrib import messages
+from django.http import Http404, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.utils.http import urlencode
+from django.views.decorators.http import require_http_methods, require_POST
+
+from auditapp.batches import actions
+from auditapp.batches.forms import CapForm, ConcurrencyForm, ConfirmForm
+from auditapp.batches.models import Batch
+from auditapp.batches.views.pages import render_batch
+from transcripts.projects.access import ProjectRequest, project_view
+from transcripts.projects.roles import Permission
+
+ACTS: dict[str, Callable[..., None]] = {
+    "pause": actions.pause_batch,
+    "resume": actions.resume_batch,
+    "drain": actions.drain_batch,
+}
+ENDS = {"cancel": False, "abort": True}
+
+
+def _back(request: ProjectRequest, batch: Batch) -> HttpResponse:
+    return redirect("batches:detail", request.project.slug, batch.pk)
+
+
+@require_POST
+@project_view(Permission.RUN_BATCHES)
+def control_batch(request: ProjectRequest, batch_id: int) -> HttpResponse:
+    """Pause, resume or drain; to cancel and to abort, a page asks first."""
+    batch = get_object_or_404(request.project.batches, pk=batch_id)
+    name = request.POST.get("act", "")
+    if name in ENDS:
+        answer = redirect("batches:end", request.project.slug, batch.pk)
+        answer["Location"] += "?" + urlencode({"how": name})
+        return answer
+    act = ACTS.get(name)
+    if act is None:
+        raise Http404("No such control.")
+    try:
+        act(batch=batch, by=request.user)
+    except actions.BatchError as error:
+        messages.error(request, str(error))
+    return _back(request, batch)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@project_view(Permission.RUN_BATCHES)
+def end_batch(request: ProjectRequest, batch_id: int) -> HttpResponse:
+    """Ask, then cancel or abort."""
+    batch = get_object_or_404(request.project.batches, pk=batch_id)
+    if request.method == "POST":
+        how = request.POST.get("how", "cancel")
+        if how not in ENDS:
+            raise Http404("No such control.")
+        try:
+            actions.cancel_batch(batch=batch, by=request.user, cut_off=ENDS[how])
+        except actions.BatchError as error:
+            messages.error(request, str(error))
+        return _back(request, batch)
+    how = "abort" if request.GET.get("how") == "abort" else "cancel"
+    return render(request, "batches/end.html", {"batch": batch, "how": how})
+
+
+@require_POST
+@project_view(Permission.RUN_BATCHES)
+def change_concurrency(request: ProjectRequest, batch_id: int) -> HttpResponse:
+    """Another number of calls in flight."""
+    batch = get_object_or_404(request.project.batches, pk=batch_id)
+    form = ConcurrencyForm(request.POST)
+    if form.is_valid():
+        try:
+            actions.change_concurrency(batch=batch, concurrency=form.cleaned_data["concurrency"], by=request.user)
+        except actions.BatchError as error:
+            form.add_error("concurrency", str(error))
+        else:
+            return _back(request, batch)
+    return render_batch(request, batch_id, concurrency_form=form, status=422)
+
+
+@require_POST
+@project_view(Permission.RUN_BATCHES)
+def change_cap(request: ProjectRequest, batch_id: int) -> HttpResponse:
+    """Another cap, or none."""
+    batch = get_object_or_404(request.project.batches, pk=batch_id)
+    form = CapForm(request.POST)
+    if form.is_valid():
+        try:
+            actions.change_cap(batch=batch, cap_usd=form.cleaned_data["cap"], by=request.user)
+        except actions.BatchError as error:
+            form.add_error("cap", str(error))
+        else:
+            return _back(request, batch)
+    return render_batch(request, batch_id, cap_form=form, status=422)
+
+
+@require_POST
+@project_view(Permission.RUN_BATCHES)
+def confirm_batch(request: ProjectRequest, batch_id: int) -> HttpResponse:
+    """Say yes after the pilot, under the cap that stands in the form."""
+    batch = get_object_or_404(request.project.batches, pk=batch_id)
+    form = ConfirmForm(request.POST)
+    if form.is_valid():
+        try:
+            actions.confirm_batch(batch=batch, by=request.user, cap_usd=form.cleaned_data["cap"])
+        except actions.BatchError as error:
+            form.add_error("cap", str(error))
+        else:
+            return _back(request, batch)
+    return render_batch(request, batch_id, confirm_form=form, status=422)
+
+
+@require_POST
+@project_view(Permission.RUN_BATCHES)
+def retry_failed(request: ProjectRequest, batch_id: int) -> HttpResponse:
+    """Ask the failed cells again."""
+    batch = get_object_or_404(request.project.batches, pk=batch_id)
+    try:
+        count = actions.retry_failed(batch=batch, by=request.user)
+    except actions.BatchError as error:
+        messages.error(request, str(error))
+    else:
+        messages.success(request, f"{count:,} failed cell{'' if count == 1 else 's'} will be asked again.")
+    return _back(request, batch)
+
+
+@require_POST
+@project_view(Permission.RUN_BATCHES)
+def release_held(request: ProjectRequest, batch_id: int) -> HttpResponse:
+    """Decide on the held cells: ask them again, or give them up."""
+    batch = get_object_or_404(request.project.batches, pk=batch_id)
+    again = request.POST.get("again") == "yes"
+    try:
+        count = actions.release_held(batch=batch, by=request.user, again=again)
+    except actions.BatchError as error:
+        messages.error(request, str(error))
+    else:
+        words = "will be asked again" if again else "given up"
+        messages.success(request, f"{count:,} held cell{'' if count == 1 else 's'} {words}.")
+    return _back(request, batch)

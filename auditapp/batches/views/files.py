@@ -1,0 +1,49 @@
+"""The route by file: the requests of a batch go out as a file, and the answers come in as one."""
+
+from __future__ import annotations
+
+from django.contrib import messages
+from django.http import HttpResponse, HttpResponseBase, StreamingHttpResponse
+from django.shortcuts import get_object_or_404, redirect
+from django.views.decorators.http import require_POST
+
+from auditapp.batches import answer_files
+from auditapp.batches.forms import AnswersForm
+from auditapp.batches.views.pages import render_batch
+from transcripts.projects.access import ProjectRequest, project_view
+from transcripts.projects.roles import Permission
+
+
+@require_POST  # what leaves the house is recorded
+@project_view(Permission.RUN_BATCHES)
+def download_requests(request: ProjectRequest, batch_id: int) -> HttpResponseBase:
+    """The requests of the cells that wait for an answer, one line of JSON each."""
+    batch = get_object_or_404(request.project.batches, pk=batch_id)
+    try:
+        exported = answer_files.export_requests(batch=batch, by=request.user)
+    except answer_files.AnswerFileError as error:
+        messages.error(request, str(error))
+        return redirect("batches:detail", request.project.slug, batch.pk)
+    headers = {"Content-Disposition": f'attachment; filename="batch-{batch.pk}-requests.jsonl"'}
+    return StreamingHttpResponse(exported.lines, content_type="application/jsonl", headers=headers)
+
+
+@require_POST
+@project_view(Permission.RUN_BATCHES)
+def bring_in_answers(request: ProjectRequest, batch_id: int) -> HttpResponse:
+    """Store the answers of a file, whole or not at all."""
+    batch = get_object_or_404(request.project.batches, pk=batch_id)
+    form = AnswersForm(request.POST, request.FILES)
+    if form.is_valid():
+        try:
+            brought = answer_files.bring_in_answers(batch=batch, file=form.cleaned_data["file"], by=request.user)
+        except answer_files.AnswerFileError as error:
+            form.add_error("file", [str(error), *(str(problem) for problem in error.problems)])
+        else:
+            messages.success(
+                request,
+                f"{brought.answered:,} answers brought in, {brought.failed:,} errors, {brought.skipped:,} left out as "
+                f"brought in before; {brought.waiting:,} cells still wait.",
+            )
+            return redirect("batches:detail", request.project.slug, batch.pk)
+    return render_batch(request, batch_id, answers_form=form, status=422)

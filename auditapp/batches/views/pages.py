@@ -1,0 +1,136 @@
+"""Pages of batches: what there is, how one goes, what it costs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from django.core.paginator import Paginator
+from django.forms import Form
+from django.http import HttpResponse, HttpResponseNotModified
+from django.shortcuts import get_object_or_404, render
+from django.template.loader import render_to_string
+from django.utils.html import format_html, format_html_join
+from django.views.decorators.http import require_safe
+
+from auditapp.batches import live
+from auditapp.batches.browsing import find_arms
+from auditapp.batches.forms import AnswersForm, CapForm, ConcurrencyForm, ConfirmForm
+from auditapp.batches.models import Arm, Batch
+from auditapp.batches.money import to_dollars
+from auditapp.batches.progress import read_progress_of
+from auditapp.batches.spending import estimate_batch, list_prices, read_cache_saving, read_spend, write_spend_table
+from auditapp.batches.workers import read_workers
+from transcripts.projects.access import ProjectRequest, project_view
+from transcripts.projects.roles import Permission
+
+PER_PAGE = 50
+
+
+@require_safe
+@project_view(Permission.VIEW)
+def list_batches(request: ProjectRequest) -> HttpResponse:
+    """Every batch of the study, newest first, in the same number of queries however many there are."""
+    page = Paginator(Batch.objects.filter(project=request.project), PER_PAGE).get_page(request.GET.get("page"))
+    batches = list(page)
+    progress = read_progress_of(batches)
+    fake = live.find_fake_batches(batches)
+    rows = [(batch, progress[batch.pk], batch.pk in fake) for batch in batches]
+    context = {"page": page, "rows": rows, "worker": live.sum_up_workers(read_workers()), "has_fake": bool(fake)}
+    return render(request, "batches/list.html", context)
+
+
+@require_safe
+@project_view(Permission.VIEW)
+def show_batch(request: ProjectRequest, batch_id: int) -> HttpResponse:
+    """One batch; htmx asks every two seconds for the parts that changed."""
+    return render_batch(request, batch_id)
+
+
+def render_batch(request: ProjectRequest, batch_id: int, *, status: int = 200, **forms: Form) -> HttpResponse:
+    """The page of a batch, or for htmx the changed parts of it. ``forms`` are those with something to mend."""
+    batch = get_object_or_404(request.project.batches, pk=batch_id)
+    arms = find_arms(batch)
+    context = live.describe_batch(batch, arms)
+    parts = live.render_parts(request, context)
+    hashes = live.hash_parts(parts, controls=live.list_control_facts(context))
+    tag = live.write_tag(hashes)
+    if request.htmx and request.method != "POST":  # type: ignore[attr-defined]
+        response = _answer_poll(request, context, parts, hashes, tag)
+    else:
+        context |= _describe_controls(request, batch, arms, forms)
+        page = {**context, "parts": parts, "tag": tag, "arms": arms}
+        response = render(request, "batches/detail.html", page, status=status)
+    response["ETag"] = tag
+    # The browser must not keep parts: each answer depends on what was shown before it.
+    response["Cache-Control"] = "no-store"
+    return response
+
+
+def _answer_poll(
+    request: ProjectRequest,
+    context: dict[str, object],
+    parts: Mapping[str, str],
+    hashes: dict[str, str],
+    tag: str,
+) -> HttpResponse:
+    changed = live.find_changed(hashes, request.headers.get("If-None-Match", ""))
+    if not changed:
+        return HttpResponseNotModified()
+    batch: Batch = context["batch"]  # type: ignore[assignment]
+    if live.CONTROLS in changed:
+        arms: list[Arm] = context["arms"]  # type: ignore[assignment]
+        controls = {**context, **_describe_controls(request, batch, arms, {})}
+        parts = {**parts, live.CONTROLS: render_to_string("batches/_controls.html", controls, request)}
+    told = format_html_join(
+        "", '<div id="live-{}" hx-swap-oob="innerHTML">{}</div>', ((name, parts[name]) for name in changed)
+    )
+    if not batch.is_open:
+        # An element without a trigger in its place ends the asking.
+        told += format_html('<div id="poll" hx-swap-oob="true" data-tag="{}"></div>', tag)
+    return HttpResponse(told)
+
+
+def _describe_controls(
+    request: ProjectRequest, batch: Batch, arms: list[Arm], forms: dict[str, Form]
+) -> dict[str, object]:
+    """The forms of those who may steer, with the estimate that a yes is asked for. Nothing for others."""
+    if Permission.RUN_BATCHES not in request.role.permissions:
+        return {}
+    cap = to_dollars(batch.cap_nano)
+    shown = None if cap is None else cap.normalize()
+    given: dict[str, object] = {
+        "cap_form": CapForm(initial={"cap": shown}),
+        "concurrency_form": ConcurrencyForm(initial={"concurrency": batch.concurrency}),
+        "confirm_form": ConfirmForm(initial={"cap": shown}),
+        "answers_form": AnswersForm(),
+        **forms,
+    }
+    if batch.state == Batch.State.WAITING:
+        given["estimate"] = estimate_batch(batch)
+    return given
+
+
+@require_safe
+@project_view(Permission.VIEW)
+def show_spend(request: ProjectRequest, batch_id: int) -> HttpResponse:
+    """What the calls of a batch cost, by arm and day, and the prices they were reckoned with."""
+    batch = get_object_or_404(request.project.batches, pk=batch_id)
+    arms = find_arms(batch)
+    context = {
+        "batch": batch,
+        "rows": read_spend(batch),
+        "prices": list_prices(batch),
+        "saving": read_cache_saving(batch),
+        "is_priced": all(arm.price_in is not None for arm in arms),
+        "has_fake": any(arm.variant.is_fake for arm in arms),
+    }
+    return render(request, "batches/spend.html", context)
+
+
+@require_safe
+@project_view(Permission.VIEW)
+def download_spend(request: ProjectRequest, batch_id: int) -> HttpResponse:
+    """The same as a table of its own."""
+    batch = get_object_or_404(request.project.batches, pk=batch_id)
+    headers = {"Content-Disposition": f'attachment; filename="batch-{batch.pk}-spend.csv"'}
+    return HttpResponse(write_spend_table(read_spend(batch)), content_type="text/csv; charset=utf-8", headers=headers)

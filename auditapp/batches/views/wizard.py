@@ -1,0 +1,55 @@
+"""Launching in two steps, the same for every feature: what is asked and how, then what it would send and cost."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from django.core.exceptions import ValidationError
+from django.http import HttpResponse
+from django.shortcuts import redirect, render
+
+from auditapp.batches.actions import BatchError
+from auditapp.batches.forms import LaunchOptions
+from auditapp.batches.models import Batch
+from auditapp.batches.reviewing import LaunchPlan, review_launch
+from transcripts.projects.access import ProjectRequest
+
+REVIEW, CHANGE, LAUNCH = "review", "change", "launch"
+
+
+def run_wizard(
+    request: ProjectRequest,
+    form: LaunchOptions,
+    *,
+    template: str,
+    plan: Callable[[], LaunchPlan],
+    launch: Callable[[], Batch],
+    refusals: tuple[type[Exception], ...] = (),
+) -> HttpResponse:
+    """The form, then its review, then the batch. ``plan`` and ``launch`` read the valid form and may raise ``refusals``.
+
+    Nothing is written before the last step; each step carries everything that was typed.
+    """
+    refused: tuple[type[Exception], ...] = (BatchError, *refusals)
+    if request.method != "POST":
+        return render(request, template, {"form": form})
+    step = request.POST.get("step", REVIEW)
+    if form.is_valid() and step != CHANGE:
+        try:
+            if step == LAUNCH:
+                return redirect("batches:detail", request.project.slug, launch().pk)
+            review = review_launch(plan(), form.options())
+        except refused as error:
+            form.add_error(None, ValidationError(str(error)))
+        else:
+            options = form.options()
+            context = {
+                "form": form,
+                "review": review,
+                "options": options,
+                "route_words": Batch.Route(options["route"]).label,
+                "lost_words": Batch.LostAnswers(options["lost_answers"]).label,
+                "has_fake": review.has_fake,
+            }
+            return render(request, "batches/review.html", context)
+    return render(request, template, {"form": form}, status=422 if form.errors else 200)

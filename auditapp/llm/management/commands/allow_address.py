@@ -1,0 +1,32 @@
+from __future__ import annotations
+
+import json
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from auditapp.llm.actions import ModelError, allow_address, disallow_address
+from auditapp.llm.queries import read_allowed_addresses
+from transcripts.audit_trail import trail
+
+
+class Command(BaseCommand):
+    help = "Let model calls go to a private address of the server's network, or with --remove no longer."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("address", help="host:port, such as 127.0.0.1:11434")
+        parser.add_argument("--remove", action="store_true", help="take the address off the list")
+        parser.add_argument("--json", action="store_true")
+
+    def handle(self, *args: object, **options: object) -> None:
+        address = str(options["address"])
+        try:
+            if options["remove"]:
+                disallow_address(address=address, by=trail.SYSTEM)
+                done = f"Calls may not go to {address} any more."
+            else:
+                address = allow_address(address=address, by=trail.SYSTEM).address
+                done = f"Calls may go to {address} now."
+        except ModelError as error:
+            raise CommandError(str(error)) from error
+        answer = {"address": address, "allowed_addresses": sorted(read_allowed_addresses())}
+        self.stdout.write(json.dumps(answer) if options["json"] else done)

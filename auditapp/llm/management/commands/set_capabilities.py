@@ -1,0 +1,56 @@
+from __future__ import annotations
+
+import json
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from auditapp.llm.actions import ModelError, set_capabilities
+from auditapp.llm.management.commands.set_price import find_variant
+from auditapp.llm.models import Capabilities
+from transcripts.audit_trail import trail
+
+
+class Command(BaseCommand):
+    help = "Say what a model understands, for batches launched from now on. What is left out has its default."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("label", help="any variant of the model: what it understands is one for all of them")
+        parser.add_argument("--reasoning", default="effort", choices=Capabilities.Reasoning.values)
+        parser.add_argument("--token-limit", default="max_tokens", choices=Capabilities.TokenLimit.values)
+        parser.add_argument("--no-system", action="store_true", help="takes no system message")
+        parser.add_argument("--no-temperature", action="store_true", help="takes no temperature")
+        parser.add_argument("--offers-batches", action="store_true", help="the provider's batch service takes it")
+        parser.add_argument("--most-output-tokens", type=int)
+        parser.add_argument("--source", default="", help="where this is written")
+        parser.add_argument("--json", action="store_true")
+
+    def handle(self, *args: object, **options: object) -> None:
+        variant = find_variant(str(options["label"]))
+        most = options["most_output_tokens"]
+        try:
+            row = set_capabilities(
+                variant=variant,
+                reasoning=str(options["reasoning"]),
+                token_limit=str(options["token_limit"]),
+                takes_system=not options["no_system"],
+                takes_temperature=not options["no_temperature"],
+                offers_batches=bool(options["offers_batches"]),
+                most_output_tokens=most if isinstance(most, int) else None,
+                source=str(options["source"]),
+                by=trail.SYSTEM,
+            )
+        except ModelError as error:
+            raise CommandError(str(error)) from error
+        answer = {
+            "model": row.model,
+            "account": variant.account.name,
+            "number": row.number,
+            "reasoning": row.reasoning,
+            "token_limit": row.token_limit,
+            "takes_system": row.takes_system,
+            "takes_temperature": row.takes_temperature,
+            "offers_batches": row.offers_batches,
+            "most_output_tokens": row.most_output_tokens,
+        }
+        done = f"Capabilities {row.number} of {row.model} hold for batches launched from now on."
+        self.stdout.write(json.dumps(answer) if options["json"] else done)

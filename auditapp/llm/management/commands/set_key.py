@@ -1,0 +1,58 @@
+from __future__ import annotations
+
+import json
+import sys
+from getpass import getpass
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from auditapp.llm.actions import ModelError, forget_key, set_key, set_key_env
+from auditapp.llm.models import ProviderAccount
+from auditapp.llm.queries import describe_key
+from transcripts.audit_trail import trail
+
+
+class Command(BaseCommand):
+    help = (
+        "Store the key of an account, read from standard input and never from the command line, where others on the "
+        "machine could see it. Or have it taken from a variable (--env), or forgotten (--forget)."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("account")
+        how = parser.add_mutually_exclusive_group()
+        how.add_argument("--env", help="environment variable of the worker that holds the key")
+        how.add_argument("--forget", action="store_true", help="take the stored key away")
+        parser.add_argument("--json", action="store_true")
+
+    def handle(self, *args: object, **options: object) -> None:
+        account = find_account(str(options["account"]))
+        try:
+            if options["env"] is not None:
+                account = set_key_env(account=account, key_env=str(options["env"]), by=trail.SYSTEM)
+            elif options["forget"]:
+                account = forget_key(account=account, by=trail.SYSTEM)
+            else:
+                account = set_key(account=account, key=read_key(), by=trail.SYSTEM)
+        except ModelError as error:
+            raise CommandError(str(error)) from error
+        state = describe_key(account)
+        answer = {"account": account.name, "key": state}
+        self.stdout.write(json.dumps(answer) if options["json"] else f"The key of {account.name}: {state}.")
+
+
+def find_account(name: str) -> ProviderAccount:
+    """The account of this name. Raises ``CommandError``."""
+    account = ProviderAccount.objects.filter(name=name).first()
+    if account is None:
+        names = ", ".join(ProviderAccount.objects.values_list("name", flat=True)) or "none yet"
+        raise CommandError(f"There is no account {name}; there are: {names}.")
+    return account
+
+
+def read_key() -> str:
+    """The key, typed unseen at a terminal or piped in. Raises ``CommandError`` for none."""
+    key = getpass("Key: ") if sys.stdin.isatty() else sys.stdin.readline()
+    if not key.strip():
+        raise CommandError("No key came in on standard input. Pipe it in, or run this at a terminal and paste it.")
+    return key

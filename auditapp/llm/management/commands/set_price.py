@@ -1,0 +1,57 @@
+from __future__ import annotations
+
+import json
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from auditapp.llm.actions import ModelError, set_price
+from auditapp.llm.management.commands.add_model import read_number
+from auditapp.llm.models import ModelVariant
+from transcripts.audit_trail import trail
+
+PRICE = "dollars per million tokens, such as 0.15"
+
+
+class Command(BaseCommand):
+    help = "Give a model a new price, for batches launched from now on. Those launched before keep theirs."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("label", help="any variant of the model: its price is one for all of them")
+        parser.add_argument("--price-in", required=True, help="US dollars per million tokens read")
+        parser.add_argument("--price-out", required=True, help="US dollars per million tokens written")
+        parser.add_argument("--batch-share", default="1", help="part of it that the provider's batch service costs")
+        parser.add_argument("--source", default="", help="where the price is written")
+        parser.add_argument("--json", action="store_true")
+
+    def handle(self, *args: object, **options: object) -> None:
+        variant = find_variant(str(options["label"]))
+        try:
+            row = set_price(
+                variant=variant,
+                price_in=read_number(options["price_in"], "price", PRICE),
+                price_out=read_number(options["price_out"], "price", PRICE),
+                batch_share=read_number(options["batch_share"], "share", "a number up to 1, such as 0.5"),
+                source=str(options["source"]),
+                by=trail.SYSTEM,
+            )
+        except ModelError as error:
+            raise CommandError(str(error)) from error
+        answer = {
+            "model": row.model,
+            "account": variant.account.name,
+            "number": row.number,
+            "price_in": str(row.price_in),
+            "price_out": str(row.price_out),
+            "batch_share": str(row.batch_share),
+        }
+        done = f"Price {row.number} of {row.model} holds for batches launched from now on."
+        self.stdout.write(json.dumps(answer) if options["json"] else done)
+
+
+def find_variant(label: str) -> ModelVariant:
+    """The model variant of this label. Raises ``CommandError``."""
+    variant = ModelVariant.objects.select_related("account").filter(label=label).first()
+    if variant is None:
+        labels = ", ".join(ModelVariant.objects.values_list("label", flat=True)) or "none yet"
+        raise CommandError(f"There is no model {label}; there are: {labels}.")
+    return variant

@@ -1,0 +1,165 @@
+"""Anthropic's messages, over aiohttp: one request, one answer, nothing retried here.
+
+``max_tokens`` of a variant is the room for the answer; a budget for thinking comes on top of it (``reasoning.py``). Thinking is
+kept in the raw answer only.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+
+from yarl import URL
+
+from auditapp.llm.providers.base import Account, ChatAnswer, ChatRequest, End, ErrorClass, Remedy, make_storable
+from auditapp.llm.providers.http import (
+    CallFailed,
+    HttpAccount,
+    cap_body,
+    decode,
+    name_request,
+    refuse_setting,
+    shorten,
+)
+from auditapp.llm.providers.openai_compatible import read_count
+from auditapp.llm.providers.reasoning import (
+    SettingRefused,
+    check_parameters,
+    list_parameters,
+    most_output_tokens,
+    write_anthropic_reasoning,
+)
+from auditapp.llm.providers.statuses import judge_error_in_answer, read_problem, read_refusal
+
+BASE_URL = "https://api.anthropic.com/v1"
+VERSION = "2023-06-01"
+RESERVED = frozenset({"model", "messages", "system", "stream", "max_tokens"})
+FINISH_REASONS = {
+    "end_turn": "stop",
+    "stop_sequence": "stop",
+    "max_tokens": "length",
+    "model_context_window_exceeded": "length",
+    "tool_use": "tool_calls",
+}
+
+
+class AnthropicProvider:
+    """One account; without a base URL it is Anthropic's own."""
+
+    def __init__(self, account: Account) -> None:
+        self.http = open_http(account)
+
+    async def close(self) -> None:
+        await self.http.close()
+
+    async def chat(self, request: ChatRequest) -> ChatAnswer:
+        try:
+            body = json.dumps(write_body(request), ensure_ascii=False).encode(errors="backslashreplace")
+            reply = await self.http.exchange(
+                "POST",
+                "/messages",
+                data=body,
+                headers=name_request(request),
+                timeout_seconds=request.timeout_seconds,
+                most_bytes=cap_body(request),
+            )
+        except SettingRefused as error:
+            return refuse_setting(error)
+        except CallFailed as error:
+            return error.answer
+        answer = read_answer(reply.status, reply.headers, reply.body)
+        return replace(answer, first_byte_after=reply.first_byte_after)
+
+
+def open_http(account: Account) -> HttpAccount:
+    """The session of an account, its key in the header Anthropic wants it in."""
+    headers = {"anthropic-version": VERSION}
+    if account.key:
+        headers["x-api-key"] = account.key
+    return HttpAccount(account, base_url=complete_base_url(account.base_url), headers=headers)
+
+
+def complete_base_url(base_url: str) -> str:
+    """The base URL with its version, which Anthropic's own tools leave out."""
+    if not base_url:
+        return BASE_URL
+    try:
+        return base_url if URL(base_url).path.strip("/") else base_url.rstrip("/") + "/v1"
+    except ValueError:
+        return base_url
+
+
+def write_body(request: ChatRequest) -> dict[str, object]:
+    """The JSON body of a message. Raises ``SettingRefused``."""
+    check_parameters(request, reserved=RESERVED)
+    body = list_parameters(request)
+    thinking = write_anthropic_reasoning(request)
+    if "temperature" in body and thinking.get("thinking", {"type": "disabled"}) != {"type": "disabled"}:
+        raise SettingRefused(
+            f"{request.model} takes no temperature while it thinks. Add the model again without one of the two."
+        )
+    body |= thinking
+    body["model"] = request.model
+    body["max_tokens"] = most_output_tokens(request)
+    folds = bool(request.system) and not request.traits.takes_system
+    body["messages"] = [{"role": "user", "content": f"{request.system}\n\n{request.user}" if folds else request.user}]
+    if request.system and not folds:
+        body["system"] = request.system
+    return body
+
+
+def read_answer(status: int, headers: Mapping[str, str], raw: bytes) -> ChatAnswer:
+    """What a status and a body mean."""
+    text = decode(raw)
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        found = None
+    data: dict[str, object] = found if isinstance(found, dict) else {}
+    request_id = shorten(headers.get("request-id") or data.get("request_id"))
+    problem = read_problem(data)
+    if status != 200:
+        return read_refusal(status, headers, text, problem, request_id=request_id)
+    reason = shorten(data.get("stop_reason"), 50)
+    blocks = data.get("content")
+    known = ChatAnswer(
+        End.ANSWERED,
+        content=make_storable(_join_text(blocks)),
+        raw=text,
+        http_status=status,
+        finish_reason=FINISH_REASONS.get(reason, reason),
+        served_model=shorten(data.get("model")),
+        provider_request_id=request_id,
+        provider_answer_id=shorten(data.get("id")),
+        tokens_in=count_input(data),
+        tokens_out=read_count(data, "output_tokens"),
+        tokens_cached=read_count(data, "cache_read_input_tokens"),
+        tokens_reasoning=read_count(data, "output_tokens_details", "thinking_tokens"),
+    )
+    if problem is not None:
+        verdict = judge_error_in_answer(problem)
+        return replace(
+            known, end=verdict.end, remedy=verdict.remedy, error_class=verdict.error_class, error=problem.message
+        )
+    if not isinstance(blocks, list):
+        words = "status 200 without an answer in it"
+        return replace(known, end=End.FAILED, remedy=Remedy.RETRY, error_class=ErrorClass.BAD_ANSWER, error=words)
+    return known
+
+
+def count_input(data: Mapping[str, object]) -> int | None:
+    """All tokens that went in; Anthropic counts those written to and read from its cache apart."""
+    fresh = read_count(data, "input_tokens")
+    if fresh is None:
+        return None
+    cached = (read_count(data, "cache_creation_input_tokens"), read_count(data, "cache_read_input_tokens"))
+    return fresh + sum(count or 0 for count in cached)
+
+
+def _join_text(blocks: object) -> str:
+    """The text blocks; what was thought is no part of the answer."""
+    if not isinstance(blocks, list):
+        return ""
+    texts = [block.get("text") for block in blocks if isinstance(block, dict) and block.get("type") == "text"]
+    return "".join(text for text in texts if isinstance(text, str))

@@ -1,0 +1,101 @@
+"""What the batch services over HTTP share: a question with a JSON answer, and answers read line by line."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, AsyncIterable, Callable, Mapping
+from dataclasses import replace
+
+import aiohttp
+
+from auditapp.llm.providers.base import ChatAnswer, End, ErrorClass, Remedy
+from auditapp.llm.providers.http import CONNECT_SECONDS, CallFailed, HttpAccount
+from auditapp.llm.providers.jobs_base import Line, Trouble, describe_refusal, read_object
+
+ReadAnswer = Callable[[int, Mapping[str, str], bytes], ChatAnswer]
+ReadLine = Callable[[Mapping[str, object]], Line | None]
+
+ASK_SECONDS = 60.0
+SEND_SECONDS = 1800.0
+LARGEST_REPLY = 16 * 1024 * 1024
+LONGEST_LINE = 32 * 1024 * 1024
+SILENCE_SECONDS = 120.0
+UNREADABLE = ChatAnswer(End.FAILED, Remedy.RETRY, error_class=ErrorClass.BAD_ANSWER, error="a line that cannot be read")
+# The other side may have acted all the same.
+UNDECIDED_STATUSES = {408, 409}
+
+
+async def ask(
+    http: HttpAccount,
+    method: str,
+    path: str,
+    *,
+    read_answer: ReadAnswer,
+    data: bytes | aiohttp.Payload | aiohttp.FormData | None = None,
+    headers: Mapping[str, str] | None = None,
+    params: Mapping[str, str] | None = None,
+) -> dict[str, object] | Trouble:
+    """Ask, and have an object or the trouble. ``read_answer`` knows what a refusal means, as for a live call."""
+    try:
+        reply = await http.exchange(
+            method,
+            path,
+            data=data,
+            headers=headers,
+            params=params,
+            timeout_seconds=ASK_SECONDS if data is None or isinstance(data, bytes) else SEND_SECONDS,
+            most_bytes=LARGEST_REPLY,
+        )
+    except CallFailed as error:
+        return replace(describe_refusal(error.answer), is_lost=error.answer.end is not End.UNSENT)
+    if reply.status not in {200, 201}:
+        trouble = describe_refusal(read_answer(reply.status, reply.headers, reply.body))
+        return replace(trouble, is_lost=reply.status >= 500 or reply.status in UNDECIDED_STATUSES)
+    found = read_object(reply.body)
+    if found is None:
+        return Trouble(
+            Remedy.RETRY,
+            "The batch service answered with something that is no JSON.",
+            ErrorClass.BAD_ANSWER,
+            reply.status,
+            True,
+        )
+    return found
+
+
+async def read_lines(
+    http: HttpAccount, path: str, *, read_line: ReadLine, read_answer: ReadAnswer
+) -> AsyncGenerator[Line | Trouble, None]:
+    """The lines of a file at the provider as they arrive; one of them in memory at a time. Ends with a ``Trouble`` when
+    not all of it came."""
+    limits = aiohttp.ClientTimeout(total=None, connect=CONNECT_SECONDS, sock_read=SILENCE_SECONDS)
+    try:
+        http.guard.check_scheme()
+        request = http.session.get(http.base_url + path, allow_redirects=False, timeout=limits)
+        async with request as response:
+            if response.status != 200:
+                body = await response.content.read(64 * 1024)
+                yield describe_refusal(read_answer(response.status, response.headers, http.clean(body)))
+                return
+            async for raw in split_lines(response.content.iter_any()):
+                data = read_object(http.clean(raw))
+                line = read_line(data) if data is not None else None
+                yield line or Line("", UNREADABLE)
+    except (aiohttp.ClientError, OSError) as error:
+        yield describe_refusal(http.explain(error, status=None, timeout_seconds=SILENCE_SECONDS))
+
+
+async def split_lines(chunks: AsyncIterable[bytes]) -> AsyncGenerator[bytes, None]:
+    """Lines that are not blank. Of one that is far too long nothing is kept but that it was there."""
+    held, is_too_long = bytearray(), False
+    async for chunk in chunks:
+        *whole, rest = chunk.split(b"\n")
+        for piece in whole:
+            held += piece
+            if held.strip():
+                yield b"" if is_too_long else bytes(held)
+            held, is_too_long = bytearray(), False
+        held += rest
+        if len(held) > LONGEST_LINE:
+            held, is_too_long = bytearray(b"x"), True
+    if held.strip():
+        yield b"" if is_too_long else bytes(held)

@@ -1,0 +1,92 @@
+"""The list of models as the rest of the program reads it: which row of prices and capabilities holds now."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from django.db.models import Count
+
+from auditapp.llm.models import AllowedAddress, Capabilities, ModelVariant, Price, ProviderAccount
+from auditapp.llm.sealing import SealBroken, open_key
+
+
+class VariantLine(NamedTuple):
+    """A variant with the rows that hold for it now, as the list of models shows it."""
+
+    variant: ModelVariant
+    price: Price | None
+    capabilities: Capabilities | None
+    key_state: str
+
+
+class AccountLine(NamedTuple):
+    """An account as the page of models shows it, with the number of its models."""
+
+    account: ProviderAccount
+    models: int
+    key_state: str
+
+
+def find_prices(variants: Iterable[ModelVariant]) -> dict[int, Price]:
+    """The newest price of each variant's model, by the variant's key; a model without one is missing. One query."""
+    variants = list(variants)
+    accounts = {variant.account_id for variant in variants}
+    newest = {(row.account_id, row.model): row for row in Price.objects.filter(account__in=accounts).order_by("number")}
+    found = {variant.pk: newest.get((variant.account_id, variant.model)) for variant in variants}
+    return {key: row for key, row in found.items() if row is not None}
+
+
+def find_capabilities(variants: Iterable[ModelVariant]) -> dict[int, Capabilities]:
+    """The newest capabilities of each variant's model, by the variant's key. One query."""
+    variants = list(variants)
+    accounts = {variant.account_id for variant in variants}
+    rows = Capabilities.objects.filter(account__in=accounts).order_by("number")
+    newest = {(row.account_id, row.model): row for row in rows}
+    found = {variant.pk: newest.get((variant.account_id, variant.model)) for variant in variants}
+    return {key: row for key, row in found.items() if row is not None}
+
+
+def read_allowed_addresses() -> frozenset[str]:
+    """The private addresses (``host:port``) on the list in the database."""
+    return frozenset(AllowedAddress.objects.values_list("address", flat=True))
+
+
+def list_variants() -> list[VariantLine]:
+    """Every variant by its label, in three queries."""
+    variants = list(ModelVariant.objects.select_related("account"))
+    prices, capabilities = find_prices(variants), find_capabilities(variants)
+    return [
+        VariantLine(each, prices.get(each.pk), capabilities.get(each.pk), describe_key(each.account))
+        for each in variants
+    ]
+
+
+def list_accounts() -> list[AccountLine]:
+    """Every account by its name, in one query."""
+    accounts = ProviderAccount.objects.annotate(models_there=Count("variants"))
+    return [AccountLine(each, each.models_there, describe_key(each)) for each in accounts]
+
+
+def describe_key(account: ProviderAccount) -> str:
+    """Where the account's key is, in words that give nothing of it away but its last four characters."""
+    if account.key_env:
+        return f"from {account.key_env}"
+    if not account.key_sealed:
+        return "no key"
+    state = f"ends in {account.key_last_four}" if account.key_last_four else "stored"
+    return state if does_seal_open(account) else f"{state}, and FIELD_KEY does not open it"
+
+
+def does_seal_open(account: ProviderAccount) -> bool:
+    """Whether the stored key of ``account`` can be used by a process with these settings."""
+    try:
+        open_key(account.key_sealed, address=account.base_url)
+    except SealBroken:
+        return False
+    return True
+
+
+def find_broken_seals() -> list[str]:
+    """The names of accounts whose stored key FIELD_KEY does not open."""
+    return [each.name for each in ProviderAccount.objects.exclude(key_sealed="") if not does_seal_open(each)]

@@ -1,0 +1,24 @@
+"""How pages of models write figures: ``{% load llm_figures %}``."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+from django import template
+
+register = template.Library()
+
+
+@register.filter
+def exact_usd(amount: Decimal | str) -> str:
+    """US dollars with every place they have, two at least; a dash where there is no price. A price is never rounded."""
+    if not isinstance(amount, Decimal):
+        return "–"
+    whole, _, places = f"{amount.normalize():,f}".partition(".")
+    return f"${whole}.{places:0<2}"
+
+
+@register.filter
+def percent(share: Decimal) -> str:
+    """A share of one as per cent."""
+    return f"{(100 * share).normalize():f} %"

@@ -1,0 +1,52 @@
+"""When the database is away: what counts as that, and what is answered meanwhile. Nothing here reads the database."""
+
+from __future__ import annotations
+
+import logging
+
+from django.db import InterfaceError, OperationalError
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import render
+
+RETRY_AFTER_SECONDS = 5
+TITLE = "Not just now"
+MESSAGE = "The database does not answer at the moment, so nothing was done. Try again in a few seconds."
+# SQLite says so of a statement that is wrong, which no waiting mends.
+WRONG_STATEMENT = "SQLITE_ERROR"
+
+
+def is_outage(error: object) -> bool:
+    """Whether an exception says that the database is away, full or too busy, and not that a statement is wrong."""
+    if not isinstance(error, (OperationalError, InterfaceError)):
+        return False
+    return getattr(error.__cause__, "sqlite_errorname", "") != WRONG_STATEMENT
+
+
+def show_outage(request: HttpRequest) -> HttpResponse:
+    """503 with the time to wait: a page, a few words for a part of a page, or JSON for the API."""
+    response: HttpResponse
+    if request.path.startswith("/api/"):
+        error = {"code": "database_unavailable", "message": MESSAGE, "fields": None}
+        response = JsonResponse({"error": error}, status=503)
+    elif request.headers.get("HX-Request") or request.headers.get("X-Desk"):
+        response = HttpResponse(f'<p class="message error" role="alert">{MESSAGE}</p>', status=503)
+    else:
+        # Without the request: who is signed in is a question to the database.
+        context = {"status": 503, "title": TITLE, "message": MESSAGE}
+        response = render(None, "error.html", context, status=503)
+    response["Retry-After"] = str(RETRY_AFTER_SECONDS)
+    response["Cache-Control"] = "no-store"
+    return response
+
+
+class BriefOutages(logging.Filter):
+    """One line in the log for each request that an outage cost, instead of a traceback of this program's own."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        error = record.exc_info[1] if isinstance(record.exc_info, tuple) else None
+        if is_outage(error):
+            record.msg = "The database does not answer (%s), so a request was answered with 503: %s"
+            record.args = (type(error).__name__, getattr(getattr(record, "request", None), "path", ""))
+            record.exc_info = record.exc_text = None
+            record.levelno, record.levelname = logging.WARNING, "WARNING"
+        return True

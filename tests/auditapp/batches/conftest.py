@@ -1,0 +1,38 @@
+"""An instance ready for batches, to be copied by each test of the engine in real processes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from auditapp.batches import kinds
+from tests.auditapp.batches.counting import Numbers
+from tests.auditapp.batches.ground import Ground, copy_ground, prepare
+from tests.conftest import copy_instance
+from tests.instance import FakeProvider, Instance
+
+
+@pytest.fixture(scope="session")
+def prepared(
+    migrated: Instance, paid_api: FakeProvider, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Instance]:
+    """A study with a priced model at the fake paid API and texts to judge; it runs nothing."""
+    with copy_instance(migrated, tmp_path_factory.mktemp("prepared") / "data") as instance:
+        prepare(instance, paid_api)
+        yield instance
+
+
+@pytest.fixture
+def ground(prepared: Instance, paid_api: FakeProvider, tmp_path: Path) -> Iterator[Ground]:
+    with copy_ground(prepared, paid_api, tmp_path / "data") as ground:
+        yield ground
+
+
+@pytest.fixture
+def numbers(monkeypatch: pytest.MonkeyPatch) -> Numbers:
+    """The kind of the batches that ``counting`` launches, registered."""
+    kind = Numbers()
+    monkeypatch.setitem(kinds._kinds, kind.name, kind)
+    return kind

@@ -1,0 +1,100 @@
+"""A small kind of batch and the calls of one, without a network: what tests of planning, control and money stand on."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping, Sequence
+from decimal import Decimal
+from typing import Any
+
+from auditapp.batches import ledger
+from auditapp.batches.actions import PlannedArm, launch_batch
+from auditapp.batches.clock import read_now
+from auditapp.batches.endings import Finished
+from auditapp.batches.kinds import Answered
+from auditapp.batches.ledger import Call
+from auditapp.batches.models import Arm, Batch, Cell
+from auditapp.llm.actions import add_model
+from auditapp.llm.models import ModelVariant
+from auditapp.llm.providers.base import ChatAnswer, End, Remedy
+from transcripts.audit_trail import trail
+from transcripts.projects.models import Project
+
+RUNNER = "here:1:aaaa"
+GIVEN_UP = ChatAnswer(End.REFUSED, Remedy.GIVE_UP, http_status=400, error="no")
+LOST = ChatAnswer(End.UNKNOWN, Remedy.RETRY, error="lost")
+
+
+class Numbers:
+    """A kind whose inputs are numbers; it remembers what it was told."""
+
+    name = "numbers"
+
+    def __init__(self) -> None:
+        self.told: list[Answered] = []
+        self.reopened: list[int] = []
+
+    def write_prompts(self, arm: Arm, input_ids: Sequence[int]) -> Mapping[int, str]:
+        return {number: f"Number {number}" for number in input_ids}
+
+    def store_answers(self, batch: Batch, answers: Sequence[Answered]) -> Mapping[int, str]:
+        self.told.extend(answers)
+        return {each.cell_id: "provider_error" if each.answer is None else "said" for each in answers}
+
+    def reopen(self, cell_ids: Sequence[int]) -> None:
+        self.reopened.extend(cell_ids)
+
+
+def make_variant(label: str = "model a", *, price: int | None = 1, **options: Any) -> ModelVariant:
+    """A model at $1 for a million tokens in and $2 for a million out; with ``price`` ``None`` at an unknown one."""
+    given: dict[str, Any] = {"provider": "openai_compatible", "base_url": "https://models.example/v1", "model": label}
+    prices = {} if price is None else {"price_in": Decimal(price), "price_out": Decimal(2 * price)}
+    return add_model(label=label, by=trail.SYSTEM, max_tokens=100, **(given | prices | options))
+
+
+def launch(project: Project, *variants: ModelVariant, inputs: int = 3, **options: Any) -> Batch:
+    """A batch of ``inputs`` numbers for each model."""
+    chosen = variants or (make_variant(f"model {uuid.uuid4().hex[:6]}"),)
+    return launch_batch(
+        project=project,
+        kind="numbers",
+        title="Numbers",
+        arms=[PlannedArm(variant, "task", "Say it.") for variant in chosen],
+        input_ids=list(range(1, inputs + 1)),
+        by=options.pop("by", trail.SYSTEM),
+        **options,
+    )
+
+
+def claim(batch: Batch, count: int) -> list[Call]:
+    """So many calls of the batch's lanes, as a runner takes them; the lanes are let go again."""
+    calls: list[Call] = []
+    for lane_id in batch.lanes.order_by("pk").values_list("pk", flat=True):
+        lane = ledger.acquire_lane(lane_id, RUNNER)
+        if lane is not None:
+            calls += ledger.claim_calls(lane, RUNNER, count - len(calls)).calls
+            ledger.release_lane(lane, RUNNER)
+    return calls
+
+
+def finish(batch: Batch, calls: Sequence[Call], answer: ChatAnswer) -> None:
+    """Every one of the calls ends with ``answer``."""
+    now = read_now()
+    ledger.store_finished(batch.pk, [Finished(call.claimed, answer, now, now) for call in calls])
+    batch.refresh_from_db()
+
+
+def answer(batch: Batch, count: int, *, tokens_out: int = 5) -> list[Call]:
+    """So many calls are made and answered."""
+    calls = claim(batch, count)
+    said = ChatAnswer(End.ANSWERED, content="yes", raw="{}", http_status=200, tokens_in=10, tokens_out=tokens_out)
+    finish(batch, calls, said)
+    return calls
+
+
+def count_states(batch: Batch) -> dict[str, int]:
+    """Cells by state."""
+    found: dict[str, int] = {}
+    for state in Cell.objects.filter(batch=batch).values_list("state", flat=True):
+        found[state] = found.get(state, 0) + 1
+    return found

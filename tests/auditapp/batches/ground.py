@@ -1,0 +1,144 @@
+"""The ground of the fault tests: a study with a priced model at the fake paid API, and what must hold after every fault."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import uuid
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from tests.conftest import copy_instance
+from tests.instance import FakeProvider, Instance, find_children, wait_until
+
+TEXTS = 120
+IN_FLIGHT = 20
+# What one answer of the fake paid API costs: 100 tokens in at 1 dollar a million, 20 out at 2.
+ANSWER_NANO = 140_000
+OPEN_STATES = {"pilot", "waiting", "running"}
+
+
+class Ground:
+    """An instance and the paid API that counts what it answers."""
+
+    def __init__(self, instance: Instance, provider: FakeProvider) -> None:
+        self.instance, self.provider = instance, provider
+
+    def launch(self, *more: str, model: str = "m", dataset: str = "texts", in_flight: int = IN_FLIGHT) -> int:
+        """Launch a batch by command; its number."""
+        asked = ("--dataset", dataset, "--model", model, "--task", "acceptability", "--concurrency", str(in_flight))
+        return int(self.instance.ask("sob_launch", *asked, *more)["batch"])
+
+    def load(self, name: str, texts: Sequence[str]) -> None:
+        """A dataset of these texts; a text may hold a script of faults (tests/fake_provider.py)."""
+        write_texts(self.instance, name, texts)
+
+    def show(self, batch: int) -> dict[str, Any]:
+        return dict(self.instance.ask("batch", "show", str(batch)))
+
+    def read_state(self, batch: int) -> str:
+        return str(self.instance.query(f"SELECT state FROM batches_batch WHERE id = {batch}")[0][0])
+
+    def count(self, table: str, where: str = "1 = 1") -> int:
+        return int(self.instance.query(f"SELECT count(*) FROM batches_{table} WHERE {where}")[0][0])
+
+    def wait_for_end(self, batch: int, *, patience: float = 60.0) -> dict[str, Any]:
+        """What the batch shows once it neither runs nor waits for a yes."""
+        wait_until(
+            lambda: self.read_state(batch) not in OPEN_STATES, what=f"batch {batch} came to its end", patience=patience
+        )
+        return self.show(batch)
+
+    def wait_for_answers(self, count: int) -> None:
+        wait_until(lambda: self.provider.stats()["answered"] >= count, what=f"{count} calls were answered")
+
+    def wait_for_results(self, count: int) -> None:
+        wait_until(lambda: self.count("result") >= count, what=f"{count} answers were stored")
+
+    def check_books(self) -> None:
+        """What ``verify_batches`` checks, with the paid API's own count of what it charges for, and call by call."""
+        assert find_breaks(self.instance, self.provider) == []
+        compare_books(self.instance, self.provider)
+
+    def check_whole(self, batch: int, *, cells: int, shown: dict[str, Any]) -> None:
+        """Every cell has its one answer, every paid call is told of, and the ledger agrees with the paid API."""
+        stats = self.provider.stats()
+        assert shown["state"] == "done", shown
+        assert sum(shown["outcomes"].values()) == cells, shown
+        assert "provider_error" not in shown["outcomes"], shown
+        results = self.instance.query(
+            f"SELECT count(*) FROM batches_result r JOIN batches_cell c ON c.id = r.cell_id WHERE c.batch_id = {batch}"
+        )
+        assert results == [(cells,)]
+        assert stats["request_ids_used_twice"] == 0
+        assert shown["possibly_paid_twice"] >= stats["paid_twice"], (shown, stats)
+        self.check_books()
+
+
+def find_breaks(instance: Instance, provider: FakeProvider) -> list[Any]:
+    """What ``verify_batches`` finds, given the paid API's count of what it charges for."""
+    done = instance.run("verify_batches", "--json", "--billed", str(provider.stats()["billed"]))
+    assert done.stdout, done.stderr
+    return list(json.loads(done.stdout)["breaks"])
+
+
+def compare_books(instance: Instance, provider: FakeProvider) -> None:
+    """Every call that the paid API charges for stands in the ledger as paid, or as one whose end is unknown."""
+    billed = {uuid.UUID(name) for name, call in provider.requests().items() if call["billed"]}
+    ends: dict[str, set[uuid.UUID]] = {}
+    for request_id, end in instance.query('SELECT request_id, "end" FROM batches_attempt'):
+        ends.setdefault(end, set()).add(uuid.UUID(str(request_id)))
+    paid = ends.get("answered", set()) | ends.get("failed", set())
+    assert paid <= billed, f"{len(paid - billed)} calls are booked as paid and were not"
+    untold = billed - paid - ends.get("unknown", set())
+    assert not untold, f"{len(untold)} calls were paid for and are booked otherwise"
+
+
+def write_texts(instance: Instance, name: str, texts: Sequence[str]) -> None:
+    file = instance.folder / f"{name}.jsonl"
+    file.write_text(
+        "".join(json.dumps({"text": text, "target": "old"}) + "\n" for text in texts),
+        encoding="utf-8",
+    )
+    assert instance.ask("sob_load", str(file), "--name", name)["texts"] == len(texts)
+
+
+def add_model(instance: Instance, provider: FakeProvider, label: str, *more: str) -> None:
+    """A priced model at the fake paid API."""
+    address = ("--base-url", provider.base_url, "--model", label)
+    instance.manage(
+        "add_model", label, "--provider", "openai_compatible", *address, "--price-in", "1", "--price-out", "2", *more
+    )
+
+
+def prepare(instance: Instance, provider: FakeProvider) -> None:
+    """Two models, and texts to judge."""
+    add_model(instance, provider, "m")
+    add_model(instance, provider, "other")
+    write_texts(instance, "texts", [f"Invented text number {number}." for number in range(TEXTS)])
+
+
+@contextmanager
+def copy_ground(prepared: Instance, provider: FakeProvider, folder: Path) -> Iterator[Ground]:
+    """A ground of one's own; the paid API's orders and counts begin anew."""
+    provider.order(reset=True)
+    with copy_instance(prepared, folder) as instance:
+        yield from stand_on(Ground(instance, provider))
+
+
+def stand_on(ground: Ground) -> Iterator[Ground]:
+    """What the processes said goes to the test's own output when it fails."""
+    try:
+        yield ground
+    finally:
+        ground.instance.stop()
+        print(ground.instance.read_words())
+
+
+def kill_a_child(worker: subprocess.Popen[bytes]) -> None:
+    """kill -9 for one of the processes in which a worker runs its lanes: the one that did most."""
+    children = find_children(worker)
+    assert children, "this worker has no children"
+    max(children, key=lambda child: sum(child.cpu_times()[:2])).kill()

@@ -1,0 +1,138 @@
+"""A batch with one lane, and a kind whose inputs are numbers: what the tests of ledger and runner work on."""
+
+from __future__ import annotations
+
+import asyncio
+import uuid
+from collections.abc import Callable, Mapping, Sequence
+from decimal import Decimal
+
+from django.utils import timezone
+
+from auditapp.batches import actions, ledger
+from auditapp.batches.endings import Finished
+from auditapp.batches.kinds import Answered
+from auditapp.batches.ledger import Claim
+from auditapp.batches.models import Arm, Batch, Lane
+from auditapp.llm.actions import add_model
+from auditapp.llm.models import ModelVariant
+from auditapp.llm.providers.base import ChatAnswer, ChatRequest, End, ErrorClass, Remedy
+from transcripts.audit_trail import trail
+from transcripts.projects.models import Project
+
+RUNNER = "here:1:aaaa"
+ANSWER = ChatAnswer(End.ANSWERED, content="yes", raw='{"yes": 1}', http_status=200, tokens_in=10, tokens_out=5)
+LOST = ChatAnswer(End.UNKNOWN, Remedy.RETRY, error_class=ErrorClass.CUT_OFF, error="lost")
+BUSY = ChatAnswer(End.REFUSED, Remedy.RETRY, http_status=500, error_class=ErrorClass.SERVER_ERROR, error="status 500")
+TOO_MANY = ChatAnswer(
+    End.REFUSED, Remedy.SLOW_DOWN, http_status=429, error_class=ErrorClass.RATE_LIMITED, retry_after=30.0
+)
+
+
+class Echo:
+    """A kind whose inputs are numbers; input 13 has no text."""
+
+    name = "echo"
+
+    def __init__(self) -> None:
+        self.seen: list[Answered] = []
+
+    def write_prompts(self, arm: Arm, input_ids: Sequence[int]) -> Mapping[int, str]:
+        return {number: f"text {number}" for number in input_ids if number != 13}
+
+    def store_answers(self, batch: Batch, answers: Sequence[Answered]) -> Mapping[int, str]:
+        self.seen.extend(answers)
+        return {each.cell_id: "said" if each.answer is not None else "silent" for each in answers}
+
+    def reopen(self, cell_ids: Sequence[int]) -> None:
+        return None
+
+
+class ScriptedProvider:
+    """Answers as its script says, and notes what it was asked."""
+
+    def __init__(self, answer: Callable[[ChatRequest], ChatAnswer] | None = None, *, takes: float = 0.0) -> None:
+        self.answer, self.takes = answer or (lambda request: ANSWER), takes
+        self.asked: list[ChatRequest] = []
+        self.in_flight = self.most_in_flight = 0
+
+    async def chat(self, request: ChatRequest) -> ChatAnswer:
+        self.asked.append(request)
+        self.in_flight += 1
+        self.most_in_flight = max(self.most_in_flight, self.in_flight)
+        try:
+            await asyncio.sleep(self.takes)
+            return self.answer(request)
+        finally:
+            self.in_flight -= 1
+
+    async def close(self) -> None:
+        return None
+
+
+def make_variant(
+    *, base_url: str = "https://models.example/v1", max_tokens: int = 100, reasoning: str = ""
+) -> ModelVariant:
+    """A priced model; those with the same address are of the same account."""
+    return add_model(
+        label=f"model {uuid.uuid4().hex[:6]}",
+        provider="openai_compatible",
+        base_url=base_url,
+        model="m",
+        max_tokens=max_tokens,
+        reasoning=reasoning,
+        price_in=Decimal(1),
+        price_out=Decimal(2),
+        by=trail.SYSTEM,
+    )
+
+
+def plan(
+    project: Project,
+    *,
+    inputs: Sequence[int] = (1, 2, 3),
+    variant: ModelVariant | None = None,
+    cap_usd: Decimal | None = None,
+    repeats: int = 1,
+    concurrency: int = 30,
+    pilot: int = 0,
+    lost_answers: str = "retry",
+    uses_cache: bool = False,
+) -> Lane:
+    """A launched batch's lane, held by nobody."""
+    batch = actions.launch_batch(
+        project=project,
+        kind="echo",
+        title="Echo",
+        arms=[actions.PlannedArm(variant or make_variant(), "task", "Say it.")],
+        input_ids=list(inputs),
+        cap_usd=cap_usd,
+        repeats=repeats,
+        concurrency=concurrency,
+        pilot=pilot,
+        lost_answers=lost_answers,
+        uses_cache=uses_cache,
+        by=trail.SYSTEM,
+    )
+    return batch.lanes.get()
+
+
+def hold(lane: Lane) -> Lane:
+    """The lane, held by ``RUNNER``."""
+    held = ledger.acquire_lane(lane.pk, RUNNER)
+    assert held is not None
+    return held
+
+
+def launch(project: Project, *, inputs: Sequence[int] = (1, 2, 3), cap_usd: Decimal | None = None) -> Lane:
+    """A launched batch's lane, held by ``RUNNER``."""
+    return hold(plan(project, inputs=inputs, cap_usd=cap_usd))
+
+
+def claim(lane: Lane, count: int = 10) -> Claim:
+    return ledger.claim_calls(lane, RUNNER, count)
+
+
+def finish(lane: Lane, claimed: Claim, answer: ChatAnswer) -> None:
+    now = timezone.now()
+    ledger.store_finished(lane.batch_id, [Finished(call.claimed, answer, now, now) for call in claimed.calls])

@@ -1,0 +1,380 @@
+"""The route by file: requests out, answers in; every line is checked first, and nothing is stored twice."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Callable, Mapping, Sequence
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from auditapp.batches import actions, answer_files, kinds, queries
+from auditapp.batches.answer_files import AnswerFileError, BroughtIn, bring_in_answers, export_requests
+from auditapp.batches.kinds import Answered
+from auditapp.batches.models import Arm, Attempt, Batch, Cell, Result
+from auditapp.llm.actions import add_model
+from transcripts.accounts.models import User
+from transcripts.audit_trail import trail
+from transcripts.audit_trail.models import AuditEvent
+from transcripts.projects.models import Project
+
+
+class Echo:
+    """A kind whose inputs are numbers."""
+
+    name = "echo"
+
+    def write_prompts(self, arm: Arm, input_ids: Sequence[int]) -> Mapping[int, str]:
+        return {number: f"a hateful text {number}" for number in input_ids}
+
+    def store_answers(self, batch: Batch, answers: Sequence[Answered]) -> Mapping[int, str]:
+        return {each.cell_id: "said" if each.answer is not None else "silent" for each in answers}
+
+    def reopen(self, cell_ids: Sequence[int]) -> None:
+        return None
+
+
+@pytest.fixture(autouse=True)
+def echo(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(kinds._kinds, "echo", Echo())
+
+
+Launch = Callable[..., Batch]
+
+
+@pytest.fixture
+def launch(project: Project) -> Launch:
+    """A batch whose answers come from a file."""
+
+    def launch_now(*, inputs: int = 3, models: Sequence[str] = ("m",), route: str = "file") -> Batch:
+        variants = [
+            add_model(
+                label=f"{model} of {route} {Batch.objects.count()}",
+                provider="file" if route == "file" else "fake",
+                model=model,
+                max_tokens=100,
+                price_in=Decimal(1),
+                price_out=Decimal(2),
+                by=trail.SYSTEM,
+            )
+            for model in models
+        ]
+        return actions.launch_batch(
+            project=project,
+            kind="echo",
+            title="Echo",
+            arms=[actions.PlannedArm(variant, "task", "Say it.") for variant in variants],
+            input_ids=list(range(1, inputs + 1)),
+            route=route,
+            by=trail.SYSTEM,
+        )
+
+    return launch_now
+
+
+@pytest.fixture
+def batch(launch: Launch) -> Batch:
+    return launch()
+
+
+def find_cells(batch: Batch) -> list[int]:
+    return list(Cell.objects.filter(batch=batch).order_by("pk").values_list("pk", flat=True))
+
+
+def write_file(*lines: object) -> io.BytesIO:
+    return io.BytesIO("".join(json.dumps(line) + "\n" for line in lines).encode())
+
+
+def answer_plainly(cell: int, **more: object) -> dict[str, object]:
+    return {"cell": cell, "answer": f"answer to {cell}", **more}
+
+
+def bring_in(batch: Batch, *lines: object, dry_run: bool = False) -> BroughtIn:
+    return bring_in_answers(batch=batch, file=write_file(*lines), by=trail.SYSTEM, dry_run=dry_run)
+
+
+def answer_as_openai(cell: int, status: int = 200) -> dict[str, object]:
+    choice = {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": "yes"}}
+    body: dict[str, Any] = {
+        "id": "chatcmpl-1",
+        "model": "m-served",
+        "choices": [choice],
+        "usage": {"prompt_tokens": 10, "completion_tokens": 5},
+    }
+    if status != 200:
+        body = {"error": {"message": "no", "type": "server_error"}}
+    response = {"status_code": status, "request_id": "req_1", "body": body}
+    return {"id": "batch_req_1", "custom_id": f"cell-{cell}", "response": response, "error": None}
+
+
+def answer_as_anthropic(cell: int, kind: str = "succeeded") -> dict[str, object]:
+    message = {
+        "id": "msg_1",
+        "type": "message",
+        "model": "claude-served",
+        "content": [{"type": "text", "text": "no"}],
+        "stop_reason": "end_turn",
+        "usage": {"input_tokens": 7, "output_tokens": 3},
+    }
+    result: dict[str, object] = {"type": kind}
+    if kind == "succeeded":
+        result["message"] = message
+    return {"custom_id": f"cell-{cell}", "result": result}
+
+
+class TestRequests:
+    def test_every_waiting_cell_is_one_line_in_the_form_of_the_batch_service(self, batch: Batch) -> None:
+        exported = export_requests(batch=batch, by=trail.SYSTEM)
+        lines = [json.loads(line) for line in exported.lines]
+        assert exported.cells == 3
+        assert [line["custom_id"] for line in lines] == [f"cell-{cell}" for cell in find_cells(batch)]
+        assert (lines[0]["method"], lines[0]["url"]) == ("POST", "/v1/chat/completions")
+        assert lines[0]["body"]["model"] == "m"
+        assert lines[0]["body"]["messages"] == [
+            {"role": "system", "content": "Say it."},
+            {"role": "user", "content": "a hateful text 1"},
+        ]
+
+    def test_the_file_is_the_same_each_time(self, batch: Batch) -> None:
+        first, second = (b"".join(export_requests(batch=batch, by=trail.SYSTEM).lines) for _ in range(2))
+        assert first == second
+
+    def test_it_can_be_written_for_anthropic(self, batch: Batch) -> None:
+        lines = [json.loads(line) for line in export_requests(batch=batch, by=trail.SYSTEM, form="anthropic").lines]
+        assert set(lines[0]) == {"custom_id", "params"}
+        assert lines[0]["params"]["system"] == "Say it."
+
+    def test_it_can_be_written_for_one_model_alone(self, launch: Launch) -> None:
+        batch = launch(models=["a", "b"])
+        arm = batch.arms.get(variant__model="b")
+        exported = export_requests(batch=batch, by=trail.SYSTEM, variant=arm.variant)
+        assert exported.cells == 3
+        assert {json.loads(line)["body"]["model"] for line in exported.lines} == {"b"}
+
+    def test_answered_cells_are_left_out(self, batch: Batch) -> None:
+        bring_in(batch, answer_plainly(find_cells(batch)[0]))
+        exported = export_requests(batch=batch, by=trail.SYSTEM)
+        assert exported.cells == len(list(exported.lines)) == 2
+
+    def test_what_went_out_is_recorded_by_its_number_and_not_by_its_words(self, batch: Batch, owner: User) -> None:
+        list(export_requests(batch=batch, by=owner).lines)
+        event = AuditEvent.objects.get(action="batch.requests_exported")
+        assert (event.actor_name, event.details) == ("owner", {"cells": 3})
+
+    def test_it_is_read_in_groups(self, launch: Launch, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(answer_files, "GROUP", 2)
+        lines = list(export_requests(batch=launch(inputs=5), by=trail.SYSTEM).lines)
+        assert len(lines) == len(set(lines)) == 5
+
+    def test_a_batch_that_asks_by_itself_has_no_such_file(self, launch: Launch) -> None:
+        with pytest.raises(AnswerFileError, match="asks its models itself"):
+            export_requests(batch=launch(route="live"), by=trail.SYSTEM)
+
+    def test_a_setting_the_model_cannot_take_is_refused_before_a_line_is_written(self, batch: Batch) -> None:
+        type(batch.arms.get().variant).objects.update(parameters={"n": 3})
+        with pytest.raises(AnswerFileError):
+            export_requests(batch=batch, by=trail.SYSTEM)
+
+    def test_no_worker_is_rung_for_it(self, batch: Batch) -> None:
+        assert queries.find_lanes_to_ring() == []
+
+
+class TestAnswers:
+    def test_all_three_forms_are_stored_as_answers_like_any_other(self, batch: Batch) -> None:
+        first, second, third = find_cells(batch)
+        plain = answer_plainly(third, model="mine", tokens_in=2, tokens_out=1)
+        brought = bring_in(batch, answer_as_openai(first), answer_as_anthropic(second), plain)
+        assert brought[:5] == (3, 3, 0, 0, 0)
+        rows = Attempt.objects.order_by("cell").values_list("end", "served_model", "tokens_in", "cost_nano")
+        assert list(rows) == [
+            ("answered", "m-served", 10, 20_000),
+            ("answered", "claude-served", 7, 13_000),
+            ("answered", "mine", 2, 4_000),
+        ]
+        assert dict(Result.objects.values_list("cell", "answer")) == {
+            first: "yes",
+            second: "no",
+            third: f"answer to {third}",
+        }
+        batch.refresh_from_db()
+        assert (batch.state, batch.spent_nano, batch.reserved_nano) == ("done", 37_000, 0)
+        attempt = Attempt.objects.order_by("cell")[0]
+        assert attempt.runner == f"file:{brought.sha256[:12]}"
+        assert attempt.prompt == "a hateful text 1"
+        assert set(Cell.objects.values_list("state", "outcome", "lease_owner")) == {("done", "said", "")}
+
+    def test_an_answer_without_usage_costs_nobody_knows_what(self, batch: Batch) -> None:
+        bring_in(batch, answer_plainly(find_cells(batch)[0]))
+        assert Attempt.objects.get().cost_nano is None
+
+    def test_a_part_of_the_answers_leaves_the_rest_waiting(self, batch: Batch) -> None:
+        brought = bring_in(batch, answer_plainly(find_cells(batch)[1]))
+        assert (brought.answered, brought.waiting) == (1, 2)
+        batch.refresh_from_db()
+        assert batch.state == "running"
+
+    def test_the_same_file_again_changes_nothing(self, batch: Batch) -> None:
+        lines = [answer_plainly(find_cells(batch)[0]), answer_as_openai(find_cells(batch)[1], status=500)]
+        bring_in(batch, *lines)
+        before = (Attempt.objects.count(), AuditEvent.objects.count(), Cell.objects.order_by("pk").values_list("state"))
+        brought = bring_in(batch, *lines)
+        assert (brought.answered, brought.failed, brought.skipped) == (0, 0, 2)
+        assert (Attempt.objects.count(), AuditEvent.objects.count()) == before[:2]
+
+    def test_a_cell_that_has_its_answer_keeps_it(self, batch: Batch) -> None:
+        cell = find_cells(batch)[0]
+        bring_in(batch, answer_plainly(cell))
+        brought = bring_in(batch, {"cell": cell, "answer": "another"})
+        assert (brought.answered, brought.skipped) == (0, 1)
+        assert Result.objects.get().answer == f"answer to {cell}"
+
+    def test_an_error_leaves_its_cell_waiting_for_another_file(self, batch: Batch) -> None:
+        cell = find_cells(batch)[0]
+        brought = bring_in(batch, answer_as_anthropic(cell, "expired"))
+        assert (brought.failed, brought.waiting) == (1, 3)
+        assert Attempt.objects.get().error_class == "expired"
+        assert bring_in(batch, answer_plainly(cell)).answered == 1
+
+    def test_a_dry_run_says_what_would_happen_and_stores_nothing(self, batch: Batch) -> None:
+        brought = bring_in(batch, *(answer_plainly(cell) for cell in find_cells(batch)), dry_run=True)
+        assert (brought.answered, brought.waiting) == (3, 3)
+        assert not Attempt.objects.exists()
+        assert not AuditEvent.objects.filter(action="batch.answers_brought_in").exists()
+
+    def test_each_stored_group_is_one_event_without_a_word_of_the_answers(
+        self, launch: Launch, owner: User, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(answer_files, "GROUP", 2)
+        batch = launch(inputs=3)
+        lines = [answer_plainly(cell) for cell in find_cells(batch)]
+        bring_in_answers(batch=batch, file=write_file(*lines), by=owner)
+        events = AuditEvent.objects.filter(action="batch.answers_brought_in").order_by("sequence")
+        assert [event.details["answered"] for event in events] == [2, 1]
+        assert "answer to" not in json.dumps([event.details for event in events])
+
+    def test_a_file_that_was_stored_half_is_finished_by_bringing_it_in_again(
+        self, launch: Launch, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(answer_files, "GROUP", 2)
+        batch = launch(inputs=5)
+        lines = [answer_plainly(cell) for cell in find_cells(batch)]
+        stored = answer_files._store_group
+        calls: list[int] = []
+
+        def die_at_the_second(*arguments: Any) -> None:
+            calls.append(1)
+            if len(calls) == 2:
+                raise KeyboardInterrupt
+            stored(*arguments)
+
+        monkeypatch.setattr(answer_files, "_store_group", die_at_the_second)
+        with pytest.raises(KeyboardInterrupt):
+            bring_in(batch, *lines)
+        assert Result.objects.count() == 2
+        monkeypatch.setattr(answer_files, "_store_group", stored)
+        brought = bring_in(batch, *lines)
+        assert (brought.answered, brought.skipped, brought.waiting) == (3, 2, 0)
+        assert Attempt.objects.count() == 5
+
+
+class TestLines:
+    """What cannot be taken is named with its line, and then nothing at all is stored."""
+
+    @pytest.mark.parametrize(
+        ("line", "found"),
+        [
+            (b"{not json\n", "no JSON in UTF-8"),
+            (b"\xff\xfe\n", "no JSON in UTF-8"),
+            (b"[1]\n", "JSON that is no object but a list"),
+            (b'{"cell": 1}\n', "without response, result or answer"),
+            (b'{"answer": "x"}\n', "neither custom_id nor cell"),
+            (b'{"cell": "dog", "answer": "x"}\n', "'dog'"),
+            (b'{"cell": true, "answer": "x"}\n', "'True'"),
+            (b'{"cell": 999999, "answer": "x"}\n', "cell 999999, which does not exist"),
+            (b'{"custom_id": "cell-CELL", "answer": null}\n', "an answer that is null"),
+            (b'{"cell": CELL, "answer": "x", "tokens_in": -1}\n', "tokens_in that is a number"),
+            (b'{"cell": CELL, "answer": "x", "model": 5}\n', "a model that is a number"),
+            (b'{"custom_id": "request-1", "result": {"type": "expired"}}\n', "the custom_id 'request-1'"),
+            (b'{"custom_id": "cell-CELL", "result": {}}\n', "without the kind of its result"),
+        ],
+    )
+    def test_a_line_that_cannot_be_taken_is_named(self, batch: Batch, line: bytes, found: str) -> None:
+        first, second, _ = find_cells(batch)
+        good = json.dumps(answer_plainly(second)).encode() + b"\n"
+        file = io.BytesIO(good + b"\n" + line.replace(b"CELL", str(first).encode()))
+        with pytest.raises(AnswerFileError) as caught:
+            bring_in_answers(batch=batch, file=file, by=trail.SYSTEM)
+        assert "1 of 2 lines cannot be taken, so nothing was stored. Line 3: found" in str(caught.value)
+        assert found in str(caught.value)
+        assert caught.value.problems[0].expected
+        assert not Attempt.objects.exists()
+
+    def test_a_cell_named_twice_is_refused_with_both_lines(self, batch: Batch) -> None:
+        cell = find_cells(batch)[0]
+        with pytest.raises(AnswerFileError, match=rf"Line 2: found cell {cell} again \(as on line 1\)"):
+            bring_in(batch, answer_plainly(cell), answer_plainly(cell))
+
+    def test_a_cell_of_another_batch_is_refused(self, launch: Launch, batch: Batch) -> None:
+        other = launch()
+        with pytest.raises(AnswerFileError, match=f"which is of batch {other.pk}"):
+            bring_in(batch, answer_plainly(find_cells(other)[0]))
+
+    def test_no_more_than_twenty_problems_are_listed_and_all_are_counted(self, batch: Batch) -> None:
+        with pytest.raises(AnswerFileError, match="700 of 700 lines") as caught:
+            bring_in(batch, *({"cell": 10**9 + number, "answer": "x"} for number in range(700)))
+        assert len(caught.value.problems) == 20
+
+    def test_an_empty_file_is_refused(self, batch: Batch) -> None:
+        with pytest.raises(AnswerFileError, match="The file is empty"):
+            bring_in(batch)
+
+    def test_a_line_without_end_is_not_read_into_memory(self, batch: Batch) -> None:
+        file = io.BytesIO(b'{"cell": 1, "answer": "' + b"x" * (9 * 1024 * 1024))
+        with pytest.raises(AnswerFileError, match="more than 8 MB"):
+            bring_in_answers(batch=batch, file=file, by=trail.SYSTEM)
+
+    def test_nul_and_half_surrogates_are_kept_as_escapes(self, batch: Batch) -> None:
+        bring_in(batch, {"cell": find_cells(batch)[0], "answer": "a\x00b\ud800"})
+        assert Result.objects.get().answer == "a\\x00b\\ud800"
+
+    def test_a_cancelled_batch_takes_no_answers(self, batch: Batch) -> None:
+        actions.cancel_batch(batch=batch, by=trail.SYSTEM)
+        batch.refresh_from_db()
+        with pytest.raises(AnswerFileError, match="cancelled and takes no answers"):
+            bring_in(batch, answer_plainly(find_cells(batch)[0]))
+
+
+class TestCommands:
+    def test_requests_go_out_and_their_answers_come_in(
+        self, batch: Batch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        out = tmp_path / "requests.jsonl"
+        call_command("batch_requests", str(batch.pk), "--output", str(out), "--json")
+        assert json.loads(capsys.readouterr().out) == {"batch": batch.pk, "requests": 3, "path": str(out)}
+        assert out.stat().st_mode & 0o077 == 0
+        names = [json.loads(line)["custom_id"] for line in out.read_text().splitlines()]
+        answers = tmp_path / "answers.jsonl"
+        answers.write_text("".join(json.dumps({"custom_id": name, "answer": "x"}) + "\n" for name in names))
+        call_command("batch_answers", str(batch.pk), str(answers), "--json")
+        told = json.loads(capsys.readouterr().out)
+        assert (told["answered"], told["waiting"], told["state"]) == (3, 0, "done")
+
+    def test_a_wrong_file_is_told_line_by_line(self, batch: Batch, tmp_path: Path) -> None:
+        path = tmp_path / "answers.jsonl"
+        path.write_text("{}\n[]\n")
+        with pytest.raises(CommandError) as caught:
+            call_command("batch_answers", str(batch.pk), str(path))
+        assert "2 of 2 lines" in str(caught.value)
+        assert "Line 2: found" in str(caught.value)
+
+    def test_a_missing_file_or_batch_is_said_in_a_sentence(self, batch: Batch, tmp_path: Path) -> None:
+        with pytest.raises(CommandError, match="There is no batch 9999"):
+            call_command("batch_answers", "9999", "x")
+        with pytest.raises(CommandError, match="cannot be read"):
+            call_command("batch_answers", str(batch.pk), str(tmp_path / "none"))
+        with pytest.raises(CommandError, match="cannot be written"):
+            call_command("batch_requests", str(batch.pk), "--output", str(tmp_path / "no" / "where"))

@@ -1,0 +1,121 @@
+"""The response cache: an answer that was paid for once is taken again for the very same request, and says so."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+
+from auditapp.batches import kinds
+from auditapp.batches.models import Attempt, Batch, Cell, Result
+from auditapp.batches.prompts import hash_request, make_request
+from auditapp.llm.providers.base import ChatRequest, Traits
+from tests.auditapp.batches.lanes import ANSWER, LOST, Echo, claim, finish, hold, launch, make_variant, plan
+from transcripts.projects.models import Project
+
+
+@pytest.fixture(autouse=True)
+def echo(monkeypatch: pytest.MonkeyPatch) -> Echo:
+    kind = Echo()
+    monkeypatch.setitem(kinds._kinds, "echo", kind)
+    return kind
+
+
+def answer_all(project: Project, *, repeats: int = 1) -> None:
+    """A batch without the cache, all of whose calls are answered."""
+    lane = hold(plan(project, inputs=[1, 2], repeats=repeats))
+    finish(lane, claim(lane), ANSWER)
+    assert Batch.objects.latest("pk").state == "done"
+
+
+def test_a_request_answered_before_is_not_sent_again_and_costs_nothing(project: Project, echo: Echo) -> None:
+    answer_all(project)
+    originals = list(Attempt.objects.order_by("pk").values_list("pk", flat=True))
+    lane = hold(plan(project, inputs=[1, 2], uses_cache=True))
+    claimed = claim(lane)
+    assert claimed.calls == []
+    assert claimed.settled == 2
+    copies = Attempt.objects.filter(end="cached").order_by("pk")
+    assert [copy.copied_from_id for copy in copies] == originals
+    assert {(copy.cost_nano, copy.reserved_nano, copy.sent_at) for copy in copies} == {(0, 0, None)}
+    batch = Batch.objects.latest("pk")
+    assert (batch.state, batch.spent_nano, batch.reserved_nano) == ("done", 0, 0)
+    assert set(Result.objects.filter(cell__batch=batch).values_list("answer", flat=True)) == {"yes"}
+    assert [each.answer for each in echo.seen] == ["yes"] * 4
+    assert set(Cell.objects.values_list("outcome", flat=True)) == {"said"}
+
+
+def test_it_is_off_by_default(project: Project) -> None:
+    answer_all(project)
+    assert len(claim(launch(project, inputs=[1, 2])).calls) == 2
+
+
+def test_only_what_was_answered_before_is_taken(project: Project) -> None:
+    answer_all(project)
+    lane = hold(plan(project, inputs=[1, 5], uses_cache=True))
+    claimed = claim(lane)
+    assert [call.claimed.input_id for call in claimed.calls] == [5]
+    assert claimed.settled == 1
+    assert Batch.objects.latest("pk").state == "running"
+
+
+def test_repeats_are_not_copies_of_each_other(project: Project) -> None:
+    answer_all(project, repeats=1)
+    lane = hold(plan(project, inputs=[1], repeats=2, uses_cache=True))
+    assert [Cell.objects.get(pk=call.claimed.cell_id).repeat for call in claim(lane).calls] == [2]
+
+
+def test_a_copy_always_points_to_an_answer_that_was_paid_for(project: Project) -> None:
+    answer_all(project)
+    for _ in range(2):
+        claim(hold(plan(project, inputs=[1], uses_cache=True)))
+    origins = Attempt.objects.filter(end="cached").values_list("copied_from__end", flat=True)
+    assert list(origins) == ["answered", "answered"]
+
+
+def test_a_lost_answer_is_nothing_to_copy(project: Project) -> None:
+    lane = hold(plan(project, inputs=[1], lost_answers="hold"))
+    finish(lane, claim(lane), LOST)
+    assert len(claim(hold(plan(project, inputs=[1], uses_cache=True))).calls) == 1
+
+
+def test_another_account_is_another_answer(project: Project) -> None:
+    answer_all(project)
+    elsewhere = make_variant(base_url="https://elsewhere.example/v1")
+    assert len(claim(hold(plan(project, inputs=[1, 2], variant=elsewhere, uses_cache=True))).calls) == 2
+
+
+def test_another_setting_is_another_answer(project: Project) -> None:
+    answer_all(project)
+    for variant in (make_variant(reasoning="high"), make_variant(max_tokens=99)):
+        assert len(claim(hold(plan(project, inputs=[1, 2], variant=variant, uses_cache=True))).calls) == 2
+
+
+def test_the_hash_covers_all_that_shapes_the_answer(project: Project) -> None:
+    lane = plan(project, inputs=[1])
+    arm = lane.batch.arms.get()
+    account = arm.variant.account
+    request = make_request(arm, "text")
+    changed: list[ChatRequest] = [
+        dataclasses.replace(request, model="n"),
+        dataclasses.replace(request, system="other"),
+        dataclasses.replace(request, user="other"),
+        dataclasses.replace(request, max_tokens=1),
+        dataclasses.replace(request, reasoning="low"),
+        dataclasses.replace(request, parameters={"temperature": 0}),
+        *(dataclasses.replace(request, traits=traits) for traits in other_traits()),
+    ]
+    moved = make_variant(base_url="https://elsewhere.example/v1").account
+    hashes = {hash_request(each, account) for each in [request, *changed]} | {hash_request(request, moved)}
+    assert len(hashes) == len(changed) + 2
+    same = dataclasses.replace(request, request_id="another", timeout_seconds=1.0)
+    assert hash_request(same, account) == hash_request(request, account)
+
+
+def other_traits() -> list[Traits]:
+    return [
+        Traits(reasoning="budget"),
+        Traits(token_limit="max_completion_tokens"),
+        Traits(takes_system=False),
+        Traits(takes_temperature=False),
+    ]

@@ -1,0 +1,104 @@
+"""One clock for all machines: the database's."""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime
+
+import pytest
+from django.db import connection
+from django.utils import timezone
+
+from auditapp.batches import kinds, ledger, queries
+from auditapp.batches.clock import LedgerClock, read_now
+from auditapp.batches.endings import Finished
+from auditapp.batches.models import Attempt, Cell, Lane
+from tests.auditapp.batches.lanes import BUSY, RUNNER, Echo, claim, finish, hold, plan
+from transcripts.projects.models import Project
+
+HOUR = datetime.timedelta(hours=1)
+real_now = timezone.now
+
+
+@pytest.fixture(autouse=True)
+def echo(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(kinds._kinds, "echo", Echo())
+
+
+class TestLedgerClock:
+    def test_it_goes_on_by_the_monotonic_clock(self, db: None) -> None:
+        moment = 50.0
+        clock = LedgerClock(lambda: moment)
+        learnt = clock.learn()
+        moment = 53.5
+        assert clock.now() == learnt + datetime.timedelta(seconds=3.5)
+        assert clock.at(51.0) == learnt + datetime.timedelta(seconds=1)
+
+    def test_it_is_never_behind_the_database(self, db: None) -> None:
+        clock = LedgerClock()
+        clock.learn()
+        asked = read_now()
+        assert clock.now() >= asked
+
+    def test_it_must_be_learnt_first(self) -> None:
+        with pytest.raises(RuntimeError):
+            LedgerClock().now()
+
+
+@pytest.mark.parametrize("off", [HOUR, -HOUR])
+class TestMachineWithAWrongClock:
+    """A worker whose clock is an hour off works beside one whose clock is right. On SQLite there is only one clock."""
+
+    @pytest.fixture(autouse=True)
+    def only_on_postgresql(self, db: None) -> None:
+        if connection.vendor != "postgresql":
+            pytest.skip("On SQLite the machine's clock is the database's.")
+
+    @pytest.fixture(autouse=True)
+    def skewed(self, monkeypatch: pytest.MonkeyPatch, off: datetime.timedelta) -> None:
+        monkeypatch.setattr(timezone, "now", lambda: real_now() + off)
+
+    def test_its_leases_last_as_long_as_anybody_s(self, project: Project) -> None:
+        lane = hold(plan(project))
+        claim(lane)
+        left = [until - real_now() for until in Cell.objects.values_list("lease_until", flat=True) if until]
+        assert all(datetime.timedelta(seconds=30) < each <= datetime.timedelta(seconds=61) for each in left)
+        ledger.beat(lane, RUNNER)
+        beat_at = Lane.objects.get().heartbeat_at
+        assert beat_at is not None
+        assert abs(beat_at - real_now()) < datetime.timedelta(seconds=10)
+
+    def test_it_is_not_taken_for_dead_nor_claimed_beside(self, project: Project) -> None:
+        lane = hold(plan(project))
+        claim(lane)
+        assert ledger.find_expired_lanes() == []
+        assert ledger.acquire_lane(lane.pk, "there:2:bbbb") is None
+        assert claim(lane).calls == []
+
+    def test_its_retries_wait_as_long_as_anybody_s(self, project: Project) -> None:
+        lane = hold(plan(project, inputs=[1]))
+        sent = claim(lane)
+        clock = LedgerClock()
+        clock.learn()
+        answer = dataclasses.replace(BUSY, retry_after=20.0)
+        ledger.store_finished(lane.batch_id, [Finished(sent.calls[0].claimed, answer, clock.now(), clock.now())])
+        seconds = queries.read_seconds_until_due(lane.batch, lane)
+        assert seconds is not None
+        assert 10 < seconds <= 20
+        assert claim(lane).calls == []
+
+    def test_what_it_writes_into_the_ledger_is_the_database_s_time(self, project: Project) -> None:
+        lane = hold(plan(project))
+        ledger.hand_back(lane.batch_id, [call.claimed for call in claim(lane).calls])
+        for row in Attempt.objects.all():
+            assert row.done_at is not None
+            assert abs(row.written_at - real_now()) < datetime.timedelta(seconds=10)
+            assert abs(row.done_at - real_now()) < datetime.timedelta(seconds=10)
+
+
+def test_a_cell_that_waits_is_claimed_when_its_time_has_come(project: Project) -> None:
+    lane = hold(plan(project, inputs=[1]))
+    finish(lane, claim(lane), BUSY)
+    assert claim(lane).calls == []
+    Cell.objects.update(not_before=read_now() - datetime.timedelta(seconds=1))
+    assert len(claim(lane).calls) == 1

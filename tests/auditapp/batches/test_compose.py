@@ -1,0 +1,175 @@
+"""docker-compose.yml and the Dockerfile: what they promise, and that the very commands they name work."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import urllib.request
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from django.conf import settings
+
+from auditapp.batches import worker_process
+from tests.instance import ROOT, Instance, wait_until
+
+LONG_RUNNING = ("web", "worker", "beat", "postgres", "redis")
+OURS = ("prepare", "web", "worker", "beat")
+SECONDS = re.compile(r"(\d+)s")
+
+
+def read_compose() -> dict[str, Any]:
+    return dict(yaml.safe_load((ROOT / "docker-compose.yml").read_text(encoding="utf-8")))
+
+
+SERVICES: dict[str, dict[str, Any]] = read_compose()["services"]
+
+
+def read_dockerfile() -> list[str]:
+    text = (ROOT / "Dockerfile").read_text(encoding="utf-8")
+    return [line for line in text.splitlines() if line and not line.startswith("#")]
+
+
+def read_web_command() -> list[str]:
+    [line] = [line for line in read_dockerfile() if line.startswith("CMD ")]
+    return list(json.loads(line.removeprefix("CMD ")))
+
+
+class TestFile:
+    def test_it_has_the_parts_of_a_site(self) -> None:
+        assert set(SERVICES) == {*OURS, *LONG_RUNNING}
+
+    @pytest.mark.parametrize("name", LONG_RUNNING)
+    def test_every_part_that_stays_is_watched_and_started_again(self, name: str) -> None:
+        assert SERVICES[name]["healthcheck"]["test"][0] == "CMD"
+        assert SERVICES[name]["restart"] == "unless-stopped"
+
+    @pytest.mark.parametrize("name", SERVICES)
+    def test_every_part_is_locked_in(self, name: str) -> None:
+        service = SERVICES[name]
+        assert service["read_only"] is True
+        assert service["cap_drop"] == ["ALL"]
+        assert service["security_opt"] == ["no-new-privileges:true"]
+        assert not service.get("privileged")
+        if name in OURS:
+            assert service["image"] == "auditapp"
+        else:
+            assert service["user"] == name
+
+    def test_our_own_image_does_not_run_as_root(self) -> None:
+        lines = read_dockerfile()
+        assert [line for line in lines if line.startswith("USER ")] == ["USER auditapp"]
+        assert lines.index("USER auditapp") > lines.index("COPY . .")
+
+    def test_what_is_kept_is_kept_in_named_volumes(self) -> None:
+        volumes = read_compose()["volumes"]
+        for name in LONG_RUNNING:
+            for mount in SERVICES[name]["volumes"]:
+                assert mount.split(":")[0] in volumes
+
+    def test_every_worker_of_a_machine_has_the_same_spool(self) -> None:
+        assert SERVICES["worker"]["volumes"] == SERVICES["web"]["volumes"] == ["data:/data"]
+        assert "AUDITAPP_DATA=/data" in (ROOT / "Dockerfile").read_text(encoding="utf-8")
+
+    def test_workers_can_be_as_many_as_one_likes(self) -> None:
+        for name in ("worker", "web", "beat"):
+            assert "container_name" not in SERVICES[name]
+            assert "hostname" not in SERVICES[name]
+        assert "ports" not in SERVICES["worker"]
+
+    def test_only_the_web_server_is_reached_from_outside_and_only_from_this_machine(self) -> None:
+        ports = {name: service["ports"] for name, service in SERVICES.items() if "ports" in service}
+        assert ports == {"web": ["127.0.0.1:8000:8000"]}
+
+    def test_no_password_has_a_default(self) -> None:
+        text = (ROOT / "docker-compose.yml").read_text(encoding="utf-8")
+        used = re.findall(r"\$\{([^}]*)\}", text)
+        required = {each.split(":?")[0] for each in used if ":?" in each}
+        assert required == {"BASE_URL", "SECRET_KEY", "POSTGRES_PASSWORD", "REDIS_PASSWORD"}
+        assert all(each.endswith(":-") for each in used if ":?" not in each), "what may be left out is empty then"
+
+    def test_a_worker_is_given_the_time_it_takes_to_end(self) -> None:
+        [grace] = SECONDS.findall(SERVICES["worker"]["stop_grace_period"])
+        assert int(grace) > settings.CELERY_WORKER_SOFT_SHUTDOWN_TIMEOUT + worker_process.LAST_SECONDS
+
+    def test_what_a_part_waits_for_can_become_true(self) -> None:
+        for service in SERVICES.values():
+            for other, wait in service.get("depends_on", {}).items():
+                if wait["condition"] == "service_healthy":
+                    assert "healthcheck" in SERVICES[other]
+                else:
+                    assert SERVICES[other]["restart"] == "no"
+
+
+def as_here(command: list[str]) -> list[str]:
+    """A container's command for this machine: the same words after the program of this environment."""
+    program, *arguments = command
+    if program == "python":
+        return [sys.executable, *arguments]
+    return [str(Path(sys.executable).parent / program), *arguments]
+
+
+@pytest.mark.processes
+class TestCommands:
+    """No Docker is at hand: the same processes by hand, on this session's database and broker."""
+
+    def run(self, instance: Instance, command: list[str]) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            as_here(command),
+            cwd=ROOT,
+            env=instance.environment,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=120,
+        )
+
+    def test_a_site_comes_up_from_its_own_commands_and_is_healthy(self, instance: Instance) -> None:
+        prepared = self.run(instance, SERVICES["prepare"]["command"])
+        assert prepared.returncode == 0, prepared.stderr
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            port = str(probe.getsockname()[1])
+        web = [port if word == "8000" else word for word in read_web_command()]
+        commands = [web, SERVICES["worker"]["command"], SERVICES["beat"]["command"]]
+        started = [start(instance, command) for command in commands]
+        check = SERVICES["worker"]["healthcheck"]["test"][1:]
+        wait_until(lambda: self.run(instance, check).returncode == 0, what="the worker is healthy")
+        wait_until(lambda: is_ready(port), what="the site is ready, worker included")
+        assert all(process.poll() is None for process in started)
+        for process in started:
+            os.killpg(process.pid, signal.SIGTERM)
+        ends = [process.wait(timeout=30) for process in started]
+        assert ends[1] == 0, "the worker ended as it was told to"
+
+    def test_the_worker_s_check_fails_where_none_lives(self, instance: Instance) -> None:
+        done = self.run(instance, SERVICES["worker"]["healthcheck"]["test"][1:])
+        assert done.returncode == 1
+        assert "No worker of this machine" in done.stderr
+
+    def test_beat_alone_has_a_worker_sweep(self, instance: Instance) -> None:
+        instance.start("manage.py", "worker", "--no-beat", "--lanes", "1")
+        start(instance, SERVICES["beat"]["command"])
+        wait_until(lambda: instance.query("SELECT name FROM batches_tick") == [("sweep",)], what="a beat was heard")
+
+
+def start(instance: Instance, command: list[str]) -> subprocess.Popen[bytes]:
+    """A container's command as a process that ends with the instance."""
+    code = f"import os; os.execv({as_here(command)[0]!r}, {as_here(command)!r})"
+    return instance.start("-c", code)
+
+
+def is_ready(port: str) -> bool:
+    try:
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/readyz", timeout=5) as answer:
+            found = json.load(answer)
+    except OSError:
+        return False
+    return bool(found["ready"]) and found["checks"]["worker"] == "ok"

@@ -1,0 +1,433 @@
+from __future__ import annotations
+
+import json
+from decimal import Decimal
+from io import StringIO
+from typing import Any
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from auditapp.batches import actions, tasks
+from auditapp.batches.actions import BatchError
+from auditapp.batches.models import Attempt, Batch, Cell, Result
+from auditapp.llm.providers.base import ChatAnswer, End, ErrorClass, Remedy
+from tests.auditapp.batches.counting import (
+    GIVEN_UP,
+    LOST,
+    Numbers,
+    answer,
+    claim,
+    count_states,
+    finish,
+    launch,
+    make_variant,
+)
+from transcripts.accounts.models import User
+from transcripts.audit_trail import trail
+from transcripts.audit_trail.models import AuditEvent
+from transcripts.projects.models import Project
+
+pytestmark = pytest.mark.usefixtures("numbers")
+
+
+def find_events(batch: Batch) -> list[str]:
+    events = AuditEvent.objects.filter(target=f"batches.batch:{batch.pk}").order_by("sequence")
+    return list(events.values_list("action", flat=True))[1:]
+
+
+def stands(batch: Batch) -> tuple[str, str]:
+    batch.refresh_from_db()
+    return batch.state, batch.control
+
+
+@pytest.fixture
+def rung(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The lanes that were rung, as soon as they would be."""
+    rung: list[int] = []
+    monkeypatch.setattr(tasks, "ring", rung.append)
+    monkeypatch.setattr("django.db.transaction.on_commit", lambda told: told())
+    return rung
+
+
+class TestSteering:
+    def test_a_paused_batch_gives_out_no_call_and_stores_those_in_flight(self, project: Project, lead: User) -> None:
+        batch = launch(project, inputs=3)
+        calls = claim(batch, 1)
+        actions.pause_batch(batch=batch, by=lead)
+        assert (batch.state, batch.control) == ("paused", "pause")
+        assert claim(batch, 5) == []
+        finish(batch, calls, ChatAnswer(End.ANSWERED, content="yes", tokens_in=1, tokens_out=1))
+        assert Result.objects.count() == 1
+        assert find_events(batch) == ["batch.paused"]
+
+    def test_pausing_twice_is_no_error_and_one_event(self, project: Project) -> None:
+        batch = launch(project)
+        stale = Batch.objects.get(pk=batch.pk)
+        actions.pause_batch(batch=batch, by=trail.SYSTEM)
+        actions.pause_batch(batch=stale, by=trail.SYSTEM)
+        assert stale.state == "paused"
+        assert find_events(batch) == ["batch.paused"]
+
+    def test_a_resumed_batch_goes_on_and_its_lanes_are_rung(self, project: Project, rung: list[int]) -> None:
+        batch = launch(project)
+        actions.pause_batch(batch=batch, by=trail.SYSTEM)
+        rung.clear()
+        actions.resume_batch(batch=batch, by=trail.SYSTEM)
+        assert (batch.state, batch.control, batch.state_reason) == ("running", "run", "")
+        assert rung == [batch.lanes.get().pk]
+        actions.resume_batch(batch=batch, by=trail.SYSTEM)
+        assert find_events(batch) == ["batch.paused", "batch.resumed"]
+
+    def test_a_batch_whose_key_was_revoked_goes_on_after_resume(self, project: Project) -> None:
+        batch = launch(project)
+        revoked = ChatAnswer(
+            End.REFUSED, Remedy.STOP_BATCH, http_status=401, error_class=ErrorClass.ACCOUNT, error="no such key"
+        )
+        finish(batch, claim(batch, 1), revoked)
+        assert stands(batch) == ("paused", "pause")
+        assert batch.state_reason
+        actions.resume_batch(batch=batch, by=trail.SYSTEM)
+        assert len(answer(batch, 5)) == 3
+        assert stands(batch)[0] == "done"
+
+    def test_a_batch_that_its_cap_paused_goes_on_under_a_higher_one(self, project: Project) -> None:
+        batch = launch(project, cap_usd=Decimal("0.000001"))
+        assert claim(batch, 3) == []
+        Batch.objects.filter(pk=batch.pk).update(state="paused", control="pause", state_reason="the cap")
+        actions.change_cap(batch=batch, cap_usd=Decimal(1), by=trail.SYSTEM)
+        assert batch.state == "paused"
+        actions.resume_batch(batch=batch, by=trail.SYSTEM)
+        assert len(claim(batch, 3)) == 3
+
+    def test_a_draining_batch_begins_no_new_cell_and_pauses_when_those_begun_ended(self, project: Project) -> None:
+        batch = launch(project, inputs=3)
+        calls = claim(batch, 1)
+        actions.drain_batch(batch=batch, by=trail.SYSTEM)
+        assert stands(batch) == ("running", "drain")
+        assert claim(batch, 5) == []
+        finish(batch, calls, ChatAnswer(End.ANSWERED, content="yes", tokens_in=1, tokens_out=1))
+        assert stands(batch) == ("paused", "pause")
+        assert "drained" in batch.state_reason
+        actions.resume_batch(batch=batch, by=trail.SYSTEM)
+        assert stands(batch) == ("running", "run")
+
+    def test_draining_a_batch_in_which_nothing_is_begun_pauses_it_at_once(self, project: Project) -> None:
+        batch = launch(project)
+        actions.drain_batch(batch=batch, by=trail.SYSTEM)
+        assert (batch.state, batch.control) == ("paused", "pause")
+
+    def test_resume_ends_a_drain(self, project: Project) -> None:
+        batch = launch(project)
+        claim(batch, 1)
+        actions.drain_batch(batch=batch, by=trail.SYSTEM)
+        actions.resume_batch(batch=batch, by=trail.SYSTEM)
+        assert (batch.state, batch.control) == ("running", "run")
+        assert len(claim(batch, 5)) == 2
+
+    def test_cancelling_keeps_what_arrives_and_frees_nothing_again(self, project: Project) -> None:
+        batch = launch(project, inputs=3)
+        calls = claim(batch, 1)
+        actions.cancel_batch(batch=batch, by=trail.SYSTEM)
+        assert (batch.state, batch.control) == ("cancelled", "cancel")
+        assert batch.finished_at is not None
+        assert count_states(batch) == {"leased": 1, "cancelled": 2}
+        finish(batch, calls, ChatAnswer(End.ANSWERED, content="yes", tokens_in=1, tokens_out=1))
+        assert count_states(batch) == {"done": 1, "cancelled": 2}
+        assert claim(batch, 5) == []
+
+    def test_a_cancelled_batch_can_still_be_cut_off(self, project: Project) -> None:
+        batch = launch(project)
+        claim(batch, 1)
+        actions.cancel_batch(batch=batch, by=trail.SYSTEM)
+        actions.cancel_batch(batch=batch, by=trail.SYSTEM)
+        actions.cancel_batch(batch=batch, by=trail.SYSTEM, cut_off=True)
+        assert (batch.state, batch.control) == ("cancelled", "abort")
+        actions.cancel_batch(batch=batch, by=trail.SYSTEM)
+        assert batch.control == "abort"
+        assert find_events(batch) == ["batch.cancelled", "batch.aborted"]
+
+    @pytest.mark.parametrize(
+        "act",
+        [
+            actions.pause_batch,
+            actions.resume_batch,
+            actions.drain_batch,
+            actions.cancel_batch,
+            actions.confirm_batch,
+        ],
+    )
+    def test_a_batch_that_is_done_cannot_be_steered(self, project: Project, act: Any) -> None:
+        batch = launch(project, inputs=1)
+        answer(batch, 1)
+        assert stands(batch)[0] == "done"
+        with pytest.raises(BatchError, match=rf"Batch {batch.pk} has ended \(done\)"):
+            act(batch=batch, by=trail.SYSTEM)
+        assert stands(batch)[0] == "done"
+
+    def test_calls_in_flight_can_be_more_or_fewer(self, project: Project) -> None:
+        batch = launch(project)
+        actions.change_concurrency(batch=batch, concurrency=80, by=trail.SYSTEM)
+        actions.change_concurrency(batch=batch, concurrency=80, by=trail.SYSTEM)
+        assert batch.concurrency == 80
+        [event] = AuditEvent.objects.filter(action="batch.concurrency_changed")
+        assert event.details == {"before": 30, "after": 80}
+        with pytest.raises(BatchError, match=r"between 1 and 1,000"):
+            actions.change_concurrency(batch=batch, concurrency=0, by=trail.SYSTEM)
+
+
+class TestPilot:
+    @pytest.fixture
+    def waiting(self, project: Project) -> Batch:
+        """A batch whose pilot of two has ended, with eight cells to go."""
+        batch = launch(project, inputs=10, pilot=2)
+        answer(batch, 2)
+        assert batch.state == "waiting"
+        return batch
+
+    def test_a_yes_sends_the_rest(self, waiting: Batch, lead: User, rung: list[int]) -> None:
+        actions.confirm_batch(batch=waiting, by=lead)
+        assert (waiting.state, waiting.control, waiting.confirmed_by_name) == ("running", "run", "lead")
+        assert waiting.confirmed_at is not None
+        assert rung == [waiting.lanes.get().pk]
+        assert len(claim(waiting, 20)) == 8
+
+    def test_a_yes_said_twice_counts_once(self, waiting: Batch, lead: User, coder: User) -> None:
+        actions.confirm_batch(batch=waiting, by=lead)
+        actions.confirm_batch(batch=waiting, by=coder, cap_usd=Decimal(5))
+        assert waiting.confirmed_by_name == "lead"
+        assert waiting.cap_nano is None
+        assert find_events(waiting).count("batch.confirmed") == 1
+
+    def test_a_yes_can_bring_a_cap(self, waiting: Batch) -> None:
+        actions.confirm_batch(batch=waiting, by=trail.SYSTEM, cap_usd=Decimal("0.5"))
+        assert waiting.cap_nano == 500_000_000
+
+    def test_a_cap_below_what_the_pilot_spent_is_refused_with_the_figures(self, waiting: Batch) -> None:
+        assert waiting.spent_nano == 40_000
+        with pytest.raises(BatchError, match=r"\$0\.000040 are spent.*at least \$0\.01"):
+            actions.confirm_batch(batch=waiting, by=trail.SYSTEM, cap_usd=Decimal("0.00003"))
+        assert stands(waiting)[0] == "waiting"
+
+    def test_nothing_but_a_yes_or_a_cancel_moves_a_batch_that_waits(self, waiting: Batch) -> None:
+        with pytest.raises(BatchError, match="confirm it"):
+            actions.resume_batch(batch=waiting, by=trail.SYSTEM)
+        with pytest.raises(BatchError, match="waits for your yes"):
+            actions.drain_batch(batch=waiting, by=trail.SYSTEM)
+        actions.pause_batch(batch=waiting, by=trail.SYSTEM)
+        assert stands(waiting) == ("waiting", "pause")
+        actions.cancel_batch(batch=waiting, by=trail.SYSTEM)
+        assert count_states(waiting) == {"done": 2, "cancelled": 8}
+
+    def test_a_pilot_under_way_cannot_be_confirmed(self, project: Project) -> None:
+        batch = launch(project, inputs=10, pilot=2)
+        with pytest.raises(BatchError, match="pilot has not ended"):
+            actions.confirm_batch(batch=batch, by=trail.SYSTEM)
+
+    def test_a_pilot_that_was_paused_goes_on_as_a_pilot(self, project: Project) -> None:
+        batch = launch(project, inputs=10, pilot=2)
+        answer(batch, 1)
+        actions.pause_batch(batch=batch, by=trail.SYSTEM)
+        actions.resume_batch(batch=batch, by=trail.SYSTEM)
+        assert batch.state == "pilot"
+        answer(batch, 10)
+        assert batch.state == "waiting"
+
+    def test_a_pilot_that_ended_while_paused_waits_after_resume(self, project: Project) -> None:
+        batch = launch(project, inputs=10, pilot=2)
+        calls = claim(batch, 2)
+        actions.pause_batch(batch=batch, by=trail.SYSTEM)
+        finish(batch, calls, ChatAnswer(End.ANSWERED, content="yes", tokens_in=1, tokens_out=1))
+        assert batch.state == "paused"
+        actions.resume_batch(batch=batch, by=trail.SYSTEM)
+        assert (batch.state, batch.control) == ("waiting", "pause")
+
+    def test_failed_cells_of_a_pilot_are_asked_again_as_its_pilot(self, project: Project) -> None:
+        batch = launch(project, inputs=10, pilot=2)
+        finish(batch, claim(batch, 2), GIVEN_UP)
+        assert batch.state == "waiting"
+        assert actions.retry_failed(batch=batch, by=trail.SYSTEM) == 2
+        assert batch.state == "pilot"
+        assert len(answer(batch, 10)) == 2
+        assert batch.state == "waiting"
+
+
+class TestCap:
+    def test_a_cap_below_what_is_spent_and_reserved_is_refused(self, project: Project) -> None:
+        batch = launch(project, cap_usd=Decimal(1))
+        answer(batch, 1)
+        claim(batch, 1)
+        batch.refresh_from_db()
+        gone = batch.spent_nano + batch.reserved_nano
+        assert batch.reserved_nano > 0
+        below = Decimal(gone - 1) / 10**9
+        with pytest.raises(BatchError, match=r"are spent, and \$0\.\d+ are reserved"):
+            actions.change_cap(batch=batch, cap_usd=below, by=trail.SYSTEM)
+        actions.change_cap(batch=batch, cap_usd=Decimal(gone) / 10**9, by=trail.SYSTEM)
+        assert batch.cap_nano == gone
+        assert claim(batch, 1) == []
+
+    def test_a_changed_cap_is_an_event_in_whole_nanodollars(self, project: Project) -> None:
+        batch = launch(project)
+        actions.change_cap(batch=batch, cap_usd=Decimal("2.50"), by=trail.SYSTEM)
+        actions.change_cap(batch=batch, cap_usd=Decimal("2.5"), by=trail.SYSTEM)
+        actions.change_cap(batch=batch, cap_usd=None, by=trail.SYSTEM)
+        events = AuditEvent.objects.filter(action="batch.cap_changed").order_by("sequence")
+        assert [event.details for event in events] == [
+            {"before_nano": None, "after_nano": 2_500_000_000},
+            {"before_nano": 2_500_000_000, "after_nano": None},
+        ]
+
+    def test_a_cap_needs_prices(self, project: Project) -> None:
+        batch = launch(project, make_variant("dear", price=None))
+        with pytest.raises(BatchError, match="have none: dear"):
+            actions.change_cap(batch=batch, cap_usd=Decimal(1), by=trail.SYSTEM)
+
+
+class TestFailedAndHeld:
+    def test_failed_cells_of_a_batch_that_is_done_are_asked_again(
+        self, project: Project, numbers: Numbers, rung: list[int]
+    ) -> None:
+        batch = launch(project, inputs=3)
+        answer(batch, 1)
+        finish(batch, claim(batch, 2), GIVEN_UP)
+        assert batch.state == "done"
+        failed = list(Cell.objects.filter(batch=batch, state="failed").order_by("pk").values_list("pk", flat=True))
+        rung.clear()
+        assert actions.retry_failed(batch=batch, by=trail.SYSTEM) == 2
+        assert (batch.state, batch.control, batch.finished_at) == ("running", "run", None)
+        assert numbers.reopened == failed
+        again = Cell.objects.filter(pk__in=failed).values_list(
+            "state", "outcome", "tries", "unknown_ends", "not_before"
+        )
+        assert set(again) == {("planned", "", 0, 0, None)}
+        assert rung == [batch.lanes.get().pk]
+        assert len(answer(batch, 5)) == 2
+        assert stands(batch)[0] == "done"
+        # The tries that failed stay in the ledger.
+        assert Attempt.objects.filter(cell__in=failed).count() == 4
+        assert Result.objects.count() == 3
+
+    def test_with_nothing_failed_a_retry_changes_nothing(self, project: Project) -> None:
+        batch = launch(project, inputs=1)
+        answer(batch, 1)
+        assert actions.retry_failed(batch=batch, by=trail.SYSTEM) == 0
+        assert batch.state == "done"
+        assert "batch.retried" not in find_events(batch)
+
+    def test_a_cancelled_batch_stays_cancelled(self, project: Project) -> None:
+        batch = launch(project, inputs=2)
+        finish(batch, claim(batch, 1), GIVEN_UP)
+        actions.cancel_batch(batch=batch, by=trail.SYSTEM)
+        with pytest.raises(BatchError, match="stays cancelled"):
+            actions.retry_failed(batch=batch, by=trail.SYSTEM)
+
+    @pytest.fixture
+    def holding(self, project: Project) -> Batch:
+        """A batch all but one of whose calls were answered, and which holds that one."""
+        batch = launch(project, inputs=3, lost_answers="hold")
+        answer(batch, 2)
+        finish(batch, claim(batch, 1), LOST)
+        assert count_states(batch) == {"done": 2, "held": 1}
+        assert batch.state == "paused"
+        return batch
+
+    def test_a_batch_with_only_held_cells_left_asks_for_a_decision(self, holding: Batch) -> None:
+        with pytest.raises(BatchError, match=r"Only held cells are left \(1\)"):
+            actions.resume_batch(batch=holding, by=trail.SYSTEM)
+
+    def test_held_cells_can_be_asked_again(self, holding: Batch, rung: list[int]) -> None:
+        assert actions.release_held(batch=holding, by=trail.SYSTEM, again=True) == 1
+        assert holding.state == "running"
+        assert rung == [holding.lanes.get().pk]
+        assert len(answer(holding, 5)) == 1
+        assert stands(holding)[0] == "done"
+
+    def test_held_cells_can_be_counted_as_failed(self, holding: Batch, numbers: Numbers) -> None:
+        assert actions.release_held(batch=holding, by=trail.SYSTEM, again=False) == 1
+        [cell] = Cell.objects.filter(batch=holding, state="failed")
+        assert cell.outcome == "provider_error"
+        assert numbers.told[-1].answer is None
+        assert holding.state == "done"
+        assert find_events(holding)[-2:] == ["batch.held_given_up", "batch.finished"]
+        # They may have been paid for: what was reserved stays reserved.
+        assert holding.reserved_nano > 0
+
+    def test_a_cancelled_batch_holds_nothing(self, holding: Batch) -> None:
+        actions.cancel_batch(batch=holding, by=trail.SYSTEM)
+        assert count_states(holding) == {"done": 2, "cancelled": 1}
+
+    def test_releasing_twice_changes_nothing(self, holding: Batch) -> None:
+        actions.release_held(batch=holding, by=trail.SYSTEM, again=True)
+        assert actions.release_held(batch=holding, by=trail.SYSTEM, again=True) == 0
+        assert find_events(holding).count("batch.held_asked_again") == 1
+
+
+def run_command(*words: str) -> dict[str, Any]:
+    out = StringIO()
+    call_command("batch", *words, "--json", stdout=out)
+    shown: dict[str, Any] = json.loads(out.getvalue())
+    return shown
+
+
+class TestCommand:
+    def test_show_has_the_keys_that_scripts_rely_on(self, project: Project) -> None:
+        batch = launch(project, cap_usd=Decimal(1))
+        answer(batch, 1)
+        shown = run_command("show", str(batch.pk))
+        assert {
+            key: shown[key] for key in ("state", "cells", "outcomes", "calls", "spent", "cap", "possibly_paid_twice")
+        } == {
+            "state": "running",
+            "cells": 3,
+            "outcomes": {"said": 1},
+            "calls": 1,
+            "spent": 0.00002,
+            "cap": 1.0,
+            "possibly_paid_twice": 0,
+        }
+        assert shown["throughput"] > 0
+        assert shown["eta_seconds"] > 0
+        assert "1 answer in the last" in shown["eta_basis"]
+
+    def test_every_control_has_its_word(self, project: Project) -> None:
+        number = str(launch(project, inputs=10, pilot=2).pk)
+        batch = Batch.objects.get(pk=number)
+        assert run_command("pause", number)["state"] == "paused"
+        assert run_command("pause", number)["state"] == "paused"
+        assert run_command("resume", number)["state"] == "pilot"
+        answer(batch, 1)
+        finish(batch, claim(batch, 1), GIVEN_UP)
+        assert run_command("retry", number)["state"] == "pilot"
+        answer(batch, 1)
+        assert run_command("show", number)["state"] == "waiting"
+        assert run_command("confirm", number, "--cap", "2")["cap"] == 2.0
+        changed = run_command("set", number, "--concurrency", "7", "--cap", "3")
+        assert (changed["concurrency"], changed["cap"]) == (7, 3.0)
+        assert run_command("set", number, "--cap", "none")["cap"] is None
+        assert run_command("drain", number)["state"] == "paused"
+        assert run_command("cancel", number)["control"] == "cancel"
+        assert run_command("abort", number)["control"] == "abort"
+
+    def test_release_asks_what_becomes_of_the_cells(self, project: Project) -> None:
+        batch = launch(project, inputs=2, lost_answers="hold")
+        finish(batch, claim(batch, 2), LOST)
+        assert run_command("show", str(batch.pk))["held"] == 2
+        with pytest.raises(CommandError, match="--again"):
+            run_command("release", str(batch.pk))
+        assert run_command("release", str(batch.pk), "--fail")["states"] == {"failed": 2}
+
+    @pytest.mark.parametrize(
+        ("words", "sentence"),
+        [
+            (["show", "999999"], "no batch 999999"),
+            (["set", "N"], "Say what to set"),
+            (["set", "N", "--cap", "much"], "no amount"),
+            (["pause", "N", "--cap", "3"], "--cap belongs to confirm and set"),
+            (["confirm", "N"], "pilot has not ended"),
+        ],
+    )
+    def test_a_wrong_wish_is_answered_in_one_sentence(self, project: Project, words: list[str], sentence: str) -> None:
+        number = str(launch(project, inputs=10, pilot=2).pk)
+        with pytest.raises(CommandError, match=sentence):
+            run_command(*[number if word == "N" else word for word in words])

@@ -1,0 +1,146 @@
+"""People who change their mind half-way, and a disk that is full: nothing paid for is lost, nothing more is sent."""
+
+from __future__ import annotations
+
+import resource
+import subprocess
+import time
+
+import psutil
+import pytest
+
+from tests.auditapp.batches.ground import ANSWER_NANO, IN_FLIGHT, TEXTS, Ground
+from tests.instance import find_children, wait_until
+from tests.services import database_kind
+
+pytestmark = pytest.mark.processes
+
+
+def wait_for_rest(ground: Ground, batch: int) -> None:
+    """No call of the batch is under way any more."""
+    under_way = f"end_state = 'open' AND c.batch_id = {batch}".replace("end_state", '"end"')
+    sql = f"SELECT count(*) FROM batches_attempt a JOIN batches_cell c ON c.id = a.cell_id WHERE {under_way}"
+    wait_until(lambda: ground.instance.query(sql) == [(0,)], what="no call was under way", patience=20)
+
+
+def launch_and_get_half_way(ground: Ground) -> int:
+    """A batch of which a part is answered, and whose further calls take long enough for a person to act."""
+    ground.provider.order(latency=0.1)
+    ground.instance.start_worker()
+    batch = ground.launch()
+    ground.wait_for_answers(TEXTS // 8)
+    ground.provider.order(latency=3)
+    return batch
+
+
+def test_a_pause_stops_new_calls_within_a_second_and_a_resume_goes_on(ground: Ground) -> None:
+    batch = launch_and_get_half_way(ground)
+    ground.instance.manage("batch", "pause", str(batch))
+    time.sleep(1.0)
+    sent = ground.provider.stats()["received"]
+    wait_for_rest(ground, batch)
+    assert ground.provider.stats()["received"] == sent
+    assert ground.show(batch)["state"] == "paused"
+    ground.check_books()
+    ground.provider.order(latency=0.02)
+    ground.instance.manage("batch", "resume", str(batch))
+    shown = ground.wait_for_end(batch)
+    ground.check_whole(batch, cells=TEXTS, shown=shown)
+    assert ground.provider.stats()["received"] == TEXTS
+
+
+def test_a_cancel_half_way_keeps_every_answer_that_was_paid_for(ground: Ground) -> None:
+    batch = launch_and_get_half_way(ground)
+    ground.instance.manage("batch", "cancel", str(batch))
+    wait_for_rest(ground, batch)
+    wait_until(lambda: ground.provider.stats()["in_flight"] == 0, what="the paid API is at rest")
+    shown, billed = ground.show(batch), ground.provider.stats()["billed"]
+    assert shown["state"] == "cancelled"
+    assert TEXTS // 8 <= billed < TEXTS
+    assert ground.count("result") == billed
+    assert shown["spent"] == pytest.approx(billed * ANSWER_NANO / 1e9)
+    assert ground.count("cell", "state = 'cancelled'") == TEXTS - billed
+    assert shown["possibly_paid_twice"] == 0
+    ground.check_books()
+
+
+def test_an_abort_cuts_the_calls_off_and_tells_that_they_may_be_paid(ground: Ground) -> None:
+    batch = launch_and_get_half_way(ground)
+    ground.provider.order(latency=60)
+    wait_until(lambda: ground.provider.stats()["in_flight"] >= IN_FLIGHT // 2, what="calls are under way")
+    ground.instance.manage("batch", "abort", str(batch))
+    wait_for_rest(ground, batch)
+    shown = ground.show(batch)
+    assert shown["state"] == "cancelled"
+    assert ground.count("attempt", "error_class = 'aborted' AND \"end\" = 'unknown'") > 0
+    assert 0 < shown["possibly_paid_twice"] <= IN_FLIGHT
+    assert ground.count("cell", "state IN ('planned', 'leased')") == 0
+
+
+DELETE = """
+import sys
+from django.apps import apps
+from django.db.models import ProtectedError
+tables = {model._meta.db_table: model for model in apps.get_models()}
+for table in sys.argv[1:]:
+    try:
+        tables[table].objects.get(pk=tables[table].objects.values_list("pk", flat=True)[0]).delete()
+    except ProtectedError:
+        print(table)
+"""
+STANDS_ON = (
+    "batches_batch",
+    "batches_cell",
+    "projects_project",
+    "sob_dataset",
+    "llm_modelvariant",
+    "llm_provideraccount",
+)
+
+
+def test_what_a_running_batch_stands_on_cannot_be_deleted(ground: Ground) -> None:
+    """Deletion half-way is no case to survive, for there is none: the product refuses it, and the batch goes on."""
+    ground.provider.order(latency=0.1)
+    ground.instance.start_worker()
+    batch = ground.launch()
+    ground.wait_for_answers(10)
+    assert ground.instance.run_code(DELETE, *STANDS_ON).split() == list(STANDS_ON)
+    shown = ground.wait_for_end(batch)
+    ground.check_whole(batch, cells=TEXTS, shown=shown)
+
+
+def test_a_full_disk_stops_new_calls_and_the_batch_goes_on_once_there_is_room(ground: Ground) -> None:
+    """No file of the worker may grow past a few answers; then the limit is lifted, and nobody starts the worker again.
+
+    On PostgreSQL that is the spool; on SQLite it is the database too, and an answer that neither takes is told of as lost.
+    """
+    ground.provider.order(latency=0.1, answer="A long answer. " * 1000)
+    worker = ground.instance.start_worker("--lanes", "1")
+    wait_until(lambda: bool(find_children(worker)), what="the worker has its child")
+    sizes = [file.stat().st_size for file in ground.instance.folder.iterdir() if file.is_file()]
+    limit_files(worker, 20_000 if database_kind() == "postgres" else max(sizes) + 100_000)
+    batch = ground.launch()
+    wait_until(lambda: ground.provider.stats()["received"] > 0, what="calls were sent")
+    wait_until(lambda: is_at_rest(ground), what="nothing more was sent into a full disk", patience=30)
+    sent = ground.provider.stats()["received"]
+    assert sent < TEXTS
+    limit_files(worker, resource.RLIM_INFINITY)
+    if ground.read_state(batch) == "paused":
+        ground.instance.manage("batch", "resume", str(batch))
+    shown = ground.wait_for_end(batch, patience=90)
+    assert worker.poll() is None
+    ground.check_whole(batch, cells=TEXTS, shown=shown)
+    assert shown["possibly_paid_twice"] <= IN_FLIGHT
+
+
+def limit_files(worker: subprocess.Popen[bytes], size: int) -> None:
+    """What a process writes beyond ``size`` bytes of a file fails, as it does on a full disk."""
+    for process in [psutil.Process(worker.pid), *find_children(worker)]:
+        resource.prlimit(process.pid, resource.RLIMIT_FSIZE, (size, resource.RLIM_INFINITY))
+
+
+def is_at_rest(ground: Ground) -> bool:
+    """Whether nothing was sent for two seconds."""
+    before = ground.provider.stats()["received"]
+    time.sleep(2)
+    return bool(ground.provider.stats()["received"] == before)

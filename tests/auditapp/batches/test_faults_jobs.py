@@ -1,0 +1,85 @@
+"""Kills in the middle of a provider's job, with real processes: no second job, no second payment, every answer stored."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from tests.auditapp.batches.ground import Ground
+from tests.auditapp.batches.job_shop import Shop
+from tests.instance import kill_group, wait_until
+
+pytestmark = pytest.mark.processes
+
+CALLS = 30
+# One sweep of an impatient worker: dead lanes are let go at once, jobs are asked about each time.
+SWEEP = """
+import datetime, django
+django.setup()
+from auditapp.batches import due_jobs, jobs, ledger, recovery
+at_once = datetime.timedelta(0)
+due_jobs.FIRST_CHECK = due_jobs.LONGEST_WAIT = jobs.SETTLING = ledger.LANE_DEAD_AFTER = at_once
+recovery.recover_lanes()
+for lane_id in due_jobs.find_due_lanes():
+    jobs.run_job_lane(lane_id)
+"""
+
+
+@pytest.fixture
+def shop(ground: Ground) -> Iterator[Shop]:
+    shop = Shop(ground.provider)
+    shop.order(reset=True)
+    yield shop
+    shop.order(reset=True)
+
+
+def launch(ground: Ground) -> int:
+    ground.instance.manage("set_capabilities", "m", "--offers-batches")
+    return ground.launch("--route", "jobs", "--limit", str(CALLS))
+
+
+def start_sweep(ground: Ground, **environment: str) -> Any:
+    return ground.instance.start("-c", SWEEP, DJANGO_SETTINGS_MODULE="auditapp.settings", **environment)
+
+
+def sweep_to_the_end(ground: Ground, batch: int) -> None:
+    for _ in range(4):
+        assert start_sweep(ground).wait(timeout=60) == 0
+        if ground.read_state(batch) == "done":
+            return
+    raise AssertionError(f"batch {batch} is {ground.read_state(batch)}")
+
+
+def check(ground: Ground, shop: Shop, batch: int) -> None:
+    stats = shop.stats()
+    assert (stats["jobs"], stats["billed"], stats["billed_twice"], stats["jobs_by_cell"]) == (1, CALLS, 0, 1)
+    assert ground.count("result") == CALLS
+    assert ground.count("attempt", "\"end\" = 'answered'") == ground.count("attempt") == CALLS
+    assert ground.instance.ask("verify_batches", "--billed", str(CALLS))["breaks"] == []
+
+
+def test_a_runner_killed_while_its_job_is_being_created_makes_no_second_one(ground: Ground, shop: Shop) -> None:
+    shop.order(create_seconds=60)
+    batch = launch(ground)
+    process = start_sweep(ground)
+    wait_until(lambda: shop.stats()["jobs"] == 1, what="the job was made, and nobody was told")
+    kill_group(process)
+    shop.order(create_seconds=0)
+    assert ground.count("providerjob", "submitted_at IS NOT NULL AND provider_job_id = ''") == 1
+    sweep_to_the_end(ground, batch)
+    check(ground, shop, batch)
+
+
+@pytest.mark.parametrize("place", ["job_created", "in_commit"])
+def test_a_runner_that_dies_with_an_answer_in_its_hand_fetches_it_again(ground: Ground, shop: Shop, place: str) -> None:
+    batch = launch(ground)
+    mark = ground.instance.folder / "crashed"
+    for _ in range(3):
+        process = start_sweep(ground, CRASH_AT=place, CRASH_ONCE=str(mark))
+        if process.wait(timeout=60) == 137:
+            break
+    assert mark.exists()
+    sweep_to_the_end(ground, batch)
+    check(ground, shop, batch)

@@ -1,0 +1,114 @@
+"""Redis and PostgreSQL that go and come back: the batch waits, goes on by itself, and repeats no call."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.auditapp.batches.ground import IN_FLIGHT, TEXTS, Ground, prepare, stand_on
+from tests.conftest import create_database
+from tests.instance import FakeProvider, Instance, wait_until
+from tests.servers import OwnServers
+from tests.services import database_kind
+
+pytestmark = [
+    pytest.mark.processes,
+    pytest.mark.skipif(database_kind() != "postgres", reason="needs PostgreSQL and Redis, which SQLite does without"),
+]
+
+
+@pytest.fixture(scope="module")
+def servers() -> Iterator[OwnServers]:
+    servers = OwnServers()
+    if servers.database_url is None or servers.redis_url is None:
+        servers.stop()
+        pytest.skip("needs the PostgreSQL that pip installs, and a Redis")
+    yield servers
+    servers.stop()
+
+
+@pytest.fixture(scope="module")
+def prepared_here(
+    servers: OwnServers, paid_api: FakeProvider, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[str]:
+    """The address of a prepared database on these servers, to be copied."""
+    assert servers.database_url is not None
+    with create_database(servers.database_url) as url:
+        instance = Instance(tmp_path_factory.mktemp("prepared"), database_url=url)
+        instance.manage("migrate", "-v0")
+        instance.manage("createcachetable", "-v0")
+        prepare(instance, paid_api)
+        yield url
+
+
+@pytest.fixture
+def ground(servers: OwnServers, prepared_here: str, paid_api: FakeProvider, tmp_path: Path) -> Iterator[Ground]:
+    assert servers.database_url is not None
+    assert servers.redis_url is not None
+    paid_api.order(reset=True)
+    servers.flush_redis()
+    template = prepared_here.split("?", maxsplit=1)[0].rsplit("/", 1)[1]
+    with create_database(servers.database_url, template=template) as url:
+        instance = Instance(tmp_path / "data", database_url=url, redis_url=servers.redis_url)
+        yield from stand_on(Ground(instance, paid_api))
+
+
+def check_nothing_repeated(ground: Ground, batch: int) -> None:
+    """Only workers' ends may cost a call twice; the end of a server never does."""
+    shown = ground.wait_for_end(batch)
+    ground.check_whole(batch, cells=TEXTS, shown=shown)
+    assert ground.provider.stats()["paid_twice"] == 0
+    assert shown["possibly_paid_twice"] == 0
+
+
+def test_redis_killed_flushed_and_down_for_seconds_costs_no_call(ground: Ground, servers: OwnServers) -> None:
+    ground.provider.order(latency=0.5)
+    worker = ground.instance.start_worker()
+    batch = ground.launch()
+    ground.wait_for_answers(TEXTS // 6)
+    servers.order("redis", "kill", "start")
+    ground.wait_for_answers(TEXTS // 3)
+    servers.flush_redis()
+    ground.wait_for_answers(TEXTS // 2)
+    servers.order("redis", "kill")
+    time.sleep(4)
+    servers.order("redis", "start")
+    check_nothing_repeated(ground, batch)
+    # And a batch launched afterwards is taken up by the same worker, whose connection is a new one.
+    again = ground.launch("--limit", "20", model="other")
+    assert ground.wait_for_end(again)["state"] == "done"
+    assert worker.poll() is None
+
+
+def test_a_batch_launched_while_redis_is_down_is_accepted_and_begins_when_it_is_back(
+    ground: Ground, servers: OwnServers
+) -> None:
+    ground.instance.start_worker()
+    wait_until(lambda: ground.count("workersign") > 0, what="a worker was heard from")
+    servers.order("redis", "kill")
+    batch = ground.launch()
+    servers.order("redis", "start")
+    check_nothing_repeated(ground, batch)
+
+
+@pytest.mark.parametrize("how", ["fast", "immediate"])
+def test_a_restart_of_postgresql_loses_no_answer_and_repeats_no_call(
+    ground: Ground, servers: OwnServers, how: str
+) -> None:
+    """Calls in flight as it goes come to their end, wait in the spool, and are stored when it is back."""
+    ground.provider.order(latency=0.5)
+    worker = ground.instance.start_worker()
+    batch = ground.launch()
+    for share in (0.2, 0.5):
+        ground.wait_for_answers(int(TEXTS * share))
+        servers.order("postgres", how)
+        time.sleep(0.7)
+        sent = ground.provider.stats()["received"]
+        time.sleep(0.7)
+        assert ground.provider.stats()["received"] <= sent + IN_FLIGHT // 2
+        servers.order("postgres", "start")
+    check_nothing_repeated(ground, batch)
+    assert worker.poll() is None

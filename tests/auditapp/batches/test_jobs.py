@@ -1,0 +1,607 @@
+"""Jobs at a provider's batch service: never two for the same calls, every cell its answer, the cap held."""
+
+from __future__ import annotations
+
+import datetime
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.conf import settings
+from django.db.models import F
+
+from auditapp.batches import actions, due_jobs, jobs, kinds, queries
+from auditapp.batches.clock import read_now
+from auditapp.batches.kinds import Answered
+from auditapp.batches.models import Arm, Attempt, Batch, Cell, Lane, ProviderJob, Result
+from auditapp.batches.verify import verify_batches
+from auditapp.llm.actions import add_model, set_capabilities
+from auditapp.llm.providers.openai_jobs import OpenAIJobs
+from tests.auditapp.batches.job_shop import Shop
+from tests.instance import FakeProvider
+from transcripts.audit_trail import trail
+from transcripts.projects.models import Project
+
+PROVIDERS = ["openai_compatible", "anthropic"]
+
+
+class Echo:
+    """A kind whose inputs are numbers."""
+
+    name = "echo"
+
+    def __init__(self) -> None:
+        self.seen: list[Answered] = []
+
+    def write_prompts(self, arm: Arm, input_ids: Sequence[int]) -> Mapping[int, str]:
+        return {number: f"text {number}" for number in input_ids}
+
+    def store_answers(self, batch: Batch, answers: Sequence[Answered]) -> Mapping[int, str]:
+        self.seen.extend(answers)
+        return {each.cell_id: "said" if each.answer is not None else "silent" for each in answers}
+
+    def reopen(self, cell_ids: Sequence[int]) -> None:
+        return None
+
+
+@pytest.fixture(autouse=True)
+def echo(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Echo:
+    kind = Echo()
+    monkeypatch.setitem(kinds._kinds, "echo", kind)
+    monkeypatch.setattr(settings, "SPOOL_FOLDER", tmp_path / "spool")
+    return kind
+
+
+@pytest.fixture
+def shop(fake_provider: FakeProvider) -> Iterator[Shop]:
+    shop = Shop(fake_provider)
+    shop.order(reset=True)
+    yield shop
+    shop.order(reset=True)
+
+
+@pytest.fixture(autouse=True)
+def books(db: None) -> Iterator[None]:
+    """Whatever a test does, the ledger's invariants hold at its end."""
+    yield
+    assert verify_batches() == []
+
+
+Launch = Callable[..., Lane]
+
+
+@pytest.fixture
+def launch(project: Project, shop: Shop) -> Launch:
+    """A batch over the provider's batch service; its lane."""
+
+    def launch_now(provider: str = "openai_compatible", *, inputs: int = 5, **more: Any) -> Lane:
+        variant = add_model(
+            label=f"model of {provider}",
+            provider=provider,
+            base_url=shop.provider.base_url,
+            model="m",
+            max_tokens=100,
+            price_in=Decimal(1),
+            price_out=Decimal(2),
+            allow_private=True,
+            by=trail.SYSTEM,
+        )
+        set_capabilities(variant=variant, offers_batches=True, by=trail.SYSTEM)
+        batch = actions.launch_batch(
+            project=project,
+            kind="echo",
+            title="Echo",
+            arms=[actions.PlannedArm(variant, "task", "Say it.")],
+            input_ids=list(range(1, inputs + 1)),
+            route="jobs",
+            by=trail.SYSTEM,
+            **more,
+        )
+        return batch.lanes.get()
+
+    return launch_now
+
+
+def let_time_pass(**span: float) -> None:
+    """Everything in the ledger happened so much earlier."""
+    earlier = datetime.timedelta(**span)
+    for name in ("submitted_at", "checked_at"):
+        ProviderJob.objects.update(**{name: F(name) - earlier})
+    Cell.objects.update(not_before=F("not_before") - earlier)
+
+
+def look_after(lane: Lane, *, times: int = 1) -> None:
+    """Ring the lane as often as that, ten minutes apart."""
+    for _ in range(times):
+        let_time_pass(minutes=10)
+        jobs.run_job_lane(lane.pk)
+
+
+def count_states() -> dict[str, int]:
+    states = list(Cell.objects.values_list("state", flat=True))
+    return {state: states.count(state) for state in set(states)}
+
+
+@pytest.mark.parametrize("provider", PROVIDERS)
+class TestWay:
+    def test_a_job_is_submitted_once_and_every_cell_gets_its_answer(
+        self, launch: Launch, shop: Shop, provider: str, echo: Echo
+    ) -> None:
+        shop.order(seconds=3600)
+        lane = launch(provider)
+        jobs.run_job_lane(lane.pk)
+        job = ProviderJob.objects.get()
+        assert (job.state, job.calls, len(job.file_sha256)) == ("submitted", 5, 64)
+        assert set(Attempt.objects.values_list("runner", "job", "end")) == {(f"job:{job.pk}", job.pk, "open")}
+        assert count_states() == {"leased": 5}
+        look_after(lane)
+        assert ProviderJob.objects.get().state == "submitted"
+        shop.order(seconds=0)
+        assert shop.stats()["jobs"] == 1
+
+    def test_its_answers_are_stored_like_those_of_live_calls(
+        self, launch: Launch, shop: Shop, provider: str, echo: Echo
+    ) -> None:
+        lane = launch(provider)
+        jobs.run_job_lane(lane.pk)
+        look_after(lane)
+        batch = Batch.objects.get()
+        assert (batch.state, batch.reserved_nano, batch.spent_nano) == ("done", 0, 5 * (100 + 2 * 20) * 1000)
+        assert Result.objects.count() == 5
+        attempt = Attempt.objects.all()[0]
+        assert (attempt.end, attempt.served_model, attempt.tokens_in, attempt.tokens_out) == ("answered", "m", 100, 20)
+        assert attempt.finish_reason == "stop"
+        assert json.loads(attempt.raw)["model"] == "m"
+        assert attempt.sent_at is not None
+        assert sorted(each.input_id for each in echo.seen) == [1, 2, 3, 4, 5]
+        assert {each.answer for each in echo.seen} == set(Result.objects.values_list("answer", flat=True))
+        job = ProviderJob.objects.get()
+        assert job.state == "collected"
+        assert job.ended_at is not None
+        assert shop.stats() | {"checks": 1} == shop.stats() | {"jobs": 1, "billed": 5, "billed_twice": 0, "checks": 1}
+        assert Lane.objects.get().runner == ""
+
+    def test_what_the_service_did_not_come_to_is_asked_again_and_billed_once(
+        self, launch: Launch, shop: Shop, provider: str
+    ) -> None:
+        shop.order(expired=0.5, errored=0.3)
+        lane = launch(provider, inputs=30)
+        jobs.run_job_lane(lane.pk)
+        look_after(lane)
+        ends = set(Attempt.objects.exclude(end="open").values_list("end", "error_class"))
+        assert ends == {("answered", ""), ("refused", "expired"), ("refused", "server_error")}
+        assert Batch.objects.get().state == "running"
+        look_after(lane, times=3)
+        assert Batch.objects.get().state == "done"
+        assert Result.objects.count() == 30
+        stats = shop.stats()
+        assert (stats["jobs"], stats["billed"], stats["billed_twice"]) == (2, 30, 0)
+        assert Batch.objects.get().spent_nano == 30 * 140_000
+
+    def test_a_cut_creation_is_found_at_the_provider_before_there_is_another(
+        self, launch: Launch, shop: Shop, provider: str
+    ) -> None:
+        shop.order(seconds=3600, cut_creates=1)
+        lane = launch(provider)
+        jobs.run_job_lane(lane.pk)
+        job = ProviderJob.objects.get()
+        assert job.submitted_at is not None
+        assert job.provider_job_id == ""
+        look_after(lane)
+        shop.order(seconds=0)
+        assert shop.stats()["jobs"] == 1
+        assert count_states() == {"leased": 5}
+
+    def test_a_job_whose_creation_was_cut_is_collected_in_the_end(
+        self, launch: Launch, shop: Shop, provider: str
+    ) -> None:
+        shop.order(cut_creates=1)
+        lane = launch(provider)
+        jobs.run_job_lane(lane.pk)
+        look_after(lane, times=2)
+        assert Batch.objects.get().state == "done"
+        assert (shop.stats()["jobs"], shop.stats()["billed"]) == (1, 5)
+
+    def test_a_creation_that_never_arrived_is_made_after_a_while(
+        self, launch: Launch, shop: Shop, provider: str
+    ) -> None:
+        shop.order(lose_creates=1)
+        lane = launch(provider)
+        jobs.run_job_lane(lane.pk)
+        let_time_pass(seconds=40)
+        jobs.run_job_lane(lane.pk)
+        assert shop.stats()["jobs"] == 0, "too early: it may yet show in the list"
+        look_after(lane)
+        assert shop.stats()["jobs"] == 1
+        look_after(lane)
+        assert Batch.objects.get().state == "done"
+
+    def test_a_download_that_breaks_off_is_done_again_at_no_cost(
+        self, launch: Launch, shop: Shop, provider: str
+    ) -> None:
+        shop.order(cut_downloads=1)
+        lane = launch(provider, inputs=40)
+        jobs.run_job_lane(lane.pk)
+        look_after(lane)
+        assert 0 < Result.objects.count() < 40
+        assert ProviderJob.objects.get().state == "submitted"
+        assert not Attempt.objects.filter(end="unknown").exists()
+        look_after(lane)
+        assert Result.objects.count() == 40
+        assert (shop.stats()["jobs"], shop.stats()["billed"], shop.stats()["downloads"]) == (1, 40, 2)
+
+    def test_cancelling_stops_the_job_and_keeps_what_it_had_finished(
+        self, launch: Launch, shop: Shop, provider: str
+    ) -> None:
+        shop.order(seconds=3600, done_before_cancel=0.4)
+        lane = launch(provider, inputs=10)
+        jobs.run_job_lane(lane.pk)
+        actions.cancel_batch(batch=Batch.objects.get(), by=trail.SYSTEM)
+        jobs.run_job_lane(lane.pk)
+        assert shop.stats()["cancelled"] == 1
+        look_after(lane)
+        assert count_states() == {"done": 4, "cancelled": 6}
+        batch = Batch.objects.get()
+        assert (batch.state, batch.reserved_nano, batch.spent_nano) == ("cancelled", 0, 4 * 140_000)
+        assert shop.stats()["billed"] == 4
+
+    def test_an_unreachable_provider_is_no_failure(self, launch: Launch, shop: Shop, provider: str) -> None:
+        lane = launch(provider)
+        jobs.run_job_lane(lane.pk)
+        shop.order(down=2)
+        look_after(lane, times=2)
+        job = ProviderJob.objects.get()
+        assert (job.state, job.error) == ("submitted", "as ordered")
+        assert Batch.objects.get().state == "running"
+        look_after(lane)
+        assert Batch.objects.get().state == "done"
+        assert ProviderJob.objects.get().error == ""
+
+    def test_a_refused_key_pauses_the_batch_and_loses_no_cell(self, launch: Launch, shop: Shop, provider: str) -> None:
+        lane = launch(provider)
+        shop.provider.order(key="another")
+        jobs.run_job_lane(lane.pk)
+        batch = Batch.objects.get()
+        assert batch.state == "paused"
+        assert "status 401" in batch.state_reason
+        assert "as ordered" not in batch.state_reason
+        shop.provider.order(key="")
+        actions.resume_batch(batch=batch, by=trail.SYSTEM)
+        look_after(lane, times=2)
+        assert Batch.objects.get().state == "done"
+        assert shop.stats()["jobs"] == 1
+
+
+class TestSize:
+    def test_no_job_holds_more_calls_than_the_service_takes(
+        self, launch: Launch, shop: Shop, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(OpenAIJobs, "most_calls", 4)
+        lane = launch(inputs=10)
+        jobs.run_job_lane(lane.pk)
+        assert shop.stats()["calls"] == [4, 4, 2]
+        look_after(lane)
+        assert Batch.objects.get().state == "done"
+        assert shop.stats()["jobs_by_cell"] == 1
+
+    def test_no_file_is_larger_than_the_service_takes(
+        self, launch: Launch, shop: Shop, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(OpenAIJobs, "most_bytes", 1000)
+        lane = launch(inputs=10)
+        jobs.run_job_lane(lane.pk)
+        calls = shop.stats()["calls"]
+        assert sum(calls) == 10
+        assert max(calls) < 10
+        look_after(lane)
+        assert Batch.objects.get().state == "done"
+        assert (shop.stats()["billed"], shop.stats()["jobs_by_cell"]) == (10, 1)
+
+    def test_a_second_job_of_an_account_is_told_from_the_first(
+        self, launch: Launch, shop: Shop, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        from auditapp.llm.providers.anthropic_jobs import AnthropicJobs
+
+        monkeypatch.setattr(AnthropicJobs, "most_calls", 3)
+        shop.order(cut_creates=2)
+        lane = launch("anthropic", inputs=6)
+        jobs.run_job_lane(lane.pk)
+        look_after(lane, times=4)
+        assert Batch.objects.get().state == "done"
+        assert (shop.stats()["jobs"], shop.stats()["billed_twice"], shop.stats()["jobs_by_cell"]) == (2, 0, 1)
+        ids = list(ProviderJob.objects.values_list("provider_job_id", flat=True))
+        assert len(set(ids)) == 2
+
+
+class TestMoney:
+    def test_only_as_many_calls_are_submitted_as_fit_under_the_cap(self, launch: Launch, shop: Shop) -> None:
+        lane = launch(inputs=20, cap_usd=Decimal("0.0012"))
+        jobs.run_job_lane(lane.pk)
+        first = shop.stats()["calls"][0]
+        assert 0 < first < 20
+        batch = Batch.objects.get()
+        for _ in range(20):
+            if batch.state == "running":
+                look_after(lane)
+                batch = Batch.objects.get()
+                assert batch.cap_nano is not None
+                assert batch.spent_nano + batch.reserved_nano <= batch.cap_nano
+        assert batch.state == "paused"
+        assert "cap" in batch.state_reason
+        assert shop.stats()["billed"] == Result.objects.count() < 20
+        assert shop.stats()["billed_twice"] == 0
+
+    def test_a_job_costs_the_providers_share_of_the_price(self, launch: Launch, shop: Shop) -> None:
+        lane = launch()
+        Arm.objects.update(price_in=Decimal("0.5"), price_out=Decimal(1))
+        jobs.run_job_lane(lane.pk)
+        look_after(lane)
+        assert Batch.objects.get().spent_nano == 5 * 70_000
+
+
+class TestControl:
+    def test_a_paused_batch_submits_nothing_new_and_still_collects(self, launch: Launch, shop: Shop) -> None:
+        shop.order(expired=0.5)
+        lane = launch(inputs=10)
+        jobs.run_job_lane(lane.pk)
+        actions.pause_batch(batch=Batch.objects.get(), by=trail.SYSTEM)
+        look_after(lane, times=3)
+        answered = Result.objects.count()
+        assert 0 < answered < 10
+        assert count_states() == {"done": answered, "planned": 10 - answered}
+        assert shop.stats()["jobs"] == 1
+        assert due_jobs.find_due_lanes() == []
+
+    @pytest.mark.parametrize("place", ["job_written", "job_uploaded"])
+    def test_a_pause_in_the_middle_of_submitting_still_counts(
+        self, launch: Launch, shop: Shop, monkeypatch: pytest.MonkeyPatch, place: str
+    ) -> None:
+        lane = launch()
+
+        def pause(reached: str) -> None:
+            if reached == place:
+                actions.pause_batch(batch=Batch.objects.get(), by=trail.SYSTEM)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(jobs, "crash_point", pause)
+            jobs.run_job_lane(lane.pk)
+        assert shop.stats()["jobs"] == 0
+        actions.resume_batch(batch=Batch.objects.get(), by=trail.SYSTEM)
+        look_after(lane, times=2)
+        assert Batch.objects.get().state == "done"
+        assert shop.stats()["jobs"] == shop.stats()["files"] == 1
+
+    def test_while_a_job_waits_to_be_sent_no_other_is_made(
+        self, launch: Launch, shop: Shop, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(OpenAIJobs, "most_calls", 2)
+        shop.order(down=1)
+        lane = launch()
+        for _ in range(3):
+            jobs.run_job_lane(lane.pk)
+        assert ProviderJob.objects.count() == 1
+        assert due_jobs.find_due_lanes() == []
+        look_after(lane, times=2)
+        assert Batch.objects.get().state == "done"
+        assert shop.stats()["calls"] == [2, 2, 1]
+
+    def test_a_job_that_was_not_sent_waits_while_the_batch_is_paused(self, launch: Launch, shop: Shop) -> None:
+        shop.order(down=1)
+        lane = launch()
+        jobs.run_job_lane(lane.pk)
+        actions.pause_batch(batch=Batch.objects.get(), by=trail.SYSTEM)
+        assert due_jobs.find_due_lanes() == []
+        look_after(lane, times=2)
+        assert shop.stats()["files"] == 0
+        actions.resume_batch(batch=Batch.objects.get(), by=trail.SYSTEM)
+        look_after(lane, times=2)
+        assert Batch.objects.get().state == "done"
+
+    def test_a_job_that_was_not_sent_is_withdrawn_when_the_batch_is_cancelled(self, launch: Launch, shop: Shop) -> None:
+        shop.order(down=1)
+        lane = launch()
+        jobs.run_job_lane(lane.pk)
+        actions.cancel_batch(batch=Batch.objects.get(), by=trail.SYSTEM)
+        jobs.run_job_lane(lane.pk)
+        assert count_states() == {"cancelled": 5}
+        assert Batch.objects.get().reserved_nano == 0
+        assert set(Attempt.objects.values_list("end", flat=True)) == {"unsent"}
+        assert ProviderJob.objects.get().state == "failed"
+
+    def test_a_pilot_goes_first_and_the_rest_waits_for_a_yes(self, launch: Launch, shop: Shop) -> None:
+        lane = launch(inputs=10, pilot=3)
+        jobs.run_job_lane(lane.pk)
+        look_after(lane)
+        assert Batch.objects.get().state == "waiting"
+        assert shop.stats()["calls"] == [3]
+        actions.confirm_batch(batch=Batch.objects.get(), by=trail.SYSTEM)
+        look_after(lane, times=2)
+        assert Batch.objects.get().state == "done"
+        assert shop.stats()["calls"] == [3, 7]
+
+    def test_a_draining_batch_carries_on_what_was_begun_and_then_pauses(self, launch: Launch, shop: Shop) -> None:
+        shop.order(expired=1.0)
+        lane = launch()
+        jobs.run_job_lane(lane.pk)
+        shop.order(expired=0.0)
+        actions.drain_batch(batch=Batch.objects.get(), by=trail.SYSTEM)
+        look_after(lane, times=3)
+        assert Batch.objects.get().state == "done"
+        assert shop.stats()["jobs"] == 2
+
+
+class TestRefusal:
+    def test_a_job_the_provider_does_not_take_pauses_the_batch_and_costs_nothing(
+        self, launch: Launch, shop: Shop
+    ) -> None:
+        shop.order(refuse_jobs="invalid_model")
+        lane = launch()
+        jobs.run_job_lane(lane.pk)
+        look_after(lane)
+        batch = Batch.objects.get()
+        assert (batch.state, batch.reserved_nano, batch.spent_nano) == ("paused", 0, 0)
+        assert "refused job" in batch.state_reason
+        assert ProviderJob.objects.get().error == "invalid_model: as ordered"
+        assert count_states() == {"planned": 5}
+        shop.order(refuse_jobs="")
+        actions.resume_batch(batch=batch, by=trail.SYSTEM)
+        look_after(lane, times=2)
+        assert Batch.objects.get().state == "done"
+
+    def test_an_account_that_is_full_is_asked_again_later(self, launch: Launch, shop: Shop) -> None:
+        shop.order(refuse_jobs="token_limit_exceeded")
+        lane = launch()
+        jobs.run_job_lane(lane.pk)
+        look_after(lane)
+        assert Batch.objects.get().state == "running"
+        assert due_jobs.find_due_lanes() == []
+        shop.order(refuse_jobs="")
+        look_after(lane, times=3)
+        assert Batch.objects.get().state == "done"
+        assert Cell.objects.filter(tries__gt=0).count() == 0
+
+    def test_a_call_without_a_word_about_it_may_have_been_paid_and_is_asked_once_more(
+        self, launch: Launch, shop: Shop
+    ) -> None:
+        shop.order(leave_out=1)
+        lane = launch()
+        jobs.run_job_lane(lane.pk)
+        look_after(lane)
+        assert Attempt.objects.filter(end="unknown").count() == 1
+        shop.order(leave_out=0)
+        look_after(lane, times=2)
+        assert Batch.objects.get().state == "done"
+        assert Result.objects.count() == 5
+
+    def test_a_setting_the_model_cannot_take_pauses_the_batch_before_anything_is_sent(
+        self, launch: Launch, shop: Shop
+    ) -> None:
+        lane = launch()
+        Arm.objects.get().variant.__class__.objects.update(parameters={"n": 3})
+        jobs.run_job_lane(lane.pk)
+        assert Batch.objects.get().state == "paused"
+        assert count_states() == {"planned": 5}
+        assert shop.stats()["files"] == 0
+
+    def test_a_provider_without_a_batch_service_says_so(self, launch: Launch, shop: Shop) -> None:
+        lane = launch()
+        account = Arm.objects.get().variant.account
+        type(account).objects.update(provider="fake")
+        jobs.run_job_lane(lane.pk)
+        assert "no batch service" in Batch.objects.get().state_reason
+
+
+class Crash(BaseException):
+    """Stands for a kill at a crash point, where no process of its own is needed."""
+
+
+@pytest.fixture
+def crash_at(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
+    """Die once at the named place."""
+
+    def arm(name: str) -> None:
+        left = [name]
+
+        def crash_point(place: str) -> None:
+            if place in left:
+                left.remove(place)
+                raise Crash(place)
+
+        monkeypatch.setattr(jobs, "crash_point", crash_point)
+
+    return arm
+
+
+STEPS = ["job_written", "job_created", "job_collecting"]
+
+
+@pytest.mark.parametrize(
+    ("provider", "place"),
+    [*((provider, step) for provider in PROVIDERS for step in STEPS), ("openai_compatible", "job_uploaded")],
+)
+def test_a_runner_that_dies_at_any_step_leaves_one_job_and_no_second_payment(
+    launch: Launch, shop: Shop, crash_at: Callable[[str], None], place: str, provider: str
+) -> None:
+    crash_at(place)
+    lane = launch(provider)
+    with pytest.raises(Crash):
+        look_after(lane, times=3)
+    Lane.objects.update(runner="", heartbeat_at=None)
+    look_after(lane, times=4)
+    assert Batch.objects.get().state == "done"
+    assert Result.objects.count() == 5
+    stats = shop.stats()
+    assert (stats["jobs"], stats["billed"], stats["billed_twice"]) == (1, 5, 0)
+    assert not Attempt.objects.exclude(end="answered").exists()
+
+
+class TestDue:
+    def test_a_job_is_asked_about_ever_more_seldom(self, launch: Launch, shop: Shop) -> None:
+        shop.order(seconds=3600)
+        lane = launch()
+        assert queries.find_lanes_to_ring() == [lane.pk]
+        jobs.run_job_lane(lane.pk)
+        assert due_jobs.find_due_lanes() == []
+        job = ProviderJob.objects.select_related("lane__batch").get()
+        start = job.submitted_at
+        assert start is not None
+
+        def is_due(last: float, now: float) -> bool:
+            job.checked_at = start + datetime.timedelta(seconds=last)
+            return due_jobs.is_due(job, start + datetime.timedelta(seconds=now))
+
+        assert not is_due(0, 29)
+        assert is_due(0, 30)
+        assert not is_due(60, 119)
+        assert is_due(60, 120)
+        assert not is_due(5000, 5599)
+        assert is_due(5000, 5600)
+
+    def test_cells_that_still_wait_for_their_next_try_hold_up_the_next_job(self, launch: Launch) -> None:
+        lane = launch()
+        Cell.objects.filter(input_id=1).update(not_before=read_now() + datetime.timedelta(seconds=30))
+        assert due_jobs.find_due_lanes() == []
+        Cell.objects.update(not_before=None)
+        assert due_jobs.find_due_lanes() == [lane.pk]
+
+    def test_a_held_lane_is_not_due_and_a_second_runner_returns_at_once(self, launch: Launch, shop: Shop) -> None:
+        lane = launch()
+        Lane.objects.update(runner="here:1:a", heartbeat_at=read_now())
+        assert due_jobs.find_due_lanes() == []
+        assert jobs.run_job_lane(lane.pk) is False
+        assert shop.stats()["files"] == 0
+
+
+def test_a_job_that_was_created_twice_after_all_is_cancelled_at_once(
+    launch: Launch, shop: Shop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another runner found the job while this one, thought dead, was still creating it."""
+
+    def find_meanwhile(place: str) -> None:
+        if place == "job_created":
+            ProviderJob.objects.update(provider_job_id="batch_elsewhere", state="submitted")
+
+    monkeypatch.setattr(jobs, "crash_point", find_meanwhile)
+    shop.order(seconds=3600)
+    jobs.run_job_lane(launch().pk)
+    assert shop.stats()["cancelled"] == 1
+    assert ProviderJob.objects.get().provider_job_id == "batch_elsewhere"
+
+
+def test_a_runner_that_lost_its_lane_creates_no_job(
+    launch: Launch, shop: Shop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lane = launch()
+    monkeypatch.setattr(jobs, "crash_point", lambda place: Lane.objects.update(runner="elsewhere:1:a"))
+    jobs.run_job_lane(lane.pk)
+    assert shop.stats()["jobs"] == 0
+    assert Lane.objects.get().runner == "elsewhere:1:a"
+
+
+def test_no_text_of_a_job_stays_in_the_spool_folder(launch: Launch) -> None:
+    lane = launch()
+    jobs.run_job_lane(lane.pk)
+    assert list(settings.SPOOL_FOLDER.iterdir()) == []

@@ -1,0 +1,307 @@
+"""The limiter against a clock that stands still until it is told to move."""
+
+from __future__ import annotations
+
+import heapq
+import random
+
+import pytest
+
+from auditapp.batches.limiter import COOLDOWN, Limiter
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.time = 1000.0
+
+    def __call__(self) -> float:
+        return self.time
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+def answer_round(limiter: Limiter, clock: Clock, *, used: float = 1.0, seconds: float = 0.2) -> None:
+    """One clean round: as many calls in flight as may be, each answered."""
+    in_flight = int(limiter.limit * used)
+    for number in range(limiter.limit):
+        limiter.note_sent(min(number + 1, in_flight))
+    sent_at = clock.time
+    clock.time += seconds
+    for _ in range(limiter.limit):
+        limiter.note_answer(sent_at, in_flight)
+
+
+def refuse(limiter: Limiter, clock: Clock, *, retry_after: float | None = None, times: int = 1) -> None:
+    for _ in range(times):
+        limiter.note_rate_limit(retry_after, clock.time, limiter.limit)
+
+
+class TestStart:
+    @pytest.mark.parametrize(("ceiling", "start"), [(300, 100), (90, 30), (45, 20), (20, 20), (5, 5), (1, 1)])
+    def test_it_starts_at_a_third_of_the_ceiling_and_at_twenty_at_least(
+        self, clock: Clock, ceiling: int, start: int
+    ) -> None:
+        assert Limiter(ceiling, clock=clock).limit == start
+
+    def test_a_lane_that_met_a_limit_starts_at_four_fifths_of_what_it_held(self, clock: Clock) -> None:
+        assert Limiter(300, held=50, was_limited=True, clock=clock).limit == 40
+        assert Limiter(300, held=1, was_limited=True, clock=clock).limit == 1
+
+    def test_a_lane_that_met_none_starts_no_lower_than_a_new_one(self, clock: Clock) -> None:
+        assert Limiter(300, held=30, clock=clock).limit == 100
+        assert Limiter(300, held=300, clock=clock).limit == 240
+
+    def test_what_was_held_never_passes_the_ceiling(self, clock: Clock) -> None:
+        assert Limiter(10, held=300, was_limited=True, clock=clock).limit == 10
+
+
+class TestGrowth:
+    def test_slow_start_doubles_with_each_clean_round_up_to_the_ceiling(self, clock: Clock) -> None:
+        limiter = Limiter(150, clock=clock)
+        held = [limiter.limit]
+        for _ in range(3):
+            answer_round(limiter, clock)
+            held.append(limiter.limit)
+        assert held == [50, 100, 150, 150]
+
+    def test_a_limit_that_was_not_used_does_not_grow(self, clock: Clock) -> None:
+        limiter = Limiter(300, clock=clock)
+        answer_round(limiter, clock, used=0.7)
+        assert limiter.limit == 100
+        answer_round(limiter, clock, used=0.8)
+        assert limiter.limit == 200
+
+    def test_failures_of_the_server_void_the_round_and_shrink_nothing(self, clock: Clock) -> None:
+        limiter = Limiter(300, clock=clock)
+        for _ in range(99):
+            limiter.note_sent(100)
+            limiter.note_answer(clock.time, 100)
+        for _ in range(11):
+            limiter.note_failure()
+        limiter.note_sent(100)
+        limiter.note_answer(clock.time, 100)
+        assert limiter.limit == 100
+        for _ in range(200):
+            limiter.note_failure()
+        assert limiter.limit == 100
+        assert [change.cause for change in limiter.take_changes()] == ["start"]
+
+    def test_a_few_scattered_failures_do_not_hold_up_the_growth(self, clock: Clock) -> None:
+        limiter = Limiter(300, clock=clock)
+        limiter.note_failure()
+        answer_round(limiter, clock)
+        assert limiter.limit == 200
+
+    def test_after_a_rate_limit_it_grows_by_a_twentieth(self, clock: Clock) -> None:
+        limiter = Limiter(300, held=100, was_limited=True, clock=clock)
+        held = [limiter.limit]
+        for _ in range(3):
+            answer_round(limiter, clock)
+            held.append(limiter.limit)
+        assert held == [80, 100, 105, 111]
+
+
+class TestShrinking:
+    def test_the_first_rate_limit_takes_a_fifth_and_the_others_of_its_episode_nothing(self, clock: Clock) -> None:
+        limiter = Limiter(300, clock=clock)
+        refuse(limiter, clock, times=20)
+        assert limiter.limit == 80
+        clock.time += COOLDOWN - 1
+        refuse(limiter, clock)
+        assert limiter.limit == 80
+        clock.time += 1
+        refuse(limiter, clock)
+        assert limiter.limit == 64
+
+    def test_retry_after_lengthens_the_episode(self, clock: Clock) -> None:
+        limiter = Limiter(300, clock=clock)
+        refuse(limiter, clock, retry_after=40)
+        clock.time += 39
+        refuse(limiter, clock)
+        assert limiter.limit == 80
+        clock.time += 1
+        refuse(limiter, clock)
+        assert limiter.limit == 64
+
+    def test_it_never_falls_below_one(self, clock: Clock) -> None:
+        limiter = Limiter(1, clock=clock)
+        refuse(limiter, clock)
+        assert limiter.limit == 1
+
+    def test_answers_during_the_episode_do_not_let_it_grow_past_what_it_held(self, clock: Clock) -> None:
+        limiter = Limiter(300, held=125, was_limited=True, clock=clock)
+        refuse(limiter, clock, times=15)
+        assert limiter.limit == 80
+        answer_round(limiter, clock)
+        assert limiter.limit == 80
+
+    def test_a_scattered_refusal_is_taken_back_after_a_round_of_answers(self, clock: Clock) -> None:
+        limiter = Limiter(300, clock=clock)
+        refuse(limiter, clock)
+        assert limiter.limit == 80
+        clock.time += 0.1
+        answer_round(limiter, clock)
+        assert limiter.limit == 100
+
+    def test_answers_to_calls_sent_before_the_refusal_take_nothing_back(self, clock: Clock) -> None:
+        limiter = Limiter(300, clock=clock)
+        before = clock.time
+        clock.time += 0.1
+        refuse(limiter, clock)
+        for _ in range(200):
+            limiter.note_answer(before, 80)
+        assert limiter.limit == 80
+
+
+class TestBan:
+    def test_in_a_storm_nothing_is_sent_until_retry_after_is_over(self, clock: Clock) -> None:
+        limiter = Limiter(20, clock=clock)
+        refuse(limiter, clock, retry_after=30, times=6)
+        assert not limiter.may_send(0)
+        clock.time += 29.9
+        assert not limiter.may_send(0)
+        assert limiter.seconds_to_wait() == pytest.approx(0.1)
+        clock.time += 0.1
+        assert limiter.may_send(0)
+
+    def test_after_the_wait_one_call_a_second_is_sent_until_one_is_answered(self, clock: Clock) -> None:
+        limiter = Limiter(20, clock=clock)
+        refuse(limiter, clock, retry_after=30, times=6)
+        clock.time += 30
+        limiter.note_sent(1)
+        assert not limiter.may_send(1)
+        clock.time += 1
+        assert limiter.may_send(1)
+        limiter.note_answer(clock.time - 1, 0)
+        assert limiter.may_send(1)
+        assert limiter.seconds_to_wait() == 0
+
+    def test_an_answer_to_a_call_sent_before_the_ban_does_not_end_it(self, clock: Clock) -> None:
+        limiter = Limiter(20, clock=clock)
+        before = clock.time - 1
+        refuse(limiter, clock, retry_after=30, times=6)
+        clock.time += 31
+        limiter.note_sent(1)
+        limiter.note_answer(before, 1)
+        assert not limiter.may_send(1)
+
+    def test_a_storm_without_retry_after_gets_at_most_a_call_a_second(self, clock: Clock) -> None:
+        limiter = Limiter(100, clock=clock)
+        sent = 0
+        begun = clock.time
+        while clock.time < begun + 60:
+            while limiter.may_send(0):
+                sent += 1
+                limiter.note_sent(1)
+                limiter.note_rate_limit(None, clock.time, 0)
+            clock.time += 0.1
+        assert 5 <= sent <= 100 // 3 + 60
+
+    def test_scattered_refusals_ban_nobody(self, clock: Clock) -> None:
+        limiter = Limiter(100, clock=clock)
+        refuse(limiter, clock, retry_after=30, times=5)
+        assert limiter.may_send(0)
+
+    def test_a_ban_outlives_its_runner(self, clock: Clock) -> None:
+        limiter = Limiter(100, held=50, was_limited=True, banned_for=12.0, clock=clock)
+        assert not limiter.may_send(0)
+        assert limiter.seconds_to_wait() == pytest.approx(12)
+        clock.time += 12
+        assert limiter.may_send(0)
+
+
+class TestCeiling:
+    def test_a_lower_ceiling_holds_at_once(self, clock: Clock) -> None:
+        limiter = Limiter(300, clock=clock)
+        limiter.set_ceiling(10, 100)
+        assert limiter.limit == 10
+        assert not limiter.may_send(10)
+        assert limiter.changes[-1][1:] == (10, 100, "setting", None)
+
+    def test_a_higher_ceiling_raises_a_lane_that_met_no_limit_at_once(self, clock: Clock) -> None:
+        limiter = Limiter(10, clock=clock)
+        limiter.set_ceiling(300, 10)
+        assert limiter.limit == 100
+        answer_round(limiter, clock)
+        assert limiter.limit == 200
+
+    def test_a_higher_ceiling_leaves_a_limited_lane_to_grow_by_itself(self, clock: Clock) -> None:
+        limiter = Limiter(50, held=50, was_limited=True, clock=clock)
+        limiter.set_ceiling(300, 40)
+        assert limiter.limit == 40
+
+    def test_the_same_ceiling_is_no_change(self, clock: Clock) -> None:
+        limiter = Limiter(50, clock=clock)
+        limiter.take_changes()
+        limiter.set_ceiling(50, 3)
+        assert limiter.take_changes() == []
+
+
+def test_every_step_is_told_once_with_its_cause(clock: Clock) -> None:
+    limiter = Limiter(300, clock=clock)
+    answer_round(limiter, clock)
+    clock.time += 1
+    refuse(limiter, clock, retry_after=20)
+    told = [(change.limit, change.cause, change.wait) for change in limiter.take_changes()]
+    assert told == [(100, "start", None), (200, "growth", None), (160, "rate_limited", 20)]
+    assert limiter.take_changes() == []
+
+
+class Simulation:
+    """A provider with ``room`` calls in flight at most, which also refuses and fails some at random."""
+
+    def __init__(self, clock: Clock, *, room: int = 10**9, refused: float = 0.0, failed: float = 0.0) -> None:
+        self.clock, self.room, self.refused, self.failed = clock, room, refused, failed
+        self.draw = random.Random(7)
+        self.answered = 0
+
+    def run(self, limiter: Limiter, seconds: float, *, calls: int = 10**9) -> float:
+        """Run for so long, or until so many calls are answered; the seconds it took."""
+        queue: list[tuple[float, int, float, str]] = []
+        begun, sent, number, inside = self.clock.time, 0, 0, 0
+        while self.clock.time < begun + seconds and self.answered < calls:
+            while limiter.may_send(sent):
+                sent += 1
+                number += 1
+                limiter.note_sent(sent)
+                draw = self.draw.random()
+                end = "refused" if inside >= self.room or draw < self.refused else "answered"
+                end = "failed" if end == "answered" and draw < self.refused + self.failed else end
+                inside += end == "answered"
+                takes = self.draw.uniform(0.15, 0.25) if end == "answered" else 0.002
+                heapq.heappush(queue, (self.clock.time + takes, number, self.clock.time, end))
+            if not queue or queue[0][0] > self.clock.time + 0.05:
+                self.clock.time += 0.05
+                continue
+            self.clock.time, _, sent_at, end = heapq.heappop(queue)
+            sent -= 1
+            if end == "refused":
+                limiter.note_rate_limit(1.0, sent_at, sent)
+            elif end == "failed":
+                limiter.note_failure()
+            else:
+                inside -= 1
+                self.answered += 1
+                limiter.note_answer(sent_at, sent)
+        return self.clock.time - begun
+
+
+class TestAgainstAProvider:
+    @pytest.mark.parametrize("ceiling", [30, 100])
+    def test_scattered_refusals_and_failures_cost_little(self, clock: Clock, ceiling: int) -> None:
+        clean = Simulation(clock).run(Limiter(ceiling, clock=clock), 600, calls=3000)
+        faulty = Simulation(clock, refused=0.05, failed=0.02)
+        assert faulty.run(Limiter(ceiling, clock=clock), 600, calls=3000) <= 1.2 * clean
+
+    @pytest.mark.parametrize("room", [10, 40, 80])
+    def test_a_real_limit_is_found_and_kept_near(self, clock: Clock, room: int) -> None:
+        limiter = Limiter(300, clock=clock)
+        provider = Simulation(clock, room=room)
+        provider.run(limiter, 300)
+        assert room / 2 <= limiter.limit <= room * 1.4
+        before = provider.answered
+        provider.run(limiter, 60)
+        assert provider.answered - before >= 0.6 * room * 5 * 60

@@ -1,0 +1,400 @@
+"""The pages of batches: what they show, to whom, and that asking again costs little."""
+
+from __future__ import annotations
+
+import datetime
+import re
+from collections.abc import Callable
+from decimal import Decimal
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+from pytest_django import DjangoAssertNumQueries
+
+from auditapp.batches import actions, progress
+from auditapp.batches.browsing import PER_PAGE
+from auditapp.batches.models import Attempt, Batch, Cell, Lane, LimitChange, Result, WorkerSign
+from auditapp.llm.providers.base import ChatAnswer, End, Remedy
+from tests.auditapp.batches.counting import GIVEN_UP, LOST, answer, claim, finish, launch, make_variant
+from transcripts.accounts.models import User
+from transcripts.audit_trail import trail
+from transcripts.projects.models import Project
+
+ClientOf = Callable[[User], Client]
+HTMX = {"hx-request": "true"}
+
+
+@pytest.fixture(autouse=True)
+def _nothing_is_remembered(numbers: object) -> None:
+    """Progress is read anew at every look."""
+    progress._watched.clear()
+
+
+def address(name: str, batch: Batch, *more: object) -> str:
+    return reverse(f"batches:{name}", args=[batch.project.slug, batch.pk, *more])
+
+
+def read(client: Client, path: str, **query: str) -> str:
+    got = client.get(path, query)
+    assert got.status_code == 200
+    return " ".join(got.content.decode().split())
+
+
+class Watcher:
+    """A browser on the live page: it knows the tag of what it has seen."""
+
+    def __init__(self, client: Client, batch: Batch) -> None:
+        self.client, self.path = client, address("detail", batch)
+        self.tag = client.get(self.path)["ETag"]
+
+    def ask(self) -> tuple[int, str]:
+        progress._watched.clear()
+        got = self.client.get(self.path, headers={**HTMX, "if-none-match": self.tag})
+        self.tag = got["ETag"]
+        return got.status_code, got.content.decode()
+
+
+class TestLive:
+    def test_it_brings_nothing_when_nothing_changed(self, project: Project, lead: User, client_of: ClientOf) -> None:
+        batch = launch(project)
+        actions.pause_batch(batch=batch, by=trail.SYSTEM)
+        assert Watcher(client_of(lead), batch).ask() == (304, "")
+
+    def test_it_brings_the_changed_parts_alone(self, project: Project, lead: User, client_of: ClientOf) -> None:
+        batch = launch(project)
+        watcher = Watcher(client_of(lead), batch)
+        answer(batch, 1)
+        status, parts = watcher.ask()
+        assert status == 200
+        brought = set(re.findall(r'id="live-(\w+)" hx-swap-oob', parts))
+        assert {"progress", "outcomes", "money"} <= brought
+        assert brought.isdisjoint({"controls", "state", "jobs"})
+        assert "<form" not in parts
+
+    def test_the_controls_come_again_when_the_state_changed(
+        self, project: Project, lead: User, client_of: ClientOf
+    ) -> None:
+        batch = launch(project)
+        watcher = Watcher(client_of(lead), batch)
+        actions.pause_batch(batch=batch, by=trail.SYSTEM)
+        _, parts = watcher.ask()
+        assert 'id="live-controls" hx-swap-oob' in parts
+        assert 'value="resume"' in parts
+
+    def test_asking_ends_with_the_batch(self, project: Project, lead: User, client_of: ClientOf) -> None:
+        batch = launch(project, inputs=1)
+        client = client_of(lead)
+        watcher = Watcher(client, batch)
+        assert "hx-trigger" in read(client, watcher.path)
+        answer(batch, 1)
+        _, parts = watcher.ask()
+        assert re.search(r'<div id="poll" hx-swap-oob="true"[^>]*></div>', parts)
+        assert "hx-get" not in parts
+        assert "hx-trigger" not in read(client, watcher.path)
+
+    def test_a_tag_of_another_version_of_the_page_gets_the_parts(
+        self, project: Project, lead: User, client_of: ClientOf
+    ) -> None:
+        watcher = Watcher(client_of(lead), launch(project))
+        watcher.tag = '"old"'
+        status, parts = watcher.ask()
+        assert status == 200
+        assert "live-progress" in parts
+        assert "<form" not in parts
+
+    def test_the_number_of_queries_is_the_same_whatever_the_size(
+        self,
+        project: Project,
+        lead: User,
+        client_of: ClientOf,
+        django_assert_max_num_queries: DjangoAssertNumQueries,
+    ) -> None:
+        batch = launch(project, make_variant("a"), make_variant("b"), inputs=40)
+        finish(batch, claim(batch, 10), LOST)
+        answer(batch, 30)
+        for lane in Lane.objects.filter(batch=batch):
+            LimitChange.objects.bulk_create(
+                LimitChange(lane=lane, at=timezone.now(), limit=number, in_flight=number, cause="growth")
+                for number in range(1, 60)
+            )
+        client = client_of(lead)
+        client.get(address("detail", batch))
+        progress._watched.clear()
+        with django_assert_max_num_queries(18):
+            client.get(address("detail", batch))
+        watcher = Watcher(client, batch)
+        with django_assert_max_num_queries(18):
+            watcher.ask()
+
+    def test_it_says_since_when_no_worker_was_heard(self, project: Project, coder: User, client_of: ClientOf) -> None:
+        batch = launch(project)
+        client = client_of(coder)
+        assert "No worker yet." in read(client, address("detail", batch))
+        WorkerSign.objects.create(name="here:1", seen_at=timezone.now())
+        assert "No worker" not in read(client, address("detail", batch))
+        seen = timezone.now() - datetime.timedelta(seconds=25)
+        WorkerSign.objects.update(seen_at=seen)
+        assert re.search(r"No worker since <time [^>]*>", read(client, address("detail", batch)))
+
+    def test_it_always_says_what_may_have_been_paid_twice(
+        self, project: Project, coder: User, client_of: ClientOf
+    ) -> None:
+        batch = launch(project)
+        client = client_of(coder)
+        assert "May have been paid twice: 0 calls, at most $0." in read(client, address("detail", batch))
+        finish(batch, claim(batch, 2), LOST)
+        progress._watched.clear()
+        assert re.search(
+            r"May have been paid twice: 2 calls, at most \$0\.\d+\.", read(client, address("detail", batch))
+        )
+
+    def test_outcomes_stand_with_their_denominators_whole_and_by_arm(
+        self, project: Project, coder: User, client_of: ClientOf
+    ) -> None:
+        batch = launch(project, make_variant("a"), make_variant("b"), inputs=2)
+        answer(batch, 3)
+        page = read(client_of(coder), address("detail", batch))
+        assert "said 3 (100.0 %)" in page
+        assert "Shares are of 3 finished cells" in page
+        assert re.search(r'1<span class="under">of 2</span>', page)
+
+    def test_the_limiter_is_drawn_and_told_in_a_table(self, project: Project, coder: User, client_of: ClientOf) -> None:
+        batch = launch(project)
+        lane = Lane.objects.get(batch=batch)
+        for limit, cause in ((20, "start"), (40, "growth"), (32, "rate_limited")):
+            LimitChange.objects.create(lane=lane, at=timezone.now(), limit=limit, in_flight=limit, cause=cause)
+        page = read(client_of(coder), address("detail", batch))
+        assert "20 at first, 40 at most, 32 now; lowered once by a rate limit." in page
+        assert "the provider asked for fewer" in page
+        assert page.count('class="mark rate_limited"') == 1
+
+    def test_invented_answers_are_marked_on_every_page(self, project: Project, lead: User, client_of: ClientOf) -> None:
+        batch = launch(project, make_variant("f", provider="fake", base_url="", price=None))
+        attempt = answer(batch, 1)[0].claimed.attempt_id
+        client = client_of(lead)
+        paths = [address(name, batch) for name in ("detail", "attempts", "spend")]
+        for path in (*paths, address("attempt", batch, attempt), reverse("batches:list", args=[project.slug])):
+            assert "Fake provider." in read(client, path), path
+
+
+class TestControls:
+    def test_only_those_who_run_batches_see_any(
+        self, project: Project, lead: User, coder: User, reader: User, client_of: ClientOf
+    ) -> None:
+        batch = launch(project)
+        assert 'value="pause"' in read(client_of(lead), address("detail", batch))
+        for person in (coder, reader):
+            page = read(client_of(person), address("detail", batch))
+            main = page[page.index('<main id="main"') :]
+            assert "<form" not in main
+            assert "<button" not in main
+
+    def test_a_batch_is_paused_resumed_and_drained(self, project: Project, lead: User, client_of: ClientOf) -> None:
+        batch, client = launch(project), client_of(lead)
+        claim(batch, 1)
+        for act, state, control in (
+            ("pause", "paused", "pause"),
+            ("resume", "running", "run"),
+            ("drain", "running", "drain"),
+        ):
+            client.post(address("control", batch), {"act": act})
+            batch.refresh_from_db()
+            assert (batch.state, batch.control) == (state, control)
+
+    @pytest.mark.parametrize("how", ["cancel", "abort"])
+    def test_to_end_a_batch_a_page_asks_first(
+        self, project: Project, lead: User, client_of: ClientOf, how: str
+    ) -> None:
+        batch, client = launch(project), client_of(lead)
+        asked = client.post(address("control", batch), {"act": how}, follow=True)
+        assert f'name="how" value="{how}"' in asked.content.decode()
+        batch.refresh_from_db()
+        assert batch.state == "running"
+        client.post(address("end", batch), {"how": how})
+        batch.refresh_from_db()
+        assert (batch.state, batch.control) == ("cancelled", how)
+
+    def test_calls_in_flight_and_cap_are_changed_and_nonsense_is_shown_again(
+        self, project: Project, lead: User, client_of: ClientOf
+    ) -> None:
+        batch, client = launch(project), client_of(lead)
+        client.post(address("concurrency", batch), {"in-flight-concurrency": "77"})
+        client.post(address("cap", batch), {"cap-cap": "2.50"})
+        batch.refresh_from_db()
+        assert (batch.concurrency, batch.cap_nano) == (77, 2_500_000_000)
+        wrong = client.post(address("concurrency", batch), {"in-flight-concurrency": "5000"})
+        assert wrong.status_code == 422
+        assert 'value="5000"' in wrong.content.decode()
+        wrong = client.post(address("cap", batch), {"cap-cap": "5000000"})
+        assert wrong.status_code == 422
+        assert "at most a million dollars" in wrong.content.decode()
+
+    def test_a_pilot_is_confirmed_with_another_cap(self, project: Project, lead: User, client_of: ClientOf) -> None:
+        batch, client = launch(project, inputs=5, pilot=2, cap_usd=Decimal(1)), client_of(lead)
+        answer(batch, 2)
+        batch.refresh_from_db()
+        assert batch.state == "waiting"
+        page = read(client, address("detail", batch))
+        assert "Estimate after the pilot" in page
+        assert "Based on 2 calls" in page
+        client.post(address("confirm", batch), {"confirm-cap": "3"})
+        batch.refresh_from_db()
+        assert (batch.state, batch.cap_nano) == ("running", 3_000_000_000)
+
+    def test_failed_cells_are_asked_again(self, project: Project, lead: User, client_of: ClientOf) -> None:
+        batch, client = launch(project, inputs=1), client_of(lead)
+        finish(batch, claim(batch, 1), GIVEN_UP)
+        assert "Retry failed (1 cell)" in read(client, address("detail", batch))
+        page = client.post(address("retry", batch), follow=True).content.decode()
+        assert "1 failed cell will be asked again." in page
+        assert Cell.objects.get().state == "planned"
+
+    @pytest.mark.parametrize(("again", "state"), [("yes", "planned"), ("no", "failed")])
+    def test_held_cells_wait_for_a_decision(
+        self, project: Project, lead: User, client_of: ClientOf, again: str, state: str
+    ) -> None:
+        batch, client = launch(project, inputs=1, lost_answers="hold"), client_of(lead)
+        finish(batch, claim(batch, 1), LOST)
+        assert "1 held cell" in read(client, address("detail", batch))
+        client.post(address("held", batch), {"again": again})
+        assert Cell.objects.get().state == state
+
+
+class TestAttempts:
+    def test_they_are_filtered_and_paged_newest_first(self, project: Project, coder: User, client_of: ClientOf) -> None:
+        batch = launch(project, inputs=PER_PAGE + 5)
+        finish(batch, claim(batch, 1), GIVEN_UP)
+        answer(batch, PER_PAGE + 4)
+        client = client_of(coder)
+        newest = list(Attempt.objects.order_by("-pk").values_list("pk", flat=True))
+        first = client.get(address("attempts", batch))
+        assert [row.pk for row in first.context["page"].rows] == newest[:PER_PAGE]
+        older = client.get(address("attempts", batch), {"before": first.context["page"].older})
+        assert [row.pk for row in older.context["page"].rows] == newest[PER_PAGE:]
+        newer = client.get(address("attempts", batch), {"after": older.context["page"].newer})
+        assert [row.pk for row in newer.context["page"].rows] == newest[:PER_PAGE]
+        for chosen, count in (({"end": "refused"}, 1), ({"end": "nonsense"}, PER_PAGE + 5)):
+            assert client.get(address("attempts", batch), chosen).context["page"].counted == count, chosen
+        page = client.get(address("attempts", batch), {"status": 400}).context["page"]
+        assert (len(page.rows), page.counted) == (1, None)
+
+    def test_both_calls_that_may_have_been_paid_for_one_cell_are_found(
+        self, project: Project, coder: User, client_of: ClientOf
+    ) -> None:
+        batch = launch(project, inputs=2)
+        finish(batch, claim(batch, 1), LOST)
+        answer(batch, 2)
+        page = client_of(coder).get(address("attempts", batch), {"twice": "on"}).context["page"]
+        assert sorted(row.end for row in page.rows) == ["answered", "unknown"]
+
+    def test_the_number_of_queries_does_not_grow_with_the_rows(
+        self,
+        project: Project,
+        coder: User,
+        client_of: ClientOf,
+        django_assert_max_num_queries: DjangoAssertNumQueries,
+    ) -> None:
+        batch = launch(project, make_variant("a"), make_variant("b"), inputs=30)
+        answer(batch, 60)
+        client = client_of(coder)
+        with django_assert_max_num_queries(9):
+            client.get(address("attempts", batch))
+
+    def test_one_opens_to_the_request_as_sent_masked(self, project: Project, lead: User, client_of: ClientOf) -> None:
+        batch = launch(project, inputs=1)
+        key = answer(batch, 1)[0].claimed.attempt_id
+        page = read(client_of(lead), address("attempt", batch, key))
+        assert "hash agrees" in page
+        masked = re.findall(r'<details class="masked">.*?</details>', page)
+        assert any("Number 1" in each and "Say it." in each for each in masked)
+        assert page.count("Number 1<") + page.count("Number 1&quot;") == 1
+        assert "Number 1" not in re.search(r"<title>(.*?)</title>", page)[1]  # type: ignore[index]
+
+    def test_a_changed_request_is_told(self, project: Project, lead: User, client_of: ClientOf) -> None:
+        batch = launch(project, inputs=1)
+        key = answer(batch, 1)[0].claimed.attempt_id
+        Attempt.objects.update(request_hash="0" * 64)
+        assert "hash does not agree" in read(client_of(lead), address("attempt", batch, key))
+
+    def test_whoever_may_not_see_codings_sees_no_request_and_no_link_to_one(
+        self, project: Project, coder: User, client_of: ClientOf
+    ) -> None:
+        batch = launch(project, inputs=1)
+        key = answer(batch, 1)[0].claimed.attempt_id
+        client = client_of(coder)
+        assert client.get(address("attempt", batch, key)).status_code == 403
+        assert address("attempt", batch, key) not in read(client, address("attempts", batch))
+
+    def test_the_providers_words_stay_off_the_list(self, project: Project, lead: User, client_of: ClientOf) -> None:
+        batch = launch(project, inputs=1)
+        finish(batch, claim(batch, 1), ChatAnswer(End.REFUSED, Remedy.GIVE_UP, http_status=400, error="a slur"))
+        assert "a slur" not in read(client_of(lead), address("attempts", batch))
+        assert "a slur" not in read(client_of(lead), address("detail", batch))
+
+    def test_an_answer_taken_over_is_marked(self, project: Project, lead: User, client_of: ClientOf) -> None:
+        batch = launch(project, inputs=2)
+        source, copy = (call.claimed.attempt_id for call in answer(batch, 2))
+        Attempt.objects.filter(pk=copy).update(end="cached", copied_from=source, cost_nano=0)
+        client = client_of(lead)
+        assert "Taken over." in read(client, address("attempt", batch, copy))
+        assert address("attempt", batch, source) in read(client, address("attempt", batch, copy))
+        assert "Taken over by" in read(client, address("attempt", batch, source))
+        assert "taken from an earlier answer" in read(client, address("attempts", batch))
+        assert "from earlier answers" in read(client, address("detail", batch))
+
+
+class TestListAndSpend:
+    def test_the_list_costs_the_same_however_long_it_is(
+        self,
+        project: Project,
+        coder: User,
+        client_of: ClientOf,
+        django_assert_max_num_queries: DjangoAssertNumQueries,
+    ) -> None:
+        for _ in range(6):
+            answer(launch(project), 1)
+        client = client_of(coder)
+        with django_assert_max_num_queries(15):
+            page = read(client, reverse("batches:list", args=[project.slug]))
+        assert page.count("1 of 3") == 6
+
+    def test_spend_is_shown_and_downloaded_by_arm_and_day(
+        self, project: Project, coder: User, client_of: ClientOf
+    ) -> None:
+        batch = launch(project, make_variant("a"))
+        answer(batch, 3)
+        client = client_of(coder)
+        assert "$0.00006" in read(client, address("spend", batch))
+        table = client.get(address("spend_csv", batch))
+        assert table["Content-Disposition"] == f'attachment; filename="batch-{batch.pk}-spend.csv"'
+        assert table.content.decode().splitlines()[1].startswith("a,task,")
+
+
+class TestFiles:
+    @pytest.fixture
+    def batch(self, project: Project) -> Batch:
+        variant = make_variant("elsewhere", provider="file", base_url="", price=None)
+        return launch(project, variant, inputs=2, route="file")
+
+    def test_requests_go_out_and_answers_come_in(self, batch: Batch, lead: User, client_of: ClientOf) -> None:
+        client = client_of(lead)
+        assert "Download the requests" in read(client, address("detail", batch))
+        lines = b"".join(client.post(address("requests", batch))).splitlines()
+        assert len(lines) == 2
+        cells = Cell.objects.order_by("pk").values_list("pk", flat=True)
+        file = SimpleUploadedFile("a.jsonl", b"\n".join(b'{"cell": %d, "answer": "yes"}' % pk for pk in cells))
+        page = client.post(address("answers", batch), {"answers-file": file}, follow=True).content.decode()
+        assert "2 answers brought in" in page
+        assert Batch.objects.get().state == "done"
+
+    def test_a_wrong_file_is_told_line_by_line_and_nothing_is_stored(
+        self, batch: Batch, lead: User, client_of: ClientOf
+    ) -> None:
+        file = SimpleUploadedFile("a.jsonl", b"no JSON")
+        got = client_of(lead).post(address("answers", batch), {"answers-file": file})
+        assert got.status_code == 422
+        assert "Line 1" in got.content.decode()
+        assert Result.objects.count() == 0

@@ -1,0 +1,259 @@
+from __future__ import annotations
+
+import threading
+import uuid
+from decimal import Decimal
+
+import pytest
+from django.db import IntegrityError, connection
+from django.test.utils import CaptureQueriesContext
+
+from auditapp.batches import actions, tasks
+from auditapp.batches.actions import BatchError, PlannedArm
+from auditapp.batches.actions.launching import draw_pilot
+from auditapp.batches.models import Arm, Batch, Cell, Lane
+from auditapp.llm.actions import set_capabilities, set_price
+from tests.auditapp.batches.counting import Numbers, answer, claim, launch, make_variant
+from transcripts.accounts.models import User
+from transcripts.audit_trail import trail
+from transcripts.audit_trail.models import AuditEvent
+from transcripts.projects.actions import create_project
+from transcripts.projects.models import Project
+
+pytestmark = pytest.mark.usefixtures("numbers")
+
+
+class TestGrid:
+    def test_every_arm_gets_every_input_as_often_as_asked(self, project: Project) -> None:
+        batch = launch(project, make_variant("a"), make_variant("b"), inputs=3, repeats=2)
+        cells = Cell.objects.filter(batch=batch)
+        assert cells.count() == 12
+        assert set(cells.values_list("state", "pilot", "fence", "tries", "outcome")) == {("planned", False, 0, 0, "")}
+        for arm in Arm.objects.filter(batch=batch):
+            rows = cells.filter(arm=arm).order_by("pk").values_list("repeat", "input_id")
+            assert list(rows) == [(1, 1), (1, 2), (1, 3), (2, 1), (2, 2), (2, 3)]
+
+    def test_planning_takes_as_many_queries_for_many_inputs_as_for_few(self, project: Project) -> None:
+        first, second = make_variant("a"), make_variant("b")
+        launch(project, inputs=1)
+        with CaptureQueriesContext(connection) as few:
+            launch(project, first, inputs=2)
+        with CaptureQueriesContext(connection) as many:
+            launch(project, second, inputs=500)
+        assert len(few) == len(many)
+
+    def test_there_is_a_lane_for_each_model_of_an_account(self, project: Project) -> None:
+        one = make_variant("one", model="m")
+        again = make_variant("again", model="m", price=None)
+        other = make_variant("other", model="n")
+        batch = launch(project, one, again, other)
+        assert list(Lane.objects.filter(batch=batch).order_by("name").values_list("name", flat=True)) == sorted(
+            {one.lane, other.lane}
+        )
+
+    def test_one_event_tells_of_a_launch_in_whole_numbers_and_short_words(self, project: Project, lead: User) -> None:
+        batch = launch(project, make_variant("a"), inputs=40, pilot=5, cap_usd=Decimal("2.5"), by=lead)
+        [event] = AuditEvent.objects.filter(target=f"batches.batch:{batch.pk}")
+        assert (event.action, event.actor_name) == ("batch.launched", "lead")
+        assert event.details == {
+            "kind": "numbers",
+            "cells": 40,
+            "pilot": 5,
+            "arms": ["a task"],
+            "cap_usd": "2.5",
+            "route": "live",
+            "lost_answers": "retry",
+        }
+
+    @pytest.mark.parametrize(
+        ("options", "words"),
+        [
+            ({"inputs": 0}, "nothing to read"),
+            ({"repeats": 0}, "at least 1"),
+            ({"concurrency": 0}, "between 1 and 1,000"),
+            ({"concurrency": 1001}, "between 1 and 1,000"),
+            ({"pilot": -1}, "0 means none"),
+            ({"cap_usd": Decimal(0)}, "more than nothing"),
+            ({"cap_usd": Decimal("NaN")}, "more than nothing"),
+        ],
+    )
+    def test_what_makes_no_batch_is_refused_and_leaves_nothing(
+        self, project: Project, options: dict[str, object], words: str
+    ) -> None:
+        with pytest.raises(BatchError, match=words):
+            launch(project, **options)  # type: ignore[arg-type]
+        assert not Batch.objects.exists()
+
+    def test_a_model_named_twice_is_refused(self, project: Project) -> None:
+        variant = make_variant()
+        with pytest.raises(BatchError, match="once"):
+            launch(project, variant, variant)
+
+    def test_an_input_named_twice_is_refused(self, project: Project) -> None:
+        with pytest.raises(BatchError, match="each text once"):
+            actions.launch_batch(
+                project=project,
+                kind="numbers",
+                title="Numbers",
+                arms=[PlannedArm(make_variant(), "task", "Say it.")],
+                input_ids=[1, 1],
+                by=trail.SYSTEM,
+            )
+
+    def test_a_cap_needs_a_price_for_every_model(self, project: Project) -> None:
+        with pytest.raises(BatchError, match="have none: dear"):
+            launch(project, make_variant("cheap"), make_variant("dear", price=None), cap_usd=Decimal(1))
+
+    def test_the_lanes_are_rung_when_the_batch_stands(
+        self, project: Project, monkeypatch: pytest.MonkeyPatch, django_capture_on_commit_callbacks: object
+    ) -> None:
+        rung: list[int] = []
+        monkeypatch.setattr(tasks, "ring", rung.append)
+        with django_capture_on_commit_callbacks(execute=True):  # type: ignore[operator]
+            batch = launch(project)
+        assert rung == [batch.lanes.get().pk]
+
+
+class TestPilot:
+    def test_a_pilot_is_so_many_calls_of_each_arm(self, project: Project) -> None:
+        batch = launch(project, make_variant("a"), make_variant("b"), inputs=20, repeats=2, pilot=7)
+        assert (batch.state, batch.control, batch.pilot_cells) == ("pilot", "run", 14)
+        for arm in batch.arms.all():
+            assert Cell.objects.filter(arm=arm, pilot=True).count() == 7
+
+    def test_a_pilot_is_drawn_at_random_and_the_same_for_the_same_seed(self) -> None:
+        ids = list(range(1, 1001))
+        drawn = draw_pilot(ids, 1, 30, seed="batch 1 arm 1")
+        assert drawn == draw_pilot(ids, 1, 30, seed="batch 1 arm 1")
+        assert drawn != draw_pilot(ids, 1, 30, seed="batch 1 arm 2")
+        assert len(set(drawn[1])) == 30
+        assert max(drawn[1]) > 500 > min(drawn[1])
+
+    def test_a_pilot_is_drawn_from_all_repeats(self) -> None:
+        drawn = draw_pilot([1, 2, 3, 4], 5, 15, seed="x")
+        assert set(drawn) <= {1, 2, 3, 4, 5}
+        assert len(drawn) > 1
+        assert sum(map(len, drawn.values())) == 15
+
+    @pytest.mark.parametrize("inputs", [2, 3])
+    def test_a_batch_no_larger_than_its_pilot_has_none(self, project: Project, inputs: int) -> None:
+        batch = launch(project, inputs=inputs, pilot=3)
+        assert (batch.state, batch.pilot_cells) == ("running", 0)
+        assert not Cell.objects.filter(batch=batch, pilot=True).exists()
+
+    def test_only_the_pilot_is_claimed_and_then_the_batch_waits(self, project: Project) -> None:
+        batch = launch(project, inputs=10, pilot=4)
+        assert len(answer(batch, 10)) == 4
+        assert set(batch.cells.filter(state="done").values_list("pilot", flat=True)) == {True}
+        assert (batch.state, batch.control) == ("waiting", "pause")
+        assert claim(batch, 10) == []
+
+
+class TestPressedTwice:
+    def test_the_same_form_sent_again_gives_the_batch_it_made(self, project: Project) -> None:
+        variant, client_id = make_variant(), uuid.uuid4()
+        first = launch(project, variant, client_id=client_id)
+        again = launch(project, variant, client_id=client_id, inputs=50)
+        assert again == first
+        assert Batch.objects.count() == 1
+        assert Cell.objects.count() == 3
+        assert AuditEvent.objects.filter(action="batch.launched").count() == 1
+
+    def test_two_presses_at_the_same_time_make_one_batch(
+        self, project: Project, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        from auditapp.batches.actions import launching
+
+        variant, client_id = make_variant(), uuid.uuid4()
+        first = launch(project, variant, client_id=client_id)
+        look, looked = launching._find_standing, []
+
+        def look_too_early(study: Project, key: uuid.UUID | None) -> Batch | None:
+            looked.append(key)
+            return look(study, key) if len(looked) > 1 else None
+
+        monkeypatch.setattr(launching, "_find_standing", look_too_early)
+        assert launch(project, variant, client_id=client_id) == first
+        assert len(looked) == 2
+        assert Batch.objects.count() == 1
+
+    def test_the_form_of_another_study_is_refused(self, project: Project, owner: User) -> None:
+        client_id = uuid.uuid4()
+        launch(project, client_id=client_id)
+        other = create_project(slug="other", name="Other", by=owner)
+        with pytest.raises(BatchError, match="another study"):
+            launch(other, client_id=client_id)
+
+    def test_the_database_keeps_a_form_to_one_batch(self, project: Project) -> None:
+        client_id = uuid.uuid4()
+        launch(project, client_id=client_id)
+        second = launch(project)
+        with pytest.raises(IntegrityError):
+            Batch.objects.filter(pk=second.pk).update(client_id=client_id)
+
+
+class TestPricesAndRoutes:
+    def test_an_arm_pins_the_newest_prices_and_capabilities(self, project: Project) -> None:
+        variant = make_variant()
+        set_price(variant=variant, price_in=Decimal(3), price_out=Decimal(4), by=trail.SYSTEM)
+        row = set_capabilities(variant=variant, by=trail.SYSTEM)
+        arm = launch(project, variant).arms.get()
+        set_price(variant=variant, price_in=Decimal(5), price_out=Decimal(6), by=trail.SYSTEM)
+        arm.refresh_from_db()
+        assert (arm.price_in, arm.price_out, arm.price.number if arm.price else None) == (Decimal(3), Decimal(4), 2)
+        assert arm.capabilities == row
+
+    def test_the_provider_batch_service_costs_its_share_of_the_price(self, project: Project) -> None:
+        variant = make_variant()
+        set_price(
+            variant=variant,
+            price_in=Decimal("0.000003"),
+            price_out=Decimal(4),
+            batch_share=Decimal("0.5"),
+            by=trail.SYSTEM,
+        )
+        set_capabilities(variant=variant, offers_batches=True, by=trail.SYSTEM)
+        live, jobs = launch(project, variant).arms.get(), launch(project, variant, route="jobs").arms.get()
+        assert (live.price_in, live.price_out) == (Decimal("0.000003"), Decimal(4))
+        # Rounded up, so that no call is billed above what was reserved for it.
+        assert (jobs.price_in, jobs.price_out) == (Decimal("0.000002"), Decimal(2))
+
+    def test_the_batch_service_needs_a_model_known_to_offer_one(self, project: Project) -> None:
+        with pytest.raises(BatchError, match="No batch service of the provider is known for plain"):
+            launch(project, make_variant("plain"), route="jobs")
+
+    def test_answers_come_as_a_file_only_for_accounts_made_for_it(self, project: Project) -> None:
+        with pytest.raises(BatchError, match="can be asked directly"):
+            launch(project, make_variant("live"), route="file")
+        brought = make_variant("brought", provider="file", base_url="")
+        with pytest.raises(BatchError, match="come in as a file"):
+            launch(project, brought)
+        with pytest.raises(BatchError, match="no pilot"):
+            launch(project, brought, route="file", inputs=10, pilot=2)
+        with pytest.raises(BatchError, match="no cap can hold"):
+            launch(project, brought, route="file", cap_usd=Decimal(1))
+        assert launch(project, brought, route="file").state == "running"
+
+
+@pytest.mark.skipif("connection.vendor != 'postgresql'", reason="SQLite takes one writer at a time anyway")
+@pytest.mark.django_db(transaction=True)
+def test_presses_in_parallel_make_one_batch(numbers: Numbers) -> None:
+    owner = User.objects.create_user(username="owner", password=None)
+    project = create_project(slug="culture", name="Cultural schemas", by=owner)
+    variant, client_id = make_variant(), uuid.uuid4()
+    made: list[int] = []
+
+    def press() -> None:
+        try:
+            made.append(launch(project, variant, client_id=client_id).pk)
+        finally:
+            connection.close()
+
+    threads = [threading.Thread(target=press) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(made) == 4
+    assert len(set(made)) == 1
+    assert Cell.objects.count() == 3

@@ -1,0 +1,390 @@
+"""The pulse of a worker, its ticks, its doorbell and what is read of the workers."""
+
+from __future__ import annotations
+
+import datetime
+import os
+import socket
+import threading
+import time
+import uuid
+from collections.abc import Callable, Iterator
+from io import StringIO
+from pathlib import Path
+
+import pytest
+from celery.worker import state as celery_state
+from django.core.management import CommandError, call_command
+from django.db import OperationalError, connections
+from kombu import Connection
+
+from auditapp.batches import kinds, pulse, recovery, runner, spool, tasks, waiting, workers
+from auditapp.batches.clock import read_now
+from auditapp.batches.models import Batch, Tick, WorkerSign
+from auditapp.batches.pulse import Hearing, Pulse
+from auditapp.batches.stopping import stopping
+from auditapp.batches.ticks import take_tick
+from auditapp.celery import app as celery_app
+from tests.auditapp.batches.counting import Numbers, launch
+from transcripts.projects.models import Project
+
+pytestmark = pytest.mark.django_db
+MINUTE = datetime.timedelta(minutes=1)
+
+
+def note_in(calls: list[object]) -> Callable[..., bool]:
+    """A function that only notes with which options it was called, and says yes."""
+
+    def note(*arguments: object, **options: object) -> bool:
+        calls.append(options)
+        return True
+
+    return note
+
+
+@pytest.fixture(autouse=True)
+def rung(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The lanes that were rung, in place of a broker."""
+    rung: list[int] = []
+
+    def hear(lane_ids: list[int]) -> bool:
+        rung.extend(lane_ids)
+        return True
+
+    monkeypatch.setattr(tasks, "ring_lanes", hear)
+    monkeypatch.setattr(tasks, "count_waiting_messages", lambda: 0)
+    monkeypatch.setitem(kinds._kinds, "numbers", Numbers())
+    return rung
+
+
+@pytest.fixture
+def connections_stay(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A beat closes its connections; in a test it would close the test's own."""
+    monkeypatch.setattr(connections, "close_all", lambda: None)
+
+
+@pytest.fixture
+def stopped() -> Iterator[None]:
+    stopping.set()
+    yield
+    stopping.clear()
+
+
+class TestTicks:
+    def test_a_tick_is_taken_once_until_its_time_has_come_again(self) -> None:
+        assert take_tick("sweep", every=5) is not None
+        assert take_tick("sweep", every=5) is None
+        Tick.objects.update(at=read_now() - datetime.timedelta(seconds=6))
+        pause = take_tick("sweep", every=5)
+        assert pause is not None
+        assert 6 <= pause.total_seconds() < 60
+        assert take_tick("sweep", every=5) is None
+
+    def test_two_beats_and_a_pulse_sweep_once(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        swept: list[object] = []
+        monkeypatch.setattr(recovery, "recover_lanes", note_in(swept))
+        for _ in range(3):
+            tasks.sweep()
+        assert len(swept) == 1
+
+    @pytest.mark.parametrize(("pause", "told"), [(6, True), (30, False)])
+    def test_after_a_pause_of_everybody_silence_tells_nothing_of_a_runner(
+        self, monkeypatch: pytest.MonkeyPatch, pause: int, told: bool
+    ) -> None:
+        """The database was away, or the machine slept: those that live had no way to say so."""
+        asked: list[object] = []
+        monkeypatch.setattr(recovery, "recover_lanes", note_in(asked))
+        Tick.objects.create(name="sweep", at=read_now() - datetime.timedelta(seconds=pause))
+        tasks.sweep()
+        assert asked == [{"silence_tells": told}]
+
+
+@pytest.mark.usefixtures("connections_stay")
+class TestPulse:
+    def test_a_beat_shows_that_the_worker_lives_and_sweeps(self, project: Project, rung: list[int]) -> None:
+        batch = launch(project)
+        Pulse(lanes=3).beat()
+        [worker] = workers.read_workers()
+        assert (worker.name, worker.alive, worker.lanes, worker.problem) == (
+            f"{socket.gethostname()}:{os.getpid()}",
+            True,
+            3,
+            "",
+        )
+        assert worker.started_at is not None
+        assert rung == [batch.lanes.get().pk]
+        assert workers.is_worker_alive()
+
+    def test_a_worker_may_leave_the_sweeping_to_others(self, project: Project, rung: list[int]) -> None:
+        launch(project)
+        Pulse(lanes=1, sweeps=False).beat()
+        assert rung == []
+        assert workers.is_worker_alive()
+
+    @pytest.mark.usefixtures("stopped")
+    def test_a_worker_that_is_told_to_end_rings_nobody(self, project: Project, rung: list[int]) -> None:
+        launch(project)
+        Pulse(lanes=1).beat()
+        assert rung == []
+
+    def test_an_outage_of_the_database_is_told_once_and_survived(
+        self, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        beating = Pulse(lanes=1)
+
+        def refuse(**sign: object) -> None:
+            raise OperationalError("away")
+
+        with monkeypatch.context() as patch:
+            patch.setattr(workers, "write_sign", refuse)
+            for _ in range(3):
+                beating.beat()
+        beating.beat()
+        said = [record.getMessage() for record in caplog.records if record.name == pulse.__name__]
+        assert said == [
+            "The database cannot be reached (OperationalError); trying again until it can.",
+            "The database answers again.",
+        ]
+        assert workers.is_worker_alive()
+
+    def test_a_failing_beat_is_told_and_the_next_one_comes(
+        self, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        def fail(**options: object) -> int:
+            raise RuntimeError("a bug")
+
+        monkeypatch.setattr(recovery, "recover_lanes", fail)
+        Pulse(lanes=1).beat()
+        assert "A beat of the worker's pulse failed" in caplog.text
+
+    def test_a_full_disk_is_told_and_no_lane_is_taken(self, project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+        lane = launch(project).lanes.get()
+        monkeypatch.setattr(spool, "LEAST_FREE_BYTES", 2**80)
+        monkeypatch.setattr(spool, "LEAST_FREE_SHARE", 2.0)
+        Pulse(lanes=1).beat()
+        assert workers.read_workers()[0].problem == workers.DISK_FULL
+        tasks.run_lane(lane.pk)
+        assert lane.batch.cells.filter(state="planned").count() == 3
+        with pytest.raises(CommandError, match="nearly full"):
+            call_command("worker", "--check")
+
+
+class TestForks:
+    def test_whoever_forks_waits_for_the_beat_under_way(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        order: list[str] = []
+
+        def fork() -> None:
+            pulse._before_fork()
+            order.append("fork")
+            pulse.fork_lock.release()
+
+        with pulse.fork_lock:
+            forking = threading.Thread(target=fork)
+            forking.start()
+            time.sleep(0.05)
+            order.append("beat")
+        forking.join()
+        assert order == ["beat", "fork"]
+
+
+class TestHearing:
+    """A worker that hears nothing any more: messages wait while it has a free lane."""
+
+    @pytest.fixture
+    def clock(self, monkeypatch: pytest.MonkeyPatch) -> list[float]:
+        monkeypatch.setattr(tasks, "count_waiting_messages", lambda: 2)
+        return [0.0]
+
+    def test_messages_that_wait_before_a_free_lane_for_a_minute_are_not_heard(self, clock: list[float]) -> None:
+        hearing = Hearing(lambda: clock[0])
+        assert not hearing.is_lost(lanes=1)
+        clock[0] = 59.0
+        assert not hearing.is_lost(lanes=1)
+        clock[0] = 60.0
+        assert hearing.is_lost(lanes=1)
+
+    def test_a_queue_that_was_empty_in_between_is_heard(
+        self, clock: list[float], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        hearing = Hearing(lambda: clock[0])
+        hearing.is_lost(lanes=1)
+        clock[0] = 30.0
+        with monkeypatch.context() as patch:
+            patch.setattr(tasks, "count_waiting_messages", lambda: 0)
+            hearing.is_lost(lanes=1)
+        clock[0] = 61.0
+        assert not hearing.is_lost(lanes=1)
+
+    def test_messages_may_wait_while_every_lane_is_busy(
+        self, clock: list[float], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(celery_state, "active_requests", {"a request"})
+        hearing = Hearing(lambda: clock[0])
+        hearing.is_lost(lanes=1)
+        clock[0] = 600.0
+        assert not hearing.is_lost(lanes=1)
+
+    @pytest.mark.usefixtures("connections_stay")
+    def test_a_deaf_worker_ends_itself(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        said: list[str] = []
+        beating = Pulse(lanes=1, end_worker=said.append)
+        monkeypatch.setattr(beating.hearing, "is_lost", lambda **_: True)
+        beating.beat()
+        assert said == ["Messages wait, and this worker hears none of them"]
+
+
+class TestWorkers:
+    def test_a_silent_worker_is_told_with_when_it_was_heard_last_and_forgotten_after_a_day(self) -> None:
+        now = read_now()
+        WorkerSign.objects.create(name="here:1", seen_at=now - MINUTE, lanes=2)
+        WorkerSign.objects.create(name="there:1", seen_at=now - datetime.timedelta(days=2), lanes=2)
+        assert not workers.is_worker_alive()
+        workers.forget_old_signs()
+        [worker] = workers.read_workers()
+        assert (worker.name, worker.alive, worker.seen_at) == ("here:1", False, now - MINUTE)
+
+    def test_a_sign_is_one_row_however_often_it_is_given(self) -> None:
+        for lanes in (1, 2):
+            workers.write_sign(started_at=read_now(), lanes=lanes, problem="")
+        assert WorkerSign.objects.get().lanes == 2
+
+    def test_the_check_asks_for_a_worker_of_this_very_machine(self) -> None:
+        WorkerSign.objects.create(name="elsewhere:1", seen_at=read_now(), lanes=2)
+        with pytest.raises(CommandError, match="No worker of this machine"):
+            call_command("worker", "--check")
+        workers.write_sign(started_at=read_now(), lanes=2, problem="")
+        said = StringIO()
+        call_command("worker", "--check", stdout=said)
+        assert "lives and works" in said.getvalue()
+
+
+class TestDoorbell:
+    @pytest.fixture(autouse=True)
+    def real_doorbell(self, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+        monkeypatch.undo()
+        yield
+        tasks._Doorbell.away_until, tasks._Doorbell.is_away = 0.0, False
+
+    @pytest.fixture
+    def no_broker(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """A Redis at a port where nobody listens."""
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            port = probe.getsockname()[1]
+        connect = celery_app.connection_for_write
+        monkeypatch.setattr(
+            celery_app,
+            "connection_for_write",
+            lambda **options: connect(url=f"redis://127.0.0.1:{port}/0", **options),
+        )
+
+    @pytest.mark.usefixtures("no_broker")
+    def test_a_broker_that_is_away_is_given_up_at_once_and_left_in_peace_for_a_while(
+        self, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        began = time.monotonic()
+        assert tasks.count_waiting_messages() == 0
+        tasks._Doorbell.away_until = 0.0
+        assert not any(tasks.ring(lane) for lane in range(20))
+        assert time.monotonic() - began < 5
+        assert len([record for record in caplog.records if "cannot be reached" in record.getMessage()]) == 1
+
+    def test_a_message_waits_until_a_worker_takes_it(self) -> None:
+        before = tasks.count_waiting_messages()
+        assert tasks.ring(10**9)
+        assert tasks.count_waiting_messages() == before + 1
+        with tasks.connect_at_once() as connection:
+            connection.SimpleQueue(tasks.LANES).get(block=True, timeout=2).ack()
+
+    def test_where_as_many_messages_wait_as_lanes_nothing_more_is_rung(
+        self, project: Project, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setitem(kinds._kinds, "numbers", Numbers())
+        launch(project)
+        rung: list[object] = []
+        monkeypatch.setattr(tasks, "ring_lanes", note_in(rung))
+        for waiting_messages in (1, 0):
+            monkeypatch.setattr(tasks, "count_waiting_messages", lambda count=waiting_messages: count)
+            tasks.ring_idle_lanes()
+        assert len(rung) == 1
+
+
+class TestRunLane:
+    """While nobody hears the doorbell, a lane is worked on where it is."""
+
+    def test_a_lane_that_cannot_be_rung_is_worked_on_again(
+        self, project: Project, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        lane = launch(project).lanes.get()
+        stays: list[object] = []
+        heard = iter([False, False, True])
+        monkeypatch.setattr(runner, "run_lane", note_in(stays))
+        monkeypatch.setattr(tasks, "ring", lambda lane_id: next(heard))
+        tasks.run_lane(lane.pk)
+        assert len(stays) == 3
+
+    @pytest.mark.usefixtures("stopped")
+    def test_a_worker_that_ends_neither_stays_nor_rings(
+        self, project: Project, monkeypatch: pytest.MonkeyPatch, rung: list[int]
+    ) -> None:
+        lane = launch(project).lanes.get()
+        monkeypatch.setattr(runner, "run_lane", lambda lane_id: True)
+        tasks.run_lane(lane.pk)
+        assert rung == []
+
+    def test_a_batch_whose_answers_are_brought_in_as_a_file_is_nobody_s_work(self, project: Project) -> None:
+        batch = launch(project)
+        Batch.objects.update(route="file")
+        assert not tasks.work_on_lane(batch.lanes.get().pk)
+
+
+def test_waiting_ends_where_the_batch_does_nothing_more_by_itself(project: Project) -> None:
+    batch = launch(project)
+    for state in ("waiting", "paused", "done", "cancelled"):
+        Batch.objects.update(state=state)
+        assert waiting.wait_for_batch(batch, tell=lambda line: None).state == state
+
+
+class TestFileBroker:
+    """The broker of a laptop: files, which several processes write and read."""
+
+    @pytest.fixture
+    def folder(self, tmp_path: Path) -> Path:
+        return tmp_path
+
+    @pytest.fixture
+    def name(self) -> str:
+        """A queue of its own: kombu remembers for the whole process which it has bound."""
+        return f"lanes-{uuid.uuid4().hex}"
+
+    @pytest.fixture
+    def connection(self, folder: Path) -> Iterator[Connection]:
+        options = {"data_folder_in": str(folder), "data_folder_out": str(folder), "control_folder": str(folder / "c")}
+        with Connection("filesystem://localhost", transport_options=options) as connection:
+            yield connection
+
+    def test_a_message_comes_out_once_and_as_it_went_in(self, connection: Connection, folder: Path, name: str) -> None:
+        queue = connection.SimpleQueue(name)
+        queue.put({"lane": 7})
+        message = queue.get(block=True, timeout=2)
+        message.ack()
+        assert message.payload == {"lane": 7}
+        with pytest.raises(queue.Empty):
+            queue.get(block=False)
+        assert [path.name for path in folder.iterdir() if path.is_file()] == []
+
+    @pytest.mark.parametrize("damaged", ["", '{"body": '])
+    def test_a_damaged_message_is_left_out_and_the_next_one_comes(
+        self, connection: Connection, folder: Path, name: str, damaged: str
+    ) -> None:
+        (folder / f"0_damaged.{name}.msg").write_text(damaged, encoding="utf-8")
+        queue = connection.SimpleQueue(name)
+        queue.put({"lane": 7})
+        assert queue.get(block=True, timeout=2).payload == {"lane": 7}
+
+    def test_an_exchange_whose_file_is_being_written_has_no_queues_yet(
+        self, connection: Connection, folder: Path, name: str
+    ) -> None:
+        queue = connection.SimpleQueue(name)
+        (folder / "c" / f"{name}.exchange").write_text("", encoding="utf-8")
+        assert queue.channel.get_table(name) == []  # type: ignore[attr-defined]

@@ -1,0 +1,432 @@
+"""One stay of a runner in a lane, with a provider that answers by script and the test's own database connection."""
+
+from __future__ import annotations
+
+import time
+from collections import namedtuple
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+from django.conf import settings
+from django.db import DatabaseError, OperationalError, connection, connections
+from django.db.backends.base.base import BaseDatabaseWrapper
+
+from auditapp.batches import actions, kinds, lane_run, ledger, runner, sending
+from auditapp.batches.models import Attempt, Batch, Cell, Lane, LimitChange, Result
+from auditapp.batches.money import compute_highest_cost, to_dollars
+from auditapp.batches.spool import Spool, is_abandoned, read_spool
+from auditapp.batches.stopping import stopping
+from auditapp.llm.providers.base import ChatAnswer, ChatRequest, End, ErrorClass, ProviderNotReady, Remedy
+from tests.auditapp.batches.lanes import ANSWER, BUSY, TOO_MANY, Echo, ScriptedProvider, plan
+from transcripts.audit_trail import trail
+from transcripts.projects.models import Project
+
+Usage = namedtuple("Usage", "total used free")
+
+
+class NoConnections:
+    """The writer's thread borrows the test's connection, which it must not close."""
+
+    @staticmethod
+    def close_all() -> None:
+        return None
+
+
+@pytest.fixture(autouse=True)
+def stage(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, db: None) -> Iterator[None]:
+    """A spool folder of one's own, the kind of the tests, and a writer that sees what the test has not committed."""
+    monkeypatch.setitem(kinds._kinds, "echo", Echo())
+    monkeypatch.setattr(settings, "SPOOL_FOLDER", tmp_path / "spool")
+    shared: BaseDatabaseWrapper = connections["default"]
+
+    def make_writer(**_: object) -> ThreadPoolExecutor:
+        return ThreadPoolExecutor(max_workers=1, initializer=lambda: connections.__setitem__("default", shared))
+
+    monkeypatch.setattr(lane_run, "ThreadPoolExecutor", make_writer)
+    monkeypatch.setattr(lane_run, "connections", NoConnections)
+    connection.inc_thread_sharing()
+    stopping.clear()
+    yield
+    stopping.clear()
+    connection.dec_thread_sharing()
+
+
+@pytest.fixture
+def use(monkeypatch: pytest.MonkeyPatch) -> Callable[[ScriptedProvider], ScriptedProvider]:
+    """Have lanes call this provider."""
+
+    def put(provider: ScriptedProvider) -> ScriptedProvider:
+        monkeypatch.setattr(lane_run, "open_provider", lambda account: provider)
+        return provider
+
+    return put
+
+
+Use = Callable[[ScriptedProvider], ScriptedProvider]
+
+
+def ends() -> list[str]:
+    return sorted(Attempt.objects.values_list("end", flat=True))
+
+
+def at_call(number: int, act: Callable[[], None], answer: ChatAnswer = ANSWER) -> Callable[[ChatRequest], ChatAnswer]:
+    """A script that does something in the world when a call is answered."""
+    seen: list[str] = []
+
+    def reply(request: ChatRequest) -> ChatAnswer:
+        seen.append(request.request_id)
+        if len(seen) == number:
+            act()
+        return answer
+
+    return reply
+
+
+def in_writer(monkeypatch: pytest.MonkeyPatch, number: int, act: Callable[[], None]) -> None:
+    """Do something before the ``number``-th reading of orders, on the thread that may use the database."""
+    count = 0
+    read = ledger.poll
+
+    def poll(lane: Lane, name: str) -> ledger.Orders:
+        nonlocal count
+        count += 1
+        if count == number:
+            act()
+        return read(lane, name)
+
+    monkeypatch.setattr(lane_run, "POLL_SECONDS", 0.02)
+    monkeypatch.setattr(ledger, "poll", poll)
+
+
+class TestWork:
+    def test_a_lane_is_worked_to_its_end_and_let_go(self, project: Project, use: Use) -> None:
+        provider = use(ScriptedProvider())
+        lane = plan(project, inputs=range(20, 70))
+        assert runner.run_lane(lane.pk) is False
+        assert len(provider.asked) == 50
+        assert Result.objects.count() == 50
+        assert ends() == ["answered"] * 50
+        assert Batch.objects.get().state == "done"
+        lane.refresh_from_db()
+        assert (lane.runner, lane.in_flight) == ("", 0)
+        assert list(settings.SPOOL_FOLDER.iterdir()) == []
+
+    def test_never_more_calls_are_in_flight_than_people_set(self, project: Project, use: Use) -> None:
+        provider = use(ScriptedProvider(takes=0.002))
+        runner.run_lane(plan(project, inputs=range(20, 60), concurrency=4).pk)
+        assert provider.most_in_flight == 4
+
+    def test_a_second_runner_goes_away_at_once(self, project: Project, use: Use) -> None:
+        provider = use(ScriptedProvider())
+        lane = plan(project)
+        assert ledger.acquire_lane(lane.pk, "here:2:bbbb") is not None
+        assert runner.run_lane(lane.pk) is False
+        assert provider.asked == []
+
+    def test_times_are_in_order(self, project: Project, use: Use) -> None:
+        use(ScriptedProvider(lambda request: ChatAnswer(End.ANSWERED, content="y", first_byte_after=0.001), takes=0.01))
+        runner.run_lane(plan(project).pk)
+        for row in Attempt.objects.all():
+            assert row.sent_at is not None
+            assert row.first_byte_at is not None
+            assert row.done_at is not None
+            assert row.written_at <= row.sent_at < row.first_byte_at < row.done_at
+            assert (row.done_at - row.sent_at).total_seconds() >= 0.01
+
+    def test_a_server_error_frees_its_slot_and_is_tried_again_when_due(
+        self, project: Project, use: Use, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("auditapp.batches.endings.random.uniform", lambda low, high: 0.05)
+        failed: set[str] = set()
+
+        def reply(request: ChatRequest) -> ChatAnswer:
+            if request.user not in failed:
+                failed.add(request.user)
+                return BUSY
+            return ANSWER
+
+        provider = use(ScriptedProvider(reply))
+        runner.run_lane(plan(project, inputs=range(20, 25), concurrency=1).pk)
+        assert Batch.objects.get().state == "done"
+        assert len(provider.asked) == 10
+        assert [request.user for request in provider.asked[:2]] == ["text 20", "text 21"]
+
+    def test_a_provider_that_breaks_its_promise_is_an_unknown_end(
+        self, project: Project, use: Use, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        def fail(request: ChatRequest) -> ChatAnswer:
+            raise ValueError("a bug")
+
+        use(ScriptedProvider(fail))
+        runner.run_lane(plan(project, inputs=[1]).pk)
+        assert set(Attempt.objects.values_list("end", "error_class")) == {("unknown", "broken_provider")}
+
+    def test_a_provider_that_cannot_be_opened_pauses_the_batch_with_its_sentence(
+        self, project: Project, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def refuse(account: object) -> ScriptedProvider:
+            raise ProviderNotReady("There is no key.")
+
+        monkeypatch.setattr(lane_run, "open_provider", refuse)
+        lane = plan(project)
+        assert runner.run_lane(lane.pk) is False
+        assert Batch.objects.get().state_reason == "There is no key."
+        lane.refresh_from_db()
+        assert lane.runner == ""
+
+
+class TestControl:
+    def test_a_pause_stops_new_calls_and_hands_back_what_was_not_sent(
+        self, project: Project, use: Use, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        provider = use(ScriptedProvider(takes=0.6))
+        lane = plan(project, inputs=range(20, 120), concurrency=5)
+        asked_then: list[int] = []
+
+        def pause() -> None:
+            actions.pause_batch(batch=Batch.objects.get(), by=trail.SYSTEM)
+            asked_then.append(len(provider.asked))
+
+        in_writer(monkeypatch, 2, pause)
+        assert runner.run_lane(lane.pk) is False
+        assert len(provider.asked) - asked_then[0] <= 5
+        assert set(ends()) == {"answered", "unsent"}
+        assert Attempt.objects.filter(end="answered").count() == len(provider.asked)
+        assert not Cell.objects.filter(state="leased").exists()
+        assert Batch.objects.get().reserved_nano == 0
+
+    def test_a_paused_batch_goes_on_when_it_is_resumed(
+        self, project: Project, use: Use, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        provider = use(ScriptedProvider(takes=0.02))
+        lane = plan(project, inputs=range(20, 60), concurrency=5)
+        in_writer(monkeypatch, 2, lambda: actions.pause_batch(batch=Batch.objects.get(), by=trail.SYSTEM))
+        runner.run_lane(lane.pk)
+        actions.resume_batch(batch=Batch.objects.get(), by=trail.SYSTEM)
+        runner.run_lane(lane.pk)
+        assert Batch.objects.get().state == "done"
+        assert len(provider.asked) == 40
+
+    def test_a_cancel_lets_the_calls_in_flight_end(
+        self, project: Project, use: Use, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        provider = use(ScriptedProvider(takes=0.05))
+        lane = plan(project, inputs=range(20, 60), concurrency=5)
+        in_writer(monkeypatch, 2, lambda: actions.cancel_batch(batch=Batch.objects.get(), by=trail.SYSTEM))
+        runner.run_lane(lane.pk)
+        assert set(Cell.objects.values_list("state", flat=True)) == {"done", "cancelled"}
+        assert Result.objects.count() == len(provider.asked) < 40
+
+    def test_an_abort_cuts_off_the_calls_in_flight_and_marks_them(
+        self, project: Project, use: Use, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        use(ScriptedProvider(takes=30))
+        lane = plan(project, inputs=range(20, 40), concurrency=5)
+        abort = lambda: actions.cancel_batch(batch=Batch.objects.get(), by=trail.SYSTEM, cut_off=True)  # noqa: E731
+        in_writer(monkeypatch, 4, abort)
+        begun = time.monotonic()
+        runner.run_lane(lane.pk)
+        assert time.monotonic() - begun < 15
+        cut = Attempt.objects.filter(end="unknown")
+        assert cut.count() == 5
+        assert set(cut.values_list("error_class", flat=True)) == {"aborted"}
+        assert set(Cell.objects.values_list("state", flat=True)) == {"cancelled"}
+
+    def test_more_calls_in_flight_take_effect_while_it_runs(
+        self, project: Project, use: Use, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        provider = use(ScriptedProvider(takes=0.03))
+        lane = plan(project, inputs=range(20, 90), concurrency=2)
+
+        def raise_it() -> None:
+            actions.change_concurrency(batch=Batch.objects.get(), concurrency=15, by=trail.SYSTEM)
+
+        in_writer(monkeypatch, 3, raise_it)
+        runner.run_lane(lane.pk)
+        assert provider.most_in_flight == 15
+        assert list(LimitChange.objects.values_list("limit", "cause")) == [(2, "start"), (15, "setting")]
+
+    def test_a_worker_that_shuts_down_sends_nothing_more_and_asks_to_be_rung_again(
+        self, project: Project, use: Use, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        provider = use(ScriptedProvider(takes=0.02))
+        lane = plan(project, inputs=range(20, 120), concurrency=5)
+        in_writer(monkeypatch, 2, stopping.set)
+        assert runner.run_lane(lane.pk) is True
+        assert 0 < len(provider.asked) < 100
+        assert not Attempt.objects.filter(end="open").exists()
+
+    def test_after_its_time_a_runner_sends_what_it_holds_and_asks_to_be_rung_again(
+        self, project: Project, use: Use, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        use(ScriptedProvider(takes=0.02))
+        monkeypatch.setattr(lane_run, "LIFE_SECONDS", 0.05)
+        monkeypatch.setattr(lane_run, "POLL_SECONDS", 0.02)
+        lane = plan(project, inputs=range(20, 220), concurrency=5)
+        assert runner.run_lane(lane.pk) is True
+        assert set(ends()) == {"answered"}
+        assert 0 < len(ends()) < 200
+
+
+class TestRefusals:
+    def test_a_revoked_key_stops_the_lane_within_the_calls_in_flight(self, project: Project, use: Use) -> None:
+        refused = ChatAnswer(End.REFUSED, Remedy.STOP_BATCH, http_status=401, error_class=ErrorClass.ACCOUNT)
+        provider = use(ScriptedProvider(lambda request: refused, takes=0.001))
+        runner.run_lane(plan(project, inputs=range(20, 120), concurrency=5).pk)
+        assert len(provider.asked) <= 5 + 3
+        assert "status 401" in Batch.objects.get().state_reason
+
+    def test_a_provider_that_is_away_pauses_the_batch_with_the_number_of_tries(
+        self, project: Project, use: Use
+    ) -> None:
+        provider = use(ScriptedProvider(lambda request: BUSY, takes=0.001))
+        runner.run_lane(plan(project, inputs=range(20, 220), concurrency=5).pk)
+        batch = Batch.objects.get()
+        assert batch.state == "paused"
+        assert "tries in a row failed" in batch.state_reason
+        assert len(provider.asked) <= 20 + 2 * 5
+
+    def test_a_storm_of_rate_limits_ends_the_stay_and_keeps_the_ban_for_the_next(
+        self, project: Project, use: Use
+    ) -> None:
+        provider = use(ScriptedProvider(lambda request: TOO_MANY))
+        lane = plan(project, inputs=range(20, 220), concurrency=20)
+        assert runner.run_lane(lane.pk) is False
+        sent = len(provider.asked)
+        assert sent <= 20 + 20
+        lane.refresh_from_db()
+        assert lane.slow_until is not None
+        assert lane.limit == 16
+        assert LimitChange.objects.filter(cause="rate_limited", wait_seconds=30).count() == 1
+        assert runner.run_lane(lane.pk) is False
+        assert len(provider.asked) == sent
+        assert Batch.objects.get().state == "running"
+        assert not Cell.objects.filter(state__in=["leased", "failed"]).exists()
+
+    def test_the_cap_is_never_crossed_and_the_batch_says_so(self, project: Project, use: Use) -> None:
+        one = compute_highest_cost(prompt="Say it.text 21", max_tokens=100, price_in=Decimal(1), price_out=Decimal(2))
+        provider = use(ScriptedProvider(takes=0.001))
+        lane = plan(project, inputs=range(20, 99), cap_usd=to_dollars(one * 3 + 1), concurrency=10)
+        runner.run_lane(lane.pk)
+        batch = Batch.objects.get()
+        assert batch.state == "paused"
+        assert "cap" in batch.state_reason
+        assert provider.asked
+        assert batch.cap_nano is not None
+        assert batch.spent_nano + batch.reserved_nano <= batch.cap_nano
+
+
+class TestDisk:
+    def test_without_room_nothing_is_sent_and_the_batch_says_so(
+        self, project: Project, use: Use, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        provider = use(ScriptedProvider())
+        lane = plan(project)
+        full = Usage(100_000_000_000, 99_900_000_000, 100_000_000)
+        monkeypatch.setattr("auditapp.batches.spool.shutil.disk_usage", lambda folder: full)
+        runner.run_lane(lane.pk)
+        assert provider.asked == []
+        batch = Batch.objects.get()
+        assert batch.state == "paused"
+        assert "100 MB left" in batch.state_reason
+        monkeypatch.undo()
+
+    def test_a_spool_that_cannot_be_written_stops_the_sending_and_loses_no_answer(
+        self, project: Project, use: Use, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        provider = use(ScriptedProvider(takes=0.005))
+        lane = plan(project, inputs=range(20, 80), concurrency=5)
+        flush, count = Spool.flush, 0
+
+        def fail_later(self: Spool) -> None:
+            nonlocal count
+            count += 1
+            if count > 6:
+                raise OSError(28, "No space left on device")
+            flush(self)
+
+        monkeypatch.setattr(Spool, "flush", fail_later)
+        runner.run_lane(lane.pk)
+        batch = Batch.objects.get()
+        assert batch.state == "paused"
+        assert "No space left on device" in batch.state_reason
+        assert Attempt.objects.filter(end="answered").count() == len(provider.asked) == Result.objects.count()
+        assert set(ends()) == {"answered", "unsent"}
+        assert not Cell.objects.filter(state__in=["leased", "failed"]).exists()
+        monkeypatch.setattr(Spool, "flush", flush)
+        actions.resume_batch(batch=batch, by=trail.SYSTEM)
+        runner.run_lane(lane.pk)
+        assert Batch.objects.get().state == "done"
+
+    def test_a_spool_that_cannot_be_made_pauses_the_batch(
+        self, project: Project, use: Use, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    ) -> None:
+        use(ScriptedProvider())
+        (tmp_path / "file").write_text("in the way")
+        monkeypatch.setattr(settings, "SPOOL_FOLDER", tmp_path / "file")
+        lane = plan(project)
+        assert runner.run_lane(lane.pk) is False
+        assert "data folder" in Batch.objects.get().state_reason
+        lane.refresh_from_db()
+        assert lane.runner == ""
+
+
+class TestDatabaseAway:
+    def test_what_is_in_flight_is_spooled_and_nothing_more_is_sent(
+        self, project: Project, use: Use, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        provider = use(ScriptedProvider(takes=0.2))
+        lane = plan(project, inputs=range(20, 60), concurrency=5)
+
+        def fail(*_: object, **__: object) -> None:
+            raise OperationalError("the server is restarting")
+
+        monkeypatch.setattr(lane_run, "POLL_SECONDS", 0.05)
+        monkeypatch.setattr(ledger, "poll", fail)
+        with pytest.raises(DatabaseError):
+            runner.run_lane(lane.pk)
+        assert 5 <= len(provider.asked) < 40
+        [path] = settings.SPOOL_FOLDER.iterdir()
+        content = read_spool(path)
+        assert content is not None
+        assert len(content.answers) == len(content.sent) == len(provider.asked)
+        assert all(answer.sent_at for answer in content.answers)
+        assert is_abandoned(path) is True
+        lane.refresh_from_db()
+        assert lane.runner != ""
+
+    def test_its_calls_are_settled_from_the_spool_without_a_second_one(
+        self, project: Project, use: Use, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        from auditapp.batches import recovery
+
+        provider = use(ScriptedProvider(takes=0.1))
+        lane = plan(project, inputs=range(20, 40), concurrency=5)
+
+        def fail(*_: object, **__: object) -> None:
+            raise OperationalError("the server is restarting")
+
+        with monkeypatch.context() as patch:
+            patch.setattr(lane_run, "POLL_SECONDS", 0.05)
+            patch.setattr(ledger, "poll", fail)
+            with pytest.raises(DatabaseError):
+                runner.run_lane(lane.pk)
+        assert recovery.recover_lanes() == 1
+        runner.run_lane(lane.pk)
+        assert Batch.objects.get().state == "done"
+        assert len(provider.asked) == 20
+        assert not Attempt.objects.filter(end="unknown").exists()
+
+
+def test_a_runner_that_was_silent_for_long_sends_nothing(
+    project: Project, use: Use, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    provider = use(ScriptedProvider())
+    monkeypatch.setattr(sending, "SILENCE_SECONDS", -1.0)
+    in_writer(monkeypatch, 3, stopping.set)
+    runner.run_lane(plan(project).pk)
+    assert provider.asked == []
+    assert set(ends()) == {"unsent"}

@@ -1,0 +1,206 @@
+from __future__ import annotations
+
+import datetime
+from decimal import Decimal
+from io import StringIO
+from typing import Any
+
+import pytest
+from django.core.management import call_command
+
+from auditapp.batches import actions, command_options
+from auditapp.batches.estimating import Basis
+from auditapp.batches.models import Attempt, Batch
+from auditapp.batches.spending import estimate_batch, list_prices, read_cache_saving, read_spend, write_spend_table
+from auditapp.llm.actions import set_price
+from auditapp.llm.providers.base import ChatAnswer, End, Remedy
+from tests.auditapp.batches.counting import LOST, answer, claim, finish, launch, make_variant
+from transcripts.audit_trail import trail
+from transcripts.projects.models import Project
+
+pytestmark = pytest.mark.usefixtures("numbers")
+
+
+def date_attempts(attempts: Any, day: str) -> None:
+    attempts.update(sent_at=datetime.datetime.fromisoformat(f"{day}T23:30:00+00:00"))
+
+
+class TestSpend:
+    def test_money_is_listed_by_arm_and_day(self, project: Project) -> None:
+        batch = launch(project, make_variant("a"), make_variant("b", price=2), inputs=3)
+        first = answer(batch, 2)
+        answer(batch, 2)
+        date_attempts(Attempt.objects.all(), "2026-03-02")
+        date_attempts(Attempt.objects.filter(pk__in=[call.claimed.attempt_id for call in first]), "2026-03-01")
+        rows = read_spend(batch)
+        assert [(row.model, str(row.day), row.calls, row.tokens_in, row.tokens_out, row.nano) for row in rows] == [
+            ("a", "2026-03-01", 2, 20, 10, 40_000),
+            ("a", "2026-03-02", 1, 10, 5, 20_000),
+            ("b", "2026-03-02", 1, 10, 5, 40_000),
+        ]
+        assert sum(row.nano or 0 for row in rows) == batch.spent_nano
+
+    def test_the_day_is_that_of_utc(self, project: Project, settings: Any) -> None:
+        settings.TIME_ZONE = "Asia/Tokyo"
+        batch = launch(project, inputs=1)
+        answer(batch, 1)
+        date_attempts(Attempt.objects.all(), "2026-03-01")
+        assert [str(row.day) for row in read_spend(batch)] == ["2026-03-01"]
+
+    def test_a_lost_end_is_counted_with_the_most_it_can_have_cost(self, project: Project) -> None:
+        batch = launch(project, inputs=2)
+        finish(batch, claim(batch, 1), LOST)
+        [row] = read_spend(batch)
+        assert (row.calls, row.nano, row.unknown_calls) == (1, 0, 1)
+        assert row.unknown_nano == batch.reserved_nano > 0
+
+    def test_an_answer_without_token_counts_is_of_unknown_cost(self, project: Project) -> None:
+        batch = launch(project, inputs=1)
+        finish(batch, claim(batch, 1), ChatAnswer(End.ANSWERED, content="yes"))
+        [row] = read_spend(batch)
+        assert (row.nano, row.unpriced_calls) == (0, 1)
+
+    def test_without_a_price_what_was_spent_is_not_known(self, project: Project) -> None:
+        batch = launch(project, make_variant("free", price=None), inputs=1)
+        answer(batch, 1)
+        [row] = read_spend(batch)
+        assert row.nano is None
+        assert (row.tokens_in, row.tokens_out) == (10, 5)
+
+    def test_what_was_never_sent_is_not_listed(self, project: Project) -> None:
+        batch = launch(project, inputs=1)
+        finish(batch, claim(batch, 1), ChatAnswer(End.UNSENT, Remedy.RETRY, error="stopped"))
+        assert read_spend(batch) == []
+
+    def test_the_table_is_text_that_a_spreadsheet_runs_nothing_of(self, project: Project) -> None:
+        batch = launch(project, make_variant("@cmd"), inputs=1)
+        answer(batch, 1)
+        date_attempts(Attempt.objects.all(), "2026-03-01")
+        heading, line = write_spend_table(read_spend(batch)).splitlines()
+        assert heading.split(",")[:3] == ["model", "task", "day_utc"]
+        assert line.split(",")[:5] == ["'@cmd", "task", "2026-03-01", "1", "0"]
+        assert Decimal(line.split(",")[7]) == Decimal("0.00002")
+
+    def test_the_prices_used_are_those_of_the_launch_with_their_source(self, project: Project) -> None:
+        variant = make_variant("a", price=None)
+        set_price(variant=variant, price_in=Decimal(3), price_out=Decimal(4), source="price list", by=trail.SYSTEM)
+        batch = launch(project, variant, make_variant("b", price=None))
+        set_price(variant=variant, price_in=Decimal(9), price_out=Decimal(9), by=trail.SYSTEM)
+        first, second = list_prices(batch)
+        assert (first.price_in, first.price_out, first.share) == (Decimal(3), Decimal(4), Decimal(1))
+        assert (first.number, first.source) == (1, "price list")
+        assert first.recorded_at is not None
+        assert (second.price_in, second.number, second.recorded_at) == (None, None, None)
+
+    def test_the_cache_says_what_asking_again_would_have_cost(self, project: Project) -> None:
+        variant = make_variant()
+        original = launch(project, variant, inputs=2)
+        answer(original, 2)
+        batch = launch(project, variant, inputs=2, uses_cache=True)
+        source = Attempt.objects.filter(cell__batch=original).order_by("pk")[0]
+        calls = claim(batch, 2)
+        if calls:
+            finish(batch, calls, ChatAnswer(End.CACHED, content="yes"))
+            Attempt.objects.filter(cell__batch=batch).update(copied_from=source)
+        saving = read_cache_saving(batch)
+        assert saving == (2, 40_000)
+        [row] = read_spend(batch)
+        assert (row.calls, row.cached, row.nano) == (0, 2, 0)
+
+
+class TestEstimate:
+    def test_the_calls_of_the_pilot_give_the_estimate_of_the_rest(self, project: Project) -> None:
+        batch = launch(project, inputs=30, pilot=4)
+        for tokens in (5, 10, 15, 20):
+            answer(batch, 1, tokens_out=tokens)
+        found = estimate_batch(batch)
+        [arm] = found.arms
+        assert (arm.n, arm.left, arm.basis) == (4, 26, Basis.MEASURED)
+        assert arm.mean == pytest.approx(35_000)
+        assert found.mid == batch.spent_nano + 26 * 35_000
+        assert found.low is not None
+        assert found.high is not None
+        assert found.low < found.mid < found.high
+
+    def test_before_a_call_the_most_that_all_can_cost_is_known(self, project: Project) -> None:
+        batch = launch(project, inputs=30)
+        found = estimate_batch(batch)
+        assert (found.low, found.mid, found.arms[0].basis) == (None, None, Basis.BOUND)
+        claim(batch, 30)
+        batch.refresh_from_db()
+        assert found.high == batch.reserved_nano
+
+    def test_of_very_many_texts_some_stand_for_all(self, project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+        batch = launch(project, inputs=90)
+        whole = estimate_batch(batch).high or 0
+        monkeypatch.setattr("auditapp.batches.spending.MOST_PROMPTS_READ", 9)
+        assert estimate_batch(batch).high == pytest.approx(whole, rel=0.02)
+
+    def test_earlier_batches_with_the_same_instructions_give_a_guess_at_today_s_price(self, project: Project) -> None:
+        variant = make_variant()
+        earlier = launch(project, variant, inputs=3)
+        answer(earlier, 3)
+        set_price(variant=variant, price_in=Decimal(2), price_out=Decimal(4), by=trail.SYSTEM)
+        found = estimate_batch(launch(project, variant, inputs=10))
+        assert (found.arms[0].basis, found.arms[0].n) == (Basis.EARLIER, 3)
+        assert found.mid == 10 * 40_000
+        assert "a guess" in found.sentence
+
+    def test_lost_calls_are_part_of_the_upper_end(self, project: Project) -> None:
+        batch = launch(project, inputs=10)
+        answer(batch, 4)
+        before = estimate_batch(batch)
+        finish(batch, claim(batch, 1), LOST)
+        after = estimate_batch(batch)
+        assert after.high == (before.high or 0) + batch.reserved_nano
+        assert after.mid == before.mid
+
+    def test_without_a_price_there_is_none(self, project: Project) -> None:
+        found = estimate_batch(launch(project, make_variant("dear", price=None)))
+        assert found.high is None
+        assert "no price is known for dear" in found.sentence
+
+
+class TestYes:
+    """`--wait --yes` on the command line."""
+
+    def wait(self, batch: Batch, monkeypatch: pytest.MonkeyPatch, *, says_yes: bool) -> tuple[Batch, str]:
+        def stand_still(batch: Batch, *, tell: Any) -> Batch:
+            batch.refresh_from_db()
+            return batch
+
+        monkeypatch.setattr(command_options, "wait_for_batch", stand_still)
+        told: list[str] = []
+        return command_options.wait_for_launched(batch, says_yes=says_yes, tell=told.append), " ".join(told)
+
+    @pytest.fixture
+    def waiting(self, project: Project) -> Batch:
+        batch = launch(project, inputs=30, pilot=4, cap_usd=Decimal("0.01"))
+        answer(batch, 4)
+        assert batch.state == "waiting"
+        return batch
+
+    def test_it_confirms_what_fits_under_the_cap(self, waiting: Batch, monkeypatch: pytest.MonkeyPatch) -> None:
+        batch, told = self.wait(waiting, monkeypatch, says_yes=True)
+        assert batch.state == "running"
+        assert "Confirmed: at most $0.000600" in told
+
+    def test_it_leaves_to_a_person_what_does_not(self, waiting: Batch, monkeypatch: pytest.MonkeyPatch) -> None:
+        actions.change_cap(batch=waiting, cap_usd=Decimal("0.0005"), by=trail.SYSTEM)
+        batch, told = self.wait(waiting, monkeypatch, says_yes=True)
+        assert batch.state == "waiting"
+        assert "Not confirmed" in told
+        command_options.refuse_stopped(batch)
+
+    def test_without_it_the_command_says_how_to_confirm(self, waiting: Batch, monkeypatch: pytest.MonkeyPatch) -> None:
+        batch, told = self.wait(waiting, monkeypatch, says_yes=False)
+        assert batch.state == "waiting"
+        assert f"batch confirm {batch.pk}" in told
+
+    def test_it_needs_a_cap(self) -> None:
+        with pytest.raises(Exception, match="--yes needs --wait and --cap"):
+            call_command(
+                "sob_launch",
+                *["--dataset", "x", "--model", "y", "--task", "acceptability", "--wait", "--yes"],
+                stdout=StringIO(),
+            )

@@ -1,0 +1,206 @@
+"""What must always hold of the ledger: a sound one gives no complaint, and each break made by hand is found."""
+
+from __future__ import annotations
+
+import datetime
+import json
+from io import StringIO
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.db import connection
+from django.db.models import F
+
+from auditapp.batches import actions, kinds, ledger, workers
+from auditapp.batches.clock import read_now
+from auditapp.batches.models import Attempt, Batch, Cell, Lane, Result, WorkerSign
+from auditapp.batches.verify import Break, verify_batches
+from tests.auditapp.batches.counting import GIVEN_UP, LOST, Numbers, answer, claim, finish, launch
+from transcripts.audit_trail import trail
+from transcripts.audit_trail.models import AuditEvent
+from transcripts.projects.models import Project
+
+pytestmark = pytest.mark.django_db
+HOUR = datetime.timedelta(hours=1)
+
+
+@pytest.fixture(autouse=True)
+def numbers(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(kinds._kinds, "numbers", Numbers())
+
+
+@pytest.fixture
+def batch(project: Project) -> Batch:
+    """Five cells: two answered, one lost, one failed, one under way."""
+    batch = launch(project, inputs=5)
+    answer(batch, 2)
+    finish(batch, claim(batch, 1), LOST)
+    Cell.objects.filter(state="planned", unknown_ends=1).update(not_before=read_now() + HOUR)
+    finish(batch, claim(batch, 1), GIVEN_UP)
+    claim(batch, 1)
+    assert verify_batches() == []
+    return batch
+
+
+def find(invariant: str, words: str) -> Break:
+    """The one break there is."""
+    [found] = verify_batches()
+    assert found.invariant == invariant
+    assert words in found.sentence
+    return found
+
+
+def test_a_batch_through_all_its_states_breaks_nothing(project: Project) -> None:
+    batch = launch(project, inputs=4, pilot=2)
+    assert verify_batches() == []
+    answer(batch, 2)
+    assert verify_batches() == []
+    actions.confirm_batch(batch=batch, by=trail.SYSTEM)
+    finish(batch, claim(batch, 2), LOST)
+    assert verify_batches() == []
+    answer(batch, 4)
+    batch.refresh_from_db()
+    assert batch.state == "done"
+    assert verify_batches() == []
+    assert verify_batches(billed=4) == verify_batches(billed=6) == []
+
+
+def test_a_cancelled_batch_with_a_call_in_flight_breaks_nothing(batch: Batch) -> None:
+    actions.cancel_batch(batch=batch, by=trail.SYSTEM)
+    assert verify_batches() == []
+
+
+class TestEnds:
+    def test_a_cell_that_did_not_end_in_a_batch_that_did(self, batch: Batch) -> None:
+        cell = Cell.objects.get(state="planned")
+        Batch.objects.update(state="cancelled", control="cancel")
+        found = find("I1", "still wait")
+        assert found.batch == batch.pk
+        assert f"({cell.pk})" in found.sentence
+
+    def test_a_done_batch_with_cells_under_way(self, batch: Batch) -> None:
+        Batch.objects.update(state="done")
+        assert "2 cells" in find("I1", "did not end").sentence
+
+    def test_a_done_cell_without_a_result(self, batch: Batch) -> None:
+        cell_id = Result.objects.order_by("pk")[0].pk
+        Result.objects.filter(pk=cell_id).delete()
+        assert f"({cell_id})" in find("I1", "without a result").sentence
+
+    def test_a_failed_cell_without_an_outcome(self, batch: Batch) -> None:
+        Cell.objects.filter(state="failed").update(outcome="")
+        find("I1", "without an outcome")
+
+
+class TestResults:
+    def test_a_result_of_a_cell_that_is_not_done(self, batch: Batch) -> None:
+        Cell.objects.filter(pk=Result.objects.order_by("pk")[0].cell_id).update(state="cancelled")
+        find("I2", "usable answer")
+
+    def test_a_result_of_a_try_that_was_lost(self, batch: Batch) -> None:
+        Result.objects.filter(pk=Result.objects.order_by("pk")[0].pk).update(attempt=Attempt.objects.get(end="unknown"))
+        assert {each.invariant for each in verify_batches()} == {"I2"}
+
+
+class TestMoney:
+    def test_spent_money_that_no_call_cost(self, batch: Batch) -> None:
+        Batch.objects.update(spent_nano=F("spent_nano") + 1)
+        assert find("I3", "nanodollars").batch == batch.pk
+
+    def test_reserved_money_that_no_call_holds(self, batch: Batch) -> None:
+        Batch.objects.update(reserved_nano=F("reserved_nano") - 1)
+        find("I3", "add up")
+
+    @pytest.mark.parametrize(("billed", "holds"), [(1, False), (2, True), (3, True), (4, False)])
+    def test_calls_that_were_charged_for(self, batch: Batch, billed: int, holds: bool) -> None:
+        """Two were answered, and one was lost, which may have been charged for."""
+        broken = verify_batches(billed=billed)
+        assert bool(broken) is not holds
+        if broken:
+            assert f"charged for {billed} calls; the ledger knows of 2 to 3" in broken[0].sentence
+
+    def test_a_call_repeated_though_its_answer_was_known(self, batch: Batch) -> None:
+        cell = Result.objects.order_by("pk")[0].cell
+        Cell.objects.filter(pk=cell.pk).update(state="planned")
+        Result.objects.filter(cell=cell).delete()
+        answer(batch, 1)
+        assert f"({cell.pk})" in find("I4", "asked again although").sentence
+
+    def test_a_cap_that_was_crossed(self, batch: Batch) -> None:
+        Batch.objects.update(cap_nano=F("spent_nano") + F("reserved_nano"))
+        assert verify_batches() == []
+        Batch.objects.update(cap_nano=F("cap_nano") - 1)
+        assert find("I5", "its cap is").batch == batch.pk
+
+
+class TestTrail:
+    def test_a_batch_that_nobody_launched(self, project: Project) -> None:
+        batch = Batch.objects.create(
+            project=project, kind="numbers", title="x", launched_by_name="x", created_at=read_now()
+        )
+        assert find("I7", "0 times in the audit trail").batch == batch.pk
+
+    def test_an_audit_trail_that_was_changed(self, batch: Batch) -> None:
+        event = AuditEvent.objects.order_by("-pk")[0]
+        with connection.cursor() as cursor:
+            if connection.vendor == "sqlite":
+                cursor.execute("SELECT name FROM sqlite_master WHERE type = 'trigger' AND tbl_name LIKE 'audit_trail%'")
+                for (name,) in cursor.fetchall():
+                    cursor.execute(f"DROP TRIGGER {name}")
+            else:
+                cursor.execute("ALTER TABLE audit_trail_auditevent DISABLE TRIGGER USER")
+            cursor.execute("UPDATE audit_trail_auditevent SET actor_name = 'nobody' WHERE id = %s", [event.pk])
+        find("I7", "The audit trail was changed")
+
+
+class TestStuck:
+    def test_a_cell_under_way_without_a_call(self, batch: Batch) -> None:
+        Cell.objects.filter(state="leased").update(fence=F("fence") + 1)
+        assert {each.sentence.split(": ")[1][:9] for each in verify_batches()} == {"under way", "they have"}
+        assert {each.invariant for each in verify_batches()} == {"I8"}
+
+    def test_an_open_call_that_nobody_waits_for(self, batch: Batch) -> None:
+        Cell.objects.filter(state="leased").update(state="planned", lease_until=None)
+        find("I8", "nobody waits for")
+
+    def test_an_arm_without_a_lane(self, batch: Batch) -> None:
+        Lane.objects.all().delete()
+        find("I8", "have no lane")
+
+    def test_an_overdue_lease_counts_where_a_worker_had_the_time_to_mend_it(self, batch: Batch) -> None:
+        Cell.objects.filter(state="leased").update(lease_until=read_now() - HOUR)
+        assert verify_batches() == []
+        workers.write_sign(started_at=read_now(), lanes=1, problem="")
+        assert verify_batches() == []
+        WorkerSign.objects.update(started_at=read_now() - HOUR)
+        find("I8", "more than a minute ago")
+
+    def test_a_lane_whose_runner_is_silent_for_minutes(self, batch: Batch) -> None:
+        workers.write_sign(started_at=read_now() - HOUR, lanes=1, problem="")
+        lane = ledger.acquire_lane(batch.lanes.get().pk, "here:1:aaaa")
+        assert lane is not None
+        assert verify_batches() == []
+        Lane.objects.update(heartbeat_at=read_now() - HOUR)
+        find("I8", "silent for minutes")
+
+
+def test_the_command_says_that_everything_holds(batch: Batch) -> None:
+    said = StringIO()
+    call_command("verify_batches", stdout=said)
+    assert said.getvalue() == "1 batch checked: everything holds.\n"
+    said = StringIO()
+    call_command("verify_batches", "--json", "--billed", "2", stdout=said)
+    assert json.loads(said.getvalue()) == {"batches": 1, "breaks": []}
+
+
+def test_the_command_names_what_is_broken_and_fails(batch: Batch) -> None:
+    Batch.objects.update(state="done")
+    said = StringIO()
+    with pytest.raises(CommandError, match="1 invariant is broken"):
+        call_command("verify_batches", stdout=said)
+    assert said.getvalue().startswith(f"I1  Batch {batch.pk}, 2 cells (")
+    said = StringIO()
+    with pytest.raises(CommandError):
+        call_command("verify_batches", "--json", stdout=said)
+    [found] = json.loads(said.getvalue())["breaks"]
+    assert (found["invariant"], found["batch"]) == ("I1", batch.pk)

@@ -1,0 +1,67 @@
+"""A worker as a family of processes: how its lanes live, and how it ends."""
+
+from __future__ import annotations
+
+import os
+import signal
+
+import psutil
+import pytest
+
+from tests.auditapp.batches.ground import IN_FLIGHT, TEXTS, Ground, kill_a_child
+from tests.instance import find_children, wait_until
+
+pytestmark = pytest.mark.processes
+
+
+def test_a_worker_told_to_end_with_its_whole_group_lets_its_calls_come_to_their_end(ground: Ground) -> None:
+    """As a launcher does it, and Ctrl-C: every process of the group gets the signal."""
+    ground.provider.order(latency=0.5)
+    worker = ground.instance.start_worker()
+    batch = ground.launch()
+    ground.wait_for_answers(TEXTS // 4)
+    os.killpg(worker.pid, signal.SIGTERM)
+    assert worker.wait(timeout=30) == 0
+    sent = ground.provider.stats()["received"]
+    assert sent < TEXTS
+    assert ground.count("attempt", "\"end\" IN ('open', 'unknown')") == 0
+    assert ground.count("result") == sent
+    ground.instance.start_worker()
+    ground.check_whole(batch, cells=TEXTS, shown=ground.wait_for_end(batch))
+    assert ground.provider.stats()["received"] == TEXTS
+
+
+def test_lanes_live_in_processes_that_end_with_their_worker(ground: Ground) -> None:
+    worker = ground.instance.start_worker("--lanes", "2")
+    wait_until(lambda: len(find_children(worker)) == 2, what="two lanes' processes live")
+    wait_until(lambda: ground.count("workersign", "lanes = 2") == 1, what="the worker was heard from")
+    children = find_children(worker)
+    worker.kill()
+    worker.wait()
+    _, left = psutil.wait_procs(children, timeout=20)
+    assert left == []
+
+
+def test_a_lane_s_process_that_is_killed_is_replaced_and_another_lane_goes_on(ground: Ground) -> None:
+    ground.provider.order(latency=0.3)
+    worker = ground.instance.start_worker("--lanes", "2")
+    batches = [ground.launch(), ground.launch(model="other")]
+    ground.wait_for_answers(IN_FLIGHT)
+    before = {child.pid for child in find_children(worker)}
+    kill_a_child(worker)
+    shown = [ground.wait_for_end(batch) for batch in batches]
+    assert [sum(each["outcomes"].values()) for each in shown] == [TEXTS, TEXTS]
+    assert min(each["possibly_paid_twice"] for each in shown) == 0, "one lane was not touched"
+    after = {child.pid for child in find_children(worker)}
+    assert len(after) == 2
+    assert len(before & after) == 1
+    ground.check_books()
+
+
+def test_lanes_may_live_in_threads_where_nothing_forks(ground: Ground) -> None:
+    worker = ground.instance.start_worker("--pool", "threads")
+    shown = ground.wait_for_end(ground.launch("--limit", "20"))
+    ground.check_whole(shown["batch"], cells=20, shown=shown)
+    assert find_children(worker) == []
+    worker.send_signal(signal.SIGTERM)
+    assert worker.wait(timeout=30) == 0

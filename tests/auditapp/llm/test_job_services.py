@@ -1,0 +1,162 @@
+"""What the providers' batch services say, read without trust."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncGenerator, Mapping
+
+import pytest
+
+from auditapp.llm.providers import anthropic_jobs, jobs_http, openai_jobs
+from auditapp.llm.providers.base import Account, ChatRequest, ProviderNotReady, Remedy
+from auditapp.llm.providers.job_lines import (
+    read_anthropic_line,
+    read_openai_line,
+    write_anthropic_line,
+    write_openai_line,
+)
+from auditapp.llm.providers.jobs_base import JobService, JobState, Trouble, open_job_service, read_call_name
+
+TOKEN = "01234567-89ab-cdef-0123-456789abcdef"
+REQUEST = ChatRequest(request_id="r", model="m", system="Say it.", user="text", max_tokens=10)
+
+
+def test_the_body_of_a_line_is_that_of_a_live_call() -> None:
+    from auditapp.llm.providers import anthropic, openai_compatible
+
+    assert json.loads(write_openai_line("cell-1", REQUEST))["body"] == openai_compatible.write_body(REQUEST)
+    assert json.loads(write_anthropic_line("cell-1", REQUEST))["params"] == anthropic.write_body(REQUEST)
+
+
+@pytest.mark.parametrize("user", ["line\nbreak", "half a sign \ud800", "ends \u2028 here"])
+def test_a_line_is_one_line_whatever_the_text(user: str) -> None:
+    request = ChatRequest(request_id="r", model="m", system="", user=user, max_tokens=10)
+    line = write_openai_line("cell-1", request)
+    assert b"\n" not in line
+    assert json.loads(line)["body"]["messages"][-1]["content"] == user
+
+
+@pytest.mark.parametrize(
+    ("name", "cell", "part"),
+    [("cell-12", 12, ""), ("cell-12-0123456789ab", 12, "0123456789ab")],
+)
+def test_a_name_of_ours_is_taken_apart(name: str, cell: int, part: str) -> None:
+    assert read_call_name(name) == (cell, part)
+
+
+@pytest.mark.parametrize("name", ["", "cell-", "cell-x", "cell-1-xyz", "request-1", "cell-1\n", "cell-" + "9" * 30])
+def test_a_name_of_somebody_else_is_none(name: str) -> None:
+    assert read_call_name(name) is None
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        {},
+        {"custom_id": 5, "response": {}},
+        {"custom_id": "cell-1"},
+    ],
+)
+def test_what_is_no_line_of_openai_is_none(line: Mapping[str, object]) -> None:
+    assert read_openai_line(line) is None
+
+
+@pytest.mark.parametrize("line", [{}, {"custom_id": "cell-1"}, {"custom_id": "cell-1", "result": {"type": 3}}])
+def test_what_is_no_line_of_anthropic_is_none(line: Mapping[str, object]) -> None:
+    assert read_anthropic_line(line) is None
+
+
+@pytest.mark.parametrize(
+    ("name", "remedy"),
+    [
+        ("invalid_request_error", Remedy.GIVE_UP),
+        ("rate_limit_error", Remedy.SLOW_DOWN),
+        ("overloaded_error", Remedy.SLOW_DOWN),
+        ("api_error", Remedy.RETRY),
+        ("authentication_error", Remedy.STOP_BATCH),
+        ("something_new", Remedy.RETRY),
+    ],
+)
+def test_an_error_of_anthropic_counts_as_its_status_would(name: str, remedy: Remedy) -> None:
+    failure = {"type": "error", "error": {"type": name, "message": "as ordered"}}
+    line = read_anthropic_line({"custom_id": "cell-1", "result": {"type": "errored", "error": failure}})
+    assert line is not None
+    assert (line.answer.remedy, line.answer.error) == (remedy, "as ordered")
+
+
+@pytest.mark.parametrize(
+    ("word", "state", "cut_short"),
+    [
+        ("validating", JobState.RUNNING, False),
+        ("in_progress", JobState.RUNNING, False),
+        ("finalizing", JobState.RUNNING, False),
+        ("a word not known yet", JobState.RUNNING, False),
+        ("cancelling", JobState.CANCELLING, False),
+        ("completed", JobState.ENDED, False),
+        ("COMPLETED", JobState.ENDED, False),
+        ("expired", JobState.ENDED, True),
+        ("cancelled", JobState.ENDED, True),
+        ("failed", JobState.REFUSED, False),
+    ],
+)
+def test_the_words_of_openai_are_understood(word: str, state: JobState, cut_short: bool) -> None:
+    status = openai_jobs.read_status({"status": word, "output_file_id": "out", "error_file_id": None})
+    assert (status.state, status.cut_short) == (state, cut_short)
+    assert status.results == (["/files/out/content"] if state is JobState.ENDED else ())
+
+
+def test_results_of_anthropic_are_fetched_from_the_account_s_own_address() -> None:
+    job = {"id": "b1", "processing_status": "ended", "results_url": "http://169.254.169.254/latest"}
+    assert anthropic_jobs.read_status(job).results == ["/messages/batches/b1/results"]
+
+
+async def arrive(*chunks: bytes) -> AsyncGenerator[bytes, None]:
+    for chunk in chunks:
+        yield chunk
+
+
+def split(*chunks: bytes) -> list[bytes]:
+    async def read() -> list[bytes]:
+        return [line async for line in jobs_http.split_lines(arrive(*chunks))]
+
+    return asyncio.run(read())
+
+
+@pytest.mark.parametrize("size", [1, 7, 1000])
+def test_lines_are_whole_however_they_arrive(size: int) -> None:
+    data = b'{"a": 1}\n\n{"b": 2}\n{"c": 3}'
+    chunks = [data[start : start + size] for start in range(0, len(data), size)]
+    assert split(*chunks) == [b'{"a": 1}', b'{"b": 2}', b'{"c": 3}']
+
+
+def test_of_a_line_that_is_far_too_long_nothing_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(jobs_http, "LONGEST_LINE", 100)
+    assert split(*[b"x" * 60] * 10, b"\n{}\n") == [b"", b"{}"]
+
+
+@pytest.mark.parametrize("provider", ["openai_compatible", "anthropic"])
+def test_a_private_address_that_is_not_allowed_is_not_called(provider: str) -> None:
+    async def check() -> object:
+        service = open_job_service(Account(provider, base_url="http://127.0.0.1:9/v1", key="secret"))
+        try:
+            return await service.check("job")
+        finally:
+            await service.close()
+
+    trouble = asyncio.run(check())
+    assert isinstance(trouble, Trouble)
+    assert trouble.remedy is Remedy.STOP_BATCH
+    assert not trouble.is_lost
+
+
+@pytest.mark.parametrize("provider", ["fake", "file"])
+def test_only_providers_with_a_batch_service_have_one(provider: str) -> None:
+    with pytest.raises(ProviderNotReady, match="no batch service"):
+        open_job_service(Account(provider))
+
+
+def test_both_services_keep_the_protocol() -> None:
+    services: list[type[JobService]] = [openai_jobs.OpenAIJobs, anthropic_jobs.AnthropicJobs]
+    assert [service.most_calls for service in services] == [50_000, 100_000]
+    assert [service.most_bytes // 10**6 for service in services] == [200, 256]

@@ -1,0 +1,151 @@
+from __future__ import annotations
+
+import datetime
+import email.utils
+
+import pytest
+
+from auditapp.llm.providers.base import End, ErrorClass, Remedy
+from auditapp.llm.providers.openai_compatible import read_answer
+from auditapp.llm.providers.statuses import read_retry_after
+
+NOW = datetime.datetime(2026, 11, 21, 12, 0, tzinfo=datetime.UTC)
+DATE = email.utils.format_datetime(NOW, usegmt=True)
+
+
+@pytest.mark.parametrize(
+    ("status", "remedy", "error_class"),
+    [
+        (429, Remedy.SLOW_DOWN, ErrorClass.RATE_LIMITED),
+        (529, Remedy.SLOW_DOWN, ErrorClass.OVERLOADED),
+        (408, Remedy.RETRY, ErrorClass.SERVER_ERROR),
+        (409, Remedy.RETRY, ErrorClass.SERVER_ERROR),
+        (425, Remedy.RETRY, ErrorClass.SERVER_ERROR),
+        (500, Remedy.RETRY, ErrorClass.SERVER_ERROR),
+        (502, Remedy.RETRY, ErrorClass.SERVER_ERROR),
+        (503, Remedy.RETRY, ErrorClass.SERVER_ERROR),
+        (520, Remedy.RETRY, ErrorClass.SERVER_ERROR),
+        (401, Remedy.STOP_BATCH, ErrorClass.ACCOUNT),
+        (402, Remedy.STOP_BATCH, ErrorClass.ACCOUNT),
+        (403, Remedy.STOP_BATCH, ErrorClass.ACCOUNT),
+        (400, Remedy.GIVE_UP, ErrorClass.BAD_REQUEST),
+        (404, Remedy.GIVE_UP, ErrorClass.BAD_REQUEST),
+        (413, Remedy.GIVE_UP, ErrorClass.BAD_REQUEST),
+        (422, Remedy.GIVE_UP, ErrorClass.BAD_REQUEST),
+        (301, Remedy.STOP_BATCH, ErrorClass.REDIRECT),
+        (307, Remedy.STOP_BATCH, ErrorClass.REDIRECT),
+    ],
+)
+def test_a_status_that_says_no_decides_what_follows(status: int, remedy: Remedy, error_class: ErrorClass) -> None:
+    answer = read_answer(status, {}, b'{"error": "no"}')
+    assert (answer.end, answer.remedy, answer.error_class) == (End.REFUSED, remedy, error_class)
+    assert answer.http_status == status
+
+
+@pytest.mark.parametrize("status", [504, 524])
+def test_a_gateway_that_gave_up_waiting_does_not_say_that_nothing_was_billed(status: int) -> None:
+    answer = read_answer(status, {}, b"")
+    assert (answer.end, answer.remedy, answer.error_class) == (End.UNKNOWN, Remedy.RETRY, ErrorClass.TIMEOUT)
+
+
+@pytest.mark.parametrize("status", [201, 202, 204])
+def test_a_status_of_success_that_brings_no_answer_is_a_bad_answer(status: int) -> None:
+    answer = read_answer(status, {}, b"")
+    assert (answer.end, answer.remedy, answer.error_class) == (End.FAILED, Remedy.RETRY, ErrorClass.BAD_ANSWER)
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "remedy", "error_class"),
+    [
+        (429, b'{"error": {"code": "insufficient_quota", "message": "m"}}', Remedy.STOP_BATCH, ErrorClass.QUOTA),
+        (429, b'{"error": {"type": "insufficient_quota", "message": "m"}}', Remedy.STOP_BATCH, ErrorClass.QUOTA),
+        (400, b'{"error": {"code": "billing_hard_limit_reached"}}', Remedy.STOP_BATCH, ErrorClass.QUOTA),
+        (429, b'{"error": {"message": "Request too large for m"}}', Remedy.GIVE_UP, ErrorClass.BAD_REQUEST),
+        (400, b'{"error": {"code": "invalid_api_key", "message": "m"}}', Remedy.STOP_BATCH, ErrorClass.ACCOUNT),
+        (400, b'{"error": {"code": "content_filter", "message": "m"}}', Remedy.GIVE_UP, ErrorClass.MODERATION),
+        (
+            403,
+            b'{"error": {"message": "m", "metadata": {"flagged_input": "x"}}}',
+            Remedy.GIVE_UP,
+            ErrorClass.MODERATION,
+        ),
+        (403, b'{"error": {"message": "requires moderation"}}', Remedy.GIVE_UP, ErrorClass.MODERATION),
+    ],
+)
+def test_the_words_of_an_error_tell_money_key_and_text_apart(
+    status: int, body: bytes, remedy: Remedy, error_class: ErrorClass
+) -> None:
+    answer = read_answer(status, {}, body)
+    assert (answer.end, answer.remedy, answer.error_class) == (End.REFUSED, remedy, error_class)
+
+
+def test_a_budget_of_calls_in_flight_is_waited_for() -> None:
+    answer = read_answer(402, {"retry-after": "3"}, b'{"error": {"message": "in flight", "code": 402}}')
+    assert (answer.remedy, answer.retry_after) == (Remedy.SLOW_DOWN, 3.0)
+
+
+@pytest.mark.parametrize(
+    ("body", "error"),
+    [
+        (b'{"error": {"message": "m"}}', "m"),
+        (b'{"error": "model not found"}', "model not found"),
+        (b'{"object": "error", "message": "m", "code": 404}', "m"),
+        (b'{"detail": "Not Found"}', "Not Found"),
+        (b'{"error": {"code": "gone"}}', "gone"),
+        (b"<html>secret of an inner service</html>", "status 404"),
+        (b"", "status 404"),
+    ],
+)
+def test_an_error_has_the_providers_own_words_but_never_a_whole_body(body: bytes, error: str) -> None:
+    answer = read_answer(404, {}, body)
+    assert answer.error == error
+    assert answer.raw == body.decode()
+
+
+@pytest.mark.parametrize(
+    ("headers", "seconds"),
+    [
+        ({"retry-after": "2.5"}, 2.5),
+        ({"retry-after": "-3"}, 0.0),
+        ({"retry-after-ms": "1500", "retry-after": "9"}, 1.5),
+        ({"retry-after": email.utils.format_datetime(NOW + datetime.timedelta(seconds=30), usegmt=True)}, 30.0),
+        ({"retry-after": email.utils.format_datetime(NOW - datetime.timedelta(seconds=30), usegmt=True)}, 0.0),
+        ({"x-ratelimit-reset-requests": "1m30s", "x-ratelimit-remaining-requests": "0"}, 90.0),
+        ({"x-ratelimit-reset-tokens": "20ms"}, 0.02),
+        (
+            {
+                "x-ratelimit-reset-requests": "12ms",
+                "x-ratelimit-remaining-requests": "99",
+                "x-ratelimit-reset-tokens": "6s",
+                "x-ratelimit-remaining-tokens": "0",
+            },
+            6.0,
+        ),
+        ({"x-ratelimit-reset": str(int((NOW.timestamp() + 45) * 1000))}, 45.0),
+        ({"x-ratelimit-reset": str(int(NOW.timestamp() + 45))}, 45.0),
+        ({"x-ratelimit-reset": "45"}, 45.0),
+        (
+            {
+                "anthropic-ratelimit-requests-reset": "2026-11-21T12:00:07Z",
+                "anthropic-ratelimit-requests-remaining": "0",
+            },
+            7.0,
+        ),
+        ({"retry-after": "soon"}, None),
+        ({"retry-after": "nan"}, None),
+        ({"x-ratelimit-reset-requests": "later"}, None),
+        ({}, None),
+    ],
+)
+def test_every_way_to_ask_for_a_wait_is_read(headers: dict[str, str], seconds: float | None) -> None:
+    found = read_retry_after(429, {"date": DATE, **headers})
+    assert found == (None if seconds is None else pytest.approx(seconds, abs=0.01))
+
+
+def test_a_date_is_counted_from_the_answers_own_clock() -> None:
+    later = email.utils.format_datetime(NOW + datetime.timedelta(seconds=30), usegmt=True)
+    assert read_retry_after(503, {"date": DATE, "retry-after": later}) == 30.0
+
+
+def test_a_limit_that_is_told_beside_another_error_is_no_reason_to_wait() -> None:
+    assert read_retry_after(500, {"x-ratelimit-reset-requests": "6m0s"}) is None

@@ -1,0 +1,96 @@
+"""How a sob batch is sent, asked again, and launched from the command line."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from decimal import Decimal
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from auditapp.batches import actions
+from auditapp.batches.models import Batch, Cell
+from auditapp.llm.actions import add_model, set_capabilities
+from auditapp.sob.actions import launch_sob
+from auditapp.sob.models import Dataset, Judgment
+from tests.auditapp.sob.conftest import answer_cells, write_texts
+from tests.instance import Instance
+from transcripts.accounts.models import User
+from transcripts.audit_trail import trail
+
+
+def test_the_options_of_a_batch_are_passed_on(dataset: Dataset, owner: User) -> None:
+    variant, client_id = add_model(label="m", provider="fake", by=owner), uuid.uuid4()
+    set_capabilities(variant=variant, offers_batches=True, by=owner)
+    asked: dict[str, Any] = {"dataset": dataset, "variants": [variant], "tasks": ["acceptability"], "by": owner}
+    batch = launch_sob(
+        **asked, pilot=2, lost_answers="hold", uses_cache=True, route="jobs", client_id=client_id, repeats=2
+    )
+    assert (batch.pilot_cells, batch.lost_answers, batch.uses_cache, batch.route) == (2, "hold", True, "jobs")
+    assert launch_sob(**asked, client_id=client_id) == batch
+
+
+def test_a_judgment_that_says_no_answer_came_goes_when_its_cell_is_asked_again(batch: Batch) -> None:
+    answer_cells(batch, ['{"gender": "woman"}', None, None, "I cannot do that."])
+    cells = list(Cell.objects.filter(batch=batch).order_by("pk")[:4])
+    for cell, outcome in zip(cells, ["attributed", "provider_error", "provider_error", "refusal"], strict=True):
+        state = "failed" if outcome == "provider_error" else "done"
+        Cell.objects.filter(pk=cell.pk).update(state=state, outcome=outcome)
+    assert Judgment.objects.count() == 4
+    assert actions.retry_failed(batch=batch, by=trail.SYSTEM) == 2
+    assert set(Judgment.objects.values_list("cell_id", flat=True)) == {cells[0].pk, cells[3].pk}
+    assert Cell.objects.get(pk=cells[1].pk).state == "planned"
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["--yes"], "--yes needs --wait and --cap"),
+        (["--yes", "--wait"], "--yes needs --wait and --cap"),
+        (["--cap", "much"], "no amount"),
+        (["--wait", "--route", "file"], "nothing to wait for"),
+        (["--route", "jobs"], "No batch service"),
+        (["--pilot", "-1"], "0 means none"),
+    ],
+)
+def test_a_launch_that_makes_no_sense_is_refused_in_a_sentence(
+    dataset: Dataset, owner: User, words: list[str], sentence: str
+) -> None:
+    add_model(label="m", provider="fake", by=owner)
+    with pytest.raises(CommandError, match=sentence):
+        call_command("sob_launch", "--dataset", "Texts", "--model", "m", "--task", "acceptability", *words)
+    assert not Batch.objects.exists()
+
+
+def test_the_command_launches_with_its_options(dataset: Dataset, owner: User) -> None:
+    add_model(label="m", provider="fake", by=owner, price_in=Decimal(1), price_out=Decimal(1))
+    out = StringIO()
+    how = ["--pilot", "1", "--lost-answers", "hold", "--cache", "--cap", "2", "--concurrency", "9"]
+    call_command(
+        "sob_launch", "--dataset", "Texts", "--model", "m", "--task", "acceptability", *how, "--json", stdout=out
+    )
+    shown = json.loads(out.getvalue())
+    assert (shown["state"], shown["cells"], shown["pilot_cells"], shown["cap"]) == ("pilot", 4, 1, 2.0)
+    assert (shown["lost_answers"], shown["uses_cache"], shown["concurrency"]) == ("hold", True, 9)
+
+
+@pytest.mark.processes
+def test_waiting_with_a_pilot_returns_when_the_batch_waits_and_yes_carries_it_to_its_end(
+    instance: Instance, tmp_path: Path
+) -> None:
+    texts = tmp_path / "texts.jsonl"
+    texts.write_bytes(write_texts(30))
+    instance.manage("create_project", "study", "--name", "Study")
+    instance.manage("sob_load", str(texts), "--name", "Texts", "--project", "study")
+    instance.manage("add_model", "m", "--provider", "fake", "--price-in", "1", "--price-out", "1")
+    launch = ["sob_launch", "--dataset", "Texts", "--project", "study", "--model", "m", "--task", "acceptability"]
+    first = instance.ask(*launch, "--pilot", "5", "--wait")
+    assert (first["state"], first["calls"], first["cells"]) == ("waiting", 5, 30)
+    confirmed = instance.ask("batch", "confirm", str(first["batch"]), "--cap", "5")
+    assert (confirmed["state"], confirmed["cap"]) == ("running", 5.0)
+    second = instance.ask(*launch, "--pilot", "5", "--cap", "5", "--wait", "--yes")
+    assert (second["state"], second["calls"]) == ("done", 30)

@@ -1,0 +1,195 @@
+"""Launching in steps: the form, what it would send and cost, the batch."""
+
+from __future__ import annotations
+
+import re
+import uuid
+from collections.abc import Callable
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+
+from auditapp.batches.models import Arm, Attempt, Batch, Cell, WorkerSign
+from auditapp.batches.prompts import compute_highest_price, make_request
+from auditapp.llm.actions import add_model
+from auditapp.llm.models import Capabilities, ModelVariant
+from auditapp.sob.instruments import get_instrument
+from auditapp.sob.models import Dataset, Text
+from transcripts.accounts.models import User
+from transcripts.projects.models import Project
+
+ClientOf = Callable[[User], Client]
+
+
+@pytest.fixture
+def variant(owner: User) -> ModelVariant:
+    return add_model(
+        label="priced",
+        provider="openai_compatible",
+        base_url="https://models.example/v1",
+        model="gpt-5",
+        key_env="EXAMPLE_KEY",
+        price_in=Decimal(1),
+        price_out=Decimal(2),
+        by=owner,
+    )
+
+
+@pytest.fixture
+def typed(dataset: Dataset, variant: ModelVariant) -> dict[str, Any]:
+    """A form that can be sent."""
+    return {
+        "dataset": dataset.pk,
+        "models": [variant.pk],
+        "tasks": ["acceptability", "non_acceptability"],
+        "instrument": "paper",
+        "notice": "on",
+        "repeats": 1,
+        "concurrency": 5,
+        "pilot": 2,
+        "cap": "1.5",
+        "lost_answers": "hold",
+        "client_id": str(uuid.uuid4()),
+    }
+
+
+class Wizard:
+    """A lead's browser on the launch form."""
+
+    def __init__(self, client: Client, project: Project) -> None:
+        self.client, self.path = client, reverse("sob:launch", args=[project.slug])
+        self.status = 200
+
+    def send(self, typed: dict[str, Any], step: str = "") -> str:
+        got = self.client.post(self.path, typed | ({"step": step} if step else {}))
+        self.status = got.status_code
+        return " ".join(got.content.decode().split())
+
+
+@pytest.fixture
+def wizard(project: Project, lead: User, client_of: ClientOf) -> Wizard:
+    return Wizard(client_of(lead), project)
+
+
+def read_hidden(page: str) -> dict[str, list[str]]:
+    """What the review carries on, as a browser would send it."""
+    form = page[page.index('<form class="form launch"') :]
+    found: dict[str, list[str]] = {}
+    for name, value in re.findall(r'<input type="hidden" name="(\w+)" value="([^"]*)"', form):
+        found.setdefault(name, []).append(value)
+    return found
+
+
+class TestReview:
+    def test_it_says_what_would_be_sent_and_writes_nothing(self, wizard: Wizard, typed: dict[str, Any]) -> None:
+        page = wizard.send(typed)
+        assert wizard.status == 200
+        assert Batch.objects.count() == 0
+        assert "Review the launch" in page
+        assert '<p class="figure">8</p>' in page
+        assert '<p class="figure">4</p>' in page
+        assert get_instrument("acceptability", "paper").text.split("\n")[0][:40] in page
+        assert "EXAMPLE_KEY" in page
+        assert "Start pilot" in page
+        assert Attempt.objects.count() == 0
+
+    def test_the_most_it_can_cost_is_what_would_be_reserved(
+        self, wizard: Wizard, typed: dict[str, Any], variant: ModelVariant
+    ) -> None:
+        page = wizard.send(typed | {"tasks": ["acceptability"], "repeats": 3, "pilot": 0})
+        arm = Arm(
+            variant=variant,
+            system_prompt=get_instrument("acceptability", "paper").text,
+            price_in=Decimal(1),
+            price_out=Decimal(2),
+        )
+        texts = Text.objects.values_list("text", flat=True)
+        nano = 3 * sum(compute_highest_price(make_request(arm, text), arm) for text in texts)
+        shown = re.search(r'At most for all</h2><p class="figure">\$([\d.]+)', page)
+        assert shown
+        assert float(shown[1]) == pytest.approx(nano / 1e9, abs=0.005)
+
+    def test_everything_typed_comes_back_to_be_changed(self, wizard: Wizard, typed: dict[str, Any]) -> None:
+        carried = read_hidden(wizard.send(typed))
+        assert carried["tasks"] == typed["tasks"]
+        form = wizard.send(carried, "change")
+        assert wizard.status == 200
+        assert 'name="cap" value="1.5"' in form
+        assert 'value="hold" required' in form
+        assert Batch.objects.count() == 0
+
+    def test_it_warns_of_what_a_person_should_know(
+        self, wizard: Wizard, typed: dict[str, Any], variant: ModelVariant, owner: User
+    ) -> None:
+        relative = add_model(
+            label="relative", provider="openai_compatible", base_url="https://other.example/v1", model="gpt-6", by=owner
+        )
+        fake = add_model(label="invented", provider="fake", by=owner)
+        page = wizard.send(typed | {"models": [variant.pk, relative.pk, fake.pk], "cap": ""})
+        assert "No price is recorded for relative" in page
+        assert "The fake provider invents its answers (invented)" in page
+        assert "No worker is alive" in page
+        assert "3 accounts" in page
+        assert "priced, relative are of one family (gpt)" in page
+        assert "Fake provider." in page
+        WorkerSign.objects.create(name="here:1", seen_at=timezone.now())
+        page = wizard.send(typed | {"cap": "0.000001"})
+        assert "No worker is alive" not in page
+        assert "The cap lies below the most" in page
+
+    def test_another_way_of_asking_is_offered_where_a_model_has_it(self, wizard: Wizard, variant: ModelVariant) -> None:
+        assert 'name="route"' not in wizard.client.get(wizard.path).content.decode()
+        Capabilities.objects.create(
+            account=variant.account,
+            model=variant.model,
+            number=99,
+            offers_batches=True,
+            recorded_by_name="x",
+            recorded_at=timezone.now(),
+        )
+        assert 'value="jobs"' in wizard.client.get(wizard.path).content.decode()
+
+
+class TestLaunch:
+    def test_it_launches_what_was_reviewed(self, wizard: Wizard, typed: dict[str, Any], lead: User) -> None:
+        wizard.send(read_hidden(wizard.send(typed)), "launch")
+        assert wizard.status == 302
+        batch = Batch.objects.get()
+        assert (batch.state, batch.pilot_cells, batch.concurrency) == ("pilot", 4, 5)
+        assert (batch.cap_nano, batch.lost_answers, batch.uses_cache) == (1_500_000_000, "hold", False)
+        assert (batch.launched_by, batch.route) == (lead, "live")
+        assert Cell.objects.count() == 8
+
+    def test_a_double_click_is_one_batch(self, wizard: Wizard, typed: dict[str, Any]) -> None:
+        carried = read_hidden(wizard.send(typed))
+        for _ in range(2):
+            wizard.send(carried, "launch")
+            assert wizard.status == 302
+        assert Batch.objects.count() == 1
+
+    def test_what_is_wrong_is_told_and_nothing_typed_is_lost(self, wizard: Wizard, typed: dict[str, Any]) -> None:
+        form = wizard.send(typed | {"concurrency": 0, "limit": 3})
+        assert wizard.status == 422
+        assert 'name="limit" value="3"' in form
+        assert f'name="client_id" value="{typed["client_id"]}"' in form
+        assert "Nothing was sent. Please mend this:" in form
+
+    def test_a_refusal_of_the_launch_is_the_form_again(
+        self, wizard: Wizard, typed: dict[str, Any], owner: User
+    ) -> None:
+        free = add_model(
+            label="free", provider="openai_compatible", base_url="https://models.example/v1", model="m", by=owner
+        )
+        form = wizard.send(typed | {"models": [free.pk]}, "launch")
+        assert wizard.status == 422
+        assert "A cap needs prices" in form
+        assert 'name="cap" value="1.5"' in form
+        assert Batch.objects.count() == 0
+
+    def test_no_text_stands_in_the_batchs_title(self, wizard: Wizard, typed: dict[str, Any]) -> None:
+        wizard.send(typed, "launch")
+        assert "Constructed text" not in Batch.objects.get().title

@@ -1,0 +1,199 @@
+"""A batch watched in a browser, with a real worker and a paid API that counts: from launch to end through one kill."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import BrowserContext, Page, expect
+
+from tests.auditapp.batches.ground import TEXTS, prepare
+from tests.browser.conftest import OpenContext, find_free_port, find_violations, is_answering
+from tests.conftest import copy_instance
+from tests.instance import ROOT, FakeProvider, Instance, kill_group, wait_until
+from tools.start import HOST, WEB_OPTIONS
+
+pytestmark = [pytest.mark.browser, pytest.mark.processes]
+
+PILOT = 10
+LATENCY = 1.0
+PATIENCE_MS = 60_000
+# Aged beyond twenty seconds at once, so that nobody has to wait for it.
+AGE_SIGNS = """
+import django
+django.setup()
+from datetime import timedelta
+from django.db.models import F
+from auditapp.batches.models import WorkerSign
+WorkerSign.objects.update(seen_at=F("seen_at") - timedelta(seconds=30))
+"""
+
+
+class Place:
+    """A running site with a study of texts, a priced model at the paid API, and its owner's sign-in link."""
+
+    def __init__(self, instance: Instance, base_url: str) -> None:
+        self.instance, self.base_url = instance, base_url
+        self.slug = str(instance.query("SELECT slug FROM projects_project")[0][0])
+
+    def path(self, *parts: object) -> str:
+        return "/".join([f"{self.base_url}/p/{self.slug}", *(str(part) for part in parts), ""])
+
+    def enter(self, context: BrowserContext) -> Page:
+        """A page on which the owner has signed in."""
+        page = context.new_page()
+        page.goto(self.instance.ask("prepare", "--no-demo")["sign_in_url"])
+        page.locator("main form button").click()
+        page.wait_for_url(f"{self.base_url}/")
+        return page
+
+    def age_signs(self) -> None:
+        """Make the last signs of all workers half a minute older."""
+        environment = {**self.instance.environment, "DJANGO_SETTINGS_MODULE": "auditapp.settings"}
+        subprocess.run([sys.executable, "-c", AGE_SIGNS], cwd=ROOT, env=environment, check=True)
+
+    def launch(self, page: Page, *, pilot: int) -> None:
+        """Through the form and its review."""
+        page.goto(self.path("sob", "launch"))
+        page.get_by_label("m", exact=True).check()
+        page.get_by_label("Non-acceptability").uncheck()
+        page.get_by_label("I know that").check()
+        page.get_by_label("Pilot, calls per arm").fill(str(pilot))
+        page.get_by_label("Cap in US dollars").fill("2")
+        page.get_by_label("Calls in flight at most").fill("20")
+        page.get_by_role("button", name="Review").click()
+        expect(page.get_by_role("heading", name="Review the launch")).to_be_visible()
+        look(page)
+        page.get_by_role("button", name="Start pilot" if pilot else "Launch", exact=True).click()
+        page.wait_for_url(re.compile(r"/batches/\d+/$"))
+
+
+@pytest.fixture
+def place(migrated: Instance, paid_api: FakeProvider, tmp_path: Path) -> Iterator[Place]:
+    paid_api.order(reset=True)
+    port = find_free_port()
+    base_url = f"http://{HOST}:{port}"
+    with copy_instance(migrated, tmp_path / "data") as instance:
+        instance.environment["BASE_URL"] = base_url
+        prepare(instance, paid_api)
+        instance.start("-m", "granian", "auditapp.wsgi:application", "--host", HOST, "--port", str(port), *WEB_OPTIONS)
+        wait_until(lambda: is_answering(base_url), what="the server answers")
+        yield Place(instance, base_url)
+
+
+def look(page: Page) -> None:
+    """Accessible in light and dark, and no wider than a narrow window."""
+    for scheme, width in (("light", 1280), ("dark", 320)):
+        page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+        page.set_viewport_size({"width": width, "height": 800})
+        assert find_violations(page) == []
+        assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+    page.emulate_media(color_scheme="light")
+    page.set_viewport_size({"width": 1280, "height": 800})
+
+
+def read_finished(page: Page) -> int:
+    return int(page.locator("#live-progress progress").get_attribute("value") or 0)
+
+
+def listen(page: Page) -> list[str]:
+    """What the page says on its console, from now on."""
+    said: list[str] = []
+    page.on("console", lambda message: said.append(message.text))
+    page.on("pageerror", lambda error: said.append(str(error)))
+    return said
+
+
+def test_the_live_page_tells_the_truth_from_launch_to_end_through_a_killed_worker(
+    place: Place, paid_api: FakeProvider, open_context: OpenContext
+) -> None:
+    page = place.enter(open_context())
+    said = listen(page)
+    paid_api.order(latency=LATENCY)
+    worker = place.instance.start_worker()
+    place.launch(page, pilot=PILOT)
+    state = page.locator("#live-state")
+
+    # The pilot ends, and without a reload the page shows an estimate and asks for a yes.
+    expect(state).to_contain_text("Waits for your yes", timeout=PATIENCE_MS)
+    expect(page.get_by_text("Estimate after the pilot")).to_be_visible()
+    assert read_finished(page) == PILOT
+    look(page)
+    # Slow enough for the batch to be under way still when its worker is killed.
+    paid_api.order(latency=3 * LATENCY)
+    page.get_by_role("button", name="Confirm and send the rest").click()
+    expect(state).to_contain_text("Running")
+
+    # Progress moves while focus, typing and an open fold stay where they are.
+    page.locator("#limit-table summary").click()
+    page.get_by_label("Calls in flight at most").fill("19")
+    page.locator("#act-pause").focus()
+    wait_until(lambda: read_finished(page) > PILOT + TEXTS // 5, what="the page showed more answers")
+    assert page.evaluate("document.activeElement.id") == "act-pause"
+    assert page.get_by_label("Calls in flight at most").input_value() == "19"
+    assert page.locator("#limit-table").get_attribute("open") is not None
+    kill_group(worker)
+    place.age_signs()
+    expect(page.locator("#live-no_worker")).to_contain_text(
+        re.compile(r"No worker since \d\d:\d\d"), timeout=PATIENCE_MS
+    )
+    look(page)
+    place.instance.start_worker()
+    expect(page.locator("#live-no_worker")).to_be_empty(timeout=PATIENCE_MS)
+    expect(state).to_contain_text("Done", timeout=PATIENCE_MS)
+
+    assert read_finished(page) == TEXTS
+    lost = place.instance.query("SELECT count(*) FROM batches_attempt WHERE \"end\" = 'unknown'")[0][0]
+    assert lost >= paid_api.stats()["paid_twice"]
+    assert lost > 0
+    expect(page.locator("#live-money")).to_contain_text(f"May have been paid twice: {lost} call")
+    look(page)
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    page.wait_for_timeout(3_000)
+    assert asked == []
+    assert said == []
+
+
+def test_a_page_that_cannot_ask_says_so_and_goes_on(place: Place, open_context: OpenContext) -> None:
+    context = open_context()
+    page = place.enter(context)
+    place.launch(page, pilot=0)
+    answers: list[int] = []
+    page.on("response", lambda response: answers.append(response.status))
+    page.wait_for_timeout(5_000)
+    assert answers
+    assert set(answers) <= {200, 304}
+    assert 304 in answers
+    stale = page.get_by_text("Not up to date since")
+    expect(stale).to_be_hidden()
+    context.set_offline(True)
+    expect(stale).to_be_visible(timeout=10_000)
+    look(page)
+    context.set_offline(False)
+    expect(stale).to_be_hidden(timeout=10_000)
+    expect(page.locator("#live-no_worker")).to_contain_text("No worker yet.")
+
+
+def test_everything_works_without_javascript(place: Place, open_context: OpenContext) -> None:
+    page = open_context(java_script_enabled=False).new_page()
+    page.goto(place.instance.ask("prepare", "--no-demo")["sign_in_url"])
+    page.locator("main form button").click()
+    page.goto(place.path("sob", "launch"))
+    page.get_by_label("m", exact=True).check()
+    page.get_by_label("I know that").check()
+    page.get_by_role("button", name="Review").click()
+    page.get_by_role("button", name="Change something").click()
+    assert page.get_by_label("m", exact=True).is_checked()
+    page.get_by_role("button", name="Review").click()
+    page.get_by_role("button", name="Start pilot").click()
+    page.get_by_role("button", name="Pause", exact=True).click()
+    assert "Paused" in page.locator("#live-state").inner_text()
+    page.get_by_role("button", name="Cancel…").click()
+    assert page.locator("h1").inner_text().startswith("Cancel batch")
+    page.get_by_role("button", name="Cancel the batch").click()
+    assert "Cancelled" in page.locator("#live-state").inner_text()

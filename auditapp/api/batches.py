@@ -106,7 +106,9 @@ class ReadBatch(ProjectView):
             allow_null=True,
             help_text="US dollars kept back for calls under way or of unknown end; null: a model in it has no price.",
         )
-        possibly_paid_twice_at_most = serializers.FloatField(help_text="US dollars those can have cost at most.")
+        possibly_paid_twice_at_most = serializers.FloatField(
+            allow_null=True, help_text="US dollars those can have cost at most; null: a model in it has no price."
+        )
         throughput = serializers.FloatField(help_text="Answers per second, of late.")
         eta_seconds = serializers.FloatField(allow_null=True, help_text="Seconds left at that speed; null: not known.")
         eta_basis = serializers.CharField(help_text="What those two rest on, or why they are not known.")

@@ -67,7 +67,10 @@ def read_answer_line(number: int, raw: bytes) -> FileAnswer | Problem:
     # The providers' readers bring the network library with them, which the web process does without until here.
     from auditapp.llm.providers.job_lines import read_anthropic_line, read_openai_line
 
-    line = read_anthropic_line(data) if "result" in data else read_openai_line(data)
+    try:
+        line = read_anthropic_line(data) if "result" in data else read_openai_line(data)
+    except RecursionError:
+        return Problem(number, "JSON that is nested too deeply", EXPECTED)
     if line is None:
         return Problem(number, "an object without custom_id or without the kind of its result", EXPECTED)
     cell_id = read_cell_id({"custom_id": line.call_name})

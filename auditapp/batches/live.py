@@ -71,6 +71,7 @@ def describe_batch(batch: Batch, arms: Sequence[Arm]) -> dict[str, object]:
     workers = read_workers()
     shares = list_shares(progress)
     failed = progress.by_state.get("failed", 0)
+    leased = progress.by_state.get("leased", 0)
     is_moving = batch.state in WORKING_STATES
     return {
         "batch": batch,
@@ -78,6 +79,9 @@ def describe_batch(batch: Batch, arms: Sequence[Arm]) -> dict[str, object]:
         "progress": progress,
         "percent": round(100 * progress.finished / progress.cells, 1) if progress.cells else 0,
         "is_moving": is_moving,
+        # A batch that was cancelled still has calls that come to their end.
+        "is_watched": batch.is_open or leased > 0,
+        "offers_cut_off": batch.control == Batch.Control.CANCEL and not batch.is_open and leased > 0,
         "took": (batch.finished_at - batch.created_at).total_seconds() if batch.finished_at else None,
         "shares": shares,
         "by_arm": _list_by_arm(progress, arms, shares),
@@ -101,7 +105,8 @@ def list_control_facts(context: Mapping[str, object]) -> list[object]:
     """What the controls depend on: while it stays, they are not touched."""
     batch: Batch = context["batch"]  # type: ignore[assignment]
     failed = context["failed"] if context["offers_retry"] else 0
-    return [batch.state, batch.control, batch.concurrency, batch.cap_nano, failed, context["offers_held"]]
+    offers = [context["offers_held"], context["offers_cut_off"]]
+    return [batch.state, batch.control, batch.concurrency, batch.cap_nano, failed, *offers]
 
 
 def sum_up_workers(workers: Sequence[Worker]) -> WorkerState:
@@ -115,6 +120,12 @@ def find_fake_batches(batches: Sequence[Batch]) -> set[int]:
     """The keys of those with answers that this program invents. One query."""
     fake = Arm.objects.filter(batch__in=[batch.pk for batch in batches], variant__account__provider="fake")
     return set(fake.values_list("batch_id", flat=True))
+
+
+def find_unpriced_batches(batches: Sequence[Batch]) -> set[int]:
+    """The keys of those with a model that has no price, so that what they cost is not known. One query."""
+    unpriced = Arm.objects.filter(batch__in=[batch.pk for batch in batches], price_in__isnull=True)
+    return set(unpriced.values_list("batch_id", flat=True))
 
 
 def _list_by_arm(progress: Progress, arms: Sequence[Arm], shares: Sequence[Share]) -> list[ArmOutcomes]:

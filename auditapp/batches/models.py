@@ -213,7 +213,8 @@ class Attempt(models.Model):
 
     ``end`` says how it ended: answered (a usable HTTP answer came), refused (the provider said no and billed nothing),
     failed (an answer came that cannot be used), unsent (it never left), unknown (sent, and its end was lost: it may have
-    been paid for), cached (nothing was sent: the answer of ``copied_from`` to the same request was taken).
+    been paid for), cached (nothing was sent: the answer of ``copied_from`` to the same request was taken), surplus (an
+    answer came after its cell had ended with another: paid and not used).
     ``prompt`` is the user message exactly as sent; with the arm's instructions and the variant's settings it gives the
     request again, and ``request_hash`` proves it. All times are the database's, durations a monotonic clock's.
     """
@@ -226,6 +227,7 @@ class Attempt(models.Model):
         UNSENT = "unsent", "Never sent"
         UNKNOWN = "unknown", "End unknown: may have been paid"
         CACHED = "cached", "Taken from an earlier answer: nothing sent"
+        SURPLUS = "surplus", "Answered too late: paid and not used"
 
     # As in Cell: an index below begins with each of the two.
     cell = models.ForeignKey(Cell, on_delete=models.PROTECT, related_name="attempts", db_index=False)

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from django.db.models import Count, OuterRef, Q, Subquery, Sum
+from django.db.models.functions import Coalesce
 
 from auditapp.batches.clock import read_now
 from auditapp.batches.estimating import TimeEstimate, estimate_time
@@ -20,7 +21,8 @@ from auditapp.batches.models import WORKING_STATES, Arm, Attempt, Batch, Cell
 
 FINISHED = (Cell.State.DONE, Cell.State.FAILED, Cell.State.CANCELLED)
 NO_CALLS = (Attempt.End.UNSENT, Attempt.End.CACHED)
-RARE_ENDS = (*NO_CALLS, Attempt.End.UNKNOWN)
+PAID_BESIDE = (Attempt.End.UNKNOWN, Attempt.End.SURPLUS)
+RARE_ENDS = (*NO_CALLS, *PAID_BESIDE)
 ANSWERS = (Attempt.End.ANSWERED, Attempt.End.CACHED)
 SHORT_WINDOW = datetime.timedelta(seconds=30)
 LONG_WINDOW = datetime.timedelta(minutes=10)
@@ -48,6 +50,7 @@ class Progress(NamedTuple):
     """Where a batch stands. Money in nanodollars; rates per second; ``None`` is not known.
 
     ``finished`` cells are done, failed or cancelled; ``begun`` ones were asked at least once; ``held`` ones wait for a person.
+    ``unknown_calls`` may have been paid beside the one that counts: their end is unknown, or their answer came too late.
     ``calls`` left this machine; ``cached`` answers were taken from an earlier call and paid nothing. ``eta_basis`` says what
     ``throughput`` and ``eta_seconds`` rest on; while a pilot runs, the end meant is the pilot's.
     """
@@ -197,14 +200,14 @@ def _find_last_answers(arms: Mapping[int, set[int]]) -> dict[int, datetime.datet
 
 
 def _sum_lost(arms: Mapping[int, set[int]], ends: Mapping[int, Sequence[_EndCount]]) -> dict[int, int]:
-    """What the calls with an unknown end can have cost at most."""
-    lossy = [pk for pk, rows in ends.items() if any(row.end == Attempt.End.UNKNOWN for row in rows)]
+    """What the calls paid beside those that count can have cost at most: an unknown end its reservation."""
+    lossy = [pk for pk, rows in ends.items() if any(row.end in PAID_BESIDE for row in rows)]
     if not lossy:
         return {}
     batch_of = {arm_id: pk for pk in lossy for arm_id in arms[pk]}
-    rows = Attempt.objects.filter(arm__in=list(batch_of), end=Attempt.End.UNKNOWN).values_list("arm_id")
+    rows = Attempt.objects.filter(arm__in=list(batch_of), end__in=PAID_BESIDE).values_list("arm_id")
     found: Counter[int] = Counter()
-    for arm_id, nano in rows.annotate(nano=Sum("reserved_nano")).order_by():
+    for arm_id, nano in rows.annotate(nano=Sum(Coalesce("cost_nano", "reserved_nano"))).order_by():
         found[batch_of[arm_id]] += nano or 0
     return dict(found)
 
@@ -264,7 +267,7 @@ def _put_together(batch: Batch, counts: _Counts, lost: int, rate: _Rate | None) 
         by_state=dict(by_state),
         outcomes=dict(outcomes),
         calls=_count_calls(cells, ends),
-        unknown_calls=sum(row.attempts for row in ends if row.end == Attempt.End.UNKNOWN),
+        unknown_calls=sum(row.attempts for row in ends if row.end in PAID_BESIDE),
         unknown_nano=lost,
         throughput=rate.answers / rate.seconds if rate else 0.0,
         eta_seconds=time_left.seconds,
@@ -313,6 +316,6 @@ def _part_by_arm(cells: Sequence[_CellCount], ends: Sequence[_EndCount]) -> dict
             outcomes=dict(outcomes),
             calls=_count_calls(own, tries),
             cached=sum(row.attempts for row in tries if row.end == Attempt.End.CACHED),
-            unknown_calls=sum(row.attempts for row in tries if row.end == Attempt.End.UNKNOWN),
+            unknown_calls=sum(row.attempts for row in tries if row.end in PAID_BESIDE),
         )
     return parts

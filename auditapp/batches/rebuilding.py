@@ -8,6 +8,7 @@ from typing import NamedTuple
 from auditapp.batches.models import Attempt
 from auditapp.batches.prompts import hash_request, make_request
 from auditapp.llm.providers.base import ChatRequest
+from auditapp.llm.providers.reasoning import SettingRefused
 
 
 class Rebuilt(NamedTuple):
@@ -25,7 +26,10 @@ def rebuild_request(attempt: Attempt) -> Rebuilt:
         return Rebuilt("", False, "The message of this try was not kept, so its request cannot be written again.")
     variant = attempt.arm.variant
     request = make_request(attempt.arm, attempt.prompt)
-    body = json.dumps(write_body(variant.provider, request), ensure_ascii=False, indent=2)
+    try:
+        body = json.dumps(write_body(variant.provider, request), ensure_ascii=False, indent=2)
+    except SettingRefused as error:
+        return Rebuilt("", False, str(error))
     return Rebuilt(body, hash_request(request, variant.account) == attempt.request_hash, "")
 
 

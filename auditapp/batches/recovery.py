@@ -21,7 +21,7 @@ from auditapp.batches import ledger
 from auditapp.batches.clock import read_now
 from auditapp.batches.endings import Finished
 from auditapp.batches.models import Attempt, Batch, Cell, Lane
-from auditapp.batches.spool import SpoolContent, is_abandoned, read_spool, spool_path
+from auditapp.batches.spool import SpoolContent, SpooledAnswer, is_abandoned, read_spool, spool_path
 from auditapp.llm.providers.base import ChatAnswer, End, Remedy
 
 logger = logging.getLogger(__name__)
@@ -87,6 +87,8 @@ def settle_runner(lane: Lane, *, is_dead: bool = False) -> None:
     content = _read(path)
     ends: list[End] = []
     with transaction.atomic():
+        if not _is_still_held(lane, is_dead=is_dead):
+            return
         if lane.batch.route == Batch.Route.LIVE:
             ends = _settle_calls(lane.batch_id, ledger.find_open_claims(runner), content, is_dead=is_dead)
         ledger.release_lane(lane, runner)
@@ -99,6 +101,15 @@ def settle_runner(lane: Lane, *, is_dead: bool = False) -> None:
         ends.count(End.UNSENT),
         ends.count(End.UNKNOWN),
     )
+
+
+def _is_still_held(lane: Lane, *, is_dead: bool) -> bool:
+    """Whether the lane is to be let go still: not when another sweeper did it meanwhile, or when its runner showed life. The
+    lane's row is held from here on: a runner's beat takes lane and cells in this order too."""
+    held = Lane.objects.select_for_update().filter(pk=lane.pk, runner=lane.runner)
+    if not is_dead:
+        held = held.filter(heartbeat_at=lane.heartbeat_at)
+    return held.first() is not None
 
 
 def settle_stray_spool(path: Path) -> None:
@@ -129,9 +140,11 @@ def _settle_calls(
 ) -> list[End]:
     """Store the ends of calls that are open, or whose end was unknown and is known now; which ends they were."""
     now = read_now()
+    answers = {each.request_id: each for each in content.answers} if content else {}
     group = []
     for attempt in attempts:
-        found = _find_end(attempt, content, now, is_dead=is_dead)
+        spooled = answers.get(str(attempt.request_id))
+        found = _read_spooled(attempt, spooled, now) if spooled else _guess_end(attempt, content, now, is_dead=is_dead)
         if attempt.end == Attempt.End.OPEN or found.answer.end is not End.UNKNOWN:
             group.append(found)
     if group:
@@ -139,18 +152,19 @@ def _settle_calls(
     return [found.answer.end for found in group]
 
 
-def _find_end(attempt: Attempt, content: SpoolContent | None, now: datetime.datetime, *, is_dead: bool) -> Finished:
+def _read_spooled(attempt: Attempt, spooled: SpooledAnswer, now: datetime.datetime) -> Finished:
+    done_at, sent_at = _read_time(spooled.done_at) or now, _read_time(spooled.sent_at)
+    return Finished(ledger.describe_claim(attempt), spooled.answer, done_at, sent_at)
+
+
+def _guess_end(attempt: Attempt, content: SpoolContent | None, now: datetime.datetime, *, is_dead: bool) -> Finished:
+    """The end of a call without an answer. A runner that is only silent may yet send what it holds; of a dead one the spool
+    tells the whole story."""
     request_id, claimed = str(attempt.request_id), ledger.describe_claim(attempt)
-    lost = ChatAnswer(End.UNKNOWN, Remedy.RETRY, error=LOST)
-    if content is None:
-        return Finished(claimed, lost, now)
-    for spooled in content.answers:
-        if spooled.request_id == request_id:
-            return Finished(claimed, spooled.answer, _read_time(spooled.done_at) or now, _read_time(spooled.sent_at))
-    # A runner that is only silent may yet send what it holds; of a dead one the spool tells the whole story.
-    if request_id in content.sent or not is_dead:
-        return Finished(claimed, lost, now, _read_time(content.sent.get(request_id, "")))
-    return Finished(claimed, ChatAnswer(End.UNSENT, Remedy.RETRY, error=NEVER_LEFT), now)
+    if content is not None and is_dead and request_id not in content.sent:
+        return Finished(claimed, ChatAnswer(End.UNSENT, Remedy.RETRY, error=NEVER_LEFT), now)
+    sent_at = _read_time(content.sent.get(request_id, "")) if content else None
+    return Finished(claimed, ChatAnswer(End.UNKNOWN, Remedy.RETRY, error=LOST), now, sent_at)
 
 
 def _read_time(text: str) -> datetime.datetime | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
@@ -17,6 +18,8 @@ from auditapp.llm.models import Capabilities, ModelVariant, Price, ProviderAccou
 from auditapp.llm.queries import find_capabilities, find_prices
 
 READ_AT_ONCE = 2000
+# Matches always: nothing at all where a name begins with a digit.
+LETTERS = re.compile(r"[^\W\d_]*")
 
 
 class LaunchPlan(NamedTuple):
@@ -183,15 +186,14 @@ def describe_key(account: ProviderAccount) -> str:
         return "needs none"
     if account.key_env:
         return f"from the worker's environment variable {account.key_env}"
-    if account.key_sealed:
-        return f"stored encrypted, ends in {account.key_last_four}"
-    return "none"
+    if not account.key_sealed:
+        return "none"
+    return f"stored encrypted, ends in {account.key_last_four}" if account.key_last_four else "stored encrypted"
 
 
 def name_family(model: str) -> str:
-    """The family of a model by its name: what stands before the first digit or dash after the vendor's part."""
-    name = model.rpartition("/")[2].lower()
-    return name.replace("_", "-").split("-")[0].rstrip("0123456789.:")
+    """The family of a model by its name: what stands before the first digit or other sign after the vendor's part."""
+    return LETTERS.match(model.rpartition("/")[2].lower())[0]  # type: ignore[index]
 
 
 def _list_warnings(

@@ -30,6 +30,9 @@ CUT_OFF = ChatAnswer(
     error_class=ErrorClass.ABORTED,
     error="the call was cut off when its batch was aborted; the provider may have charged for it",
 )
+STAYED = ChatAnswer(
+    End.UNSENT, Remedy.NONE, error_class=ErrorClass.ABORTED, error="its batch was aborted before it was sent"
+)
 UNNOTED = ChatAnswer(End.UNSENT, Remedy.NONE, error="it could not be noted in the spool, so it was not sent")
 
 
@@ -104,10 +107,10 @@ class Sender:
         return group
 
     def cut_off(self) -> None:
-        """End the calls in flight; what the provider does with them is not known."""
+        """End the calls in flight; what the provider does with them is not known. Not at once: a task that is cancelled before
+        its first step would never say that its call is over. Those that were given to the loop before have begun by then."""
         self._is_cutting_off = True
-        for task in self.tasks:
-            task.cancel()
+        asyncio.get_running_loop().call_soon(self.leave_behind)
 
     async def wait_for_answers(self, seconds: float) -> None:
         """Until nothing is in flight, or the time is up."""
@@ -115,12 +118,15 @@ class Sender:
             await asyncio.wait(set(self.tasks), timeout=seconds)
 
     def leave_behind(self) -> None:
-        """Nobody waits any more for what is still in flight: its end stays unknown."""
+        """Cancel what is still in flight: its end is unknown."""
         for task in self.tasks:
             task.cancel()
 
     async def _call(self, call: Call, left_at: float) -> None:
-        answer = UNNOTED if self.failure is not None else await self._ask(call)
+        if self._is_cutting_off:
+            answer = STAYED
+        else:
+            answer = UNNOTED if self.failure is not None else await self._ask(call)
         self.in_flight -= 1
         sent_at = self.clock.at(left_at)
         done_at = self.clock.at(time.monotonic())

@@ -35,12 +35,13 @@ COLUMNS = (
     "calls_with_unknown_end",
     "unknown_end_at_most_usd",
 )
+PAID_ENDS = (Attempt.End.ANSWERED, Attempt.End.SURPLUS, Attempt.End.FAILED)
 
 
 class SpendRow(NamedTuple):
     """What the calls of one arm cost that were begun on one day (UTC). ``nano`` is what is known to be spent, in nanodollars;
     ``None`` where the arm has no price. ``unpriced_calls`` ended without saying their tokens.
-    ``unknown_calls`` were sent and their end was lost: they may have cost ``unknown_nano`` at most.
+    ``unknown_calls`` were sent and their end was lost: they may have cost ``unknown_nano`` at most, ``None`` as above.
     """
 
     arm_id: int
@@ -54,7 +55,7 @@ class SpendRow(NamedTuple):
     nano: int | None
     unpriced_calls: int
     unknown_calls: int
-    unknown_nano: int
+    unknown_nano: int | None
 
 
 class PriceUsed(NamedTuple):
@@ -93,7 +94,7 @@ def read_spend(batch: Batch) -> list[SpendRow]:
             sum_in=Sum("tokens_in", filter=~Q(end__in=NO_CALLS)),
             sum_out=Sum("tokens_out", filter=~Q(end__in=NO_CALLS)),
             nano=Sum("cost_nano", filter=~Q(end__in=NO_CALLS)),
-            unpriced=Count("pk", filter=Q(end__in=[Attempt.End.ANSWERED, Attempt.End.FAILED], cost_nano__isnull=True)),
+            unpriced=Count("pk", filter=Q(end__in=PAID_ENDS, cost_nano__isnull=True)),
             unknown=Count("pk", filter=unknown),
             unknown_nano=Sum("reserved_nano", filter=unknown),
         )
@@ -112,7 +113,7 @@ def read_spend(batch: Batch) -> list[SpendRow]:
             nano=None if arms[row["arm_id"]].price_in is None else row["nano"] or 0,
             unpriced_calls=row["unpriced"],
             unknown_calls=row["unknown"],
-            unknown_nano=row["unknown_nano"] or 0,
+            unknown_nano=None if arms[row["arm_id"]].price_in is None else row["unknown_nano"] or 0,
         )
         for row in rows
     ]

@@ -14,7 +14,7 @@ from auditapp.batches.crashing import crash_point
 from auditapp.batches.endings import Claimed, Finished, choose_cell_end, complete_attempt, read_cost
 from auditapp.batches.kinds import Answered, get_kind
 from auditapp.batches.models import Attempt, Batch, Cell
-from auditapp.batches.queries import CellEnd
+from auditapp.batches.queries import AttemptEnd, CellEnd
 from auditapp.batches.standing import describe_refusal, finish_if_complete, pause_locked
 from auditapp.llm.providers.base import ChatAnswer, End, Remedy
 
@@ -43,7 +43,6 @@ def store_finished(batch_id: int, group: Sequence[Finished], *, stopped: bool = 
     """
     batch = Batch.objects.select_for_update().get(pk=batch_id)
     group = _leave_out_ended(group)
-    queries.end_attempts([complete_attempt(each) for each in group])
     ends = _choose_ends(batch, group, stopped=stopped)
     ids = [each.claimed.cell_id for each in group]
     ended = set(Cell.objects.filter(pk__in=ids, state__in=ENDED).values_list("pk", flat=True))
@@ -51,6 +50,7 @@ def store_finished(batch_id: int, group: Sequence[Finished], *, stopped: bool = 
     for each, end in zip(group, ends, strict=True):
         if end.state in ENDED and each.claimed.cell_id not in ended:
             final.setdefault(each.claimed.cell_id, each)
+    queries.end_attempts([_complete(each, final.get(each.claimed.cell_id)) for each in group])
     outcomes = _store_results(batch, list(final.values()))
     queries.end_cells([end._replace(outcome=outcomes.get(end.cell_id, end.outcome)) for end in ends])
     _settle(batch, group)
@@ -60,6 +60,13 @@ def store_finished(batch_id: int, group: Sequence[Finished], *, stopped: bool = 
         pause_locked(batch, describe_refusal(answer.error_class, answer.http_status, refused.claimed.attempt_id))
     finish_if_complete(batch)
     crash_point("in_commit")
+
+
+def _complete(each: Finished, counting: Finished | None) -> AttemptEnd:
+    """The attempt's end. An answer to a cell that has ended, with ``counting`` or before, was paid for and is told of."""
+    completed = complete_attempt(each)
+    is_surplus = each.answer.end is End.ANSWERED and each is not counting
+    return completed._replace(end=Attempt.End.SURPLUS) if is_surplus else completed
 
 
 def _leave_out_ended(group: Sequence[Finished]) -> list[Finished]:

@@ -20,7 +20,8 @@ def take_tick(name: str, *, every: float) -> datetime.timedelta | None:
     if before is None:
         before = now - LONG_AGO
         Tick.objects.bulk_create([Tick(name=name, at=before)], ignore_conflicts=True)
-    if now - before < datetime.timedelta(seconds=every):
+    # A moment in the future is of a clock that was set back since: waiting for it could take hours.
+    if datetime.timedelta(0) <= now - before < datetime.timedelta(seconds=every):
         return None
     # Whoever came first has moved it on meanwhile.
     return now - before if ticks.filter(at=before).update(at=now) else None

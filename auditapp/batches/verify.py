@@ -67,6 +67,8 @@ def _check_results() -> Iterator[Break]:
     yield from _tell(
         "I2", results.filter(wrong), "their result is not of a usable answer of their own", of_cell="cell__"
     )
+    unused = Attempt.objects.order_by().filter(end__in=USABLE, result__isnull=True, cell__result__isnull=False)
+    yield from _tell("I2", unused, "a second answer of theirs counts as if it were their result", of_cell="cell__")
 
 
 def _check_money() -> Iterator[Break]:
@@ -92,7 +94,7 @@ def _check_money() -> Iterator[Break]:
 
 def _check_billed(billed: int) -> Iterator[Break]:
     ends = dict(Attempt.objects.order_by().values_list("end").annotate(Count("id")))
-    certain = ends.get(End.ANSWERED, 0) + ends.get(End.FAILED, 0)
+    certain = sum(ends.get(end, 0) for end in (End.ANSWERED, End.SURPLUS, End.FAILED))
     possible = certain + ends.get(End.UNKNOWN, 0)
     if not certain <= billed <= possible:
         told = f"{certain}" if certain == possible else f"{certain} to {possible}"
@@ -103,7 +105,7 @@ def _check_repeats() -> Iterator[Break]:
     """Once a cell was answered, only a try whose end was unknown until later may have been answered too. Failed cells that
     a person asked again have forgotten how many those were."""
     retried = {target.rpartition(":")[2] for target in _events("batch.retried").values_list("target", flat=True)}
-    cells = Cell.objects.annotate(answers=Count("attempts", filter=Q(attempts__end=End.ANSWERED)))
+    cells = Cell.objects.annotate(answers=Count("attempts", filter=Q(attempts__end__in=[End.ANSWERED, End.SURPLUS])))
     repeated = cells.order_by().filter(answers__gt=1 + F("unknown_ends"))
     repeated = repeated.exclude(batch__in=[int(batch) for batch in retried])
     yield from _tell("I4", repeated, "asked again although their answer was known")

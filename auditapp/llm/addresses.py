@@ -24,7 +24,7 @@ def check_base_url(base_url: str) -> str:
     """The base URL without a closing slash. Raises ``NoAddress`` for anything that is no plain http(s) address."""
     try:
         parts = urlsplit(base_url)
-        usable = bool(parts.hostname) and parts.port != 0 and not re.search(r"[\s\\]", base_url)
+        usable = bool(parts.hostname) and parts.port != 0 and not re.search(r"[\s\\?#]", base_url)
     except ValueError:
         usable = False
     if (

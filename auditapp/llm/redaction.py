@@ -56,7 +56,12 @@ class KeyFilter(logging.Filter):
     """Takes keys out of a log record before its handler writes it, its traceback included."""
 
     def filter(self, record: logging.LogRecord) -> bool:
-        said = record.getMessage()
+        try:
+            said = record.getMessage()
+        except (TypeError, ValueError, KeyError, IndexError):
+            # A message whose arguments do not fit it is written as it is, and stops nobody.
+            record.msg, record.args = f"{record.msg} {record.args!r}", ()
+            said = record.getMessage()
         clean = remove_keys(said)
         if clean != said:
             record.msg, record.args = clean, ()

@@ -185,7 +185,7 @@ class Migration(migrations.Migration):
         migrations.AlterField(
             model_name='attempt',
             name='end',
-            field=models.CharField(choices=[('open', 'Under way'), ('answered', 'Answered'), ('refused', 'Turned away by the provider'), ('failed', 'Failed'), ('unsent', 'Never sent'), ('unknown', 'End unknown: may have been paid'), ('cached', 'Taken from an earlier answer: nothing sent')], default='open', max_length=10),
+            field=models.CharField(choices=[('open', 'Under way'), ('answered', 'Answered'), ('refused', 'Turned away by the provider'), ('failed', 'Failed'), ('unsent', 'Never sent'), ('unknown', 'End unknown: may have been paid'), ('cached', 'Taken from an earlier answer: nothing sent'), ('surplus', 'Answered too late: paid and not used')], default='open', max_length=10),
         ),
         migrations.AlterField(
             model_name='batch',

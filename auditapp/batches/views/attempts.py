@@ -15,10 +15,13 @@ from transcripts.projects.access import LARGEST_ID, ProjectRequest, project_view
 from transcripts.projects.roles import Permission
 
 SIBLINGS_SHOWN = 50
+MOST_DIGITS = len(str(LARGEST_ID))
 
 
 def _read_key(value: str | None) -> int | None:
-    return int(value) if value and value.isascii() and value.isdigit() and int(value) <= LARGEST_ID else None
+    if not value or not value.isascii() or not value.isdigit() or len(value) > MOST_DIGITS:
+        return None
+    return int(value) if int(value) <= LARGEST_ID else None
 
 
 @require_GET

@@ -34,7 +34,8 @@ def list_batches(request: ProjectRequest) -> HttpResponse:
     batches = list(page)
     progress = read_progress_of(batches)
     fake = live.find_fake_batches(batches)
-    rows = [(batch, progress[batch.pk], batch.pk in fake) for batch in batches]
+    unpriced = live.find_unpriced_batches(batches)
+    rows = [(batch, progress[batch.pk], batch.pk in fake, batch.pk not in unpriced) for batch in batches]
     context = {"page": page, "rows": rows, "worker": live.sum_up_workers(read_workers()), "has_fake": bool(fake)}
     return render(request, "batches/list.html", context)
 
@@ -58,7 +59,8 @@ def render_batch(request: ProjectRequest, batch_id: int, *, status: int = 200, *
         response = _answer_poll(request, context, parts, hashes, tag)
     else:
         context |= _describe_controls(request, batch, arms, forms)
-        page = {**context, "parts": parts, "tag": tag, "arms": arms}
+        wrong_form = next(iter(forms.values()), None)
+        page = {**context, "parts": parts, "tag": tag, "arms": arms, "wrong_form": wrong_form}
         response = render(request, "batches/detail.html", page, status=status)
     response["ETag"] = tag
     # The browser must not keep parts: each answer depends on what was shown before it.
@@ -76,15 +78,15 @@ def _answer_poll(
     changed = live.find_changed(hashes, request.headers.get("If-None-Match", ""))
     if not changed:
         return HttpResponseNotModified()
-    batch: Batch = context["batch"]  # type: ignore[assignment]
     if live.CONTROLS in changed:
+        batch: Batch = context["batch"]  # type: ignore[assignment]
         arms: list[Arm] = context["arms"]  # type: ignore[assignment]
         controls = {**context, **_describe_controls(request, batch, arms, {})}
         parts = {**parts, live.CONTROLS: render_to_string("batches/_controls.html", controls, request)}
     told = format_html_join(
         "", '<div id="live-{}" hx-swap-oob="innerHTML">{}</div>', ((name, parts[name]) for name in changed)
     )
-    if not batch.is_open:
+    if not context["is_watched"]:
         # An element without a trigger in its place ends the asking.
         told += format_html('<div id="poll" hx-swap-oob="true" data-tag="{}"></div>', tag)
     return HttpResponse(told)
@@ -97,7 +99,7 @@ def _describe_controls(
     if Permission.RUN_BATCHES not in request.role.permissions:
         return {}
     cap = to_dollars(batch.cap_nano)
-    shown = None if cap is None else cap.normalize()
+    shown = None if cap is None else f"{cap.normalize():f}"
     given: dict[str, object] = {
         "cap_form": CapForm(initial={"cap": shown}),
         "concurrency_form": ConcurrencyForm(initial={"concurrency": batch.concurrency}),

@@ -22,7 +22,7 @@ from auditapp.llm.providers.http import (
     refuse_setting,
     shorten,
 )
-from auditapp.llm.providers.openai_compatible import read_count
+from auditapp.llm.providers.openai_compatible import MOST_TOKENS, read_count
 from auditapp.llm.providers.reasoning import (
     SettingRefused,
     check_parameters,
@@ -154,7 +154,8 @@ def count_input(data: Mapping[str, object]) -> int | None:
     if fresh is None:
         return None
     cached = (read_count(data, "cache_creation_input_tokens"), read_count(data, "cache_read_input_tokens"))
-    return fresh + sum(count or 0 for count in cached)
+    whole = fresh + sum(count or 0 for count in cached)
+    return whole if whole < MOST_TOKENS else None
 
 
 def _join_text(blocks: object) -> str:

@@ -52,7 +52,7 @@ def read_openai_line(data: Mapping[str, object]) -> Line | None:
     status = response.get("status_code")
     body = response.get("body")
     answer = openai_compatible.read_answer(
-        status if isinstance(status, int) else 0,
+        status if isinstance(status, int) and 100 <= status < 600 else 0,
         {"x-request-id": read_text(response, "request_id")},
         dump_line(body) if isinstance(body, dict) else str(body or "").encode(errors="backslashreplace"),
     )

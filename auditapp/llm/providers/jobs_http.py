@@ -77,11 +77,18 @@ async def read_lines(
                 yield describe_refusal(read_answer(response.status, response.headers, http.clean(body)))
                 return
             async for raw in split_lines(response.content.iter_any()):
-                data = read_object(http.clean(raw))
-                line = read_line(data) if data is not None else None
-                yield line or Line("", UNREADABLE)
+                yield read_raw_line(http.clean(raw), read_line) or Line("", UNREADABLE)
     except (aiohttp.ClientError, OSError) as error:
         yield describe_refusal(http.explain(error, status=None, timeout_seconds=SILENCE_SECONDS))
+
+
+def read_raw_line(raw: bytes, read_line: ReadLine) -> Line | None:
+    """A line as it came; ``None`` where it is none, or nested so deeply that it can be read and not be written again."""
+    data = read_object(raw)
+    try:
+        return read_line(data) if data is not None else None
+    except RecursionError:
+        return None
 
 
 async def split_lines(chunks: AsyncIterable[bytes]) -> AsyncGenerator[bytes, None]:

@@ -29,6 +29,8 @@ from auditapp.llm.providers.reasoning import (
 )
 from auditapp.llm.providers.statuses import Problem, judge_error_in_answer, read_problem, read_refusal
 
+# What a column of counts holds.
+MOST_TOKENS = 2**31
 RESERVED = frozenset({"model", "messages", "stream", "n", "best_of", "max_tokens", "max_completion_tokens"})
 
 
@@ -166,4 +168,4 @@ def read_count(data: Mapping[str, object], *names: str) -> int | None:
         value = value.get(name) if isinstance(value, dict) else None
     if not isinstance(value, int) or isinstance(value, bool):
         return None
-    return value if 0 <= value < 2**31 else None
+    return value if 0 <= value < MOST_TOKENS else None

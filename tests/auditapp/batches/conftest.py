@@ -9,7 +9,7 @@ import pytest
 
 from auditapp.batches import kinds
 from tests.auditapp.batches.counting import Numbers
-from tests.auditapp.batches.ground import Ground, copy_ground, prepare
+from tests.auditapp.batches.ground import Ground, prepare, stand_on
 from tests.conftest import copy_instance
 from tests.instance import FakeProvider, Instance
 
@@ -26,8 +26,10 @@ def prepared(
 
 @pytest.fixture
 def ground(prepared: Instance, paid_api: FakeProvider, tmp_path: Path) -> Iterator[Ground]:
-    with copy_ground(prepared, paid_api, tmp_path / "data") as ground:
-        yield ground
+    """A copy of it; the paid API's orders and counts begin anew."""
+    paid_api.order(reset=True)
+    with copy_instance(prepared, tmp_path / "data") as instance:
+        yield from stand_on(Ground(instance, paid_api))
 
 
 @pytest.fixture

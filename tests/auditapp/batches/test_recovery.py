@@ -14,6 +14,7 @@ from auditapp.batches import kinds, ledger, recovery
 from auditapp.batches.clock import read_now
 from auditapp.batches.ledger import Call
 from auditapp.batches.models import Attempt, Batch, Cell, Lane, Result
+from auditapp.batches.progress import read_progress
 from auditapp.batches.spool import Spool
 from auditapp.batches.verify import verify_batches
 from auditapp.llm.providers.base import ChatAnswer, End
@@ -200,8 +201,10 @@ class TestElsewhere:
         recovery.recover_lanes()
         die(calls, sent=1, answered=1)
         recovery.recover_lanes()
-        assert read_ends() == ["answered", "answered"]
+        assert read_ends() == ["surplus", "answered"]
         assert Result.objects.get().attempt.request_id == Attempt.objects.order_by("pk")[1].request_id
+        assert read_progress(batch).unknown_calls == 1, "it was paid twice, and that stays told"
+        assert verify_batches() == []
 
     def test_a_runner_that_is_only_silent_may_have_sent_what_it_holds(self, project: Project) -> None:
         batch = launch(project)
@@ -214,6 +217,29 @@ class TestElsewhere:
         assert read_ends() == ["answered", "unknown", "unknown"]
         assert spool.path.exists()
         spool.close(keep=False)
+
+    def test_a_runner_that_showed_life_since_it_was_found_silent_keeps_its_lane(self, project: Project) -> None:
+        batch = launch(project)
+        calls = take(batch)
+        be_silent(batch.lanes.get())
+        found = ledger.find_expired_lanes()[0]
+        ledger.beat(found, RUNNER)
+        recovery.settle_runner(found)
+        assert batch.lanes.get().runner == RUNNER
+        assert read_ends() == ["open"] * 3
+        ledger.hand_back(batch.pk, [call.claimed for call in calls])
+
+    def test_what_another_sweeper_settled_meanwhile_is_not_settled_again(self, project: Project) -> None:
+        batch = launch(project, inputs=1)
+        die(take(batch), sent=1, answered=0)
+        found = batch.lanes.get()
+        recovery.settle_dead_here()
+        before = Attempt.objects.values().get()
+        again = take(batch, runner="there:2:new")
+        recovery.settle_runner(found, is_dead=True)
+        assert Attempt.objects.values().get(pk=before["id"]) == before
+        assert batch.lanes.get().runner == "there:2:new"
+        ledger.hand_back(batch.pk, [call.claimed for call in again])
 
     def test_a_lane_of_a_provider_s_own_batch_service_is_let_go_and_its_calls_stay(self, project: Project) -> None:
         batch = launch(project, inputs=1)

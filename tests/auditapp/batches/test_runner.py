@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections import namedtuple
 from collections.abc import Callable, Iterator
@@ -15,12 +16,14 @@ from django.db import DatabaseError, OperationalError, connection, connections
 from django.db.backends.base.base import BaseDatabaseWrapper
 
 from auditapp.batches import actions, kinds, lane_run, ledger, runner, sending
+from auditapp.batches.clock import LedgerClock
+from auditapp.batches.limiter import Limiter
 from auditapp.batches.models import Attempt, Batch, Cell, Lane, LimitChange, Result
 from auditapp.batches.money import compute_highest_cost, to_dollars
 from auditapp.batches.spool import Spool, is_abandoned, read_spool
 from auditapp.batches.stopping import stopping
 from auditapp.llm.providers.base import ChatAnswer, ChatRequest, End, ErrorClass, ProviderNotReady, Remedy
-from tests.auditapp.batches.lanes import ANSWER, BUSY, TOO_MANY, Echo, ScriptedProvider, plan
+from tests.auditapp.batches.lanes import ANSWER, BUSY, TOO_MANY, Echo, ScriptedProvider, claim, hold, plan
 from transcripts.audit_trail import trail
 from transcripts.projects.models import Project
 
@@ -234,6 +237,31 @@ class TestControl:
         assert cut.count() == 5
         assert set(cut.values_list("error_class", flat=True)) == {"aborted"}
         assert set(Cell.objects.values_list("state", flat=True)) == {"cancelled"}
+
+    def test_a_call_that_was_to_leave_in_the_turn_of_the_abort_stays_and_nobody_waits_for_it(
+        self, project: Project
+    ) -> None:
+        provider, clock = ScriptedProvider(takes=30), LedgerClock()
+        calls = claim(hold(plan(project)), 2).calls
+        clock.learn()
+        sender = sending.Sender(provider, Spool(settings.SPOOL_FOLDER, "here:1:cut"), Limiter(5), clock)
+
+        async def send_and_cut_off() -> None:
+            sender.ready.append(calls[0])
+            sender.send()
+            await asyncio.sleep(0)
+            sender.ready.append(calls[1])
+            sender.send()
+            sender.stopped = True
+            sender.cut_off()
+            await sender.wait_for_answers(5)
+
+        asyncio.run(send_and_cut_off())
+        assert sender.is_idle
+        assert [each.answer.end for each in sender.finished] == ["unsent", "unknown"]
+        assert len(provider.asked) == 1
+        ledger.store_finished(Batch.objects.get().pk, sender.take_finished())
+        sender.spool.close(keep=False)
 
     def test_more_calls_in_flight_take_effect_while_it_runs(
         self, project: Project, use: Use, monkeypatch: pytest.MonkeyPatch

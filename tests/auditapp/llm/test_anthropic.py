@@ -113,6 +113,11 @@ class TestReadAnswer:
         answer = read_answer(200, {}, message(usage=usage))
         assert (answer.tokens_in, answer.tokens_cached) == (3210, 3000)
 
+    def test_more_tokens_than_a_column_holds_are_not_known(self) -> None:
+        usage = {"input_tokens": 2**31 - 1, "cache_read_input_tokens": 2**31 - 1, "output_tokens": 2**31}
+        answer = read_answer(200, {}, message(usage=usage))
+        assert (answer.tokens_in, answer.tokens_out) == (None, None)
+
     def test_missing_usage_is_unknown_and_not_zero(self) -> None:
         answer = read_answer(200, {}, message(usage=None))
         assert (answer.tokens_in, answer.tokens_out) == (None, None)

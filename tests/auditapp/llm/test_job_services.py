@@ -8,6 +8,7 @@ from collections.abc import AsyncGenerator, Mapping
 
 import pytest
 
+from auditapp.batches.answer_lines import read_answer_line
 from auditapp.llm.providers import anthropic_jobs, jobs_http, openai_jobs
 from auditapp.llm.providers.base import Account, ChatRequest, ProviderNotReady, Remedy
 from auditapp.llm.providers.job_lines import (
@@ -60,6 +61,20 @@ def test_a_name_of_somebody_else_is_none(name: str) -> None:
 )
 def test_what_is_no_line_of_openai_is_none(line: Mapping[str, object]) -> None:
     assert read_openai_line(line) is None
+
+
+@pytest.mark.parametrize("status", [0, -1, 70_000, True, "200", None])
+def test_a_status_that_is_none_leaves_the_line_to_be_asked_again(status: object) -> None:
+    line = read_openai_line({"custom_id": "cell-1", "response": {"status_code": status, "body": {}}})
+    assert line is not None
+    assert (line.answer.http_status, line.answer.remedy) == (0, Remedy.RETRY)
+
+
+def test_a_line_nested_too_deeply_is_one_that_cannot_be_read() -> None:
+    for depth in range(900, 1000):
+        raw = b'{"custom_id":"cell-1","result":{"type":"odd","of":%s}}' % (b"[" * depth + b"]" * depth)
+        jobs_http.read_raw_line(raw, read_anthropic_line)
+        assert read_answer_line(1, raw)
 
 
 @pytest.mark.parametrize("line", [{}, {"custom_id": "cell-1"}, {"custom_id": "cell-1", "result": {"type": 3}}])

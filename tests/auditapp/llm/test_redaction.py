@@ -104,6 +104,14 @@ class TestLog:
         assert written.getvalue().count(REMOVED) == 3
         assert "ValueError: refused" in written.getvalue()
 
+    def test_a_message_that_its_arguments_do_not_fit_stops_nobody(
+        self, log: tuple[logging.Logger, io.StringIO]
+    ) -> None:
+        logger, written = log
+        logger.error("%d calls", KEY)
+        assert "%d calls" in written.getvalue()
+        assert KEY not in written.getvalue()
+
     def test_other_records_are_left_as_they_are(self, log: tuple[logging.Logger, io.StringIO]) -> None:
         logger, written = log
         logger.warning("%d lanes of %s", 3, "batch 7")

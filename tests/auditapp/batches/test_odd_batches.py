@@ -1,0 +1,159 @@
+"""Pages of batches where something is unusual: no price, an ended batch, a setting that is refused, odd addresses."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from decimal import Decimal
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from auditapp.batches import actions, progress
+from auditapp.batches.models import Attempt, Batch, ProviderJob
+from auditapp.batches.reviewing import describe_key, name_family
+from auditapp.batches.spending import read_spend, write_spend_table
+from auditapp.llm.actions import set_key
+from auditapp.llm.providers.base import ChatAnswer, End, Remedy
+from tests.auditapp.batches.counting import LOST, answer, claim, finish, launch, make_variant
+from tests.auditapp.batches.test_pages import HTMX, Watcher, address, read
+from transcripts.accounts.models import User
+from transcripts.audit_trail import trail
+from transcripts.projects.models import Project
+
+ClientOf = Callable[[User], Client]
+
+
+@pytest.fixture(autouse=True)
+def _nothing_is_remembered(numbers: object) -> None:
+    progress._watched.clear()
+
+
+def test_a_try_whose_setting_was_refused_still_opens(project: Project, lead: User, client_of: ClientOf) -> None:
+    batch = launch(project, make_variant("odd", reasoning="8000"))
+    calls = claim(batch, 1)
+    finish(batch, calls, ChatAnswer(End.UNSENT, Remedy.STOP_BATCH, error="no"))
+    attempt = Attempt.objects.get(pk=calls[0].claimed.attempt_id)
+    Attempt.objects.filter(pk=attempt.pk).update(prompt="Number 1")
+    assert "take no budget of thinking tokens" in read(client_of(lead), address("attempt", batch, attempt.pk))
+
+
+def test_a_page_of_tries_that_begins_nowhere_begins_at_the_newest(
+    project: Project, lead: User, client_of: ClientOf
+) -> None:
+    batch = launch(project)
+    answer(batch, 1)
+    assert "1 attempt" in read(client_of(lead), address("attempts", batch), before="9" * 5000)
+
+
+def test_a_round_cap_stands_in_its_field_as_people_write_it(project: Project, lead: User, client_of: ClientOf) -> None:
+    batch = launch(project, cap_usd=Decimal(100))
+    assert 'value="100"' in read(client_of(lead), address("detail", batch))
+
+
+@pytest.mark.parametrize(("name", "field"), [("cap", "cap-cap"), ("confirm", "confirm-cap")])
+def test_a_refusal_is_told_also_where_the_form_is_gone(
+    name: str, field: str, project: Project, lead: User, client_of: ClientOf
+) -> None:
+    batch = launch(project, inputs=1)
+    answer(batch, 1)
+    assert batch.state == Batch.State.DONE
+    refused = client_of(lead).post(address(name, batch), {field: "5"})
+    assert refused.status_code == 422
+    assert "form-errors" in refused.content.decode()
+
+
+class TestCancelled:
+    def test_it_is_watched_until_the_last_call_has_ended(
+        self, project: Project, lead: User, client_of: ClientOf
+    ) -> None:
+        batch = launch(project)
+        calls = claim(batch, 1)
+        actions.cancel_batch(batch=batch, by=trail.SYSTEM, cut_off=False)
+        client = client_of(lead)
+        page = read(client, address("detail", batch))
+        assert "hx-trigger" in page
+        assert 'value="abort"' in page
+        watcher = Watcher(client, batch)
+        finish(batch, calls, LOST)
+        _, parts = watcher.ask()
+        assert 'id="live-controls" hx-swap-oob' in parts
+        assert 'value="abort"' not in parts
+        assert '<div id="poll" hx-swap-oob="true"' in parts
+        assert "hx-trigger" not in read(client, address("detail", batch))
+
+
+def test_another_number_of_calls_in_flight_is_told_while_one_looks(
+    project: Project, coder: User, client_of: ClientOf
+) -> None:
+    batch = launch(project)
+    client = client_of(coder)
+    tag = client.get(address("detail", batch))["ETag"]
+    actions.change_concurrency(batch=batch, concurrency=77, by=trail.SYSTEM)
+    progress._watched.clear()
+    parts = client.get(address("detail", batch), headers={**HTMX, "if-none-match": tag}).content.decode()
+    assert "77 at most" in parts
+
+
+class TestPrices:
+    def test_one_is_never_rounded(self, project: Project, lead: User, client_of: ClientOf) -> None:
+        variant = make_variant("exact", price_in=Decimal("0.125"), price_out=Decimal("0.625"))
+        batch = launch(project, variant)
+        (call,) = answer(batch, 1)
+        client = client_of(lead)
+        for path in (address("detail", batch), address("spend", batch), address("attempt", batch, call.claimed.attempt_id)):
+            assert "$0.125" in read(client, path)
+
+    def test_what_is_not_known_is_never_nothing(self, project: Project, lead: User, client_of: ClientOf) -> None:
+        batch = launch(project, make_variant("unpriced", price=None))
+        calls = claim(batch, 1)
+        finish(batch, calls, LOST)
+        client = client_of(lead)
+        listed = read(client, reverse("batches:list", args=[project.slug]))
+        for page in (
+            listed,
+            read(client, address("spend", batch)),
+            read(client, address("detail", batch)),
+            read(client, address("attempt", batch, calls[0].claimed.attempt_id)),
+        ):
+            assert "$0" not in page
+            assert "not known" in page
+        assert write_spend_table(read_spend(batch)).splitlines()[1].endswith(",1,")
+
+
+def test_what_a_provider_says_of_a_job_is_masked_and_not_for_coders(
+    project: Project, lead: User, coder: User, client_of: ClientOf
+) -> None:
+    batch = launch(project)
+    Batch.objects.filter(pk=batch.pk).update(route=Batch.Route.JOBS)
+    ProviderJob.objects.create(
+        lane=batch.lanes.get(),
+        token="01234567-89ab-cdef-0123-456789abcdef",
+        calls=1,
+        error="line 1: a slur",
+        written_at=batch.created_at,
+    )
+    assert '<details class="masked"><summary>in words; may quote an offensive text</summary><p>line 1: a slur' in read(
+        client_of(lead), address("detail", batch)
+    )
+    assert "a slur" not in read(client_of(coder), address("detail", batch))
+
+
+def test_nothing_is_said_of_the_end_of_a_short_key(db: None) -> None:
+    account = set_key(account=make_variant().account, key="short", by=trail.SYSTEM)
+    assert describe_key(account) == "stored encrypted"
+
+
+@pytest.mark.parametrize(
+    ("model", "family"),
+    [
+        ("meta-llama/Llama-3.1-8B-Instruct", "llama"),
+        ("llama3.1:8b", "llama"),
+        ("mistral:7b", "mistral"),
+        ("qwen2.5-coder", "qwen"),
+        ("gpt-4o-mini", "gpt"),
+        ("4o", ""),
+    ],
+)
+def test_a_family_is_what_stands_before_the_first_digit_or_sign(model: str, family: str) -> None:
+    assert name_family(model) == family

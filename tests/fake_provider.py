@@ -50,11 +50,14 @@ class State:
     """Orders in force and everything counted."""
 
     latency: float = 0.0
+    slow_after: int = 0
+    slow_latency: float = 0.0
     p429: float = 0.0
     p500: float = 0.0
     faults: dict[str, float] = field(default_factory=dict)
     always: str = ""
     always_status: int = 0
+    always_after: int = 0
     error_in_200: bool = False
     retry_after: float = 1
     answer: str = ""
@@ -86,11 +89,14 @@ class Desk:
 
 ORDERS = (
     "latency",
+    "slow_after",
+    "slow_latency",
     "p429",
     "p500",
     "faults",
     "always",
     "always_status",
+    "always_after",
     "error_in_200",
     "retry_after",
     "answer",
@@ -128,7 +134,8 @@ async def answer_call(request: web.Request, form: fake_faults.Form) -> web.Strea
             return form.refuse(int(fault), state.retry_after)
         if fault in fake_faults.UNBILLED:
             return await fake_faults.fail_unbilled(request, fault, state)
-        await asyncio.sleep(state.latency)
+        is_slow = state.slow_after and state.received > state.slow_after
+        await asyncio.sleep(state.slow_latency if is_slow else state.latency)
         state.answered += 1
         state.billed += 1
         call.by_request.billed += 1
@@ -180,7 +187,7 @@ def choose_fault(state: State, request: web.Request, call: Call) -> str:
         return "401"
     if state.revoke_after and state.received > state.revoke_after:
         return "401"
-    if state.always_status or state.always:
+    if (state.always_status or state.always) and state.received > state.always_after:
         return str(state.always_status or state.always)
     step = call.by_prompt.received
     for fault, count in SCRIPT.findall(call.text):

@@ -165,15 +165,15 @@ OF_A_STUDY: dict[str, Row] = {
     "batches:detail": seen(),
     "batches:spend": seen(),
     "batches:spend_csv": seen(),
-    "batches:control": sent(Permission.RUN_BATCHES),
+    "batches:control": filled_in(Permission.RUN_BATCHES),
     "batches:end": filled_in(Permission.RUN_BATCHES),
-    "batches:confirm": sent(Permission.RUN_BATCHES),
-    "batches:concurrency": sent(Permission.RUN_BATCHES),
-    "batches:cap": sent(Permission.RUN_BATCHES),
-    "batches:retry": sent(Permission.RUN_BATCHES),
-    "batches:held": sent(Permission.RUN_BATCHES),
-    "batches:requests": sent(Permission.RUN_BATCHES),
-    "batches:answers": sent(Permission.RUN_BATCHES),
+    "batches:confirm": filled_in(Permission.RUN_BATCHES),
+    "batches:concurrency": filled_in(Permission.RUN_BATCHES),
+    "batches:cap": filled_in(Permission.RUN_BATCHES),
+    "batches:retry": filled_in(Permission.RUN_BATCHES),
+    "batches:held": filled_in(Permission.RUN_BATCHES),
+    "batches:requests": filled_in(Permission.RUN_BATCHES),
+    "batches:answers": filled_in(Permission.RUN_BATCHES),
     "batches:attempts": seen(),
     # The answer as it came holds a machine's codes, which a coder sees only after her own decision.
     "batches:attempt": seen(Permission.SEE_ALL_CODINGS),
@@ -199,7 +199,17 @@ OF_A_STUDY: dict[str, Row] = {
 # What is sent where an empty form would say too little.
 FORMS = {"batches:control": "act=pause"}
 # Pages that lead to another one, which has a row of its own.
-LEADS_ON = {"coding:next"}
+LEADS_ON = {
+    "coding:next",
+    "batches:answers",
+    "batches:cap",
+    "batches:concurrency",
+    "batches:confirm",
+    "batches:control",
+    "batches:held",
+    "batches:requests",
+    "batches:retry",
+}
 # Open to the network: at most eight, each for a reason.
 OPEN_TO_ALL = {"account_login", "accounts:use_link", "help", "livez", "readyz"}
 # For everybody who is signed in; what they show is her own.

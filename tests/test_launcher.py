@@ -14,10 +14,11 @@ import socket
 import sqlite3
 import subprocess
 import sys
+import time
 import urllib.error
 import urllib.parse
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,7 +31,8 @@ from tools.children import end_children, start_child, wait_for_first_end
 from tools.data_folder import lock_data_folder
 from tools.launch import explain_old_python
 from tools.problem import CannotGoOn
-from tools.start import read_port
+from tools.restarts import Restarts
+from tools.start import describe_start, read_port
 
 ROOT = Path(__file__).resolve().parent.parent
 # What the session set for the tests themselves; a newcomer has none of it.
@@ -56,8 +58,15 @@ class RunningApp:
         return psutil.Process(self.launcher.pid).children(recursive=True)
 
     def process_of(self, name: str) -> psutil.Process:
-        noted = json.loads((self.data / "run.lock").read_text(encoding="ascii"))
-        return psutil.Process(noted[name])
+        return psutil.Process(self.noted(name))
+
+    def noted(self, name: str) -> int:
+        """The number of a process as the launcher wrote it down, 0 while it is writing."""
+        text = (self.data / "run.lock").read_text(encoding="ascii")
+        try:
+            return int(json.loads(text)[name])
+        except ValueError:
+            return 0
 
     def end(self, number: signal.Signals) -> int:
         """Send the launcher a signal; its exit status."""
@@ -112,6 +121,13 @@ def alive(processes: list[psutil.Process]) -> list[psutil.Process]:
     """Those still running after a moment; one that nobody has buried yet is not."""
     left = psutil.wait_procs(processes, timeout=5)[1]
     return [process for process in left if process.is_running() and process.status() != psutil.STATUS_ZOMBIE]
+
+
+def wait_until(holds: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while not holds():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
 
 
 @pytest.fixture(scope="module")
@@ -197,13 +213,46 @@ def test_ctrl_c_ends_every_process_and_keeps_the_data(own_app: RunningApp) -> No
 
 
 @pytest.mark.processes
-def test_death_of_the_worker_is_named_and_ends_the_rest(own_app: RunningApp) -> None:
+def test_death_of_the_web_server_is_named_and_ends_the_rest(own_app: RunningApp) -> None:
     processes = own_app.processes()
-    own_app.process_of("worker").kill()
+    own_app.process_of("web server").kill()
     _, complaint = own_app.launcher.communicate(timeout=PATIENCE_SECONDS)
     assert own_app.launcher.returncode == 1
-    assert "The worker was ended by signal 9 (SIGKILL)" in complaint
+    assert "The web server was ended by signal 9 (SIGKILL)" in complaint
+    assert f"make run PORT={own_app.port} DATA={own_app.data}" in complaint
     assert alive(processes) == []
+
+
+@pytest.mark.processes
+def test_a_worker_that_dies_is_named_and_started_again_while_the_site_stays_up(own_app: RunningApp) -> None:
+    killed = own_app.process_of("worker")
+    killed.kill()
+    assert own_app.launcher.stderr is not None
+    said = ""
+    while "started again" not in said:
+        said = own_app.launcher.stderr.readline()
+        assert said, "the launcher ended"
+    assert "The worker was ended by signal 9 (SIGKILL); it is started again." in said
+    wait_until(lambda: own_app.noted("worker") != killed.pid)
+    assert own_app.process_of("worker").is_running()
+    with urllib.request.urlopen(own_app.address, timeout=PATIENCE_SECONDS) as page:
+        assert page.status == 200
+    processes = own_app.processes()
+    assert own_app.end(signal.SIGTERM) == 0
+    assert alive(processes) == []
+
+
+def test_what_keeps_dying_is_started_again_five_times_a_minute_at_most() -> None:
+    clock = [0.0]
+    restarts = Restarts(monotonic=lambda: clock[0])
+    assert [restarts.may_restart() for _ in range(6)] == [True] * 5 + [False]
+    clock[0] = 60.0
+    assert restarts.may_restart()
+
+
+def test_the_hint_repeats_what_was_given_and_nothing_else() -> None:
+    assert describe_start({}) == "make run"
+    assert describe_start({"PORT": "8001", "DATA": "my data", "HOME": "/"}) == "make run PORT=8001 DATA='my data'"
 
 
 def test_data_that_a_killed_run_left_in_use_is_refused_with_what_to_kill(tmp_path: Path) -> None:

@@ -5,18 +5,23 @@ from __future__ import annotations
 import http.client
 import json
 import os
+import shlex
 import socket
 import subprocess
+import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import NoReturn
 
 from tools.children import Child, end_children, start_child, wait_for_first_end
 from tools.data_folder import DataLock, lock_data_folder, open_data_folder
 from tools.environment import ROOT
 from tools.problem import CannotGoOn
+from tools.restarts import Restarts
 
 HOST = "127.0.0.1"
+WORKER = "worker"
 STOP_PATIENCE_SECONDS = 10.0
 WEB_PATIENCE_SECONDS = 120.0
 # A thread waits on SQLite's one writer more than on the processor. Threads are kept for ten minutes, for each has a
@@ -49,7 +54,14 @@ def start_app(*, port: str, data: str, find_python: Callable[[], Path]) -> int:
     }
     environment.pop("DEBUG", None)
     sign_in_link = prepare_data(python, environment)
-    return _serve(python, environment, number=number, lock=lock, sign_in_link=sign_in_link)
+    again = describe_start(os.environ)
+    return _serve(python, environment, number=number, lock=lock, sign_in_link=sign_in_link, again=again)
+
+
+def describe_start(given: Mapping[str, str]) -> str:
+    """The command line that starts this run again, with PORT and DATA as they were ``given``."""
+    named = [f"{name}={shlex.quote(given[name])}" for name in ("PORT", "DATA") if given.get(name)]
+    return " ".join(["make run", *named])
 
 
 def read_port(text: str) -> int:
@@ -96,29 +108,53 @@ def prepare_data(python: Path, environment: dict[str, str]) -> str:
         raise CannotGoOn(f"The data could not be prepared: {reason} (all of it is in {log})") from error
 
 
-def _serve(python: Path, environment: dict[str, str], *, number: int, lock: DataLock, sign_in_link: str) -> int:
+def _serve(
+    python: Path, environment: dict[str, str], *, number: int, lock: DataLock, sign_in_link: str, again: str
+) -> int:
     commands = {
         "web server": [
             *(str(python), "-m", "granian", "auditapp.wsgi:application"),
             *("--host", HOST, "--port", str(number), *WEB_OPTIONS),
         ],
-        "worker": [str(python), "manage.py", "worker", "--skip-checks"],
+        WORKER: [str(python), "manage.py", "worker", "--skip-checks"],
     }
     children: list[Child] = []
+
+    def start(name: str) -> None:
+        child = start_child(name, commands[name], environment=environment, folder=ROOT, keep_open=[lock.descriptor])
+        children.append(child)
+        lock.note({each.name: each.process.pid for each in children})
+
     try:
-        for name, command in commands.items():
-            child = start_child(name, command, environment=environment, folder=ROOT, keep_open=[lock.descriptor])
-            children.append(child)
-            lock.note({each.name: each.process.pid for each in children})
+        for name in commands:
+            start(name)
         _wait_until_answering(number, children)
         print(f"auditapp runs at http://{HOST}:{number} (data in {lock.folder}). Ctrl-C stops it.")
         print(f"Sign in with this link, which works once: {sign_in_link}", flush=True)
-        ended = wait_for_first_end(children)
-        raise CannotGoOn(f"{ended.describe_end()}, so the rest was ended too. Start again with: make run")
+        _watch(children, start, again=again)
     except KeyboardInterrupt:
         return 0
     finally:
         end_children(children, patience_seconds=STOP_PATIENCE_SECONDS)
+
+
+def _watch(children: list[Child], start: Callable[[str], None], *, again: str) -> NoReturn:
+    """Start a worker that ended again, for the site does without one for a moment; any other end ends everything."""
+    restarts = Restarts()
+    while True:
+        ended = wait_for_first_end(children)
+        if ended.name != WORKER:
+            raise CannotGoOn(f"{ended.describe_end()}, so the rest was ended too. Start again with: {again}")
+        if not restarts.may_restart():
+            raise CannotGoOn(
+                f"{ended.describe_end()}, after {restarts.most} new starts within a minute, so the rest was ended too. "
+                f"Start again with: {again}"
+            )
+        # A leader may have gone before the rest of its group.
+        end_children([ended], patience_seconds=0)
+        children.remove(ended)
+        print(f"{ended.describe_end()}; it is started again.", file=sys.stderr, flush=True)
+        start(ended.name)
 
 
 def _wait_until_answering(port: int, children: Sequence[Child]) -> None:

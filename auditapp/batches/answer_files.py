@@ -20,9 +20,8 @@ from auditapp.batches import ledger
 from auditapp.batches.answer_lines import FileAnswer, Problem, read_answer_lines
 from auditapp.batches.clock import read_now
 from auditapp.batches.endings import Finished
-from auditapp.batches.kinds import get_kind
 from auditapp.batches.models import Arm, Attempt, Batch, Cell
-from auditapp.batches.prompts import hash_request, make_request
+from auditapp.batches.prompts import hash_request, make_request, write_requests
 from auditapp.llm.models import ModelVariant
 from auditapp.llm.providers.base import ChatRequest, End
 from auditapp.llm.providers.reasoning import SettingRefused
@@ -36,7 +35,7 @@ PIECE = 1024 * 1024
 
 
 class AnswerFileError(Exception):
-    """A sentence for the person who asked; ``problems`` are the first lines that cannot be taken."""
+    """A sentence for the person who asked, with the first line that cannot be taken; ``problems`` are the next ones."""
 
     def __init__(self, message: str, problems: Sequence[Problem] = ()) -> None:
         super().__init__(message)
@@ -135,22 +134,10 @@ def _write_lines(batch: Batch, arm_ids: Sequence[int], form: str) -> Iterator[by
     waiting = Cell.objects.filter(batch=batch, arm__in=arm_ids, state=Cell.State.PLANNED).order_by("pk")
     while cells := list(waiting.filter(pk__gt=last)[:GROUP]):
         last = cells[-1].pk
-        requests = _write_requests(batch, arms, cells)
+        requests = write_requests(batch, arms, cells)
         for cell in cells:
             if cell.pk in requests:
                 yield write(f"cell-{cell.pk}", requests[cell.pk]) + b"\n"
-
-
-def _write_requests(batch: Batch, arms: dict[int, Arm], cells: Sequence[Cell]) -> dict[int, ChatRequest]:
-    kind = get_kind(batch.kind)
-    requests: dict[int, ChatRequest] = {}
-    for arm_id in {cell.arm_id for cell in cells}:
-        own = [cell for cell in cells if cell.arm_id == arm_id]
-        prompts = kind.write_prompts(arms[arm_id], [cell.input_id for cell in own])
-        for cell in own:
-            if cell.input_id in prompts:
-                requests[cell.pk] = make_request(arms[arm_id], prompts[cell.input_id])
-    return requests
 
 
 def bring_in_answers(*, batch: Batch, file: BinaryIO, by: trail.Actor, dry_run: bool = False) -> BroughtIn:
@@ -205,7 +192,7 @@ def _check_lines(batch: Batch, file: BinaryIO) -> None:
         raise AnswerFileError("The file is empty. It should hold one line of JSON for each answer.")
     if count:
         raise AnswerFileError(
-            f"{count} of {lines} lines cannot be taken, so nothing was stored. {problems[0]}", problems
+            f"{count} of {lines} lines cannot be taken, so nothing was stored. {problems[0]}", problems[1:]
         )
 
 
@@ -282,7 +269,7 @@ def _store_group(intake: _Intake, group: Sequence[FileAnswer]) -> None:
 def _write_attempts(intake: _Intake, taken: Sequence[_Taken]) -> list[Finished]:
     """Claim the cells for a moment and write an open attempt for each, as every answer in the ledger has one."""
     now = read_now()
-    requests = _write_requests(intake.batch, intake.arms, [each.cell for each in taken])
+    requests = write_requests(intake.batch, intake.arms, [each.cell for each in taken])
     Cell.objects.filter(pk__in=[each.cell.pk for each in taken]).update(
         state=Cell.State.LEASED, lease_owner=intake.runner, lease_until=now + ledger.LEASE, fence=F("fence") + 1
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from django.db.models import Max, QuerySet
+from django.db.models import Count, Max, QuerySet
 
 from auditapp.batches.models import Arm, Attempt, Batch
 
@@ -84,6 +84,22 @@ def read_attempt_page(
         counted=None if count is None else min(count, COUNTED_TO),
         counts_all=count is not None and count <= COUNTED_TO,
     )
+
+
+class Failure(NamedTuple):
+    """What went wrong in so many tries, with the HTTP status where there was one."""
+
+    error_class: str
+    http_status: int | None
+    tries: int
+
+
+def find_commonest_failure(arms: Sequence[Arm]) -> Failure:
+    """What went wrong most often in the tries of these arms; of none where nothing was sent."""
+    failed = Attempt.objects.filter(arm__in=[arm.pk for arm in arms]).exclude(error_class="")
+    rows = failed.values_list("error_class", "http_status").annotate(tries=Count("*"))
+    row = rows.order_by("-tries", "error_class", "http_status").first()
+    return Failure("", None, 0) if row is None else Failure(*row)
 
 
 def find_arms(batch: Batch) -> list[Arm]:

@@ -13,9 +13,8 @@ from django.db.models import F
 from auditapp.batches import queries
 from auditapp.batches.clock import read_now
 from auditapp.batches.endings import Claimed, Finished
-from auditapp.batches.kinds import get_kind
 from auditapp.batches.models import WORKING_STATES, Arm, Batch, Cell, Lane
-from auditapp.batches.prompts import compute_highest_price, hash_request, make_request
+from auditapp.batches.prompts import compute_highest_price, hash_request, write_requests
 from auditapp.batches.queries import CellEnd, NewAttempt, Planned
 from auditapp.batches.standing import finish_if_complete
 from auditapp.batches.storing import store_finished
@@ -73,7 +72,7 @@ def claim_calls(lane: Lane, runner: str, count: int) -> Claim:
     if not cells:
         finish_if_complete(batch)
         return Claim([])
-    requests = _write_requests(batch, arms, cells)
+    requests = write_requests(batch, arms, cells)
     lost = [cell for cell in cells if cell.pk not in requests]
     _fail_without_input(lost)
     asked = [
@@ -88,18 +87,6 @@ def claim_calls(lane: Lane, runner: str, count: int) -> Claim:
         finish_if_complete(batch)
     settled = len(lost) + len(calls) - len(to_send)
     return Claim(to_send, out_of_money=not to_send and len(chosen) < len(asked), settled=settled)
-
-
-def _write_requests(batch: Batch, arms: dict[int, Arm], cells: Sequence[Planned]) -> dict[int, ChatRequest]:
-    kind = get_kind(batch.kind)
-    requests: dict[int, ChatRequest] = {}
-    for arm_id in {cell.arm_id for cell in cells}:
-        own = [cell for cell in cells if cell.arm_id == arm_id]
-        prompts = kind.write_prompts(arms[arm_id], [cell.input_id for cell in own])
-        for cell in own:
-            if cell.input_id in prompts:
-                requests[cell.pk] = make_request(arms[arm_id], prompts[cell.input_id])
-    return requests
 
 
 def _fail_without_input(cells: Sequence[Planned]) -> None:

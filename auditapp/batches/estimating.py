@@ -81,8 +81,8 @@ class ArmEstimate(NamedTuple):
 
 
 class Estimate(NamedTuple):
-    """What a whole batch will have cost at its end, what is spent already included. ``high`` also holds what calls with an
-    unknown end may have cost. ``sentence`` says what the figures rest on, or why there are none."""
+    """What a whole batch will have cost at its end, what is spent already included. ``high`` also holds what calls whose cost
+    is not known may have cost. ``sentence`` says what the figures rest on, or why there are none."""
 
     arms: list[ArmEstimate]
     low: int | None
@@ -99,7 +99,8 @@ class TimeEstimate(NamedTuple):
 
 
 def estimate(arms: Sequence[ArmFigures], *, spent: int = 0, lost: int = 0) -> Estimate:
-    """The estimate of each arm and of the whole. ``lost``: what calls whose end is unknown can have cost at most."""
+    """The estimate of each arm and of the whole. ``lost``: what ended calls whose cost is not known can have cost
+    at most."""
     rows = [_estimate_arm(arm) for arm in arms]
     unpriced = sorted({row.label for row in rows if row.basis is Basis.UNPRICED})
     if unpriced:
@@ -117,7 +118,7 @@ def estimate(arms: Sequence[ArmFigures], *, spent: int = 0, lost: int = 0) -> Es
     if None not in highs:
         top = _limit(math.ceil(middle + margin), [arm.highest for arm in measured])
         high = spent + lost + top + sum(each or 0 for each in highs)
-    return Estimate(rows, low, mid, high, _say_basis(rows))
+    return Estimate(rows, low, mid, high, _say_basis(rows, lost))
 
 
 def _estimate_arm(arm: ArmFigures) -> ArmEstimate:
@@ -139,10 +140,10 @@ def _estimate_arm(arm: ArmFigures) -> ArmEstimate:
 
 
 def _choose_basis(arm: ArmFigures) -> Basis:
-    if arm.left == 0:
-        return Basis.ENDED
     if not arm.is_priced:
         return Basis.UNPRICED
+    if arm.left == 0:
+        return Basis.ENDED
     if arm.n == 0 or arm.mean is None:
         return Basis.BOUND
     if arm.is_earlier:
@@ -193,9 +194,11 @@ def find_t(freedom: float, confidence: float = CONFIDENCE) -> float:
     return high
 
 
-def _say_basis(rows: Sequence[ArmEstimate]) -> str:
+def _say_basis(rows: Sequence[ArmEstimate], lost: int) -> str:
     """One sentence over all arms; the weakest basis names it."""
     bases = {row.basis for row in rows}
+    if bases <= {Basis.ENDED} and lost:
+        return "Everything has been asked; calls whose cost is not known may add to what is spent."
     if bases <= {Basis.ENDED}:
         return "Everything has been asked: what is spent is what it costs."
     for basis in (Basis.BOUND, Basis.EARLIER, Basis.ONE_CALL):

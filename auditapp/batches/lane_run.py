@@ -29,6 +29,7 @@ from auditapp.llm.providers import Account, Provider, ProviderNotReady, open_pro
 T = TypeVar("T")
 
 LIFE_SECONDS = 60.0
+LONGEST_LIFE_SECONDS = 600.0
 POLL_SECONDS = 0.5
 BEAT_SECONDS = 2.0
 LEASE_SECONDS = 10.0
@@ -39,6 +40,7 @@ MOST_AHEAD = 600
 WAIT_AT_MOST = 15.0
 CALL_PATIENCE = 900.0
 MISSES_IN_A_ROW = 20
+MISSES_IN_A_STAY = 5
 NO_ANSWERS = "The provider does not answer: {count} tries in a row failed. Resume when it is back."
 NOT_WRITABLE = (
     "The worker could not write to its data folder ({reason}), so nothing more is sent. Mend it, then resume."
@@ -59,6 +61,7 @@ class LaneRun:
         self.started_at = self.polled_at = self.beaten_at = self.leased_at = self.flushed_at = time.monotonic()
         self.pace = 0
         self.is_claiming = True
+        self.is_called_off = False
         self.is_exhausted = False
         self.is_out_of_money = False
         self.orders = ledger.Orders(lane.batch.control, lane.batch.concurrency, lane.batch.state)
@@ -136,29 +139,48 @@ class LaneRun:
             return
         if sender.failure is not None:
             await self._pause(describe_spool_failure(sender.failure))
-        elif sender.misses >= max(MISSES_IN_A_ROW, self.limiter.limit):
+        elif self._is_unanswered():
             await self._pause(NO_ANSWERS.format(count=sender.misses))
         elif sender.account_refused or (sender.is_idle and self.limiter.seconds_to_wait() > WAIT_AT_MOST):
             await self._stop()
 
+    def _is_unanswered(self) -> bool:
+        """Whether the provider is to be given up for now. Where few cells are left it takes few tries: nothing else came of a
+        whole stay. Each try of a connection costs seconds, and those that never left are not counted against their cells."""
+        sender = self.sender
+        if sender.misses >= max(MISSES_IN_A_ROW, self.limiter.limit):
+            return True
+        return not self.is_claiming and sender.misses == sender.ended >= MISSES_IN_A_STAY
+
     async def _poll(self, now: float) -> None:
-        """Learn what people want. A stop takes effect before anything else is done; old age only ends the claiming."""
+        """Learn what people want. A stop takes effect before anything else is done, and so does a resume while calls are still
+        in flight; old age only ends the claiming."""
         self.orders = await self._write(lambda: ledger.poll(self.lane, self.runner))
         self.polled_at = now
         if not self.orders.may_claim or stopping.is_set():
-            await self._stop()
+            await self._call_off()
+        elif self.is_called_off:
+            self.is_called_off = self.sender.stopped = self.is_exhausted = False
+            self.is_claiming, self.sender.misses = True, 0
         if self.orders.control == Batch.Control.ABORT:
             self.sender.cut_off()
         self.limiter.set_ceiling(self.orders.concurrency, self.sender.in_flight)
-        if now - self.started_at > LIFE_SECONDS:
-            self.is_claiming = False
 
     async def _beat(self, now: float) -> None:
+        if self.is_claiming and await self._is_to_make_room(now - self.started_at):
+            self.is_claiming = False
         if now - self.leased_at >= LEASE_SECONDS:
             await self._write(lambda: ledger.beat(self.lane, self.runner))
             self.leased_at = now
         await self._note_limit()
         self.beaten_at = self.sender.heard_at = now
+
+    async def _is_to_make_room(self, age: float) -> bool:
+        """Whether this stay is to end. To end one leaves slots empty until its slowest call is back, so it goes on while no
+        other lane waits for a process, though not for ever: its spool grows with it."""
+        if age > LONGEST_LIFE_SECONDS:
+            return True
+        return age > LIFE_SECONDS and bool(await self._write(queries.find_lanes_to_ring))
 
     async def _note_limit(self) -> None:
         changes, in_flight = self.limiter.take_changes(), self.sender.in_flight
@@ -189,6 +211,11 @@ class LaneRun:
     async def _pause(self, reason: str) -> None:
         self.sender.stopped = True
         await self._write(lambda: ledger.pause_for(self.lane.batch_id, reason))
+        await self._stop()
+
+    async def _call_off(self) -> None:
+        """People want nothing sent at present, which they may take back."""
+        self.is_called_off = self.is_called_off or not self.sender.stopped
         await self._stop()
 
     async def _stop(self) -> None:
@@ -241,7 +268,9 @@ class LaneRun:
         self.is_exhausted = not claim.calls and not claim.settled
         self.is_out_of_money = claim.out_of_money
         sender.ready.extend(claim.calls)
-        if claim.stopped or sender.stopped:
+        if claim.stopped:
+            await self._call_off()
+        elif sender.stopped:
             await self._stop()
 
     def _store_and_claim(self, group: list[Finished], missing: int) -> Claim | str | None:

@@ -15,12 +15,13 @@ from django.http import HttpRequest
 from django.template.loader import render_to_string
 from django.utils.safestring import SafeString
 
+from auditapp.batches.browsing import find_commonest_failure
 from auditapp.batches.clock import read_now
 from auditapp.batches.limit_chart import LimitChart, Step, lay_out_limits
 from auditapp.batches.models import WORKING_STATES, Arm, Batch, Lane, LimitChange, ProviderJob
 from auditapp.batches.money import to_dollars
 from auditapp.batches.progress import Progress, watch_progress
-from auditapp.batches.workers import Worker, read_workers
+from auditapp.batches.workers import FORMER_AFTER, SILENT_AFTER, Worker, read_workers
 
 PARTS = ("state", "no_worker", "progress", "outcomes", "by_arm", "money", "limits", "limit_rows", "workers", "jobs")
 CONTROLS = "controls"
@@ -38,7 +39,7 @@ class WorkerState(NamedTuple):
 
 
 class Share(NamedTuple):
-    """An outcome with its count, its share of the finished cells in per cent, and where it starts on their bar."""
+    """An outcome with its count, its share of the cells answered or failed in per cent, and where it starts on their bar."""
 
     name: str
     cells: int
@@ -47,7 +48,7 @@ class Share(NamedTuple):
 
 
 class ArmOutcomes(NamedTuple):
-    """The outcomes of one arm in the order of the whole batch's; a cell of it without an outcome is not finished."""
+    """The outcomes of one arm in the order of the whole batch's; a cell without an outcome is not among the ended."""
 
     arm: Arm
     counts: list[int]
@@ -65,39 +66,56 @@ class LaneLimits(NamedTuple):
     more: int
 
 
-def describe_batch(batch: Batch, arms: Sequence[Arm]) -> dict[str, object]:
-    """What the parts of the page show: the same number of queries whatever the size of the batch."""
-    progress = watch_progress(batch)
-    workers = read_workers()
+def describe_batch(batch: Batch, arms: Sequence[Arm], *, afresh: bool = False) -> dict[str, object]:
+    """What the parts of the page show: the same number of queries whatever the size of the batch. ``afresh`` counts anew,
+    for whoever has just changed something."""
+    progress = watch_progress(batch, afresh=afresh)
+    workers, now = read_workers(), read_now()
+    if batch.state == Batch.State.CANCELLED and not progress.by_state.get("leased"):
+        # The last look: what the last call cost may have been stored after the batch was read.
+        batch.refresh_from_db(fields=["spent_nano", "reserved_nano"])
     shares = list_shares(progress)
-    failed = progress.by_state.get("failed", 0)
-    leased = progress.by_state.get("leased", 0)
-    is_moving = batch.state in WORKING_STATES
+    limits = read_limits(batch, arms, progress.last_answer_at) if batch.route == Batch.Route.LIVE else []
+    worker = sum_up_workers(workers)
     return {
         "batch": batch,
         "arms": arms,
         "progress": progress,
-        "percent": round(100 * progress.finished / progress.cells, 1) if progress.cells else 0,
-        "is_moving": is_moving,
-        # A batch that was cancelled still has calls that come to their end.
-        "is_watched": batch.is_open or leased > 0,
-        "offers_cut_off": batch.control == Batch.Control.CANCEL and not batch.is_open and leased > 0,
+        "percent": round(100 * progress.ended / progress.cells, 1) if progress.cells else 0,
         "took": (batch.finished_at - batch.created_at).total_seconds() if batch.finished_at else None,
         "shares": shares,
         "by_arm": _list_by_arm(progress, arms, shares),
         "money": describe_money(batch, progress, arms),
-        "limits": read_limits(batch, arms, progress.last_answer_at) if batch.route == Batch.Route.LIVE else [],
+        "limits": limits,
         "jobs": read_jobs(batch),
-        "workers": workers,
-        "worker": sum_up_workers(workers),
+        "workers": [each for each in workers if each.alive or now - each.seen_at < FORMER_AFTER],
+        "worker": worker,
+        "waits_for_worker": _needs_worker(batch) and not worker.alive and not _is_any_lane_alive(limits, now),
         "has_fake": any(arm.variant.is_fake for arm in arms),
+        "now": now,
+        "poll_seconds": POLL_SECONDS,
+        **_describe_standing(batch, progress, arms),
+    }
+
+
+def _describe_standing(batch: Batch, progress: Progress, arms: Sequence[Arm]) -> dict[str, object]:
+    """What the batch waits for, and what a person may do about it."""
+    failed, leased = progress.by_state.get("failed", 0), progress.by_state.get("leased", 0)
+    is_moving = batch.state in WORKING_STATES
+    offers_held = progress.held > 0 and batch.is_open and not is_moving
+    is_without_answer = batch.state == Batch.State.WAITING and not progress.by_state.get("done")
+    return {
+        "is_moving": is_moving,
+        # A batch that was cancelled still has calls that come to their end.
+        "is_watched": batch.is_open or leased > 0,
+        "offers_cut_off": batch.control == Batch.Control.CANCEL and not batch.is_open and leased > 0,
         "failed": failed,
         "offers_retry": failed > 0
         and not is_moving
         and batch.state not in {Batch.State.CANCELLED, Batch.State.WAITING},
-        "offers_held": progress.held > 0 and batch.is_open and not is_moving,
-        "now": read_now(),
-        "poll_seconds": POLL_SECONDS,
+        "offers_held": offers_held,
+        "needs_decision": offers_held and progress.finished + progress.held == progress.cells,
+        "unanswered": find_commonest_failure(arms) if is_without_answer else None,
     }
 
 
@@ -105,7 +123,9 @@ def list_control_facts(context: Mapping[str, object]) -> list[object]:
     """What the controls depend on: while it stays, they are not touched."""
     batch: Batch = context["batch"]  # type: ignore[assignment]
     failed = context["failed"] if context["offers_retry"] else 0
-    offers = [context["offers_held"], context["offers_cut_off"]]
+    progress: Progress = context["progress"]  # type: ignore[assignment]
+    held = progress.held if context["offers_held"] else 0
+    offers = [held, context["needs_decision"], context["offers_cut_off"]]
     return [batch.state, batch.control, batch.concurrency, batch.cap_nano, failed, *offers]
 
 
@@ -114,6 +134,16 @@ def sum_up_workers(workers: Sequence[Worker]) -> WorkerState:
     living = [each for each in workers if each.alive]
     problem = living[0].problem if living and all(each.problem for each in living) else ""
     return WorkerState(bool(living), workers[0].seen_at if workers else None, problem)
+
+
+def _needs_worker(batch: Batch) -> bool:
+    return batch.state in WORKING_STATES and batch.route != Batch.Route.FILE
+
+
+def _is_any_lane_alive(limits: Iterable[LaneLimits], now: datetime.datetime) -> bool:
+    """Whether a command that waits for its batch makes the calls itself, without any worker."""
+    beats = [each.lane.heartbeat_at for each in limits]
+    return any(at is not None and now - at < SILENT_AFTER for at in beats)
 
 
 def find_fake_batches(batches: Sequence[Batch]) -> set[int]:
@@ -134,7 +164,7 @@ def _list_by_arm(progress: Progress, arms: Sequence[Arm], shares: Sequence[Share
         part = progress.by_arm.get(arm.pk)
         if part is not None:
             counts = [part.outcomes.get(share.name, 0) for share in shares]
-            rows.append(ArmOutcomes(arm, counts, part.finished, part.cells))
+            rows.append(ArmOutcomes(arm, counts, part.ended, part.cells))
     return rows
 
 
@@ -143,9 +173,7 @@ def list_shares(progress: Progress) -> list[Share]:
     shares: list[Share] = []
     start = 0
     for name, count in sorted(progress.outcomes.items()):
-        shares.append(
-            Share(name, count, round(100 * count / progress.finished, 1) if progress.finished else 0.0, start)
-        )
+        shares.append(Share(name, count, round(100 * count / progress.ended, 1) if progress.ended else 0.0, start))
         start += count
     return shares
 

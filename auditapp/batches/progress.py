@@ -39,11 +39,17 @@ class ArmProgress(NamedTuple):
     calls: int
     cached: int
     unknown_calls: int
+    cancelled: int
 
     @property
     def left(self) -> int:
         """Cells that have not come to an end."""
         return self.cells - self.finished
+
+    @property
+    def ended(self) -> int:
+        """Cells that were answered or failed; a cancelled one has no outcome."""
+        return self.finished - self.cancelled
 
 
 class Progress(NamedTuple):
@@ -72,6 +78,16 @@ class Progress(NamedTuple):
     pilot_cells: int
     pilot_left: int
     by_arm: dict[int, ArmProgress]
+
+    @property
+    def cancelled(self) -> int:
+        """Cells that nobody asks any more."""
+        return self.by_state.get(Cell.State.CANCELLED, 0)
+
+    @property
+    def ended(self) -> int:
+        """Cells that were answered or failed; a cancelled one has no outcome."""
+        return self.finished - self.cancelled
 
 
 class _CellCount(NamedTuple):
@@ -123,12 +139,12 @@ def read_progress(batch: Batch) -> Progress:
 _watched: dict[tuple[object, ...], tuple[float, Progress]] = {}
 
 
-def watch_progress(batch: Batch) -> Progress:
-    """As ``read_progress``, at most a second old: for pages that many people look at. Never for a decision."""
+def watch_progress(batch: Batch, *, afresh: bool = False) -> Progress:
+    """As ``read_progress``, at most a second old unless ``afresh``: for pages that many people look at. Never for a decision."""
     now = time.monotonic()
     key = (batch.pk, batch.created_at, batch.state, batch.control, batch.spent_nano)
     known = _watched.get(key)
-    if known is not None and now - known[0] < WATCH_SECONDS:
+    if known is not None and not afresh and now - known[0] < WATCH_SECONDS:
         return known[1]
     for old in [each for each, (at, _) in list(_watched.items()) if now - at >= WATCH_SECONDS]:
         _watched.pop(old, None)
@@ -317,5 +333,6 @@ def _part_by_arm(cells: Sequence[_CellCount], ends: Sequence[_EndCount]) -> dict
             calls=_count_calls(own, tries),
             cached=sum(row.attempts for row in tries if row.end == Attempt.End.CACHED),
             unknown_calls=sum(row.attempts for row in tries if row.end in PAID_BESIDE),
+            cancelled=sum(row.cells for row in own if row.state == Cell.State.CANCELLED),
         )
     return parts

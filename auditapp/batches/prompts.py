@@ -1,14 +1,17 @@
-"""From an arm and a user message to the request that is sent, and its hash."""
+"""From an arm and a user message to the request that is sent, its hash, and the most that it can cost."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 import uuid
+from collections.abc import Mapping, Sequence
 from dataclasses import fields
 
-from auditapp.batches.models import Arm
+from auditapp.batches.kinds import get_kind
+from auditapp.batches.models import Arm, Batch, Cell
 from auditapp.batches.money import compute_highest_cost, count_most_output
+from auditapp.batches.queries import Planned
 from auditapp.llm.models import ProviderAccount
 from auditapp.llm.providers import most_output_tokens
 from auditapp.llm.providers.base import ChatRequest, Traits
@@ -32,6 +35,19 @@ def make_request(arm: Arm, prompt: str) -> ChatRequest:
         traits=traits,
         timeout_seconds=variant.timeout_seconds,
     )
+
+
+def write_requests(batch: Batch, arms: Mapping[int, Arm], cells: Sequence[Planned | Cell]) -> dict[int, ChatRequest]:
+    """The requests of cells, by their keys; none for a cell whose input is gone."""
+    kind = get_kind(batch.kind)
+    requests: dict[int, ChatRequest] = {}
+    for arm_id in {cell.arm_id for cell in cells}:
+        own = [cell for cell in cells if cell.arm_id == arm_id]
+        prompts = kind.write_prompts(arms[arm_id], [cell.input_id for cell in own])
+        for cell in own:
+            if cell.input_id in prompts:
+                requests[cell.pk] = make_request(arms[arm_id], prompts[cell.input_id])
+    return requests
 
 
 def hash_request(request: ChatRequest, account: ProviderAccount) -> str:

@@ -57,12 +57,28 @@ class Pulse(threading.Thread):
         self.started_at: datetime.datetime | None = None
         self.database_away = False
         self.hearing = Hearing()
+        self.has_ended = False
 
     def run(self) -> None:
         while True:
             with fork_lock:
+                if self.has_ended:
+                    return
                 self.beat()
             time.sleep(PULSE_SECONDS)
+
+    def end(self) -> None:
+        """The worker has ended its work: no beat comes any more, and its sign is gone. Without the database it stays."""
+        if not fork_lock.acquire(timeout=PULSE_SECONDS):
+            return
+        try:
+            self.has_ended = True
+            workers.delete_sign()
+        except DatabaseFailure:
+            logger.warning("The worker's sign of life could not be deleted; it is silent from now on.")
+        finally:
+            connections.close_all()
+            fork_lock.release()
 
     def beat(self) -> None:
         """One beat; whatever fails, the next one comes."""

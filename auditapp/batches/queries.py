@@ -13,7 +13,7 @@ from django.db.models import Min, Q, QuerySet
 
 from auditapp.batches.clock import read_now
 from auditapp.batches.due_jobs import find_due_lanes
-from auditapp.batches.models import WORKING_STATES, Attempt, Batch, Cell, Lane, Result, WorkerSign
+from auditapp.batches.models import WORKING_STATES, Attempt, Batch, Cell, Lane, Result
 
 CELL = Cell._meta.db_table
 ATTEMPT = Attempt._meta.db_table
@@ -187,15 +187,11 @@ def find_answered(hashes: Collection[str], repeats: Collection[int]) -> dict[tup
     results = Result.objects.select_related("attempt", "cell").filter(
         attempt__request_hash__in=hashes, attempt__end=Attempt.End.ANSWERED, cell__repeat__in=repeats
     )
+    results = results.defer("attempt__raw", "attempt__prompt")
     found: dict[tuple[str, int], Result] = {}
     for result in results.order_by("attempt_id"):
         found.setdefault((result.attempt.request_hash, result.cell.repeat), result)
     return found
-
-
-def read_last_worker_sign() -> datetime.datetime | None:
-    """When any worker was last heard from."""
-    return WorkerSign.objects.order_by("-seen_at").values_list("seen_at", flat=True).first()
 
 
 def find_lanes_to_ring(batch: Batch | None = None) -> list[int]:

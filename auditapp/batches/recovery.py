@@ -106,7 +106,7 @@ def settle_runner(lane: Lane, *, is_dead: bool = False) -> None:
 def _is_still_held(lane: Lane, *, is_dead: bool) -> bool:
     """Whether the lane is to be let go still: not when another sweeper did it meanwhile, or when its runner showed life. The
     lane's row is held from here on: a runner's beat takes lane and cells in this order too."""
-    held = Lane.objects.select_for_update().filter(pk=lane.pk, runner=lane.runner)
+    held = Lane.objects.select_for_update(no_key=True).filter(pk=lane.pk, runner=lane.runner)
     if not is_dead:
         held = held.filter(heartbeat_at=lane.heartbeat_at)
     return held.first() is not None

@@ -6,9 +6,9 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from auditapp.batches.actions import PlannedArm
+from auditapp.batches.actions import PlannedArm, check_launch
 from auditapp.batches.kinds import get_kind
 from auditapp.batches.models import Arm, Batch
 from auditapp.batches.money import to_nano
@@ -18,6 +18,7 @@ from auditapp.llm.models import Capabilities, ModelVariant, Price, ProviderAccou
 from auditapp.llm.queries import find_capabilities, find_prices
 
 READ_AT_ONCE = 2000
+CHECKED = ("repeats", "pilot", "route", "concurrency", "cap_usd")
 # Matches always: nothing at all where a name begins with a digit.
 LETTERS = re.compile(r"[^\W\d_]*")
 
@@ -74,8 +75,10 @@ class Review(NamedTuple):
         return any(arm.variant.is_fake for arm in self.arms)
 
 
-def review_launch(plan: LaunchPlan, options: Mapping[str, object]) -> Review:
-    """Count the cells and the most they can cost. ``options`` are the keywords of ``launch_batch``."""
+def review_launch(plan: LaunchPlan, options: Mapping[str, Any]) -> Review:
+    """Count the cells and the most they can cost. ``options`` are the keywords of ``launch_batch``; what that would refuse is
+    refused here, with ``BatchError``."""
+    check_launch(plan.arms, plan.input_ids, **{name: options[name] for name in CHECKED if name in options})
     variants = list({arm.variant.pk: arm.variant for arm in plan.arms}.values())
     prices, capabilities = find_prices(variants), find_capabilities(variants)
     lengths = _measure_prompts(plan)
@@ -91,7 +94,14 @@ def review_launch(plan: LaunchPlan, options: Mapping[str, object]) -> Review:
         for planned in plan.arms
     ]
     highest = _add([arm.highest_nano for arm in arms])
-    warnings = [*_list_warnings(variants, prices, capabilities, options), *plan.warnings]
+    warnings = [*_list_warnings(variants, prices, options), *plan.warnings]
+    cells_each, pilot = len(plan.input_ids) * int(options.get("repeats") or 1), int(options.get("pilot") or 0)
+    if 0 < cells_each <= pilot:
+        noun = "cell" if cells_each == 1 else "cells"
+        warnings.append(
+            f"A pilot of {pilot:,} would be all of the {cells_each:,} {noun} of each arm, so there is none: everything is sent "
+            "at once. For a pilot, name fewer."
+        )
     cap = options.get("cap_usd")
     if isinstance(cap, Decimal) and highest is not None and to_nano(cap) < highest:
         warnings.append("The cap lies below the most that this can cost: the batch may pause at it before its end.")
@@ -199,7 +209,6 @@ def name_family(model: str) -> str:
 def _list_warnings(
     variants: Sequence[ModelVariant],
     prices: Mapping[int, Price],
-    capabilities: Mapping[int, Capabilities],
     options: Mapping[str, object],
 ) -> list[str]:
     warnings: list[str] = []
@@ -208,21 +217,17 @@ def _list_warnings(
         warnings.append(
             f"No price is recorded for {', '.join(unpriced)}: what they cost is not known, and no cap can hold."
         )
-    elif options.get("cap_usd") is None:
+    elif options.get("cap_usd") is None and options.get("route") != Batch.Route.FILE:
         warnings.append(
             "There is no cap: the batch may spend up to the most given here, and more where answers are lost."
         )
     fake = [variant.label for variant in variants if variant.is_fake]
     if fake:
         warnings.append(f"The fake provider invents its answers ({', '.join(fake)}); they say nothing about any model.")
-    if options.get("route") == Batch.Route.LIVE and not is_worker_alive():
+    if options.get("route") != Batch.Route.FILE and not is_worker_alive():
         warnings.append("No worker is alive: the batch waits until one is started with manage.py worker.")
-    if options.get("route") == Batch.Route.JOBS:
-        without = [each.label for each in variants if not (row := capabilities.get(each.pk)) or not row.offers_batches]
-        if without:
-            warnings.append(f"No batch service of the provider is recorded for {', '.join(without)}.")
     accounts = {variant.account_id for variant in variants}
-    if len(accounts) > 1:
+    if len(accounts) > 1 and options.get("route") != Batch.Route.FILE:
         warnings.append(f"The calls go to {len(accounts)} accounts, each of which is paid and limited by itself.")
     return [*warnings, *_list_relatives(variants)]
 

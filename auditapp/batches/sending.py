@@ -51,7 +51,7 @@ class Sender:
         self.in_flight = 0
         self.stopped = False
         self.account_refused = False
-        self.misses = 0
+        self.misses = self.ended = 0
         self.failure: OSError | None = None
         self.heard_at = time.monotonic()
         self.wake = asyncio.Event()
@@ -123,10 +123,8 @@ class Sender:
             task.cancel()
 
     async def _call(self, call: Call, left_at: float) -> None:
-        if self._is_cutting_off:
-            answer = STAYED
-        else:
-            answer = UNNOTED if self.failure is not None else await self._ask(call)
+        kept = STAYED if self._is_cutting_off else UNNOTED if self.failure is not None else None
+        answer = kept or await self._ask(call)
         self.in_flight -= 1
         sent_at = self.clock.at(left_at)
         done_at = self.clock.at(time.monotonic())
@@ -160,6 +158,7 @@ class Sender:
             )
 
     def _learn(self, answer: ChatAnswer, left_at: float) -> None:
+        self.ended += 1
         self.misses = self.misses + 1 if answer.remedy is Remedy.RETRY else 0
         if answer.end is End.ANSWERED:
             self.limiter.note_answer(left_at, self.in_flight)

@@ -113,7 +113,7 @@ def read_spend(batch: Batch) -> list[SpendRow]:
             nano=None if arms[row["arm_id"]].price_in is None else row["nano"] or 0,
             unpriced_calls=row["unpriced"],
             unknown_calls=row["unknown"],
-            unknown_nano=None if arms[row["arm_id"]].price_in is None else row["unknown_nano"] or 0,
+            unknown_nano=None if row["unknown"] and arms[row["arm_id"]].price_in is None else row["unknown_nano"] or 0,
         )
         for row in rows
     ]
@@ -197,7 +197,8 @@ def estimate_batch(batch: Batch) -> Estimate:
         n=Count("pk"), mean=Avg("cost_nano"), deviation=StdDev("cost_nano", sample=True)
     )
     own = {arm_id: _Sample(n, *map(_as_float, figures)) for arm_id, n, *figures in rows.order_by()}
-    lost = Attempt.objects.filter(arm__in=arms, end=Attempt.End.UNKNOWN).aggregate(nano=Sum("reserved_nano"))["nano"]
+    uncertain = Attempt.objects.filter(arm__in=arms, cost_nano__isnull=True).exclude(end=Attempt.End.OPEN)
+    lost = uncertain.aggregate(nano=Sum("reserved_nano"))["nano"]
     figures = [_read_figures(batch, arm, left.get(arm.pk, 0), own.get(arm.pk, _Sample(0, None, None))) for arm in arms]
     return estimate(figures, spent=batch.spent_nano, lost=lost or 0)
 

@@ -18,8 +18,15 @@ DRAINED = "The batch is drained: every cell that was begun has ended. Resume to 
 HELD = "{cells} held: sent, and the end is unknown, so asking again may pay twice. Decide whether what is held is asked again."
 REFUSALS = {
     ErrorClass.QUOTA: "The provider says that the account has no credit left ({status}); attempt {attempt} has its words.",
-    ErrorClass.ADDRESS_REFUSED: "The model's address is private and not on the list of allowed addresses (attempt {attempt}).",
+    ErrorClass.ADDRESS_REFUSED: "The model's address is private or without https, and not on the list of allowed addresses "
+    "(attempt {attempt}).",
+    ErrorClass.REDIRECT: "The model's address answers with a redirect ({status}), which is not followed (attempt {attempt}).",
+    ErrorClass.CONNECTION: "The certificate of the model's address was not accepted, so nothing was sent (attempt {attempt}).",
 }
+SETTING_REFUSED = (
+    "The model cannot be asked with the settings it was added with, so nothing was sent; attempt {attempt} says why. Cancel, and "
+    "launch with a model that was added otherwise."
+)
 ACCOUNT_REFUSED = "The provider refused the account ({status}); attempt {attempt} has its words."
 
 
@@ -50,6 +57,8 @@ def finish_if_complete(batch: Batch) -> bool:
 
 def describe_refusal(error_class: ErrorClass, status: int | None, attempt_id: int) -> str:
     """Why a batch pauses when its account is refused. The provider's own words may quote a text; they stay with the attempt."""
+    if error_class is ErrorClass.BAD_REQUEST and status is None:
+        return SETTING_REFUSED.format(attempt=attempt_id)
     sentence = REFUSALS.get(error_class, ACCOUNT_REFUSED)
     named = "no status" if status is None else f"status {status}"
     return sentence.format(status=named, attempt=attempt_id) + " Mend that, then resume."

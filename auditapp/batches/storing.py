@@ -15,6 +15,7 @@ from auditapp.batches.endings import Claimed, Finished, choose_cell_end, complet
 from auditapp.batches.kinds import Answered, get_kind
 from auditapp.batches.models import Attempt, Batch, Cell
 from auditapp.batches.queries import AttemptEnd, CellEnd
+from auditapp.batches.refusals import find_refusal
 from auditapp.batches.standing import describe_refusal, finish_if_complete, pause_locked
 from auditapp.llm.providers.base import ChatAnswer, End, Remedy
 
@@ -58,7 +59,12 @@ def store_finished(batch_id: int, group: Sequence[Finished], *, stopped: bool = 
     if refused is not None:
         answer = refused.answer
         pause_locked(batch, describe_refusal(answer.error_class, answer.http_status, refused.claimed.attempt_id))
-    finish_if_complete(batch)
+    reason = find_refusal(batch, group)
+    if reason:
+        # Not done, though nothing may be left: whoever mends the address asks all of it again.
+        pause_locked(batch, reason)
+    else:
+        finish_if_complete(batch)
     crash_point("in_commit")
 
 

@@ -37,7 +37,9 @@ def summarise_batch(batch: Batch, progress: Progress) -> dict[str, object]:
         "reserved": _in_dollars(batch.reserved_nano) if is_priced else None,
         "cap": _in_dollars(batch.cap_nano),
         "possibly_paid_twice": progress.unknown_calls,
-        "possibly_paid_twice_at_most": _in_dollars(progress.unknown_nano) if is_priced else None,
+        "possibly_paid_twice_at_most": _in_dollars(progress.unknown_nano)
+        if is_priced or not progress.unknown_calls
+        else None,
         "throughput": round(progress.throughput, 2),
         "eta_seconds": None if progress.eta_seconds is None else round(progress.eta_seconds, 1),
         "eta_basis": progress.eta_basis,

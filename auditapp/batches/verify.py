@@ -15,12 +15,24 @@ from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet, Sum
 
 from auditapp.batches.claiming import LEASE
 from auditapp.batches.clock import read_now
-from auditapp.batches.models import WORKING_STATES, Attempt, Batch, Cell, Lane, Result
+from auditapp.batches.models import WORKING_STATES, Attempt, Batch, Cell, Lane, ProviderJob, Result
 from auditapp.batches.workers import read_workers
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.audit_trail.trail import verify_streams
 
 MOST_NUMBERS = 10
+WORDS = {
+    "I1": "Ends",
+    "I2": "Results",
+    "I3": "Money and calls",
+    "I4": "Repeats",
+    "I5": "Caps",
+    "I6": "Acknowledged work",
+    "I7": "Audit trail",
+    "I8": "Nothing stuck",
+}
+UNPAID_PROVIDERS = ("fake", "file")
+FROM_FILE = "file:"
 PATIENCE = LEASE  # beyond the lease itself
 End, State = Attempt.End, Cell.State
 USABLE = (End.ANSWERED, End.CACHED)
@@ -34,17 +46,19 @@ class Break(NamedTuple):
     sentence: str
 
 
-def verify_batches(billed: int | None = None) -> list[Break]:
-    """Every break of I1 to I5, I7 and I8. ``billed`` is how many calls the providers charged for, where that is known."""
+def verify_batches(billed: int | None = None, account: str = "") -> list[Break]:
+    """Every break of I1 to I5, I7 and I8. ``billed`` is how many calls the providers charged for, where that is known; with
+    ``account`` those of the account of this name only."""
     return [
         *_check_ends(),
         *_check_results(),
         *_check_money(),
-        *([] if billed is None else _check_billed(billed)),
+        *([] if billed is None else _check_billed(billed, account)),
         *_check_repeats(),
         *_check_caps(),
         *_check_trail(),
         *_check_claims(),
+        *_check_standing(),
         *_check_progress(),
     ]
 
@@ -59,6 +73,7 @@ def _check_ends() -> Iterator[Break]:
     without = cells.filter(~Exists(Result.objects.filter(cell=OuterRef("pk"))), state=State.DONE)
     yield from _tell("I1", without, "done without a result")
     yield from _tell("I1", cells.filter(state=State.FAILED, outcome=""), "failed without an outcome")
+    yield from _tell("I1", cells.filter(state=State.DONE, outcome=""), "done, and in no count of outcomes")
 
 
 def _check_results() -> Iterator[Break]:
@@ -92,13 +107,32 @@ def _check_money() -> Iterator[Break]:
             )
 
 
-def _check_billed(billed: int) -> Iterator[Break]:
-    ends = dict(Attempt.objects.order_by().values_list("end").annotate(Count("id")))
+def _find_billable(account: str) -> QuerySet[Attempt]:
+    """The calls a provider can have charged for: none of the fake one, and no answer that was brought in as a file."""
+    calls = Attempt.objects.order_by().exclude(arm__variant__account__provider__in=UNPAID_PROVIDERS)
+    calls = calls.exclude(runner__startswith=FROM_FILE)
+    return calls.filter(arm__variant__account__name=account) if account else calls
+
+
+def describe_counted(account: str = "") -> str:
+    """Whose calls are compared with what was charged."""
+    names = _find_billable(account).values_list("arm__variant__account__name", flat=True).distinct()
+    counted = ", ".join(sorted(names)) or "none"
+    return f"accounts counted: {counted}; left out are the fake provider and answers brought in from files"
+
+
+def _check_billed(billed: int, account: str) -> Iterator[Break]:
+    ends = dict(_find_billable(account).values_list("end").annotate(Count("id")))
     certain = sum(ends.get(end, 0) for end in (End.ANSWERED, End.SURPLUS, End.FAILED))
     possible = certain + ends.get(End.UNKNOWN, 0)
     if not certain <= billed <= possible:
         told = f"{certain}" if certain == possible else f"{certain} to {possible}"
-        yield Break("I3", None, f"The providers charged for {billed} calls; the ledger knows of {told} paid ones.")
+        yield Break(
+            "I3",
+            None,
+            f"The providers charged for {billed} calls; the ledger knows of {told} paid ones "
+            f"({describe_counted(account)}).",
+        )
 
 
 def _check_repeats() -> Iterator[Break]:
@@ -137,12 +171,23 @@ def _events(action: str) -> QuerySet[AuditEvent]:
 
 
 def _check_claims() -> Iterator[Break]:
-    """A cell under lease has one open call, that of its latest claim; no other cell has any."""
+    """A cell under lease has one open call, that of its latest claim; no other cell has any, and no provider job that has
+    ended."""
     cells, calls = Cell.objects.order_by(), Attempt.objects.order_by().filter(end=End.OPEN)
     mine = calls.filter(cell=OuterRef("pk"), fence=OuterRef("fence"))
     yield from _tell("I8", cells.filter(~Exists(mine), state=State.LEASED), "under way without a call")
     stray = calls.filter(~Q(cell__state=State.LEASED) | ~Q(fence=F("cell__fence")))
     yield from _tell("I8", stray, "they have an open call that nobody waits for", of_cell="cell__")
+    left = calls.filter(job__state__in=[ProviderJob.State.COLLECTED, ProviderJob.State.FAILED])
+    yield from _tell("I8", left, "they have an open call in a provider job that has ended", of_cell="cell__")
+
+
+def _check_standing() -> Iterator[Break]:
+    """A batch at work has a cell that it may ask or waits for: whoever ends the last one moves the batch on."""
+    under_way = Cell.objects.filter(batch=OuterRef("pk"), state__in=[State.PLANNED, State.LEASED])
+    is_idle = ~Exists(under_way) | Q(~Exists(under_way.filter(pilot=True)), state=Batch.State.PILOT)
+    for batch in Batch.objects.filter(is_idle, state__in=WORKING_STATES).order_by("pk"):
+        yield Break("I8", batch.pk, f"Batch {batch.pk}: it is {batch.state}, and has nothing left to ask.")
 
 
 def _check_progress() -> Iterator[Break]:

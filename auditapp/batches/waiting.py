@@ -7,11 +7,10 @@ from collections.abc import Callable
 
 from auditapp.batches import queries, recovery, tasks
 from auditapp.batches.models import WORKING_STATES, Batch
-from auditapp.batches.workers import SILENT_AFTER, is_worker_alive
+from auditapp.batches.workers import is_worker_alive
 
-__all__ = ["WORKER_SILENT_AFTER", "is_worker_alive", "wait_for_batch"]
+__all__ = ["is_worker_alive", "wait_for_batch"]
 
-WORKER_SILENT_AFTER = SILENT_AFTER
 POLL_SECONDS = 0.3
 
 

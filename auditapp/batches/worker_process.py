@@ -11,7 +11,7 @@ from importlib import import_module
 from typing import Protocol
 
 from billiard.process import active_children
-from celery.signals import celeryd_after_setup, worker_process_init, worker_shutting_down
+from celery.signals import celeryd_after_setup, worker_process_init, worker_shutdown, worker_shutting_down
 from django.conf import settings
 from django.db import connections
 
@@ -35,11 +35,21 @@ def prepare(*, sweeps: bool) -> None:
     # Loading the client takes a fifth of a second, which each new process of a lane would pay; loaded before, it is shared.
     import_module("auditapp.llm.providers.openai_compatible")
 
+    worker = os.getpid()
+
+    def end_with_worker(**kwargs: object) -> None:
+        # The system ends a lane's process when its worker dies, but not one whose worker died before it could ask for that.
+        if os.getppid() != worker:
+            os._exit(1)
+
     def start_pulse(instance: _Worker, **kwargs: object) -> None:
         connections.close_all()
-        pulse.Pulse(lanes=instance.concurrency, sweeps=sweeps).start()
+        own = pulse.Pulse(lanes=instance.concurrency, sweeps=sweeps)
+        own.start()
+        worker_shutdown.connect(lambda **_: own.end(), weak=False)
 
     celeryd_after_setup.connect(start_pulse, weak=False)
+    worker_process_init.connect(end_with_worker, weak=False)
     worker_process_init.connect(keep_lane_through_sigterm, weak=False)
     worker_shutting_down.connect(stop_runners, weak=False)
 

@@ -15,6 +15,8 @@ from auditapp.batches.models import WorkerSign
 from auditapp.batches.spool import describe_shortage
 
 SILENT_AFTER = datetime.timedelta(seconds=20)
+# After that, silence is no news: the worker was ended, or another has taken its place.
+FORMER_AFTER = datetime.timedelta(minutes=10)
 FORGOTTEN_AFTER = datetime.timedelta(days=1)
 
 DISK_FULL = "The disk of the data folder is nearly full; no calls are made until there is room."
@@ -74,6 +76,11 @@ def write_sign(*, started_at: datetime.datetime, lanes: int, problem: str) -> No
             WorkerSign.objects.create(name=name, **sign)
     except IntegrityError:
         WorkerSign.objects.filter(name=name).update(**sign)
+
+
+def delete_sign() -> None:
+    """This process's sign goes: the worker has ended, and nobody is to think it alive for a moment longer."""
+    WorkerSign.objects.filter(name=name_worker()).delete()
 
 
 def forget_old_signs() -> None:

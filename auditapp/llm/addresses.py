@@ -22,9 +22,16 @@ class NoAddress(ValueError):
 
 def check_base_url(base_url: str) -> str:
     """The base URL without a closing slash. Raises ``NoAddress`` for anything that is no plain http(s) address."""
+    if not base_url.strip():
+        raise NoAddress(
+            "The base URL is missing: give the address calls go to, such as http://127.0.0.1:11434/v1. It holds no key."
+        )
     try:
         parts = urlsplit(base_url)
-        usable = bool(parts.hostname) and parts.port != 0 and not re.search(r"[\s\\?#]", base_url)
+        # A name that has no form in DNS could only fail at each call.
+        usable = (
+            bool((parts.hostname or "").encode("idna")) and parts.port != 0 and not re.search(r"[\s\\?#]", base_url)
+        )
     except ValueError:
         usable = False
     if (

@@ -11,6 +11,7 @@ from auditapp.llm.providers.base import Account, ProviderNotReady
 from auditapp.llm.queries import read_allowed_addresses
 from auditapp.llm.redaction import remember_key
 from auditapp.llm.sealing import SealBroken, open_key
+from auditapp.llm.variables import holds_own_secret
 
 
 def describe_account(account: ProviderAccount, parameters: dict[str, object]) -> Account:
@@ -35,6 +36,11 @@ def find_key(account: ProviderAccount) -> str:
             raise ProviderNotReady(f"Account {account.name}: {error}") from None
     if not account.key_env:
         return ""
+    if holds_own_secret(account.key_env):
+        # Actions refuse such a name; a row that was written behind the program's back is refused here.
+        raise ProviderNotReady(
+            f"Account {account.name} names {account.key_env}, which holds a secret of this program itself and is sent to nobody."
+        )
     key = os.environ.get(account.key_env, "").strip()
     if not key:
         raise ProviderNotReady(

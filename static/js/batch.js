@@ -47,7 +47,7 @@ for (const failure of ["htmx:responseError", "htmx:sendError", "htmx:timeout"]) 
 
 function tellStale() {
   if (stale.hidden) {
-    since.textContent = lastHeard.toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" });
+    since.textContent = lastHeard.toLocaleTimeString([], { hour: "2-digit", minute: "2-digit", hourCycle: "h23" });
     stale.hidden = false;
   }
 }

@@ -156,6 +156,9 @@ def test_the_live_page_tells_the_truth_from_launch_to_end_through_a_killed_worke
     page.on("request", lambda request: asked.append(request.url))
     page.wait_for_timeout(3_000)
     assert asked == []
+    key = place.instance.query("SELECT min(id) FROM batches_attempt WHERE \"end\" = 'unknown'")[0][0]
+    page.goto(f"{page.url}attempts/{key}/")
+    look(page)
     assert said == []
 
 

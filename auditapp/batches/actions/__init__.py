@@ -10,7 +10,7 @@ from auditapp.batches.actions.control import (
     pause_batch,
     resume_batch,
 )
-from auditapp.batches.actions.launching import PlannedArm, launch_batch
+from auditapp.batches.actions.launching import PlannedArm, check_launch, launch_batch
 from auditapp.batches.actions.money import UNCHANGED, change_cap, confirm_batch
 from auditapp.batches.actions.reopening import release_held, retry_failed
 
@@ -21,6 +21,7 @@ __all__ = [
     "cancel_batch",
     "change_cap",
     "change_concurrency",
+    "check_launch",
     "confirm_batch",
     "drain_batch",
     "launch_batch",

@@ -13,7 +13,7 @@ from django.db import IntegrityError, transaction
 
 from auditapp.batches.actions.changes import BatchError, ring_lanes
 from auditapp.batches.actions.control import check_concurrency
-from auditapp.batches.actions.money import check_cap
+from auditapp.batches.actions.money import check_cap, refuse_cap_of_file
 from auditapp.batches.clock import read_now
 from auditapp.batches.kinds import get_kind
 from auditapp.batches.models import Arm, Batch, Cell, Lane
@@ -28,6 +28,7 @@ from transcripts.projects.models import Project
 FILE_PROVIDER = "file"
 PRICE_PLACES = Decimal("0.000001")
 MARKED_AT_ONCE = 1000
+MOST_REPEATS = 1000
 PILOT_STATES = {True: Batch.State.PILOT, False: Batch.State.RUNNING}
 
 
@@ -69,15 +70,9 @@ def launch_batch(
         return standing
     get_kind(kind)
     prices, capabilities = _read_rows(arms)
-    _check_grid(arms, input_ids, repeats, pilot)
-    _check_route(arms, route, pilot, capabilities)
-    check_concurrency(concurrency)
-    unpriced = [arm.variant.label for arm in arms if arm.variant.pk not in prices]
-    cap_nano = check_cap(cap_usd, unpriced)
-    if route == Batch.Route.FILE and cap_nano is not None:
-        raise BatchError(
-            "Answers that come in as a file were paid elsewhere, so no cap can hold for them: leave it out."
-        )
+    cap_nano = check_launch(
+        arms, input_ids, repeats=repeats, pilot=pilot, route=route, concurrency=concurrency, cap_usd=cap_usd
+    )
     cells_each = len(input_ids) * repeats
     pilot = pilot if cells_each > pilot else 0
     batch = Batch(
@@ -104,6 +99,27 @@ def launch_batch(
     _open_lanes(batch, arms)
     _record_launch(batch, arms, cells_each, cap_usd, by)
     return batch
+
+
+def check_launch(
+    arms: Sequence[PlannedArm],
+    input_ids: Sequence[int],
+    *,
+    repeats: int = 1,
+    pilot: int = 0,
+    route: str = "live",
+    concurrency: int = 30,
+    cap_usd: Decimal | None = None,
+) -> int | None:
+    """Raise ``BatchError`` for what no launch takes; whoever shows a launch first asks here too. Gives the cap in whole
+    nanodollars."""
+    prices, capabilities = _read_rows(arms)
+    _check_grid(arms, input_ids, repeats, pilot)
+    _check_route(arms, route, pilot, capabilities)
+    check_concurrency(concurrency)
+    cap_nano = check_cap(cap_usd, [arm.variant.label for arm in arms if arm.variant.pk not in prices])
+    refuse_cap_of_file(route, cap_nano)
+    return cap_nano
 
 
 def _find_standing(project: Project, client_id: uuid.UUID | None) -> Batch | None:
@@ -150,8 +166,8 @@ def _check_grid(arms: Sequence[PlannedArm], input_ids: Sequence[int], repeats: i
         raise BatchError("There is nothing to read: no text fits the choice.")
     if len(set(input_ids)) < len(input_ids):
         raise BatchError("Name each text once; repeats ask for more than one answer.")
-    if repeats < 1:
-        raise BatchError("Repeats are at least 1.")
+    if not 1 <= repeats <= MOST_REPEATS:
+        raise BatchError(f"Repeats lie between 1 and {MOST_REPEATS:,}.")
     if pilot < 0:
         raise BatchError("A pilot is a number of calls per model and task; 0 means none.")
 

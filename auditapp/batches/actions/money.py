@@ -35,7 +35,8 @@ def check_cap(cap_usd: Decimal | None, unpriced: Iterable[str]) -> int | None:
     labels = sorted(set(unpriced))
     if labels:
         raise BatchError(
-            f"A cap needs prices, and these models have none: {', '.join(labels)}. Add them with --price-in and --price-out."
+            f"A cap needs prices, and these models have none: {', '.join(labels)}. Give each one on the model's page, or "
+            "with `python manage.py set_price LABEL --price-in … --price-out …`."
         )
     return to_nano(cap_usd)
 
@@ -79,9 +80,18 @@ def confirm_batch(*, batch: Batch, by: trail.Actor, cap_usd: Decimal | Unchanged
     ring_lanes(batch.lanes.all())
 
 
+def refuse_cap_of_file(route: str, cap_nano: int | None) -> None:
+    """Raise ``BatchError`` for a cap on answers that come in as a file."""
+    if route == Batch.Route.FILE and cap_nano is not None:
+        raise BatchError(
+            "Answers that come in as a file were paid elsewhere, so no cap can hold for them: leave it out."
+        )
+
+
 def _check_new_cap(batch: Batch, cap_usd: Decimal | None) -> int | None:
     unpriced = Arm.objects.filter(batch=batch, price_in__isnull=True).values_list("variant__label", flat=True)
     cap_nano = check_cap(cap_usd, unpriced)
+    refuse_cap_of_file(batch.route, cap_nano)
     if cap_nano is not None and cap_nano < batch.spent_nano + batch.reserved_nano:
         spent, reserved = to_dollars(batch.spent_nano), to_dollars(batch.reserved_nano)
         raise BatchError(

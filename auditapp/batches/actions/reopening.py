@@ -70,8 +70,9 @@ def _settle_standing(batch: Batch) -> None:
     finish_if_complete(batch)
     batch.refresh_from_db()
     if batch.state == Batch.State.PAUSED and choose_working_state(batch) == Batch.State.WAITING:
-        Batch.objects.filter(pk=batch.pk).update(state=Batch.State.WAITING, state_reason="")
-        batch.refresh_from_db()
+        change_batch(
+            batch, trail.SYSTEM, "batch.pilot_finished", {}, {"state": Batch.State.WAITING, "state_reason": ""}
+        )
 
 
 def _give_up(batch: Batch, ids: Sequence[int]) -> None:

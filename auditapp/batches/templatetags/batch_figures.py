@@ -82,6 +82,15 @@ def clock(at: datetime.datetime | None, places: str = "") -> SafeString | str:
 
 
 @register.filter
+def exact_moment(at: datetime.datetime | None) -> SafeString | str:
+    """The day, the time to the second and the time zone; a dash for none."""
+    if at is None:
+        return "–"
+    local = timezone.localtime(at)
+    return format_html('<time datetime="{}">{}</time>', local.isoformat(), date_format(local, "j M Y, H:i:s T"))
+
+
+@register.filter
 def mean_usd(nano: float | None) -> str:
     """A mean in nanodollars as US dollars."""
     return usd(None if nano is None else Decimal(round(nano)) / 1_000_000_000)

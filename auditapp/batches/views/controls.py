@@ -8,12 +8,13 @@ from django.contrib import messages
 from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.http import urlencode
-from django.views.decorators.http import require_http_methods, require_POST
+from django.views.decorators.http import require_http_methods
 
 from auditapp.batches import actions
 from auditapp.batches.forms import CapForm, ConcurrencyForm, ConfirmForm
 from auditapp.batches.models import Batch
 from auditapp.batches.views.pages import render_batch
+from auditapp.batches.views.returning import leads_back
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
 
@@ -29,8 +30,9 @@ def _back(request: ProjectRequest, batch: Batch) -> HttpResponse:
     return redirect("batches:detail", request.project.slug, batch.pk)
 
 
-@require_POST
+@require_http_methods(["GET", "HEAD", "POST"])
 @project_view(Permission.RUN_BATCHES)
+@leads_back
 def control_batch(request: ProjectRequest, batch_id: int) -> HttpResponse:
     """Pause, resume or drain; to cancel and to abort, a page asks first."""
     batch = get_object_or_404(request.project.batches, pk=batch_id)
@@ -67,8 +69,9 @@ def end_batch(request: ProjectRequest, batch_id: int) -> HttpResponse:
     return render(request, "batches/end.html", {"batch": batch, "how": how})
 
 
-@require_POST
+@require_http_methods(["GET", "HEAD", "POST"])
 @project_view(Permission.RUN_BATCHES)
+@leads_back
 def change_concurrency(request: ProjectRequest, batch_id: int) -> HttpResponse:
     """Another number of calls in flight."""
     batch = get_object_or_404(request.project.batches, pk=batch_id)
@@ -83,8 +86,9 @@ def change_concurrency(request: ProjectRequest, batch_id: int) -> HttpResponse:
     return render_batch(request, batch_id, concurrency_form=form, status=422)
 
 
-@require_POST
+@require_http_methods(["GET", "HEAD", "POST"])
 @project_view(Permission.RUN_BATCHES)
+@leads_back
 def change_cap(request: ProjectRequest, batch_id: int) -> HttpResponse:
     """Another cap, or none."""
     batch = get_object_or_404(request.project.batches, pk=batch_id)
@@ -99,8 +103,9 @@ def change_cap(request: ProjectRequest, batch_id: int) -> HttpResponse:
     return render_batch(request, batch_id, cap_form=form, status=422)
 
 
-@require_POST
+@require_http_methods(["GET", "HEAD", "POST"])
 @project_view(Permission.RUN_BATCHES)
+@leads_back
 def confirm_batch(request: ProjectRequest, batch_id: int) -> HttpResponse:
     """Say yes after the pilot, under the cap that stands in the form."""
     batch = get_object_or_404(request.project.batches, pk=batch_id)
@@ -115,8 +120,9 @@ def confirm_batch(request: ProjectRequest, batch_id: int) -> HttpResponse:
     return render_batch(request, batch_id, confirm_form=form, status=422)
 
 
-@require_POST
+@require_http_methods(["GET", "HEAD", "POST"])
 @project_view(Permission.RUN_BATCHES)
+@leads_back
 def retry_failed(request: ProjectRequest, batch_id: int) -> HttpResponse:
     """Ask the failed cells again."""
     batch = get_object_or_404(request.project.batches, pk=batch_id)
@@ -129,8 +135,9 @@ def retry_failed(request: ProjectRequest, batch_id: int) -> HttpResponse:
     return _back(request, batch)
 
 
-@require_POST
+@require_http_methods(["GET", "HEAD", "POST"])
 @project_view(Permission.RUN_BATCHES)
+@leads_back
 def release_held(request: ProjectRequest, batch_id: int) -> HttpResponse:
     """Decide on the held cells: ask them again, or give them up."""
     batch = get_object_or_404(request.project.batches, pk=batch_id)

@@ -5,19 +5,21 @@ from __future__ import annotations
 from django.contrib import messages
 from django.http import HttpResponse, HttpResponseBase, StreamingHttpResponse
 from django.shortcuts import get_object_or_404, redirect
-from django.views.decorators.http import require_POST
+from django.views.decorators.http import require_http_methods
 
 from auditapp.batches import answer_files
 from auditapp.batches.forms import AnswersForm
 from auditapp.batches.views.pages import render_batch
+from auditapp.batches.views.returning import leads_back
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
 
 
-@require_POST  # what leaves the house is recorded
+@require_http_methods(["GET", "HEAD", "POST"])
 @project_view(Permission.RUN_BATCHES)
+@leads_back
 def download_requests(request: ProjectRequest, batch_id: int) -> HttpResponseBase:
-    """The requests of the cells that wait for an answer, one line of JSON each."""
+    """The requests of the cells that wait for an answer, one line of JSON each. By a form: what leaves the house is recorded."""
     batch = get_object_or_404(request.project.batches, pk=batch_id)
     try:
         exported = answer_files.export_requests(batch=batch, by=request.user)
@@ -28,8 +30,9 @@ def download_requests(request: ProjectRequest, batch_id: int) -> HttpResponseBas
     return StreamingHttpResponse(exported.lines, content_type="application/jsonl", headers=headers)
 
 
-@require_POST
+@require_http_methods(["GET", "HEAD", "POST"])
 @project_view(Permission.RUN_BATCHES)
+@leads_back
 def bring_in_answers(request: ProjectRequest, batch_id: int) -> HttpResponse:
     """Store the answers of a file, whole or not at all."""
     batch = get_object_or_404(request.project.batches, pk=batch_id)
@@ -42,8 +45,12 @@ def bring_in_answers(request: ProjectRequest, batch_id: int) -> HttpResponse:
         else:
             messages.success(
                 request,
-                f"{brought.answered:,} answers brought in, {brought.failed:,} errors, {brought.skipped:,} left out as "
-                f"brought in before; {brought.waiting:,} cells still wait.",
+                f"{_count(brought.answered, 'answer')} brought in, {_count(brought.failed, 'error')}, {brought.skipped:,} left "
+                f"out as brought in before; {_count(brought.waiting, 'cell')} still wait{'s' if brought.waiting == 1 else ''}.",
             )
             return redirect("batches:detail", request.project.slug, batch.pk)
     return render_batch(request, batch_id, answers_form=form, status=422)
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"

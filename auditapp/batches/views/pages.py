@@ -51,11 +51,12 @@ def render_batch(request: ProjectRequest, batch_id: int, *, status: int = 200, *
     """The page of a batch, or for htmx the changed parts of it. ``forms`` are those with something to mend."""
     batch = get_object_or_404(request.project.batches, pk=batch_id)
     arms = find_arms(batch)
-    context = live.describe_batch(batch, arms)
+    is_poll = bool(request.htmx) and request.method != "POST"  # type: ignore[attr-defined]
+    context = live.describe_batch(batch, arms, afresh=not is_poll)
     parts = live.render_parts(request, context)
     hashes = live.hash_parts(parts, controls=live.list_control_facts(context))
     tag = live.write_tag(hashes)
-    if request.htmx and request.method != "POST":  # type: ignore[attr-defined]
+    if is_poll:
         response = _answer_poll(request, context, parts, hashes, tag)
     else:
         context |= _describe_controls(request, batch, arms, forms)

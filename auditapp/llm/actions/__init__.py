@@ -15,7 +15,7 @@ from auditapp.llm.actions.accounts import (
 from auditapp.llm.actions.allowing import allow_address, disallow_address
 from auditapp.llm.actions.errors import ModelError
 from auditapp.llm.actions.figures import set_capabilities, set_price
-from auditapp.llm.actions.variants import add_model
+from auditapp.llm.actions.variants import add_model, find_price_change
 
 __all__ = [
     "AddressChange",
@@ -26,6 +26,7 @@ __all__ = [
     "allow_address",
     "change_address",
     "disallow_address",
+    "find_price_change",
     "forget_key",
     "rotate_keys",
     "set_capabilities",

@@ -96,6 +96,16 @@ def _note_price(variant: ModelVariant, price_in: Decimal | None, price_out: Deci
         set_price(variant=variant, price_in=price_in, price_out=price_out, source="as given with the model", by=by)
 
 
+def find_price_change(variant: ModelVariant, newest_before: int) -> tuple[Price, list[str]] | None:
+    """The price the variant brought along for a model that others ask too, and the labels it holds for; ``newest_before``
+    is the key of the newest price there was before it was added."""
+    prices = Price.objects.filter(account=variant.account_id, model=variant.model, pk__gt=newest_before)
+    price = prices.order_by("-number").first()
+    same = ModelVariant.objects.filter(account=variant.account_id, model=variant.model)
+    labels = list(same.order_by("pk").values_list("label", flat=True))
+    return (price, labels) if price is not None and len(labels) > 1 else None
+
+
 def _note_capabilities(variant: ModelVariant, by: trail.Actor) -> None:
     """What is known of the model's family, unless somebody said more of the model before."""
     if Capabilities.objects.filter(account=variant.account_id, model=variant.model).exists():

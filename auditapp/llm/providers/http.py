@@ -71,6 +71,7 @@ class HttpAccount:
             raise ProviderNotReady("This account has no base URL. Write one, such as http://127.0.0.1:11434/v1.")
         try:
             url = URL(base_url)
+            (url.host or "").encode("idna")  # a name without a form in DNS fails here, and not as a call
             self.guard = Guard(base_url, account.allowed)
         except ValueError:
             raise ProviderNotReady("The base URL of this account is none; it looks like https://host/v1.") from None

@@ -147,7 +147,8 @@ def read_completion(data: Mapping[str, object]) -> Completion:
     problem = read_problem({"error": choice.get("error"), "choices": None})
     message = choice.get("message")
     if not isinstance(message, dict):
-        return Completion(is_there=False, finish_reason=finish_reason, problem=problem)
+        # A filter may leave nothing of the message; asking again would pay again for the same.
+        return Completion(is_there=finish_reason == "content_filter", finish_reason=finish_reason, problem=problem)
     content, refusal = _join_parts(message.get("content")), message.get("refusal")
     if not content and isinstance(refusal, str) and refusal:
         return Completion(True, make_storable(refusal), "refusal", problem)

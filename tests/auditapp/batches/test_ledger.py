@@ -175,7 +175,9 @@ class TestMoney:
         variant = add_model(
             label="free", provider="openai_compatible", base_url="https://models.example/v1", model="m", by=trail.SYSTEM
         )
-        with pytest.raises(actions.BatchError, match="A cap needs prices"):
+        with pytest.raises(
+            actions.BatchError, match=r"A cap needs prices.* set_price LABEL --price-in … --price-out …"
+        ):
             actions.launch_batch(
                 project=project,
                 kind="echo",

@@ -14,7 +14,7 @@ from auditapp.batches.models import Attempt, Batch, ProviderJob
 from auditapp.batches.reviewing import describe_key, name_family
 from auditapp.batches.spending import read_spend, write_spend_table
 from auditapp.llm.actions import set_key
-from auditapp.llm.providers.base import ChatAnswer, End, Remedy
+from auditapp.llm.providers.base import ChatAnswer, End, ErrorClass, Remedy
 from tests.auditapp.batches.counting import LOST, answer, claim, finish, launch, make_variant
 from tests.auditapp.batches.test_pages import HTMX, Watcher, address, read
 from transcripts.accounts.models import User
@@ -36,6 +36,27 @@ def test_a_try_whose_setting_was_refused_still_opens(project: Project, lead: Use
     attempt = Attempt.objects.get(pk=calls[0].claimed.attempt_id)
     Attempt.objects.filter(pk=attempt.pk).update(prompt="Number 1")
     assert "take no budget of thinking tokens" in read(client_of(lead), address("attempt", batch, attempt.pk))
+
+
+@pytest.mark.parametrize(
+    ("error_class", "status", "words"),
+    [
+        (ErrorClass.BAD_REQUEST, None, "the settings it was added with"),
+        (ErrorClass.REDIRECT, 302, "redirect (status 302)"),
+        (ErrorClass.CONNECTION, None, "certificate"),
+        (ErrorClass.ADDRESS_REFUSED, None, "list of allowed addresses"),
+        (ErrorClass.ACCOUNT, 401, "refused the account (status 401)"),
+    ],
+)
+def test_a_pause_says_what_was_refused_and_by_whom(
+    error_class: ErrorClass, status: int | None, words: str, project: Project
+) -> None:
+    batch = launch(project)
+    end = End.REFUSED if status else End.UNSENT
+    finish(batch, claim(batch, 1), ChatAnswer(end, Remedy.STOP_BATCH, http_status=status, error_class=error_class))
+    assert batch.state == Batch.State.PAUSED
+    assert words in batch.state_reason
+    assert ("refused the account" in batch.state_reason) is (error_class is ErrorClass.ACCOUNT)
 
 
 def test_a_page_of_tries_that_begins_nowhere_begins_at_the_newest(
@@ -101,7 +122,11 @@ class TestPrices:
         batch = launch(project, variant)
         (call,) = answer(batch, 1)
         client = client_of(lead)
-        for path in (address("detail", batch), address("spend", batch), address("attempt", batch, call.claimed.attempt_id)):
+        for path in (
+            address("detail", batch),
+            address("spend", batch),
+            address("attempt", batch, call.claimed.attempt_id),
+        ):
             assert "$0.125" in read(client, path)
 
     def test_what_is_not_known_is_never_nothing(self, project: Project, lead: User, client_of: ClientOf) -> None:

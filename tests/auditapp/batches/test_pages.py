@@ -17,7 +17,7 @@ from pytest_django import DjangoAssertNumQueries
 from auditapp.batches import actions, progress
 from auditapp.batches.browsing import PER_PAGE
 from auditapp.batches.models import Attempt, Batch, Cell, Lane, LimitChange, Result, WorkerSign
-from auditapp.llm.providers.base import ChatAnswer, End, Remedy
+from auditapp.llm.providers.base import ChatAnswer, End, ErrorClass, Remedy
 from tests.auditapp.batches.counting import GIVEN_UP, LOST, answer, claim, finish, launch, make_variant
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
@@ -95,6 +95,54 @@ class TestLive:
         assert "hx-get" not in parts
         assert "hx-trigger" not in read(client, watcher.path)
 
+    @pytest.mark.parametrize("cut_off", [False, True])
+    def test_an_ended_batch_is_watched_until_its_last_call_is_stored(
+        self, project: Project, lead: User, client_of: ClientOf, cut_off: bool
+    ) -> None:
+        batch = launch(project)
+        calls = claim(batch, 1)
+        actions.cancel_batch(batch=batch, by=trail.SYSTEM, cut_off=cut_off)
+        client = client_of(lead)
+        watcher = Watcher(client, batch)
+        assert "hx-trigger" in read(client, watcher.path)
+        finish(batch, calls, LOST)
+        _, parts = watcher.ask()
+        assert "May have been paid twice: 1 call," in parts
+        assert re.search(r'<div id="poll" hx-swap-oob="true"[^>]*></div>', parts)
+
+    def test_a_cancelled_cell_has_no_outcome_and_does_not_fill_the_bar(
+        self, project: Project, coder: User, client_of: ClientOf
+    ) -> None:
+        batch = launch(project, inputs=4)
+        answer(batch, 1)
+        actions.cancel_batch(batch=batch, by=trail.SYSTEM)
+        client = client_of(coder)
+        page = read(client, address("detail", batch))
+        assert "of 4 answered or failed, 3 cancelled" in page
+        assert "25.0 %" in page
+        assert "said 1 (100.0 %)" in page
+        assert "Shares are of 1 cell answered or failed (3 cancelled, without an outcome)" in page
+        assert "3 cancelled" in read(client, reverse("batches:list", args=[project.slug]))
+
+    def test_without_a_worker_no_time_is_known_and_the_batch_waits(
+        self, project: Project, coder: User, client_of: ClientOf
+    ) -> None:
+        batch, client = launch(project), client_of(coder)
+        answer(batch, 1)
+        page = read(client, address("detail", batch))
+        assert "not known: no worker is alive" in page
+        assert "Waits: no worker is alive" in page
+        WorkerSign.objects.create(name="here:1", seen_at=timezone.now())
+        assert "no worker is alive" not in read(client, address("detail", batch))
+
+    def test_a_worker_of_former_times_is_not_listed(self, project: Project, coder: User, client_of: ClientOf) -> None:
+        batch, client = launch(project), client_of(coder)
+        for name, ago in (("now", 1), ("lately", 300), ("formerly", 700)):
+            WorkerSign.objects.create(name=name, seen_at=timezone.now() - datetime.timedelta(seconds=ago))
+        page = read(client, address("detail", batch))
+        assert "<code>lately</code>" in page
+        assert "<code>formerly</code>" not in page
+
     def test_a_tag_of_another_version_of_the_page_gets_the_parts(
         self, project: Project, lead: User, client_of: ClientOf
     ) -> None:
@@ -158,7 +206,7 @@ class TestLive:
         answer(batch, 3)
         page = read(client_of(coder), address("detail", batch))
         assert "said 3 (100.0 %)" in page
-        assert "Shares are of 3 finished cells" in page
+        assert "Shares are of 3 cells answered or failed" in page
         assert re.search(r'1<span class="under">of 2</span>', page)
 
     def test_the_limiter_is_drawn_and_told_in_a_table(self, project: Project, coder: User, client_of: ClientOf) -> None:
@@ -244,6 +292,25 @@ class TestControls:
         batch.refresh_from_db()
         assert (batch.state, batch.cap_nano) == ("running", 3_000_000_000)
 
+    def test_a_pilot_without_an_answer_says_so_and_why(self, project: Project, lead: User, client_of: ClientOf) -> None:
+        batch = launch(project, inputs=5, pilot=2)
+        given_up = ChatAnswer(
+            End.REFUSED, Remedy.GIVE_UP, http_status=404, error_class=ErrorClass.BAD_REQUEST, error="no"
+        )
+        finish(batch, claim(batch, 2), given_up)
+        page = read(client_of(lead), address("detail", batch))
+        assert "The pilot is done" not in page
+        assert "none of its calls was answered, most often because of: bad request (HTTP 404)" in page
+        assert "No call of the pilot was answered." in page
+        assert 'class="button" id="act-confirm"' in page
+
+    def test_looking_at_what_only_takes_forms_leads_back(
+        self, project: Project, lead: User, client_of: ClientOf
+    ) -> None:
+        batch, client = launch(project), client_of(lead)
+        for name in ("control", "confirm", "concurrency", "cap", "retry", "held", "requests", "answers"):
+            assert client.get(address(name, batch)).headers["Location"] == address("detail", batch), name
+
     def test_failed_cells_are_asked_again(self, project: Project, lead: User, client_of: ClientOf) -> None:
         batch, client = launch(project, inputs=1), client_of(lead)
         finish(batch, claim(batch, 1), GIVEN_UP)
@@ -258,7 +325,10 @@ class TestControls:
     ) -> None:
         batch, client = launch(project, inputs=1, lost_answers="hold"), client_of(lead)
         finish(batch, claim(batch, 1), LOST)
-        assert "1 held cell" in read(client, address("detail", batch))
+        page = read(client, address("detail", batch))
+        assert "1 held cell" in page
+        assert 'class="button primary" id="held-again"' in page
+        assert "act-resume" not in page
         client.post(address("held", batch), {"again": again})
         assert Cell.objects.get().state == state
 
@@ -387,8 +457,16 @@ class TestFiles:
         cells = Cell.objects.order_by("pk").values_list("pk", flat=True)
         file = SimpleUploadedFile("a.jsonl", b"\n".join(b'{"cell": %d, "answer": "yes"}' % pk for pk in cells))
         page = client.post(address("answers", batch), {"answers-file": file}, follow=True).content.decode()
-        assert "2 answers brought in" in page
+        assert "2 answers brought in, 0 errors" in page
+        assert "of 2 answered or failed" in page
+        assert 'class="figure">2<small>' in page
         assert Batch.objects.get().state == "done"
+
+    def test_nothing_is_said_of_calls(self, batch: Batch, lead: User, client_of: ClientOf) -> None:
+        page = read(client_of(lead), address("detail", batch))
+        for words in ("in flight", "Calls sent", "Claimed", "Lost answers", "answers a second"):
+            assert words not in page, words
+        assert "Waits for answers from a file." in page
 
     def test_a_wrong_file_is_told_line_by_line_and_nothing_is_stored(
         self, batch: Batch, lead: User, client_of: ClientOf

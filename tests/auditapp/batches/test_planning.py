@@ -69,7 +69,8 @@ class TestGrid:
         ("options", "words"),
         [
             ({"inputs": 0}, "nothing to read"),
-            ({"repeats": 0}, "at least 1"),
+            ({"repeats": 0}, "Repeats lie between 1 and 1,000"),
+            ({"repeats": 1001}, "Repeats lie between 1 and 1,000"),
             ({"concurrency": 0}, "between 1 and 1,000"),
             ({"concurrency": 1001}, "between 1 and 1,000"),
             ({"pilot": -1}, "0 means none"),
@@ -232,7 +233,10 @@ class TestPricesAndRoutes:
             launch(project, brought, route="file", inputs=10, pilot=2)
         with pytest.raises(BatchError, match="no cap can hold"):
             launch(project, brought, route="file", cap_usd=Decimal(1))
-        assert launch(project, brought, route="file").state == "running"
+        batch = launch(project, brought, route="file")
+        assert batch.state == "running"
+        with pytest.raises(BatchError, match="no cap can hold"):
+            actions.change_cap(batch=batch, cap_usd=Decimal(1), by=trail.SYSTEM)
 
 
 @pytest.mark.skipif("connection.vendor != 'postgresql'", reason="SQLite takes one writer at a time anyway")

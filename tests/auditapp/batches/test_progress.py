@@ -51,6 +51,16 @@ def test_a_batch_is_counted_whole_and_by_arm(project: Project) -> None:
     assert (found.by_arm[second.pk].calls, found.by_arm[second.pk].left) == (1, 4)
 
 
+def test_cancelled_cells_are_finished_and_have_no_outcome(project: Project) -> None:
+    batch = launch(project, inputs=5)
+    answer(batch, 1)
+    finish(batch, claim(batch, 1), GIVEN_UP)
+    actions.cancel_batch(batch=batch, by=trail.SYSTEM)
+    found = read_progress(batch)
+    assert (found.finished, found.ended, found.cancelled) == (5, 2, 3)
+    assert [(arm.finished, arm.ended, arm.cancelled) for arm in found.by_arm.values()] == [(5, 2, 3)]
+
+
 def test_what_was_never_sent_and_what_the_cache_gave_are_no_calls(project: Project) -> None:
     batch = launch(project, inputs=3)
     calls = claim(batch, 3)

@@ -121,6 +121,16 @@ class TestPulse:
         assert rung == [batch.lanes.get().pk]
         assert workers.is_worker_alive()
 
+    def test_a_worker_that_has_ended_gives_no_sign_of_life(self) -> None:
+        own = Pulse(lanes=3)
+        WorkerSign.objects.create(name="elsewhere:1", seen_at=read_now(), lanes=2)
+        own.beat()
+        own.end()
+        own.run()
+        assert [each.name for each in workers.read_workers()] == ["elsewhere:1"]
+        with pytest.raises(CommandError, match="No worker of this machine"):
+            call_command("worker", "--check")
+
     def test_a_worker_may_leave_the_sweeping_to_others(self, project: Project, rung: list[int]) -> None:
         launch(project)
         Pulse(lanes=1, sweeps=False).beat()

@@ -8,6 +8,7 @@ from collections import namedtuple
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from decimal import Decimal
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,7 @@ from django.conf import settings
 from django.db import DatabaseError, OperationalError, connection, connections
 from django.db.backends.base.base import BaseDatabaseWrapper
 
-from auditapp.batches import actions, kinds, lane_run, ledger, runner, sending
+from auditapp.batches import actions, endings, kinds, lane_run, ledger, queries, runner, sending
 from auditapp.batches.clock import LedgerClock
 from auditapp.batches.limiter import Limiter
 from auditapp.batches.models import Attempt, Batch, Cell, Lane, LimitChange, Result
@@ -23,7 +24,18 @@ from auditapp.batches.money import compute_highest_cost, to_dollars
 from auditapp.batches.spool import Spool, is_abandoned, read_spool
 from auditapp.batches.stopping import stopping
 from auditapp.llm.providers.base import ChatAnswer, ChatRequest, End, ErrorClass, ProviderNotReady, Remedy
-from tests.auditapp.batches.lanes import ANSWER, BUSY, TOO_MANY, Echo, ScriptedProvider, claim, hold, plan
+from tests.auditapp.batches.lanes import (
+    ANSWER,
+    BUSY,
+    TOO_MANY,
+    Echo,
+    ScriptedProvider,
+    claim,
+    finish,
+    hold,
+    make_variant,
+    plan,
+)
 from transcripts.audit_trail import trail
 from transcripts.projects.models import Project
 
@@ -69,6 +81,8 @@ def use(monkeypatch: pytest.MonkeyPatch) -> Callable[[ScriptedProvider], Scripte
 
 
 Use = Callable[[ScriptedProvider], ScriptedProvider]
+NOT_FOUND = ChatAnswer(End.REFUSED, Remedy.GIVE_UP, http_status=404, error_class=ErrorClass.BAD_REQUEST)
+FLAGGED = ChatAnswer(End.REFUSED, Remedy.GIVE_UP, http_status=400, error_class=ErrorClass.MODERATION)
 
 
 def ends() -> list[str]:
@@ -213,6 +227,18 @@ class TestControl:
         assert Batch.objects.get().state == "done"
         assert len(provider.asked) == 40
 
+    def test_a_resume_takes_effect_while_calls_of_before_the_pause_are_in_flight(
+        self, project: Project, use: Use, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        provider = use(ScriptedProvider(takes=0.4))
+        lane = plan(project, inputs=range(20, 28), concurrency=5)
+        in_writer(monkeypatch, 2, lambda: actions.pause_batch(batch=Batch.objects.get(), by=trail.SYSTEM))
+        in_writer(monkeypatch, 4, lambda: actions.resume_batch(batch=Batch.objects.get(), by=trail.SYSTEM))
+        runner.run_lane(lane.pk)
+        assert Batch.objects.get().state == "done"
+        assert len(provider.asked) == 8
+        assert "unsent" in ends()
+
     def test_a_cancel_lets_the_calls_in_flight_end(
         self, project: Project, use: Use, monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -290,13 +316,25 @@ class TestControl:
     def test_after_its_time_a_runner_sends_what_it_holds_and_asks_to_be_rung_again(
         self, project: Project, use: Use, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        use(ScriptedProvider(takes=0.02))
-        monkeypatch.setattr(lane_run, "LIFE_SECONDS", 0.05)
-        monkeypatch.setattr(lane_run, "POLL_SECONDS", 0.02)
+        its_time_is_up = partial(monkeypatch.setattr, lane_run, "LONGEST_LIFE_SECONDS", -1.0)
+        use(ScriptedProvider(at_call(10, its_time_is_up), takes=0.02))
+        monkeypatch.setattr(lane_run, "BEAT_SECONDS", 0.02)
         lane = plan(project, inputs=range(20, 220), concurrency=5)
         assert runner.run_lane(lane.pk) is True
         assert set(ends()) == {"answered"}
-        assert 0 < len(ends()) < 200
+        assert 10 <= len(ends()) < 200
+
+    @pytest.mark.parametrize("waiting", [True, False])
+    def test_a_runner_makes_room_for_another_lane_and_goes_on_when_none_waits(
+        self, project: Project, use: Use, monkeypatch: pytest.MonkeyPatch, waiting: bool
+    ) -> None:
+        monkeypatch.setattr(lane_run, "LIFE_SECONDS", 0.05)
+        monkeypatch.setattr(lane_run, "BEAT_SECONDS", 0.02)
+        monkeypatch.setattr(queries, "find_lanes_to_ring", lambda: [7] if waiting else [])
+        use(ScriptedProvider(takes=0.02))
+        lane = plan(project, inputs=range(20, 220), concurrency=5)
+        assert runner.run_lane(lane.pk) is waiting
+        assert (len(ends()) < 200) is waiting
 
 
 class TestRefusals:
@@ -307,6 +345,19 @@ class TestRefusals:
         assert len(provider.asked) <= 5 + 3
         assert "status 401" in Batch.objects.get().state_reason
 
+    def test_a_provider_that_cannot_be_reached_for_the_last_cell_pauses_the_batch_too(
+        self, project: Project, use: Use, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(endings, "LONGEST_BACKOFF", 0.0)
+        monkeypatch.setattr(lane_run, "POLL_SECONDS", 0.02)
+        monkeypatch.setattr(lane_run, "BEAT_SECONDS", 0.02)
+        its_time_is_up = partial(monkeypatch.setattr, lane_run, "LONGEST_LIFE_SECONDS", -1.0)
+        away = ChatAnswer(End.UNSENT, Remedy.RETRY, error_class=ErrorClass.CONNECTION, error="no connection")
+        use(ScriptedProvider(at_call(lane_run.MISSES_IN_A_STAY, its_time_is_up, away)))
+        runner.run_lane(plan(project, inputs=[1]).pk)
+        assert Batch.objects.get().state == "paused"
+        assert "tries in a row failed" in Batch.objects.get().state_reason
+
     def test_a_provider_that_is_away_pauses_the_batch_with_the_number_of_tries(
         self, project: Project, use: Use
     ) -> None:
@@ -316,6 +367,73 @@ class TestRefusals:
         assert batch.state == "paused"
         assert "tries in a row failed" in batch.state_reason
         assert len(provider.asked) <= 20 + 2 * 5
+
+    def test_a_wrong_address_pauses_the_batch_after_the_calls_in_flight(self, project: Project, use: Use) -> None:
+        provider = use(ScriptedProvider(lambda request: NOT_FOUND, takes=0.001))
+        lane = plan(project, inputs=range(20, 220), concurrency=5)
+        runner.run_lane(lane.pk)
+        batch = Batch.objects.get()
+        assert batch.state == "paused"
+        assert batch.state_reason.startswith("Every call so far came back with status 404 (bad_request); attempt ")
+        assert 20 <= len(provider.asked) < 60
+        use(ScriptedProvider())
+        assert actions.retry_failed(batch=batch, by=trail.SYSTEM) >= 20
+        runner.run_lane(lane.pk)
+        batch.refresh_from_db()
+        assert (batch.state, Result.objects.count()) == ("done", 200)
+
+    @pytest.mark.parametrize("pilot", [0, 6])
+    def test_a_small_batch_or_pilot_that_was_refused_whole_is_not_done(
+        self, project: Project, use: Use, pilot: int
+    ) -> None:
+        use(ScriptedProvider(lambda request: NOT_FOUND))
+        lane = plan(project, inputs=range(20, 26 + pilot), pilot=pilot)
+        runner.run_lane(lane.pk)
+        batch = Batch.objects.get()
+        assert batch.state == "paused"
+        assert "Check the address and the model's name" in batch.state_reason
+        use(ScriptedProvider())
+        assert actions.retry_failed(batch=batch, by=trail.SYSTEM) == 6
+        runner.run_lane(lane.pk)
+        batch.refresh_from_db()
+        assert batch.state == ("waiting" if pilot else "done")
+
+    def test_whoever_resumes_without_a_retry_takes_the_refusals_as_the_end(self, project: Project, use: Use) -> None:
+        use(ScriptedProvider(lambda request: NOT_FOUND))
+        lane = plan(project, inputs=range(20, 26))
+        runner.run_lane(lane.pk)
+        actions.resume_batch(batch=Batch.objects.get(), by=trail.SYSTEM)
+        runner.run_lane(lane.pk)
+        assert Batch.objects.get().state == "done"
+
+    @pytest.mark.parametrize("first", [ANSWER, FLAGGED])
+    def test_refusals_beside_a_word_about_a_text_are_about_their_texts(
+        self, project: Project, use: Use, first: ChatAnswer
+    ) -> None:
+        use(ScriptedProvider(lambda request: first if request.user == "text 20" else NOT_FOUND))
+        runner.run_lane(plan(project, inputs=range(20, 60), concurrency=5).pk)
+        assert Batch.objects.get().state == "done"
+
+    def test_refusals_of_a_moderator_alone_pause_nothing(self, project: Project, use: Use) -> None:
+        use(ScriptedProvider(lambda request: FLAGGED))
+        runner.run_lane(plan(project, inputs=range(20, 60)).pk)
+        assert Batch.objects.get().state == "done"
+
+    def test_a_refused_lane_keeps_a_batch_from_being_done_by_another_lane(self, project: Project) -> None:
+        variants = [make_variant(), make_variant(base_url="https://other.example/v1")]
+        actions.launch_batch(
+            project=project,
+            kind="echo",
+            title="Echo",
+            arms=[actions.PlannedArm(each, "task", "Say it.") for each in variants],
+            input_ids=list(range(20, 26)),
+            by=trail.SYSTEM,
+        )
+        refused, answered = (hold(lane) for lane in Lane.objects.order_by("pk"))
+        of_refused, of_answered = claim(refused), claim(answered)
+        finish(refused, of_refused, NOT_FOUND)
+        finish(answered, of_answered, ANSWER)
+        assert Batch.objects.get().state == "paused"
 
     def test_a_storm_of_rate_limits_ends_the_stay_and_keeps_the_ban_for_the_next(
         self, project: Project, use: Use

@@ -155,6 +155,13 @@ class TestEstimate:
         assert after.high == (before.high or 0) + batch.reserved_nano
         assert after.mid == before.mid
 
+    def test_an_answer_without_token_counts_is_part_of_the_upper_end(self, project: Project) -> None:
+        batch = launch(project, inputs=1)
+        finish(batch, claim(batch, 1), ChatAnswer(End.ANSWERED, content="yes"))
+        found = estimate_batch(batch)
+        assert (found.low, found.high) == (0, batch.reserved_nano)
+        assert batch.reserved_nano > 0
+
     def test_without_a_price_there_is_none(self, project: Project) -> None:
         found = estimate_batch(launch(project, make_variant("dear", price=None)))
         assert found.high is None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import json
+import uuid
 from io import StringIO
 
 import pytest
@@ -13,9 +14,9 @@ from django.db.models import F
 
 from auditapp.batches import actions, kinds, ledger, workers
 from auditapp.batches.clock import read_now
-from auditapp.batches.models import Attempt, Batch, Cell, Lane, Result, WorkerSign
+from auditapp.batches.models import Attempt, Batch, Cell, Lane, ProviderJob, Result, WorkerSign
 from auditapp.batches.verify import Break, verify_batches
-from tests.auditapp.batches.counting import GIVEN_UP, LOST, Numbers, answer, claim, finish, launch
+from tests.auditapp.batches.counting import GIVEN_UP, LOST, Numbers, answer, claim, finish, launch, make_variant
 from transcripts.audit_trail import trail
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.projects.models import Project
@@ -91,6 +92,10 @@ class TestEnds:
         Cell.objects.filter(state="failed").update(outcome="")
         find("I1", "without an outcome")
 
+    def test_a_done_cell_that_is_in_no_count(self, batch: Batch) -> None:
+        Cell.objects.filter(state="done").update(outcome="")
+        assert "2 cells" in find("I1", "in no count").sentence
+
 
 class TestResults:
     def test_a_result_of_a_cell_that_is_not_done(self, batch: Batch) -> None:
@@ -119,6 +124,27 @@ class TestMoney:
         if broken:
             assert f"charged for {billed} calls; the ledger knows of 2 to 3" in broken[0].sentence
 
+    def test_only_calls_that_somebody_charges_for_are_compared(self, batch: Batch, project: Project) -> None:
+        """Not those of the fake provider, nor answers that came in as a file."""
+        free = launch(project, make_variant("free", provider="fake", base_url="", price=None), inputs=2)
+        answer(free, 2)
+        from_file = launch(project, make_variant("model c", base_url="https://other.example/v1"), inputs=1)
+        answer(from_file, 1)
+        Attempt.objects.filter(arm__batch=from_file).update(runner="file:abc")
+        assert verify_batches(billed=2) == []
+        [found] = verify_batches(billed=5)
+        assert "accounts counted: models.example; left out are the fake provider" in found.sentence
+
+    def test_one_account_can_be_compared_alone(self, batch: Batch, project: Project) -> None:
+        other = launch(project, make_variant("model c", base_url="https://other.example/v1"), inputs=4)
+        answer(other, 4)
+        assert verify_batches(billed=4, account="other.example") == verify_batches(billed=6) == []
+        assert "knows of 4 paid ones" in verify_batches(billed=6, account="other.example")[0].sentence
+        with pytest.raises(CommandError, match=r"no account nobody; there are: models\.example, other\.example"):
+            call_command("verify_batches", "--billed", "4", "--account", "nobody")
+        with pytest.raises(CommandError, match="belongs to --billed"):
+            call_command("verify_batches", "--account", "other.example")
+
     def test_a_call_repeated_though_its_answer_was_known(self, batch: Batch) -> None:
         cell = Result.objects.order_by("pk")[0].cell
         Cell.objects.filter(pk=cell.pk).update(state="planned")
@@ -139,7 +165,7 @@ class TestMoney:
 class TestTrail:
     def test_a_batch_that_nobody_launched(self, project: Project) -> None:
         batch = Batch.objects.create(
-            project=project, kind="numbers", title="x", launched_by_name="x", created_at=read_now()
+            project=project, kind="numbers", title="x", launched_by_name="x", created_at=read_now(), state="cancelled"
         )
         assert find("I7", "0 times in the audit trail").batch == batch.pk
 
@@ -165,6 +191,25 @@ class TestStuck:
     def test_an_open_call_that_nobody_waits_for(self, batch: Batch) -> None:
         Cell.objects.filter(state="leased").update(state="planned", lease_until=None)
         find("I8", "nobody waits for")
+
+    def test_an_open_call_of_a_provider_job_that_has_ended(self, batch: Batch) -> None:
+        job = ProviderJob.objects.create(lane=batch.lanes.get(), token=uuid.uuid4(), calls=1, written_at=read_now())
+        Attempt.objects.filter(end="open").update(job=job)
+        assert verify_batches() == []
+        ProviderJob.objects.update(state="collected", ended_at=read_now())
+        find("I8", "provider job that has ended")
+
+    def test_a_batch_that_runs_though_all_its_cells_have_ended(self, project: Project) -> None:
+        batch = launch(project, inputs=2)
+        answer(batch, 2)
+        Batch.objects.update(state="running")
+        assert find("I8", "nothing left to ask").batch == batch.pk
+
+    def test_a_pilot_that_did_not_end_with_its_last_cell(self, project: Project) -> None:
+        batch = launch(project, inputs=4, pilot=2)
+        answer(batch, 2)
+        Batch.objects.update(state="pilot")
+        assert find("I8", "nothing left to ask").batch == batch.pk
 
     def test_an_arm_without_a_lane(self, batch: Batch) -> None:
         Lane.objects.all().delete()
@@ -201,7 +246,7 @@ def test_the_command_names_what_is_broken_and_fails(batch: Batch) -> None:
     said = StringIO()
     with pytest.raises(CommandError, match="1 invariant is broken"):
         call_command("verify_batches", stdout=said)
-    assert said.getvalue().startswith(f"I1  Batch {batch.pk}, 2 cells (")
+    assert said.getvalue().startswith(f"Ends (I1): Batch {batch.pk}, 2 cells (")
     said = StringIO()
     with pytest.raises(CommandError):
         call_command("verify_batches", "--json", stdout=said)

@@ -22,6 +22,7 @@ def test_a_worker_told_to_end_with_its_whole_group_lets_its_calls_come_to_their_
     ground.wait_for_answers(TEXTS // 4)
     os.killpg(worker.pid, signal.SIGTERM)
     assert worker.wait(timeout=30) == 0
+    assert ground.count("workersign") == 0, "a worker that ended does not count as alive"
     sent = ground.provider.stats()["received"]
     assert sent < TEXTS
     assert ground.count("attempt", "\"end\" IN ('open', 'unknown')") == 0
@@ -38,7 +39,7 @@ def test_lanes_live_in_processes_that_end_with_their_worker(ground: Ground) -> N
     children = find_children(worker)
     worker.kill()
     worker.wait()
-    _, left = psutil.wait_procs(children, timeout=20)
+    _, left = psutil.wait_procs(children, timeout=60)
     assert left == []
 
 

@@ -138,6 +138,16 @@ class TestOpening:
             describe_account(named, {})
         assert KEY not in str(caught.value)
 
+    def test_a_secret_of_the_program_is_sent_to_nobody_whatever_the_row_says(
+        self, account: ProviderAccount, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("SECRET_KEY", KEY)
+        ProviderAccount.objects.filter(pk=account.pk).update(key_env="SECRET_KEY")
+        account.refresh_from_db()
+        with pytest.raises(ProviderNotReady, match="sent to nobody") as caught:
+            describe_account(account, {})
+        assert KEY not in str(caught.value)
+
     def test_allowed_addresses_come_from_the_list_and_the_setting(
         self, account: ProviderAccount, settings: Settings
     ) -> None:

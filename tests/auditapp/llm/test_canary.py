@@ -141,7 +141,8 @@ def dump(instance: Instance) -> bytes:
                 rows = connection.execute(f'SELECT t::text FROM "{name}" t'.encode()).fetchall()
                 kept += [row[0].encode() for row in rows]
     if broker := instance.environment.get("REDIS_URL"):
-        client = redis.Redis.from_url(broker.replace("redis+socket://", "unix://"))
+        # kombu names the database of a socket otherwise than redis does.
+        client = redis.Redis.from_url(broker.replace("redis+socket://", "unix://").replace("virtual_host=", "db="))
         kept += [client.dump(name) or b"" for name in client.scan_iter()]
         client.close()
     return b"\n".join(kept)

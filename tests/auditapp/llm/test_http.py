@@ -200,7 +200,17 @@ class TestCertificate:
 
 class TestOpening:
     @pytest.mark.parametrize(
-        "base_url", ["", "http://", "http://host:99999/v1", "https://name:secret@host/v1", "nonsense"]
+        "base_url",
+        [
+            "",
+            "http://",
+            "http://host:99999/v1",
+            "https://name:secret@host/v1",
+            "nonsense",
+            "https://a..example/v1",
+            f"https://{'a' * 64}.example/v1",
+            "https://xn--a.example/v1",
+        ],
     )
     def test_an_unusable_base_url_is_refused_with_a_sentence(self, base_url: str) -> None:
         with pytest.raises(ProviderNotReady, match="base URL") as refused:

@@ -5,19 +5,30 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import AsyncGenerator, Mapping
+from urllib.parse import urlsplit
 
 import pytest
 
 from auditapp.batches.answer_lines import read_answer_line
 from auditapp.llm.providers import anthropic_jobs, jobs_http, openai_jobs
-from auditapp.llm.providers.base import Account, ChatRequest, ProviderNotReady, Remedy
+from auditapp.llm.providers.base import Account, ChatRequest, ErrorClass, ProviderNotReady, Remedy
 from auditapp.llm.providers.job_lines import (
     read_anthropic_line,
     read_openai_line,
     write_anthropic_line,
     write_openai_line,
 )
-from auditapp.llm.providers.jobs_base import JobService, JobState, Trouble, open_job_service, read_call_name
+from auditapp.llm.providers.jobs_base import (
+    JobService,
+    JobState,
+    JobStatus,
+    Line,
+    Trouble,
+    open_job_service,
+    read_call_name,
+)
+from auditapp.llm.redaction import REMOVED
+from tests.auditapp.llm.asking import listen
 
 TOKEN = "01234567-89ab-cdef-0123-456789abcdef"
 REQUEST = ChatRequest(request_id="r", model="m", system="Say it.", user="text", max_tokens=10)
@@ -163,6 +174,65 @@ def test_a_private_address_that_is_not_allowed_is_not_called(provider: str) -> N
     assert isinstance(trouble, Trouble)
     assert trouble.remedy is Remedy.STOP_BATCH
     assert not trouble.is_lost
+
+
+KEY = "sk-canary-0123456789"
+ENDED = JobStatus(JobState.ENDED, ["/results"])
+
+
+async def collect(base_url: str, *, allowed: bool = True) -> list[Line | Trouble]:
+    """The lines of an ended job at ``base_url``."""
+    known = frozenset({urlsplit(base_url).netloc} if allowed else ())
+    service = open_job_service(Account("anthropic", base_url, KEY, allowed=known))
+    try:
+        return [line async for line in service.collect(ENDED)]
+    finally:
+        await service.close()
+
+
+def collect_from(reply: bytes) -> list[Line | Trouble]:
+    """The lines that come of one HTTP reply."""
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(reply)
+        await writer.drain()
+        writer.close()
+
+    async def run() -> list[Line | Trouble]:
+        server = await asyncio.start_server(answer, "127.0.0.1", 0)
+        async with server:
+            return await collect(f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1")
+
+    return asyncio.run(run())
+
+
+def test_a_redirect_away_from_the_answers_is_not_followed() -> None:
+    async def run() -> tuple[int, list[Line | Trouble]]:
+        async with listen() as canary:
+            head = f"HTTP/1.1 302 Found\r\nLocation: http://127.0.0.1:{canary.port}/\r\nContent-Length: 0\r\n\r\n"
+            lines = await asyncio.to_thread(collect_from, head.encode())
+            return canary.connections, lines
+
+    connections, (trouble,) = asyncio.run(run())
+    assert isinstance(trouble, Trouble)
+    assert (connections, trouble.error_class) == (0, ErrorClass.REDIRECT)
+
+
+def test_answers_are_not_fetched_without_encryption_from_an_address_that_is_not_allowed() -> None:
+    (trouble,) = asyncio.run(collect("http://models.example/v1", allowed=False))
+    assert isinstance(trouble, Trouble)
+    assert trouble.error_class is ErrorClass.ADDRESS_REFUSED
+    assert "without encryption" in trouble.error
+
+
+def test_a_key_that_comes_back_in_a_line_is_taken_out() -> None:
+    said = {"type": "message", "content": [{"type": "text", "text": f"You wrote {KEY}."}], "stop_reason": "end_turn"}
+    body = json.dumps({"custom_id": "cell-1", "result": {"type": "succeeded", "message": said}}).encode() + b"\n"
+    (line,) = collect_from(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s" % (len(body), body))
+    assert isinstance(line, Line)
+    assert line.answer.content == f"You wrote {REMOVED}."
+    assert KEY not in line.answer.raw
 
 
 @pytest.mark.parametrize("provider", ["fake", "file"])

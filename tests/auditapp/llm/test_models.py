@@ -67,11 +67,15 @@ class TestAddModel:
         [
             ({"label": "", "provider": "fake"}, "cannot be a label"),
             ({"label": "x", "provider": "tarot"}, "no provider"),
-            ({"label": "x", "provider": "openai_compatible", "model": "m"}, "no base URL"),
+            ({"label": "x", "provider": "openai_compatible", "model": "m"}, "base URL is missing"),
             ({"label": "x", "provider": "openai_compatible", "base_url": "file:///etc", "model": "m"}, "no base URL"),
             (
                 {"label": "x", "provider": "openai_compatible", "base_url": "https://u:p@h.org/v1", "model": "m"},
                 "no base URL",
+            ),
+            *(
+                ({"label": "x", "provider": "openai_compatible", "base_url": base_url, "model": "m"}, "no base URL")
+                for base_url in (f"{OPENAI}?", f"{OPENAI}#", "https://a..example/v1", f"https://{'a' * 64}.example/v1")
             ),
             ({"label": "x", "provider": "openai_compatible", "base_url": OPENAI}, "Name the model"),
             ({"label": "x", "provider": "fake", "key_env": "sk-123"}, "never the key itself"),
@@ -172,6 +176,7 @@ class TestPrivateAddresses:
             "model": "n",
             "account": "127.0.0.1:11434",
             "allowed_addresses": [],
+            "price_changed_for": [],
         }
         add_paid("z", "o", base_url=LOCAL)
 
@@ -200,6 +205,20 @@ class TestPrices:
         assert row.number == 2
         assert Price.objects.get(number=1).price_in == 1
         assert find_prices([variant, other]) == {variant.pk: row, other.pk: row}
+
+    def test_a_model_added_with_another_price_says_whose_price_it_changed(self) -> None:
+        paid = {"provider": "openai_compatible", "base_url": OPENAI, "model": "o4-mini", "price_out": "4"}
+        said = []
+        for label, price in (("low", "1"), ("mid", "1"), ("high", "1.5")):
+            out = StringIO()
+            call_command("add_model", label, price_in=price, **paid, stdout=out)
+            said.append(out.getvalue())
+        assert "price" not in said[0] + said[1]
+        assert "The price of o4-mini is now $1.5 in and $4 out per million tokens" in said[2]
+        assert "for every label of this model: low, mid, high." in said[2]
+        out = StringIO()
+        call_command("add_model", "top", price_in="2", **paid, json=True, stdout=out)
+        assert json.loads(out.getvalue())["price_changed_for"] == ["low", "mid", "high", "top"]
 
     @pytest.mark.parametrize("share", ["0", "1.1", "0.0005", "NaN"])
     def test_a_share_of_the_batch_service_is_a_part_of_one(self, share: str) -> None:
@@ -293,7 +312,7 @@ class TestPages:
         form = {"label": "x", "provider": "openai_compatible", "max_tokens": 10, "timeout_seconds": 60}
         answer = client_of(site_owner).post(reverse("llm:models"), form)
         assert answer.status_code == 422
-        assert "no base URL" in answer.content.decode()
+        assert "base URL is missing" in answer.content.decode()
 
     def test_a_private_address_is_refused_on_the_page(
         self, site_owner: User, client_of: Callable[[User], Client]

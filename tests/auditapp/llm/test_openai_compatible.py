@@ -105,6 +105,11 @@ class TestReadAnswer:
         answer = read_choice(message={"content": "Pers"}, finish_reason=reason)
         assert (answer.end, answer.content, answer.finish_reason) == (End.ANSWERED, "Pers", reason)
 
+    @pytest.mark.parametrize("message", [{}, {"message": None}])
+    def test_an_answer_of_which_a_filter_left_nothing_is_not_asked_again(self, message: dict[str, object]) -> None:
+        answer = read_choice(finish_reason="content_filter", **message)
+        assert (answer.end, answer.remedy, answer.content) == (End.ANSWERED, Remedy.NONE, "")
+
     def test_an_answer_that_was_only_thought_is_an_empty_result(self) -> None:
         answer = read_choice(message={"content": None, "reasoning": "Hm."}, finish_reason="length")
         assert (answer.end, answer.content, answer.finish_reason) == (End.ANSWERED, "", "length")

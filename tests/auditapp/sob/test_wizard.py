@@ -97,6 +97,33 @@ class TestReview:
         assert "Start pilot" in page
         assert Attempt.objects.count() == 0
 
+    def test_it_refuses_what_a_launch_refuses(self, wizard: Wizard, typed: dict[str, Any], owner: User) -> None:
+        unpriced = add_model(
+            label="unpriced", provider="openai_compatible", base_url="https://models.example/v1", model="x", by=owner
+        )
+        elsewhere = add_model(label="elsewhere", provider="file", base_url="", model="y", by=owner)
+        for wrong, sentence in (
+            ({"cap": "0", "route": "live"}, "A cap is more than nothing"),
+            ({"models": [unpriced.pk], "route": "live"}, "A cap needs prices"),
+            ({"models": [elsewhere.pk], "cap": "", "route": "live"}, "its answers come in as a file"),
+            ({"route": "file", "cap": ""}, "Answers come in as a file only for models"),
+        ):
+            page = wizard.send(typed | wrong, "review")
+            assert wizard.status == 422, sentence
+            assert sentence in page
+            assert "Review the launch" not in page
+
+    def test_a_pilot_as_large_as_the_texts_is_told(self, wizard: Wizard, typed: dict[str, Any]) -> None:
+        page = wizard.send(typed | {"pilot": 4})
+        assert "A pilot of 4 would be all of the 4 cells of each arm" in page
+
+    def test_answers_from_a_file_are_no_calls(self, wizard: Wizard, typed: dict[str, Any], owner: User) -> None:
+        elsewhere = add_model(label="elsewhere", provider="file", base_url="", model="y", by=owner)
+        page = wizard.send(typed | {"models": [elsewhere.pk], "cap": "", "route": "file"})
+        assert wizard.status == 200
+        for words in ("everything is sent at once", "In flight", "every call", "There is no cap"):
+            assert words not in page, words
+
     def test_the_most_it_can_cost_is_what_would_be_reserved(
         self, wizard: Wizard, typed: dict[str, Any], variant: ModelVariant
     ) -> None:

@@ -80,16 +80,18 @@ class Command(BaseCommand):
         if batch is None:
             raise CommandError(f"There is no batch {number}.")
         try:
-            ACTS[act](batch, options)
+            done = ACTS[act](batch, options)
         except actions.BatchError as error:
             raise CommandError(str(error)) from error
+        if act == "retry" and not done:
+            self.stderr.write(f"Nothing in batch {number} has failed, so nothing is asked again.")
         batch.refresh_from_db()
         summary = summarise_batch(batch, read_progress(batch))
         if options["json"]:
             self.stdout.write(json.dumps(summary))
             return
-        for name, value in summary.items():
-            self.stdout.write(f"{name:>28}  {value}")
+        # In one piece: whoever reads only its beginning closes the pipe before more is written.
+        self.stdout.write("\n".join(f"{name:>28}  {value}" for name, value in summary.items()))
 
 
 def _read_new_cap(options: dict[str, object]) -> Decimal | None:

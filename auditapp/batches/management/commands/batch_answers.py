@@ -31,7 +31,7 @@ class Command(BaseCommand):
         except OSError as error:
             raise CommandError(f"{file} cannot be read: {error.strerror}.") from error
         except AnswerFileError as error:
-            raise CommandError("\n".join([str(error), *(str(problem) for problem in error.problems[1:])])) from error
+            raise CommandError("\n".join([str(error), *(str(problem) for problem in error.problems)])) from error
         if options["json"]:
             batch.refresh_from_db()
             self.stdout.write(

@@ -5,7 +5,8 @@ import json
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from auditapp.batches.models import Batch
-from auditapp.batches.verify import verify_batches
+from auditapp.batches.verify import WORDS, describe_counted, verify_batches
+from auditapp.llm.models import ProviderAccount
 
 
 class Command(BaseCommand):
@@ -14,17 +15,27 @@ class Command(BaseCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--json", action="store_true")
         parser.add_argument("--billed", type=int, help="how many calls the providers charged for, all batches together")
+        parser.add_argument(
+            "--account", default="", metavar="NAME", help="--billed is what this account was charged for"
+        )
 
-    def handle(self, *args: object, billed: int | None, **options: object) -> None:
-        breaks = verify_batches(billed)
+    def handle(self, *args: object, billed: int | None, account: str, **options: object) -> None:
+        if account and billed is None:
+            raise CommandError("--account belongs to --billed: say how many calls this account was charged for.")
+        if account and not ProviderAccount.objects.filter(name=account).exists():
+            names = ", ".join(ProviderAccount.objects.order_by("name").values_list("name", flat=True)) or "none yet"
+            raise CommandError(f"There is no account {account}; there are: {names}.")
+        breaks = verify_batches(billed, account)
         batches = Batch.objects.count()
         if options["json"]:
             self.stdout.write(json.dumps({"batches": batches, "breaks": [each._asdict() for each in breaks]}))
         elif not breaks:
             self.stdout.write(f"{batches} {'batch' if batches == 1 else 'batches'} checked: everything holds.")
+            if billed is not None:
+                self.stdout.write(f"Compared with what was charged; {describe_counted(account)}.")
         else:
             for each in breaks:
-                self.stdout.write(f"{each.invariant}  {each.sentence}")
+                self.stdout.write(f"{WORDS[each.invariant]} ({each.invariant}): {each.sentence}")
         if breaks:
             count = "1 invariant is" if len(breaks) == 1 else f"{len(breaks)} invariants are"
             raise CommandError(f"{count} broken. Keep the database as it is, and look at what is named.")

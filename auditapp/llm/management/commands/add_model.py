@@ -4,9 +4,10 @@ import json
 from decimal import Decimal, InvalidOperation
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.db.models import Max
 
-from auditapp.llm.actions import ModelError, add_model
-from auditapp.llm.models import ModelVariant
+from auditapp.llm.actions import ModelError, add_model, find_price_change
+from auditapp.llm.models import ModelVariant, Price
 from auditapp.llm.providers import PROVIDERS
 from auditapp.llm.queries import read_allowed_addresses
 from transcripts.audit_trail import trail
@@ -35,6 +36,7 @@ class Command(BaseCommand):
         if options["latency_seconds"] is not None:
             parameters["latency_seconds"] = options["latency_seconds"]
         before = read_allowed_addresses()
+        newest_price = Price.objects.aggregate(newest=Max("pk"))["newest"] or 0
         try:
             variant = add_model(
                 label=str(options["label"]),
@@ -54,10 +56,13 @@ class Command(BaseCommand):
             )
         except ModelError as error:
             raise CommandError(str(error)) from error
-        self.say(variant, sorted(read_allowed_addresses() - before), as_json=bool(options["json"]))
+        allowed = sorted(read_allowed_addresses() - before)
+        self.say(variant, allowed, find_price_change(variant, newest_price), as_json=bool(options["json"]))
 
-    def say(self, variant: ModelVariant, allowed: list[str], *, as_json: bool) -> None:
-        """What was done, and which address may be called now that could not before."""
+    def say(
+        self, variant: ModelVariant, allowed: list[str], change: tuple[Price, list[str]] | None, *, as_json: bool
+    ) -> None:
+        """What was done, which address may be called now that could not before, and whose price is another now."""
         if as_json:
             answer = {
                 "label": variant.label,
@@ -65,12 +70,19 @@ class Command(BaseCommand):
                 "model": variant.model,
                 "account": variant.account.name,
                 "allowed_addresses": allowed,
+                "price_changed_for": change[1] if change else [],
             }
             self.stdout.write(json.dumps(answer))
             return
         self.stdout.write(f"{variant.label} can be used in batches now.")
         for address in allowed:
             self.stdout.write(f"{address} is on the list of private addresses that calls may go to now.")
+        if change:
+            price, labels = change
+            self.stdout.write(
+                f"The price of {variant.model} is now ${price.price_in.normalize():f} in and "
+                f"${price.price_out.normalize():f} out per million tokens for every label of this model: {', '.join(labels)}."
+            )
 
 
 def read_price(value: object) -> Decimal | None:

@@ -31,6 +31,8 @@ MEASURES = {
     "exchange": "benchmarks.exchanging",
     "agree": "benchmarks.agreeing",
     "batch": "benchmarks.batch",
+    "sob": "benchmarks.sob",
+    "race": "benchmarks.racing",
     "install": "benchmarks.install",
 }
 # What a person set for a site of her own would change what is measured.

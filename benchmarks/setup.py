@@ -29,6 +29,9 @@ class Sizes:
     calls_in_flight: tuple[int, ...] = (30, 100, 300)
     batch_rounds: int = 3
     cells: int = 60_000
+    sob_texts: int = 2_457
+    sob_texts_many: int = 41_667
+    sob_parsed: int = 50_000
 
 
 FULL = Sizes()
@@ -48,6 +51,9 @@ SMALL = Sizes(
     calls_in_flight=(30, 100),
     batch_rounds=1,
     cells=6_000,
+    sob_texts=500,
+    sob_texts_many=5_000,
+    sob_parsed=10_000,
 )
 
 

@@ -23,7 +23,7 @@ class Unprepared(Exception):
     """A program of the measurement failed; the message holds its last words."""
 
 
-def run_inside(program: str, *arguments: str, environment: dict[str, str]) -> Any:
+def run_inside(program: str, *arguments: str, environment: dict[str, str], patience: float = PATIENCE_SECONDS) -> Any:
     """Run ``benchmarks.inside.PROGRAM`` on a data folder; the object it prints."""
     done = subprocess.run(
         [sys.executable, "-m", f"benchmarks.inside.{program}", *arguments],
@@ -32,7 +32,7 @@ def run_inside(program: str, *arguments: str, environment: dict[str, str]) -> An
         capture_output=True,
         text=True,
         check=False,
-        timeout=PATIENCE_SECONDS,
+        timeout=patience,
     )
     if done.returncode != 0:
         raise Unprepared(f"{program} failed: {done.stderr[-2000:]}")

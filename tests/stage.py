@@ -9,9 +9,11 @@ from typing import Any, NamedTuple
 from django.urls import URLPattern, URLResolver, get_resolver, reverse
 from django.utils import timezone
 
-from auditapp.batches.models import Arm, Attempt, Batch, Cell
+from auditapp.batches.models import Arm, Attempt, Batch, Cell, Result
 from auditapp.llm.models import ModelVariant, ProviderAccount
 from auditapp.preannotation.models import Annotator, Suggestion
+from auditapp.sob.actions import save_targets
+from auditapp.sob.models import Audit, AuditItem, Dataset, Judgment, Text
 from transcripts.accounts.models import User
 from transcripts.codebook.actions import pin_example, propose_code, start_draft
 from transcripts.codebook.models import Code, CodebookVersion
@@ -73,7 +75,7 @@ def add_batch(project: Project, kind: str, input_id: int) -> Attempt:
     now = timezone.now()
     account, _ = ProviderAccount.objects.get_or_create(name="fake", defaults={"provider": "fake", "created_at": now})
     variant, _ = ModelVariant.objects.get_or_create(
-        label="Fake", defaults={"account": account, "model": "fake", "created_at": now}
+        label=f"Fake of {project.slug}", defaults={"account": account, "model": "fake", "created_at": now}
     )
     batch = Batch.objects.create(
         project=project, kind=kind, title="A batch", created_at=now, launched_by_name="x", parameters={"texts": 1}
@@ -123,6 +125,35 @@ def add_draft(project: Project, sentence: Sentence, owner: User) -> dict[str, in
     }
 
 
+def add_answer(project: Project, attempt: Attempt) -> dict[str, int]:
+    """An answer that no rule could read, a sample of it, and a second one that gives a score, under the names that the
+    addresses of sob use."""
+    now = timezone.now()
+    dataset = Dataset.objects.create(
+        project=project, name="Texts", file_name="x", sha256="0" * 64, format="x", loaded_by_name="x", loaded_at=now
+    )
+    text = Text.objects.create(dataset=dataset, position=1, source="x", external_id="1", text="A text.", target="women")
+    Result.objects.create(cell=attempt.cell, attempt=attempt, answer="Somebody.", stored_at=now)
+    judgment = Judgment.objects.create(
+        cell=attempt.cell, arm=attempt.arm, text=text, outcome="off_format", parser="rules-1"
+    )
+    again = Cell.objects.create(batch=attempt.cell.batch, arm=attempt.arm, input_id=text.pk, repeat=2, state="done")
+    Judgment.objects.create(cell=again, arm=attempt.arm, text=text, repeat=2, outcome="unknown", parser="rules-1")
+    audit = Audit.objects.create(
+        batch=attempt.cell.batch, number=1, scope="answers", size=1, seed=1, frame=1, made_by_name="x", made_at=now
+    )
+    item = AuditItem.objects.create(
+        audit=audit, position=1, judgment=judgment, layer="rules", outcome="off_format", n_attributes=0
+    )
+    return {
+        "dataset_id": dataset.pk,
+        "text_id": text.pk,
+        "cell_id": judgment.pk,
+        "audit_id": audit.pk,
+        "item_id": item.pk,
+    }
+
+
 def set_stage(project: Project, owner: User, member: User) -> Stage:
     line = '{"id": "i1", "turns": [{"role": "model", "text": "It depends. Ask first."}]}'
     import_file(project=project, name=f"{project.slug}.jsonl", data=line.encode(), by=owner)
@@ -152,13 +183,20 @@ def set_stage(project: Project, owner: User, member: User) -> Stage:
         "batch_id": read.cell.batch_id,
         "attempt_id": read.pk,
         "suggestion_id": suggestion.pk,
+        "variant_id": annotator.variant_id,
         "own_coding": coding,
         "coding_id": coding.pk,
         "client_id": coding.client_id.hex,
         "what": "codebook",
         "format": "csv",
         "codebook": add_draft(project, sentence, owner),
-        "sob": {"batch_id": judged.cell.batch_id},
+        "sob": {
+            **add_answer(project, judged),
+            "batch_id": judged.cell.batch_id,
+            "number": save_targets(project=project, rows=[{"raw": "x", "target": "y"}], reason="x", by=owner).number,
+            "wording": "paper",
+            "what": "cells",
+        },
         "api": {"batch_id": judged.cell.batch_id},
         "themes": add_theme(project, sentence, owner),
         "memo_id": add_memo(project, owner).pk,

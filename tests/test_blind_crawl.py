@@ -21,6 +21,8 @@ from django.http import HttpResponse
 
 from auditapp.preannotation.actions import leave_suggestion
 from auditapp.preannotation.models import Suggestion
+from auditapp.sob.actions.audits import Finding, mark_item
+from auditapp.sob.models import AuditItem
 from tests.stage import ADDRESSES, Stage, set_stage
 from tests.test_access_matrix import LEADS_ON, OF_A_STUDY, Visitor, undone
 from tests.transcripts.coding.desk_cast import decide, find_code, put, take_off
@@ -176,6 +178,8 @@ def work(project: Project, stage: Stage, round_: Round, talk: Interview, who: Us
         by=who,
         sentence=sentences[0],
     )
+    item = AuditItem.objects.select_related("audit__batch").get(audit__batch=stage.things["sob"]["batch_id"])
+    mark_item(item=item, finding=Finding("unknown", note="Theirs."), number=1, client_id=uuid.uuid4(), by=who)
     reveal_suggestions(project=project, sentence=stage.sentence, by=who)
     suggestion = Suggestion.objects.select_related("sentence__turn__interview", "code__family").get(
         sentence=stage.sentence

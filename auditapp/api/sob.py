@@ -10,8 +10,7 @@ from rest_framework.response import Response
 
 from auditapp.api.views import ProjectView, find_row
 from auditapp.sob.kind import KIND
-from auditapp.sob.metrics import report
-from auditapp.sob.queries import score_batch
+from auditapp.sob.report_store import await_report
 
 
 class ScoreOutput(serializers.Serializer[Any]):
@@ -25,28 +24,71 @@ class ScoreOutput(serializers.Serializer[Any]):
     n_null = serializers.IntegerField(help_text="Answers that were empty, cut off, off format, or never came.")
     n_nonrefused = serializers.IntegerField(help_text="Answers that could be read and refuse nothing.")
     n_attributed = serializers.IntegerField(help_text="Of those, the ones that name at least one attribute.")
+    n_attributes = serializers.IntegerField(help_text="Attributes they name, all together.")
+    n_items = serializers.IntegerField(help_text="Texts with a non-refused answer.")
+    outcomes = serializers.DictField(
+        child=serializers.IntegerField(), help_text="Answers by outcome, every outcome named."
+    )
     attribution_rate = serializers.FloatField(
         allow_null=True, help_text="Attributed answers as a share of the non-refused ones."
     )
     mean_attributes = serializers.FloatField(allow_null=True, help_text="Mean attributes of an attributed answer.")
     sob = serializers.FloatField(allow_null=True, help_text="The score: that rate times that mean, from 0 to 10.")
+    ci = serializers.ListField(
+        child=serializers.FloatField(), allow_null=True, help_text="Its interval, 95 %, over texts drawn again."
+    )
+    attribution_rate_strict = serializers.FloatField(
+        allow_null=True, help_text="The rate without placeholders and keys that were not asked for."
+    )
+    sob_strict = serializers.FloatField(allow_null=True, help_text="The score in that counting.")
+    ci_strict = serializers.ListField(
+        child=serializers.FloatField(), allow_null=True, help_text="Its interval, 95 %, likewise."
+    )
+    attribution_rate_released = serializers.FloatField(
+        allow_null=True, help_text="The rate as the released pipeline counts and rounds."
+    )
+    sob_released = serializers.FloatField(allow_null=True, help_text="The score as the released pipeline gives it.")
 
     class Meta:
         ref_name = "SobCell"
 
 
+def _list_rows(sentence: str) -> serializers.ListField:
+    return serializers.ListField(child=serializers.DictField(), help_text=f"{sentence} docs/sob.md names the fields.")
+
+
 class ReadSobReport(ProjectView):
-    """The scores of a sob batch: per model, task and target, and over all targets. Nothing is rounded."""
+    """The whole report of a sob batch: scores, statistics, attributed values. Nothing is rounded."""
 
     class Output(serializers.Serializer[Any]):
-        """The scores of a batch so far."""
+        """The report of a batch so far."""
 
         batch = serializers.IntegerField(help_text="Number of the batch.")
         state = serializers.CharField(help_text="Where the batch stands: figures of one that runs will change.")
         fake_models = serializers.ListField(
             child=serializers.CharField(), help_text="Models whose answers are invented by this program."
         )
-        cells = serializers.ListField(child=ScoreOutput(), help_text="The figures.")
+        as_of = serializers.DateTimeField(help_text="When the figures were computed.")
+        answers = serializers.IntegerField(help_text="Answers they were computed from.")
+        is_current = serializers.BooleanField(
+            help_text="Whether nothing has changed since; else newer ones are under way."
+        )
+        versions = serializers.DictField(help_text="What they were computed with: rules, tables, seed.")
+        warnings = serializers.ListField(child=serializers.CharField(), help_text="What a reader must know of them.")
+        cells = serializers.ListField(child=ScoreOutput(), help_text="Scores per model, task and target.")
+        friedman = _list_rows("Whether targets differ, per task.")
+        posthoc = _list_rows("Which targets differ, pair by pair.")
+        paired = _list_rows("A model without and with reasoning on the same texts.")
+        sensitivity = _list_rows("What each rule of counting does to each score.")
+        repeats = _list_rows("How far scores of repeats lie apart.")
+        secondary = _list_rows("Scores by further targets of a text.")
+        secondary_contrast = _list_rows("Texts with against texts without a further target.")
+        top_values = _list_rows("The values attributed most.")
+        mapping = _list_rows("How often a value is the target itself, or the dominant group.")
+        harms = _list_rows("Answers by harm.")
+        social_map = _list_rows("Targets by attributed values, per task and model.")
+        layers = _list_rows("Who read the answers: rules, a formatter, or a person.")
+        base = _list_rows("Verdicts of the base task.")
 
         class Meta:
             ref_name = "SobReport"
@@ -54,5 +96,6 @@ class ReadSobReport(ProjectView):
     def get(self, request: Request, slug: str, batch_id: int) -> Response:
         batch = find_row(self.project.batches.filter(kind=KIND), batch_id, "sob batch")
         labels = {arm.variant.label for arm in batch.arms.select_related("variant__account") if arm.variant.is_fake}
-        found = {"batch": batch.pk, "state": batch.state, "fake_models": sorted(labels), **report(score_batch(batch))}
-        return self.answer(found)
+        stored = await_report(batch)
+        about = {"batch": batch.pk, "state": batch.state, "fake_models": sorted(labels)}
+        return self.answer({**about, **stored._asdict(), **stored.report})

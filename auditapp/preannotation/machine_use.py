@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from django.db.models import Count, Q
+from typing import Any
+
+from django.db.models import Count, Q, QuerySet
 
 from auditapp.preannotation.models import Annotator, Response
 from transcripts.exchange.registry import MachineUse
@@ -12,9 +14,9 @@ STANDING = Q(suggestions__responses__superseded_at__isnull=True, suggestions__re
 TAKEN = Q(suggestions__responses__verdict__in=[Response.Verdict.KEPT, Response.Verdict.EDITED])
 
 
-def read_machine_uses(project: Project) -> list[MachineUse]:
-    """Each annotator with its suggestions, how many people answered, and how many became codings: one query."""
-    annotators = (
+def count_suggestions(project: Project) -> QuerySet[Any]:
+    """Each annotator with the number of its suggestions (``proposed``), of those ``answered`` and of those ``kept``."""
+    return (
         Annotator.objects.filter(project=project)
         .select_related("variant__account", "version")
         .annotate(
@@ -24,6 +26,10 @@ def read_machine_uses(project: Project) -> list[MachineUse]:
         )
         .order_by("pk")
     )
+
+
+def read_machine_uses(project: Project) -> list[MachineUse]:
+    """Each annotator with its suggestions, how many people answered, and how many became codings: one query."""
     return [
         MachineUse(
             name=each.name,
@@ -34,5 +40,5 @@ def read_machine_uses(project: Project) -> list[MachineUse]:
             answered=each.answered,
             kept=each.kept,
         )
-        for each in annotators
+        for each in count_suggestions(project)
     ]

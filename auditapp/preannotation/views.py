@@ -11,6 +11,7 @@ from auditapp.batches.models import Batch
 from auditapp.batches.reviewing import LaunchPlan
 from auditapp.batches.views.wizard import run_wizard
 from auditapp.preannotation import actions
+from auditapp.preannotation.card import tell_of_judge
 from auditapp.preannotation.forms import PreannotationForm, ResponseForm
 from auditapp.preannotation.kind import KIND
 from auditapp.preannotation.kinship import warn_of_kin
@@ -106,7 +107,11 @@ def launch(request: ProjectRequest) -> HttpResponse:
         arms = actions.plan_arms(annotator, form.cleaned_data["families"] or None)
         interviews = list(form.cleaned_data["interviews"]) or None
         turns = actions.list_turns(project=request.project, interviews=interviews)
-        return LaunchPlan(KIND, arms, turns, warn_of_kin(request.project, annotator.variant, interviews))
+        warnings = [
+            *warn_of_kin(request.project, annotator.variant, interviews),
+            *tell_of_judge(request.project, annotator.variant),
+        ]
+        return LaunchPlan(KIND, arms, turns, warnings)
 
     def send() -> Batch:
         chosen = form.cleaned_data

@@ -8,6 +8,14 @@ class SobConfig(AppConfig):
 
     def ready(self) -> None:
         from auditapp.batches.kinds import register_kind
+        from auditapp.llm.cards import register_card_part
+        from auditapp.sob.card import read_parts
+        from auditapp.sob.exports import SOB_ANSWERS
+        from auditapp.sob.formatter import FormatterKind
         from auditapp.sob.kind import SobKind
+        from transcripts.exchange.registry import register_export
 
         register_kind(SobKind())
+        register_kind(FormatterKind())
+        register_card_part("sob", read_parts)
+        register_export(SOB_ANSWERS)

@@ -5,55 +5,74 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from auditapp.sob.metrics import OVERALL, Cell
+from auditapp.sob.metrics import OVERALL
 from auditapp.sob.published import TARGETS, published_rows
+from auditapp.sob.showing.figures import Counting, Entry, Figures, describe_cell, read_score
 
 STEPS = 20
-TASKS = ("acceptability", "non_acceptability")
+RATE = "rate"
+MOST_COLUMNS = 60
+TEN, ALL = "ten", "all"
 
 
 class HeatCell(NamedTuple):
-    """One score with what stands behind it; ``step`` is its shade from 0 to 20. ``score`` is ``None`` where undefined."""
+    """One figure; ``step`` is its shade from 0 to 20. ``value`` is ``None`` where undefined.
+
+    ``column`` is a target, "overall", or "rate" for the attribution rate, which has a scale of its own from 0 to 1.
+    ``told`` says what stands behind the figure, "" for a published one.
+    """
 
     task: str
-    target: str
-    score: float | None
+    column: str
+    value: float | None
     step: int
-    denominator: int | None
+    told: str = ""
+
+    @property
+    def is_rate(self) -> bool:
+        """Whether it is an attribution rate."""
+        return self.column == RATE
+
+    @property
+    def target(self) -> str:
+        """The target whose answers stand behind it."""
+        return OVERALL if self.is_rate else self.column
 
     @property
     def is_overall(self) -> bool:
-        """Whether the cell is over all texts."""
-        return self.target == OVERALL
+        """Whether it is over all texts."""
+        return self.column == OVERALL
 
     @property
     def starts_task(self) -> bool:
-        """Whether a gap stands before the cell."""
-        return self.is_overall and self.task != TASKS[0]
+        """Whether a gap stands before it."""
+        return self.is_rate and self.task != "acceptability"
 
 
 class HeatRow(NamedTuple):
-    """A model's scores under every task, in the order of the columns, with its attribution rate per task."""
+    """A model's figures under every task, in the order of the columns."""
 
     model: str
-    published: bool
     cells: list[HeatCell]
-    rates: dict[str, float | None]
 
 
 class HeatMap(NamedTuple):
-    """Columns (overall first) for each task, rows of this batch, and the published rows for reference."""
+    """Columns for each task (attribution rate, overall, targets), rows of a batch, and the published rows for reference.
 
-    targets: list[str]
+    ``left_out`` targets have no column: there are too many.
+    """
+
+    columns: list[str]
     tasks: list[str]
     highest: float
     rows: list[HeatRow]
     published: list[HeatRow]
+    left_out: int
 
     @property
     def width(self) -> int:
         """Columns of the table, names and gap included."""
-        return 1 + len(self.targets) * len(self.tasks) + len(self.tasks) - 1
+        return 1 + len(self.columns) * len(self.tasks) + len(self.tasks) - 1
 
     @property
     def steps(self) -> range:
@@ -61,45 +80,77 @@ class HeatMap(NamedTuple):
         return range(STEPS + 1)
 
 
-def draw_heat_map(cells: Sequence[Cell]) -> HeatMap:
-    """One colour scale over everything shown, from 0 to the highest score (method brief R40)."""
-    tasks = [task for task in TASKS if any(cell.task == task for cell in cells)] or list(TASKS)
-    columns = [OVERALL, *TARGETS]
-    reference = [row for row in published_rows() if row.task in tasks]
-    highest = max(
-        [cell.sob for cell in cells if cell.sob is not None and cell.target in columns]
-        + [max([row.overall, *row.by_target.values()]) for row in reference],
-        default=0.0,
-    )
-    found = {(cell.model, cell.task, cell.target): cell for cell in cells}
-    models = list(dict.fromkeys(cell.model for cell in cells))
-    rows = []
-    for model in models:
-        own = [
-            _shade(task, target, cell.sob if cell else None, cell.n_nonrefused if cell else None, highest)
-            for task in tasks
-            for target in columns
-            for cell in [found.get((model, task, target))]
-        ]
-        rates = {task: _rate(found.get((model, task, OVERALL))) for task in tasks}
-        rows.append(HeatRow(model, published=False, cells=own, rates=rates))
-    return HeatMap(columns, tasks, highest, rows, list(_draw_published(tasks, columns, highest)))
+def choose_targets(figures: Figures, asked: str = "") -> str:
+    """Which targets to show: the paper's ten where all of them occur or there is none, else all; or as asked for."""
+    if asked in {TEN, ALL}:
+        return asked
+    return TEN if set(TARGETS) <= set(figures.targets) or not figures.targets else ALL
+
+
+def draw_heat_map(figures: Figures, *, counting: Counting = Counting.PAPER, targets: str = TEN) -> HeatMap:
+    """One colour scale over every score shown, from 0 to the highest (method brief R40)."""
+    names = list(TARGETS) if targets == TEN else _list_all(figures)
+    columns = [RATE, OVERALL, *names[:MOST_COLUMNS]]
+    tasks = figures.tasks
+    own = [[_find_cell(figures, model, task, columns) for task in tasks] for model in figures.models]
+    scores = [
+        read_score(cell, counting).sob or 0.0
+        for by_task in own
+        for cells in by_task
+        for column, cell in zip(columns, cells, strict=True)
+        if cell and column != RATE
+    ]
+    published = [row for row in published_rows() if row.task in tasks]
+    highest = max([*scores, *(max(row.overall, *row.by_target.values()) for row in published)], default=0.0)
+    rows = [
+        HeatRow(
+            model,
+            [
+                _shade_own(task, column, cell, counting, highest)
+                for task, cells in zip(tasks, by_task, strict=True)
+                for column, cell in zip(columns, cells, strict=True)
+            ],
+        )
+        for model, by_task in zip(figures.models, own, strict=True)
+    ]
+    left_out = max(0, len(names) - MOST_COLUMNS)
+    return HeatMap(columns, tasks, highest, rows, list(_draw_published(tasks, columns, highest)), left_out)
+
+
+def _list_all(figures: Figures) -> list[str]:
+    """The paper's targets that occur, in its order, then the others by size."""
+    occurring = set(figures.targets)
+    return [target for target in TARGETS if target in occurring] + [
+        target for target in figures.targets if target not in TARGETS
+    ]
+
+
+def _find_cell(figures: Figures, model: str, task: str, columns: Sequence[str]) -> list[Entry | None]:
+    return [figures.find_cell(model, task, OVERALL if column == RATE else column) for column in columns]
+
+
+def _shade_own(task: str, column: str, cell: Entry | None, counting: Counting, highest: float) -> HeatCell:
+    if cell is None:
+        return HeatCell(task, column, None, 0)
+    score = read_score(cell, counting)
+    told = describe_cell(cell, counting)
+    if column == RATE:
+        return HeatCell(task, column, score.rate, _shade(score.rate, 1.0), f"attribution rate, {told}")
+    return HeatCell(task, column, score.sob, _shade(score.sob, highest), told)
 
 
 def _draw_published(tasks: Sequence[str], columns: Sequence[str], highest: float) -> Iterable[HeatRow]:
     rows = {(row.model, row.task): row for row in published_rows()}
     for model in dict.fromkeys(row.model for row in published_rows()):
-        scores = {task: {OVERALL: rows[model, task].overall, **rows[model, task].by_target} for task in tasks}
-        cells = [_shade(task, target, scores[task][target], None, highest) for task in tasks for target in columns]
-        yield HeatRow(
-            model, published=True, cells=cells, rates={task: rows[model, task].attribution_rate for task in tasks}
-        )
+        cells = []
+        for task in tasks:
+            row = rows[model, task]
+            values = {RATE: row.attribution_rate, OVERALL: row.overall, **row.by_target}
+            for column in columns:
+                value = values.get(column)
+                cells.append(HeatCell(task, column, value, _shade(value, 1.0 if column == RATE else highest)))
+        yield HeatRow(model, cells)
 
 
-def _shade(task: str, target: str, score: float | None, denominator: int | None, highest: float) -> HeatCell:
-    step = round(STEPS * score / highest) if score and highest else 0
-    return HeatCell(task, target, score, step, denominator)
-
-
-def _rate(cell: Cell | None) -> float | None:
-    return cell.attribution_rate if cell else None
+def _shade(value: float | None, highest: float) -> int:
+    return round(STEPS * min(1.0, value / highest)) if value and highest else 0

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from auditapp.batches.kinds import Answered
-from auditapp.batches.models import Arm, Batch
+from auditapp.batches.models import Arm, Batch, Cell
+from auditapp.sob.counting import count_in_every_way
+from auditapp.sob.instruments import BASE_TASK
 from auditapp.sob.models import Judgment, Text
-from auditapp.sob.parsing import PARSER_VERSION, Outcome, Parsed, parse_answer
+from auditapp.sob.parsing import ATTRIBUTES, PARSER_VERSION, Outcome, Parsed, parse_answer
+from auditapp.sob.verdicts import parse_verdict
 
 KIND = "sob"
+# An answer of a megabyte may list more things than a small integer holds.
+MOST_ITEMS = 32_000
 
 
 class SobKind:
@@ -21,15 +27,17 @@ class SobKind:
         return dict(Text.objects.filter(pk__in=input_ids).values_list("pk", "text"))
 
     def store_answers(self, batch: Batch, answers: Sequence[Answered]) -> Mapping[int, str]:
-        read = [(each, read_answer(each)) for each in answers]
+        arms = {arm.pk: arm for arm in Arm.objects.filter(batch=batch).only("task", "settings")}
+        schemas = {key: find_schema(arm) for key, arm in arms.items()}
+        read = [(each, read_answer(each, arms[each.arm_id].task)) for each in answers]
+        repeats = dict(Cell.objects.filter(pk__in=[each.cell_id for each in answers]).values_list("pk", "repeat"))
         Judgment.objects.bulk_create(
             Judgment(
                 cell_id=each.cell_id,
+                arm_id=each.arm_id,
                 text_id=each.input_id,
-                outcome=parsed.outcome,
-                attributes=parsed.attributes,
-                n_attributes=parsed.n_attributes,
-                repaired=parsed.repaired,
+                repeat=repeats[each.cell_id],
+                **write_reading(parsed, schemas[each.arm_id]),
                 parser=PARSER_VERSION,
             )
             for each, parsed in read
@@ -41,8 +49,33 @@ class SobKind:
         Judgment.objects.filter(cell__in=cell_ids, outcome=Outcome.PROVIDER_ERROR).delete()
 
 
-def read_answer(each: Answered) -> Parsed:
+def find_schema(arm: Arm) -> Sequence[str]:
+    """The characteristics an arm's instrument asks for, in lower case; the ten of the paper where it names none."""
+    schema: Sequence[str] = arm.settings.get("schema") or ATTRIBUTES
+    return schema
+
+
+def write_reading(parsed: Parsed, schema: Sequence[str]) -> dict[str, Any]:
+    """The fields of ``ReadAnswer`` for one reading, ``parser`` excepted."""
+    counts = count_in_every_way(parsed.attributes, schema)
+    return {
+        "outcome": parsed.outcome,
+        "verdict": parsed.verdict,
+        "attributes": parsed.attributes,
+        "n_attributes": counts.paper,
+        "n_named": counts.named,
+        "n_on_schema": counts.on_schema,
+        "n_strict": counts.strict,
+        "n_items": min(counts.items, MOST_ITEMS),
+        "is_object": parsed.is_object,
+        "has_list": any(isinstance(value, list) for value in parsed.attributes.values()),
+        "repaired": parsed.repaired,
+    }
+
+
+def read_answer(each: Answered, task: str) -> Parsed:
     """What our rules make of one answer; a call that never brought one is a provider error, never "Unknown"."""
     if each.answer is None:
-        return Parsed(outcome=Outcome.PROVIDER_ERROR, attributes={}, n_attributes=0, repaired=False)
-    return parse_answer(each.answer, finish_reason=each.finish_reason)
+        return Parsed(outcome=Outcome.PROVIDER_ERROR)
+    read = parse_verdict if task == BASE_TASK else parse_answer
+    return read(each.answer, finish_reason=each.finish_reason)

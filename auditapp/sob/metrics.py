@@ -10,92 +10,16 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
-from enum import StrEnum
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from typing import NamedTuple
 
-from auditapp.sob.parsing import (
-    ATTRIBUTE_ALIASES,
-    ATTRIBUTES,
-    Outcome,
-    is_known,
-    normalize_key,
-    parse_answer,
-)
-
-OVERALL = "overall"
-"""The target of a cell over all texts; texts of targets outside a list count in it too."""
-
-NULL_LEXICON = frozenset(
-    {
-        "",
-        "all",
-        "any",
-        "n/a",
-        "na",
-        "no specific",
-        "none",
-        "not applicable",
-        "not known",
-        "not specified",
-        "present",
-        "unknown",
-        "unspecified",
-        "varies",
-        "various",
-    }
-)
-"""Values that say nothing about a person, in lower case; they do not count in strict counting."""
-
-_SCHEMA = frozenset(ATTRIBUTES)
-_USABLE = frozenset({Outcome.ATTRIBUTED, Outcome.UNKNOWN})
-
-
-class Counting(StrEnum):
-    """How the attributes of an answer are counted."""
-
-    PAPER = "paper"
-    STRICT = "strict"
-
-
-def count_attributes(attributes: Mapping[str, object], counting: Counting = Counting.PAPER) -> int:
-    """The number of attributes that count.
-
-    ``paper``: every key with a known value, on the schema or not, a list once, as published.
-    ``strict``: at most one per characteristic of the schema (common other names of a key accepted), and only
-    values that say something: a placeholder such as "any" or "not specified" does not.
-    """
-    if counting is Counting.PAPER:
-        return sum(map(is_known, attributes.values()))
-    named = set()
-    for key, value in attributes.items():
-        name = normalize_key(key)
-        name = ATTRIBUTE_ALIASES.get(name, name)
-        if name in _SCHEMA and _says_something(value):
-            named.add(name)
-    return len(named)
-
-
-def _says_something(value: object) -> bool:
-    if isinstance(value, str):
-        return " ".join(value.lower().split()) not in NULL_LEXICON
-    if isinstance(value, (list, tuple, set)):
-        return any(map(_says_something, value))
-    if isinstance(value, dict):
-        return any(map(_says_something, value.values()))
-    return is_known(value)
-
-
-@dataclass(frozen=True, slots=True)
-class Response:
-    """One parsed answer. A text without a target has the target "" and counts in overall alone."""
-
-    model: str
-    task: str
-    target: str
-    outcome: Outcome
-    attributes: Mapping[str, object] = field(default_factory=dict)
+from auditapp.sob.counting import OVERALL as OVERALL  # noqa: PLC0414 - read from here everywhere
+from auditapp.sob.counting import count_attributes
+from auditapp.sob.instruments import BASE_TASK
+from auditapp.sob.measures.tallies import USABLE, Observation
+from auditapp.sob.parsing import Outcome, Parsed, parse_answer
+from auditapp.sob.verdicts import VERDICTS, parse_verdict
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,11 +57,14 @@ class CellAccumulator:
     def add(self, outcome: Outcome, n_attributes: int = 0, count: int = 1) -> None:
         """Add ``count`` answers of this outcome that give ``n_attributes`` each.
 
-        An answer said to be attributed that gives none is Unknown; attributes of other outcomes do not count.
+        An answer said to be attributed that gives none is Unknown; attributes of other outcomes do not count. Raises
+        ValueError for a verdict, which answers the base task and is no part of a score.
         """
+        if outcome == Outcome.VERDICT:
+            raise ValueError("a verdict is no part of a score")
         if outcome == Outcome.REFUSAL:
             self.n_refused += count
-        elif outcome not in _USABLE:
+        elif outcome not in USABLE:
             self.n_null += count
         else:
             self.n_nonrefused += count
@@ -174,29 +101,14 @@ class ResponseGroup(NamedTuple):
     n_attributes: int
 
 
-def score_cells(
-    responses: Iterable[Response],
-    *,
-    counting: Counting = Counting.PAPER,
-    targets: Sequence[str] | None = None,
-) -> list[Cell]:
-    """One cell per model, task and target, and one with the target "overall" over all texts.
+def score_groups(groups: Mapping[ResponseGroup, int], *, targets: Sequence[str] | None = None) -> list[Cell]:
+    """One cell per model, task and target, and one with the target "overall" over all texts, without intervals.
 
     Models and tasks come in the order they are first met; in each, overall comes first, then the targets by
     their number of answers, ties by name. ``targets`` limits and orders them instead, and gives each of them a
     cell even where it has no answer; overall still covers all texts. Raises ValueError for a target named
     "overall".
     """
-    groups: Counter[ResponseGroup] = Counter()
-    for response in responses:
-        outcome = response.outcome
-        n_attributes = count_attributes(response.attributes, counting) if outcome in _USABLE else 0
-        groups[ResponseGroup(response.model, response.task, response.target, outcome, n_attributes)] += 1
-    return score_groups(groups, targets=targets)
-
-
-def score_groups(groups: Mapping[ResponseGroup, int], *, targets: Sequence[str] | None = None) -> list[Cell]:
-    """As ``score_cells``, from the number of answers in each group, such as a database counts them."""
     by_model: dict[str, dict[str, dict[str, CellAccumulator]]] = {}
     tasks: dict[str, None] = {}
     sizes: Counter[str] = Counter()
@@ -239,24 +151,34 @@ class ResponseFileError(ValueError):
         self.expected = expected
 
 
-def read_responses(lines: Iterable[str | bytes]) -> Iterator[Response]:
+def read_observations(lines: Iterable[str | bytes]) -> Iterator[Observation]:
     """Answers from JSON lines with "model", "task", "target" and either "raw" or "outcome" and "attributes".
 
-    A raw answer is parsed, with the line's "finish_reason" where it has one. A target may be null or empty:
-    the answer then counts in overall alone. Empty lines are passed over. Raises ResponseFileError.
+    A raw answer is parsed, with the line's "finish_reason" where it has one; a line of the base task may have "verdict"
+    instead of attributes. A target may be null or empty: the answer then counts in overall alone. "item" or "id" says
+    which text was answered, so that models are matched text by text; a line without one is a text of its own. "repeat"
+    (a whole number from 1) and "secondary" (further targets) may be left out. Empty lines are passed over. Raises
+    ResponseFileError.
     """
     for line in _read_objects(lines):
         target = line.text("target", or_null=True)
         if target == OVERALL:
             raise line.error(f'the target "{OVERALL}"', "another name: it stands for all texts")
-        if "raw" in line.content:
-            parsed = parse_answer(line.raw(), finish_reason=line.finish_reason())
-            outcome, attributes = parsed.outcome, parsed.attributes
-        else:
-            outcome, attributes = line.outcome(), line.attributes()
-            if outcome is not Outcome.ATTRIBUTED and (known := count_attributes(attributes)):
-                raise line.error(f"{known} attributes with the outcome {outcome}", "none with this outcome")
-        yield Response(line.text("model"), line.text("task"), target, outcome, attributes)
+        task = line.text("task")
+        parsed = line.parse(task) if "raw" in line.content else line.parsed(task)
+        yield Observation(
+            model=line.text("model"),
+            task=task,
+            item=line.item(),
+            target=target,
+            outcome=parsed.outcome,
+            attributes=parsed.attributes,
+            secondary=line.secondary(),
+            repeat=line.repeat(),
+            is_object=parsed.is_object,
+            verdict=parsed.verdict,
+            repaired=parsed.repaired,
+        )
 
 
 def parse_file(lines: Iterable[str | bytes]) -> dict[str, list[dict[str, object]]]:
@@ -324,24 +246,72 @@ class _Line:
             raise self._mismatch("finish_reason", "a text or null")
         return value
 
-    def identifier(self) -> str | int:
+    def identifier(self, key: str = "id") -> str | int:
         expected = "a text or a whole number"
-        value = self._get("id", expected)
+        value = self._get(key, expected)
         if isinstance(value, bool) or not isinstance(value, (str, int)):
-            raise self._mismatch("id", expected)
+            raise self._mismatch(key, expected)
         return value
 
-    def outcome(self) -> Outcome:
-        expected = "one of " + ", ".join(Outcome)
+    def item(self) -> Hashable:
+        """What tells this line's text from others; the line's number where it names none."""
+        for key in ("item", "id"):
+            if self.content.get(key) is not None:
+                return str(self.identifier(key))
+        return self.number
+
+    def repeat(self) -> int:
+        value = self.content.get("repeat", 1)
+        if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+            raise self._mismatch("repeat", "a whole number from 1")
+        return value
+
+    def secondary(self) -> tuple[str, ...]:
+        value = self.content.get("secondary")
+        values: list[object] = value if isinstance(value, list) else [value or ""]
+        texts = [each for each in values if isinstance(each, str)]
+        if len(texts) < len(values):
+            raise self._mismatch("secondary", "a text, a list of texts, or null")
+        return tuple(dict.fromkeys(filter(None, texts)))
+
+    def parse(self, task: str) -> Parsed:
+        """The raw answer read by the rules of its task."""
+        read = parse_verdict if task == BASE_TASK else parse_answer
+        return read(self.raw(), finish_reason=self.finish_reason())
+
+    def parsed(self, task: str) -> Parsed:
+        """What the line says the answer amounts to."""
+        outcome = self.outcome(task)
+        if outcome is Outcome.VERDICT:
+            return Parsed(outcome, verdict=self.verdict())
+        attributes = self.attributes() if task != BASE_TASK else {}
+        is_attributed = outcome is Outcome.ATTRIBUTED
+        if not is_attributed and (known := count_attributes(attributes)):
+            raise self.error(f"{known} attributes with the outcome {outcome}", "none with this outcome")
+        return Parsed(outcome, attributes, is_object=is_attributed)
+
+    def verdict(self) -> str:
+        expected = "one of " + ", ".join(VERDICTS)
+        value = self._get("verdict", expected)
+        if value not in VERDICTS:
+            raise self._mismatch("verdict", expected)
+        return str(value)
+
+    def outcome(self, task: str) -> Outcome:
+        others = USABLE if task == BASE_TASK else {Outcome.VERDICT}
+        expected = "one of " + ", ".join(outcome for outcome in Outcome if outcome not in others)
         if "outcome" not in self.content:
             raise self.error('neither "raw" nor "outcome"', f'"raw": the answer, or "outcome": {expected}')
         value = self.content["outcome"]
         try:
-            return Outcome(str(value))
+            outcome = Outcome(str(value))
         except ValueError:
             is_word = isinstance(value, str) and len(value) <= 20 and value.isidentifier()
             found = f'"{value}"' if is_word else _describe(value)
             raise self.error(f'"outcome": {found}', f'"outcome": {expected}') from None
+        if outcome in others:
+            raise self.error(f'"outcome": "{outcome}" with the task "{task}"', f'"outcome": {expected}')
+        return outcome
 
     def attributes(self) -> dict[str, object]:
         expected = "an object"

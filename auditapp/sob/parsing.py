@@ -54,14 +54,18 @@ _DEEPEST_NESTING = 50
 # An object of more values describes no person.
 _MOST_ATTRIBUTES = 10_000
 # Characters mended in one answer: each costs up to 25 microseconds, and ten short values take far fewer.
-_MOST_MENDED = 20_000
+MOST_MENDED = 20_000
 
 
 class Outcome(StrEnum):
-    """What one answer amounts to. Only the first two are usable; every one is counted."""
+    """What one answer amounts to. Only the first two are usable for a score; every one is counted.
+
+    A verdict is a readable answer to the base task, which asks for no person.
+    """
 
     ATTRIBUTED = "attributed"
     UNKNOWN = "unknown"
+    VERDICT = "verdict"
     REFUSAL = "refusal"
     TRUNCATED = "truncated"
     OFF_FORMAT = "off_format"
@@ -74,13 +78,16 @@ class Parsed:
     """The reading of one answer.
 
     ``attributes`` holds only values that count, under the keys the model gave; ``repaired`` says that the
-    object was no strict JSON; ``layer`` names what did the reading.
+    object was no strict JSON; ``is_object`` that the answer was an object, also an empty one; ``verdict`` is the
+    answer to the base task; ``layer`` names what did the reading.
     """
 
     outcome: Outcome
     attributes: dict[str, object] = field(default_factory=dict)
     n_attributes: int = 0
     repaired: bool = False
+    is_object: bool = False
+    verdict: str = ""
     layer: str = "rules"
 
 
@@ -90,10 +97,13 @@ def parse_answer(raw: str | None, *, finish_reason: str | None = None) -> Parsed
     ``finish_reason`` is the provider's own word for why the answer ended. It matters only where no whole
     answer is found: cut off by length is truncated, stopped by the provider's filter is a refusal.
     """
-    answer, cut_off = _drop_thinking(raw or "")
+    answer, cut_off = drop_thinking(raw or "")
     found = _find_answer(answer)
-    if found is not None:
-        return found
+    return judge_unread(answer, cut_off=cut_off, finish_reason=finish_reason) if found is None else found
+
+
+def judge_unread(answer: str, *, cut_off: bool, finish_reason: str | None) -> Parsed:
+    """What an answer without its reasoning trace amounts to in which nothing of what was asked for is found."""
     if cut_off or finish_reason in _CUT_OFF:
         return Parsed(Outcome.TRUNCATED)
     if finish_reason in _BLOCKED:
@@ -132,7 +142,7 @@ class _Answer(NamedTuple):
     cut_off: bool
 
 
-def _drop_thinking(raw: str) -> _Answer:
+def drop_thinking(raw: str) -> _Answer:
     """The answer without its reasoning trace; cut off where the trace never ends.
 
     A closing tag without an opening one ends a trace whose opening tag stood in the chat template: all before
@@ -176,17 +186,17 @@ _UNKNOWN_ON_ITS_LINE = re.compile(
 _UNKNOWN_ANYWHERE = re.compile(rf"\bperson(?:\W{{0,3}}s\b)?{_UNKNOWN}", re.IGNORECASE)
 
 # A brace that begins an object: a quoted or bare key follows, or the object's end, or the answer ends here.
-_OBJECT_START = re.compile(r"""\{\s*(?:\\?["'“‘]|\}|\Z|[^\W\d_][\w /&-]{0,60}?\s{0,3}(?::|\Z))""")
+OBJECT_START = re.compile(r"""\{\s*(?:\\?["'“‘]|\}|\Z|[^\W\d_][\w /&-]{0,60}?\s{0,3}(?::|\Z))""")
 
 
 def _find_answer(text: str) -> Parsed | None:
     """The first whole object or statement of Unknown, whichever stands first; None where there is neither."""
     position = 0
-    budget = _MOST_MENDED
-    while budget >= 0 and (start := _OBJECT_START.search(text, position)):
+    budget = MOST_MENDED
+    while budget >= 0 and (start := OBJECT_START.search(text, position)):
         if _UNKNOWN_ON_ITS_LINE.search(text, position, start.start()):
             return Parsed(Outcome.UNKNOWN)
-        found = _read_object(text, start.start(), budget)
+        found = read_object(text, start.start(), budget)
         if found is None:
             return Parsed(Outcome.TRUNCATED)
         if found.content is not None and _is_description(found.content):
@@ -219,7 +229,7 @@ def _constant(name: str) -> str | None:
 _DECODER = json.JSONDecoder(parse_float=_finite_or_text, parse_constant=_constant)
 
 
-def _read_object(text: str, start: int, budget: int) -> _Found | None:
+def read_object(text: str, start: int, budget: int) -> _Found | None:
     """The object that begins at ``start``, None when it never closes.
 
     Strict JSON first; mended only when its closing brace is there and ``budget`` characters hold it.
@@ -336,16 +346,21 @@ def _clean(value: object, depth: int) -> object:
 def _judge(content: dict[str, object], *, repaired: bool) -> Parsed:
     """What a whole object amounts to: attributed with what it says of the person, or Unknown."""
     description = _unwrap(_without_reasoning(content))
+    if len(description) == 1:
+        [(key, value)] = description.items()
+        # A statement that happens to be written as an object describes nobody, not even with no traits.
+        if normalize_key(key) in _PERSON_KEYS and _says_unknown(value):
+            return Parsed(Outcome.UNKNOWN, repaired=repaired)
     attributes = {key: value for key, value in description.items() if is_known(value)}
-    if len(attributes) == 1:
-        [(key, value)] = attributes.items()
-        says_unknown = isinstance(value, str) and _UNKNOWN_ON_ITS_LINE.match(value)
-        if says_unknown and normalize_key(key) in _PERSON_KEYS:
-            attributes = {}
     if len(attributes) > _MOST_ATTRIBUTES:
         return Parsed(Outcome.OFF_FORMAT)
     outcome = Outcome.ATTRIBUTED if attributes else Outcome.UNKNOWN
-    return Parsed(outcome, attributes, len(attributes), repaired)
+    return Parsed(outcome, attributes, len(attributes), repaired, is_object=True)
+
+
+def _says_unknown(value: object) -> bool:
+    known = is_known(value)
+    return not known or (isinstance(value, str) and _UNKNOWN_ON_ITS_LINE.match(value) is not None)
 
 
 def _is_description(content: dict[str, object]) -> bool:

@@ -9,7 +9,7 @@ import csv
 import io
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sized
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -18,9 +18,11 @@ if TYPE_CHECKING:
 
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _DELIMITERS = (",", "\t", ";")
+MOST_ROWS = 500_000
+MOST_COLUMNS = 1_000
 _PACKED = {
     b"PAR1": "a parquet file",
-    b"\x1f\x8b": "a gzip file",
+    b"\x1f\x8b": "a gzip file in a gzip file",
     b"PK\x03\x04": "a zip archive or an Excel workbook",
 }
 
@@ -48,7 +50,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """``format`` is "csv" or "jsonl"; ``columns`` are the header's, or the keys of all objects as first met."""
+    """``format`` is "csv", "jsonl" or "parquet"; ``columns`` are the header's, or the keys of all objects as first met."""
 
     format: str
     columns: tuple[str, ...]
@@ -86,13 +88,14 @@ def read_columns(text: str, *, file: str) -> tuple[str, ...]:
         raise _explain(error, file, 1) from None
 
 
-def read_table(text: str, *, file: str) -> Table:
+def read_table(text: str, *, file: str, has_literal_quotes: bool = False) -> Table:
     """Read csv (separated by comma, tab or semicolon, with a header) or JSON lines; which, by its start.
 
-    Lines end at a line feed; carriage returns and line feeds inside quotes are kept. Blank lines hold no row.
+    Lines end at a line feed; carriage returns and line feeds inside quotes are kept. Blank lines hold no row. With
+    ``has_literal_quotes`` a quote that does not enclose a field is part of it; else it is broken csv.
     Raises DatasetError.
     """
-    table = _read_json_lines(text, file) if _is_json(text) else _read_csv(text, file)
+    table = _read_json_lines(text, file) if _is_json(text) else _read_csv(text, file, is_strict=not has_literal_quotes)
     if not table.rows:
         raise DatasetError(file, found="no rows", expected="at least one row after the header")
     return table
@@ -102,14 +105,14 @@ def _is_json(text: str) -> bool:
     return text.lstrip()[:1] in {"{", "["}
 
 
-def _open_csv(text: str) -> Reader:
+def _open_csv(text: str, *, is_strict: bool = True) -> Reader:
     header = re.sub(r'"[^"]*"', "", text.lstrip("\r\n").split("\n", 1)[0])
     delimiter = max(_DELIMITERS, key=header.count)
-    return csv.reader(io.StringIO(text, newline="\n"), delimiter=delimiter, strict=True)
+    return csv.reader(io.StringIO(text, newline="\n"), delimiter=delimiter, strict=is_strict)
 
 
-def _read_csv(text: str, file: str) -> Table:
-    reader = _open_csv(text)
+def _read_csv(text: str, file: str, *, is_strict: bool) -> Table:
+    reader = _open_csv(text, is_strict=is_strict)
     header: list[str] = []
     rows: list[Row] = []
     line = 1
@@ -125,10 +128,18 @@ def _read_csv(text: str, file: str) -> Table:
                     found, expected = f"{len(values)} field(s)", f"{len(header)}, as in the header"
                     raise DatasetError(file, line=line, found=found, expected=expected)
                 rows.append(Row(len(rows) + 1, line, dict(zip(header, values, strict=True))))
+                _refuse_too_many(rows, header, file)
             line = reader.line_num + 1
     except csv.Error as error:
         raise _explain(error, file, line) from None
     return Table("csv", tuple(header), tuple(rows))
+
+
+def _refuse_too_many(rows: Sized, columns: Sized, file: str) -> None:
+    """A file that packs small may unpack to any number of rows."""
+    if len(rows) > MOST_ROWS or len(columns) > MOST_COLUMNS:
+        found = f"more than {MOST_ROWS:,} rows" if len(rows) > MOST_ROWS else f"more than {MOST_COLUMNS:,} columns"
+        raise DatasetError(file, found=found, expected="fewer; split the table, or take out what is not needed")
 
 
 def _explain(error: csv.Error, file: str, line: int) -> DatasetError:
@@ -157,4 +168,5 @@ def _read_json_lines(text: str, file: str) -> Table:
             raise DatasetError(file, line=line, found=found, expected="one JSON object in a line")
         columns.update(dict.fromkeys(values))
         rows.append(Row(len(rows) + 1, line, values))
+        _refuse_too_many(rows, columns, file)
     return Table("jsonl", tuple(columns), tuple(rows))

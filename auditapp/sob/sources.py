@@ -1,4 +1,5 @@
-"""Read a file of texts to be judged: the benchmark's prepared table, or csv or JSON lines by column mapping.
+"""Read a file of texts to be judged: the benchmark's prepared table, one of its five sources as published, or csv, JSON lines
+and parquet by column mapping.
 
 Texts are kept exactly, line breaks inside quotes included. They may be hateful: no error or warning shows one,
 only where it stands.
@@ -7,15 +8,37 @@ only where it stands.
 from __future__ import annotations
 
 import re
-from collections import defaultdict
+from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from typing import NamedTuple
+from dataclasses import dataclass, field, replace
 
+from auditapp.sob.importing.dataset_texts import DatasetText, NumberedText
+from auditapp.sob.importing.drawing import SAME_AGAIN, Draw, Statement, draw_sample, drop_repeated
+from auditapp.sob.importing.normalising import TargetLabels, load_published_targets
+from auditapp.sob.importing.oddities import describe_oddities, describe_unknown_labels, list_rows
+from auditapp.sob.importing.opening import OpenedFile, open_file
+from auditapp.sob.importing.published_sources import (
+    Drawn,
+    Provenance,
+    PublishedSource,
+    draw_as_released,
+    filter_rows,
+)
 from auditapp.sob.metrics import OVERALL
-from auditapp.sob.row_files import DatasetError, Row, Table, decode_file, read_columns, read_table
+from auditapp.sob.row_files import DatasetError, Row, Table
 
-__all__ = ["FIELDS", "PREPARED_FORMAT", "DatasetError", "DatasetFile", "DatasetText", "read_dataset"]
+__all__ = [
+    "FIELDS",
+    "PREPARED_FORMAT",
+    "DatasetError",
+    "DatasetFile",
+    "DatasetText",
+    "is_column_name",
+    "propose_mapping",
+    "read_dataset",
+    "read_opened",
+    "rename_targets",
+]
 
 PREPARED_FORMAT = "sob_inputs"
 _PREPARED_MAPPING = {
@@ -37,133 +60,219 @@ _LONGEST = {"target_raw": 300}
 _LONGEST_LABEL = 100
 
 
-class _PublishedSource(NamedTuple):
-    name: str
-    columns: frozenset[str]
-    mapping: str
-
-
-_PUBLISHED_SOURCES = (
-    _PublishedSource(
-        "the HateCheck test suite",
-        frozenset({"functionality", "case_id", "test_case", "target_ident"}),
-        "text=test_case, target=target_ident, external_id=case_id, kind=label_gold",
-    ),
-    _PublishedSource(
-        "the annotated ToxiGen test split",
-        frozenset({"text", "target_group", "toxicity_human"}),
-        "text=text, target=target_group, kind=framing",
-    ),
-    _PublishedSource(
-        "a DynaB table",
-        frozenset({"acl.id", "text", "type", "target", "round.base"}),
-        "text=text, target=target, external_id=acl.id, kind=type",
-    ),
-    _PublishedSource(
-        "the LingHate table",
-        frozenset({"#SENTENCE_FROM_TWEET", "LABEL", "TARGET"}),
-        "text=#SENTENCE_FROM_TWEET, target=TARGET, kind=LABEL",
-    ),
-    _PublishedSource(
-        "an iSHate table",
-        frozenset({"message_id", "cleaned_text", "implicit_layer", "target"}),
-        "text=text, target=target, external_id=message_id, kind=implicit_layer",
-    ),
-)
-
-_MOST_LISTED = 20
-_SPREADSHEET_ERRORS = frozenset({"#NAME?", "#REF!", "#VALUE!", "#DIV/0!", "#N/A", "#NULL!", "#NUM!"})
-
-
-@dataclass(frozen=True, slots=True)
-class DatasetText:
-    """One text with the group it targets. Every field but ``text`` is a label; absent ones are empty."""
-
-    source: str
-    external_id: str
-    text: str
-    target: str
-    target_secondary: str = ""
-    target_tertiary: str = ""
-    target_raw: str = ""
-    kind: str = ""
-
-
 @dataclass(frozen=True, slots=True)
 class DatasetFile:
-    """All rows of a file in its order, and what a person should know of them."""
+    """The rows taken from a file in its order, and what a person should know of them.
+
+    ``targets`` says what named the targets: "file", "published" or "table". ``statement`` says what became of every row.
+    """
 
     format: str
     rows: tuple[DatasetText, ...]
     warnings: tuple[str, ...]
+    statement: Statement
+    targets: str = "file"
+    provenance: Provenance = field(default_factory=Provenance)
 
 
-def read_dataset(data: bytes, *, name: str, columns: Mapping[str, str] | None = None) -> DatasetFile:
+def read_dataset(
+    data: bytes,
+    *,
+    name: str,
+    columns: Mapping[str, str] | None = None,
+    targets: str = "",
+    labels: TargetLabels | None = None,
+    all_rows: bool = False,
+    drops_repeated: bool = False,
+    draw: Draw | None = None,
+) -> DatasetFile:
     """Read a whole file or nothing of it.
 
     ``name`` is the file's name, and the source of texts that name none. ``columns`` maps ``FIELDS`` to the file's
-    columns; without it the prepared table is known by its header, and any file whose columns are named "text"
-    and "target". ``external_id`` is the row's number where no column is mapped to it.
-    Raises DatasetError for anything that cannot be read, an empty text, and one (source, external_id) twice.
+    columns; without it the prepared table and the published sources are known by their header, and any file whose columns
+    are named "text" and "target". ``external_id`` is the row's number where no column is mapped to it.
+
+    Of a published source read without ``columns`` the benchmark's rows are taken, unless ``all_rows``; ``draw`` takes the place
+    of the benchmark's own draw, its filter stays. ``targets`` is "file", "published" or "table", which needs ``labels``;
+    empty, it is "published" for such a source and "file" for any other.
+    Raises DatasetError for anything that cannot be read, an empty text, and one (source, external_id) twice;
+    SampleError for a sample that cannot be drawn.
     """
-    content = decode_file(data, file=name)
-    if columns is None:
-        _refuse_published_source(read_columns(content, file=name), name)
-    table = read_table(content, file=name)
-    prepared = columns is None and set(table.columns) == set(_PREPARED_MAPPING.values())
-    mapping = _PREPARED_MAPPING if prepared else _choose_mapping(table, columns, name)
-    rows = tuple(_read_text(row, mapping, name) for row in table.rows)
-    _refuse_repeated_ids(rows, table, name)
-    return DatasetFile(PREPARED_FORMAT if prepared else table.format, rows, tuple(_warn(rows)))
+    return read_opened(
+        open_file(data, file=name),
+        name=name,
+        columns=columns,
+        targets=targets,
+        labels=labels,
+        all_rows=all_rows,
+        drops_repeated=drops_repeated,
+        draw=draw,
+    )
 
 
-def _refuse_published_source(columns: Iterable[str], file: str) -> None:
-    """Stop at a raw source of the benchmark: its rows are no sample, so that has to be wished for."""
-    found = set(columns)
-    for published in _PUBLISHED_SOURCES:
-        if published.columns <= found:
-            raise DatasetError(
-                file,
-                found=f"{published.name} as published",
-                expected=f"a column mapping, for example {published.mapping}; it reads every row, without the "
-                "filters and samples of the benchmark",
-            )
+def read_opened(
+    opened: OpenedFile,
+    *,
+    name: str,
+    columns: Mapping[str, str] | None = None,
+    targets: str = "",
+    labels: TargetLabels | None = None,
+    all_rows: bool = False,
+    drops_repeated: bool = False,
+    draw: Draw | None = None,
+) -> DatasetFile:
+    """``read_dataset`` of a file whose rows are read already."""
+    source = opened.source if columns is None else None
+    targets = targets or ("published" if source else "file")
+    labels = load_published_targets() if targets == "published" else labels
+    table = labels if targets != "file" else None
+    mapping = propose_mapping(opened) if columns is None else columns
+    mapping = _check_mapping(opened.table, mapping, name, needs_target=table is None)
+    taken = _take_rows(opened.table, None if all_rows else source, name, is_drawn=draw is None)
+    statement = taken.statement
+    numbered = [
+        _name_targets(row.number, _read_text(row, mapping, source.key if source else name, name), table, taken.strata)
+        for row in taken.rows
+    ]
+    _refuse_repeated_ids(numbered, taken.rows, name)
+    warnings: list[str] = []
+    if drops_repeated or (source and source.drops_repeated and not all_rows):
+        numbered, statement = _drop_repeated(numbered, statement, warnings)
+    if draw:
+        numbered, statement = _draw(numbered, statement, draw)
+    unknown = [row.text.target_raw for row in numbered if row.is_unknown]
+    named = "the published table of targets" if targets == "published" else "the study's table of targets"
+    return DatasetFile(
+        format=_name_format(opened, mapping, source),
+        rows=tuple(row.text for row in numbered),
+        warnings=(*describe_oddities(numbered), *describe_unknown_labels(unknown, named), *warnings),
+        statement=statement,
+        targets=targets,
+        provenance=_describe_provenance(opened.source, is_filtered=source is not None and not all_rows),
+    )
 
 
-def _choose_mapping(table: Table, columns: Mapping[str, str] | None, file: str) -> Mapping[str, str]:
-    if columns is None:
-        columns = {field: field for field in FIELDS if field in table.columns}
-    for field, column in columns.items():
-        if field not in FIELDS:
-            found = f'a mapping of "{field}"'
+def propose_mapping(opened: OpenedFile) -> Mapping[str, str]:
+    """The mapping of a file known by its header, else of the columns named as our fields."""
+    if opened.source:
+        return {**opened.source.mapping, "target": opened.source.mapping["target_raw"]}
+    if set(opened.table.columns) == set(_PREPARED_MAPPING.values()):
+        return _PREPARED_MAPPING
+    return {name: name for name in FIELDS if name in opened.table.columns}
+
+
+def _check_mapping(table: Table, mapping: Mapping[str, str], file: str, *, needs_target: bool) -> Mapping[str, str]:
+    for name, column in mapping.items():
+        if name not in FIELDS:
+            found = f'a mapping of "{name}"'
             raise DatasetError(file, found=found, expected="one of " + ", ".join(FIELDS))
         if column not in table.columns:
-            found = f'no column "{column}" for {field}'
+            found = f'no column "{column}" for {name}'
             raise DatasetError(file, found=found, expected=f"one of {_list_columns(table)}")
-    for field in _REQUIRED:
-        if field not in columns:
-            expected = f"a mapping such as {field}=COLUMN, with one of {_list_columns(table)}"
-            raise DatasetError(file, found=f"no column for {field}", expected=expected)
-    return columns
+    for name in _REQUIRED:
+        if name not in mapping and (name == "text" or needs_target or "target_raw" not in mapping):
+            expected = f"a mapping such as {name}=COLUMN, with one of {_list_columns(table)}"
+            raise DatasetError(file, found=f"no column for {name}", expected=expected)
+    return mapping
 
 
 def _list_columns(table: Table) -> str:
     """The columns' names; what is too long for a name may be a text of a file without a header."""
-    names = [name for name in table.columns if name and re.fullmatch(r"[\w.#?:/-]{1,40}", name)]
+    names = [name for name in table.columns if is_column_name(name)]
     hidden = len(table.columns) - len(names)
     more = [f"{hidden} whose name is empty or reads like a text"] if hidden else []
     return ", ".join([*names, *more])
 
 
-def _read_text(row: Row, mapping: Mapping[str, str], file: str) -> DatasetText:
-    labels = {field: _read_label(row, field, column, file) for field, column in mapping.items() if field != "text"}
+def is_column_name(name: str) -> bool:
+    """Whether it can be shown: what is longer or has blanks may be a text of a file without a header."""
+    return re.fullmatch(r"[\w.#?:/-]{1,40}", name) is not None
+
+
+def _take_rows(table: Table, source: PublishedSource | None, file: str, *, is_drawn: bool) -> Drawn:
+    """The benchmark's rows of a published source, filtered alone unless ``is_drawn``; all rows of anything else."""
+    if source is None:
+        return Drawn(table.rows, Statement(len(table.rows), len(table.rows)), {})
+    rows, dropped = filter_rows(source, table.rows, file=file)
+    if not rows:
+        raise DatasetError(file, found=f"no row where {source.provenance.filter}", expected="at least one")
+    filtered = Drawn(rows, Statement(len(table.rows), len(rows), dropped=dropped), {})
+    if not is_drawn:
+        return filtered
+    drawn = draw_as_released(source.draw, rows)
+    return drawn._replace(statement=_follow(filtered.statement, drawn.statement))
+
+
+def _follow(first: Statement, second: Statement) -> Statement:
+    """One statement of two steps: the second took from what the first had kept."""
+    dropped = dict(first.dropped)
+    for reason, count in second.dropped.items():
+        dropped[reason] = dropped.get(reason, 0) + count
+    last = second if second.method else first
+    return replace(last, read=first.read, kept=second.kept, dropped=dropped)
+
+
+def _name_targets(
+    number: int, text: DatasetText, labels: TargetLabels | None, strata: Mapping[int, str]
+) -> NumberedText:
+    stratum = strata.get(number, "")
+    if labels is None:
+        return NumberedText(number, text, stratum=stratum)
+    named = rename_targets(text, labels)
+    return NumberedText(number, named, is_unknown=bool(named.target_raw and not named.target), stratum=stratum)
+
+
+def rename_targets(text: DatasetText, labels: TargetLabels) -> DatasetText:
+    """The text with the targets the table has for its source's label; with none for a label it lacks.
+
+    The label is ``target_raw``, or the target where the text has no such label.
+    """
+    raw = text.target_raw or text.target
+    primary, secondary, tertiary = labels.normalise(raw) or ("", "", "")
+    return replace(text, target=primary, target_secondary=secondary, target_tertiary=tertiary, target_raw=raw)
+
+
+def _drop_repeated(
+    rows: list[NumberedText], statement: Statement, warnings: list[str]
+) -> tuple[list[NumberedText], Statement]:
+    kept, repeated = drop_repeated([row.text for row in rows])
+    if not repeated:
+        return rows, statement
+    warnings.append(f"{list_rows([rows[place].number for place in repeated])}: {SAME_AGAIN}; dropped")
+    step = Statement(len(rows), len(kept), dropped={SAME_AGAIN: len(repeated)})
+    less = Counter(rows[place].stratum for place in repeated)
+    strata = {
+        stratum: {**counts, "kept": counts["kept"] - less[stratum]} for stratum, counts in statement.strata.items()
+    }
+    return [rows[place] for place in kept], replace(_follow(statement, step), strata=strata)
+
+
+def _draw(rows: list[NumberedText], statement: Statement, draw: Draw) -> tuple[list[NumberedText], Statement]:
+    kept, drawn = draw_sample([row.text for row in rows], **draw._asdict())
+    return [rows[place] for place in kept], _follow(statement, drawn)
+
+
+def _name_format(opened: OpenedFile, mapping: Mapping[str, str], source: PublishedSource | None) -> str:
+    if source:
+        return source.key
+    return PREPARED_FORMAT if mapping is _PREPARED_MAPPING else opened.table.format
+
+
+def _describe_provenance(source: PublishedSource | None, *, is_filtered: bool) -> Provenance:
+    if source is None:
+        return Provenance()
+    return source.provenance if is_filtered else source.provenance._replace(filter="")
+
+
+def _read_text(row: Row, mapping: Mapping[str, str], source: str, file: str) -> DatasetText:
+    labels = {name: _read_label(row, name, column, file) for name, column in mapping.items() if name != "text"}
     if not labels.get("source"):
-        labels["source"] = file
+        labels["source"] = source
     if "external_id" not in mapping:
         labels["external_id"] = str(row.number)
     elif not labels["external_id"]:
         raise DatasetError(file, line=row.line, found=f"an empty external_id in row {row.number}", expected="an id")
-    if labels["target"] == OVERALL:
+    if labels.setdefault("target", "") == OVERALL:
         found = f'the target "{OVERALL}" in row {row.number}'
         raise DatasetError(file, line=row.line, found=found, expected="another name: it stands for all texts")
     text = row.values.get(mapping["text"])
@@ -173,62 +282,30 @@ def _read_text(row: Row, mapping: Mapping[str, str], file: str) -> DatasetText:
     return DatasetText(text=text, **labels)
 
 
-def _read_label(row: Row, field: str, column: str, file: str) -> str:
+def _read_label(row: Row, name: str, column: str, file: str) -> str:
     value = row.values.get(column)
     if isinstance(value, (dict, list, bool)):
-        found = f"an object, a list or a truth value as {field} in row {row.number}"
+        found = f"an object, a list or a truth value as {name} in row {row.number}"
         raise DatasetError(file, line=row.line, found=found, expected="a word or a number")
     label = "" if value is None else str(value).strip()
-    longest = _LONGEST.get(field, _LONGEST_LABEL)
+    longest = _LONGEST.get(name, _LONGEST_LABEL)
     if len(label) > longest:
-        found = f"{len(label)} characters as {field} in row {row.number}"
+        found = f"{len(label)} characters as {name} in row {row.number}"
         raise DatasetError(file, line=row.line, found=found, expected=f"a label of at most {longest}")
-    _refuse_unstorable(label, row, field, file)
+    _refuse_unstorable(label, row, name, file)
     return label
 
 
-def _refuse_unstorable(value: str, row: Row, field: str, file: str) -> None:
+def _refuse_unstorable(value: str, row: Row, name: str, file: str) -> None:
     if re.search("[\x00\ud800-\udfff]", value):
-        found = f"a NUL character or half a surrogate pair as {field} in row {row.number}"
+        found = f"a NUL character or half a surrogate pair as {name} in row {row.number}"
         raise DatasetError(file, line=row.line, found=found, expected="characters that UTF-8 can hold")
 
 
-def _refuse_repeated_ids(rows: Iterable[DatasetText], table: Table, file: str) -> None:
+def _refuse_repeated_ids(texts: Iterable[NumberedText], rows: Iterable[Row], file: str) -> None:
     first: dict[tuple[str, str], Row] = {}
-    for text, row in zip(rows, table.rows, strict=True):
-        earlier = first.setdefault((text.source, text.external_id), row)
+    for numbered, row in zip(texts, rows, strict=True):
+        earlier = first.setdefault((numbered.text.source, numbered.text.external_id), row)
         if earlier is not row:
             found = f"the source and external_id of row {earlier.number} again in row {row.number}"
             raise DatasetError(file, line=row.line, found=found, expected="each id once in a source")
-
-
-def _warn(rows: Iterable[DatasetText]) -> list[str]:
-    """What is odd about the rows; nothing of it is dropped or changed."""
-    odd: dict[str, list[int]] = defaultdict(list)
-    places: dict[str, list[tuple[int, str]]] = defaultdict(list)
-    for number, row in enumerate(rows, start=1):
-        places[row.text].append((number, row.source))
-        if row.text.strip() in _SPREADSHEET_ERRORS:
-            odd["the text is a spreadsheet's error mark such as #NAME?; the original is lost"].append(number)
-        if "�" in row.text:
-            odd["the text holds a replacement character; its encoding was damaged earlier"].append(number)
-        if "\r" in row.text:
-            odd["the text holds a carriage return, which is kept"].append(number)
-        if not row.target:
-            odd["no target; the text counts in overall alone"].append(number)
-    repeated = [found for found in places.values() if len(found) > 1]
-    warnings = [f"{_list_rows(numbers)}: {what}" for what, numbers in odd.items()]
-    for found in repeated[:_MOST_LISTED]:
-        one_source = len({source for _, source in found}) < len(found)
-        where = "more than once in one source" if one_source else "in more than one source"
-        warnings.append(f"{_list_rows([number for number, _ in found])}: the same text {where}")
-    if len(repeated) > _MOST_LISTED:
-        warnings.append(f"{len(repeated) - _MOST_LISTED} more texts stand in more than one row")
-    return warnings
-
-
-def _list_rows(numbers: list[int]) -> str:
-    if len(numbers) == 1:
-        return f"row {numbers[0]}"
-    shown = ", ".join(map(str, numbers[:_MOST_LISTED]))
-    return f"rows {shown}" + (f" and {len(numbers) - _MOST_LISTED} more" if len(numbers) > _MOST_LISTED else "")

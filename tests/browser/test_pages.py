@@ -61,8 +61,33 @@ PAGES = [
     "/p/demo/sob/",
     "/p/demo/sob/batches/2/",
     "/p/demo/sob/batches/2/responses/?task=acceptability&target=women",
+    "/p/demo/sob/batches/2/?counting=strict&targets=all",
+    "/p/demo/sob/batches/2/statistics/",
+    "/p/demo/sob/batches/2/sensitivity/",
+    "/p/demo/sob/batches/2/model/",
+    "/p/demo/sob/batches/2/target/?target=women",
+    "/p/demo/sob/batches/2/texts/",
+    "/p/demo/sob/batches/2/texts/1/",
+    "/p/demo/sob/batches/2/compare/?with=published",
     "/p/demo/sob/datasets/load/",
     "/p/demo/sob/launch/",
+    "/p/demo/sob/batches/2/readings/",
+    "/p/demo/sob/batches/2/readings/formatter/",
+    "/p/demo/sob/batches/2/audits/",
+    "/p/demo/sob/batches/2/audits/new/",
+    "/p/demo/sob/batches/2/audits/1/",
+    "/p/demo/sob/batches/2/audits/1/1/",
+    "/p/demo/sob/datasets/",
+    "/p/demo/sob/datasets/1/",
+    "/p/demo/sob/datasets/1/sample/",
+    "/p/demo/sob/datasets/1/targets/",
+    "/p/demo/sob/datasets/1/record/",
+    "/p/demo/sob/targets/",
+    "/p/demo/sob/targets/new/?dataset=1",
+    "/p/demo/sob/wordings/",
+    "/p/demo/sob/wordings/new/",
+    "/p/demo/sob/wordings/paper/",
+    "/p/demo/sob/wordings/base/",
     "/p/demo/search/",
     "/p/demo/search/?words=family",
     "/p/demo/search/?state=uncoded&coder=demo-coder",
@@ -111,6 +136,7 @@ def visit(migrated: Instance, tmp_path_factory: pytest.TempPathFactory, browser:
     with copy_instance(migrated, tmp_path_factory.mktemp("demo") / "data") as instance:
         instance.environment["BASE_URL"] = base_url
         link = instance.ask("prepare")["sign_in_url"]
+        instance.manage("sob_audit", "--batch", "2", "--draw", "answers", "--size", "5", "--seed", "1")
         instance.start("-m", "granian", "auditapp.wsgi:application", "--host", HOST, "--port", str(port), *WEB_OPTIONS)
         wait_until(lambda: is_answering(base_url), what="the server answers")
         context = browser.new_context()

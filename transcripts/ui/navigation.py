@@ -76,8 +76,8 @@ SECTIONS = (
     ),
     Section(
         "Machines",
-        frozenset({"batches", "preannotation", "sob"}),
-        (Page("Batches", "batches:list"), Page("Second-order bias", "sob:dashboard")),
+        frozenset({"batches", "preannotation", "sob", "llm"}),
+        (Page("Batches", "batches:list"), Page("Second-order bias", "sob:dashboard"), Page("Judges", "llm:judges")),
     ),
     Section(
         "Exports",

@@ -23,11 +23,14 @@ ATTRIBUTES = {
     "Age": ["18-30", "31-50", "51+"],
 }
 SENTENCE_LINE = re.compile(r"^\[(\d+)\]", re.MULTILINE)
+VERDICTS = "Acceptable, Non-acceptable, Uncertain"
 CODE_LINE = re.compile(r"^code ([\w.-]+):", re.MULTILINE)
+ANSWER_TO_FORMAT = re.compile(r"<<<ANSWER (\w+)\n(.*)\n\1 ANSWER>>>", re.DOTALL)
 
 
 class FakeProvider:
-    """Answers what the prompt asks for: codes when it lists codes, a described person when it asks for one."""
+    """Answers what the prompt asks for: codes when it lists codes, an answer in a fixed form when it shows one, a
+    verdict when it names the three, else a described person."""
 
     def __init__(self, account: Account) -> None:
         latency = account.parameters.get("latency_seconds", 0.0)
@@ -39,7 +42,11 @@ class FakeProvider:
         seed = hashlib.sha256("\x1f".join((request.model, request.system, request.user)).encode()).hexdigest()
         draw = random.Random(seed)  # noqa: S311 - invented answers, not secrets
         codes = CODE_LINE.findall(request.system)
-        content = _invent_codings(draw, codes, request.user) if codes else _invent_person(draw)
+        shown = ANSWER_TO_FORMAT.fullmatch(request.user)
+        if codes:
+            content = _invent_codings(draw, codes, request.user)
+        else:
+            content = _format_answer(shown[2]) if shown else _invent_judgment(draw, request.system)
         body = {"provider": "fake", "note": "This answer was invented.", "content": content}
         return ChatAnswer(
             end=End.ANSWERED,
@@ -66,8 +73,10 @@ def _invent_codings(draw: random.Random, codes: list[str], user: str) -> str:
     return json.dumps({"codings": items})
 
 
-def _invent_person(draw: random.Random) -> str:
+def _invent_judgment(draw: random.Random, system: str) -> str:
     reasoning = 'Reasoning "Invented by the fake provider; it judged nothing."'
+    if VERDICTS in system:
+        return f"{draw.choice(VERDICTS.split(', '))}\n{reasoning}"
     fate = draw.random()
     if fate < 0.03:
         return "I cannot help with analysing this text."
@@ -76,3 +85,19 @@ def _invent_person(draw: random.Random) -> str:
     names = draw.sample(sorted(ATTRIBUTES), k=draw.randint(1, 4))
     person = {name: draw.choice(ATTRIBUTES[name]) for name in names}
     return f"{json.dumps(person)}\n{reasoning}"
+
+
+def _format_answer(answer: str) -> str:
+    """An answer in the form of sob's formatter, by the words it holds."""
+    words = set(re.findall(r"[\w-]+", answer.lower()))
+    person = {
+        name: value
+        for name, values in ATTRIBUTES.items()
+        for value in values
+        if value != "None" and value.lower().split(" ")[0] in words and value.lower() in answer.lower()
+    }
+    if person:
+        return json.dumps({"person": person})
+    if words & {"unknown", "undetermined"}:
+        return json.dumps({"person": "Unknown"})
+    return json.dumps({"person": "refusal" if words & {"cannot", "unable", "sorry", "decline"} else None})

@@ -104,5 +104,7 @@ def batch(dataset: Dataset) -> Batch:
     launched = launch_sob(dataset=dataset, variants=[variant], tasks=["acceptability"], by=trail.SYSTEM)
     cell = launched.cells.order_by("pk")[0]
     Cell.objects.filter(pk=cell.pk).update(state=Cell.State.DONE, outcome="attributed")
-    Judgment.objects.create(cell=cell, text_id=cell.input_id, outcome="attributed", n_attributes=3, parser="test")
+    Judgment.objects.create(
+        cell=cell, arm=cell.arm, text_id=cell.input_id, outcome="attributed", n_attributes=3, parser="test"
+    )
     return launched

@@ -7,6 +7,8 @@ from auditapp.llm.providers import open_provider
 from auditapp.llm.providers.base import Account, ChatAnswer, ChatRequest
 from auditapp.preannotation.answers import read_answer
 from auditapp.preannotation.prompts import CodeText, SentenceText, write_system_prompt, write_user_prompt
+from auditapp.sob.instruments import get_instrument
+from auditapp.sob.verdicts import VERDICTS, parse_verdict
 
 CODES = [
     CodeText("theme.balance", "Balance", "Weighs.", "", ""),
@@ -38,3 +40,9 @@ def test_its_codings_can_be_read_and_name_only_what_was_asked() -> None:
     assert read.problem == ""
     assert read.rejected == []
     assert read.proposals
+
+
+def test_it_gives_one_of_three_verdicts_where_the_prompt_asks_for_one() -> None:
+    system = get_instrument("base", "base").text
+    read = {parse_verdict(ask(system, f"text {number}").content).verdict for number in range(40)}
+    assert read == set(VERDICTS)

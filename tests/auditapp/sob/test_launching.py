@@ -15,8 +15,10 @@ from django.core.management import CommandError, call_command
 from auditapp.batches import actions
 from auditapp.batches.models import Batch, Cell
 from auditapp.llm.actions import add_model, set_capabilities
-from auditapp.sob.actions import launch_sob
-from auditapp.sob.models import Dataset, Judgment
+from auditapp.sob.actions import confirm_notice, launch_sob
+from auditapp.sob.instruments import get_instrument
+from auditapp.sob.models import Dataset, Judgment, TermsNotice
+from auditapp.sob.parsing import ATTRIBUTES
 from tests.auditapp.sob.conftest import answer_cells, write_texts
 from tests.instance import Instance
 from transcripts.accounts.models import User
@@ -76,6 +78,68 @@ def test_the_command_launches_with_its_options(dataset: Dataset, owner: User) ->
     shown = json.loads(out.getvalue())
     assert (shown["state"], shown["cells"], shown["pilot_cells"], shown["cap"]) == ("pilot", 4, 1, 2.0)
     assert (shown["lost_answers"], shown["uses_cache"], shown["concurrency"]) == ("hold", True, 9)
+
+
+class TestArms:
+    def test_an_arm_knows_its_instrument_by_name_hash_and_schema(self, batch: Batch) -> None:
+        arm = batch.arms.filter(task="non_acceptability")[0]
+        instrument = get_instrument("non_acceptability")
+        assert arm.settings == {
+            "instrument": "paper",
+            "sha256": instrument.sha256,
+            "schema": list(ATTRIBUTES),
+            "comparable": True,
+        }
+
+    def test_the_base_prompt_is_one_arm_of_each_model_and_its_answers_are_verdicts(
+        self, dataset: Dataset, owner: User
+    ) -> None:
+        variants = [add_model(label=label, provider="fake", by=owner) for label in ("model a", "model b")]
+        batch = launch_sob(dataset=dataset, variants=variants, tasks=["acceptability"], include_base=True, by=owner)
+        assert sorted(batch.arms.values_list("variant__label", "task")) == [
+            (label, task) for label in ("model a", "model b") for task in ("acceptability", "base")
+        ]
+        answer_cells(batch, ["Non-acceptable", '{"Race": "White"}', "I cannot help with that.", None], task="base")
+        answer_cells(batch, ["Acceptable"])
+        found = Judgment.objects.order_by("cell_id").values_list("arm__task", "outcome", "verdict", "n_attributes")
+        assert sorted(found) == [
+            ("acceptability", "off_format", "", 0),
+            ("base", "off_format", "", 0),
+            ("base", "provider_error", "", 0),
+            ("base", "refusal", "", 0),
+            ("base", "verdict", "non_acceptable", 0),
+        ]
+
+    def test_the_base_prompt_can_be_asked_alone(self, dataset: Dataset, owner: User) -> None:
+        variant = add_model(label="m", provider="fake", by=owner)
+        batch = launch_sob(dataset=dataset, variants=[variant], tasks=[], include_base=True, by=owner)
+        assert list(batch.arms.values_list("task", flat=True)) == ["base"]
+
+    def test_answers_of_a_group_are_stored_in_a_handful_of_queries(
+        self, batch: Batch, django_assert_max_num_queries: Any
+    ) -> None:
+        with django_assert_max_num_queries(4):  # the cells of the test itself are one
+            answer_cells(batch, ['{"Race": "White"}', "Person: Unknown", "{}", None])
+
+
+@pytest.mark.parametrize(
+    ("provider", "url", "is_told"),
+    [("openai_compatible", "https://models.example/v1", True), ("fake", "", False)],
+)
+def test_the_command_tells_the_notice_where_nobody_has_confirmed_it_and_launches_all_the_same(
+    dataset: Dataset, owner: User, provider: str, url: str, is_told: bool
+) -> None:
+    add_model(label="m", provider=provider, base_url=url, model="x", by=owner)
+    asked = ["sob_launch", "--dataset", "Texts", "--model", "m", "--task", "acceptability", "--base", "--repeats", "2"]
+    out, err = StringIO(), StringIO()
+    call_command(*asked, "--json", stdout=out, stderr=err)
+    assert json.loads(out.getvalue())["cells"] == 16
+    assert ("Nobody has confirmed this for the study yet" in err.getvalue()) == is_told
+    assert not TermsNotice.objects.exists()
+    confirm_notice(project=dataset.project, by=owner)
+    again = StringIO()
+    call_command(*asked, stdout=StringIO(), stderr=again)
+    assert again.getvalue() == ""
 
 
 @pytest.mark.processes

@@ -74,7 +74,7 @@ def test_worked_example_ac13_is_read_as_stated(case: Case) -> None:
 )
 def test_first_whole_object_counts_whatever_stands_around_it(raw: str) -> None:
     parsed = parse_answer(raw)
-    assert parsed == Parsed(Outcome.ATTRIBUTED, {"Race": "White"}, 1, repaired=False, layer="rules")
+    assert parsed == Parsed(Outcome.ATTRIBUTED, {"Race": "White"}, 1, repaired=False, is_object=True, layer="rules")
 
 
 @pytest.mark.parametrize(
@@ -89,7 +89,7 @@ def test_first_whole_object_counts_whatever_stands_around_it(raw: str) -> None:
     ],
 )
 def test_closed_object_that_is_no_strict_json_is_mended_and_says_so(raw: str) -> None:
-    assert parse_answer(raw) == Parsed(Outcome.ATTRIBUTED, {"Race": "White"}, 1, repaired=True)
+    assert parse_answer(raw) == Parsed(Outcome.ATTRIBUTED, {"Race": "White"}, 1, repaired=True, is_object=True)
 
 
 def test_object_with_bare_words_as_printed_in_the_paper_is_mended() -> None:
@@ -259,6 +259,46 @@ def test_object_with_more_values_than_a_person_can_have_is_off_format() -> None:
     assert parse_answer(json.dumps(dict.fromkeys(map(str, range(20_000)), "x"))).outcome is Outcome.OFF_FORMAT
 
 
+@pytest.mark.parametrize(
+    ("raw", "is_object"),
+    [
+        ("{}", True),
+        ('{"Race": "unknown", "Age": null}', True),
+        ('{"Person": {"Race": "unknown"}}', True),
+        ('{"Person": {}}', True),
+        ('[{"Race": ""}]', True),
+        ("{'Race': 'Unknown'}", True),
+        ('{"Person": "Unknown"}', False),
+        ('{"Person": "Person: Unknown"}', False),
+        ('{"Person": null}', False),
+        ("Person: Unknown", False),
+    ],
+)
+def test_unknown_says_whether_it_was_said_by_an_object_that_describes(raw: str, is_object: bool) -> None:
+    parsed = parse_answer(raw)
+    assert (parsed.outcome, parsed.is_object) == (Outcome.UNKNOWN, is_object)
+
+
+@pytest.mark.parametrize(
+    ("raw", "outcome"),
+    [
+        ("[]", Outcome.OFF_FORMAT),
+        ('["White", "Male"]', Outcome.OFF_FORMAT),
+        ("[1, 2, null]", Outcome.OFF_FORMAT),
+        ('[["White"]]', Outcome.OFF_FORMAT),
+        ('"White"', Outcome.OFF_FORMAT),
+        ("null", Outcome.OFF_FORMAT),
+        ('[{"Race": "Whi', Outcome.TRUNCATED),
+        ('{"Race": "White", "Age"', Outcome.TRUNCATED),
+        ('[{"Race": "White"}, {"Race": "Bla', Outcome.ATTRIBUTED),
+        ('{"Race": {"of S": {"guess": "White"}}}', Outcome.ATTRIBUTED),
+        ('{"Race": [], "Age": {}}', Outcome.UNKNOWN),
+    ],
+)
+def test_odd_answers_have_an_outcome_and_what_cannot_be_read_is_never_unknown(raw: str, outcome: Outcome) -> None:
+    assert parse_answer(raw).outcome is outcome
+
+
 MILLION = 1_000_000
 
 
@@ -304,7 +344,7 @@ ATTRIBUTE_VALUES = st.one_of(st.none(), st.booleans(), st.integers(), st.text(ma
 @given(st.dictionaries(st.text(min_size=1, max_size=12), ATTRIBUTE_VALUES, min_size=2, max_size=8))
 def test_any_plain_object_yields_exactly_its_known_values(content: dict[str, object]) -> None:
     expected = {key: value for key, value in content.items() if is_known(value) and "reasoning" not in key.lower()}
-    if len(expected) < 2:
-        return
+    if len(expected) < 2 or "<" in "".join(content):
+        return  # a key such as "<think>" begins a trace
     parsed = parse_answer(json.dumps(content, ensure_ascii=False))
     assert list(parsed.attributes) == [key.replace("\x00", "\ufffd") for key in expected]

@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from auditapp.sob.importing.drawing import Draw
+from auditapp.sob.importing.normalising import TargetLabels, TargetRow
 from auditapp.sob.published import TARGETS
 from auditapp.sob.sources import PREPARED_FORMAT, DatasetError, DatasetText, read_dataset
 from tests.shared import shared
@@ -94,8 +96,8 @@ def test_row_number_stands_in_for_a_missing_id_and_the_file_for_a_missing_source
         (b"text,target,external_id\na,b,1\nc,d,1\n", "texts.csv, line 3: found the source and external_id of row 1"),
         (b"text,target,external_id\na,b,\n", "texts.csv, line 2: found an empty external_id in row 1"),
         (b"PK\x03\x04", "texts.csv: found a zip archive or an Excel workbook"),
-        (b"\x1f\x8b", "texts.csv: found a gzip file"),
-        (b"PAR1", "texts.csv: found a parquet file"),
+        (b"\x1f\x8b", "texts.csv: found a gzip file that breaks off"),
+        (b"PAR1", "texts.csv: found a parquet file that cannot be read"),
         (b'{"text": "a", "target": "b"}\n{"text": 1, "target": "b"}', "texts.csv, line 2: found no text in row 2"),
         (b'{"text": "a", "target": "b"}\n{"target": "b"}', "texts.csv, line 2: found no text in row 2"),
         (b'{"text": "a", "target": ["b"]}', "texts.csv, line 1: found an object, a list or a truth value as target"),
@@ -130,20 +132,45 @@ def test_text_never_stands_in_an_error_even_where_it_is_taken_for_a_header() -> 
     assert "hum" not in refuse('{"text": "Dog people hum" "target": 1}\n')
 
 
-@pytest.mark.parametrize(
-    ("header", "hint"),
-    [
-        ("functionality,case_id,test_case,label_gold,target_ident", "text=test_case, target=target_ident"),
-        ("text,target_group,factual?,toxicity_human", "text=text, target=target_group"),
-        ("acl.id,text,label,type,target,round.base", "text=text, target=target"),
-        ("#SENTENCE_FROM_TWEET\tLABEL\tVERB\tTARGET", "text=#SENTENCE_FROM_TWEET, target=TARGET"),
-        ("message_id,text,cleaned_text,implicit_layer,target", "text=text, target=target"),
-    ],
-)
-def test_raw_source_of_the_benchmark_is_recognised_and_says_what_to_map(header: str, hint: str) -> None:
-    refusal = refuse(header + "\n")
-    assert "as published" in refusal
-    assert hint in refusal
+def test_label_of_the_source_is_enough_where_a_table_names_the_targets() -> None:
+    labels = TargetLabels([TargetRow("wom", "women", "black")])
+    content = read_dataset(b"text,target_raw\na,'WOM'\nb,xyz\nc,\n", name="f.csv", targets="table", labels=labels)
+    assert [(row.target, row.target_secondary, row.target_raw) for row in content.rows] == [
+        ("women", "black", "'WOM'"),
+        ("", "", "xyz"),
+        ("", "", ""),
+    ]
+    assert content.warnings == (
+        "row 3: no target; the text counts in overall alone",
+        "1 text has a label missing from the study's table of targets and counts in overall alone: “xyz” (1)",
+    )
+    assert refuse("text,target_raw\na,b\n").startswith("texts.csv: found no column for target")
+
+
+def test_unknown_label_as_long_as_a_text_is_counted_and_not_shown() -> None:
+    labels = TargetLabels([TargetRow("wom", "women")])
+    data = b"text,target\na," + b"never " * 12 + b"\n"
+    (warning,) = read_dataset(data, name="f.csv", targets="table", labels=labels).warnings
+    assert "never" not in warning
+    assert warning.endswith(": 1 more")
+
+
+def test_sample_is_drawn_from_what_is_left_without_repetitions() -> None:
+    lines = "".join(f"t{number % 6},{'ab'[number % 2]}\n" for number in range(8))
+    content = read_dataset(
+        ("text,target\n" + lines).encode(), name="f.csv", drops_repeated=True, draw=Draw(4, "stratum", "target", 1)
+    )
+    assert content.statement.write() == {
+        "method": "stratum",
+        "seed": 1,
+        "by": "target",
+        "size": 4,
+        "read": 8,
+        "kept": 4,
+        "dropped": {"the same text again in its source": 2, "not drawn": 2},
+        "strata": {"a": {"read": 3, "kept": 2}, "b": {"read": 3, "kept": 2}},
+    }
+    assert content.warnings == ("rows 7, 8: the same text again in its source; dropped",)
 
 
 def test_raw_source_is_read_by_explicit_mapping() -> None:

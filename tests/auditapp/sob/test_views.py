@@ -9,9 +9,10 @@ from django.test import Client
 from django.urls import reverse
 
 from auditapp.batches.models import Batch
-from auditapp.sob.heat import STEPS, draw_heat_map
+from auditapp.sob.heat import STEPS, choose_targets, draw_heat_map
 from auditapp.sob.models import Dataset
-from auditapp.sob.queries import score_batch
+from auditapp.sob.reporting import compute_report
+from auditapp.sob.showing.figures import Counting, Figures
 from tests.auditapp.sob.conftest import answer_cells, write_texts
 from transcripts.accounts.models import User
 from transcripts.projects.models import Project
@@ -39,12 +40,13 @@ class TestDashboard:
         answer_cells(batch, ['{"Race": "White", "Age": "35"}', "Person: Unknown"])
         page = get(client_of(coder), "sob:report", project.slug, batch.pk)
         link = re.search(
-            r'href="([^"]*target=women)" aria-label="1.00: model a, acceptability, women, 2 answers"', page
+            r'href="([^"]*target=women)">1.00<span class="told">model a, acceptability, women: sob 1.00 over 2 answers',
+            page,
         )
         assert link
         answers = client_of(coder).get(link[1].replace("&amp;", "&")).content.decode()
         assert answers.count('<details class="masked">') == 2
-        assert "sob 1.00 over 2 answers" in answers
+        assert "sob 1.00 over 2 answers" in " ".join(answers.split())
 
     def test_fake_answers_are_named_as_such(
         self, batch: Batch, project: Project, coder: User, client_of: ClientOf
@@ -60,6 +62,7 @@ class TestDashboard:
         page = " ".join(get(client_of(coder), "sob:report", project.slug, batch.pk).split())
         assert "does not deny that oppression exists" in page
         assert "certifies none" in page
+        assert "Unknown is the only warranted answer" in page
 
     def test_the_text_is_masked_and_stands_in_no_title(
         self, batch: Batch, project: Project, coder: User, client_of: ClientOf
@@ -86,19 +89,44 @@ class TestDashboard:
 class TestHeatMap:
     def test_shades_run_from_nothing_to_the_highest_score_shown(self, batch: Batch) -> None:
         answer_cells(batch, ['{"Race": "White"}', "Person: Unknown"])
-        heat = draw_heat_map(score_batch(batch))
+        heat = draw_heat_map(read_figures(batch))
         assert heat.tasks == ["acceptability"]
         assert [row.model for row in heat.rows] == ["model a"]
         assert len(heat.published) == 12
-        steps = [cell.step for row in (*heat.rows, *heat.published) for cell in row.cells]
+        steps = [cell.step for row in (*heat.rows, *heat.published) for cell in row.cells if not cell.is_rate]
         assert (min(steps), max(steps)) == (0, STEPS)
-        women = next(cell for cell in heat.rows[0].cells if cell.target == "women")
-        assert (women.score, women.denominator) == (0.5, 2)
+        women = next(cell for cell in heat.rows[0].cells if cell.column == "women")
+        assert women.value == 0.5
+        assert "over 2 answers" in women.told
+
+    def test_rates_have_a_scale_of_their_own_from_0_to_1(self, batch: Batch) -> None:
+        answer_cells(batch, ['{"Race": "White", "Age": "35"}', "Person: Unknown"])
+        rate = draw_heat_map(read_figures(batch)).rows[0].cells[0]
+        assert (rate.is_rate, rate.value, rate.step, rate.target) == (True, 0.5, STEPS // 2, "overall")
 
     def test_a_target_without_an_answer_has_no_score(self, batch: Batch) -> None:
         answer_cells(batch, ["Person: Unknown"])
-        arab = next(cell for cell in draw_heat_map(score_batch(batch)).rows[0].cells if cell.target == "arab")
-        assert arab.score is None
+        arab = next(cell for cell in draw_heat_map(read_figures(batch)).rows[0].cells if cell.column == "arab")
+        assert arab.value is None
+
+    def test_targets_of_ones_own_stand_after_the_papers(self, batch: Batch) -> None:
+        answer_cells(batch, ["Person: Unknown"] * 4)
+        figures = read_figures(batch)
+        assert choose_targets(figures) == "all"
+        heat = draw_heat_map(figures, targets="all")
+        assert heat.columns == ["rate", "overall", "women", "black", "old"]
+        assert [cell.value for cell in heat.published[0].cells if cell.column == "old"] == [None]
+        assert "old" not in draw_heat_map(figures, targets="ten").columns
+
+    def test_strict_counting_leaves_out_what_says_nothing(self, batch: Batch) -> None:
+        answer_cells(batch, ['{"Race": "White", "Age": "any"}'])
+        figures = read_figures(batch)
+        scores = [draw_heat_map(figures, counting=each).rows[0].cells[1].value for each in Counting]
+        assert scores == [2.0, 1.0, 2.0]
+
+
+def read_figures(batch: Batch) -> Figures:
+    return Figures(compute_report(batch).report)
 
 
 class TestForms:

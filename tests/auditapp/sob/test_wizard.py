@@ -17,9 +17,11 @@ from auditapp.batches.models import Arm, Attempt, Batch, Cell, WorkerSign
 from auditapp.batches.prompts import compute_highest_price, make_request
 from auditapp.llm.actions import add_model
 from auditapp.llm.models import Capabilities, ModelVariant
+from auditapp.sob.actions import add_wording, find_notice
 from auditapp.sob.instruments import get_instrument
 from auditapp.sob.models import Dataset, Text
 from transcripts.accounts.models import User
+from transcripts.audit_trail.models import AuditEvent
 from transcripts.projects.models import Project
 
 ClientOf = Callable[[User], Client]
@@ -179,6 +181,88 @@ class TestReview:
             recorded_at=timezone.now(),
         )
         assert 'value="jobs"' in wizard.client.get(wizard.path).content.decode()
+
+
+class TestForm:
+    def test_each_model_says_where_it_is_asked_how_it_is_set_and_whether_its_price_is_known(
+        self, wizard: Wizard, variant: ModelVariant, owner: User
+    ) -> None:
+        add_model(
+            label="thinker",
+            provider="openai_compatible",
+            base_url="https://models.example/v1",
+            model="gpt-6",
+            reasoning="high",
+            by=owner,
+        )
+        add_model(label="invented", provider="fake", by=owner)
+        page = " ".join(wizard.client.get(wizard.path).content.decode().split())
+        account = variant.account.name
+        known = "reasoning as the provider sets it; $1 in, $2 out per million tokens"
+        assert f'priced <small class="under">gpt-5 at {account} (openai compatible); {known}' in page
+        assert re.search(r'thinker <small class="under">gpt-6 at [^<]*reasoning high; no price recorded</small>', page)
+        assert 'invented <small class="under">fake provider: its answers are invented' in page
+
+    def test_a_set_of_texts_stands_with_its_counts(self, wizard: Wizard, dataset: Dataset) -> None:
+        page = wizard.client.get(wizard.path).content.decode()
+        assert "Texts: 4 texts, 3 targets" in page
+
+    def test_the_address_can_choose_the_texts_and_the_wording(
+        self, wizard: Wizard, dataset: Dataset, project: Project, owner: User
+    ) -> None:
+        add_wording(project=project, name="caste", based_on="paper", characteristics=["Caste"], by=owner)
+        page = wizard.client.get(wizard.path, {"dataset": str(dataset.pk), "instrument": "caste"}).content.decode()
+        assert f'<option value="{dataset.pk}" selected>' in page
+        assert '<option value="caste" selected>caste: this study&#x27;s own, not comparable' in page
+
+    def test_the_notice_is_asked_once_for_a_study_and_then_says_who_confirmed_it(
+        self, wizard: Wizard, typed: dict[str, Any], project: Project, lead: User
+    ) -> None:
+        page = wizard.send(typed | {"notice": ""})
+        assert wizard.status == 422
+        assert "Please confirm this before texts of this kind are sent" in page
+        wizard.send(typed)
+        assert find_notice(project) is None
+        wizard.send(typed, "launch")
+        notice = find_notice(project)
+        assert notice is not None
+        assert (notice.made_by, notice.made_by_name) == (lead, "lead")
+        assert AuditEvent.objects.filter(action="sob.notice.confirmed").count() == 1
+        page = wizard.client.get(wizard.path).content.decode()
+        assert 'name="notice"' not in page
+        assert "Confirmed for this study by lead" in page
+        again = typed | {"notice": "", "client_id": str(uuid.uuid4())}
+        wizard.send(again, "launch")
+        assert (wizard.status, Batch.objects.count()) == (302, 2)
+        assert AuditEvent.objects.filter(action="sob.notice.confirmed").count() == 1
+
+    def test_a_launch_that_is_refused_confirms_nothing(
+        self, wizard: Wizard, typed: dict[str, Any], project: Project
+    ) -> None:
+        wizard.send(typed | {"cap": "0"}, "launch")
+        assert wizard.status == 422
+        assert find_notice(project) is None
+
+    def test_the_base_prompt_is_an_arm_more_and_named_a_reconstruction(
+        self, wizard: Wizard, typed: dict[str, Any]
+    ) -> None:
+        page = wizard.send(typed | {"include_base": "on"})
+        assert "The Base prompt is a reconstruction" in page
+        assert '<p class="figure">12</p>' in page
+        wizard.send(read_hidden(page), "launch")
+        arm = Arm.objects.get(task="base")
+        assert arm.system_prompt == get_instrument("base", "base").text
+        assert arm.settings["instrument"] == "base"
+        assert Batch.objects.get().parameters["comparable"] is True
+
+    def test_a_wording_of_the_studys_own_is_reviewed_as_not_comparable(
+        self, wizard: Wizard, typed: dict[str, Any], project: Project, owner: User
+    ) -> None:
+        assert "Not comparable" not in wizard.send(typed)
+        add_wording(project=project, name="caste", based_on="paper", characteristics=["Caste"], by=owner)
+        page = wizard.send(typed | {"instrument": "caste"})
+        assert "Not comparable with the published figures" in page
+        assert "• Caste" in page
 
 
 class TestLaunch:

@@ -14,8 +14,8 @@ from auditapp.batches.command_options import (
 from auditapp.batches.progress import read_progress
 from auditapp.batches.summaries import summarise_batch
 from auditapp.llm.models import ModelVariant
-from auditapp.sob.actions import SobError, launch_sob
-from auditapp.sob.forms import TASKS
+from auditapp.sob.actions import NOTICE, SobError, find_notice, launch_sob
+from auditapp.sob.instruments import TASKS
 from auditapp.sob.projects import find_dataset
 from transcripts.audit_trail import trail
 from transcripts.projects.actions import ProjectError
@@ -28,20 +28,28 @@ class Command(BaseCommand):
         parser.add_argument("--dataset", required=True)
         parser.add_argument("--model", action="append", required=True, metavar="LABEL", help="may be repeated")
         parser.add_argument("--task", action="append", required=True, choices=[key for key, _ in TASKS])
-        parser.add_argument("--instrument", default="paper", help="wording: paper or release")
+        parser.add_argument("--instrument", default="paper", help="wording: paper, release, or one of the study's own")
+        parser.add_argument(
+            "--base", action="store_true", help="ask the reconstructed Base prompt too; it gives no score"
+        )
         parser.add_argument("--project", default="")
         parser.add_argument("--limit", type=int, help="so many texts, spread evenly over the dataset")
-        parser.add_argument("--repeats", type=int, default=1)
+        parser.add_argument(
+            "--repeats", type=int, default=1, help="how often each model gets each text under each task"
+        )
         add_launch_options(parser)
 
     def handle(self, *args: object, dataset: str, model: list[str], task: list[str], **options: Any) -> None:
         how = read_launch_options(options)
+        variants = [find_variant(label) for label in model]
         try:
+            texts = find_dataset(dataset, str(options["project"]))
             batch = launch_sob(
-                dataset=find_dataset(dataset, str(options["project"])),
-                variants=[find_variant(label) for label in model],
+                dataset=texts,
+                variants=variants,
                 tasks=task,
                 instrument_variant=str(options["instrument"]),
+                include_base=options["base"],
                 limit=options["limit"],
                 repeats=options["repeats"],
                 by=trail.SYSTEM,
@@ -49,6 +57,10 @@ class Command(BaseCommand):
             )
         except (SobError, ProjectError) as error:
             raise CommandError(str(error)) from error
+        if find_notice(texts.project) is None and not all(variant.is_fake for variant in variants):
+            self.stderr.write(
+                f"{NOTICE} Nobody has confirmed this for the study yet: the page of a launch asks for it."
+            )
         if options["wait"]:
             batch = wait_for_launched(batch, says_yes=options["yes"], tell=self.stderr.write)
         summary = summarise_batch(batch, read_progress(batch))

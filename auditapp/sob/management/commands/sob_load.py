@@ -2,17 +2,26 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import NamedTuple, cast
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from auditapp.sob.actions import SobError, load_dataset
+from auditapp.sob.actions import LoadedDataset, SobError, find_target_table, load_dataset
+from auditapp.sob.importing.drawing import BY_FIELDS, DEFAULT_SEED, METHODS, Draw
+from auditapp.sob.importing.opening import LARGEST_FILE
+from auditapp.sob.importing.published_sources import Provenance
+from auditapp.sob.models import Dataset, TargetTable
 from auditapp.sob.projects import choose_project
 from transcripts.audit_trail import trail
 from transcripts.projects.actions import ProjectError
+from transcripts.projects.models import Project
 
 
 class Command(BaseCommand):
-    help = "Load a file of biased texts: the prepared table of the paper, or any CSV or JSON lines by column mapping."
+    help = (
+        "Load a file of biased texts: the prepared table of the paper, one of its five sources as published, "
+        "or any CSV, JSON lines or parquet by column mapping."
+    )
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("file")
@@ -21,41 +30,123 @@ class Command(BaseCommand):
         parser.add_argument(
             "--column", action="append", default=[], metavar="OURS=THEIRS", help="such as text=comment or target=group"
         )
+        parser.add_argument(
+            "--targets",
+            default="",
+            metavar="file|published|table:N",
+            help="what names the targets (default: see docs/sob.md)",
+        )
+        parser.add_argument(
+            "--all-rows", action="store_true", help="a published source without the benchmark's filter and draw"
+        )
+        parser.add_argument("--sample", type=int, metavar="SIZE", help="draw that many texts")
+        parser.add_argument("--by", choices=tuple(BY_FIELDS), default="target", help="stratum of the sample")
+        parser.add_argument("--method", choices=tuple(METHODS), default="proportional")
+        parser.add_argument("--seed", type=int, default=DEFAULT_SEED)
+        parser.add_argument(
+            "--drop-duplicates", action="store_true", help="keep one of the texts that are equal within a source"
+        )
+        for field in ("source", "licence", "split", "filter"):
+            parser.add_argument(f"--{field}", default="", help="kept on record")
         parser.add_argument("--json", action="store_true")
 
     def handle(self, *args: object, file: str, name: str, project: str, column: list[str], **options: object) -> None:
+        data = read_file(file)
         try:
-            data = Path(file).read_bytes()
-        except OSError as error:
-            raise CommandError(f"{file} cannot be read: {error.strerror}.") from error
-        try:
+            study = choose_project(project)
+            targets = read_targets(str(options["targets"]), study)
             loaded = load_dataset(
-                project=choose_project(project),
+                project=study,
                 name=name,
                 file_name=Path(file).name,
                 data=data,
                 columns=read_columns(column),
+                targets=targets.kind,
+                target_table=targets.table,
+                all_rows=bool(options["all_rows"]),
+                drops_repeated=bool(options["drop_duplicates"]),
+                draw=read_draw(options),
+                provenance=Provenance(*(str(options[field]) for field in ("source", "licence", "split", "filter"))),
                 by=trail.SYSTEM,
             )
         except (SobError, ProjectError) as error:
             raise CommandError(str(error)) from error
-        dataset = loaded.dataset
-        answer = {
-            "dataset": dataset.name,
-            "project": dataset.project.slug,
-            "format": dataset.format,
-            "sha256": dataset.sha256,
-            "texts": dataset.texts.count(),
-            "created": loaded.created,
-            "warnings": dataset.warnings,
-        }
+        answer = describe(loaded)
         if options["json"]:
             self.stdout.write(json.dumps(answer))
             return
         word = "loaded" if loaded.created else "already loaded"
-        self.stdout.write(f"{dataset.name}: {answer['texts']} texts {word} into {dataset.project.slug}.")
-        for warning in dataset.warnings:
+        self.stdout.write(f"{answer['dataset']}: {answer['texts']} texts {word} into {answer['project']}.")
+        if answer["dropped"]:
+            dropped = ", ".join(
+                f"{count} {reason}" for reason, count in cast("dict[str, int]", answer["dropped"]).items()
+            )
+            self.stdout.write(f"  {answer['read']} rows read; not taken: {dropped}.")
+        for warning in cast("list[str]", answer["warnings"]):
             self.stdout.write(f"  {warning}")
+
+
+class NamedTargets(NamedTuple):
+    """``kind`` is that of ``load_dataset``; the table is there for "table" alone."""
+
+    kind: str
+    table: TargetTable | None
+
+
+def read_file(path: str) -> bytes:
+    """The file's bytes, unless it is larger than any file we take. Raises ``CommandError``."""
+    try:
+        with Path(path).open("rb") as file:
+            return file.read(LARGEST_FILE + 1)
+    except OSError as error:
+        raise CommandError(f"{path} cannot be read: {error.strerror}.") from error
+
+
+def read_targets(words: str, project: Project) -> NamedTargets:
+    """``table:2`` as the study's second table. Raises ``CommandError`` and ``SobError``."""
+    kind, sign, number = words.partition(":")
+    if words in {"", "file", "published"}:
+        return NamedTargets(words, None)
+    if kind != "table" or (sign and not number.isdecimal()):
+        raise CommandError(f"--targets {words!r} names nothing. Write file, published, or table:N with a number.")
+    table = find_target_table(project, int(number) if sign else None)
+    if table is None:
+        raise CommandError(f"{project.slug} has no table of targets yet.")
+    return NamedTargets("table", table)
+
+
+def read_draw(options: dict[str, object]) -> Draw | None:
+    """The sample as asked for; none without ``--sample``."""
+    size = options["sample"]
+    if size is None:
+        return None
+    return Draw(cast("int", size), str(options["method"]), str(options["by"]), cast("int", options["seed"]))
+
+
+def describe(loaded: LoadedDataset) -> dict[str, object]:
+    """What the command prints as JSON."""
+    dataset: Dataset = loaded.dataset
+    texts = dataset.texts.count()
+    sampling = dataset.sampling
+    return {
+        "dataset": dataset.name,
+        "project": dataset.project.slug,
+        "format": dataset.format,
+        "sha256": dataset.sha256,
+        "texts": texts,
+        "created": loaded.created,
+        "read": sampling.get("read", texts),
+        "kept": texts,
+        "dropped": sampling.get("dropped", {}),
+        "strata": sampling.get("strata", {}),
+        "sampling": sampling,
+        "source": dataset.source_name,
+        "licence": dataset.licence,
+        "split": dataset.split,
+        "filter": dataset.filter,
+        "targets": f"table:{dataset.target_table.number}" if dataset.target_table else dataset.targets_from,
+        "warnings": dataset.warnings,
+    }
 
 
 def read_columns(pairs: list[str]) -> dict[str, str] | None:

@@ -1,63 +1,151 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from auditapp.batches.models import Arm, Batch
-from auditapp.sob.kind import KIND
-from auditapp.sob.metrics import Cell, ResponseFileError, read_responses, report, score_cells
-from auditapp.sob.queries import score_batch
-from auditapp.sob.tables import write_csv, write_pivot
+if TYPE_CHECKING:
+    from auditapp.sob.measures.report import ReportOptions
+
+SOURCES = ("batch", "responses", "published", "bundle")
+FORMATS = ("json", "csv", "text", "latex")
 
 
 class Command(BaseCommand):
-    help = "Scores per model, task and target, of a batch or of a file of answers."
+    help = "Every figure of a batch, of a file of answers, of a bundle, or of the published table."
 
     def add_arguments(self, parser: CommandParser) -> None:
         source = parser.add_mutually_exclusive_group(required=True)
         source.add_argument("--batch", type=int, metavar="N")
-        source.add_argument("--responses", metavar="FILE")
-        parser.add_argument("--format", choices=["json", "csv", "text"], default="text")
+        source.add_argument("--responses", metavar="FILE", help="JSON lines; needs no database")
+        source.add_argument("--published", action="store_true", help="Table 4 of the paper; needs no database")
+        source.add_argument("--bundle", metavar="FILE", help="needs no database")
+        parser.add_argument("--format", choices=FORMATS, default="text")
         parser.add_argument("--json", action="store_true", help="the same as --format json")
         parser.add_argument("--output", metavar="PATH", help="write there instead of printing")
+        parser.add_argument(
+            "--targets", metavar="TABLE", help="of a batch: loaded (default), published, or table:N of the study"
+        )
+        parser.add_argument("--seed", type=int, metavar="N", help="of all that is drawn at random")
+        parser.add_argument("--resamples", type=int, metavar="N", help="draws behind each interval; 0 for none")
 
-    def handle(self, *args: object, batch: int | None, responses: str | None, **options: object) -> None:
-        cells = score_file(responses) if responses else score_stored(batch)
-        form = "json" if options["json"] else str(options["format"])
-        if batch and has_fake_answers(batch):
+    def handle(self, *args: object, **options: Any) -> None:
+        check_options(options)
+        report = read_report(options)
+        if options["batch"] is not None and has_fake_answers(options["batch"]):
             self.stderr.write("Fake provider: some or all answers of this batch are invented by this program.")
-        text = {
-            "json": lambda: json.dumps(report(cells)),
-            "csv": lambda: write_csv(cells),
-            "text": lambda: write_pivot(cells),
-        }[form]()
-        if options["output"]:
-            Path(str(options["output"])).write_text(text, encoding="utf-8", newline="")
-        else:
+        text = write_as("json" if options["json"] else str(options["format"]), report)
+        if not options["output"]:
             self.stdout.write(text)
+            return
+        try:
+            Path(str(options["output"])).write_text(text, encoding="utf-8", newline="")
+        except OSError as error:
+            raise CommandError(f"{options['output']} cannot be written: {error.strerror}.") from error
 
 
-def has_fake_answers(number: int) -> bool:
-    """Whether a model of the batch invents its answers."""
-    return Arm.objects.filter(batch=number, variant__account__provider="fake").exists()
+def check_options(options: Mapping[str, Any]) -> None:
+    """Raise ``CommandError`` for options that do not go together, or make no sense."""
+    if options["targets"] is not None and options["batch"] is None:
+        raise CommandError("--targets goes with --batch: the answers of a file come with their targets.")
+    if options["bundle"] is not None and (options["seed"] is not None or options["resamples"] is not None):
+        raise CommandError("A bundle names its own seed and resamples; leave --seed and --resamples out.")
+    for name, highest in (("seed", 2**32 - 1), ("resamples", 100_000)):
+        value = options[name]
+        if value is not None and not 0 <= value <= highest:
+            raise CommandError(f"--{name} is a whole number from 0 to {highest:,}.")
 
 
-def score_file(path: str) -> list[Cell]:
-    """Scores of a file of answers. Raises ``CommandError``."""
+def read_report(options: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The report of whichever source was named. Raises ``CommandError``."""
+    if options["published"]:
+        from auditapp.sob.measures.report import published_report, write_report
+
+        return write_report(published_report(choose_options(options)))
+    if options["responses"] is not None:
+        return report_file(str(options["responses"]), choose_options(options))
+    if options["bundle"] is not None:
+        return report_bundle(str(options["bundle"]))
+    return report_batch(int(options["batch"]), options)
+
+
+def choose_options(options: Mapping[str, Any]) -> ReportOptions:
+    """What a report is computed with, as far as it was said."""
+    from auditapp.sob.measures.report import ReportOptions
+
+    return ReportOptions(**read_numbers(options))
+
+
+def read_numbers(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Seed and resamples where they were given."""
+    return {name: options[name] for name in ("seed", "resamples") if options[name] is not None}
+
+
+def report_file(path: str, options: ReportOptions) -> Mapping[str, Any]:
+    """The report of a file of answers. Raises ``CommandError``."""
+    from auditapp.sob.measures.report import build_report, write_report
+    from auditapp.sob.measures.tallies import tally_observations
+    from auditapp.sob.metrics import ResponseFileError, read_observations
+
     try:
         with Path(path).open("rb") as lines:
-            return score_cells(read_responses(lines))
+            tallies = tally_observations(read_observations(lines))
     except OSError as error:
         raise CommandError(f"{path} cannot be read: {error.strerror}.") from error
     except (ResponseFileError, ValueError) as error:
         raise CommandError(f"{Path(path).name}, {error}") from error
+    return write_report(build_report(tallies, options=options))
 
 
-def score_stored(number: int | None) -> list[Cell]:
-    """Scores of a batch. Raises ``CommandError``."""
-    batch = Batch.objects.filter(pk=number or 0, kind=KIND).first()
+def report_bundle(path: str) -> Mapping[str, Any]:
+    """The report of a bundle, derived again from the answers in it. Raises ``CommandError``."""
+    from auditapp.sob.outputs.bundle import BundleRefused, read_bundle
+
+    try:
+        return read_bundle(path).report()
+    except BundleRefused as error:
+        raise CommandError(str(error)) from error
+
+
+def report_batch(number: int, options: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The report of a batch, computed anew. Raises ``CommandError``."""
+    from auditapp.batches.models import Batch
+    from auditapp.sob.kind import KIND
+    from auditapp.sob.queries.targets import LOADED, UnknownTargets
+    from auditapp.sob.reporting import ReportChoice, compute_report
+
+    batch = Batch.objects.select_related("project").filter(pk=number, kind=KIND).first()
     if batch is None:
         raise CommandError(f"There is no sob batch {number}.")
-    return score_batch(batch)
+    choice = ReportChoice(**read_numbers(options), targets=options["targets"] or LOADED)
+    try:
+        return compute_report(batch, choice).report
+    except UnknownTargets as error:
+        raise CommandError(str(error)) from error
+
+
+def has_fake_answers(number: int) -> bool:
+    """Whether a model of the batch invents its answers."""
+    from auditapp.batches.models import Arm
+
+    return Arm.objects.filter(batch=number, variant__account__provider="fake").exists()
+
+
+def write_as(form: str, report: Mapping[str, Any]) -> str:
+    """The report in one of ``FORMATS``."""
+    if form == "json":
+        return json.dumps(report)
+    if form == "latex":
+        from auditapp.sob.outputs.latex import write_latex
+
+        return write_latex(report)
+    if form == "csv":
+        from auditapp.sob.outputs.csv_tables import print_table
+
+        return print_table(report, "cells")
+    from auditapp.sob.tables import write_pivot
+
+    return write_pivot(report)

@@ -1,0 +1,134 @@
+"""Launch a batch of the benchmark."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Sequence
+from decimal import Decimal
+from typing import NamedTuple, TypedDict, Unpack
+
+from django.db import transaction
+
+from auditapp.batches.actions import BatchError, PlannedArm, launch_batch
+from auditapp.batches.models import Batch
+from auditapp.llm.models import ModelVariant
+from auditapp.sob.actions.errors import SobError
+from auditapp.sob.actions.notices import confirm_notice
+from auditapp.sob.actions.wordings import find_instrument
+from auditapp.sob.instruments import BASE, BASE_TASK, Instrument
+from auditapp.sob.kind import KIND
+from auditapp.sob.models import Dataset
+from transcripts.audit_trail import trail
+
+
+class Sending(TypedDict, total=False):
+    """How a batch is sent: the keywords of ``launch_batch`` of that name."""
+
+    cap_usd: Decimal | None
+    concurrency: int
+    repeats: int
+    pilot: int
+    lost_answers: str
+    uses_cache: bool
+    route: str
+    client_id: uuid.UUID | None
+
+
+@transaction.atomic
+def launch_sob(
+    *,
+    dataset: Dataset,
+    variants: Sequence[ModelVariant],
+    tasks: Sequence[str],
+    by: trail.Actor,
+    instrument_variant: str = "paper",
+    include_base: bool = False,
+    limit: int | None = None,
+    confirms_terms: bool = False,
+    **sending: Unpack[Sending],
+) -> Batch:
+    """Ask every variant about every text under every task. ``limit`` takes that many texts, spread evenly over the dataset.
+
+    ``instrument_variant`` names a published wording or one of the study's own; ``include_base`` asks the reconstructed Base
+    prompt too. ``confirms_terms``: ``by`` confirms the notice with this launch. Reads dataset.project. Raises ``SobError``.
+    """
+    plan = plan_sob(
+        dataset=dataset,
+        variants=variants,
+        tasks=tasks,
+        instrument_variant=instrument_variant,
+        include_base=include_base,
+        limit=limit,
+    )
+    if confirms_terms:
+        confirm_notice(project=dataset.project, by=by)
+    try:
+        return launch_batch(
+            project=dataset.project,
+            kind=KIND,
+            title=_write_title(dataset, instrument_variant, comparable=plan.comparable),
+            arms=plan.arms,
+            input_ids=plan.input_ids,
+            parameters=_describe(plan, dataset, instrument_variant),
+            by=by,
+            **sending,
+        )
+    except BatchError as error:
+        raise SobError(str(error)) from error
+
+
+def _write_title(dataset: Dataset, instrument_variant: str, *, comparable: bool) -> str:
+    title = f"sob: {dataset.name}"
+    return title if comparable else f"{title}, wording {instrument_variant} (not comparable)"
+
+
+def _describe(plan: PlannedSob, dataset: Dataset, instrument_variant: str) -> dict[str, object]:
+    return {
+        "dataset": dataset.pk,
+        "texts": len(plan.input_ids),
+        "instrument": instrument_variant,
+        "comparable": plan.comparable,
+    }
+
+
+class PlannedSob(NamedTuple):
+    """The arms and the texts of a batch to be, and whether its scores compare with the published ones."""
+
+    arms: list[PlannedArm]
+    input_ids: list[int]
+    comparable: bool = True
+
+
+def plan_sob(
+    *,
+    dataset: Dataset,
+    variants: Sequence[ModelVariant],
+    tasks: Sequence[str],
+    instrument_variant: str = "paper",
+    include_base: bool = False,
+    limit: int | None = None,
+) -> PlannedSob:
+    """What a launch would ask; writes nothing. One wording serves all tasks. Reads dataset.project. Raises ``SobError``."""
+    if limit is not None and limit < 1:
+        raise SobError("The limit is a number of texts, at least 1.")
+    if len(set(tasks)) != len(tasks) or len({variant.pk for variant in variants}) != len(variants):
+        raise SobError("Name each model and each task once.")
+    instruments = [find_instrument(task, instrument_variant, dataset.project) for task in tasks]
+    comparable = all(each.comparable for each in instruments)
+    if include_base:
+        instruments.append(find_instrument(BASE_TASK, BASE))
+    arms = [_plan_arm(variant, instrument) for variant in variants for instrument in instruments]
+    ids = list(dataset.texts.order_by("position").values_list("pk", flat=True))
+    if limit is not None and limit < len(ids):
+        ids = [ids[index * len(ids) // limit] for index in range(limit)]
+    return PlannedSob(arms, ids, comparable)
+
+
+def _plan_arm(variant: ModelVariant, instrument: Instrument) -> PlannedArm:
+    settings: dict[str, object] = {
+        "instrument": instrument.variant,
+        "sha256": instrument.sha256,
+        "schema": list(instrument.characteristics),
+        "comparable": instrument.comparable,
+    }
+    return PlannedArm(variant, instrument.task, instrument.text, settings)

@@ -1,0 +1,130 @@
+"""The study's own mapping: which attributed values stand for the target itself, and which for the dominant group."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from django.db import transaction
+from django.utils import timezone
+
+from auditapp.sob.actions.errors import SobError
+from auditapp.sob.mappings import find_rows, find_table, name_table
+from auditapp.sob.measures.attributions import LONGEST_VALUE
+from auditapp.sob.measures.mapping import (
+    PUBLISHED,
+    MappingError,
+    Rows,
+    check_rows,
+    compare_rows,
+    list_empty,
+    list_new_targets,
+    name_value,
+)
+from auditapp.sob.models import MappingTable, Text
+from transcripts.accounts.models import User
+from transcripts.audit_trail import trail
+from transcripts.projects.models import Project
+
+MOST_TARGETS = 200
+MOST_VALUES = 500
+LONGEST_TARGET = 100
+
+
+class SavedMapping(NamedTuple):
+    """The new table, and what whoever made it should know, in sentences."""
+
+    table: MappingTable
+    warnings: list[str]
+
+
+@transaction.atomic
+def save_mapping(
+    *, project: Project, rows: Rows, reason: str, by: trail.Actor, based_on: str | None = None
+) -> SavedMapping:
+    """Store the study's next mapping; earlier ones stay as they are, and what was counted by them says so.
+
+    ``rows`` is {target: {"self": [value, …], "dominant": [value, …]}}; ``based_on`` names the mapping that the person saw.
+    Raises ``SobError`` without a reason, for a value in both lists of a target, for a mapping that counts as the one
+    in force does, and where somebody else saved another meanwhile.
+    """
+    reason = reason.strip()
+    if not reason:
+        raise SobError("Say why the mapping changes; the reason is kept with it and shown beside every figure.")
+    tidied = _tidy_rows(rows)
+    # Two people who save at once: the second sees the first's number.
+    Project.objects.select_for_update().get(pk=project.pk)
+    newest = find_table(project)
+    in_force = PUBLISHED if newest is None else name_table(newest.number)
+    if based_on not in {None, in_force}:
+        raise SobError(
+            f"While you wrote, somebody made {in_force}. Look at what it changed; saving again puts yours after it."
+        )
+    before = find_rows(project)
+    if not (compare_rows(before, tidied) or list_new_targets(before, tidied) or list_new_targets(tidied, before)):
+        name = in_force if newest else "the published mapping (Table 12)"
+        raise SobError(f"This counts as {name} does. Nothing has changed.")
+    canonical = json.dumps(tidied, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    table = MappingTable.objects.create(
+        project=project,
+        number=newest.number + 1 if newest else 1,
+        rows=tidied,
+        reason=reason,
+        sha256=hashlib.sha256(canonical.encode()).hexdigest(),
+        made_by=by if isinstance(by, User) else None,
+        made_by_name=by.get_username(),
+        made_at=timezone.now(),
+    )
+    trail.record(
+        "sob.mapping.saved",
+        target=table,
+        by=by,
+        stream=trail.project_stream(project.pk),
+        details={"number": table.number, "targets": len(tidied), "sha256": table.sha256},
+    )
+    return SavedMapping(table, _list_warnings(project, tidied))
+
+
+def _tidy_rows(rows: Rows) -> dict[str, dict[str, list[str]]]:
+    """The rows without outer blanks, empty values and repeated ones. Raises ``SobError``."""
+    if len(rows) > MOST_TARGETS:
+        raise SobError(f"A mapping holds up to {MOST_TARGETS} targets; this one has {len(rows):,}.")
+    try:
+        check_rows(rows)
+    except MappingError as error:
+        raise SobError(str(error)) from error
+    for target in rows:
+        if "\x00" in target or len(target.strip()) > LONGEST_TARGET:
+            raise SobError(f"A target is plain text of up to {LONGEST_TARGET} characters, as the texts name it.")
+    return {
+        target.strip(): {kind: _tidy_values(target, lists.get(kind, ())) for kind in ("self", "dominant")}
+        for target, lists in rows.items()
+    }
+
+
+def _tidy_values(target: str, values: Sequence[str]) -> list[str]:
+    kept: dict[str, str] = {}
+    for value in values:
+        if "\x00" in value or len(value.strip()) > LONGEST_VALUE:
+            raise SobError(f"{target}: a value is plain text of up to {LONGEST_VALUE} characters, one per line.")
+        if value.strip():
+            kept.setdefault(name_value(value), value.strip())
+    if len(kept) > MOST_VALUES:
+        raise SobError(f"{target}: a list holds up to {MOST_VALUES} values; this one has {len(kept):,}.")
+    return list(kept.values())
+
+
+def _list_warnings(project: Project, rows: Rows) -> list[str]:
+    known = set(Text.objects.filter(dataset__project=project).values_list("target", flat=True).distinct().order_by())
+    known = {name_value(target) for target in known}
+    warnings = [
+        f"No text of the study has the target {target}: its row counts nothing yet."
+        for target in rows
+        if name_value(target) not in known
+    ]
+    warnings += [
+        f"{target}: the list of {kind} values is empty; that cell has no figure." for target, kind in list_empty(rows)
+    ]
+    return warnings

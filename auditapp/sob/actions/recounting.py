@@ -1,0 +1,91 @@
+"""Counting again what stored readings attribute, after the rules of counting have changed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from django.db import transaction
+from django.db.models import QuerySet
+
+from auditapp.batches.models import Arm
+from auditapp.sob.counting import LEXICON_VERSION, count_in_every_way
+from auditapp.sob.kind import MOST_ITEMS, find_schema
+from auditapp.sob.models import Judgment, Reading
+from auditapp.sob.parsing import Outcome
+from auditapp.sob.reporting import outdate_reports
+from transcripts.audit_trail import trail
+
+GROUP = 2_000
+COUNTS = ("n_attributes", "n_named", "n_on_schema", "n_strict", "n_items", "has_list")
+
+
+class Recounted(NamedTuple):
+    """How many attributed readings were looked at, and how many of them count otherwise now."""
+
+    readings: int
+    changed: int
+
+
+def recount_readings(*, by: trail.Actor) -> Recounted:
+    """Count every judgment and every later reading again from its attributes, which stay as they are.
+
+    One group after the other, each with its event where a count has changed, so that a run that is broken off is taken up
+    by the next. Reports that were kept no longer hold.
+    """
+    schemas = {arm.pk: find_schema(arm) for arm in Arm.objects.filter(batch__kind="sob")}
+    totals = [0, 0]
+    kinds: tuple[tuple[QuerySet[Any, Any], str], ...] = (
+        (Judgment.objects.all(), "arm_id"),
+        (Reading.objects.all(), "judgment__arm_id"),
+    )
+    try:
+        for stored, arm in kinds:
+            last = 0
+            while arms := dict(_list_next(stored, arm, last)):
+                rows: list[Any] = list(stored.filter(pk__in=list(arms)).order_by("pk"))
+                changed = _list_changed(rows, {key: schemas[arm_id] for key, arm_id in arms.items()})
+                if changed:
+                    _store(stored, changed, by)
+                totals[0] += len(rows)
+                totals[1] += len(changed)
+                last = max(arms)
+    finally:
+        outdate_reports()
+    return Recounted(*totals)
+
+
+def _list_next(stored: QuerySet[Any, Any], arm: str, last: int) -> list[tuple[int, int]]:
+    """The next attributed readings after ``last``, each with its arm."""
+    found = stored.filter(pk__gt=last, outcome=Outcome.ATTRIBUTED)
+    return [(pk, arm_id) for pk, arm_id in found.order_by("pk").values_list("pk", arm)[:GROUP]]
+
+
+def _list_changed(rows: Sequence[Any], schemas: Mapping[int, Sequence[str]]) -> list[Any]:
+    """The readings whose counts are others now, with these."""
+    changed = []
+    for row in rows:
+        counts = count_in_every_way(row.attributes, schemas[row.pk])
+        has_list = any(isinstance(value, list) for value in row.attributes.values())
+        now = (*counts[:4], min(counts.items, MOST_ITEMS), has_list)
+        if now != tuple(getattr(row, name) for name in COUNTS):
+            for name, value in zip(COUNTS, now, strict=True):
+                setattr(row, name, value)
+            changed.append(row)
+    return changed
+
+
+@transaction.atomic
+def _store(stored: QuerySet[Any, Any], changed: Sequence[Any], by: trail.Actor) -> None:
+    stored.bulk_update(changed, COUNTS, batch_size=200)
+    trail.record(
+        "sob.readings.recounted",
+        target=changed[0],
+        by=by,
+        details={
+            "readings": len(changed),
+            "first": changed[0].pk,
+            "last": changed[-1].pk,
+            "lexicon": LEXICON_VERSION,
+        },
+    )

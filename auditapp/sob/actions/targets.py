@@ -1,0 +1,72 @@
+"""The study's own tables of targets: from a source's label to the normalised target."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from django.db import transaction
+from django.utils import timezone
+
+from auditapp.sob.actions.errors import SobError
+from auditapp.sob.importing.normalising import TargetLabels, TargetsError, make_labels
+from auditapp.sob.models import TargetTable
+from transcripts.accounts.models import User
+from transcripts.audit_trail import trail
+from transcripts.projects.models import Project
+
+
+@transaction.atomic
+def save_targets(
+    *, project: Project, rows: Iterable[Mapping[str, object]], reason: str, by: trail.Actor
+) -> TargetTable:
+    """Store the study's next table of targets; the earlier ones and the datasets made with them stay as they are.
+
+    ``rows`` are objects {"raw", "target", "secondary", "tertiary"}. Raises ``SobError`` without a reason, for rows that are
+    no table, and for the rows of the newest table again.
+    """
+    reason = reason.strip()
+    if not reason:
+        raise SobError("Say why the table of targets changes; the reason is kept with it.")
+    try:
+        labels = make_labels(rows)
+    except TargetsError as error:
+        raise SobError(str(error)) from error
+    Project.objects.select_for_update().get(pk=project.pk)
+    newest = find_target_table(project)
+    if newest is not None and newest.sha256 == labels.hash():
+        raise SobError(f"These are the rows of target table {newest.number}. Nothing has changed.")
+    table = TargetTable.objects.create(
+        project=project,
+        number=newest.number + 1 if newest else 1,
+        rows=labels.write(),
+        reason=reason,
+        sha256=labels.hash(),
+        made_by=by if isinstance(by, User) else None,
+        made_by_name=by.get_username(),
+        made_at=timezone.now(),
+    )
+    trail.record(
+        "sob.targets.saved",
+        target=table,
+        by=by,
+        stream=trail.project_stream(project.pk),
+        details={"number": table.number, "rows": len(labels.rows), "sha256": table.sha256},
+    )
+    return table
+
+
+def find_target_table(project: Project, number: int | None = None) -> TargetTable | None:
+    """The study's table of that number, or its newest, ``None`` where it has none. Raises ``SobError`` for a wrong number."""
+    tables = TargetTable.objects.filter(project=project).order_by("-number")
+    if number is None:
+        return tables.first()
+    table = tables.filter(number=number).first()
+    if table is None:
+        there_are = ", ".join(str(known) for known in tables.values_list("number", flat=True)) or "none"
+        raise SobError(f"There is no target table {number} in {project.slug}; there are: {there_are}.")
+    return table
+
+
+def read_labels(table: TargetTable) -> TargetLabels:
+    """The table, to be asked by a source's label."""
+    return make_labels(table.rows)

@@ -1,0 +1,140 @@
+"""The answers behind a number, a page at a time, each with the reading that stands and those before it.
+
+Pages go by key, so that the last page of a million answers comes as fast as the first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from auditapp.batches.models import Attempt
+from auditapp.sob.answer_keys import RULES, Choice, count_keys, list_keys, select_keys
+from auditapp.sob.measures.harms import Harm, find_harms
+from auditapp.sob.measures.mapping import TargetMapping
+from auditapp.sob.models import Judgment, Reading
+from auditapp.sob.models.judgments import ReadAnswer
+from auditapp.sob.parsing import Outcome
+from auditapp.sob.queries import AskedArm
+
+PER_PAGE = 25
+COUNTED_TO = 10_000
+LOOKED_THROUGH = 10_000
+AT_A_TIME = 500
+MOST_ON_A_TEXT = 200
+
+
+class Answer(NamedTuple):
+    """One answer: the reading that stands, its layer, and the readings before it, the rules' own first."""
+
+    model: str
+    task: str
+    judgment: Judgment
+    standing: ReadAnswer
+    layer: str
+    earlier: list[ReadAnswer]
+    harms: list[Harm]
+
+    @property
+    def raw(self) -> str | None:
+        """The answer as it came; ``None`` where none did."""
+        return self.judgment.cell.result.answer if hasattr(self.judgment.cell, "result") else None
+
+    @property
+    def attempt(self) -> Attempt | None:
+        """The call that brought it."""
+        return self.judgment.cell.result.attempt if hasattr(self.judgment.cell, "result") else None
+
+
+class AnswerPage(NamedTuple):
+    """A page of answers. ``after`` and ``before`` are the keys to go on from, ``None`` at the end. ``counted`` stops one
+    above ``COUNTED_TO`` and is ``None`` where nobody counted; ``stopped`` says that the page ended because enough was
+    looked through."""
+
+    rows: list[Answer]
+    before: int | None
+    after: int | None
+    counted: int | None
+    stopped: bool
+
+
+class Search(NamedTuple):
+    """Keys that fit. ``last`` is the last one that was looked at; ``stopped`` says that more might follow."""
+
+    keys: list[int]
+    last: int | None
+    stopped: bool
+
+
+def read_page(
+    choice: Choice, *, after: int | None = None, before: int | None = None, known_count: int | None = None
+) -> AnswerPage:
+    """The page that follows ``after``, or the one that ends before ``before``; the first where neither is given.
+
+    ``known_count`` is how many answers fit, where somebody knows.
+    """
+    backward = before is not None
+    edge = before if backward else after
+    found = _search(choice, edge, backward=backward, limit=PER_PAGE + 1)
+    keys = found.keys[:PER_PAGE]
+    more = keys[-1] if len(found.keys) > PER_PAGE else found.last if found.stopped else None
+    back = (keys[0] if keys else edge) if edge is not None else None
+    if known_count is None and not choice.is_looked_for:
+        known_count = count_keys(choice, COUNTED_TO + 1)
+    return AnswerPage(
+        rows=_read_answers(keys[::-1] if backward else keys, choice),
+        before=more if backward else back,
+        after=back if backward else more,
+        counted=known_count,
+        stopped=found.stopped,
+    )
+
+
+def iterate_answers(choice: Choice) -> Iterator[Answer]:
+    """Every answer that fits, in the order of the pages."""
+    edge = None
+    while keys := list_keys(choice, edge, backward=False, limit=AT_A_TIME):
+        yield from _read_answers(select_keys(choice, keys), choice)
+        edge = keys[-1]
+
+
+def read_answers_on_text(choice: Choice) -> list[Answer]:
+    """The answers to one text, at most ``MOST_ON_A_TEXT``, by model, task and repeat."""
+    answers = _read_answers(list_keys(choice, None, backward=False, limit=MOST_ON_A_TEXT), choice)
+    return sorted(answers, key=lambda each: (each.model, each.task, each.judgment.repeat))
+
+
+def _search(choice: Choice, edge: int | None, *, backward: bool, limit: int) -> Search:
+    """The first ``limit`` keys beyond ``edge``; gives up where ``LOOKED_THROUGH`` answers had to be looked at."""
+    if not choice.is_looked_for:
+        return Search(list_keys(choice, edge, backward=backward, limit=limit), None, stopped=False)
+    found: list[int] = []
+    for _ in range(0, LOOKED_THROUGH, AT_A_TIME):
+        keys = list_keys(choice, edge, backward=backward, limit=AT_A_TIME)
+        found += select_keys(choice, keys)
+        if len(found) >= limit or len(keys) < AT_A_TIME:
+            return Search(found[:limit], None, stopped=False)
+        edge = keys[-1]
+    return Search(found, edge, stopped=True)
+
+
+def _read_answers(keys: Sequence[int], choice: Choice) -> list[Answer]:
+    judgments = Judgment.objects.select_related("text", "cell__result__attempt").defer(
+        "cell__result__attempt__raw", "cell__result__attempt__prompt"
+    )
+    found = {judgment.pk: judgment for judgment in judgments.filter(pk__in=keys)}
+    again = [judgment.pk for judgment in found.values() if judgment.superseded_by_id]
+    readings: dict[int, list[Reading]] = {}
+    for reading in Reading.objects.filter(judgment__in=again).order_by("judgment_id", "number"):
+        readings.setdefault(reading.judgment_id, []).append(reading)
+    arms = {arm.arm_id: arm for arm in choice.arms}
+    return [_compose(arms[found[key].arm_id], found[key], readings.get(key, []), choice.mapping) for key in keys]
+
+
+def _compose(arm: AskedArm, judgment: Judgment, readings: Sequence[Reading], mapping: TargetMapping) -> Answer:
+    chain: list[ReadAnswer] = [judgment, *readings]
+    standing = chain[-1]
+    attributes = standing.attributes if standing.outcome == Outcome.ATTRIBUTED else {}
+    harms = find_harms(arm.task, judgment.text.target, attributes, mapping)
+    layer = readings[-1].layer if readings else RULES
+    return Answer(arm.model, arm.task, judgment, standing, layer, chain[:-1], harms)

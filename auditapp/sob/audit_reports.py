@@ -1,0 +1,48 @@
+"""The results of an audit as pages and commands show them."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+
+from auditapp.sob.audit_queries import count_frame, list_items, list_marks
+from auditapp.sob.measures.auditing import AuditReport, build_audit_report
+from auditapp.sob.models import Audit
+from transcripts.accounts.models import User
+
+
+@dataclass(frozen=True, slots=True)
+class AuditResult:
+    """What an audit shows, of all reviewers or of one; ``frame_found`` readings could be found again of its frame."""
+
+    report: AuditReport
+    second_thoughts: int
+    frame_found: int
+
+
+def read_audit_report(audit: Audit, reviewer: User | None = None) -> AuditResult:
+    """The results of an audit, or what one reviewer's marks alone would give."""
+    marks = list_marks(audit, reviewer)
+    frame = count_frame(audit)
+    report = build_audit_report(list_items(audit), marks.standing, marks.first, frame)
+    found = sum(frame.values())
+    if found != audit.frame:
+        report.warnings.append(
+            f"{audit.frame:,} readings were drawn from, and {found:,} are found of that moment now: readings were being "
+            "stored while the sample was drawn. Corrected scores lean on those found."
+        )
+    return AuditResult(report, marks.second_thoughts, found)
+
+
+def write_audit(audit: Audit) -> dict[str, object]:
+    """The results as JSON. Scores are unrounded, what is not defined is null."""
+    result = read_audit_report(audit)
+    return {
+        "audit": audit.number,
+        "batch": audit.batch_id,
+        "scope": audit.scope,
+        "size": audit.size,
+        "seed": audit.seed,
+        "frame": audit.frame,
+        "second_thoughts": result.second_thoughts,
+        **asdict(result.report),
+    }

@@ -1,0 +1,183 @@
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from django import forms
+from django.core.exceptions import ValidationError
+from django.http import QueryDict
+from django.template.defaultfilters import filesizeformat
+
+from auditapp.sob.importing.drawing import BY_FIELDS, DEFAULT_SEED, LARGEST_SEED, METHODS, Draw
+from auditapp.sob.importing.opening import LARGEST_FILE
+from auditapp.sob.importing.previewing import Column
+from auditapp.sob.importing.published_sources import Provenance
+from auditapp.sob.models import Dataset
+from auditapp.sob.sources import FIELDS
+
+COLUMN = "column_"
+COLUMN_LABELS = {
+    "text": "Text",
+    "target": "Target",
+    "source": "Source",
+    "external_id": "Id in the source",
+    "target_secondary": "Secondary target",
+    "target_tertiary": "Tertiary target",
+    "target_raw": "Source's own label of the target",
+    "kind": "Kind",
+}
+TARGETS = [
+    (Dataset.TargetsFrom.FILE, "as the file names them"),
+    (Dataset.TargetsFrom.PUBLISHED, "by the published table, from the source's own label"),
+]
+
+
+class DrawFields(forms.Form):
+    """How many texts to take, and how they are chosen."""
+
+    size = forms.IntegerField(min_value=1, required=False, label="Texts", help_text="Empty for all.")
+    method = forms.ChoiceField(choices=list(METHODS.items()), label="Drawn")
+    by = forms.ChoiceField(choices=list(BY_FIELDS.items()), label="Strata")
+    seed = forms.IntegerField(
+        min_value=0,
+        max_value=LARGEST_SEED,
+        required=False,
+        initial=DEFAULT_SEED,
+        help_text="The same seed draws the same texts.",
+    )
+
+    def read_draw(self) -> Draw | None:
+        """The sample as asked for; ``None`` for every text."""
+        chosen = self.cleaned_data
+        if chosen["size"] is None:
+            return None
+        seed = DEFAULT_SEED if chosen["seed"] is None else chosen["seed"]
+        return Draw(chosen["size"], chosen["method"], chosen["by"], seed)
+
+
+class SampleForm(DrawFields):
+    """A sample of a dataset that is there: a dataset of its own."""
+
+    name = forms.CharField(max_length=100, help_text="What the study calls the sample.")
+    field_order = ("name", "size", "method", "by", "seed")
+
+    def __init__(self, *args: object, **kwargs: object) -> None:
+        super().__init__(*args, **kwargs)  # type: ignore[arg-type]
+        self.fields["size"].required = True
+        self.fields["size"].help_text = ""
+
+
+class RetargetForm(forms.Form):
+    """The same texts under another table of targets: a dataset of its own."""
+
+    name = forms.CharField(max_length=100, help_text="What the study calls the new set.")
+    targets = forms.TypedChoiceField(
+        coerce=int,
+        empty_value=None,
+        required=False,
+        label="Table",
+        help_text="A label that the table lacks has no target.",
+    )
+
+    def __init__(self, *args: object, numbers: Sequence[int], **kwargs: object) -> None:
+        super().__init__(*args, **kwargs)  # type: ignore[arg-type]
+        own = [(number, f"the study's table {number}") for number in numbers]
+        self.fields["targets"].choices = [*own, ("", "the published table")]  # type: ignore[attr-defined]
+
+
+class RecordFields(forms.Form):
+    """What is known of where texts come from."""
+
+    source_name = forms.CharField(max_length=100, required=False, label="Where the texts come from")
+    licence = forms.CharField(max_length=200, required=False)
+    split = forms.CharField(max_length=100, required=False)
+    filter = forms.CharField(
+        max_length=300,
+        required=False,
+        help_text="In words: which texts of the source the file holds, or was taken of it.",
+    )
+
+    def read_record(self) -> Provenance:
+        """The record as typed."""
+        return Provenance(**{field: self.cleaned_data[field] for field in Provenance._fields})
+
+
+class FileForm(forms.Form):
+    """A file of texts, to be looked at before it is loaded."""
+
+    name = forms.CharField(max_length=100, help_text="What the study calls this set of texts.")
+    file = forms.FileField(
+        help_text="The prepared table of the paper (sob_inputs.csv), one of its five sources as published, or any CSV, JSON "
+        "lines or parquet with a column of texts."
+    )
+
+    def clean_file(self) -> object:
+        file = self.cleaned_data["file"]
+        if file.size > LARGEST_FILE:
+            raise ValidationError(
+                f"The file has {filesizeformat(file.size)}; at most {filesizeformat(LARGEST_FILE)} are taken. Split it."
+            )
+        return file
+
+
+class LoadForm(FileForm, DrawFields, RecordFields):
+    """How the file is read: its columns, which rows are taken, what names the targets, and what is known of the texts."""
+
+    checked = forms.CharField(required=False, max_length=64, widget=forms.HiddenInput)
+    rows = forms.ChoiceField(
+        choices=[
+            ("benchmark", "those of the benchmark: its filter, its draw, seed 42"),
+            ("all", "every row of the file"),
+        ],
+        label="Rows",
+    )
+    drops_repeated = forms.BooleanField(
+        required=False, label="Leave out a text that stands in its source a second time, character by character"
+    )
+    targets = forms.ChoiceField(choices=TARGETS, help_text="A label that the table lacks has no target.")
+
+    def __init__(
+        self,
+        *args: object,
+        columns: Sequence[Column] = (),
+        is_published: bool = False,
+        newest_table: int | None = None,
+        **kwargs: object,
+    ) -> None:
+        super().__init__(*args, **kwargs)  # type: ignore[arg-type]
+        self.columns = columns
+        for field in FIELDS:
+            self.fields[COLUMN + field] = forms.ChoiceField(
+                # By its place: a name may be a text.
+                choices=[("", "none"), *((str(place), _name_column(each)) for place, each in enumerate(columns))],
+                required=False,
+                label=COLUMN_LABELS[field],
+            )
+        if is_published:
+            for field in FIELDS:
+                del self.fields[COLUMN + field]
+        else:
+            del self.fields["rows"]
+        if newest_table is not None:
+            own = (Dataset.TargetsFrom.TABLE, f"by the study's table {newest_table}, from the source's own label")
+            self.fields["targets"].choices = [*TARGETS, own]  # type: ignore[attr-defined]
+
+    def read_columns(self) -> dict[str, str] | None:
+        """Our fields' columns; ``None`` where the file is known by its header."""
+        if "rows" in self.fields:
+            return None
+        named = {field: self.cleaned_data[COLUMN + field] for field in FIELDS}
+        return {field: self.columns[int(place)].name for field, place in named.items() if place}
+
+    @property
+    def column_fields(self) -> list[forms.BoundField]:
+        """The choices of columns, together."""
+        return [self[COLUMN + field] for field in FIELDS if COLUMN + field in self.fields]
+
+
+def _name_column(column: Column) -> str:
+    return f"{column.shown} (such as {', '.join(column.examples)})" if column.examples else column.shown
+
+
+def fill_in(data: QueryDict, proposed: Mapping[str, str]) -> dict[str, str]:
+    """What was typed, with a proposal for everything the page did not ask yet."""
+    return {**proposed, **{name: str(data[name]) for name in data}}

@@ -1,0 +1,51 @@
+from __future__ import annotations
+
+import json
+import random
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from auditapp.batches.models import Batch
+from auditapp.sob.actions.audits import FORMATTER_SIZE, LARGEST_SEED, draw_audit
+from auditapp.sob.actions.errors import SobError
+from auditapp.sob.audit_reports import write_audit
+from auditapp.sob.kind import KIND
+from auditapp.sob.models import Audit
+from transcripts.audit_trail import trail
+
+
+class Command(BaseCommand):
+    help = "Draw a sample of readings for people to mark, or show what an audit shows."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("--batch", type=int, required=True, metavar="N")
+        act = parser.add_mutually_exclusive_group(required=True)
+        act.add_argument("--draw", choices=Audit.Scope.values, help="draw from these readings")
+        act.add_argument("--report", type=int, metavar="NUMBER", help="what this audit of the batch shows, as JSON")
+        parser.add_argument("--size", type=int, default=FORMATTER_SIZE, help=f"answers to draw ({FORMATTER_SIZE})")
+        parser.add_argument("--seed", type=int, help="one is chosen and printed where none is given")
+        parser.add_argument("--json", action="store_true")
+
+    def handle(self, *args: object, batch: int, **options: Any) -> None:
+        source = Batch.objects.filter(pk=batch, kind=KIND).first()
+        if source is None:
+            raise CommandError(f"There is no sob batch {batch}.")
+        if options["report"] is not None:
+            audit = source.sob_audits.filter(number=options["report"]).first()
+            if audit is None:
+                raise CommandError(f"There is no audit {options['report']} of batch {batch}; --draw makes one.")
+            self.stdout.write(json.dumps(write_audit(audit), indent=None if options["json"] else 2))
+            return
+        seed = options["seed"] if options["seed"] is not None else random.randint(0, LARGEST_SEED)  # noqa: S311
+        try:
+            audit = draw_audit(batch=source, scope=options["draw"], size=options["size"], seed=seed, by=trail.SYSTEM)
+        except SobError as error:
+            raise CommandError(str(error)) from error
+        drawn = {"audit": audit.number, "scope": audit.scope, "size": audit.size, "seed": seed, "frame": audit.frame}
+        if options["json"]:
+            self.stdout.write(json.dumps(drawn))
+        else:
+            self.stdout.write(
+                f"Audit {audit.number}: {audit.size:,} of {audit.frame:,} readings, seed {audit.seed}, to be marked on its page."
+            )

@@ -1,0 +1,42 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from auditapp.batches.models import Batch
+from auditapp.sob.actions.errors import SobError
+from auditapp.sob.actions.taking_out import write_sob_bundle
+from auditapp.sob.kind import KIND
+from transcripts.audit_trail import trail
+
+
+class Command(BaseCommand):
+    help = "Everything a batch's report is derived from, in one archive that needs no database."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("--batch", type=int, required=True, metavar="N")
+        parser.add_argument("--output", required=True, metavar="FILE.zip")
+        parser.add_argument("--without-texts", action="store_true", help="leave the texts out and keep their hashes")
+        parser.add_argument("--overwrite", action="store_true")
+        parser.add_argument("--json", action="store_true")
+
+    def handle(self, *args: object, batch: int, output: str, **options: object) -> None:
+        found = Batch.objects.filter(pk=batch, kind=KIND).select_related("project").first()
+        if found is None:
+            raise CommandError(f"There is no sob batch {batch}.")
+        path = Path(output)
+        if path.exists() and not options["overwrite"]:
+            raise CommandError(f"{output} is there already. Choose another name, or say --overwrite.")
+        try:
+            taken = write_sob_bundle(batch=found, path=path, by=trail.SYSTEM, with_texts=not options["without_texts"])
+        except SobError as error:
+            raise CommandError(str(error)) from error
+        if options["json"]:
+            self.stdout.write(json.dumps({**taken._asdict(), "path": str(taken.path)}))
+            return
+        self.stdout.write(
+            f"{taken.path}: {taken.answers:,} answers, {taken.attempts:,} tries, {taken.texts:,} texts"
+            f"{' as hashes' if options['without_texts'] else ''}. SHA-256 {taken.sha256}"
+        )

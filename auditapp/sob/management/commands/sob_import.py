@@ -1,0 +1,67 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from auditapp.sob.actions.errors import SobError
+from auditapp.sob.actions.imported_answers import ImportedAnswers, import_answers
+from auditapp.sob.instruments import BASE_TASK, TASKS
+from auditapp.sob.projects import find_dataset
+from transcripts.audit_trail import trail
+from transcripts.projects.actions import ProjectError
+
+
+class Command(BaseCommand):
+    help = "Answers of somebody else's run: the authors' sob_results.csv, or an Inspect log (.json, .eval)."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("file")
+        parser.add_argument("--dataset", required=True, help="the texts that were asked about")
+        parser.add_argument("--project", default="")
+        parser.add_argument(
+            "--task", default="", choices=["", BASE_TASK, *(key for key, _ in TASKS)], help="where the file names none"
+        )
+        parser.add_argument("--dry-run", action="store_true", help="say what would come in, and store nothing")
+        parser.add_argument("--json", action="store_true")
+
+    def handle(self, *args: object, file: str, dataset: str, **options: Any) -> None:
+        try:
+            data = Path(file).read_bytes()
+            imported = import_answers(
+                dataset=find_dataset(dataset, options["project"]),
+                file_name=Path(file).name,
+                data=data,
+                by=trail.SYSTEM,
+                task=options["task"],
+                dry_run=options["dry_run"],
+            )
+        except OSError as error:
+            raise CommandError(f"{file} cannot be read: {error.strerror}.") from error
+        except (SobError, ProjectError) as error:
+            raise CommandError(str(error)) from error
+        if options["json"]:
+            self.stdout.write(json.dumps(describe(imported)))
+        else:
+            self.tell(imported)
+
+    def tell(self, imported: ImportedAnswers) -> None:
+        where = f"batch {imported.batch.pk}" if imported.batch else "no batch: this was a dry run"
+        came = "came in before as" if imported.batch and not imported.created else "are"
+        self.stdout.write(
+            f"{imported.stored:,} of {imported.rows:,} answers {came} {where}: {len(imported.models)} models, "
+            f"{imported.texts:,} texts, {imported.empty:,} without an answer, {imported.failed:,} failed calls."
+        )
+        for reason, count in {**imported.unmatched, **imported.passed_over}.items():
+            self.stdout.write(f"Left out, {count:,}: {reason}.")
+        if imported.listed:
+            places = ", ".join(each.place for each in imported.listed)
+            self.stdout.write(f"The first that fit no text: {places}.")
+
+
+def describe(imported: ImportedAnswers) -> dict[str, object]:
+    """The outcome as plain values."""
+    batch = imported.batch.pk if imported.batch else None
+    return {**imported._asdict(), "batch": batch, "listed": [each._asdict() for each in imported.listed]}

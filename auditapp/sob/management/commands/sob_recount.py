@@ -1,0 +1,27 @@
+from __future__ import annotations
+
+import json
+
+from django.core.management.base import BaseCommand, CommandParser
+
+from auditapp.sob.actions.recounting import recount_readings
+from auditapp.sob.counting import LEXICON_VERSION
+from transcripts.audit_trail import trail
+
+
+class Command(BaseCommand):
+    help = (
+        "Count all stored answers again from what they attribute, after an upgrade that changed the rules of counting."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("--json", action="store_true")
+
+    def handle(self, *args: object, **options: object) -> None:
+        found = recount_readings(by=trail.SYSTEM)
+        if options["json"]:
+            self.stdout.write(json.dumps({**found._asdict(), "lexicon": LEXICON_VERSION}))
+            return
+        self.stdout.write(
+            f"{found.readings} attributed readings counted again under {LEXICON_VERSION}, {found.changed} changed."
+        )

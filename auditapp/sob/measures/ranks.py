@@ -1,0 +1,192 @@
+"""Whether models treat some targets alike worse than others: ranks of targets within models.
+
+Ranks rise with the score: 1 is the lowest, ties share their mean (Figure 2, arXiv 2606.17506).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+LEAST_TARGETS = 3
+LEAST_MODELS = 2
+FEW_BLOCKS = 10
+"""Below so many blocks the chi-square distribution is a poor approximation (method brief R41)."""
+
+Scores = Mapping[str, Mapping[str, float | None]]
+"""Block -> target -> score; None or absent where undefined."""
+
+
+@dataclass(frozen=True, slots=True)
+class FriedmanTest:
+    """One Friedman test. ``chi2`` and what follows from it are None where it was refused; ``warnings`` then say why."""
+
+    task: str
+    blocks: str
+    targets: tuple[str, ...]
+    chi2: float | None
+    df: int | None
+    p: float | None
+    kendalls_w: float | None
+    n_blocks: int
+    k_treatments: int
+    mean_ranks: Mapping[str, float]
+    iman_davenport_f: float | None
+    iman_davenport_p: float | None
+    iman_davenport_df: tuple[int, int] | None
+    ties_corrected: bool
+    dropped: tuple[str, ...]
+    counting: str
+    warnings: tuple[str, ...]
+
+
+class RankedBlocks(NamedTuple):
+    """The ranks of targets within each block, and the blocks left out for an undefined score."""
+
+    targets: tuple[str, ...]
+    ranks: list[list[float]]
+    dropped: tuple[str, ...]
+
+    @property
+    def rank_sums(self) -> list[float]:
+        """Sum of ranks of each target."""
+        return [sum(column) for column in zip(*self.ranks, strict=True)]
+
+
+class _Statistic(NamedTuple):
+    chi2: float
+    p: float
+    kendalls_w: float
+    f: float | None
+    f_p: float
+    f_df: tuple[int, int]
+
+
+def rank_blocks(scores: Scores, targets: Sequence[str]) -> RankedBlocks:
+    """Rank the targets within each block; a block with an undefined score is left out whole (list-wise deletion)."""
+    ranks: list[list[float]] = []
+    dropped: list[str] = []
+    for block, by_target in scores.items():
+        values = [value for target in targets if (value := by_target.get(target)) is not None]
+        if len(values) == len(targets):
+            ranks.append(rank_with_ties(values))
+        else:
+            dropped.append(block)
+    return RankedBlocks(tuple(targets), ranks, tuple(dropped))
+
+
+def rank_with_ties(values: Sequence[float]) -> list[float]:
+    """Ranks from 1 for the lowest; equal values share the mean of their ranks."""
+    order = sorted(range(len(values)), key=values.__getitem__)
+    ranks = [0.0] * len(values)
+    start = 0
+    for position in range(1, len(order) + 1):
+        if position == len(order) or values[order[position]] != values[order[start]]:
+            for index in order[start:position]:
+                ranks[index] = (start + 1 + position) / 2
+            start = position
+    return ranks
+
+
+def compare_targets(
+    scores: Scores, targets: Sequence[str], *, task: str, blocks: str = "models", warnings: Iterable[str] = ()
+) -> FriedmanTest:
+    """Friedman's test with targets as treatments and models or families as blocks (Friedman 1937, JASA 32:675).
+
+    chi2 = [12 / (n k (k + 1)) x sum R^2 - 3 n (k + 1)] / [1 - sum (t^3 - t) / (n (k^3 - k))] over rank sums R and ties of
+    t equal scores within a block (Conover 1999, section 5.8), df = k - 1. Kendall's W = chi2 / (n (k - 1)).
+    Iman and Davenport 1980: F = (n - 1) chi2 / (n (k - 1) - chi2) with k - 1 and (k - 1)(n - 1) degrees of freedom; F is
+    None where all blocks agree in full, for it is infinite. Refused under three targets or two blocks, and where no block
+    tells targets apart.
+    """
+    ranked = rank_blocks(scores, targets)
+    n, k = len(ranked.ranks), len(targets)
+    refusal = _refuse(ranked, blocks)
+    found = None if refusal else _compute(ranked)
+    told = [*warnings, *_warn(ranked, blocks, computed=found is not None)]
+    return FriedmanTest(
+        task=task,
+        blocks=blocks,
+        targets=ranked.targets,
+        chi2=found.chi2 if found else None,
+        df=k - 1 if found else None,
+        p=found.p if found else None,
+        kendalls_w=found.kendalls_w if found else None,
+        n_blocks=n,
+        k_treatments=k,
+        mean_ranks={target: total / n for target, total in zip(targets, ranked.rank_sums, strict=True)} if n else {},
+        iman_davenport_f=found.f if found else None,
+        iman_davenport_p=found.f_p if found else None,
+        iman_davenport_df=found.f_df if found else None,
+        ties_corrected=True,
+        dropped=ranked.dropped,
+        counting="paper",
+        warnings=(refusal, *told) if refusal else tuple(told),
+    )
+
+
+def merge_families(scores: Scores, families: Mapping[str, str]) -> dict[str, dict[str, float | None]]:
+    """One block per family: the mean of its members' scores, so that blocks are independent (method brief R41).
+
+    A label without a family is its own. Means are rounded to six decimals, so that the noise of adding cannot break a
+    tie. A member's undefined score makes the family's undefined.
+    """
+    members: dict[str, list[Mapping[str, float | None]]] = {}
+    for model, by_target in scores.items():
+        members.setdefault(families.get(model, model), []).append(by_target)
+    return {
+        family: {
+            target: _mean([each.get(target) for each in rows]) for target in dict.fromkeys(t for r in rows for t in r)
+        }
+        for family, rows in members.items()
+    }
+
+
+def _mean(values: Sequence[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return round(sum(known) / len(known), 6) if known and len(known) == len(values) else None
+
+
+def _refuse(ranked: RankedBlocks, blocks: str) -> str:
+    """Why there can be no test, or nothing."""
+    if len(ranked.targets) < LEAST_TARGETS:
+        return f"No Friedman test: it needs at least {LEAST_TARGETS} targets, and there are {len(ranked.targets)}."
+    if len(ranked.ranks) < LEAST_MODELS:
+        return (
+            f"No Friedman test: it needs at least {LEAST_MODELS} {blocks} with a score for every target, "
+            f"and there are {len(ranked.ranks)}."
+        )
+    if all(len(set(ranks)) == 1 for ranks in ranked.ranks):
+        return f"No Friedman test: none of the {blocks} tells any two targets apart."
+    return ""
+
+
+def _warn(ranked: RankedBlocks, blocks: str, *, computed: bool) -> list[str]:
+    told = []
+    if computed and len(ranked.ranks) < FEW_BLOCKS:
+        told.append(
+            f"Only {len(ranked.ranks)} {blocks}: with fewer than {FEW_BLOCKS}, the chi-square p is approximate; "
+            "see the Iman-Davenport F."
+        )
+    if ranked.dropped:
+        told.append(f"Left out, for a target without a score: {', '.join(ranked.dropped)}.")
+    return told
+
+
+def _compute(ranked: RankedBlocks) -> _Statistic:
+    from scipy.special import chdtrc, fdtrc
+
+    n, k = len(ranked.ranks), len(ranked.targets)
+    ties = sum(t**3 - t for ranks in ranked.ranks for t in Counter(ranks).values())
+    squares = sum(total * total for total in ranked.rank_sums)
+    uncorrected = 12 / (n * k * (k + 1)) * squares - 3 * n * (k + 1)
+    chi2 = uncorrected / (1 - ties / (n * (k**3 - k)))
+    most = n * (k - 1)
+    # Rounding leaves a trace above what all blocks in full agreement reach, and below nothing.
+    chi2 = most if chi2 > most * (1 - 1e-12) else max(chi2, 0.0)
+    df = (k - 1, (k - 1) * (n - 1))
+    f = (n - 1) * chi2 / (most - chi2) if chi2 < most else None
+    f_p = 0.0 if f is None else float(fdtrc(*df, f))
+    return _Statistic(chi2, float(chdtrc(k - 1, chi2)), chi2 / most, f, f_p, df)

@@ -1,0 +1,23 @@
+"""Second-order bias: biased texts, what models answered about them, and how each answer was read."""
+
+from __future__ import annotations
+
+from auditapp.sob.models.audits import Audit, AuditItem, AuditMark
+from auditapp.sob.models.judgments import Judgment, ReadAnswer, Reading
+from auditapp.sob.models.tables import MappingTable, TargetTable, TermsNotice, Wording
+from auditapp.sob.models.texts import Dataset, Text
+
+__all__ = [
+    "Audit",
+    "AuditItem",
+    "AuditMark",
+    "Dataset",
+    "Judgment",
+    "MappingTable",
+    "ReadAnswer",
+    "Reading",
+    "TargetTable",
+    "TermsNotice",
+    "Text",
+    "Wording",
+]

@@ -1,0 +1,116 @@
+"""What was made of a model's answer. The answer itself is the cell's result.
+
+A judgment is the reading by rules, made when the answer was stored and never changed. What the rules could not read is
+read by a formatter or a person: further readings, each kept, the last of which stands.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from django.conf import settings
+from django.db import models
+from django.db.models import Q
+
+from auditapp.batches.models import Arm, Cell
+from auditapp.sob.models.texts import Text
+
+
+class ReadAnswer(models.Model):
+    """The content of one reading of one answer, with its attributes counted in every way that a report shows.
+
+    ``attributes`` holds the values that count in paper counting, under the keys the model gave. The counts are those of
+    ``counting.Counts``: they follow from ``attributes`` and the arm's schema. ``is_object`` says that the answer was an
+    object, also an empty one (the released scoring takes it for an attributed answer). ``verdict`` is the answer to the
+    base task, "" elsewhere.
+    """
+
+    outcome = models.CharField(max_length=15)
+    verdict = models.CharField(max_length=15, blank=True)
+    attributes = models.JSONField(default=dict)
+    n_attributes = models.PositiveSmallIntegerField(default=0)
+    n_named = models.PositiveSmallIntegerField(default=0)
+    n_on_schema = models.PositiveSmallIntegerField(default=0)
+    n_strict = models.PositiveSmallIntegerField(default=0)
+    n_items = models.PositiveSmallIntegerField(default=0)
+    is_object = models.BooleanField(default=False)
+    has_list = models.BooleanField(default=False)
+    repaired = models.BooleanField(default=False)
+    parser = models.CharField(max_length=30)
+
+    class Meta:
+        abstract = True
+
+    @property
+    def attribute_pairs(self) -> list[tuple[str, object]]:
+        """The attributes for a page: a model may name one "items"."""
+        return list(self.attributes.items())
+
+    @property
+    def state_class(self) -> str:
+        """The mark its outcome is shown with: something attributed, nothing attributed, or not readable."""
+        return {"attributed": "valid", "unknown": "", "verdict": ""}.get(self.outcome, "invalid")
+
+
+class Judgment(ReadAnswer):
+    """The reading by rules of one cell's answer. ``superseded_by`` is the later reading that stands instead.
+
+    ``arm`` and ``repeat`` are the cell's own, repeated here so that a million judgments are counted without a join.
+    """
+
+    cell = models.OneToOneField(Cell, on_delete=models.PROTECT, primary_key=True, related_name="judgment")
+    arm = models.ForeignKey(Arm, on_delete=models.PROTECT, related_name="judgments", db_index=False)
+    text = models.ForeignKey(Text, on_delete=models.PROTECT, related_name="judgments")
+    repeat = models.PositiveSmallIntegerField(default=1)
+    superseded_by = models.OneToOneField(
+        "Reading", on_delete=models.PROTECT, null=True, blank=True, related_name="supersedes_judgment"
+    )
+
+    class Meta:
+        indexes: ClassVar = [models.Index(fields=["arm", "outcome"], name="sob_judgment_by_arm")]
+
+    def __str__(self) -> str:
+        return f"judgment of cell {self.cell_id}"
+
+
+class Reading(ReadAnswer):
+    """A later reading of an answer that the rules could not read: by a formatter (a small model) or by a person.
+
+    The formatter's own call is ``formatter_cell``; a person's is signed by ``read_by``. Never both. ``number`` counts the
+    later readings of one answer from 1; the last one stands.
+    """
+
+    class Layer(models.TextChoices):
+        FORMATTER = "formatter", "Formatter"
+        PERSON = "person", "Person"
+
+    judgment = models.ForeignKey(Judgment, on_delete=models.PROTECT, related_name="readings", db_index=False)
+    number = models.PositiveSmallIntegerField(default=1)
+    layer = models.CharField(max_length=10, choices=Layer.choices)
+    formatter_cell = models.OneToOneField(
+        Cell, on_delete=models.PROTECT, null=True, blank=True, related_name="sob_reading"
+    )
+    read_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, blank=True, related_name="sob_readings"
+    )
+    read_by_name = models.CharField(max_length=200, blank=True)
+    note = models.TextField(blank=True)
+    made_at = models.DateTimeField()
+    superseded_by = models.OneToOneField(
+        "self", on_delete=models.PROTECT, null=True, blank=True, related_name="supersedes"
+    )
+
+    class Meta:
+        ordering: ClassVar = ["pk"]
+        constraints: ClassVar = [
+            models.CheckConstraint(
+                condition=Q(layer="formatter", formatter_cell__isnull=False, read_by_name="")
+                | (Q(layer="person", formatter_cell__isnull=True) & ~Q(read_by_name="")),
+                name="%(app_label)s_%(class)s_has_one_reader",
+            ),
+            # Two people who read the same answer at once: the second sees the first.
+            models.UniqueConstraint(fields=["judgment", "number"], name="%(app_label)s_%(class)s_number_once"),
+        ]
+
+    def __str__(self) -> str:
+        return f"reading {self.pk} of cell {self.judgment_id}"

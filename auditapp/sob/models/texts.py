@@ -1,0 +1,88 @@
+"""The biased texts. They are hateful or offensive: masked wherever shown."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from django.conf import settings
+from django.db import models
+
+from auditapp.sob.models.tables import TargetTable
+from transcripts.projects.models import Project
+
+
+class Dataset(models.Model):
+    """A set of texts as loaded from one file, or drawn from another set.
+
+    ``sampling`` says how rows were chosen and what became of the others: {"method", "seed", "by", "size", "read", "kept",
+    "dropped": {reason: rows}, "strata": {stratum: {"read", "kept"}}}; empty where every row was taken. ``filter`` is the
+    source's own filter in words. ``target_table`` is the table that named the targets, ``None`` where the file did or the
+    published table was used (``sampling`` does not say; ``targets_from`` does).
+    """
+
+    class TargetsFrom(models.TextChoices):
+        FILE = "file", "as the file names them"
+        PUBLISHED = "published", "the published table"
+        TABLE = "table", "the study's own table"
+
+    project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="datasets")
+    name = models.CharField(max_length=100)
+    file_name = models.CharField(max_length=255)
+    sha256 = models.CharField(max_length=64)
+    format = models.CharField(max_length=40)
+    warnings = models.JSONField(default=list)
+    source_name = models.CharField(max_length=100, blank=True)
+    licence = models.CharField(max_length=200, blank=True)
+    split = models.CharField(max_length=100, blank=True)
+    filter = models.CharField(max_length=300, blank=True)
+    sampling = models.JSONField(default=dict)
+    targets_from = models.CharField(max_length=10, choices=TargetsFrom.choices, default=TargetsFrom.FILE)
+    target_table = models.ForeignKey(
+        TargetTable, on_delete=models.PROTECT, null=True, blank=True, related_name="datasets"
+    )
+    drawn_from = models.ForeignKey("self", on_delete=models.PROTECT, null=True, blank=True, related_name="samples")
+    loaded_by_name = models.CharField(max_length=200)
+    loaded_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL,
+        on_delete=models.PROTECT,
+        null=True,
+        blank=True,
+        related_name="loaded_datasets",
+    )
+    loaded_at = models.DateTimeField()
+
+    class Meta:
+        ordering: ClassVar = ["pk"]
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["project", "name"], name="%(app_label)s_%(class)s_name_once")
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Text(models.Model):
+    """One biased text with the group it targets. ``target`` "" means none: it counts in overall alone."""
+
+    dataset = models.ForeignKey(Dataset, on_delete=models.PROTECT, related_name="texts")
+    position = models.PositiveIntegerField()
+    source = models.CharField(max_length=100)
+    external_id = models.CharField(max_length=100)
+    text = models.TextField()
+    target = models.CharField(max_length=100)
+    target_secondary = models.CharField(max_length=100, blank=True)
+    target_tertiary = models.CharField(max_length=100, blank=True)
+    target_raw = models.CharField(max_length=300, blank=True)
+    kind = models.CharField(max_length=100, blank=True)
+
+    class Meta:
+        ordering: ClassVar = ["dataset", "position"]
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["dataset", "position"], name="%(app_label)s_%(class)s_one_per_position"),
+            models.UniqueConstraint(
+                fields=["dataset", "source", "external_id"], name="%(app_label)s_%(class)s_id_once"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"text {self.source} {self.external_id}"

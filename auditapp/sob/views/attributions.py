@@ -1,0 +1,151 @@
+"""Which values models attribute, the social map they make, and the study's own mapping."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from django.contrib import messages
+from django.http import HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_http_methods, require_safe
+
+from auditapp.sob import actions
+from auditapp.sob.forms.mappings import MappingForm, MappingRowFormSet, fill_in, read_rows
+from auditapp.sob.mappings import find_rows, find_table, name_table
+from auditapp.sob.measures.mapping import (
+    PUBLISHED,
+    Difference,
+    Rows,
+    Rule,
+    compare_rows,
+    list_new_targets,
+    order_rows,
+    published_rows,
+    published_source,
+    read_mapping,
+)
+from auditapp.sob.measures.top_values import TOP
+from auditapp.sob.models import MappingTable
+from auditapp.sob.showing.attributed import CELLS, draw_map, list_mapped, list_values
+from auditapp.sob.views.opening import Opened, find_batch, open_batch, pick, read_choice
+from transcripts.projects.access import ProjectRequest, project_view
+from transcripts.projects.models import Project
+from transcripts.projects.roles import Permission
+
+NUMBERS_OF_VALUES = (3, 5, 10, 20)
+
+
+@require_safe
+@project_view(Permission.VIEW)
+def show_values(request: ProjectRequest, batch_id: int) -> HttpResponse:
+    """The values attributed most, per target."""
+    opened = open_batch(find_batch(request, batch_id))
+    context = opened.describe("values") | _read_place(request, opened)
+    if opened.figures is not None:
+        held = max((len(entry["values"]) for entry in opened.figures.find("top_values")), default=0)
+        offered = [str(n) for n in NUMBERS_OF_VALUES if n <= max(held, TOP)]
+        k = pick(request.GET.get("k", str(TOP)), [str(TOP), *offered])
+        rows = list_values(opened.figures, context["model"] or None, context["task"], int(k))
+        context |= {"k": k, "ks": offered, "rows": rows, "ranks": range(1, int(k) + 1)}
+    return render(request, "sob/values.html", context)
+
+
+@require_safe
+@project_view(Permission.VIEW)
+def show_map(request: ProjectRequest, batch_id: int) -> HttpResponse:
+    """The social map, and how often what is attributed is the target itself or the dominant group."""
+    opened = open_batch(find_batch(request, batch_id))
+    context = opened.describe("map") | _read_place(request, opened)
+    if opened.figures is not None:
+        name = str(context["versions"].get("mapping", PUBLISHED))
+        model = context["model"] or None
+        mapping = read_mapping(find_rows(request.project, name), name)
+        rule = Rule(pick(request.GET.get("rule", ""), list(Rule)))
+        maps = opened.figures.find("social_map", model=model, task=context["task"])
+        newest = find_table(request.project)
+        context |= {
+            "map": draw_map(maps[0], mapping) if maps else None,
+            "rule": rule,
+            "cells": CELLS,
+            "rows": list_mapped(opened.figures, model, rule),
+            "mapping_name": name,
+            "mapping_table": None if name == PUBLISHED else find_table(request.project, name),
+            "newest_name": name_table(newest.number) if newest else PUBLISHED,
+            "source": published_source(),
+        }
+    return render(request, "sob/map.html", context)
+
+
+def _read_place(request: ProjectRequest, opened: Opened) -> dict[str, Any]:
+    """The model ("" is all together) and the task that an address asks for, and those there are."""
+    chosen = read_choice(request, "model", "task")
+    models = opened.figures.models if opened.figures else []
+    tasks = opened.figures.tasks if opened.figures else []
+    model = chosen["model"] if chosen["model"] in models else ""
+    return {"model": model, "models": models, "task": pick(chosen["task"], tasks), "tasks": tasks}
+
+
+class MappingVersion(NamedTuple):
+    """One mapping with what it changes in the one before; ``table`` is ``None`` for the published one."""
+
+    table: MappingTable | None
+    name: str
+    rows: Rows
+    rows_in: list[str]
+    rows_out: list[str]
+    differences: list[Difference]
+
+
+@require_safe
+@project_view(Permission.VIEW)
+def list_mappings(request: ProjectRequest) -> HttpResponse:
+    """Every mapping of the study with its reason and what it changed, newest first."""
+    context = {"mappings": _list_versions(request.project), "source": published_source()}
+    return render(request, "sob/mappings.html", context)
+
+
+def _list_versions(project: Project) -> list[MappingVersion]:
+    versions = [MappingVersion(None, PUBLISHED, published_rows(), [], [], [])]
+    for table in MappingTable.objects.filter(project=project).order_by("number"):
+        before, rows = versions[-1].rows, order_rows(table.rows)
+        versions.append(
+            MappingVersion(
+                table,
+                name_table(table.number),
+                rows,
+                rows_in=list_new_targets(before, rows),
+                rows_out=list_new_targets(rows, before),
+                differences=compare_rows(before, rows),
+            )
+        )
+    return versions[::-1]
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@project_view(Permission.EDIT_CODEBOOK)
+def edit_mapping(request: ProjectRequest) -> HttpResponse:
+    """Make the study's next mapping from the one in force.
+
+    Which words stand for which group is a definition like those of the codebook: whoever may edit that may edit this.
+    """
+    form = MappingForm(request.POST or None)
+    rows = MappingRowFormSet(request.POST or None, initial=fill_in(find_rows(request.project)), prefix="row")
+    if request.method == "POST" and all([form.is_valid(), rows.is_valid()]):
+        try:
+            saved = actions.save_mapping(
+                project=request.project, rows=read_rows(rows), **form.cleaned_data, by=request.user
+            )
+        except (actions.SobError, ValueError) as error:
+            form.add_error(None, str(error))
+        else:
+            for warning in saved.warnings:
+                messages.warning(request, warning)
+            messages.success(
+                request, f"Mapping table {saved.table.number} is in force. Reports made from now on count by it."
+            )
+            return redirect("sob:mappings", request.project.slug)
+    elif request.method == "POST" and rows.total_error_count():
+        form.add_error(None, "Some rows are not right: what is wrong stands beside them.")
+    newest = find_table(request.project)
+    context = {"form": form, "rows": rows, "in_force": name_table(newest.number) if newest else PUBLISHED}
+    return render(request, "sob/mapping_edit.html", context, status=422 if request.method == "POST" else 200)

@@ -1,0 +1,122 @@
+"""Two batches of a study side by side, or one beside the published rows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.http import Http404, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_safe
+
+from auditapp.sob.instruments import load_instruments
+from auditapp.sob.kind import KIND, find_schema
+from auditapp.sob.parsing import ATTRIBUTES
+from auditapp.sob.published import published_rows, published_source
+from auditapp.sob.showing.comparison import (
+    Making,
+    compare_figures,
+    compare_published,
+    find_differences,
+    is_comparable,
+)
+from auditapp.sob.showing.figures import TASKS, Figures
+from auditapp.sob.views.opening import Opened, find_batch, open_batch, pick, read_choice
+from transcripts.projects.access import LARGEST_ID, ProjectRequest, project_view
+from transcripts.projects.roles import Permission
+
+PUBLISHED = "published"
+BATCHES_OFFERED = 100
+
+
+@require_safe
+@project_view(Permission.VIEW)
+def compare(request: ProjectRequest, batch_id: int) -> HttpResponse:
+    """What differs in the making is said first; figures that do not measure the same get no difference."""
+    here = open_batch(find_batch(request, batch_id))
+    asked = read_choice(request, "with", "model", "row")
+    others = request.project.batches.filter(kind=KIND).exclude(pk=here.batch.pk)[:BATCHES_OFFERED]
+    context: dict[str, Any] = {**here.describe("compare"), "others": others, "chosen": asked}
+    if here.figures and asked["with"] == PUBLISHED:
+        context |= _compare_with_published(here, here.figures, asked)
+    elif here.figures and asked["with"]:
+        there = open_batch(find_batch(request, _read_batch(asked["with"])))
+        context |= {"there": there.batch, **_compare_batches(here, there)}
+    return render(request, "sob/compare.html", context)
+
+
+def _read_batch(asked: str) -> int:
+    if not (asked.isascii() and asked.isdigit()) or len(asked) > len(str(LARGEST_ID)) or int(asked) > LARGEST_ID:
+        raise Http404("There is no such batch.")
+    return int(asked)
+
+
+def _compare_batches(here: Opened, there: Opened) -> dict[str, Any]:
+    if here.figures is None or there.figures is None:
+        return {"is_waiting": True}
+    differences = find_differences(_describe_making(here), _describe_making(there))
+    comparable = is_comparable(differences)
+    models = set(here.figures.models) & set(there.figures.models)
+    return {
+        "differences": differences,
+        "comparable": comparable,
+        "cells": compare_figures(here.figures, there.figures, draws=comparable),
+        "only_here": [model for model in here.figures.models if model not in models],
+        "only_there": [model for model in there.figures.models if model not in models],
+        "name_there": f"batch {there.batch.pk}",
+    }
+
+
+def _describe_making(opened: Opened) -> Making:
+    batch, dataset = opened.batch, opened.dataset
+    versions = opened.figures.report.get("versions", {}) if opened.figures else {}
+    words = opened.describe("compare")["words"]
+    schemas = {tuple(find_schema(arm)) for arm in batch.arms.all()}
+    return Making(
+        wordings={each.task: (each.name, each.sha256) for each in words},
+        dataset=(dataset.name, dataset.sha256) if dataset else ("not known", ""),
+        texts=int(batch.parameters.get("texts", 0)),
+        schema=tuple(sorted({name for schema in schemas for name in schema})),
+        targets=str(versions.get("targets", "")),
+        parser=str(versions.get("parser", "")),
+        lexicon=str(versions.get("lexicon", "")),
+        repeats=int(batch.parameters.get("repeats", 1)),
+    )
+
+
+def _compare_with_published(here: Opened, figures: Figures, asked: dict[str, str]) -> dict[str, Any]:
+    rows = [row for row in published_rows() if row.task in figures.tasks]
+    labels = list(dict.fromkeys(row.model for row in rows))
+    model = pick(asked["model"], figures.models)
+    label = pick(asked["row"] or model, labels)
+    making = _describe_making(here)
+    return {
+        "differences": find_differences(making, _describe_published(making)),
+        "comparable": False,
+        "cells": compare_published(figures, model, [row for row in rows if row.model == label]),
+        "own_models": figures.models,
+        "labels": labels,
+        "model": model,
+        "label": label,
+        "name_there": f"published {label}",
+        "source": published_source(),
+    }
+
+
+def _describe_published(own: Making) -> Making:
+    """How the published figures were made. Both published wordings are the paper's: it does not say which was sent."""
+    published = {each.task: (each.variant, each.sha256) for each in reversed(load_instruments())}
+    hashes = {each.sha256 for each in load_instruments()}
+    return Making(
+        wordings={
+            task: own.wordings[task] if task in own.wordings and own.wordings[task][1] in hashes else words
+            for task, words in published.items()
+            if task in TASKS
+        },
+        dataset=("the paper’s 2,457 texts, which cannot be rebuilt exactly", PUBLISHED),
+        texts=own.texts,
+        schema=tuple(sorted(ATTRIBUTES)),
+        targets="the paper’s, re-annotated in part by its authors",
+        parser="the authors’ own",
+        lexicon=own.lexicon,
+        repeats=1,
+    )

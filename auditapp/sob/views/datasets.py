@@ -1,0 +1,126 @@
+"""Pages of the texts. They are masked until asked for, one by one; nothing of them stands in an address or a title."""
+
+from __future__ import annotations
+
+from django.contrib import messages
+from django.core.exceptions import ValidationError
+from django.core.paginator import Paginator
+from django.http import HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.http import require_http_methods, require_safe
+
+from auditapp.sob import actions, dataset_queries
+from auditapp.sob.forms.datasets import RecordFields, RetargetForm, SampleForm
+from auditapp.sob.importing.published_sources import Provenance
+from auditapp.sob.models import Dataset, TargetTable
+from transcripts.projects.access import ProjectRequest, project_view
+from transcripts.projects.roles import Permission
+
+PER_PAGE = 25
+
+
+@require_safe
+@project_view(Permission.VIEW)
+def list_datasets(request: ProjectRequest) -> HttpResponse:
+    """Every dataset with its counts."""
+    return render(request, "sob/datasets.html", {"lines": dataset_queries.list_datasets(request.project)})
+
+
+@require_safe
+@project_view(Permission.VIEW)
+def show_dataset(request: ProjectRequest, dataset_id: int) -> HttpResponse:
+    """Where its texts come from, how they were chosen, how many there are of each target, and the texts, masked."""
+    dataset = _get_dataset(request, dataset_id)
+    chosen = {name: _read_choice(request, name) for name in ("target", "source")}
+    counts = dataset_queries.count_texts(dataset)
+    context = {
+        "dataset": dataset,
+        "counts": counts,
+        "sampling": dataset.sampling,
+        "batches": dataset_queries.list_batches(dataset),
+        "samples": dataset.samples.all(),
+        "chosen": chosen,
+        "page": Paginator(dataset_queries.find_texts(dataset, **chosen), PER_PAGE).get_page(request.GET.get("page")),
+    }
+    return render(request, "sob/dataset.html", context)
+
+
+def _get_dataset(request: ProjectRequest, dataset_id: int) -> Dataset:
+    found = Dataset.objects.select_related("project", "target_table", "drawn_from")
+    return get_object_or_404(found, project=request.project, pk=dataset_id)
+
+
+def _read_choice(request: ProjectRequest, name: str) -> str | None:
+    """What the texts are narrowed to; ``None`` where the address does not say. A lone hyphen stands for no target."""
+    value = request.GET.get(name, "").replace("\x00", "")
+    return {"": None, "-": ""}.get(value, value)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@project_view(Permission.IMPORT)
+def draw_sample(request: ProjectRequest, dataset_id: int) -> HttpResponse:
+    """Draw some of a dataset's texts: a dataset of its own, which says how it was drawn."""
+    dataset = _get_dataset(request, dataset_id)
+    form = SampleForm(request.POST or None)
+    if request.method == "POST" and form.is_valid():
+        draw = form.read_draw()
+        assert draw is not None  # noqa: S101 - the size is required
+        try:
+            sample = actions.sample_dataset(
+                dataset=dataset,
+                name=form.cleaned_data["name"],
+                size=draw.size,
+                method=draw.method,
+                by_field=draw.by,
+                seed=draw.seed,
+                by=request.user,
+            )
+        except actions.SobError as error:
+            form.add_error(None, ValidationError(str(error)))
+        else:
+            messages.success(request, f"{sample.name} is drawn: {draw.size:,} of the texts of {dataset.name}.")
+            return redirect("sob:dataset", request.project.slug, sample.pk)
+    context = {"form": form, "dataset": dataset, "texts": dataset.texts.count()}
+    return render(request, "sob/sample.html", context, status=422 if request.method == "POST" else 200)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@project_view(Permission.IMPORT)
+def retarget(request: ProjectRequest, dataset_id: int) -> HttpResponse:
+    """The same texts with their targets named by another table: a dataset of its own."""
+    dataset = _get_dataset(request, dataset_id)
+    numbers = TargetTable.objects.filter(project=request.project).values_list("number", flat=True)
+    form = RetargetForm(request.POST or None, numbers=list(numbers))
+    if request.method == "POST" and form.is_valid():
+        number = form.cleaned_data["targets"]
+        try:
+            table = actions.find_target_table(request.project, number) if number else None
+            made = actions.retarget_dataset(
+                dataset=dataset, name=form.cleaned_data["name"], target_table=table, by=request.user
+            )
+        except actions.SobError as error:
+            form.add_error(None, ValidationError(str(error)))
+        else:
+            messages.success(request, f"{made.name} holds the texts of {dataset.name} with other targets.")
+            return redirect("sob:dataset", request.project.slug, made.pk)
+    context = {"form": form, "dataset": dataset}
+    return render(request, "sob/retarget.html", context, status=422 if request.method == "POST" else 200)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@project_view(Permission.IMPORT)
+def describe(request: ProjectRequest, dataset_id: int) -> HttpResponse:
+    """Put on record where the texts come from and under which terms."""
+    dataset = _get_dataset(request, dataset_id)
+    known = {field: getattr(dataset, field) for field in Provenance._fields}
+    form = RecordFields(request.POST if request.method == "POST" else None, initial=known)
+    if request.method == "POST" and form.is_valid():
+        try:
+            actions.describe_dataset(dataset=dataset, provenance=form.read_record(), by=request.user)
+        except actions.SobError as error:
+            form.add_error(None, ValidationError(str(error)))
+        else:
+            messages.success(request, "The record is kept. The texts stay as they are.")
+            return redirect("sob:dataset", request.project.slug, dataset.pk)
+    context = {"form": form, "dataset": dataset}
+    return render(request, "sob/describe.html", context, status=422 if form.errors else 200)

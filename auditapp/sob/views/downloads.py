@@ -1,0 +1,115 @@
+"""What a batch can be taken away as: its report in several forms, and the bundle that all of it is derived from."""
+
+from __future__ import annotations
+
+import hashlib
+import tempfile
+from pathlib import Path
+
+from django.contrib import messages
+from django.http import FileResponse, Http404, HttpResponse, HttpResponseBase
+from django.shortcuts import redirect, render
+from django.utils.http import content_disposition_header
+from django.views.decorators.http import require_POST, require_safe
+
+from auditapp.batches.models import Batch
+from auditapp.sob.actions.errors import SobError
+from auditapp.sob.actions.taking_out import record_download, write_sob_bundle
+from auditapp.sob.mappings import find_rows
+from auditapp.sob.measures.report import REPORT_VERSION
+from auditapp.sob.outputs.raster import NoRenderer
+from auditapp.sob.outputs.report_files import (
+    CONTENT_TYPES,
+    CSV_FILES,
+    DOCUMENTS,
+    FIGURES,
+    FILES,
+    Wish,
+    name_file,
+    write_file,
+)
+from auditapp.sob.report_store import read_report
+from auditapp.sob.reporting import count_answers
+from auditapp.sob.views.opening import find_batch, open_batch
+from transcripts.projects.access import ProjectRequest, project_view
+from transcripts.projects.roles import Permission
+
+BUNDLE = "bundle"
+INVENTED = "Some or all answers are invented by this program's own fake provider."
+# Beyond this many answers a bundle takes longer to write than a page should be waited for.
+MOST_IN_A_REQUEST = 200_000
+
+
+@require_safe
+@project_view(Permission.EXPORT)
+def show_files(request: ProjectRequest, batch_id: int) -> HttpResponse:
+    """Everything there is to take away."""
+    opened = open_batch(find_batch(request, batch_id))
+    context = opened.describe("files") | {
+        "documents": DOCUMENTS,
+        "drawings": FIGURES,
+        "tables": CSV_FILES,
+        "too_large": count_answers(opened.batch) > MOST_IN_A_REQUEST,
+    }
+    return render(request, "sob/files.html", context)
+
+
+@require_POST
+@project_view(Permission.EXPORT)
+def download(request: ProjectRequest, batch_id: int, what: str, format: str) -> HttpResponseBase:
+    """Write a file and send it. A POST, for taking data out is recorded."""
+    batch = find_batch(request, batch_id)
+    if (what, format) == (BUNDLE, "zip"):
+        return _send_bundle(request, batch)
+    if what not in FILES or format not in FILES[what].formats:
+        raise Http404("No such file.")
+    stored = read_report(batch)
+    if stored is None:
+        messages.error(request, "The figures are still being computed. Ask again in some seconds.")
+        return redirect("sob:files", request.project.slug, batch.pk)
+    is_fake = batch.arms.filter(variant__account__provider="fake").exists()
+    wish = Wish(
+        model=_choose_model(request, stored.report),
+        exact=request.POST.get("exact") == "on",
+        notice=INVENTED if is_fake else "",
+    )
+    mapping = find_rows(request.project, str(stored.report["versions"]["mapping"]))
+    try:
+        data = write_file(stored.report, what, format, mapping=mapping, wish=wish)
+    except NoRenderer as error:
+        messages.error(request, str(error))
+        return redirect("sob:files", request.project.slug, batch.pk)
+    sha256 = hashlib.sha256(data).hexdigest()
+    record_download(batch=batch, what=what, by=request.user, details={"format": format, "sha256": sha256})
+    name = name_file(batch.pk, stored.report, what, format)
+    headers = {"Content-Disposition": content_disposition_header(True, name) or "", "X-Content-SHA256": sha256}
+    return HttpResponse(data, content_type=CONTENT_TYPES[format], headers=headers)
+
+
+def _choose_model(request: ProjectRequest, report: dict[str, list[dict[str, object]]]) -> str | None:
+    asked = request.POST.get("model", "")
+    return asked if any(cell["model"] == asked for cell in report["cells"]) else None
+
+
+def _send_bundle(request: ProjectRequest, batch: Batch) -> HttpResponseBase:
+    if count_answers(batch) > MOST_IN_A_REQUEST:
+        messages.error(
+            request,
+            f"This batch is too large for a page. Write its bundle with `manage.py sob_bundle --batch {batch.pk}`.",
+        )
+        return redirect("sob:files", request.project.slug, batch.pk)
+    # The file lives in a folder that goes when the response is closed.
+    folder = tempfile.TemporaryDirectory(prefix="auditapp-bundle-")
+    name = name_file(batch.pk, {"versions": {"report": REPORT_VERSION}}, BUNDLE, "zip")
+    try:
+        taken = write_sob_bundle(
+            batch=batch, path=Path(folder.name) / name, by=request.user, with_texts=request.POST.get("texts") == "on"
+        )
+    except SobError as error:
+        folder.cleanup()
+        messages.error(request, str(error))
+        return redirect("sob:files", request.project.slug, batch.pk)
+    response = FileResponse(taken.path.open("rb"), as_attachment=True, filename=name, content_type=CONTENT_TYPES["zip"])
+    response["X-Content-SHA256"] = taken.sha256
+    response._resource_closers.append(folder.cleanup)  # type: ignore[attr-defined]  # noqa: SLF001
+    return response

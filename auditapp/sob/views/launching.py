@@ -1,0 +1,59 @@
+"""Launch a batch, in two steps."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.http import HttpResponse
+from django.views.decorators.http import require_http_methods
+
+from auditapp.batches.reviewing import LaunchPlan
+from auditapp.batches.views.wizard import run_wizard
+from auditapp.sob import actions
+from auditapp.sob.forms import LaunchForm
+from auditapp.sob.kind import KIND
+from transcripts.projects.access import ProjectRequest, project_view
+from transcripts.projects.roles import Permission
+
+OF_BASE = "The Base prompt is a reconstruction: its exact wording is published nowhere. Its answers give no score."
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@project_view(Permission.RUN_BATCHES)
+def launch(request: ProjectRequest) -> HttpResponse:
+    """Launch a batch, in two steps."""
+    initial = {name: request.GET[name] for name in ("dataset", "instrument") if name in request.GET}
+    form = LaunchForm(request.POST or None, project=request.project, initial=initial)
+
+    def plan() -> LaunchPlan:
+        planned = actions.plan_sob(**_read_choice(form))
+        warnings = [] if planned.comparable else [f"The wording is the study's own. {actions.NOT_COMPARABLE}"]
+        if form.cleaned_data["include_base"]:
+            warnings.append(OF_BASE)
+        return LaunchPlan(KIND, planned.arms, planned.input_ids, warnings)
+
+    return run_wizard(
+        request,
+        form,
+        template="sob/launch.html",
+        plan=plan,
+        launch=lambda: actions.launch_sob(
+            **_read_choice(form),
+            **form.options(),
+            confirms_terms=form.cleaned_data.get("notice", False),
+            by=request.user,
+        ),
+        refusals=(actions.SobError,),
+    )
+
+
+def _read_choice(form: LaunchForm) -> dict[str, Any]:
+    chosen = form.cleaned_data
+    return {
+        "dataset": chosen["dataset"],
+        "variants": list(chosen["models"]),
+        "tasks": chosen["tasks"],
+        "instrument_variant": chosen["instrument"],
+        "include_base": chosen["include_base"],
+        "limit": chosen["limit"],
+    }

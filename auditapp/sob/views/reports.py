@@ -1,0 +1,87 @@
+"""The heat map: of the newest batch with what else there is, and of any one."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from django.db.models import Count
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_safe
+
+from auditapp.batches.models import Batch, Cell
+from auditapp.sob.heat import choose_targets, draw_heat_map
+from auditapp.sob.kind import KIND
+from auditapp.sob.metrics import OVERALL
+from auditapp.sob.models import Dataset
+from auditapp.sob.published import published_source
+from auditapp.sob.showing.figures import Counting, Figures, read_score
+from auditapp.sob.views.opening import Opened, find_batch, open_batch, read_counting
+from transcripts.projects.access import ProjectRequest, project_view
+from transcripts.projects.roles import Permission
+
+BATCHES_SHOWN = 20
+
+
+@require_safe
+@project_view(Permission.VIEW)
+def show_dashboard(request: ProjectRequest) -> HttpResponse:
+    """Datasets, batches, and the heat map of the newest batch."""
+    batches = list(request.project.batches.filter(kind=KIND)[:BATCHES_SHOWN])
+    opened = open_batch(batches[0]) if batches else None
+    context = {
+        "batch": None,
+        "batches": batches,
+        "datasets": Dataset.objects.filter(project=request.project),
+        **_describe_scores(request, opened),
+    }
+    return render(request, "sob/dashboard.html", context)
+
+
+@require_safe
+@project_view(Permission.VIEW)
+def show_report(request: ProjectRequest, batch_id: int) -> HttpResponse:
+    """The heat map of one batch."""
+    opened = open_batch(find_batch(request, batch_id))
+    return render(request, "sob/report.html", _describe_scores(request, opened))
+
+
+class CellCount(NamedTuple):
+    """The cells of a batch: all, those that were answered or failed, and those that nobody will ask."""
+
+    cells: int
+    ended: int
+    cancelled: int
+
+
+def count_cells(batch: Batch) -> CellCount:
+    """Where a batch stands, from an index alone."""
+    found = Cell.objects.filter(batch=batch).order_by().values_list("state").annotate(n=Count("pk"))
+    states = dict(found)
+    ended = states.get(Cell.State.DONE, 0) + states.get(Cell.State.FAILED, 0)
+    return CellCount(sum(states.values()), ended, states.get(Cell.State.CANCELLED, 0))
+
+
+def _describe_scores(request: HttpRequest, opened: Opened | None) -> dict[str, Any]:
+    figures = (opened and opened.figures) or Figures({})
+    counting = read_counting(request)
+    targets = choose_targets(figures, request.GET.get("targets", ""))
+    context: dict[str, Any] = {
+        "heat": draw_heat_map(figures, counting=counting, targets=targets),
+        "counting": counting,
+        "countings": list(Counting),
+        "targets_shown": targets,
+        "source": published_source(),
+    }
+    if opened is None:
+        return context
+    responses = figures.total("n_responses")
+    return {
+        **opened.describe("report"),
+        **context,
+        "progress": count_cells(opened.batch),
+        "overall": [(cell, read_score(cell, counting)) for cell in figures.find("cells", target=OVERALL)],
+        "responses": responses,
+        "refused": figures.total("n_refused"),
+        "null": figures.total("n_null"),
+    }

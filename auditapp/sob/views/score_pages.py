@@ -1,0 +1,111 @@
+"""One model over all targets, and one target over all models."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.http import HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_safe
+
+from auditapp.sob.metrics import OVERALL
+from auditapp.sob.parsing import Outcome
+from auditapp.sob.published import published_rows
+from auditapp.sob.showing.figures import Entry, Figures, read_score
+from auditapp.sob.views.opening import find_batch, open_batch, pick, read_choice, read_counting
+from transcripts.projects.access import ProjectRequest, project_view
+from transcripts.projects.roles import Permission
+
+VALUE_PLACES = 60
+
+
+@require_safe
+@project_view(Permission.VIEW)
+def show_model(request: ProjectRequest, batch_id: int) -> HttpResponse:
+    """One model: what its answers came to, its scores by target, what it attributes, and who read its answers."""
+    opened = open_batch(find_batch(request, batch_id))
+    context = {**opened.describe("model"), "counting": read_counting(request)}
+    if opened.figures:
+        figures = opened.figures
+        model = pick(read_choice(request, "model")["model"], figures.models)
+        context |= {
+            "model": model,
+            "outcomes": _list_outcomes(figures, model),
+            "scores": [
+                {"target": target, "cells": [figures.find_cell(model, task, target) for task in figures.tasks]}
+                for target in [OVERALL, *figures.targets]
+            ],
+            "top_values": _list_values(figures, model=model),
+            "mapping": figures.find("mapping", model=model, rule="any", target=OVERALL),
+            "harms": figures.find("harms", model=model, target=OVERALL),
+            "layers": _sum_layers(figures, model),
+            "base": next(iter(figures.find("base", model=model, target=OVERALL)), None),
+        }
+    return render(request, "sob/model.html", context)
+
+
+def _list_outcomes(figures: Figures, model: str) -> list[dict[str, Any]]:
+    """Every outcome with its number of answers under each task."""
+    cells = [figures.find_cell(model, task, OVERALL) for task in figures.tasks]
+    return [
+        {"outcome": outcome, "counts": [(cell["outcomes"].get(outcome, 0) if cell else 0, cell) for cell in cells]}
+        for outcome in Outcome
+        if outcome is not Outcome.VERDICT
+    ]
+
+
+def _sum_layers(figures: Figures, model: str) -> list[dict[str, Any]]:
+    """How many answers to each task each layer read, over all outcomes."""
+    sums: dict[tuple[str, str], dict[str, Any]] = {}
+    for entry in figures.find("layers", model=model):
+        place = {"task": entry["task"], "layer": entry["layer"], "count": 0, "share": 0.0}
+        row = sums.setdefault((entry["task"], entry["layer"]), place)
+        row["count"] += entry["count"]
+        row["share"] += entry["share"]
+    return list(sums.values())
+
+
+def _list_values(figures: Figures, **wanted: str) -> list[dict[str, Any]]:
+    """The commonest values under each task, overall first, then the targets by number of answers."""
+    found = {(entry["task"], entry["target"]): entry for entry in figures.find("top_values", **wanted)}
+    rows = [
+        {"target": target, "by_task": [found.get((task, target)) for task in figures.tasks]}
+        for target in [OVERALL, *figures.targets]
+    ]
+    return [row for row in rows if any(row["by_task"])][:VALUE_PLACES]
+
+
+@require_safe
+@project_view(Permission.VIEW)
+def show_target(request: ProjectRequest, batch_id: int) -> HttpResponse:
+    """Every model on one target under both tasks, the published figures beside."""
+    opened = open_batch(find_batch(request, batch_id))
+    context = opened.describe("target")
+    if opened.figures:
+        figures = opened.figures
+        target = pick(read_choice(request, "target")["target"], [*figures.targets, OVERALL])
+        context |= {
+            "target": target,
+            "targets": [*figures.targets, OVERALL],
+            "rows": [
+                {"model": model, "cells": [_describe(figures.find_cell(model, task, target)) for task in figures.tasks]}
+                for model in figures.models
+            ],
+            "published": _list_published(figures, target),
+            "top_values": figures.find("top_values", model=None, target=target),
+            "mapping": figures.find("mapping", model=None, rule="any", target=target),
+            "harms": figures.find("harms", model=None, target=target),
+        }
+    return render(request, "sob/target.html", context)
+
+
+def _describe(cell: Entry | None) -> dict[str, Any] | None:
+    return {"cell": cell, "score": read_score(cell)} if cell else None
+
+
+def _list_published(figures: Figures, target: str) -> list[dict[str, Any]]:
+    """The published scores of a target, by model; none for a target that the paper has not."""
+    rows = {(row.model, row.task): {OVERALL: row.overall, **row.by_target} for row in published_rows()}
+    models = dict.fromkeys(row.model for row in published_rows())
+    scores = [{"model": model, "scores": [rows[model, task].get(target) for task in figures.tasks]} for model in models]
+    return [row for row in scores if any(score is not None for score in row["scores"])]

@@ -1,0 +1,74 @@
+"""What can be concluded over models and targets, and what each rule of counting does to the scores."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.http import HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_safe
+
+from auditapp.sob.metrics import OVERALL
+from auditapp.sob.showing.figures import Entry, Figures
+from auditapp.sob.showing.rank_plot import draw_rank_plot
+from auditapp.sob.showing.rules import lay_out_rules
+from auditapp.sob.views.opening import find_batch, open_batch, pick, read_choice
+from transcripts.projects.access import ProjectRequest, project_view
+from transcripts.projects.roles import Permission
+
+PAIRS_SHOWN = 60
+MODELS, FAMILIES = "models", "families"
+
+
+@require_safe
+@project_view(Permission.VIEW)
+def show_statistics(request: ProjectRequest, batch_id: int) -> HttpResponse:
+    """Tests over targets, the rank plot, pairs of targets, and pairs of models."""
+    opened = open_batch(find_batch(request, batch_id))
+    context = opened.describe("statistics")
+    if opened.figures:
+        figures = opened.figures
+        tests = figures.find("friedman")
+        context |= {
+            "tests": sorted(tests, key=lambda test: (test["task"], test["blocks"] != MODELS)),
+            "plot": draw_rank_plot([test for test in tests if test["blocks"] == MODELS]),
+            "posthoc": [_describe_pairs(test) for test in figures.find("posthoc")],
+            "paired": {
+                "whole": figures.find("paired", target=OVERALL),
+                "by_target": [test for test in figures.find("paired") if test["target"] != OVERALL],
+            },
+        }
+    return render(request, "sob/statistics.html", context)
+
+
+def _describe_pairs(test: Entry) -> dict[str, Any]:
+    pairs = sorted(test["pairs"], key=lambda pair: (pair["p"] if pair["p"] is not None else 2.0, pair["a"], pair["b"]))
+    return {"test": test, "pairs": pairs[:PAIRS_SHOWN], "left_out": max(0, len(pairs) - PAIRS_SHOWN)}
+
+
+@require_safe
+@project_view(Permission.VIEW)
+def show_sensitivity(request: ProjectRequest, batch_id: int) -> HttpResponse:
+    """What each rule does to each cell of a model and task; repeats; further targets; the base contrast."""
+    opened = open_batch(find_batch(request, batch_id))
+    context = opened.describe("sensitivity")
+    if opened.figures:
+        context |= _describe_sensitivity(opened.figures, read_choice(request, "model", "task"))
+    return render(request, "sob/sensitivity.html", context)
+
+
+def _describe_sensitivity(figures: Figures, asked: dict[str, str]) -> dict[str, Any]:
+    model, task = pick(asked["model"], figures.models), pick(asked["task"], figures.tasks)
+    place = {"model": model, "task": task}
+    return {
+        "chosen": place,
+        "rules": lay_out_rules(figures, model, task),
+        "repeats": [entry for entry in figures.find("repeats", **place) if entry["n_repeats"] > 1],
+        "secondary": figures.find("secondary", **place),
+        "contrast": figures.find("secondary_contrast"),
+        "base": [{**entry, "scores": _find_scores(figures, entry)} for entry in figures.find("base", target=OVERALL)],
+    }
+
+
+def _find_scores(figures: Figures, entry: Entry) -> list[Entry | None]:
+    return [figures.find_cell(entry["model"], task, OVERALL) for task in figures.tasks]

@@ -1,0 +1,51 @@
+"""The benchmark through a worker that is killed: its report is that of the answers, each of which counts once."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.auditapp.batches.ground import TEXTS, Ground
+from tests.instance import kill_group
+from tests.shared import SHARED
+
+pytestmark = pytest.mark.processes
+
+MODELS = ("m", "other")
+TASKS = ("acceptability", "non_acceptability")
+REAL_TEXTS = SHARED / "data" / "sob" / "sob_inputs.csv"
+
+
+def test_a_benchmark_goes_whole_through_a_killed_worker_and_its_bundle_gives_the_same_report(
+    ground: Ground, tmp_path: Path
+) -> None:
+    """Two models and both tasks, on the benchmark's own texts where they are there."""
+    if REAL_TEXTS.exists():
+        ground.instance.manage("sob_load", str(REAL_TEXTS), "--name", "benchmark")
+    else:
+        ground.load("benchmark", [f"Invented text number {number}." for number in range(TEXTS)])
+    ground.provider.order(latency=0.1)
+    worker = ground.instance.start_worker()
+    asked = [word for model in MODELS[1:] for word in ("--model", model)]
+    batch = ground.launch(*asked, "--task", TASKS[1], "--limit", str(TEXTS), dataset="benchmark")
+    cells = TEXTS * len(MODELS) * len(TASKS)
+    ground.wait_for_results(cells // 3)
+    kill_group(worker)
+    ground.instance.start_worker()
+    ground.check_whole(batch, cells=cells, shown=ground.wait_for_end(batch))
+    report = ground.instance.ask("sob_report", "--batch", str(batch))
+    assert count_answers(report) == dict.fromkeys(((model, task) for model in MODELS for task in TASKS), TEXTS)
+    bundle = tmp_path / "bundle.zip"
+    ground.instance.manage("sob_bundle", "--batch", str(batch), "--output", str(bundle))
+    again = ground.instance.ask("sob_report", "--bundle", str(bundle))
+    assert json.dumps(again, sort_keys=True) == json.dumps(report, sort_keys=True)
+
+
+def count_answers(report: dict[str, Any]) -> dict[tuple[str, str], int]:
+    """Answers over all texts, by model and task."""
+    return {
+        (cell["model"], cell["task"]): cell["n_responses"] for cell in report["cells"] if cell["target"] == "overall"
+    }

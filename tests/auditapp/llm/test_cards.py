@@ -1,0 +1,83 @@
+"""A model's card: what a study knows of it as a judge."""
+
+from __future__ import annotations
+
+import pytest
+from django.test import Client
+
+from auditapp.batches.models import Batch
+from auditapp.llm.actions import add_model
+from auditapp.llm.cards import find_part, read_cards
+from auditapp.llm.models import ModelVariant
+from auditapp.preannotation.card import tell_of_judge
+from auditapp.sob.actions import launch_sob, load_dataset
+from tests.auditapp.sob.conftest import answer_cells, write_texts
+from transcripts.accounts.models import User
+from transcripts.projects.actions import create_project
+from transcripts.projects.models import Project
+from transcripts.projects.roles import Permission
+
+SOMEBODY = '{"Race": "White", "Age": "35"}'
+NOBODY = "Person: Unknown"
+
+
+@pytest.fixture
+def variant(owner: User) -> ModelVariant:
+    return add_model(label="model a", provider="fake", by=owner)
+
+
+@pytest.fixture
+def batch(project: Project, variant: ModelVariant, owner: User) -> Batch:
+    """Four texts, one task; two answers name somebody with two attributes, two nobody."""
+    texts = load_dataset(project=project, name="Texts", file_name="t.jsonl", data=write_texts(), by=owner).dataset
+    batch = launch_sob(dataset=texts, variants=[variant], tasks=["acceptability"], by=owner)
+    answer_cells(batch, [SOMEBODY, SOMEBODY, NOBODY, NOBODY])
+    return batch
+
+
+@pytest.mark.django_db
+def test_a_judges_card_shows_its_score_with_interval_and_denominator_and_opens_the_answers(
+    batch: Batch, project: Project, variant: ModelVariant
+) -> None:
+    part = find_part("sob", project, variant)
+    assert part is not None
+    [figure] = part.figures
+    assert figure.value.startswith("1.00 [")
+    assert "4 answers that count of 4" in figure.basis
+    assert "attribution rate 0.50" in figure.basis
+    assert f"/sob/batches/{batch.pk}/responses/" in figure.href
+
+
+@pytest.mark.django_db
+def test_a_result_of_one_study_is_not_told_in_another(batch: Batch, variant: ModelVariant, owner: User) -> None:
+    other = create_project(slug="other", name="Other", by=owner)
+    [card] = read_cards(other, [variant], frozenset(Permission))
+    assert card.parts == []
+
+
+@pytest.mark.django_db
+def test_a_batch_without_answers_makes_no_card(project: Project, variant: ModelVariant, owner: User) -> None:
+    texts = load_dataset(project=project, name="Texts", file_name="t.jsonl", data=write_texts(), by=owner).dataset
+    launch_sob(dataset=texts, variants=[variant], tasks=["acceptability"], by=owner)
+    assert find_part("sob", project, variant) is None
+
+
+@pytest.mark.django_db
+def test_whoever_lets_a_model_read_interviews_is_told_of_its_result_or_that_there_is_none(
+    batch: Batch, project: Project, variant: ModelVariant, owner: User
+) -> None:
+    [known] = tell_of_judge(project, variant)
+    assert "1.00 [" in known
+    address = "https://api.example.org/v1"
+    unknown = add_model(label="b", provider="openai_compatible", base_url=address, model="b", by=owner)
+    [sentence] = tell_of_judge(project, unknown)
+    assert "no second-order-bias result" in sentence
+
+
+@pytest.mark.django_db
+def test_the_pages_of_judges_show_the_figure(batch: Batch, project: Project, owner: User, client: Client) -> None:
+    client.force_login(owner)
+    listed = client.get(f"/p/{project.slug}/judges/")
+    assert b"1.00 [" in listed.content
+    variant = ModelVariant.objects.get()
+    assert b"certifies no judge" in client.get(f"/p/{project.slug}/judges/{variant.pk}/").content

@@ -1,0 +1,127 @@
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+
+from auditapp.sob.measures import paired
+from auditapp.sob.measures.paired import LOWEST_P, PairedOptions, PairedTest, compare_pairs
+from auditapp.sob.measures.posthoc import adjust_holm
+from auditapp.sob.measures.tallies import Observation, tally_observations
+from tests.auditapp.sob.measures.answering import answer
+
+A = (3, 0, 2, 2, 4, 1, 0, 5)
+B = (1, 1, 2, 0, 1, 0, 1, 2)
+OPTIONS = PairedOptions(seed=42, resamples=500, flips=20_000)
+
+
+def ask_both(a: Sequence[str | int], b: Sequence[str | int], *, target: str = "cats") -> list[Observation]:
+    return [
+        answer(given, model=model, item=f"{target} {number}", target=target)
+        for model, answers in (("a", a), ("b", b))
+        for number, given in enumerate(answers)
+    ]
+
+
+def compare(observations: Sequence[Observation], *, targets: Sequence[str] = ()) -> list[PairedTest]:
+    matrices = tally_observations(observations).matrices
+    return compare_pairs(matrices, [("a", "b")], targets=targets, options=OPTIONS)
+
+
+def toss_all(differences: Sequence[int]) -> float:
+    """Every toss of every sign, one by one."""
+    observed = abs(sum(differences))
+    sums = [
+        abs(sum(sign * each for sign, each in zip(signs, differences, strict=True)))
+        for signs in itertools.product((1, -1), repeat=len(differences))
+    ]
+    return sum(each >= observed for each in sums) / len(sums)
+
+
+def test_difference_is_over_the_same_texts_and_its_p_counts_every_toss() -> None:
+    [found] = compare(ask_both(A, B))
+    assert (found.task, found.target, found.model_a, found.model_b) == ("acceptability", "overall", "a", "b")
+    assert (found.n_items, found.mean_a, found.mean_b, found.difference) == (8, 2.125, 1.0, 1.125)
+    assert found.p == pytest.approx(toss_all([x - y for x, y in zip(A, B, strict=True)]))
+    assert found.test == "sign-flip permutation, exact"
+    assert found.ci is not None
+    assert found.ci.low < 1.125 < found.ci.high
+
+
+def test_texts_without_a_usable_answer_from_both_are_left_out_and_counted() -> None:
+    [found] = compare(ask_both((3, "refusal", 1, 2, "empty"), (1, 6, "empty", 2, "refusal")))
+    assert (found.n_items, found.n_left_out) == (2, 2)
+    assert (found.mean_a, found.mean_b) == (2.5, 1.5)
+
+
+def test_repeats_of_a_text_are_averaged_so_that_each_text_counts_the_same() -> None:
+    observations = [*ask_both([2, 1], [0, 1]), answer(6, model="a", item="cats 0", repeat=2)]
+    [found] = compare(observations)
+    assert (found.mean_a, found.mean_b, found.difference) == (2.5, 0.5, 2.0)
+
+
+def test_equal_answers_have_no_difference_and_p_one() -> None:
+    [found] = compare(ask_both(A, A))
+    assert (found.difference, found.ci, found.p) == (0.0, (0.0, 0.0), 1.0)
+
+
+def test_pair_without_common_texts_has_no_figures() -> None:
+    [found] = compare(ask_both((1, "refusal"), ("refusal", 2)))
+    assert (found.n_items, found.n_left_out, found.test) == (0, 2, "none")
+    assert (found.mean_a, found.mean_b, found.difference, found.ci, found.p, found.p_adjusted) == (None,) * 6
+
+
+def test_pair_with_a_model_that_was_not_asked_has_no_row() -> None:
+    matrices = tally_observations(ask_both(A, B)).matrices
+    assert compare_pairs(matrices, [("a", "c")], targets=(), options=OPTIONS) == []
+
+
+def test_p_is_adjusted_over_all_tests_of_a_task() -> None:
+    found = compare([*ask_both(A, B), *ask_both(B, A, target="dogs")], targets=["cats", "dogs", "birds"])
+    assert [test.target for test in found] == ["overall", "cats", "dogs"]
+    assert [test.p_adjusted for test in found] == adjust_holm([test.p or 0.0 for test in found])
+    assert [test.difference for test in found] == [0.0, 1.125, -1.125]
+
+
+def test_drawn_flips_come_to_the_exact_chance(monkeypatch: pytest.MonkeyPatch) -> None:
+    [exact] = compare(ask_both(A, B))
+    monkeypatch.setattr(paired, "LONGEST_WINDOW", 4)
+    [drawn], [again] = compare(ask_both(A, B)), compare(ask_both(A, B))
+    assert drawn == again
+    assert drawn.test == "sign-flip permutation, 20,000 random flips"
+    assert drawn.p == pytest.approx(exact.p, abs=0.01)
+
+
+def test_chance_too_small_to_tell_is_given_as_the_smallest() -> None:
+    [found] = compare(ask_both([3] * 200, [0] * 200))
+    assert found.p == LOWEST_P
+
+
+def test_chance_in_the_tail_keeps_its_size() -> None:
+    [found] = compare(ask_both([2] * 30, [0] * 30))
+    assert found.p == pytest.approx(2 * 0.5**30, rel=1e-3)
+
+
+def test_texts_asked_any_number_of_times_are_compared() -> None:
+    observations = [
+        answer(int(model == "a") * 2, model=model, item=number, repeat=repeat)
+        for model in ("a", "b")
+        for number in range(26)
+        for repeat in range(1, 2 + number)
+    ]
+    [found] = compare(observations)
+    assert found.n_items == 26
+    assert [found.mean_a, found.difference] == pytest.approx([2.0, 2.0])
+    assert found.test.endswith("random flips")
+
+
+def test_means_do_not_depend_on_the_order_of_texts() -> None:
+    observations = [
+        answer(int(given), model=model, item=number, repeat=repeat)
+        for model in ("a", "b")
+        for number in range(40)
+        for repeat, given in enumerate(np.random.default_rng(number).integers(0, 6, size=1 + number % 3), start=1)
+    ]
+    assert compare(observations) == compare(observations[::-1])

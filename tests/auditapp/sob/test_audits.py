@@ -1,0 +1,318 @@
+from __future__ import annotations
+
+import json
+import uuid
+from collections.abc import Callable
+from io import StringIO
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.db import IntegrityError, transaction
+from django.test import Client
+from django.urls import reverse
+
+from auditapp.batches.models import Batch
+from auditapp.llm.actions import add_model
+from auditapp.sob.actions.audits import Finding, draw_audit, mark_item
+from auditapp.sob.actions.errors import SobError
+from auditapp.sob.actions.readings import PersonReading, launch_formatter, read_by_person
+from auditapp.sob.audit_queries import count_frame
+from auditapp.sob.audit_reports import read_audit_report, write_audit
+from auditapp.sob.models import Audit, AuditItem, AuditMark, Judgment
+from tests.auditapp.sob.test_formatter import PROSE, answer_formatter, store_results
+from transcripts.accounts.models import User
+from transcripts.audit_trail.models import AuditEvent
+
+ClientOf = Callable[[User], Client]
+TWO = '{"Race": "White", "Age": "35"}'
+
+
+@pytest.fixture
+def answered(batch: Batch) -> list[int]:
+    """Eight answers of two models: attributed (twice two), Unknown, a refusal; prose that no rule reads."""
+    one = store_results(batch, [TWO, "Person: Unknown", "I cannot help with analysing this text.", PROSE])
+    two = store_results(batch, [TWO, "Person: Unknown", "Person: Unknown", PROSE], label="model b")
+    return one + two
+
+
+@pytest.fixture
+def audit(batch: Batch, answered: list[int], lead: User) -> Audit:
+    return draw_audit(batch=batch, scope="answers", size=4, seed=7, by=lead)
+
+
+def mark(item: AuditItem, finding: Finding, by: User, number: int = 1) -> AuditMark:
+    return mark_item(item=item, finding=finding, number=number, client_id=uuid.uuid4(), by=by)
+
+
+def mark_as_read(audit: Audit, by: User) -> None:
+    for item in audit.items.all():
+        mark(item, Finding(item.outcome, item.n_attributes), by)
+
+
+def path(name: str, batch: Batch, *args: int) -> str:
+    return reverse(f"sob:{name}", args=[batch.project.slug, batch.pk, *args])
+
+
+class TestDraw:
+    def test_it_is_drawn_from_what_counts_and_refusals_and_frozen(self, audit: Audit, answered: list[int]) -> None:
+        assert (audit.number, audit.size, audit.frame) == (1, 4, 6)
+        items = list(audit.items.all())
+        assert [item.position for item in items] == [1, 2, 3, 4]
+        assert len({item.judgment_id for item in items}) == 4
+        for item in items:
+            judgment = Judgment.objects.get(pk=item.judgment_id)
+            stood = ("rules", judgment.outcome, judgment.n_attributes, judgment.attributes)
+            assert (item.layer, item.outcome, item.n_attributes, item.attributes) == stood
+
+    def test_the_same_seed_gives_the_audit_it_made_and_another_a_new_one(
+        self, audit: Audit, batch: Batch, lead: User
+    ) -> None:
+        assert draw_audit(batch=batch, scope="answers", size=4, seed=7, by=lead) == audit
+        other = draw_audit(batch=batch, scope="answers", size=4, seed=8, by=lead)
+        assert other.number == 2
+        assert AuditEvent.objects.filter(action="sob.audit.drawn").count() == 2
+
+    def test_a_sample_larger_than_what_there_is_takes_all(self, batch: Batch, answered: list[int], lead: User) -> None:
+        assert draw_audit(batch=batch, scope="answers", size=50, seed=1, by=lead).size == 6
+
+    def test_the_formatters_readings_are_a_frame_of_their_own(
+        self, batch: Batch, answered: list[int], lead: User
+    ) -> None:
+        with pytest.raises(SobError, match="a formatter read yet"):
+            draw_audit(batch=batch, scope="formatter", seed=1, by=lead)
+        variant = add_model(label="small", provider="fake", by=lead)
+        formatting = launch_formatter(batch=batch, variant=variant, by=lead)
+        answer_formatter(formatting, answered[3], '{"person": {"Race": "White"}}')
+        answer_formatter(formatting, answered[7], '{"person": null}')
+        audit = draw_audit(batch=batch, scope="formatter", seed=1, by=lead)
+        assert sorted(audit.items.values_list("judgment", "layer", "outcome")) == [
+            (answered[3], "formatter", "attributed"),
+            (answered[7], "formatter", "off_format"),
+        ]
+
+    @pytest.mark.parametrize(
+        ("size", "seed", "scope"), [(0, 1, "answers"), (5_001, 1, "answers"), (5, -1, "answers"), (5, 1, "everything")]
+    )
+    def test_what_cannot_be_drawn_is_refused(
+        self, batch: Batch, answered: list[int], lead: User, size: int, seed: int, scope: str
+    ) -> None:
+        with pytest.raises(SobError):
+            draw_audit(batch=batch, scope=scope, size=size, seed=seed, by=lead)
+
+    def test_later_readings_change_neither_the_sample_nor_its_frame(
+        self, audit: Audit, batch: Batch, answered: list[int], coder: User
+    ) -> None:
+        before = count_frame(audit)
+        judgment = Judgment.objects.select_related("arm__batch").get(pk=answered[0])
+        read_by_person(judgment=judgment, reading=PersonReading("unknown"), number=1, by=coder)
+        judgment = Judgment.objects.select_related("arm__batch").get(pk=answered[3])
+        read_by_person(judgment=judgment, reading=PersonReading("unknown"), number=1, by=coder)
+        assert sum(before.values()) == audit.frame
+        assert count_frame(audit) == before
+        later = draw_audit(batch=batch, scope="answers", size=50, seed=7, by=coder)
+        assert later.frame == 7
+        assert later.items.get(judgment=answered[0]).layer == "person"
+        assert sum(count_frame(later).values()) == 7
+
+
+class TestMark:
+    def test_whether_the_machine_was_right_follows_from_the_two_readings(self, audit: Audit, coder: User) -> None:
+        item = audit.items.filter(outcome="attributed")[0]
+        assert mark(item, Finding("attributed", 2, 1), coder).parse_right
+        assert not mark(item, Finding("attributed", 3), coder, number=2).parse_right
+
+    def test_a_second_thought_is_a_new_row(self, audit: Audit, coder: User) -> None:
+        item = audit.items.all()[0]
+        first = mark(item, Finding("unknown"), coder)
+        second = mark(item, Finding("refusal"), coder, number=2)
+        first.refresh_from_db()
+        assert (first.superseded_by, first.outcome, second.number) == (second, "unknown", 2)
+
+    def test_sent_twice_it_is_stored_once(self, audit: Audit, coder: User, second_coder: User) -> None:
+        first, other = audit.items.all()[:2]
+        number = uuid.uuid4()
+        row = mark_item(item=first, finding=Finding("unknown"), number=1, client_id=number, by=coder)
+        assert mark_item(item=first, finding=Finding("unknown"), number=1, client_id=number, by=coder) == row
+        with pytest.raises(SobError, match="for another answer"):
+            mark_item(item=other, finding=Finding("unknown"), number=1, client_id=number, by=coder)
+        with pytest.raises(SobError, match="for another answer"):
+            mark_item(item=first, finding=Finding("unknown"), number=1, client_id=number, by=second_coder)
+        with pytest.raises(SobError, match="marked this answer since"):
+            mark(first, Finding("unknown"), coder)
+
+    @pytest.mark.parametrize(
+        ("finding", "sentence"),
+        [
+            (Finding("attributed", 0), "at least one"),
+            (Finding("unknown", 1), "belong to"),
+            (Finding("attributed", 1, 2), "No more"),
+            (Finding("truncated"), "Choose"),
+            (Finding("unknown", note="x" * 5_001), "Shorten"),
+        ],
+    )
+    def test_what_contradicts_itself_is_refused(
+        self, audit: Audit, coder: User, finding: Finding, sentence: str
+    ) -> None:
+        with pytest.raises(SobError, match=sentence):
+            mark(audit.items.all()[0], finding, coder)
+
+    def test_the_database_keeps_warranted_within_all(self, audit: Audit, coder: User) -> None:
+        row = mark(audit.items.all()[0], Finding("unknown"), coder)
+        with pytest.raises(IntegrityError), transaction.atomic():
+            AuditMark.objects.filter(pk=row.pk).update(n_warranted=1)
+
+    def test_the_trail_holds_no_note(self, audit: Audit, coder: User) -> None:
+        mark(audit.items.all()[0], Finding("unknown", note="A remark."), coder)
+        assert "remark" not in json.dumps(AuditEvent.objects.get(action="sob.audit.marked").details)
+
+
+class TestReport:
+    def test_marks_that_follow_the_machine_correct_nothing(self, audit: Audit, coder: User) -> None:
+        mark_as_read(audit, coder)
+        found = read_audit_report(audit).report.findings[0]
+        assert (found.errors[0].wrong, found.errors[0].n) == (0, 4)
+        # Two answers with two attributes each, of five that count.
+        assert found.scores[0].uncorrected == pytest.approx(4 / 5)
+        assert found.scores[0].corrected == pytest.approx(4 / 5)
+
+    def test_agreement_takes_first_marks_and_scores_the_last(
+        self, audit: Audit, coder: User, second_coder: User
+    ) -> None:
+        mark_as_read(audit, coder)
+        mark_as_read(audit, second_coder)
+        item = audit.items.filter(outcome="attributed")[0]
+        mark(item, Finding("attributed", 3), coder, number=2)
+        result = read_audit_report(audit)
+        [pair] = result.report.agreement
+        assert (pair.same, result.second_thoughts) == (1, 1)
+        everybody, own, other = result.report.findings
+        assert (everybody.errors[0].wrong, own.errors[0].wrong, other.errors[0].wrong) == (1, 1, 0)
+
+    def test_the_command_draws_and_reports(self, batch: Batch, answered: list[int], coder: User) -> None:
+        out = StringIO()
+        call_command("sob_audit", batch=batch.pk, draw="answers", size=3, seed=5, json=True, stdout=out)
+        assert json.loads(out.getvalue()) == {"audit": 1, "scope": "answers", "size": 3, "seed": 5, "frame": 6}
+        mark_as_read(Audit.objects.get(), coder)
+        out = StringIO()
+        call_command("sob_audit", batch=batch.pk, report=1, json=True, stdout=out)
+        assert json.loads(out.getvalue())["findings"][0]["errors"][0]["wrong"] == 0
+        assert json.loads(json.dumps(write_audit(Audit.objects.get())))["n_items"] == 3
+        with pytest.raises(CommandError, match="no audit 9"):
+            call_command("sob_audit", batch=batch.pk, report=9)
+        with pytest.raises(CommandError, match="no sob batch"):
+            call_command("sob_audit", batch=99, report=9)
+
+
+class TestPages:
+    def test_a_lead_draws_on_the_page_and_twice_is_once(
+        self, batch: Batch, answered: list[int], lead: User, coder: User, client_of: ClientOf
+    ) -> None:
+        client = client_of(lead)
+        assert "6 to draw from" in client.get(path("audit_new", batch)).content.decode()
+        form = {"scope": "answers", "size": 4, "seed": 9}
+        places = {client.post(path("audit_new", batch), form).headers["Location"] for _ in range(2)}
+        assert places == {path("audit", batch, Audit.objects.get().pk)}
+        assert client.post(path("audit_new", batch), {"scope": "formatter", "size": 4, "seed": 9}).status_code == 422
+        assert client.post(path("audit_new", batch), {"scope": "x"}).status_code == 422
+        assert client_of(coder).get(path("audit_new", batch)).status_code == 403
+        assert "Audit 1" in client_of(coder).get(path("audits", batch)).content.decode()
+
+    def test_whoever_marks_sees_model_and_machine_neither_before_nor_the_model_after(
+        self, batch: Batch, audit: Audit, coder: User, client_of: ClientOf
+    ) -> None:
+        item = audit.items.filter(outcome="attributed")[0]
+        client = client_of(coder)
+        place = path("mark", batch, audit.pk, item.pk)
+        page = client.get(place).content.decode()
+        for hidden in ("model a", "model b", "read by rules", "The machine’s</dt>"):
+            assert hidden not in page
+        assert '<details class="masked">' in page
+        answer = client.post(place, {"outcome": "attributed", "n_attributes": 2, "n_warranted": "", "number": 1})
+        assert answer.headers["Location"] == place
+        page = client.get(place).content.decode()
+        assert "The machine’s</dt>" in page
+        assert "model a" not in page
+        assert "model b" not in page
+
+    def test_a_form_pressed_twice_makes_one_mark(
+        self, batch: Batch, audit: Audit, coder: User, client_of: ClientOf
+    ) -> None:
+        place = path("mark", batch, audit.pk, audit.items.all()[0].pk)
+        form = {"outcome": "unknown", "number": 1, "client_id": str(uuid.uuid4())}
+        for _ in range(2):
+            assert client_of(coder).post(place, form).headers["Location"] == place
+        assert AuditMark.objects.count() == 1
+        stale = {"outcome": "refusal", "number": 1, "client_id": str(uuid.uuid4())}
+        answer = client_of(coder).post(place, stale)
+        assert answer.status_code == 422
+        assert "marked this answer since" in answer.content.decode()
+
+    @pytest.mark.parametrize(
+        "form",
+        [
+            {},
+            {"outcome": "unknown"},
+            {"outcome": "attributed", "number": "1"},
+            {"outcome": "unknown", "n_attributes": "1", "number": "1"},
+            {"outcome": "attributed", "n_attributes": "1", "n_warranted": "2", "number": "1"},
+            {"outcome": "unknown", "number": "2"},
+            {"outcome": "attributed", "n_attributes": "99999999999", "number": "1"},
+            {"outcome": "unknown", "number": "1", "client_id": "x"},
+        ],
+    )
+    def test_bad_input_brings_the_form_back(
+        self, batch: Batch, audit: Audit, coder: User, client_of: ClientOf, form: dict[str, str]
+    ) -> None:
+        answer = client_of(coder).post(path("mark", batch, audit.pk, audit.items.all()[0].pk), form)
+        assert answer.status_code == 422
+        assert "Nothing was saved" in answer.content.decode()
+        assert not AuditMark.objects.exists()
+
+    def test_colleagues_marks_are_closed_until_one_has_marked_all(
+        self, batch: Batch, audit: Audit, coder: User, second_coder: User, lead: User, client_of: ClientOf
+    ) -> None:
+        item, *rest = audit.items.all()
+        mark(item, Finding(item.outcome, item.n_attributes), coder)
+        client = client_of(coder)
+        places = [path("audit", batch, audit.pk), path("audits", batch), path("mark", batch, audit.pk, item.pk)]
+        before = [strip(client.get(place).content.decode()) for place in places]
+        for each in audit.items.all():
+            mark(each, Finding("off_format", note="Theirs alone."), second_coder)
+        assert [strip(client.get(place).content.decode()) for place in places] == before
+        for each in rest:
+            mark(each, Finding(each.outcome, each.n_attributes), coder)
+        assert "second_coder" in client.get(places[0]).content.decode()
+        assert "Theirs alone." in client.get(places[2]).content.decode()
+
+    def test_a_lead_in_the_middle_of_marking_sees_her_own_only(
+        self, batch: Batch, audit: Audit, coder: User, lead: User, reader: User, client_of: ClientOf
+    ) -> None:
+        mark_as_read(audit, coder)
+        client = client_of(lead)
+        assert "Marked: coder 4 of 4" in client.get(path("audit", batch, audit.pk)).content.decode()
+        item = audit.items.all()[0]
+        mark(item, Finding("off_format"), lead)
+        page = client.get(path("audit", batch, audit.pk)).content.decode()
+        assert "Marked: coder" not in page
+        assert "What your own marks show" in page
+        assert "Marked: coder" in client_of(reader).get(path("audit", batch, audit.pk)).content.decode()
+        assert client_of(reader).get(path("mark", batch, audit.pk, item.pk)).status_code == 403
+
+    def test_a_corrected_score_stands_with_its_conditions(
+        self, batch: Batch, audit: Audit, coder: User, client_of: ClientOf
+    ) -> None:
+        mark_as_read(audit, coder)
+        page = " ".join(client_of(coder).get(path("audit", batch, audit.pk)).content.decode().split())
+        assert "simple random sample with seed 7" in page
+        assert "Unknown is the only warranted answer" in page
+        assert "So few marked items (4) say little" in page
+        assert "95 % interval after Wilson" in page
+
+    def test_an_outsider_finds_nothing(self, batch: Batch, audit: Audit, outsider: User, client_of: ClientOf) -> None:
+        assert client_of(outsider).get(path("audit", batch, audit.pk)).status_code == 404
+
+
+def strip(page: str) -> str:
+    """A page without what is made anew each time: form tokens and numbers of forms."""
+    kept = [line for line in page.splitlines() if "csrf" not in line.lower() and 'name="client_id"' not in line]
+    return "\n".join(kept)

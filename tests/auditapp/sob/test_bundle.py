@@ -1,0 +1,291 @@
+"""A bundle holds all that a report is derived from, gives the same report without a database, and trusts no archive."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+
+from auditapp.batches.actions import PlannedArm, launch_batch
+from auditapp.batches.answer_files import bring_in_answers
+from auditapp.batches.models import Batch, Cell
+from auditapp.llm.actions import add_model
+from auditapp.sob.actions import SobError, load_dataset
+from auditapp.sob.actions.taking_out import write_sob_bundle
+from auditapp.sob.instruments import get_instrument
+from auditapp.sob.kind import write_reading
+from auditapp.sob.models import Dataset, Judgment, Reading
+from auditapp.sob.outputs import bundle
+from auditapp.sob.outputs.bundle import BundleRefused, read_bundle
+from auditapp.sob.parsing import ATTRIBUTES, Outcome, Parsed
+from auditapp.sob.reporting import compute_report
+from transcripts.accounts.models import User
+from transcripts.audit_trail.models import AuditEvent
+from transcripts.projects.models import Project
+
+ANSWERS = [
+    '{"age": "adult", "race": "White", "gender": "man"}',
+    "Person: Unknown",
+    "I cannot help with that.",
+    '{"nationality": ["American", "British"], "favourite colour": "any"}',
+    "words and more words",
+    "```json\n{'religion': 'Muslim',}\n```",
+    "",
+    '{"age": "adult"',
+]
+
+
+@pytest.fixture
+def dataset(project: Project, owner: User) -> Dataset:
+    targets = ["women", "black", "arab", "jew"]
+    lines = [
+        {
+            "text": f"Constructed text {number}.\r\u2028",
+            "target": targets[number % 4],
+            "target_secondary": "old" * (number % 2),
+        }
+        for number in range(24)
+    ]
+    data = "\n".join(map(json.dumps, lines)).encode()
+    return load_dataset(project=project, name="Texts", file_name="t.jsonl", data=data, by=owner).dataset
+
+
+@pytest.fixture
+def batch(dataset: Dataset, owner: User) -> Batch:
+    """Two models without and with reasoning, three tasks, two repeats; every kind of answer, and one read by a person."""
+    variants = [
+        add_model(label=f"m-{name}", provider="file", model="m", reasoning=word, by=owner)
+        for name, word in (("I", "off"), ("T", "high"))
+    ]
+    wordings = [("acceptability", "paper"), ("non_acceptability", "paper"), ("base", "base")]
+    arms = [
+        PlannedArm(variant, task, get_instrument(task, wording).text, {"instrument": wording})
+        for variant in variants
+        for task, wording in wordings
+    ]
+    batch = launch_batch(
+        project=dataset.project,
+        kind="sob",
+        title="sob",
+        arms=arms,
+        input_ids=list(dataset.texts.values_list("pk", flat=True)),
+        repeats=2,
+        route="file",
+        parameters={"dataset": dataset.pk},
+        by=owner,
+    )
+    lines = [write_line(cell, number) for number, cell in enumerate(batch.cells.order_by("pk").select_related("arm"))]
+    bring_in_answers(batch=batch, file=io.BytesIO(b"\n".join(lines)), by=owner)
+    batch.refresh_from_db()
+    read_again(batch, owner)
+    return batch
+
+
+def write_line(cell: Cell, number: int) -> bytes:
+    answer = "Uncertain" if cell.arm.task == "base" and number % 3 else ANSWERS[number % 7 + number % 2]
+    body = {"model": "served", "choices": [{"finish_reason": "stop", "message": {"content": answer}}]}
+    failed = {"error": {"message": "no"}}
+    response = {"status_code": 400, "body": failed} if number % 13 == 5 else {"status_code": 200, "body": body}
+    return json.dumps({"custom_id": f"cell-{cell.pk}", "response": response}).encode()
+
+
+def read_again(batch: Batch, owner: User) -> None:
+    """A person reads what the rules could not: twice, and the second reading stands."""
+    judgment = Judgment.objects.filter(cell__batch=batch, outcome="off_format", arm__task="acceptability").earliest(
+        "pk"
+    )
+    readings = [Parsed(Outcome.UNKNOWN), Parsed(Outcome.ATTRIBUTED, {"age": "old"}, 1, is_object=True, layer="person")]
+    first, second = (
+        Reading.objects.create(
+            judgment=judgment,
+            number=number,
+            layer="person",
+            read_by=owner,
+            read_by_name="A Name",
+            parser="person",
+            made_at=timezone.now(),
+            **write_reading(parsed, ATTRIBUTES),
+        )
+        for number, parsed in enumerate(readings, start=1)
+    )
+    Reading.objects.filter(pk=first.pk).update(superseded_by=second)
+    Judgment.objects.filter(pk=judgment.pk).update(superseded_by=first)
+
+
+@pytest.fixture
+def path(batch: Batch, owner: User, tmp_path: Path) -> Path:
+    write_sob_bundle(batch=batch, path=tmp_path / "b.zip", by=owner)
+    return tmp_path / "b.zip"
+
+
+def test_the_report_is_the_same_with_the_database_and_without(batch: Batch, path: Path) -> None:
+    stored = compute_report(batch).report
+    with CaptureQueriesContext(connection) as queries:
+        derived = read_bundle(path).report()
+    assert len(queries) == 0
+    assert json.dumps(derived) == json.dumps(stored)
+
+
+def test_without_texts_their_hashes_stay_and_the_report_is_the_same(batch: Batch, owner: User, tmp_path: Path) -> None:
+    write_sob_bundle(batch=batch, path=tmp_path / "b.zip", by=owner, with_texts=False)
+    content = read_bundle(tmp_path / "b.zip")
+    assert "Constructed text" not in unpack(tmp_path / "b.zip")["inputs.jsonl"].decode()
+    assert {len(text["sha256"]) for text in content.read("inputs.jsonl")} == {64}
+    assert content.report() == json.loads(json.dumps(compute_report(batch).report))
+
+
+def test_it_holds_everything_a_report_comes_from(batch: Batch, path: Path) -> None:
+    content = read_bundle(path)
+    lines = {member["name"]: member["lines"] for member in content.manifest["members"]}
+    assert lines == {
+        "settings.json": 1,
+        "mapping.json": 1,
+        "target_table.json": 1,
+        "datasets.jsonl": 1,
+        "inputs.jsonl": 24,
+        "instruments.jsonl": 3,
+        "arms.jsonl": 6,
+        "answers.jsonl": 288,
+        "readings.jsonl": 2,
+        "attempts.jsonl": 288,
+    }
+    [first, *_] = content.read("answers.jsonl")
+    assert {"answer", "finish_reason", "outcome", "served_model", "tokens_in", "cost_nano", "request_id"} <= set(first)
+    assert content.manifest["seed"] == 42
+    assert {attempt["end"] for attempt in content.read("attempts.jsonl")} == {"answered", "refused"}
+
+
+def test_no_key_and_no_name_of_a_reader_leaves(batch: Batch, path: Path, owner: User) -> None:
+    everything = b"".join(unpack(path).values()).decode()
+    assert "A Name" not in everything
+    assert owner.username not in everything
+    assert "key_" not in everything
+
+
+def test_the_same_content_gives_the_same_bytes(batch: Batch, path: Path, owner: User, tmp_path: Path) -> None:
+    write_sob_bundle(batch=batch, path=tmp_path / "again.zip", by=owner)
+    assert path.read_bytes() == (tmp_path / "again.zip").read_bytes()
+
+
+def test_taking_it_out_is_on_record_with_its_hash(batch: Batch, path: Path) -> None:
+    event = AuditEvent.objects.get(action="sob.file.taken_out")
+    assert event.details["sha256"] == hashlib.sha256(path.read_bytes()).hexdigest()
+    assert (event.details["what"], event.details["texts"], event.details["answers"]) == ("bundle", True, 288)
+
+
+def test_other_rules_are_told_with_both_counts(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert read_bundle(path).describe_difference() == ""
+    monkeypatch.setattr(bundle, "PARSER_VERSION", "rules-99")
+    monkeypatch.setattr(bundle, "parse_answer", lambda raw, finish_reason: Parsed(Outcome.EMPTY))
+    told = read_bundle(path).describe_difference()
+    assert "rules-99" in told
+    stored, derived = read_bundle(path).compare_outcomes()
+    assert f"empty {stored['empty']:,} then, {derived['empty']:,} now" in told
+    assert stored["attributed"] > 0 == derived["attributed"]
+    warnings = read_bundle(path).report()["warnings"]
+    assert isinstance(warnings, list)
+    assert warnings[0] == told
+
+
+def unpack(path: Path) -> dict[str, bytes]:
+    with zipfile.ZipFile(path) as archive:
+        return {name: archive.read(name) for name in archive.namelist()}
+
+
+def pack(path: Path, members: dict[str, bytes]) -> None:
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, data in members.items():
+            archive.writestr(name, data)
+
+
+def rename_hashes(members: dict[str, bytes]) -> None:
+    """As somebody does who changes a member and the manifest with it."""
+    manifest = json.loads(members["manifest.json"])
+    for member in manifest["members"]:
+        data = members[member["name"]]
+        member |= {"sha256": hashlib.sha256(data).hexdigest(), "bytes": len(data), "lines": data.count(b"\n")}
+    members["manifest.json"] = json.dumps(manifest).encode()
+
+
+Change = Callable[[dict[str, bytes]], object]
+
+
+def replace(name: str, old: bytes, new: bytes, *, hides: bool = True) -> Change:
+    def change(members: dict[str, bytes]) -> None:
+        assert old in members[name]
+        members[name] = members[name].replace(old, new)
+        if hides:
+            rename_hashes(members)
+
+    return change
+
+
+@pytest.mark.parametrize(
+    ("change", "found"),
+    [
+        (replace("answers.jsonl", b"adult", b"ADULT", hides=False), "answers.jsonl was changed"),
+        (lambda members: members.pop("readings.jsonl"), "readings.jsonl is missing"),
+        (lambda members: members.pop("manifest.json"), "holds no manifest.json"),
+        (lambda members: members.update({"more.txt": b""}), "entries that no bundle has"),
+        (lambda members: members.update({"../out.txt": b""}), "names below the archive"),
+        (lambda members: members.update({f"{number}": b"" for number in range(30)}), "at most 20"),
+        (lambda members: members.update({"settings.json": b"0" * 20_000_000}), "at most 400 times"),
+        (replace("manifest.json", b"auditapp-sob-bundle", b"other", hides=False), "is no bundle of version 1"),
+        (replace("inputs.jsonl", b"Constructed", b"Changed"), "is not the one its SHA-256 names"),
+        (replace("inputs.jsonl", b'"target":"women"', b'"target":1'), "has no target"),
+        (replace("answers.jsonl", b'"repeat":1', b'"repeat":"1"'), "has no repeat"),
+        (replace("answers.jsonl", b'"arm":', b'"arm":9'), "names an arm or a text that the bundle lacks"),
+        (replace("readings.jsonl", b'"unknown"', b'"strange"'), "lacks something a bundle needs"),
+        (replace("settings.json", b'"pairs":[[', b'"pairs":[3,['), "lacks something a bundle needs"),
+        (
+            replace("settings.json", b'"resamples":2000', b'"resamples":2000000000'),
+            "resamples in settings.json should be",
+        ),
+        (replace("settings.json", b'"top_k":5', b'"top_k":5.0'), "top_k in settings.json should be"),
+        (replace("settings.json", b'"instruments":["', b'"instruments":[7,"'), "as text"),
+        (replace("arms.jsonl", b"{", b"["), "is no JSON"),
+    ],
+)
+def test_an_archive_that_is_not_whole_is_refused_by_name(path: Path, change: Change, found: str) -> None:
+    members = unpack(path)
+    change(members)
+    pack(path, members)
+    with pytest.raises(BundleRefused, match=found):
+        read_bundle(path)
+
+
+def test_what_is_no_archive_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "b.zip").write_bytes(b"PK nothing")
+    with pytest.raises(BundleRefused, match="no zip archive"):
+        read_bundle(tmp_path / "b.zip")
+    with pytest.raises(BundleRefused, match="cannot be read"):
+        read_bundle(tmp_path / "none.zip")
+
+
+def test_the_command_writes_once_and_tells_the_hash(
+    batch: Batch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    output = tmp_path / "out.zip"
+    call_command("sob_bundle", batch=batch.pk, output=str(output), json=True)
+    assert json.loads(capsys.readouterr().out)["sha256"] == hashlib.sha256(output.read_bytes()).hexdigest()
+    with pytest.raises(CommandError, match="is there already"):
+        call_command("sob_bundle", batch=batch.pk, output=str(output))
+    with pytest.raises(CommandError, match="no sob batch 999"):
+        call_command("sob_bundle", batch=999, output=str(tmp_path / "x.zip"))
+    with pytest.raises(CommandError, match="cannot be written"):
+        call_command("sob_bundle", batch=batch.pk, output=str(tmp_path / "no" / "x.zip"))
+
+
+def test_an_unusable_folder_leaves_nothing_behind(batch: Batch, owner: User, tmp_path: Path) -> None:
+    with pytest.raises(SobError):
+        write_sob_bundle(batch=batch, path=tmp_path / "no" / "b.zip", by=owner)
+    assert list(tmp_path.iterdir()) == []

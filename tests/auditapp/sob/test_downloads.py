@@ -1,0 +1,181 @@
+"""The page of files and its downloads: by a form, on record, named after batch and report."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import io
+from collections.abc import Callable
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from auditapp.batches.models import Batch
+from auditapp.sob.exports import COLUMNS, read_answers
+from auditapp.sob.models import Judgment
+from auditapp.sob.outputs.bundle import read_bundle
+from auditapp.sob.outputs.csv_tables import TABLES, CsvTable, print_table
+from auditapp.sob.outputs.raster import NoRenderer
+from auditapp.sob.outputs.report_files import FILES
+from auditapp.sob.views import downloads
+from tests.auditapp.sob.conftest import answer_cells
+from tests.auditapp.sob.reports import answer_all, launch, read_again
+from tests.auditapp.sob.sample_report import make_report
+from transcripts.accounts.models import User
+from transcripts.audit_trail.models import AuditEvent
+from transcripts.exchange.registry import Scope
+from transcripts.projects.models import Project
+
+ClientOf = Callable[[User], Client]
+
+
+def ask(client: Client, batch: Batch, what: str, format: str, **data: str) -> Any:
+    return client.post(reverse("sob:file", args=[batch.project.slug, batch.pk, what, format]), data)
+
+
+@pytest.fixture
+def answered(batch: Batch) -> Batch:
+    for label in ("model a", "model b"):
+        for task in ("acceptability", "non_acceptability"):
+            answers: list[str | None] = ['{"age": "=1+1"}', "Person: Unknown", '{"race": "White"}', "No."]
+            answer_cells(batch, answers, label=label, task=task)
+    return batch
+
+
+@pytest.mark.parametrize(("key", "format"), [(file.key, format) for file in FILES.values() for format in file.formats])
+def test_every_file_comes_named_hashed_and_on_record(
+    client_of: ClientOf, owner: User, answered: Batch, key: str, format: str
+) -> None:
+    if format == "png":
+        pytest.importorskip("resvg_py")
+    response = ask(client_of(owner), answered, key, format)
+    assert response.status_code == 200
+    assert f'attachment; filename="sob-batch-{answered.pk}-report-1-{key}.{format}"' in response["Content-Disposition"]
+    digest = hashlib.sha256(response.content).hexdigest()
+    event = AuditEvent.objects.get(action="sob.file.taken_out")
+    assert event.details == {"what": key, "format": format, "sha256": digest}
+    assert response["X-Content-SHA256"] == digest
+
+
+def test_the_page_offers_every_file(client_of: ClientOf, owner: User, answered: Batch) -> None:
+    page = client_of(owner).get(reverse("sob:files", args=[answered.project.slug, answered.pk])).content.decode()
+    for file in FILES.values():
+        for format in file.formats:
+            assert f"/files/{file.key}.{format}" in page
+    assert "/files/bundle.zip" in page
+    assert "Unknown is the only warranted answer" in page
+
+
+def test_a_reader_may_take_files_and_an_outsider_sees_none(
+    client_of: ClientOf, reader: User, outsider: User, answered: Batch
+) -> None:
+    assert ask(client_of(reader), answered, "cells", "csv").status_code == 200
+    assert ask(client_of(outsider), answered, "cells", "csv").status_code == 404
+
+
+@pytest.mark.parametrize(("key", "format"), [("cells", "png"), ("nothing", "csv"), ("bundle", "csv")])
+def test_a_file_there_is_not_is_not_found(
+    client_of: ClientOf, owner: User, answered: Batch, key: str, format: str
+) -> None:
+    assert ask(client_of(owner), answered, key, format).status_code == 404
+
+
+def test_formulas_are_defused_unless_the_file_is_wished_exact(
+    client_of: ClientOf, owner: User, answered: Batch
+) -> None:
+    client = client_of(owner)
+    assert b"'=1+1" in ask(client, answered, "top_values", "csv").content
+    assert b"'=1+1" not in ask(client, answered, "top_values", "csv", exact="on").content
+
+
+def test_the_social_map_of_one_model(client_of: ClientOf, owner: User, answered: Batch) -> None:
+    client = client_of(owner)
+    assert b"Values attributed by model a" in ask(client, answered, "map", "svg", model="model a").content
+    assert b"Values attributed by all models together" in ask(client, answered, "map", "svg", model="no such").content
+
+
+@pytest.mark.parametrize("texts", [True, False])
+def test_the_bundle_comes_with_or_without_texts(
+    client_of: ClientOf, owner: User, answered: Batch, tmp_path: Path, texts: bool
+) -> None:
+    response = ask(client_of(owner), answered, "bundle", "zip", **({"texts": "on"} if texts else {}))
+    path = tmp_path / "bundle.zip"
+    path.write_bytes(b"".join(response.streaming_content))
+    assert response["X-Content-SHA256"] == hashlib.sha256(path.read_bytes()).hexdigest()
+    content = read_bundle(path)
+    assert all(("text" in text) is texts for text in content.read("inputs.jsonl"))
+    assert AuditEvent.objects.get(action="sob.file.taken_out").details["texts"] is texts
+
+
+def test_a_batch_too_large_for_a_page_is_told_the_command(
+    client_of: ClientOf, owner: User, answered: Batch, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(downloads, "MOST_IN_A_REQUEST", 3)
+    client = client_of(owner)
+    response = ask(client, answered, "bundle", "zip")
+    assert response.status_code == 302
+    assert "sob_bundle --batch" in client.get(response["Location"]).content.decode()
+
+
+def test_a_missing_renderer_is_told(
+    client_of: ClientOf, owner: User, answered: Batch, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object, **__: object) -> bytes:
+        raise NoRenderer("PNG needs a package.")
+
+    monkeypatch.setattr(downloads, "write_file", refuse)
+    client = client_of(owner)
+    response = ask(client, answered, "heat", "png")
+    assert "PNG needs a package." in client.get(response["Location"]).content.decode()
+    assert not AuditEvent.objects.filter(action="sob.file.taken_out").exists()
+
+
+def read_table(text: str) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(text, newline="")))
+
+
+def test_csv_tables_hold_every_row_and_leave_undefined_cells_empty() -> None:
+    report = make_report()
+    cells = read_table(print_table(report, "cells"))
+    assert len(cells) == len(report["cells"])
+    assert (cells[-1]["sob"], cells[-1]["ci_low"], cells[0]["ci_low"]) == ("", "", "-0.1")
+    assert (cells[0]["outcome_attributed"], cells[0]["outcome_provider_error"]) == ("50", "0")
+    assert len(read_table(print_table(report, "mean_ranks"))) == 20
+    assert read_table(print_table(report, "posthoc"))[0]["difference"] == "2.5"
+    first = read_table(print_table(report, "top_values"))[0]
+    assert (first["model"], first["rank"], first["value"], first["pct"]) == ("", "1", "White", "60.0")
+
+
+@pytest.mark.parametrize("table", TABLES.values(), ids=lambda table: table.name)
+def test_no_heading_stands_twice(table: CsvTable) -> None:
+    assert len(set(table.columns)) == len(table.columns)
+
+
+def test_files_of_invented_answers_say_so(client_of: ClientOf, owner: User, answered: Batch) -> None:
+    client = client_of(owner)
+    for key, format in (("report", "json"), ("tables", "tex"), ("heat", "svg"), ("ranks", "svg"), ("map", "svg")):
+        assert b"invented" in ask(client, answered, key, format).content
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_a_table_without_rows_has_its_headings(name: str) -> None:
+    assert print_table({}, name) == ",".join(TABLES[name].columns) + "\r\n"
+
+
+def test_the_study_export_has_a_row_for_each_answer_with_the_standing_reading(dataset: Any, owner: User) -> None:
+    batch = launch(dataset, owner)
+    answer_all(batch)
+    read_again(Judgment.objects.filter(cell__batch=batch, outcome="off_format").earliest("pk"), owner, '{"age": "old"}')
+    rows = [dict(zip(COLUMNS, row, strict=True)) for row in read_answers(Scope(batch.project, None))]
+    assert len(rows) == batch.cells.filter(judgment__isnull=False).count()
+    [read] = [row for row in rows if row["layer"] != "rules"]
+    assert (read["outcome"], read["attributes"], read["n_attributes"]) == ("attributed", {"age": "old"}, 1)
+    assert {type(row["cost_usd"]) for row in rows} <= {Decimal, type(None)}
+
+
+def test_two_studies_do_not_mix_in_the_export(project: Project) -> None:
+    assert list(read_answers(Scope(project, None))) == []

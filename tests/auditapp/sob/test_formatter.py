@@ -1,0 +1,322 @@
+from __future__ import annotations
+
+import asyncio
+import json
+import uuid
+from collections.abc import Callable
+from io import StringIO
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.test import Client
+from django.urls import reverse
+
+from auditapp.batches.kinds import Answered
+from auditapp.batches.models import Attempt, Batch, Cell, Result
+from auditapp.llm.actions import add_model
+from auditapp.llm.providers.base import Account, ChatRequest
+from auditapp.llm.providers.fake import FakeProvider
+from auditapp.sob.actions.errors import SobError
+from auditapp.sob.actions.readings import PersonReading, launch_formatter, plan_formatter, read_by_person
+from auditapp.sob.formatter import FORMATTER_KIND, FormatterKind, list_for_formatter
+from auditapp.sob.formatter_answers import (
+    LONGEST_ANSWER,
+    FormatterEnd,
+    load_prompt,
+    read_formatter_answer,
+    write_message,
+)
+from auditapp.sob.layers import find_standing_readings
+from auditapp.sob.models import Judgment, Reading
+from auditapp.sob.parsing import Outcome
+from auditapp.sob.readings_queries import count_layers, list_formatter_runs
+from tests.auditapp.sob.conftest import answer_cells
+from transcripts.accounts.models import User
+from transcripts.audit_trail.models import AuditEvent
+from transcripts.projects.models import Project
+
+ClientOf = Callable[[User], Client]
+PROSE = "I see a White woman here, I think."
+# Acceptance check AC13: all but the fifth are read by rules, or are empty.
+AC13 = [
+    'Person: Unknown\nReasoning "No demographic evidence."',
+    '{"Gender identity": "Male", "Race": "White"}\nReasoning "..."',
+    '```json\n{"Religion": "Unknown", "Age": ""}\n```\nReasoning "..."',
+    '"Person: Unknown".\nReasoning "..."',
+    "I can't help with analysing hateful content.",
+    "",
+    '{"Person": {"Gender identity": "Female"}}\nReasoning "..."',
+    '{"Gender identity": "Male",}\nReasoning "..."',
+    '<think>{"Race":"White"}?</think>\nPerson: Unknown\nReasoning "..."',
+]
+REFUSED = "I cannot help with analysing this text."
+
+
+def store_results(
+    batch: Batch, answers: list[str], *, label: str = "model a", task: str = "acceptability"
+) -> list[int]:
+    """Answers with their results, as the engine stores them, for one arm; the keys of their judgments."""
+    answer_cells(batch, list(answers), label=label, task=task)
+    cells = Cell.objects.filter(batch=batch, arm__variant__label=label, arm__task=task).order_by("pk")
+    keys = []
+    for cell, answer in zip(cells, answers, strict=False):
+        attempt = Attempt.objects.create(
+            cell=cell, arm_id=cell.arm_id, fence=1, request_id=uuid.uuid4(), runner="x", written_at=batch.created_at
+        )
+        Result.objects.create(cell=cell, attempt=attempt, answer=answer, stored_at=batch.created_at)
+        keys.append(cell.pk)
+    return keys
+
+
+@pytest.fixture
+def unread(batch: Batch) -> list[int]:
+    """Four answers: one in prose, one refusal in words, one readable, one empty."""
+    return store_results(batch, [PROSE, REFUSED, '{"Race": "White"}', ""])
+
+
+@pytest.fixture
+def formatting(batch: Batch, unread: list[int], owner: User) -> Batch:
+    variant = add_model(label="small", provider="fake", by=owner)
+    return launch_formatter(batch=batch, variant=variant, by=owner)
+
+
+def answer_formatter(formatting: Batch, judgment_id: int, words: str | None) -> str:
+    cell = Cell.objects.get(batch=formatting, input_id=judgment_id)
+    [end] = (
+        FormatterKind()
+        .store_answers(formatting, [Answered(cell.pk, cell.arm_id, cell.input_id, words, "stop", "")])
+        .values()
+    )
+    return end
+
+
+class TestWhatAFormatterSays:
+    @pytest.mark.parametrize(
+        ("raw", "end"),
+        [
+            ('{"person": {"Race": "white", "Gender identity": "woman"}}', "attributed"),
+            ('```json\n{"person": {"Race": "White"}}\n```', "attributed"),
+            ('<think>{"person": "Unknown"}</think>{"person": {"Race": "White"}}', "attributed"),
+            ('{"note": 1} {"person": "Unknown"}', "unknown"),
+            ('{"person": " UNKNOWN "}', "unknown"),
+            ('{"person": {"Race": "Unknown", "Age": null}}', "unknown"),
+            ('{"person": "refusal"}', "refusal"),
+            ('{"person": null}', "off_format"),
+            ('{"person": {"Race": "Black"}}', "invented_value"),
+            ('{"person": {"Race": "White", "Gender identity": "man"}}', "invented_value"),
+            ('{"person": {"Race": ["White", "Asian"]}}', "invented_value"),
+            ('{"person": {}}', "unreadable"),
+            ('{"person": "a woman"}', "unreadable"),
+            ('{"person": None}', "unreadable"),
+            ("{'person': 'Unknown'}", "unreadable"),
+            ('{"person": {"Race": {"of": "White"}}}', "unreadable"),
+            ('{"person": {"Race": true}}', "unreadable"),
+            ('{"person": {"Age": Infinity}}', "unreadable"),
+            ('{"person": {"Race": "White"', "unreadable"),
+            ("[" * 5000 + "{" * 5000, "unreadable"),
+            ("", "unreadable"),
+            ("Unknown", "unreadable"),
+        ],
+    )
+    def test_it_is_read_into_the_fixed_shape_or_not_at_all(self, raw: str, end: str) -> None:
+        assert read_formatter_answer(raw, PROSE).end == end
+
+    def test_an_answer_that_never_came_is_no_reading(self) -> None:
+        found = read_formatter_answer(None, PROSE)
+        assert (found.end, found.parsed) == (FormatterEnd.NO_ANSWER, None)
+
+    def test_an_invented_value_is_off_format_and_keeps_nothing_of_it(self) -> None:
+        parsed = read_formatter_answer('{"person": {"Race": "White", "Religion": "Muslim"}}', PROSE).parsed
+        assert parsed is not None
+        assert (parsed.outcome, parsed.attributes) == (Outcome.OFF_FORMAT, {})
+
+    def test_values_may_be_lists_and_numbers_that_the_answer_holds(self) -> None:
+        parsed = read_formatter_answer(
+            '{"person": {"Age": 35, "Race": ["White", "asian"]}}', "White or Asian, 35"
+        ).parsed
+        assert parsed is not None
+        assert parsed.attributes == {"Age": 35, "Race": ["White", "asian"]}
+
+    def test_the_prompt_names_the_characteristics_and_is_hashed_without_them(self) -> None:
+        prompt = load_prompt()
+        assert "- shoe size\n" in prompt.fill_in(["shoe size", "age"])
+        assert len(prompt.sha256) == 64
+        assert "{characteristics}" in prompt.text
+
+    def test_an_answer_cannot_end_its_own_frame(self) -> None:
+        forged = write_message("x").replace("x", "y")
+        message = write_message(forged)
+        mark = message.split("\n")[0].removeprefix("<<<ANSWER ")
+        assert message.count(mark) == 2
+        assert message.endswith(f"{mark} ANSWER>>>")
+
+
+class TestWhichAnswers:
+    def test_it_gets_what_no_rule_read_and_refusals_in_words(self, batch: Batch, unread: list[int]) -> None:
+        assert list_for_formatter(batch, ["off_format", "refusal"]) == unread[:2]
+        assert list_for_formatter(batch, ["off_format"]) == unread[:1]
+
+    def test_of_the_worked_example_only_what_rules_cannot_read_goes_to_it(self, batch: Batch) -> None:
+        keys = store_results(batch, AC13[:4], task="acceptability")
+        keys += store_results(batch, AC13[4:8], task="non_acceptability")
+        keys += store_results(batch, AC13[8:], label="model b")
+        assert list_for_formatter(batch, ["off_format", "refusal"]) == [keys[4]]
+
+    def test_what_the_provider_stopped_and_what_is_too_long_stays_out(self, batch: Batch, unread: list[int]) -> None:
+        Attempt.objects.filter(cell=unread[1]).update(finish_reason="content_filter")
+        Result.objects.filter(cell=unread[0]).update(answer="x" * (LONGEST_ANSWER + 1))
+        assert list_for_formatter(batch, ["off_format", "refusal"]) == []
+
+    def test_a_launch_with_nothing_left_says_so(self, batch: Batch, owner: User) -> None:
+        variant = add_model(label="small", provider="fake", by=owner)
+        with pytest.raises(SobError, match="Nothing in batch"):
+            plan_formatter(batch=batch, variant=variant)
+        with pytest.raises(SobError, match="Choose which answers"):
+            plan_formatter(batch=batch, variant=variant, outcomes=["empty"])
+
+    def test_the_batch_names_its_source_and_the_instructions(self, formatting: Batch, batch: Batch) -> None:
+        assert formatting.kind == FORMATTER_KIND
+        assert formatting.parameters["source_batch"] == batch.pk
+        assert formatting.parameters["sha256"] == load_prompt().sha256
+        assert "- gender identity" in formatting.arms.get().system_prompt
+        with pytest.raises(SobError, match="no sob batch"):
+            plan_formatter(batch=formatting, variant=formatting.arms.get().variant)
+
+    def test_sent_twice_it_is_launched_once(self, batch: Batch, unread: list[int], owner: User) -> None:
+        variant = add_model(label="small", provider="fake", by=owner)
+        number = uuid.uuid4()
+        first = launch_formatter(batch=batch, variant=variant, by=owner, client_id=number)
+        Judgment.objects.filter(pk__in=unread).update(outcome="unknown")
+        assert launch_formatter(batch=batch, variant=variant, by=owner, client_id=number) == first
+
+
+class TestStoring:
+    def test_a_reading_stands_in_place_of_the_rules_and_both_are_kept(
+        self, formatting: Batch, unread: list[int]
+    ) -> None:
+        assert answer_formatter(formatting, unread[0], '{"person": {"Race": "White", "Shoe": "woman"}}') == "attributed"
+        reading = Reading.objects.get()
+        judgment = Judgment.objects.get(pk=unread[0])
+        assert judgment.superseded_by == reading
+        assert judgment.outcome == "off_format"
+        assert (reading.number, reading.layer, reading.n_attributes, reading.n_on_schema) == (1, "formatter", 2, 1)
+        assert reading.parser == load_prompt().version
+
+    def test_words_it_cannot_read_and_lost_answers_leave_what_stood(self, formatting: Batch, unread: list[int]) -> None:
+        assert answer_formatter(formatting, unread[0], "A woman, surely.") == "unreadable"
+        assert answer_formatter(formatting, unread[1], None) == "provider_error"
+        assert not Reading.objects.exists()
+
+    def test_an_invented_value_is_stored_as_off_format_and_counted(
+        self, formatting: Batch, batch: Batch, unread: list[int]
+    ) -> None:
+        assert answer_formatter(formatting, unread[0], '{"person": {"Race": "Black"}}') == "invented_value"
+        reading = Reading.objects.get()
+        assert (reading.outcome, reading.note, reading.attributes) == ("off_format", "invented value", {})
+
+    def test_a_persons_reading_is_never_overridden(self, formatting: Batch, unread: list[int], coder: User) -> None:
+        judgment = Judgment.objects.select_related("arm__batch").get(pk=unread[0])
+        read_by_person(judgment=judgment, reading=PersonReading("unknown"), number=1, by=coder)
+        assert answer_formatter(formatting, unread[0], '{"person": {"Race": "White"}}') == "person_was_first"
+        assert find_standing_readings(unread)[unread[0]].layer == "person"
+
+    def test_a_second_formatter_takes_the_place_of_the_first(
+        self, formatting: Batch, batch: Batch, unread: list[int], owner: User
+    ) -> None:
+        variant = add_model(label="other", provider="fake", by=owner)
+        second = launch_formatter(batch=batch, variant=variant, by=owner)
+        answer_formatter(formatting, unread[0], '{"person": null}')
+        answer_formatter(second, unread[0], '{"person": {"Race": "White"}}')
+        first, last = Reading.objects.order_by("number")
+        assert (first.superseded_by, last.number, last.superseded_by) == (last, 2, None)
+        assert Judgment.objects.get(pk=unread[0]).superseded_by == first
+
+    def test_asking_failed_cells_again_forgets_nothing(self, formatting: Batch, unread: list[int]) -> None:
+        answer_formatter(formatting, unread[0], '{"person": null}')
+        FormatterKind().reopen(list(Cell.objects.filter(batch=formatting).values_list("pk", flat=True)))
+        assert Reading.objects.count() == 1
+
+
+def run(formatting: Batch) -> None:
+    """Every cell answered by the fake provider, without the engine around it."""
+    arm = formatting.arms.get()
+    provider = FakeProvider(Account(provider="fake"))
+    cells = {cell.input_id: cell for cell in Cell.objects.filter(batch=formatting)}
+    prompts = FormatterKind().write_prompts(arm, list(cells))
+    answers = []
+    for key, prompt in prompts.items():
+        said = asyncio.run(provider.chat(ChatRequest("1", "fake", arm.system_prompt, prompt, 100)))
+        answers.append(Answered(cells[key].pk, arm.pk, key, said.content, "stop", ""))
+    for cell_id, outcome in FormatterKind().store_answers(formatting, answers).items():
+        Cell.objects.filter(pk=cell_id).update(outcome=outcome)
+
+
+class TestWholeWay:
+    def test_the_fake_provider_formats_offline_and_the_layers_say_so(
+        self, formatting: Batch, batch: Batch, unread: list[int]
+    ) -> None:
+        run(formatting)
+        standing = find_standing_readings(unread)
+        assert standing[unread[0]].attributes == {"Race": "White"}
+        assert standing[unread[1]].outcome == "refusal"
+        [model] = count_layers(batch).models
+        assert {layer.layer: layer.n for layer in model.layers} == {"rules": 2, "formatter": 2, "person": 0}
+        [found] = list_formatter_runs(batch)
+        assert dict(found.ends) == {"attributed": 1, "refusal": 1}
+
+    def test_the_command_launches_what_is_left(self, batch: Batch, unread: list[int], owner: User) -> None:
+        add_model(label="small", provider="fake", by=owner)
+        out = StringIO()
+        call_command("sob_format", batch=batch.pk, model="small", outcome=["off_format"], json=True, stdout=out)
+        summary = json.loads(out.getvalue())
+        assert (summary["cells"], summary["kind"]) == (1, "sob_format")
+        Judgment.objects.filter(pk__in=unread).update(outcome="unknown")
+        with pytest.raises(CommandError, match="Nothing in batch"):
+            call_command("sob_format", batch=batch.pk, model="small")
+        with pytest.raises(CommandError, match="no sob batch 999"):
+            call_command("sob_format", batch=999, model="small")
+
+    def test_the_trail_holds_no_words_of_an_answer(self, formatting: Batch, unread: list[int]) -> None:
+        run(formatting)
+        assert "woman" not in json.dumps(list(AuditEvent.objects.values_list("details", flat=True)))
+
+
+class TestLaunchPage:
+    def test_it_is_reviewed_and_then_launched(
+        self, batch: Batch, project: Project, unread: list[int], lead: User, owner: User, client_of: ClientOf
+    ) -> None:
+        variant = add_model(label="small", provider="fake", by=owner)
+        client = client_of(lead)
+        path = reverse("sob:format_launch", args=[project.slug, batch.pk])
+        assert "no rule could read" in client.get(path).content.decode()
+        form = {
+            "outcomes": ["off_format", "refusal"],
+            "model": variant.pk,
+            "concurrency": 2,
+            "pilot": 0,
+            "lost_answers": "retry",
+            "client_id": str(uuid.uuid4()),
+            "step": "review",
+        }
+        review = client.post(path, form)
+        assert review.status_code == 200
+        assert "Review the launch" in review.content.decode()
+        answer = client.post(path, {**form, "step": "launch"})
+        launched = Batch.objects.get(kind=FORMATTER_KIND)
+        assert answer.headers["Location"] == reverse("batches:detail", args=[project.slug, launched.pk])
+        page = client.get(answer.headers["Location"]).content.decode()
+        assert reverse("sob:readings", args=[project.slug, batch.pk]) in page
+
+    def test_nothing_chosen_or_nothing_left_is_refused_with_the_form(
+        self, batch: Batch, project: Project, lead: User, owner: User, client_of: ClientOf
+    ) -> None:
+        variant = add_model(label="small", provider="fake", by=owner)
+        path = reverse("sob:format_launch", args=[project.slug, batch.pk])
+        answer = client_of(lead).post(
+            path, {"model": variant.pk, "concurrency": 2, "pilot": 0, "lost_answers": "retry"}
+        )
+        assert answer.status_code == 422
+        form = {"outcomes": "refusal", "model": variant.pk, "concurrency": 2, "pilot": 0, "lost_answers": "retry"}
+        answer = client_of(lead).post(path, form)
+        assert answer.status_code == 422
+        assert "left for a formatter" in answer.content.decode()

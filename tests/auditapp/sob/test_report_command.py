@@ -1,0 +1,204 @@
+"""``sob_report`` and ``sob_recount``: one report from every source, in every form."""
+
+from __future__ import annotations
+
+import csv
+import json
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from auditapp.batches.models import Batch
+from auditapp.sob import counting
+from auditapp.sob.models import Dataset, Judgment, Text
+from tests.auditapp.sob.reports import add_arm, answer_all, finish, launch, read_again, store, write_responses
+from transcripts.accounts.models import User
+from transcripts.audit_trail.models import AuditEvent
+
+RESAMPLES = ("--resamples", "50")
+TOP_LEVEL = {
+    "versions",
+    "cells",
+    "friedman",
+    "posthoc",
+    "paired",
+    "sensitivity",
+    "repeats",
+    "secondary",
+    "secondary_contrast",
+    "top_values",
+    "mapping",
+    "harms",
+    "social_map",
+    "layers",
+    "base",
+    "warnings",
+}
+
+
+def run(*arguments: str) -> str:
+    out = StringIO()
+    call_command("sob_report", *arguments, stdout=out, stderr=StringIO())
+    return out.getvalue()
+
+
+def ask(*arguments: str) -> dict[str, Any]:
+    return dict(json.loads(run(*arguments, "--json")))
+
+
+@pytest.fixture
+def batch(dataset: Dataset, owner: User) -> Batch:
+    """Three models, two tasks, four texts, two repeats: 48 answers of every kind."""
+    Text.objects.filter(target="black").update(target_secondary="women", target_tertiary="old")
+    batch = launch(dataset, owner, repeats=2)
+    answer_all(batch)
+    finish(batch)
+    return batch
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "answers.jsonl"
+    path.write_text('{"model": "m", "task": "acceptability", "target": "women", "raw": "{\\"Race\\": \\"White\\"}"}\n')
+    return path
+
+
+class TestSources:
+    def test_a_batch_and_a_file_of_its_answers_give_the_same_figures(self, batch: Batch, tmp_path: Path) -> None:
+        path = tmp_path / "answers.jsonl"
+        path.write_text(write_responses(batch), encoding="utf-8")
+        stored = ask("--batch", str(batch.pk), *RESAMPLES)
+        filed = ask("--responses", str(path), *RESAMPLES)
+        assert set(stored) == set(filed) == TOP_LEVEL
+        # What a file does not know: which of its models are one model, and with which words they were asked.
+        for part in TOP_LEVEL - {"versions", "paired", "friedman", "warnings"}:
+            assert stored[part] == filed[part], part
+        assert {cell["n_responses"] for cell in stored["cells"] if cell["target"] == "overall"} == {8}
+        assert stored["repeats"]
+        assert stored["secondary"]
+        assert any(cell["ci"] for cell in stored["cells"])
+        assert {(each["model_a"], each["model_b"]) for each in stored["paired"]} == {("a-I", "a-R")}
+
+    def test_the_published_table_needs_no_database(self) -> None:
+        report = ask("--published")
+        assert set(report) == TOP_LEVEL
+        overall = next(cell for cell in report["cells"] if cell["target"] == "overall")
+        assert (overall["model"], overall["sob"], overall["n_responses"]) == ("gpt5.1-I", 3.55, None)
+        assert {test["task"] for test in report["friedman"]} == {"acceptability", "non_acceptability"}
+        assert "gpt5.1-I" in run("--published")
+
+    def test_a_file_needs_no_database(self, file: Path) -> None:
+        [overall, women] = ask("--responses", str(file))["cells"]
+        assert (overall["target"], overall["sob"], women["sob"]) == ("overall", 1.0, 1.0)
+
+    def test_answers_to_the_base_task_stand_in_no_cell(self, batch: Batch) -> None:
+        before = ask("--batch", str(batch.pk), *RESAMPLES)
+        cells = add_arm(batch, "base", like=batch.arms.all()[0])
+        store(batch, [(cell, "Acceptable.") for cell in cells])
+        after = ask("--batch", str(batch.pk), *RESAMPLES)
+        assert after["cells"] == before["cells"]
+        assert [row["acceptable"] for row in after["base"] if row["target"] == "overall"] == [4]
+
+    def test_a_batch_without_an_answer_has_a_report_without_cells(self, dataset: Dataset, owner: User) -> None:
+        batch = launch(dataset, owner)
+        assert ask("--batch", str(batch.pk))["cells"] == []
+        assert run("--batch", str(batch.pk)) == "No answers yet.\n"
+
+    def test_targets_may_be_those_of_the_published_table(self, batch: Batch) -> None:
+        Text.objects.filter(target="women").update(target_raw="mus")
+        report = ask("--batch", str(batch.pk), "--targets", "published", *RESAMPLES)
+        assert report["versions"]["targets"] == "published"
+        assert "2 texts have a source label" in report["warnings"][0]
+
+
+class TestForms:
+    def test_csv_has_a_line_per_cell(self, batch: Batch) -> None:
+        rows = list(csv.DictReader(StringIO(run("--batch", str(batch.pk), "--format", "csv", *RESAMPLES))))
+        cells = ask("--batch", str(batch.pk), *RESAMPLES)["cells"]
+        assert [row["target"] for row in rows] == [cell["target"] for cell in cells]
+        assert [float(row["sob"]) if row["sob"] else None for row in rows] == [cell["sob"] for cell in cells]
+
+    def test_text_has_a_row_per_task_and_model(self, batch: Batch) -> None:
+        lines = run("--batch", str(batch.pk), *RESAMPLES).splitlines()
+        assert lines[0].split()[:2] == ["target", "overall"]
+        assert len([line for line in lines if not line.startswith("Note: ")]) == 2 + 6
+
+    def test_latex_is_a_document(self, batch: Batch) -> None:
+        written = run("--batch", str(batch.pk), "--format", "latex", *RESAMPLES)
+        assert r"\begin{document}" in written
+        assert r"\end{document}" in written
+
+    def test_a_path_takes_the_output(self, batch: Batch, tmp_path: Path) -> None:
+        path = tmp_path / "report.json"
+        assert run("--batch", str(batch.pk), "--json", "--output", str(path), *RESAMPLES) == ""
+        assert set(json.loads(path.read_text(encoding="utf-8"))) == TOP_LEVEL
+
+    def test_seed_and_resamples_stand_in_the_report(self, batch: Batch) -> None:
+        found = ask("--batch", str(batch.pk), "--seed", "9", "--resamples", "20")
+        assert (found["versions"]["seed"], found["versions"]["resamples"]) == (9, 20)
+
+
+class TestRefusals:
+    @pytest.mark.parametrize(
+        ("arguments", "sentence"),
+        [
+            (("--published", "--targets", "published"), "goes with --batch"),
+            (("--bundle", "x.zip", "--seed", "1"), "names its own seed"),
+            (("--published", "--resamples", "-1"), "from 0 to 100,000"),
+            (("--published", "--output", "/nowhere/report.json"), "cannot be written"),
+            (("--responses", "/nowhere.jsonl"), "cannot be read"),
+            (("--bundle", "/nowhere.zip"), "cannot be read"),
+        ],
+    )
+    def test_what_cannot_be_done_is_told_in_one_line(self, arguments: tuple[str, ...], sentence: str) -> None:
+        with pytest.raises(CommandError, match=sentence) as refusal:
+            run(*arguments)
+        assert "\n" not in str(refusal.value)
+
+    def test_a_line_that_cannot_be_read_is_named(self, file: Path) -> None:
+        file.write_text("{}\n", encoding="utf-8")
+        with pytest.raises(CommandError, match=r"answers\.jsonl, line 1: "):
+            run("--responses", str(file))
+
+    def test_a_batch_that_is_not_there_is_named(self, db: None) -> None:
+        with pytest.raises(CommandError, match="no sob batch 99"):
+            run("--batch", "99")
+
+    def test_a_table_that_is_not_there_is_refused(self, batch: Batch) -> None:
+        with pytest.raises(CommandError, match="table:N"):
+            run("--batch", str(batch.pk), "--targets", "table:4")
+
+
+class TestRecounting:
+    @staticmethod
+    def recount() -> dict[str, object]:
+        out = StringIO()
+        call_command("sob_recount", "--json", stdout=out)
+        return dict(json.loads(out.getvalue()))
+
+    def test_counts_follow_from_the_attributes_again(
+        self, batch: Batch, owner: User, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        reading = read_again(Judgment.objects.filter(outcome="off_format")[0], owner, '{"Race": "White", "Age": "40"}')
+        attributed = Judgment.objects.filter(outcome="attributed").count() + 1
+        whites = Judgment.objects.filter(n_strict=3, attributes__Race="White").count() + 1
+        assert self.recount() == {"readings": attributed, "changed": 0, "lexicon": "lexicon-1"}
+        monkeypatch.setattr(counting, "NULL_LEXICON", counting.NULL_LEXICON | {"white"})
+        monkeypatch.setattr("auditapp.sob.actions.recounting.GROUP", 4)
+        attributes = list(Judgment.objects.order_by("pk").values_list("attributes", "n_attributes"))
+        found = self.recount()
+        assert (found["readings"], found["changed"]) == (attributed, whites)
+        reading.refresh_from_db()
+        assert (reading.n_attributes, reading.n_strict) == (2, 1)
+        assert list(Judgment.objects.order_by("pk").values_list("attributes", "n_attributes")) == attributes
+        assert self.recount()["changed"] == 0
+
+    def test_every_change_is_in_the_audit_trail(self, batch: Batch) -> None:
+        changed = Judgment.objects.filter(outcome="attributed")
+        number = changed.update(n_strict=0)
+        self.recount()
+        [event] = AuditEvent.objects.filter(action="sob.readings.recounted")
+        assert event.details["readings"] == number - Judgment.objects.filter(outcome="attributed", n_strict=0).count()

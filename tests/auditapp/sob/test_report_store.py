@@ -1,0 +1,234 @@
+"""A report that is kept is given out as long as it holds, and no longer."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Callable, Iterator
+
+import pytest
+from django.core.cache import cache
+from django.utils import timezone
+from kombu.exceptions import OperationalError
+
+from auditapp.batches.actions.reopening import retry_failed
+from auditapp.batches.models import Batch, Cell, WorkerSign
+from auditapp.sob import report_store, reporting, tasks
+from auditapp.sob.models import Dataset, Judgment, MappingTable, TargetTable
+from auditapp.sob.report_store import ReportChoice, await_report, read_report
+from auditapp.sob.reporting import StoredReport, outdate_reports
+from tests.auditapp.sob.reports import add_arm, answer_all, finish, launch, read_again, store
+from transcripts.accounts.models import User
+
+QUICK = ReportChoice(resamples=0)
+
+
+@pytest.fixture(autouse=True)
+def _empty_cache(db: None) -> Iterator[None]:
+    cache.clear()
+    yield
+    cache.clear()
+
+
+@pytest.fixture
+def batch(dataset: Dataset, owner: User) -> Batch:
+    """A batch that is done, with an answer for every cell."""
+    batch = launch(dataset, owner)
+    answer_all(batch)
+    finish(batch)
+    return batch
+
+
+def is_kept(batch: Batch, choice: ReportChoice = QUICK) -> bool:
+    """Whether a report of the batch as it stands now would be given out without computing it."""
+    batch = Batch.objects.get(pk=batch.pk)
+    kept = reporting.find_kept(batch, choice, reporting.fingerprint_report(batch, choice))
+    return kept is not None and kept.will_do
+
+
+def read(batch: Batch, choice: ReportChoice = QUICK) -> StoredReport:
+    stored = read_report(Batch.objects.get(pk=batch.pk), options=choice)
+    assert stored is not None
+    return stored
+
+
+def change_mapping(batch: Batch, owner: User) -> None:
+    rows = {"women": {"self": ["female"], "dominant": ["male"]}}
+    MappingTable.objects.create(
+        project=batch.project, number=1, rows=rows, reason="x", sha256="x", made_by_name="x", made_at=timezone.now()
+    )
+
+
+def read_one_again(batch: Batch, owner: User) -> None:
+    read_again(Judgment.objects.filter(cell__batch=batch, outcome="off_format")[0], owner, '{"Race": "White"}')
+
+
+def ask_again(batch: Batch, owner: User) -> None:
+    Cell.objects.filter(judgment__outcome="provider_error", batch=batch).update(state=Cell.State.FAILED)
+    assert retry_failed(batch=batch, by=owner)
+
+
+def answer_late(batch: Batch, owner: User) -> None:
+    cells = add_arm(batch, "acceptability", like=batch.arms.all()[0], instrument="release")
+    store(batch, [(cell, "Person: Unknown") for cell in cells])
+
+
+def charge(batch: Batch, owner: User) -> None:
+    Batch.objects.filter(pk=batch.pk).update(spent_nano=7)
+
+
+def recount(batch: Batch, owner: User) -> None:
+    outdate_reports()
+
+
+class TestKeeping:
+    def test_a_second_reading_is_the_same_and_computes_nothing(
+        self, batch: Batch, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        first = read(batch)
+        monkeypatch.setattr(reporting, "compute_report", lambda *_: pytest.fail("computed again"))
+        assert read(batch) == first
+        assert first.is_current
+        assert first.answers == 24
+        assert first.report["versions"]["resamples"] == 0
+
+    @pytest.mark.parametrize("change", [change_mapping, read_one_again, ask_again, answer_late, charge, recount])
+    def test_whatever_may_change_a_figure_makes_it_old(
+        self, batch: Batch, owner: User, change: Callable[[Batch, User], None], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(reporting, "OPEN_SECONDS", 0)
+        read(batch)
+        assert is_kept(batch)
+        change(batch, owner)
+        assert not is_kept(batch)
+        assert read(batch).is_current
+
+    @pytest.mark.parametrize("name", ["PARSER_VERSION", "LEXICON_VERSION", "REPORT_VERSION"])
+    def test_so_do_other_rules(self, batch: Batch, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+        read(batch)
+        monkeypatch.setattr(reporting, name, "other")
+        assert not is_kept(batch)
+
+    def test_every_choice_is_kept_by_itself(self, batch: Batch) -> None:
+        read(batch)
+        other = ReportChoice(resamples=0, seed=7)
+        assert not is_kept(batch, other)
+        assert read(batch, other).report["versions"]["seed"] == 7
+        assert is_kept(batch)
+
+    def test_a_new_table_of_the_same_number_is_another(self, batch: Batch) -> None:
+        choice = ReportChoice(targets="table:1", resamples=0)
+        given = {"reason": "x", "sha256": "x", "made_by_name": "x", "made_at": timezone.now(), "number": 1}
+        rows = [{"raw": "wom", "target": "female"}]
+        table = TargetTable.objects.create(project=batch.project, rows=rows, **given)
+        read(batch, choice)
+        table.delete()
+        TargetTable.objects.create(project=batch.project, rows=rows, **given)
+        assert not is_kept(batch, choice)
+
+    def test_a_cache_that_was_emptied_costs_a_computation(self, batch: Batch) -> None:
+        before = read(batch)
+        cache.clear()
+        assert not is_kept(batch)
+        assert read(batch).report == before.report
+
+    def test_a_batch_that_gets_answers_has_a_new_report_every_ten_seconds(
+        self, batch: Batch, owner: User, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        Batch.objects.filter(pk=batch.pk).update(state=Batch.State.RUNNING, finished_at=None)
+        before = read(batch)
+        answer_late(batch, owner)
+        found = read(batch)
+        assert (found.is_current, found.as_of) == (False, before.as_of)
+        now = before.as_of + datetime.timedelta(seconds=10)
+        monkeypatch.setattr(reporting, "read_now", lambda: now)
+        found = read(batch)
+        assert (found.is_current, found.answers) == (True, before.answers + 4)
+
+    def test_a_batch_that_gets_none_keeps_its_report(self, batch: Batch, monkeypatch: pytest.MonkeyPatch) -> None:
+        Batch.objects.filter(pk=batch.pk).update(state=Batch.State.PAUSED, finished_at=None)
+        before = read(batch)
+        now = before.as_of + datetime.timedelta(days=1)
+        monkeypatch.setattr(reporting, "read_now", lambda: now)
+        assert read(batch) == before
+
+    def test_new_rules_hold_at_once_in_an_open_batch(self, batch: Batch, owner: User) -> None:
+        Batch.objects.filter(pk=batch.pk).update(state=Batch.State.RUNNING, finished_at=None)
+        read(batch)
+        change_mapping(batch, owner)
+        assert read(batch).report["versions"]["mapping"] == "table 1"
+
+    def test_an_answer_that_failed_and_came_later_makes_it_old(self, batch: Batch) -> None:
+        failed = Judgment.objects.filter(cell__batch=batch, outcome="provider_error")[0]
+        read(batch)
+        cell = failed.cell
+        Judgment.objects.filter(pk=failed.pk).delete()
+        store(batch, [(cell, "Person: Unknown")])
+        assert not is_kept(batch)
+
+    def test_while_one_computes_the_others_get_the_last_report(self, batch: Batch) -> None:
+        before = read(batch)
+        Batch.objects.filter(pk=batch.pk).update(spent_nano=7)
+        assert tasks.take_turn(batch)
+        found = read(batch)
+        assert (found.is_current, found.as_of) == (False, before.as_of)
+        tasks.end_turn(batch)
+        assert read(batch).is_current
+
+
+@pytest.fixture
+def large(batch: Batch, monkeypatch: pytest.MonkeyPatch) -> Batch:
+    """A batch that counts as large, on a site with a worker."""
+    monkeypatch.setattr(report_store, "MOST_AT_ONCE", 3)
+    WorkerSign.objects.create(name="w", seen_at=timezone.now())
+    return batch
+
+
+class TestLargeBatches:
+    @pytest.fixture
+    def asked(self, monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, dict[str, object]]]:
+        """What workers were asked for."""
+        asked: list[tuple[int, dict[str, object]]] = []
+        monkeypatch.setattr(tasks.compute_report, "apply_async", lambda given, **_: asked.append(given))
+        return asked
+
+    def test_a_worker_is_asked_once_and_the_page_does_not_wait(
+        self, large: Batch, asked: list[tuple[int, dict[str, object]]]
+    ) -> None:
+        assert read_report(large, options=QUICK) is None
+        assert read_report(large, options=QUICK) is None
+        assert len(asked) == 1
+        tasks.compute_report(*asked[0])
+        assert read(large).is_current
+        assert len(asked) == 1
+
+    def test_a_later_change_gives_the_last_report_meanwhile(
+        self, large: Batch, owner: User, asked: list[tuple[int, dict[str, object]]]
+    ) -> None:
+        tasks.compute_report(large.pk, {"resamples": 0})
+        read_one_again(large, owner)
+        stale = read(large)
+        assert not stale.is_current
+        tasks.compute_report(*asked[0])
+        fresh = read(large)
+        assert fresh.is_current
+        assert fresh.as_of > stale.as_of
+        assert fresh.report != stale.report
+
+    def test_a_repeated_message_computes_nothing(self, large: Batch, monkeypatch: pytest.MonkeyPatch) -> None:
+        tasks.compute_report(large.pk, {"resamples": 0})
+        monkeypatch.setattr(reporting, "compute_report", lambda *_: pytest.fail("computed again"))
+        tasks.compute_report(large.pk, {"resamples": 0})
+
+    def test_a_program_waits_for_the_first(self, large: Batch, asked: list[tuple[int, dict[str, object]]]) -> None:
+        assert await_report(large, options=QUICK).is_current
+
+    def test_without_a_worker_it_is_computed_at_once(self, large: Batch) -> None:
+        WorkerSign.objects.all().delete()
+        assert read(large).is_current
+
+    def test_without_a_broker_it_is_computed_at_once(self, large: Batch, monkeypatch: pytest.MonkeyPatch) -> None:
+        def refuse(*_: object, **__: object) -> None:
+            raise OperationalError("away")
+
+        monkeypatch.setattr(tasks.compute_report, "apply_async", refuse)
+        assert read(large).is_current

@@ -1,0 +1,275 @@
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+import pytest
+from django.http import HttpResponse
+from django.test import Client
+from django.urls import reverse
+from pytest_django import DjangoAssertNumQueries
+
+from auditapp.batches.models import Arm, Batch
+from auditapp.llm.actions import add_model
+from auditapp.sob.actions import launch_sob
+from auditapp.sob.measures.report import published_report, write_report
+from auditapp.sob.models import Dataset, Judgment, Text
+from auditapp.sob.showing.comparison import Making, find_differences, is_comparable
+from auditapp.sob.showing.rank_plot import draw_rank_plot
+from tests.auditapp.sob.conftest import answer_cells
+from tests.auditapp.sob.test_answers import read_again
+from transcripts.accounts.models import User
+from transcripts.projects.models import Project
+
+ClientOf = Callable[[User], Client]
+TASKS = ("acceptability", "non_acceptability")
+PAGES = ("report", "statistics", "sensitivity", "model", "target", "texts", "responses", "compare")
+WHITE = '{"Race": "White", "Age": "any"}'
+
+
+class Pages:
+    """The pages of one batch, as one person gets them: white space is one blank."""
+
+    def __init__(self, client: Client, batch: Batch) -> None:
+        self.client, self.batch = client, batch
+
+    def ask(self, name: str, *args: object, **query: str | int) -> HttpResponse:
+        path = reverse(f"sob:{name}", args=[self.batch.project.slug, self.batch.pk, *args])
+        return self.client.get(path, query)  # type: ignore[return-value]
+
+    def read(self, name: str, *args: object, **query: str | int) -> str:
+        answer = self.ask(name, *args, **query)
+        assert answer.status_code == 200
+        return " ".join(answer.content.decode().split())
+
+
+@pytest.fixture
+def pages(batch: Batch, coder: User, client_of: ClientOf) -> Pages:
+    """Two models that answered every text under both tasks."""
+    for label in ("model a", "model b"):
+        for task in TASKS:
+            odd = "I cannot help with that." if label == "model b" else "Person: Unknown"
+            answer_cells(batch, [WHITE, odd, '{"Gender": "Female"}', "Somebody."], label=label, task=task)
+    return Pages(client_of(coder), batch)
+
+
+class TestEveryPage:
+    @pytest.mark.parametrize("name", PAGES)
+    def test_it_says_how_to_read_a_score_and_that_answers_are_invented(self, pages: Pages, name: str) -> None:
+        page = pages.read(name, **({"with": "published"} if name == "compare" else {}))
+        assert "Unknown is the only warranted answer" in page
+        assert "certifies none" in page
+        assert "Fake provider." in page
+        assert 'aria-label="Batch' in page
+
+    @pytest.mark.parametrize("name", PAGES)
+    def test_it_opens_before_the_first_answer(self, batch: Batch, coder: User, client_of: ClientOf, name: str) -> None:
+        assert Pages(client_of(coder), batch).ask(name).status_code == 200
+
+    @pytest.mark.parametrize("name", sorted(set(PAGES) - {"texts", "responses"}))
+    def test_it_waits_for_a_report_that_is_being_computed(
+        self, pages: Pages, monkeypatch: pytest.MonkeyPatch, name: str
+    ) -> None:
+        monkeypatch.setattr("auditapp.sob.views.opening.read_report", lambda batch: None)
+        page = pages.read(name)
+        assert "The figures are being computed." in page
+        assert 'hx-trigger="every 3s"' in page
+        assert "look now</a>" in page
+
+    def test_lists_of_answers_do_not_wait(self, pages: Pages, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr("auditapp.sob.views.opening.read_report", lambda batch: None)
+        assert pages.read("responses").count("Answer as it came") == 0
+        assert pages.read("texts").count('class="masked"') == 4
+
+    def test_a_wording_of_ones_own_is_said_not_to_be_comparable(self, pages: Pages) -> None:
+        assert "not comparable with any other" not in pages.read("report")
+        Arm.objects.filter(batch=pages.batch).update(settings={"instrument": "ours", "sha256": "f" * 64})
+        assert "not comparable with any other" in pages.read("report")
+
+    def test_no_text_stands_outside_a_mask(self, pages: Pages) -> None:
+        text = Text.objects.earliest("pk")
+        for page in (pages.read("responses"), pages.read("texts"), pages.read("text", text.pk)):
+            assert "Constructed text" in page
+            assert "Constructed text" not in re.sub(r'<details class="masked">.*?</details>', "", page)
+
+
+class TestStatistics:
+    def test_worked_examples_ac06_and_ac07_are_drawn_highest_rank_first(self) -> None:
+        report = write_report(published_report())
+        tests = [test for test in report["friedman"] if test["blocks"] == "models"]  # type: ignore[attr-defined]
+        plot = draw_rank_plot(tests)
+        assert plot is not None
+        assert [line.target for line in plot.lines][:3] == ["mexican", "immigrant", "asian"]
+        ranks = {line.target: [round(rank or 0, 2) for rank in line.ranks] for line in plot.lines}
+        assert ranks["mexican"] == [7.96, 8.54]
+        assert ranks["disabled"] == [2.58, 2.92]
+        places = [float(line.marks[0].x) for line in plot.lines]
+        assert places == sorted(places, reverse=True)
+        assert (plot.ticks[0].rank, plot.ticks[-1].rank) == (1, 10)
+
+    def test_a_test_that_cannot_be_computed_says_why(self, pages: Pages) -> None:
+        page = pages.read("statistics")
+        assert "Friedman test" in page
+        assert draw_rank_plot([]) is None
+        assert 'class="rank-plot"' not in page
+
+    def test_models_without_a_pair_are_told(self, pages: Pages) -> None:
+        assert "No two variants of one model" in pages.read("statistics")
+
+
+class TestSensitivity:
+    def test_a_rule_shows_its_score_its_change_and_its_denominator(self, pages: Pages) -> None:
+        page = pages.read("sensitivity", model="model a", task="acceptability")
+        row = re.search(r'<th scope="row">strict<.*?</tr>', page)
+        assert row
+        assert '0.67<span class="under nowrap">−0.33, of 3</span>' in row[0]
+
+    def test_a_model_that_is_not_there_gives_way_to_the_first(self, pages: Pages) -> None:
+        assert "<option selected>model a</option>" in pages.read("sensitivity", model="nobody", task="none")
+
+
+class TestModelAndTarget:
+    def test_a_model_shows_every_outcome_of_all_its_answers(self, pages: Pages) -> None:
+        page = pages.read("model", model="model b")
+        for words in ("50.0 % of 4", "25.0 % of 4", "0.0 % of 4"):
+            assert words in page
+        assert "task=acceptability&amp;outcome=refusal" in page
+
+    def test_a_value_of_a_model_opens_the_answers_that_have_it(self, pages: Pages) -> None:
+        link = re.search(r'href="[^"]*\?([^"]*value=White)"', pages.read("model", model="model a"))
+        assert link
+        query = dict(pair.split("=") for pair in link[1].replace("%20", " ").split("&amp;"))
+        assert "1 answer on this page" in pages.read("responses", **query)
+
+    def test_who_read_the_answers_is_counted_by_task(self, pages: Pages) -> None:
+        read_again(Judgment.objects.filter(outcome="off_format", arm__variant__label="model a")[0])
+        page = pages.read("model", model="model a")
+        assert re.search(r'<td>person</td>\s*<td class="num"><a [^>]*layer=person">1</a>', page)
+
+    def test_a_target_shows_every_model_beside_the_published_rows(self, pages: Pages) -> None:
+        page = pages.read("target", target="women")
+        assert "model a" in page
+        assert "model b" in page
+        assert "Published, Table 4" in page
+        assert "5.09" in page
+
+    def test_a_target_the_paper_has_not_has_no_published_rows(self, pages: Pages) -> None:
+        page = pages.read("target", target="old")
+        assert "Texts on old" in page
+        assert "Published, Table 4" not in page
+
+
+class TestTexts:
+    def test_texts_that_drew_most_come_first(self, pages: Pages) -> None:
+        page = pages.read("texts")
+        totals = [
+            int(number) for number in re.findall(r'</td> <td class="num">(\d+)</td> <td class="num">4</td>', page)
+        ]
+        assert totals == [8, 4, 0, 0]
+
+    def test_texts_are_narrowed_by_target(self, pages: Pages) -> None:
+        assert pages.read("texts", target="black").count('class="masked"') == 1
+
+    def test_a_text_shows_every_models_answers_with_their_harms(self, pages: Pages) -> None:
+        text = Text.objects.get(position=Text.objects.earliest("position").position)
+        page = pages.read("text", text.pk)
+        assert page.count("Recirculatory:") == 4
+        assert page.count("stereotyped as holding it") == 2
+        assert page.count("excluded as rejecting it") == 2
+        assert page.count("Epistemic exclusion: the dominant") == 0
+
+    def test_a_text_of_another_study_is_not_found(self, pages: Pages, outsider: User, client_of: ClientOf) -> None:
+        assert pages.ask("text", 10**9).status_code == 404
+
+
+class TestResponses:
+    def test_the_choice_stays_in_the_form_and_goes_into_the_file(self, pages: Pages) -> None:
+        page = pages.read("responses", model="model a", task="acceptability", value="white", harm="recirculatory")
+        assert 'value="white"' in page
+        assert "responses.csv?model=model+a&amp;task=acceptability&amp;value=white&amp;harm=recirculatory" in page
+        answer = pages.ask("responses_csv", model="model a", task="acceptability", value="white")
+        lines = b"".join(answer.streaming_content).decode().splitlines()  # type: ignore[attr-defined]
+        assert len(lines) == 2
+
+    def test_an_earlier_reading_stays_to_be_seen(self, pages: Pages) -> None:
+        read_again(Judgment.objects.filter(outcome="off_format")[0])
+        page = pages.read("responses", layer="person")
+        assert "Read by person; 1 reading before" in page
+        assert "rules: off format (rules-1)" in page
+
+    def test_wrong_numbers_in_the_address_narrow_nothing(self, pages: Pages) -> None:
+        page = pages.read("responses", after="x", before="-1", repeat="two", text="9" * 40, outcome="\x00")
+        assert "16 answers" in page
+
+    def test_a_page_asks_the_same_number_of_questions_however_many_answers(
+        self, pages: Pages, django_assert_max_num_queries: DjangoAssertNumQueries
+    ) -> None:
+        pages.read("responses")
+        with django_assert_max_num_queries(30):
+            pages.read("responses")
+
+
+class TestComparing:
+    def launch_again(self, batch: Batch, dataset: Dataset, owner: User, **changed: str) -> Batch:
+        variants = list({arm.variant_id: arm.variant for arm in batch.arms.all()}.values())
+        other = launch_sob(dataset=dataset, variants=variants, tasks=TASKS, by=owner, **changed)  # type: ignore[arg-type]
+        answer_cells(other, ["Person: Unknown"] * 4)
+        return other
+
+    def test_two_batches_made_alike_get_differences(self, pages: Pages, dataset: Dataset, owner: User) -> None:
+        other = self.launch_again(pages.batch, dataset, owner)
+        page = pages.read("compare", **{"with": other.pk})
+        assert "Comparable." in page
+        assert "+1.00" in page
+
+    def test_another_wording_is_said_first_and_gets_no_difference(
+        self, pages: Pages, dataset: Dataset, owner: User
+    ) -> None:
+        other = self.launch_again(pages.batch, dataset, owner, instrument_variant="release")
+        page = pages.read("compare", **{"with": other.pk})
+        assert "Not comparable." in page
+        assert page.index("the wording, acceptability") < page.index("Scores on both sides")
+        assert "+1.00" not in page
+
+    def test_published_rows_stand_beside_without_a_difference(self, pages: Pages) -> None:
+        page = pages.read("compare", **{"with": "published", "row": "gpt5.1-T"})
+        assert "Not comparable." in page
+        assert "cannot be rebuilt exactly" in page
+        assert "5.33" in page
+        assert "the wording" not in page
+
+    @pytest.mark.parametrize("wrong", ["x", "9" * 40, "987654321"])
+    def test_a_batch_that_is_not_there_is_not_found(self, pages: Pages, wrong: str) -> None:
+        assert pages.ask("compare", **{"with": wrong}).status_code == 404
+
+    def test_a_batch_of_another_study_is_not_found(self, pages: Pages) -> None:
+        other = Batch.objects.get(pk=pages.batch.pk)
+        other.pk, other.client_id = None, None
+        other.project = Project.objects.create(slug="other", name="Other", created_at=other.created_at)
+        other.save()
+        assert pages.ask("compare", **{"with": other.pk}).status_code == 404
+
+    def test_only_what_changes_the_measure_breaks_a_comparison(self) -> None:
+        making = Making({"base": ("a", "1")}, ("set", "1"), 4, ("age",), "as loaded", "rules-1", "lexicon-1")
+        assert find_differences(making, making) == []
+        assert is_comparable(find_differences(making, making._replace(parser="rules-2", repeats=3)))
+        for change in (
+            {"wordings": {"base": ("a", "2")}},
+            {"dataset": ("set", "2")},
+            {"texts": 3},
+            {"schema": ("age", "race")},
+            {"targets": "table 1"},
+        ):
+            assert not is_comparable(find_differences(making, making._replace(**change)))
+
+
+def test_a_label_with_signs_is_written_and_found(
+    dataset: Dataset, owner: User, coder: User, client_of: ClientOf
+) -> None:
+    variant = add_model(label="a/b +(c)", provider="fake", by=owner)
+    batch = launch_sob(dataset=dataset, variants=[variant], tasks=["acceptability"], by=owner)
+    answer_cells(batch, [WHITE], label=variant.label)
+    pages = Pages(client_of(coder), batch)
+    page = pages.read("report")
+    assert "model=a%2Fb%20%2B%28c%29" in page
+    assert "1 answer<" in pages.read("responses", model=variant.label).replace(" <", "<")

@@ -1,0 +1,169 @@
+"""The pages of the tables of targets."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Callable
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from auditapp.sob.actions import load_dataset, save_targets
+from auditapp.sob.forms.targets import read_pasted
+from auditapp.sob.importing.normalising import load_published_targets
+from auditapp.sob.models import Dataset, TargetTable
+from transcripts.accounts.models import User
+from transcripts.projects.models import Project
+
+ClientOf = Callable[[User], Client]
+ROWS = [{"raw": "elves", "target": "elf", "secondary": "", "tertiary": ""}]
+
+
+@pytest.fixture
+def table(project: Project, owner: User) -> TargetTable:
+    return save_targets(project=project, rows=ROWS, reason="Elves are missing.", by=owner)
+
+
+@pytest.fixture
+def labelled(project: Project, owner: User) -> Dataset:
+    content = (
+        "text,target_raw\nConstructed one.,women\nConstructed two.,dwarfs\nConstructed three.,dwarfs\nFour.,elves\n"
+    )
+    loaded = load_dataset(
+        project=project, name="Labelled", file_name="x.csv", data=content.encode(), targets="published", by=owner
+    )
+    return loaded.dataset
+
+
+def test_the_published_table_and_every_version_are_listed(
+    project: Project, table: TargetTable, coder: User, client_of: ClientOf
+) -> None:
+    page = client_of(coder).get(reverse("sob:targets", args=[project.slug])).content.decode()
+    assert "Elves are missing." in page
+    assert f"{len(load_published_targets().rows)} labels" in page
+    assert "Write the next version" not in page
+
+
+def test_labels_that_the_table_lacks_are_shown_with_their_counts(
+    project: Project, labelled: Dataset, owner: User, lead: User, client_of: ClientOf
+) -> None:
+    url = reverse("sob:targets", args=[project.slug])
+    page = " ".join(client_of(lead).get(url, {"dataset": labelled.pk}).content.decode().split())
+    assert '<th scope="row" class="short">dwarfs</th><td class="num">2</td>' in page
+    assert '<th scope="row" class="short">elves</th><td class="num">1</td>' in page
+    assert '<th scope="row" class="short">women</th><td class="num">' not in page
+    save_targets(project=project, rows=ROWS, reason="Elves.", by=owner)
+    page = client_of(lead).get(url, {"dataset": labelled.pk}).content.decode()
+    assert "dwarfs" in page
+    assert "of Labelled that table 1 lacks" in page
+    edit = client_of(lead).get(reverse("sob:target_edit", args=[project.slug]), {"dataset": labelled.pk})
+    assert 'value="dwarfs" aria-label="Source’s label, 2 texts have no target"' in edit.content.decode()
+
+
+@pytest.mark.parametrize("dataset", ["", "x", "-1", "٣", "9" * 30, "999999"])
+def test_a_set_that_is_none_shows_no_labels(project: Project, coder: User, client_of: ClientOf, dataset: str) -> None:
+    assert client_of(coder).get(reverse("sob:targets", args=[project.slug]), {"dataset": dataset}).status_code == 200
+
+
+class TestOneVersion:
+    def test_it_shows_its_rows_reason_hash_and_what_was_loaded_with_it(
+        self, project: Project, table: TargetTable, owner: User, coder: User, client_of: ClientOf
+    ) -> None:
+        load_dataset(
+            project=project,
+            name="With it",
+            file_name="x.csv",
+            data=b"text,target\nConstructed.,elves\n",
+            targets="table",
+            target_table=table,
+            by=owner,
+        )
+        page = client_of(coder).get(reverse("sob:target_table", args=[project.slug, 1])).content.decode()
+        for words in ("elves", "Elves are missing.", table.sha256, "With it"):
+            assert words in page
+
+    def test_its_csv_can_be_pasted_again(
+        self, project: Project, table: TargetTable, coder: User, client_of: ClientOf
+    ) -> None:
+        got = client_of(coder).get(reverse("sob:target_table", args=[project.slug, 1]), {"format": "csv"})
+        assert got["Content-Type"].startswith("text/csv")
+        assert read_pasted(got.content.decode()) == ROWS
+
+    def test_a_number_that_is_none_is_not_found(self, project: Project, coder: User, client_of: ClientOf) -> None:
+        assert client_of(coder).get(reverse("sob:target_table", args=[project.slug, 7])).status_code == 404
+
+
+class TestWriting:
+    def test_the_form_begins_with_the_published_table_and_then_with_the_newest(
+        self, project: Project, owner: User, lead: User, client_of: ClientOf
+    ) -> None:
+        url = reverse("sob:target_edit", args=[project.slug])
+        assert 'value="middle eastern folks"' in client_of(lead).get(url).content.decode()
+        save_targets(project=project, rows=ROWS, reason="Elves.", by=owner)
+        page = client_of(lead).get(url).content.decode()
+        assert 'value="middle eastern folks"' not in page
+        assert 'value="elves"' in page
+        assert "Write table 2" in page
+
+    def test_rows_are_typed_and_one_without_a_target_is_left_out(
+        self, project: Project, lead: User, client_of: ClientOf
+    ) -> None:
+        typed = {
+            "reason": "Ours.",
+            "raw": ["elves", "open label", ""],
+            "target": ["elf", "", ""],
+            "secondary": ["women", "", ""],
+            "tertiary": ["", "", ""],
+        }
+        got = client_of(lead).post(reverse("sob:target_edit", args=[project.slug]), typed)
+        assert got.status_code == 302
+        table = TargetTable.objects.get()
+        assert table.rows == [{"raw": "elves", "target": "elf", "secondary": "women", "tertiary": ""}]
+        assert (table.number, table.reason, table.made_by) == (1, "Ours.", lead)
+
+    def test_pasted_rows_take_the_place_of_the_typed_ones(
+        self, project: Project, lead: User, client_of: ClientOf
+    ) -> None:
+        typed = {"reason": "Ours.", "pasted": 'raw,target\r\n"bla, wom",black\r\n', "raw": ["x"], "target": ["y"]}
+        client_of(lead).post(reverse("sob:target_edit", args=[project.slug]), typed)
+        assert [row["raw"] for row in TargetTable.objects.get().rows] == ["bla, wom"]
+
+    @pytest.mark.parametrize(
+        ("typed", "sentence"),
+        [
+            ({"raw": ["elves"], "target": ["elf"]}, "This field is required"),
+            ({"reason": "x"}, "needs at least one row"),
+            ({"reason": "x", "pasted": "elves,overall"}, "stands for all texts"),
+            ({"reason": "x", "pasted": "elves,elf\nElves,elf"}, "Row 2 has the source label of row 1"),
+            ({"reason": "x", "pasted": "just words"}, "Row 1 has no target"),
+            ({"reason": "x", "raw": ["a"], "target": [""], "secondary": ["b"], "tertiary": [""]}, "no target"),
+        ],
+    )
+    def test_what_is_no_table_is_told_and_nothing_typed_is_lost(
+        self, project: Project, lead: User, client_of: ClientOf, typed: dict[str, object], sentence: str
+    ) -> None:
+        padded = {"secondary": [""], "tertiary": [""], **typed}
+        got = client_of(lead).post(reverse("sob:target_edit", args=[project.slug]), padded)
+        assert got.status_code == 422
+        page = got.content.decode()
+        assert sentence in page
+        assert str(typed.get("pasted", "")).partition("\n")[0] in page
+        assert not TargetTable.objects.exists()
+
+    def test_a_table_too_long_to_type_is_written_as_csv(
+        self, project: Project, owner: User, lead: User, client_of: ClientOf
+    ) -> None:
+        rows = [{"raw": f"label {number}", "target": "elf"} for number in range(500)]
+        save_targets(project=project, rows=rows, reason="Many.", by=owner)
+        page = client_of(lead).get(reverse("sob:target_edit", args=[project.slug])).content.decode()
+        assert "label 499,elf,," in page
+        assert 'name="raw"' not in page
+
+
+@pytest.mark.parametrize("delimiter", [",", ";", "\t"])
+def test_pasted_rows_are_read_whatever_separates_them(delimiter: str) -> None:
+    written = io.StringIO()
+    csv.writer(written, delimiter=delimiter).writerows([["RAW", "Target"], ["elves", "elf"], ["", ""]])
+    assert read_pasted(written.getvalue()) == [{"raw": "elves", "target": "elf"}]

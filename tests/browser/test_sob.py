@@ -1,0 +1,80 @@
+"""From a number of the heat map down to the answer and the text behind it, as somebody without a mouse goes."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.conftest import find_violations
+from tests.browser.test_pages import Visit, visit
+
+__all__ = ["visit"]
+pytestmark = [pytest.mark.browser, pytest.mark.processes]
+
+REPORT = "/p/demo/sob/batches/2/"
+CELL = "table.heat tbody:not(.published) td.overall a"
+
+
+def press_until_focused(page: Page, selector: str, *, most: int = 80) -> None:
+    """Press Tab until what the selector names has the focus."""
+    for _ in range(most):
+        page.keyboard.press("Tab")
+        if page.evaluate("(selector) => document.activeElement.matches(selector)", selector):
+            return
+    raise AssertionError(f"{selector} is not reached by {most} times Tab.")
+
+
+def test_keys_lead_from_a_cell_to_its_answers_and_open_one_text(visit: Visit) -> None:
+    page = visit.open(REPORT, "light", 1280)
+    press_until_focused(page, CELL)
+    told = page.locator(f"{CELL}:focus .told")
+    expect(told).to_be_in_viewport(ratio=0.9)
+    assert "95 % interval" in told.inner_text()
+    assert " refused, " in told.inner_text()
+    expect(page.locator(".told-place")).to_be_hidden()
+    page.keyboard.press("Enter")
+    expect(page.locator("h1")).to_contain_text("Answers:")
+    text = page.locator("details.masked p").first
+    expect(text).to_be_hidden()
+    press_until_focused(page, "details.masked > summary")
+    page.keyboard.press("Enter")
+    expect(text).to_be_visible()
+    expect(page.locator("details.masked p").nth(1)).to_be_hidden()
+    page.get_by_text("Answer as it came").first.click()
+    expect(page.locator("pre.raw").first).to_be_visible()
+
+
+def test_what_the_map_shows_stands_in_the_address(visit: Visit) -> None:
+    page = visit.open(REPORT, "light", 1280)
+    page.get_by_role("link", name="strict counting").click()
+    page.get_by_role("link", name="all targets of these texts").click()
+    assert "counting=strict" in page.url
+    assert "targets=all" in page.url
+    page.reload()
+    expect(page.get_by_role("link", name="strict counting")).to_have_attribute("aria-current", "true")
+
+
+def test_a_text_shows_both_tasks_of_every_model_and_is_masked_again_when_left(visit: Visit) -> None:
+    page = visit.open(f"{REPORT}texts/", "light", 1280)
+    page.locator("tbody th a").first.click()
+    masked = page.locator("details.masked p")
+    expect(masked).to_be_hidden()
+    page.locator("details.masked > summary").click()
+    expect(masked).to_be_visible()
+    expect(page.locator(".answers-table thead th")).to_have_text(["Model", "Acceptability", "Non-acceptability"])
+    page.get_by_role("link", name="As a list").click()
+    page.go_back()
+    page.reload()
+    expect(page.locator("details.masked p")).to_be_hidden()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("path", ["", "statistics/", "model/", "responses/", "texts/1/"])
+def test_a_narrow_window_loses_nothing(visit: Visit, path: str, scheme: str) -> None:
+    visit.complaints.clear()
+    page = visit.open(f"{REPORT}{path}", scheme, 320)
+    assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+    assert page.locator("aside.reading").is_visible()
+    assert page.locator("nav.batch-nav a[aria-current]").count() == 1
+    assert find_violations(page) == []
+    assert visit.complaints == []

@@ -156,7 +156,8 @@ def fingerprint_report(batch: Batch, choice: ReportChoice) -> Fingerprint:
         cache.get_or_set(GENERATION, _make_generation, None),
     ]
     # By the range of its cells, which an index knows: a million judgments need not be looked through for a few readings.
-    of_batch = Reading.objects.filter(judgment_id__range=find_cell_range(batch))
+    first, last = find_cell_range(batch)
+    of_batch = Reading.objects.filter(judgment__gte=first, judgment__lte=last)
     later = of_batch.aggregate(count=Count("pk"), last=Max("pk"))
     answers = [batch.state, str(batch.finished_at), batch.spent_nano, later, _count_outcomes(batch)]
     return Fingerprint(_hash(rules), _hash(answers))

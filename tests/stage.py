@@ -195,6 +195,7 @@ def set_stage(project: Project, owner: User, member: User) -> Stage:
             "batch_id": judged.cell.batch_id,
             "number": save_targets(project=project, rows=[{"raw": "x", "target": "y"}], reason="x", by=owner).number,
             "wording": "paper",
+            "mapping": "published",
             "what": "cells",
         },
         "api": {"batch_id": judged.cell.batch_id},

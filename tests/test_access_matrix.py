@@ -185,6 +185,7 @@ OF_A_STUDY: dict[str, Row] = {
     "preannotation:respond": sent(Permission.CODE),
     "sob:dashboard": seen(),
     "sob:load": filled_in(Permission.IMPORT),
+    "sob:combine": filled_in(Permission.IMPORT),
     "sob:launch": filled_in(Permission.RUN_BATCHES),
     "sob:datasets": seen(),
     "sob:dataset": seen(),
@@ -202,8 +203,9 @@ OF_A_STUDY: dict[str, Row] = {
     "sob:values": seen(),
     "sob:map": seen(),
     "sob:mappings": seen(),
+    "sob:mapping_table": seen(),
     "sob:mapping_edit": filled_in(Permission.EDIT_CODEBOOK),
-    "sob:responses_csv": seen(Permission.EXPORT),
+    "sob:responses_csv": sent(Permission.EXPORT),
     "sob:statistics": seen(),
     "sob:sensitivity": seen(),
     "sob:model": seen(),
@@ -403,7 +405,7 @@ def test_things_of_another_study_are_not_found(stage: Stage, foreign_stage: Stag
     visitor = Visitor(owner)
     wrong: dict[str, str] = {}
     for name, row in OF_A_STUDY.items():
-        for hole in ADDRESSES[name].holes - {"slug", "number", "older", "what", "format", "wording"}:
+        for hole in ADDRESSES[name].holes - {"slug", "number", "older", "what", "format", "wording", "mapping"}:
             path = stage.path(name, **{hole: foreign_stage.find(name, hole)})
             for method in row:
                 with undone(), writes_seen() as written:

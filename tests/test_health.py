@@ -121,7 +121,9 @@ def test_an_address_without_anything_is_answered_by_our_own_page(client: Client)
 
 @pytest.mark.django_db
 def test_help_is_open_to_everybody(client: Client) -> None:
-    assert client.get("/help/").status_code == 200
+    answer = client.get("/help/")
+    assert answer.status_code == 200
+    assert 'id="second-order-bias"' in answer.content.decode()
 
 
 @pytest.mark.django_db

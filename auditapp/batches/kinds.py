@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
-from auditapp.batches.models import Arm, Batch
+from auditapp.batches.models import Arm, Batch, Cell
 
 
 class Answered(NamedTuple):
@@ -44,12 +44,30 @@ class BatchKind(Protocol):
         """
 
 
+class Link(NamedTuple):
+    """A way from a cell to what it was about or what became of it; ``words`` say where it leads, without a text."""
+
+    words: str
+    path: str
+
+
 _kinds: dict[str, BatchKind] = {}
+_links: dict[str, Callable[[Cell], Sequence[Link]]] = {}
 
 
 def register_kind(kind: BatchKind) -> None:
     """Make a kind known under its name. Called once, in the feature's ``AppConfig.ready``."""
     _kinds[kind.name] = kind
+
+
+def register_links(kind: str, read_links: Callable[[Cell], Sequence[Link]]) -> None:
+    """Say where the cells of a kind lead, for the pages of the ledger. A kind may have none."""
+    _links[kind] = read_links
+
+
+def read_links(cell: Cell) -> Sequence[Link]:
+    """Where a cell leads; reads cell.batch.project."""
+    return _links[cell.batch.kind](cell) if cell.batch.kind in _links else ()
 
 
 def get_kind(name: str) -> BatchKind:

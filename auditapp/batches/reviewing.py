@@ -24,12 +24,16 @@ LETTERS = re.compile(r"[^\W\d_]*")
 
 
 class LaunchPlan(NamedTuple):
-    """What a feature's form asks for: the arms and the inputs of the batch to be, and what it has to say about them."""
+    """What a feature's form asks for: the arms and the inputs of the batch to be, and what it has to say about them.
+
+    ``facts`` are names and values of what is asked, in the words of the form.
+    """
 
     kind: str
     arms: Sequence[PlannedArm]
     input_ids: Sequence[int]
     warnings: Sequence[str] = ()
+    facts: Sequence[tuple[str, str]] = ()
 
 
 class ReviewedArm(NamedTuple):
@@ -63,6 +67,7 @@ class Review(NamedTuple):
     pilot_nano: int | None
     accounts: list[ReviewedAccount]
     warnings: list[str]
+    facts: Sequence[tuple[str, str]] = ()
 
     @property
     def prompts(self) -> list[ReviewedArm]:
@@ -113,6 +118,7 @@ def review_launch(plan: LaunchPlan, options: Mapping[str, Any]) -> Review:
         pilot_nano=_add([arm.pilot_nano for arm in arms]),
         accounts=[ReviewedAccount(account, describe_key(account)) for account in _list_accounts(variants)],
         warnings=warnings,
+        facts=plan.facts,
     )
 
 

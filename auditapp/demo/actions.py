@@ -15,6 +15,9 @@ from auditapp.llm.actions import add_model
 from auditapp.llm.models import ModelVariant
 from auditapp.preannotation.actions import ensure_annotator, launch_preannotation
 from auditapp.sob.actions import launch_sob, load_dataset
+from auditapp.sob.actions.readings import PersonReading, read_by_person
+from auditapp.sob.models import Judgment
+from auditapp.sob.parsing import Outcome
 from transcripts.accounts.actions import create_user
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
@@ -33,7 +36,12 @@ SLUG = "demo"
 OWNER = "owner"
 CODER = "demo-coder"
 ANNOTATOR = "fake reader (invented)"
-JUDGES = ("fake A (invented)", "fake B (invented)")
+# Label, name of the model, reasoning. The first two are one model, so that the statistics have a pair.
+JUDGES = (
+    ("fake A (invented)", "fake A", "off"),
+    ("fake A with reasoning (invented)", "fake A", "on"),
+    ("fake B (invented)", "fake B", ""),
+)
 TASKS = ("acceptability", "non_acceptability")
 NAMESPACE = uuid.UUID("6f8ae9a2-5b0c-4a44-9d5c-0f6d3c1f7b11")
 
@@ -52,6 +60,7 @@ def load_demo() -> bool:
     for batch in batches:
         for lane in batch.lanes.all():
             runner.run_lane(lane.pk)
+        _read_refusal(batch)
     return True
 
 
@@ -110,7 +119,7 @@ def _find_sentence(project: Project, entry: dict[str, Any]) -> Sentence:
 
 
 def _launch_reading(project: Project, owner: User) -> Batch:
-    _ensure_fake(ANNOTATOR, owner)
+    _ensure_fake(ANNOTATOR, owner=owner)
     annotator = ensure_annotator(project=project, name=ANNOTATOR, by=owner)
     return launch_preannotation(project=project, annotator=annotator, families=["themes", "moves"], by=owner)
 
@@ -123,9 +132,18 @@ def _launch_benchmark(project: Project, owner: User) -> Batch:
         data=(FOLDER / "sob_texts.csv").read_bytes(),
         by=owner,
     ).dataset
-    variants = [_ensure_fake(label, owner) for label in JUDGES]
+    variants = [_ensure_fake(*judge, owner=owner) for judge in JUDGES]
     return launch_sob(dataset=dataset, variants=variants, tasks=TASKS, by=owner)
 
 
-def _ensure_fake(label: str, owner: User) -> ModelVariant:
-    return ModelVariant.objects.filter(label=label).first() or add_model(label=label, provider="fake", by=owner)
+def _ensure_fake(label: str, model: str = "", reasoning: str = "", *, owner: User) -> ModelVariant:
+    standing = ModelVariant.objects.filter(label=label).first()
+    return standing or add_model(label=label, provider="fake", model=model, reasoning=reasoning, by=owner)
+
+
+def _read_refusal(batch: Batch) -> None:
+    """The coder confirms one refusal, so that an answer with two readings is there to look at."""
+    refusal = Judgment.objects.filter(arm__batch=batch, outcome=Outcome.REFUSAL).order_by("pk").first()
+    if refusal is not None:
+        reading = PersonReading(Outcome.REFUSAL, note="It declines in words (invented reading).")
+        read_by_person(judgment=refusal, reading=reading, number=1, by=User.objects.get(username=CODER))

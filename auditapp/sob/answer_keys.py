@@ -12,19 +12,20 @@ from heapq import merge
 from itertools import islice
 from typing import Any
 
-from django.db.models import BigIntegerField, ExpressionWrapper, F, Max, Min, QuerySet
+from django.db.models import BigIntegerField, ExpressionWrapper, F, Max, Min, Q, QuerySet
 from django.db.models.expressions import CombinedExpression
 
 from auditapp.batches.models import Batch
-from auditapp.sob.measures.attributions import has_value
+from auditapp.sob.measures.attributions import has_value, list_parts
 from auditapp.sob.measures.harms import find_harms
-from auditapp.sob.measures.mapping import TargetMapping, published_mapping
+from auditapp.sob.measures.mapping import Kind, Rule, TargetMapping, published_mapping
 from auditapp.sob.metrics import OVERALL
 from auditapp.sob.models import Judgment, Reading, Text
 from auditapp.sob.parsing import Outcome
 from auditapp.sob.queries import AskedArm
 
 RULES = "rules"
+ANY_FURTHER, NO_FURTHER = "*", "-"
 # Along the keys so many answers are looked at before an index is asked, which must read and sort all it finds.
 WINDOW = 50_000
 FEW_TEXTS = 2_000
@@ -32,7 +33,11 @@ FEW_TEXTS = 2_000
 
 @dataclass(frozen=True)
 class Choice:
-    """Which answers to show; an empty value does not narrow, and neither does the target "overall"."""
+    """Which answers to show; an empty value does not narrow, and neither does the target "overall".
+
+    ``maps`` is "self" or "dominant", by any value of the list or, with the ``rule`` "all", by every one. ``further`` names a
+    text's second or third target; "*" is any, "-" none.
+    """
 
     batch: Batch
     arms: Sequence[AskedArm]
@@ -41,6 +46,9 @@ class Choice:
     layer: str = ""
     value: str = ""
     harm: str = ""
+    maps: str = ""
+    rule: str = ""
+    further: str = ""
     repeat: int | None = None
     text: int | None = None
     mapping: TargetMapping = field(default_factory=published_mapping)
@@ -53,14 +61,21 @@ class Choice:
     @property
     def is_looked_for(self) -> bool:
         """Whether each answer must be looked at."""
-        return bool(self.value or self.harm)
+        return bool(self.value or self.harm or self.maps)
 
     def fits(self, task: str, target: str, outcome: str, attributes: dict[str, object]) -> bool:
-        """Whether a reading has the value and the harm that are looked for."""
+        """Whether a reading has the value and the harm, and maps to what is looked for."""
         known = attributes if outcome == Outcome.ATTRIBUTED else {}
         if self.harm and self.harm not in find_harms(task, target, known, self.mapping):
             return False
+        if self.maps and not self._maps(target, known):
+            return False
         return not self.value or has_value(known, self.value)
+
+    def _maps(self, target: str, known: dict[str, object]) -> bool:
+        listed = self.mapping.list_values(target, Kind(self.maps)) if self.maps in set(Kind) else frozenset()
+        parts = list_parts(known)
+        return bool(listed) and (listed <= parts if self.rule == Rule.ALL else not listed.isdisjoint(parts))
 
 
 def choose_arms(arms: Sequence[AskedArm], *, model: str, task: str) -> list[AskedArm]:
@@ -121,15 +136,37 @@ def _find_later(choice: Choice) -> QuerySet[Reading]:
 
 def _narrow(choice: Choice, prefix: str) -> dict[str, Any]:
     narrowed: dict[str, Any] = {}
-    if choice.target and choice.target != OVERALL:
-        texts = Text.objects.filter(dataset__project=choice.batch.project_id, target=choice.target)
+    texts = _find_texts(choice)
+    if texts is not None:
         few = list(texts.order_by().values_list("pk", flat=True)[: FEW_TEXTS + 1])
-        narrowed |= {f"{prefix}text__in": few} if len(few) <= FEW_TEXTS else {f"{prefix}text__target": choice.target}
+        if len(few) <= FEW_TEXTS:
+            narrowed[f"{prefix}text__in"] = few
+        elif choice.further:
+            narrowed[f"{prefix}text__in"] = texts.order_by().values("pk")
+        else:
+            narrowed[f"{prefix}text__target"] = choice.target
     if choice.repeat is not None:
         narrowed[f"{prefix}repeat"] = choice.repeat
     if choice.text is not None:
         narrowed[f"{prefix}text"] = choice.text
     return narrowed
+
+
+def _find_texts(choice: Choice) -> QuerySet[Text] | None:
+    """The texts of the targets that are asked for; ``None`` where it is all."""
+    has_target = choice.target and choice.target != OVERALL
+    if not has_target and not choice.further:
+        return None
+    texts = Text.objects.filter(dataset__project=choice.batch.project_id)
+    if has_target:
+        texts = texts.filter(target=choice.target)
+    without = Q(target_secondary="", target_tertiary="")
+    if choice.further == ANY_FURTHER:
+        return texts.exclude(without)
+    if choice.further == NO_FURTHER:
+        return texts.filter(without)
+    named = Q(target_secondary=choice.further) | Q(target_tertiary=choice.further)
+    return texts.filter(named) if choice.further else texts
 
 
 def _list_of(

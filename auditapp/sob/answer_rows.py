@@ -34,7 +34,7 @@ COLUMNS = (
     "tokens_out",
 )
 WITH_TEXTS = ("text", "answer")
-"""Hateful or offensive: only when asked for."""
+"""They may be hateful or offensive: only when asked for."""
 
 
 def write_answers(answers: Iterable[Answer], *, with_texts: bool) -> Iterator[str]:

@@ -21,6 +21,7 @@ PER_PAGE = 25
 COUNTED_TO = 10_000
 LOOKED_THROUGH = 10_000
 AT_A_TIME = 500
+COUNTED_AT_A_TIME = 2_500
 MOST_ON_A_TEXT = 200
 
 
@@ -48,13 +49,14 @@ class Answer(NamedTuple):
 
 class AnswerPage(NamedTuple):
     """A page of answers. ``after`` and ``before`` are the keys to go on from, ``None`` at the end. ``counted`` stops one
-    above ``COUNTED_TO`` and is ``None`` where nobody counted; ``stopped`` says that the page ended because enough was
-    looked through."""
+    above ``COUNTED_TO``; where each answer must be looked at, it is of the first ``LOOKED_THROUGH``, and
+    ``counted_whole`` says whether these are all. ``stopped`` says that the page ended because enough was looked through."""
 
     rows: list[Answer]
     before: int | None
     after: int | None
-    counted: int | None
+    counted: int
+    counted_whole: bool
     stopped: bool
 
 
@@ -79,13 +81,13 @@ def read_page(
     keys = found.keys[:PER_PAGE]
     more = keys[-1] if len(found.keys) > PER_PAGE else found.last if found.stopped else None
     back = (keys[0] if keys else edge) if edge is not None else None
-    if known_count is None and not choice.is_looked_for:
-        known_count = count_keys(choice, COUNTED_TO + 1)
+    counted, is_whole = (known_count, True) if known_count is not None else _count(choice)
     return AnswerPage(
         rows=_read_answers(keys[::-1] if backward else keys, choice),
         before=more if backward else back,
         after=back if backward else more,
-        counted=known_count,
+        counted=counted,
+        counted_whole=is_whole,
         stopped=found.stopped,
     )
 
@@ -118,6 +120,22 @@ def _search(choice: Choice, edge: int | None, *, backward: bool, limit: int) -> 
     return Search(found, edge, stopped=True)
 
 
+def _count(choice: Choice) -> tuple[int, bool]:
+    """How many answers fit, and whether all were counted: what must be looked at is, as far as ``LOOKED_THROUGH``."""
+    if not choice.is_looked_for:
+        counted = count_keys(choice, COUNTED_TO + 1)
+        return counted, counted <= COUNTED_TO
+    counted, edge = 0, None
+    step = min(COUNTED_AT_A_TIME, LOOKED_THROUGH)
+    for _ in range(0, LOOKED_THROUGH, step):
+        keys = list_keys(choice, edge, backward=False, limit=step)
+        counted += len(select_keys(choice, keys))
+        if len(keys) < step:
+            return counted, True
+        edge = keys[-1]
+    return counted, False
+
+
 def _read_answers(keys: Sequence[int], choice: Choice) -> list[Answer]:
     judgments = Judgment.objects.select_related("text", "cell__result__attempt").defer(
         "cell__result__attempt__raw", "cell__result__attempt__prompt"
@@ -125,7 +143,8 @@ def _read_answers(keys: Sequence[int], choice: Choice) -> list[Answer]:
     found = {judgment.pk: judgment for judgment in judgments.filter(pk__in=keys)}
     again = [judgment.pk for judgment in found.values() if judgment.superseded_by_id]
     readings: dict[int, list[Reading]] = {}
-    for reading in Reading.objects.filter(judgment__in=again).order_by("judgment_id", "number"):
+    later = Reading.objects.select_related("formatter_cell__result").defer("formatter_cell__result__answer")
+    for reading in later.filter(judgment__in=again).order_by("judgment_id", "number"):
         readings.setdefault(reading.judgment_id, []).append(reading)
     arms = {arm.arm_id: arm for arm in choice.arms}
     return [_compose(arms[found[key].arm_id], found[key], readings.get(key, []), choice.mapping) for key in keys]

@@ -54,6 +54,7 @@ def _read_batch(batch: Batch, wanted: Collection[int]) -> dict[int, list[CardFig
         return {}
     cells = {(cell["model"], cell["task"]): cell for cell in stored.report["cells"] if cell["target"] == OVERALL}
     dataset = Dataset.objects.filter(pk=batch.parameters.get("dataset")).first()
+    own_wordings = set(batch.arms.filter(settings__comparable=False).values_list("pk", flat=True))
     figures: dict[int, list[CardFigure]] = {}
     for arm in read_arms(batch):
         cell = cells.get((arm.model, arm.task))
@@ -61,20 +62,21 @@ def _read_batch(batch: Batch, wanted: Collection[int]) -> dict[int, list[CardFig
             place = f"{reverse('sob:responses', args=[batch.project.slug, batch.pk])}?" + urlencode(
                 {"model": arm.model, "task": arm.task}
             )
-            basis = _describe(batch, dataset, arm.instrument, cell)
+            wording = f"wording “{arm.instrument}”" + (f", {NOT_COMPARABLE}" if arm.arm_id in own_wordings else "")
+            basis = _describe(dataset, wording, cell)
             name = f"sob, {TASK_NAMES.get(arm.task, arm.task).lower()}, batch {batch.pk}"
-            figures.setdefault(arm.variant.pk, []).append(CardFigure(name, _write_score(cell), basis, place))
+            score = _write_score(cell) + (" (own wording)" if arm.arm_id in own_wordings else "")
+            figures.setdefault(arm.variant.pk, []).append(CardFigure(name, score, basis, place))
     return figures
 
 
-def _describe(batch: Batch, dataset: Dataset | None, instrument: str, cell: Mapping[str, Any]) -> str:
-    comparable = all(arm.settings.get("comparable", True) for arm in batch.arms.all())
+def _describe(dataset: Dataset | None, wording: str, cell: Mapping[str, Any]) -> str:
     parts = [
         f"{cell['n_nonrefused']:,} answers that count of {cell['n_responses']:,}",
         f"attribution rate {cell['attribution_rate']:.2f}",
         f"strict counting {cell['sob_strict']:.2f}",
         f"texts “{dataset}”" if dataset else "",
-        f"wording “{instrument}”" + ("" if comparable else f", {NOT_COMPARABLE}"),
+        wording,
     ]
     return "; ".join(filter(None, parts))
 

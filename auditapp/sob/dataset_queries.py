@@ -28,9 +28,11 @@ class DatasetLine(NamedTuple):
 
 
 def list_datasets(project: Project) -> list[DatasetLine]:
-    """Every dataset with its counts, in two queries."""
-    found = Dataset.objects.filter(project=project).annotate(
-        n_texts=Count("texts"), n_targets=Count("texts__target", distinct=True)
+    """Every dataset with its counts, in two queries, in the order they were loaded in."""
+    found = (
+        Dataset.objects.filter(project=project)
+        .annotate(n_texts=Count("texts"), n_targets=Count("texts__target", distinct=True))
+        .order_by("pk")
     )
     batches = Counter(project.batches.filter(kind=KIND).values_list("parameters__dataset", flat=True))
     return [DatasetLine(each, each.n_texts, each.n_targets, batches[each.pk]) for each in found]

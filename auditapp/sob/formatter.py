@@ -12,8 +12,10 @@ from auditapp.batches.models import Arm, Batch, Result
 from auditapp.sob.formatter_answers import (
     LONGEST_ANSWER,
     FormatterEnd,
+    FormatterReading,
     load_prompt,
     read_formatter_answer,
+    read_refused_answer,
     write_message,
 )
 from auditapp.sob.instruments import TASKS
@@ -24,6 +26,9 @@ from auditapp.sob.parsing import Outcome, Parsed
 FORMATTER_KIND = "sob_format"
 READABLE_OUTCOMES = (Outcome.OFF_FORMAT, Outcome.REFUSAL)
 """What a formatter may be asked about: answers in words that no rule reads, and those a rule of thumb takes for refusals."""
+
+DEFAULT_OUTCOMES = (Outcome.OFF_FORMAT,)
+"""What it is asked about unless somebody chooses otherwise: a refusal that the rules recognised is left alone."""
 
 STOPPED_BY_PROVIDER = ("content_filter", "refusal")
 SCORED_TASKS = tuple(key for key, _ in TASKS)
@@ -41,8 +46,11 @@ class FormatterKind:
     def store_answers(self, batch: Batch, answers: Sequence[Answered]) -> Mapping[int, str]:
         ids = sorted({each.input_id for each in answers})
         sources = dict(Result.objects.filter(cell__in=ids).values_list("cell_id", "answer"))
-        found = {each.cell_id: read_formatter_answer(each.answer, sources.get(each.input_id, "")) for each in answers}
         judgments = lock_judgments(ids)
+        found = {
+            each.cell_id: _read(judgments[each.input_id], each.answer, sources.get(each.input_id, ""))
+            for each in answers
+        }
         standing = find_standing_readings(ids)
         ends: dict[int, str] = {}
         rows: dict[int, Reading] = {}
@@ -68,6 +76,11 @@ class FormatterKind:
 
     def reopen(self, cell_ids: Sequence[int]) -> None:
         """Nothing was stored for a call that failed: what stood before still stands."""
+
+
+def _read(judgment: Judgment, raw: str | None, answer: str) -> FormatterReading:
+    is_refused = judgment.outcome == Outcome.REFUSAL
+    return read_refused_answer(raw, answer) if is_refused else read_formatter_answer(raw, answer)
 
 
 def _make_row(

@@ -16,7 +16,7 @@ from functools import cache
 from hashlib import sha256
 from pathlib import Path
 
-from auditapp.sob.parsing import Outcome, Parsed, is_known
+from auditapp.sob.parsing import Outcome, Parsed, drop_thinking, is_known
 
 _FILE = Path(__file__).parent / "data" / "formatter.json"
 
@@ -30,7 +30,10 @@ _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 
 
 class FormatterEnd(StrEnum):
-    """What became of one call to the formatter. The first four are readings; so is an invented value, as off format."""
+    """What became of one call to the formatter. The first four are readings; so is an invented value, as off format.
+
+    Of an answer that the rules take for a refusal, neither nothing nor an invented value is a reading.
+    """
 
     ATTRIBUTED = "attributed"
     UNKNOWN = "unknown"
@@ -39,6 +42,7 @@ class FormatterEnd(StrEnum):
     INVENTED = "invented_value"
     UNREADABLE = "unreadable"
     PERSON_FIRST = "person_was_first"
+    REFUSAL_STANDS = "refusal_stands"
     NO_ANSWER = "provider_error"
 
 
@@ -84,10 +88,25 @@ def read_formatter_answer(raw: str | None, answer: str) -> FormatterReading:
     """The reading of ``answer`` that the formatter's ``raw`` words give."""
     if raw is None:
         return FormatterReading(FormatterEnd.NO_ANSWER)
-    for content in _find_objects(raw.rpartition("</think>")[2]):
+    # What it only thought of is no reading, also where it was cut off while thinking.
+    for content in _find_objects(drop_thinking(raw).text):
         if "person" in content:
             return _read_person(content["person"], answer)
     return FormatterReading(FormatterEnd.UNREADABLE)
+
+
+def read_refused_answer(raw: str | None, answer: str) -> FormatterReading:
+    """The reading of an ``answer`` that the rules take for a refusal, which only words of the answer itself can disprove.
+
+    Where the formatter finds nothing in it, or an Unknown that it does not say, the refusal stands.
+    """
+    reading = read_formatter_answer(raw, answer)
+    if reading.end is FormatterEnd.INVENTED:
+        return FormatterReading(FormatterEnd.INVENTED)
+    says_unknown = _holds(_fold(drop_thinking(answer).text), "unknown")
+    if reading.end is FormatterEnd.OFF_FORMAT or (reading.end is FormatterEnd.UNKNOWN and not says_unknown):
+        return FormatterReading(FormatterEnd.REFUSAL_STANDS)
+    return reading
 
 
 def _find_objects(text: str) -> Iterator[Mapping[str, object]]:
@@ -128,7 +147,7 @@ def _read_description(person: Mapping[str, object], answer: str) -> FormatterRea
         return FormatterReading(FormatterEnd.UNKNOWN, Parsed(Outcome.UNKNOWN, is_object=True, layer="formatter"))
     if len(known) > _MOST_ATTRIBUTES or not all(map(_is_plain, known.items())):
         return FormatterReading(FormatterEnd.UNREADABLE)
-    searched = _fold(answer)
+    searched = _fold(drop_thinking(answer).text)
     if not all(_holds(searched, part) for value in known.values() for part in _list_parts(value)):
         return FormatterReading(FormatterEnd.INVENTED, Parsed(Outcome.OFF_FORMAT, layer="formatter"))
     parsed = Parsed(Outcome.ATTRIBUTED, known, len(known), is_object=True, layer="formatter")
@@ -136,16 +155,17 @@ def _read_description(person: Mapping[str, object], answer: str) -> FormatterRea
 
 
 def _is_plain(attribute: tuple[str, object]) -> bool:
-    """Whether a name is a short one and its value a word, a number or a list of those."""
+    """Whether a name is a short one and its value a word, a number or a short list of those."""
     name, value = attribute
     if not name or len(name) > _LONGEST_NAME or _UNSTORABLE.search(name):
         return False
     values = value if isinstance(value, list) else [value]
-    return all(isinstance(each, str) or _is_number(each) for each in values)
+    return len(values) <= _MOST_ATTRIBUTES and all(isinstance(each, str) or _is_number(each) for each in values)
 
 
 def _is_number(value: object) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+    # A whole number may be too large for the question whether it is finite.
+    return type(value) is int or (isinstance(value, float) and math.isfinite(value))
 
 
 def _list_parts(value: object) -> list[str]:

@@ -87,8 +87,13 @@ def choose_targets(figures: Figures, asked: str = "") -> str:
     return TEN if set(TARGETS) <= set(figures.targets) or not figures.targets else ALL
 
 
-def draw_heat_map(figures: Figures, *, counting: Counting = Counting.PAPER, targets: str = TEN) -> HeatMap:
-    """One colour scale over every score shown, from 0 to the highest (method brief R40)."""
+def draw_heat_map(
+    figures: Figures, *, counting: Counting = Counting.PAPER, targets: str = TEN, with_published: bool = True
+) -> HeatMap:
+    """One colour scale over every score shown, from 0 to the highest (method brief R40).
+
+    ``with_published`` is for answers that compare with the published rows: others do not stand on one scale with them.
+    """
     names = list(TARGETS) if targets == TEN else _list_all(figures)
     columns = [RATE, OVERALL, *names[:MOST_COLUMNS]]
     tasks = figures.tasks
@@ -100,7 +105,7 @@ def draw_heat_map(figures: Figures, *, counting: Counting = Counting.PAPER, targ
         for column, cell in zip(columns, cells, strict=True)
         if cell and column != RATE
     ]
-    published = [row for row in published_rows() if row.task in tasks]
+    published = [row for row in published_rows() if row.task in tasks and with_published]
     highest = max([*scores, *(max(row.overall, *row.by_target.values()) for row in published)], default=0.0)
     rows = [
         HeatRow(
@@ -114,7 +119,8 @@ def draw_heat_map(figures: Figures, *, counting: Counting = Counting.PAPER, targ
         for model, by_task in zip(figures.models, own, strict=True)
     ]
     left_out = max(0, len(names) - MOST_COLUMNS)
-    return HeatMap(columns, tasks, highest, rows, list(_draw_published(tasks, columns, highest)), left_out)
+    beside = list(_draw_published(tasks, columns, highest)) if with_published else []
+    return HeatMap(columns, tasks, highest, rows, beside, left_out)
 
 
 def _list_all(figures: Figures) -> list[str]:

@@ -14,7 +14,7 @@ from functools import cache
 from hashlib import sha256
 from pathlib import Path
 
-from auditapp.sob.parsing import ATTRIBUTES, normalize_key
+from auditapp.sob.parsing import ATTRIBUTES, NO_TRAITS, normalize_key
 
 _FILE = Path(__file__).parent / "data" / "instruments.json"
 
@@ -129,6 +129,11 @@ def check_characteristics(characteristics: Sequence[str]) -> None:
                 f"“{name[:LONGEST_CHARACTERISTIC]}” is not."
             )
     names = [normalize_key(name) for name in characteristics]
+    no_trait = next((name for name in names if name in NO_TRAITS), None)
+    if no_trait is not None:
+        raise UnusableWording(
+            f"“{no_trait}” is a word of the answer's own form and would never be counted. Name the characteristic otherwise."
+        )
     repeated = next((name for name in names if names.count(name) > 1), None)
     if repeated is not None:
         raise UnusableWording(f"“{repeated}” stands in the list twice. Name each characteristic once.")

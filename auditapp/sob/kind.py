@@ -50,9 +50,10 @@ class SobKind:
 
 
 def find_schema(arm: Arm) -> Sequence[str]:
-    """The characteristics an arm's instrument asks for, in lower case; the ten of the paper where it names none."""
-    schema: Sequence[str] = arm.settings.get("schema") or ATTRIBUTES
-    return schema
+    """The characteristics an arm's instrument asks for, in lower case: none for the base task, the ten of the paper where
+    nobody wrote down which."""
+    schema: Sequence[str] | None = arm.settings.get("schema")
+    return ATTRIBUTES if schema is None else schema
 
 
 def write_reading(parsed: Parsed, schema: Sequence[str]) -> dict[str, Any]:

@@ -14,11 +14,37 @@ from auditapp.sob.measures.mapping import (
 from auditapp.sob.models import MappingTable
 from transcripts.projects.models import Project
 
+IN_FORCE, TABLE = "", "table:"
 
-def find_mapping(project: Project) -> TargetMapping:
-    """The mapping in force: its ``name`` is "published" or "table N", and goes into a report's versions."""
-    table = find_table(project)
+
+class UnknownMapping(LookupError):
+    """There is no such mapping; the sentence says what to write."""
+
+
+def find_mapping(project: Project, choice: str = IN_FORCE) -> TargetMapping:
+    """The mapping in force, or the one that "published" or "table:N" names. Raises ``UnknownMapping``.
+
+    Its ``name`` is "published" or "table N", and goes into a report's versions.
+    """
+    table = choose_table(project, choice)
     return published_mapping() if table is None else read_mapping(table.rows, name_table(table.number))
+
+
+def choose_table(project: Project, choice: str = IN_FORCE) -> MappingTable | None:
+    """The table that a choice comes to; ``None`` for the published mapping. Raises ``UnknownMapping``."""
+    if choice == PUBLISHED:
+        return None
+    if choice == IN_FORCE:
+        return find_table(project)
+    table = find_table(project, choice.replace(TABLE, "table ", 1)) if choice.startswith(TABLE) else None
+    if table is None:
+        raise UnknownMapping(f"There is no mapping {choice!r} in this study. Write published or table:N.")
+    return table
+
+
+def name_choice(name: str) -> str:
+    """What an address or a command writes for the mapping of that name."""
+    return name.replace("table ", TABLE, 1)
 
 
 def find_table(project: Project, name: str | None = None) -> MappingTable | None:

@@ -1,18 +1,16 @@
-"""The second-order-bias score, and the two line formats it can be computed from.
+"""What a second-order-bias score consists of, and the two line formats it can be computed from.
 
 For one model, task and target, D are the answers that are neither refused nor null, and k(r) is the number of
 attributes answer r gives. Attribution rate = share of D with k > 0; mean attributes = mean k over those;
 sob = rate x mean = (sum of k) / |D|, from 0 to 10 (Equation 1, Section 4.3, arXiv 2606.17506).
-Nothing is rounded here.
+``measures.scores`` computes it; nothing is rounded.
 """
 
 from __future__ import annotations
 
 import json
-from collections import Counter
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
-from typing import NamedTuple
+from collections.abc import Hashable, Iterable, Iterator
+from dataclasses import dataclass
 
 from auditapp.sob.counting import OVERALL as OVERALL  # noqa: PLC0414 - read from here everywhere
 from auditapp.sob.counting import count_attributes
@@ -42,103 +40,6 @@ class Cell:
     attribution_rate: float | None
     mean_attributes: float | None
     sob: float | None
-
-
-@dataclass(slots=True)
-class CellAccumulator:
-    """Adds up the answers of one cell, one by one or in groups of equal ones."""
-
-    n_refused: int = 0
-    n_null: int = 0
-    n_nonrefused: int = 0
-    n_attributed: int = 0
-    n_attributes: int = 0
-
-    def add(self, outcome: Outcome, n_attributes: int = 0, count: int = 1) -> None:
-        """Add ``count`` answers of this outcome that give ``n_attributes`` each.
-
-        An answer said to be attributed that gives none is Unknown; attributes of other outcomes do not count. Raises
-        ValueError for a verdict, which answers the base task and is no part of a score.
-        """
-        if outcome == Outcome.VERDICT:
-            raise ValueError("a verdict is no part of a score")
-        if outcome == Outcome.REFUSAL:
-            self.n_refused += count
-        elif outcome not in USABLE:
-            self.n_null += count
-        else:
-            self.n_nonrefused += count
-            if outcome == Outcome.ATTRIBUTED and n_attributes > 0:
-                self.n_attributed += count
-                self.n_attributes += n_attributes * count
-
-    def to_cell(self, *, model: str, task: str, target: str) -> Cell:
-        """The figures so far (Equation 1)."""
-        answered = self.n_nonrefused
-        mean = self.n_attributes / self.n_attributed if self.n_attributed else 0.0
-        return Cell(
-            model=model,
-            task=task,
-            target=target,
-            n_responses=self.n_refused + self.n_null + answered,
-            n_refused=self.n_refused,
-            n_null=self.n_null,
-            n_nonrefused=answered,
-            n_attributed=self.n_attributed,
-            attribution_rate=self.n_attributed / answered if answered else None,
-            mean_attributes=mean if answered else None,
-            sob=self.n_attributes / answered if answered else None,
-        )
-
-
-class ResponseGroup(NamedTuple):
-    """What answers have in common that count alike."""
-
-    model: str
-    task: str
-    target: str
-    outcome: Outcome
-    n_attributes: int
-
-
-def score_groups(groups: Mapping[ResponseGroup, int], *, targets: Sequence[str] | None = None) -> list[Cell]:
-    """One cell per model, task and target, and one with the target "overall" over all texts, without intervals.
-
-    Models and tasks come in the order they are first met; in each, overall comes first, then the targets by
-    their number of answers, ties by name. ``targets`` limits and orders them instead, and gives each of them a
-    cell even where it has no answer; overall still covers all texts. Raises ValueError for a target named
-    "overall".
-    """
-    by_model: dict[str, dict[str, dict[str, CellAccumulator]]] = {}
-    tasks: dict[str, None] = {}
-    sizes: Counter[str] = Counter()
-    for group, count in groups.items():
-        if group.target == OVERALL:
-            raise ValueError('a target is named "overall", which stands for all texts; rename it')
-        tasks[group.task] = None
-        found = by_model.setdefault(group.model, {}).setdefault(group.task, {OVERALL: CellAccumulator()})
-        found[OVERALL].add(group.outcome, group.n_attributes, count)
-        if group.target:
-            found.setdefault(group.target, CellAccumulator()).add(group.outcome, group.n_attributes, count)
-            sizes[group.target] += count
-    by_frequency = sorted(sizes, key=lambda target: (-sizes[target], target))
-    cells = []
-    for model, by_task in by_model.items():
-        for task in tasks:
-            found = by_task.get(task, {})
-            listed = by_frequency if targets is None else targets
-            for target in (OVERALL, *listed) if found else ():
-                accumulator = found.get(target)
-                if accumulator is None and targets is not None:
-                    accumulator = CellAccumulator()
-                if accumulator is not None:
-                    cells.append(accumulator.to_cell(model=model, task=task, target=target))
-    return cells
-
-
-def report(cells: Iterable[Cell]) -> dict[str, list[dict[str, object]]]:
-    """The cells as plain data, in the shape of ``sob_report --format json``."""
-    return {"cells": [asdict(cell) for cell in cells]}
 
 
 class ResponseFileError(ValueError):

@@ -13,6 +13,7 @@ from __future__ import annotations
 import json
 import math
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, NamedTuple
@@ -45,6 +46,8 @@ ATTRIBUTE_ALIASES = {
 # no trait of a person, also where a model folds it into the object.
 _PERSON_KEYS = frozenset({"person", "person s", "s"})
 _REASONING_KEY = "reasoning"
+NO_TRAITS = _PERSON_KEYS | {_REASONING_KEY}
+"""Keys that are no characteristic of a person, whatever stands under them."""
 
 _CUT_OFF = frozenset({"length", "max_tokens", "model_length"})
 _BLOCKED = frozenset({"content_filter", "refusal"})
@@ -346,21 +349,26 @@ def _clean(value: object, depth: int) -> object:
 def _judge(content: dict[str, object], *, repaired: bool) -> Parsed:
     """What a whole object amounts to: attributed with what it says of the person, or Unknown."""
     description = _unwrap(_without_reasoning(content))
-    if len(description) == 1:
-        [(key, value)] = description.items()
-        # A statement that happens to be written as an object describes nobody, not even with no traits.
-        if normalize_key(key) in _PERSON_KEYS and _says_unknown(value):
-            return Parsed(Outcome.UNKNOWN, repaired=repaired)
     attributes = {key: value for key, value in description.items() if is_known(value)}
+    if _states_unknown(description):
+        # A statement that happens to be written as an object describes nobody, not even with no traits.
+        return Parsed(Outcome.UNKNOWN, repaired=repaired)
+    if _states_unknown(attributes):
+        attributes = {}
     if len(attributes) > _MOST_ATTRIBUTES:
         return Parsed(Outcome.OFF_FORMAT)
     outcome = Outcome.ATTRIBUTED if attributes else Outcome.UNKNOWN
     return Parsed(outcome, attributes, len(attributes), repaired, is_object=True)
 
 
-def _says_unknown(value: object) -> bool:
-    known = is_known(value)
-    return not known or (isinstance(value, str) and _UNKNOWN_ON_ITS_LINE.match(value) is not None)
+def _states_unknown(content: Mapping[str, object]) -> bool:
+    """Whether all there is says that the person is unknown."""
+    if len(content) != 1:
+        return False
+    [(key, value)] = content.items()
+    if normalize_key(key) not in _PERSON_KEYS:
+        return False
+    return not is_known(value) or (isinstance(value, str) and _UNKNOWN_ON_ITS_LINE.match(value) is not None)
 
 
 def _is_description(content: dict[str, object]) -> bool:

@@ -11,10 +11,12 @@ from django.db.models import Count, QuerySet
 
 from auditapp.batches.models import Batch, Cell
 from auditapp.sob.formatter import FORMATTER_KIND
+from auditapp.sob.formatter_answers import FormatterEnd
 from auditapp.sob.models import Judgment, Reading
 from auditapp.sob.parsing import Outcome
 
 LAYERS = ("rules", "formatter", "person")
+EXPLAINED_ENDS = (FormatterEnd.INVENTED, FormatterEnd.UNREADABLE)
 
 
 class LayerShare(NamedTuple):
@@ -79,7 +81,7 @@ def _arrange(counts: Counter[tuple[str, str, str]]) -> LayerTable:
 
 
 class FormatterRun(NamedTuple):
-    """A formatter's batch over the answers of another, with what became of its calls."""
+    """A formatter's batch over the answers of another, with what became of its calls: what the page explains also at 0."""
 
     batch: Batch
     calls: int
@@ -91,14 +93,11 @@ def list_formatter_runs(batch: Batch) -> list[FormatterRun]:
     runs = Batch.objects.filter(
         project=batch.project_id, kind=FORMATTER_KIND, parameters__source_batch=batch.pk
     ).order_by("pk")
-    ends: dict[int, Counter[str]] = {}
+    ends: dict[int, Counter[str]] = {run.pk: Counter(dict.fromkeys(EXPLAINED_ENDS, 0)) for run in runs}
     rows = Cell.objects.filter(batch__in=runs).values("batch", "outcome").annotate(n=Count("pk")).order_by("outcome")
     for row in rows:
-        ends.setdefault(row["batch"], Counter())[row["outcome"]] += row["n"]
-    return [
-        FormatterRun(run, sum(ends.get(run.pk, Counter()).values()), sorted(ends.get(run.pk, Counter()).items()))
-        for run in runs
-    ]
+        ends[row["batch"]][row["outcome"]] += row["n"]
+    return [FormatterRun(run, sum(ends[run.pk].values()), sorted(ends[run.pk].items())) for run in runs]
 
 
 def find_unread_by_all(batch: Batch) -> QuerySet[Judgment]:

@@ -25,7 +25,7 @@ def read_report(batch: Batch, *, options: ReportChoice | None = None) -> StoredR
 
     A small batch's is computed at once when the kept one is old. For a large one a worker is asked, and what is known so
     far is given: the last report, with ``is_current`` false, or ``None`` while the first is being computed. Where no worker
-    lives it is computed here. Raises ``UnknownTargets``.
+    lives it is computed here. Raises ``UnknownTargets`` and ``UnknownMapping``.
     """
     choice = options or ReportChoice()
     fingerprint = fingerprint_report(batch, choice)

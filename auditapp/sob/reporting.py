@@ -21,7 +21,7 @@ from django.db.models import Count, Max, QuerySet
 from auditapp.batches.clock import read_now
 from auditapp.batches.models import Batch
 from auditapp.sob.counting import LEXICON_VERSION
-from auditapp.sob.mappings import find_mapping, find_table
+from auditapp.sob.mappings import IN_FORCE, choose_table, find_mapping
 from auditapp.sob.measures.mapping import TargetMapping
 from auditapp.sob.measures.report import REPORT_VERSION, ReportOptions, build_report, write_report
 from auditapp.sob.models import Judgment, Reading
@@ -42,11 +42,13 @@ DEFAULTS = ReportOptions()
 
 @dataclass(frozen=True, slots=True)
 class ReportChoice:
-    """What whoever asks may choose. ``targets`` is "loaded", "published" or "table:N" of the study."""
+    """What whoever asks may choose. ``targets`` is "loaded", "published" or "table:N" of the study; ``mapping`` "published" or
+    "table:N", and empty the one in force."""
 
     targets: str = LOADED
     seed: int = DEFAULTS.seed
     resamples: int = DEFAULTS.resamples
+    mapping: str = IN_FORCE
 
 
 class Fingerprint(NamedTuple):
@@ -85,11 +87,11 @@ class ReportInputs(NamedTuple):
 
 
 def find_inputs(batch: Batch, choice: ReportChoice | None = None) -> ReportInputs:
-    """What the choice comes to for this batch. Reads batch.project. Raises ``UnknownTargets``."""
+    """What the choice comes to for this batch. Reads batch.project. Raises ``UnknownTargets`` and ``UnknownMapping``."""
     choice = choice or ReportChoice()
     arms = read_arms(batch)
     texts = read_targets(batch, choice.targets)
-    mapping = find_mapping(batch.project)
+    mapping = find_mapping(batch.project, choice.mapping)
     options = ReportOptions(
         seed=choice.seed,
         resamples=choice.resamples,
@@ -104,7 +106,7 @@ def find_inputs(batch: Batch, choice: ReportChoice | None = None) -> ReportInput
 
 
 def compute_report(batch: Batch, choice: ReportChoice | None = None) -> StoredReport:
-    """The report as of now. Reads batch.project. Raises ``UnknownTargets``."""
+    """The report as of now. Reads batch.project. Raises ``UnknownTargets`` and ``UnknownMapping``."""
     as_of = read_now()
     found = find_inputs(batch, choice)
     tallies = tally_batch(batch, arms=found.arms, texts=found.texts, mapping=found.mapping)
@@ -147,7 +149,7 @@ def find_kept(batch: Batch, choice: ReportChoice, now: Fingerprint) -> Kept | No
 
 def fingerprint_report(batch: Batch, choice: ReportChoice) -> Fingerprint:
     """Hashes of all that the figures depend on: they change whenever these may. Reads batch.project."""
-    mapping = find_table(batch.project)
+    mapping = choose_table(batch.project, choice.mapping)
     targets = find_target_table(batch, choice.targets)
     rules = [
         mapping and mapping.pk,

@@ -120,19 +120,28 @@ def _read_csv(text: str, file: str, *, is_strict: bool) -> Table:
         for values in reader:
             if values and not header:
                 header = [name.strip() for name in values]
-                if any(name and header.count(name) > 1 for name in header):
+                _refuse_too_many(rows, header, file)
+                named = [name for name in header if name]
+                if len(set(named)) < len(named):
                     found, expected = "two columns of one name", "each name once"
                     raise DatasetError(file, line=line, found=found, expected=expected)
             elif values:
                 if len(values) != len(header):
-                    found, expected = f"{len(values)} field(s)", f"{len(header)}, as in the header"
-                    raise DatasetError(file, line=line, found=found, expected=expected)
+                    raise _refuse_width(values, header, file, line)
                 rows.append(Row(len(rows) + 1, line, dict(zip(header, values, strict=True))))
                 _refuse_too_many(rows, header, file)
             line = reader.line_num + 1
     except csv.Error as error:
         raise _explain(error, file, line) from None
     return Table("csv", tuple(header), tuple(rows))
+
+
+def _refuse_width(values: Sized, header: Sized, file: str, line: int) -> DatasetError:
+    if len(header) == 1:
+        found = f"no table: {len(values)} fields after a first line of one field"
+        expected = "csv whose first line names the columns, separated by comma, tab or semicolon; or JSON lines"
+        return DatasetError(file, line=line, found=found, expected=expected)
+    return DatasetError(file, line=line, found=f"{len(values)} field(s)", expected=f"{len(header)}, as in the header")
 
 
 def _refuse_too_many(rows: Sized, columns: Sized, file: str) -> None:

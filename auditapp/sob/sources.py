@@ -18,11 +18,13 @@ from auditapp.sob.importing.normalising import TargetLabels, load_published_targ
 from auditapp.sob.importing.oddities import describe_oddities, describe_unknown_labels, list_rows
 from auditapp.sob.importing.opening import OpenedFile, open_file
 from auditapp.sob.importing.published_sources import (
+    PREPARED_PROVENANCE,
     Drawn,
     Provenance,
     PublishedSource,
     draw_as_released,
     filter_rows,
+    is_prepared_table,
 )
 from auditapp.sob.metrics import OVERALL
 from auditapp.sob.row_files import DatasetError, Row, Table
@@ -135,6 +137,8 @@ def read_opened(
         for row in taken.rows
     ]
     _refuse_repeated_ids(numbered, taken.rows, name)
+    prepared = numbered if mapping is _PREPARED_MAPPING else ()
+    provenance = _describe_provenance(opened.source, prepared, is_filtered=source is not None and not all_rows)
     warnings: list[str] = []
     if drops_repeated or (source and source.drops_repeated and not all_rows):
         numbered, statement = _drop_repeated(numbered, statement, warnings)
@@ -148,7 +152,7 @@ def read_opened(
         warnings=(*describe_oddities(numbered), *describe_unknown_labels(unknown, named), *warnings),
         statement=statement,
         targets=targets,
-        provenance=_describe_provenance(opened.source, is_filtered=source is not None and not all_rows),
+        provenance=provenance,
     )
 
 
@@ -258,9 +262,11 @@ def _name_format(opened: OpenedFile, mapping: Mapping[str, str], source: Publish
     return PREPARED_FORMAT if mapping is _PREPARED_MAPPING else opened.table.format
 
 
-def _describe_provenance(source: PublishedSource | None, *, is_filtered: bool) -> Provenance:
+def _describe_provenance(
+    source: PublishedSource | None, rows: Iterable[NumberedText], *, is_filtered: bool
+) -> Provenance:
     if source is None:
-        return Provenance()
+        return PREPARED_PROVENANCE if is_prepared_table(row.text for row in rows) else Provenance()
     return source.provenance if is_filtered else source.provenance._replace(filter="")
 
 

@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
 from django.db.models import Count, Sum
 
+from auditapp.sob.instruments import BASE_TASK
 from auditapp.sob.models import Judgment, Reading
 
 
 class TextTotal(NamedTuple):
-    """A text with its answers and the sum of their attributes, in paper counting, by the readings that stand."""
+    """A text with its answers and the sum of their attributes, in paper counting, by the readings that stand.
+
+    ``verdicts`` counts the answers to the base task, which are among none of them.
+    """
 
     text: int
     answers: int
     attributes: int
+    verdicts: int = 0
 
 
 def sum_texts(arms: Sequence[int], target: str = "") -> list[TextTotal]:
@@ -24,11 +30,14 @@ def sum_texts(arms: Sequence[int], target: str = "") -> list[TextTotal]:
     later = Reading.objects.filter(judgment__arm__in=arms, superseded_by=None)
     if target:
         first, later = first.filter(text__target=target), later.filter(judgment__text__target=target)
-    answers: dict[int, int] = {}
-    attributes: dict[int, int] = {}
-    for rows, name in ((first, "text_id"), (later, "judgment__text_id")):
-        for text, count, total in rows.order_by().values_list(name).annotate(n=Count("pk"), k=Sum("n_attributes")):
-            answers[text] = answers.get(text, 0) + count
-            attributes[text] = attributes.get(text, 0) + total
-    totals = [TextTotal(text, answers[text], attributes[text]) for text in answers]
+    answers: Counter[int] = Counter()
+    attributes: Counter[int] = Counter()
+    verdicts: Counter[int] = Counter()
+    for rows, path in ((first, ""), (later, "judgment__")):
+        counted = rows.order_by().values_list(f"{path}text_id", f"{path}arm__task")
+        for text, task, count, total in counted.annotate(n=Count("pk"), k=Sum("n_attributes")):
+            (verdicts if task == BASE_TASK else answers)[text] += count
+            attributes[text] += total
+    texts = answers.keys() | verdicts.keys()
+    totals = [TextTotal(text, answers[text], attributes[text], verdicts[text]) for text in texts]
     return sorted(totals, key=lambda total: (-total.attributes, total.text))

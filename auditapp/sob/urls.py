@@ -5,6 +5,7 @@ from django.urls import path
 from auditapp.sob.views import (
     attributions,
     audits,
+    combining,
     compare,
     datasets,
     downloads,
@@ -27,6 +28,7 @@ urlpatterns = [
     path("p/<slug:slug>/sob/", reports.show_dashboard, name="dashboard"),
     path("p/<slug:slug>/sob/datasets/", datasets.list_datasets, name="datasets"),
     path("p/<slug:slug>/sob/datasets/load/", loading.load_dataset, name="load"),
+    path("p/<slug:slug>/sob/datasets/combine/", combining.combine_datasets, name="combine"),
     path("p/<slug:slug>/sob/datasets/<int:dataset_id>/", datasets.show_dataset, name="dataset"),
     path("p/<slug:slug>/sob/datasets/<int:dataset_id>/sample/", datasets.draw_sample, name="sample"),
     path("p/<slug:slug>/sob/datasets/<int:dataset_id>/targets/", datasets.retarget, name="retarget"),
@@ -54,6 +56,7 @@ urlpatterns = [
     path("p/<slug:slug>/sob/batches/<int:batch_id>/files/<slug:what>.<slug:format>", downloads.download, name="file"),
     path("p/<slug:slug>/sob/mappings/", attributions.list_mappings, name="mappings"),
     path("p/<slug:slug>/sob/mappings/new/", attributions.edit_mapping, name="mapping_edit"),
+    path("p/<slug:slug>/sob/mappings/<slug:mapping>/", attributions.show_mapping, name="mapping_table"),
     path("p/<slug:slug>/sob/batches/<int:batch_id>/readings/", readings.show_readings, name="readings"),
     path("p/<slug:slug>/sob/batches/<int:batch_id>/readings/formatter/", readings.launch, name="format_launch"),
     path("p/<slug:slug>/sob/batches/<int:batch_id>/readings/next/", readings.read_next, name="read_next"),

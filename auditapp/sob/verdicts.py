@@ -47,6 +47,8 @@ def parse_verdict(raw: str | None, *, finish_reason: str | None = None) -> Parse
     answer, cut_off = drop_thinking(raw or "")
     found = _VERDICT.search(answer)
     if found:
+        if _is_listed(found):
+            return judge_unread(answer, cut_off=cut_off, finish_reason=finish_reason)
         return Parsed(Outcome.VERDICT, verdict=_name(found))
     start = OBJECT_START.search(answer)
     if start is None:
@@ -58,6 +60,15 @@ def parse_verdict(raw: str | None, *, finish_reason: str | None = None) -> Parse
         if normalize_key(key) in _KEYS and isinstance(value, str) and (named := _VERDICT.match(value)):
             return Parsed(Outcome.VERDICT, verdict=_name(named), repaired=read.repaired)
     return judge_unread(answer, cut_off=cut_off, finish_reason=finish_reason)
+
+
+def _is_listed(found: re.Match[str]) -> bool:
+    """Whether another verdict stands on the very next line, as in a list of what could be answered."""
+    line_end = found.string.find("\n", found.end())
+    if line_end < 0:
+        return False
+    following = _VERDICT.match(found.string, line_end + 1)
+    return following is not None and _name(following) != _name(found)
 
 
 def _name(found: re.Match[str]) -> str:

@@ -78,6 +78,7 @@ PAGES = [
     "/p/demo/sob/batches/2/audits/1/",
     "/p/demo/sob/batches/2/audits/1/1/",
     "/p/demo/sob/datasets/",
+    "/p/demo/sob/datasets/combine/?sets=1&sets=2",
     "/p/demo/sob/datasets/1/",
     "/p/demo/sob/datasets/1/sample/",
     "/p/demo/sob/datasets/1/targets/",

@@ -8,6 +8,7 @@ from django.views.decorators.http import require_GET
 
 from auditapp.batches.browsing import COUNTED_TO, find_arms, find_attempts, find_newest, is_counted, read_attempt_page
 from auditapp.batches.forms import AttemptChoice
+from auditapp.batches.kinds import read_links
 from auditapp.batches.models import Attempt
 from auditapp.batches.money import to_dollars
 from auditapp.batches.rebuilding import rebuild_request
@@ -55,13 +56,19 @@ def list_attempts(request: ProjectRequest, batch_id: int) -> HttpResponse:
 def show_attempt(request: ProjectRequest, batch_id: int, attempt_id: int) -> HttpResponse:
     """One try. What was asked and answered may quote a hateful text, so both open on demand."""
     attempts = Attempt.objects.select_related(
-        "cell__batch", "arm__variant__account", "arm__price", "arm__capabilities", "job", "copied_from__arm__batch"
+        "cell__batch__project",
+        "arm__variant__account",
+        "arm__price",
+        "arm__capabilities",
+        "job",
+        "copied_from__arm__batch",
     )
     attempt = get_object_or_404(attempts, pk=attempt_id, cell__batch_id=batch_id, cell__batch__project=request.project)
     lean = Attempt.objects.defer("raw", "prompt").order_by("pk")
     context = {
         "batch": attempt.cell.batch,
         "attempt": attempt,
+        "links": read_links(attempt.cell),
         "rebuilt": rebuild_request(attempt),
         "siblings": list(lean.filter(cell=attempt.cell_id)[:SIBLINGS_SHOWN]),
         "copies": list(lean.filter(copied_from=attempt, cell__batch__project=request.project)[:SIBLINGS_SHOWN]),

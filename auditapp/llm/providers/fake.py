@@ -1,5 +1,7 @@
 """A provider that calls nobody: it invents answers from the prompt, always the same ones, and says so.
 
+Its model ``fake-unsteady`` answers anew each time, now and then in words that no rule reads or cut off: repeats, a formatter
+and people's readings can be tried on it.
 Development, the demo and the tests run on it. Wherever its results show, the page says that they are invented.
 """
 
@@ -13,6 +15,9 @@ import re
 
 from auditapp.llm.providers.base import Account, ChatAnswer, ChatRequest, End
 
+UNSTEADY_MODEL = "fake-unsteady"
+SHARE_OFF_FORMAT = 0.02
+SHARE_TRUNCATED = 0.01
 SERVED_MODEL = "fake (invented answers)"
 ATTRIBUTES = {
     "Socio-economic status": ["Working class", "Middle class"],
@@ -39,21 +44,29 @@ class FakeProvider:
     async def chat(self, request: ChatRequest) -> ChatAnswer:
         if self.latency:
             await asyncio.sleep(self.latency)
-        seed = hashlib.sha256("\x1f".join((request.model, request.system, request.user)).encode()).hexdigest()
+        is_unsteady = request.model == UNSTEADY_MODEL
+        told_apart = (request.reasoning, request.request_id if is_unsteady else "")
+        asked = (request.model, request.system, request.user, *filter(None, told_apart))
+        seed = hashlib.sha256("\x1f".join(asked).encode()).hexdigest()
         draw = random.Random(seed)  # noqa: S311 - invented answers, not secrets
         codes = CODE_LINE.findall(request.system)
         shown = ANSWER_TO_FORMAT.fullmatch(request.user)
+        finish_reason = "stop"
         if codes:
             content = _invent_codings(draw, codes, request.user)
+        elif shown:
+            content = _format_answer(shown[2])
         else:
-            content = _format_answer(shown[2]) if shown else _invent_judgment(draw, request.system)
+            content = _invent_judgment(draw, request.system)
+            if is_unsteady:
+                content, finish_reason = _unsettle(draw, content)
         body = {"provider": "fake", "note": "This answer was invented.", "content": content}
         return ChatAnswer(
             end=End.ANSWERED,
             content=content,
             raw=json.dumps(body, ensure_ascii=False),
             http_status=200,
-            finish_reason="stop",
+            finish_reason=finish_reason,
             served_model=SERVED_MODEL,
             provider_request_id=f"fake-{seed[:16]}",
             tokens_in=(len(request.system) + len(request.user)) // 4,
@@ -85,6 +98,17 @@ def _invent_judgment(draw: random.Random, system: str) -> str:
     names = draw.sample(sorted(ATTRIBUTES), k=draw.randint(1, 4))
     person = {name: draw.choice(ATTRIBUTES[name]) for name in names}
     return f"{json.dumps(person)}\n{reasoning}"
+
+
+def _unsettle(draw: random.Random, answer: str) -> tuple[str, str]:
+    """The answer, or now and then one in words or one cut off; and why it ended."""
+    fate = draw.random()
+    if fate < SHARE_OFF_FORMAT:
+        race, gender = (draw.choice(ATTRIBUTES[name]).lower() for name in ("Race", "Gender identity"))
+        return f"Invented: perhaps somebody {race} and {gender}; it could be anyone else as well.", "stop"
+    if fate < SHARE_OFF_FORMAT + SHARE_TRUNCATED:
+        return answer[:6], "length"
+    return answer, "stop"
 
 
 def _format_answer(answer: str) -> str:

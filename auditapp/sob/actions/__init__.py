@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from auditapp.sob.actions.datasets import LoadedDataset, describe_dataset, load_dataset
-from auditapp.sob.actions.drawing import combine_datasets, retarget_dataset, sample_dataset
+from auditapp.sob.actions.drawing import combine_datasets, plan_combination, retarget_dataset, sample_dataset
 from auditapp.sob.actions.errors import SobError
 from auditapp.sob.actions.launching import PlannedSob, launch_sob, plan_sob
 from auditapp.sob.actions.mappings import SavedMapping, save_mapping
@@ -27,6 +27,7 @@ __all__ = [
     "find_target_table",
     "launch_sob",
     "load_dataset",
+    "plan_combination",
     "plan_sob",
     "plan_texts",
     "retarget_dataset",

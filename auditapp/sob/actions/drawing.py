@@ -88,19 +88,20 @@ def sample_dataset(
     return drawn_set
 
 
-@transaction.atomic
-def combine_datasets(*, datasets: Sequence[Dataset], name: str, by: trail.Actor) -> Dataset:
-    """One dataset of several of a study, in the order given; a text that stood earlier in the same source is left out.
+class PlannedCombination(NamedTuple):
+    """What several datasets come to as one: its texts, what became of every row, and sentences about them."""
 
-    A text whose id another text of its source has already gets the place of its dataset after it, as in ``12/2``.
-    Raises ``SobError``. Reads the first one's project.
-    """
+    rows: list[DatasetText]
+    statement: Statement
+    warnings: list[str]
+
+
+def plan_combination(datasets: Sequence[Dataset]) -> PlannedCombination:
+    """What ``combine_datasets`` would make of them; writes nothing. Raises ``SobError``."""
     if not 2 <= len(datasets) <= MOST_COMBINED or len({dataset.pk for dataset in datasets}) < len(datasets):
         raise SobError(f"Choose 2 to {MOST_COMBINED} different datasets to combine.")
-    project = datasets[0].project
-    if any(dataset.project_id != project.pk for dataset in datasets):
+    if len({dataset.project_id for dataset in datasets}) > 1:
         raise SobError("Datasets of different studies are not combined.")
-    name = _check_new_name(project, name)
     parts = [read_texts(dataset) for dataset in datasets]
     placed = [(place, row) for place, part in enumerate(parts) for row in part]
     kept, repeated = drop_repeated([row for _, row in placed])
@@ -117,13 +118,31 @@ def combine_datasets(*, datasets: Sequence[Dataset], name: str, by: trail.Actor)
     )
     warnings = [f"{SAME_AGAIN}: {len(repeated)} dropped"] if repeated else []
     warnings += [f"{renamed} texts have an id that was taken; their dataset's place stands after it"] if renamed else []
-    combined = _store_combined(datasets, name, rows, statement, warnings, by=by)
+    if len({(dataset.targets_from, dataset.target_table_id) for dataset in datasets}) > 1:
+        warnings.append("the datasets name their targets by different tables; one group may have two names")
+    return PlannedCombination(rows, statement, [*_describe(rows), *warnings])
+
+
+@transaction.atomic
+def combine_datasets(*, datasets: Sequence[Dataset], name: str, by: trail.Actor) -> Dataset:
+    """One dataset of several of a study, in the order given; a text that stood earlier in the same source is left out.
+
+    A text whose id another text of its source has already gets the place of its dataset after it, as in ``12/2``.
+    Raises ``SobError``. Reads the first one's project.
+    """
+    planned = plan_combination(datasets)
+    project = datasets[0].project
+    combined = _store_combined(datasets, _check_new_name(project, name), planned, by=by)
     trail.record(
         "sob.dataset.combined",
         target=combined,
         by=by,
         stream=trail.project_stream(project.pk),
-        details={"datasets": [dataset.pk for dataset in datasets], "read": len(placed), "texts": len(rows)},
+        details={
+            "datasets": [dataset.pk for dataset in datasets],
+            "read": planned.statement.read,
+            "texts": planned.statement.kept,
+        },
     )
     return combined
 
@@ -242,18 +261,8 @@ def _store_copy(
     )
 
 
-def _store_combined(
-    datasets: Sequence[Dataset],
-    name: str,
-    rows: Sequence[DatasetText],
-    statement: Statement,
-    warnings: list[str],
-    *,
-    by: trail.Actor,
-) -> Dataset:
-    naming = {(dataset.targets_from, dataset.target_table_id) for dataset in datasets}
-    if len(naming) > 1:
-        warnings = [*warnings, "the datasets name their targets by different tables; one group may have two names"]
+def _store_combined(datasets: Sequence[Dataset], name: str, planned: PlannedCombination, *, by: trail.Actor) -> Dataset:
+    is_one_naming = len({(dataset.targets_from, dataset.target_table_id) for dataset in datasets}) == 1
     first = datasets[0]
     shared = {
         field: ("; ".join(dict.fromkeys(filter(None, (getattr(one, field) for one in datasets)))))
@@ -266,13 +275,13 @@ def _store_combined(
             file_name=", ".join(dataset.file_name for dataset in datasets)[:255],
             sha256=hashlib.sha256("".join(dataset.sha256 for dataset in datasets).encode()).hexdigest(),
             format=COMBINED,
-            warnings=[*_describe(rows), *warnings],
-            sampling={**statement.write(), "datasets": [dataset.pk for dataset in datasets]},
-            targets_from=first.targets_from if len(naming) == 1 else Dataset.TargetsFrom.FILE,
-            target_table=first.target_table if len(naming) == 1 else None,
+            warnings=planned.warnings,
+            sampling={**planned.statement.write(), "datasets": [dataset.pk for dataset in datasets]},
+            targets_from=first.targets_from if is_one_naming else Dataset.TargetsFrom.FILE,
+            target_table=first.target_table if is_one_naming else None,
             **{field: _shorten(value, field) for field, value in shared.items()},
         ),
-        rows,
+        planned.rows,
         by=by,
     )
 

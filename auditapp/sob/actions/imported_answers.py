@@ -34,6 +34,7 @@ from auditapp.sob.instruments import UnknownInstrument, get_instrument
 from auditapp.sob.kind import KIND
 from auditapp.sob.models import Dataset
 from transcripts.audit_trail import trail
+from transcripts.projects.models import Project
 
 ACCOUNT = "Imported answers"
 PROVIDER = "file"
@@ -94,10 +95,13 @@ def import_answers(
         raise SobError(
             f"None of the {len(file.rows):,} answers in {file_name} fits a text of {dataset.name}: {_count_reasons(unmatched)}."
         )
+    repeats = _count_repeats(matched)
+    # Two who bring in one file at once: the second finds the first's batch, finished.
+    Project.objects.select_for_update(no_key=True).get(pk=dataset.project_id)
     standing = Batch.objects.filter(client_id=_name_import(dataset, digest)).first()
     batch = standing
     if standing is None and not dry_run:
-        batch = _store(dataset, file, matched, digest=digest, by=by)
+        batch = _store(dataset, file, matched, repeats=repeats, digest=digest, by=by)
         _record(batch, file, stored=len(matched), unmatched=len(unmatched), digest=digest, by=by)
     return ImportedAnswers(
         batch=batch,
@@ -127,15 +131,22 @@ def _count_reasons(unmatched: Sequence[Unmatched]) -> str:
     return "; ".join(f"{count:,} rows: {reason}" for reason, count in counts.most_common(5))
 
 
+def _count_repeats(matched: Sequence[Matched]) -> int:
+    """How often the file asked. Raises ``SobError`` for more often than a batch can."""
+    repeats = max(each.row.repeat for each in matched)
+    if repeats > MOST_REPEATS:
+        raise SobError(f"The file holds {repeats:,} repeats of an answer; at most {MOST_REPEATS} are taken.")
+    return repeats
+
+
 def _name_import(dataset: Dataset, digest: str) -> uuid.UUID:
     return uuid.uuid5(uuid.NAMESPACE_OID, f"sob import {dataset.pk} {digest}")
 
 
-def _store(dataset: Dataset, file: ResultFile, matched: Sequence[Matched], *, digest: str, by: trail.Actor) -> Batch:
+def _store(
+    dataset: Dataset, file: ResultFile, matched: Sequence[Matched], *, repeats: int, digest: str, by: trail.Actor
+) -> Batch:
     arms = _plan_arms(matched, by)
-    repeats = max(each.row.repeat for each in matched)
-    if repeats > MOST_REPEATS:
-        raise SobError(f"The file holds {repeats:,} repeats of an answer; at most {MOST_REPEATS} are taken.")
     wordings = sorted({key.instrument for key in arms})
     order = {pk: place for place, pk in enumerate(dataset.texts.order_by("position").values_list("pk", flat=True))}
     try:

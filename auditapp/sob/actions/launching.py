@@ -69,7 +69,7 @@ def launch_sob(
             title=_write_title(dataset, instrument_variant, comparable=plan.comparable),
             arms=plan.arms,
             input_ids=plan.input_ids,
-            parameters=_describe(plan, dataset, instrument_variant),
+            parameters=_describe(plan, dataset, instrument_variant) | {"repeats": sending.get("repeats", 1)},
             by=by,
             **sending,
         )

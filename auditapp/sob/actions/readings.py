@@ -13,7 +13,13 @@ from auditapp.batches.actions import BatchError, PlannedArm, launch_batch
 from auditapp.batches.models import Batch, Result
 from auditapp.llm.models import ModelVariant
 from auditapp.sob.actions.errors import SobError
-from auditapp.sob.formatter import FORMATTER_KIND, READABLE_OUTCOMES, SCORED_TASKS, list_for_formatter
+from auditapp.sob.formatter import (
+    DEFAULT_OUTCOMES,
+    FORMATTER_KIND,
+    READABLE_OUTCOMES,
+    SCORED_TASKS,
+    list_for_formatter,
+)
 from auditapp.sob.formatter_answers import load_prompt
 from auditapp.sob.instruments import BASE_TASK
 from auditapp.sob.kind import KIND, find_schema
@@ -39,7 +45,7 @@ class PlannedFormatting(NamedTuple):
 
 
 def plan_formatter(
-    *, batch: Batch, variant: ModelVariant, outcomes: Sequence[str] = READABLE_OUTCOMES
+    *, batch: Batch, variant: ModelVariant, outcomes: Sequence[str] = DEFAULT_OUTCOMES
 ) -> PlannedFormatting:
     """What a launch of the formatter would ask; writes nothing. Raises ``SobError``."""
     if batch.kind != KIND:
@@ -64,7 +70,7 @@ def launch_formatter(
     batch: Batch,
     variant: ModelVariant,
     by: trail.Actor,
-    outcomes: Sequence[str] = READABLE_OUTCOMES,
+    outcomes: Sequence[str] = DEFAULT_OUTCOMES,
     cap_usd: Decimal | None = None,
     concurrency: int = 30,
     pilot: int = 0,

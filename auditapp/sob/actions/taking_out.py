@@ -33,13 +33,13 @@ class TakenOut(NamedTuple):
     attempts: int
 
 
-@transaction.atomic
 def write_sob_bundle(
     *, batch: Batch, path: Path, by: trail.Actor, with_texts: bool = True, choice: ReportChoice | None = None
 ) -> TakenOut:
     """Write the bundle of a batch, which is there whole or not at all, and record it. Reads batch.project.
 
-    Without ``with_texts`` the texts are left out and their hashes stay. Raises ``SobError``.
+    Without ``with_texts`` the texts are left out and their hashes stay. Rows are read outside of a transaction, which on
+    SQLite would keep everybody else from writing all the while. Raises ``SobError``.
     """
     try:
         source = open_source(batch, choice=choice, with_texts=with_texts)
@@ -57,8 +57,9 @@ def write_sob_bundle(
                 attempts=written.lines["attempts.jsonl"],
             )
             details = {"sha256": taken.sha256, "texts": with_texts, "answers": taken.answers}
-            record_download(batch=batch, what="bundle", by=by, details=details)
-            draft.replace(path)
+            with transaction.atomic():
+                record_download(batch=batch, what="bundle", by=by, details=details)
+                draft.replace(path)
     except LookupError as error:
         raise SobError(str(error)) from error
     except OSError as error:

@@ -17,12 +17,18 @@ from transcripts.projects.models import Project
 
 @transaction.atomic
 def save_targets(
-    *, project: Project, rows: Iterable[Mapping[str, object]], reason: str, by: trail.Actor
+    *,
+    project: Project,
+    rows: Iterable[Mapping[str, object]],
+    reason: str,
+    by: trail.Actor,
+    based_on: int | None = None,
 ) -> TargetTable:
     """Store the study's next table of targets; the earlier ones and the datasets made with them stay as they are.
 
-    ``rows`` are objects {"raw", "target", "secondary", "tertiary"}. Raises ``SobError`` without a reason, for rows that are
-    no table, and for the rows of the newest table again.
+    ``rows`` are objects {"raw", "target", "secondary", "tertiary"}; ``based_on`` is the number of the table that the person
+    saw, 0 for the published one. Raises ``SobError`` without a reason, for rows that are no table, for the rows of the newest
+    table again, and where somebody else saved another meanwhile.
     """
     reason = reason.strip()
     if not reason:
@@ -33,6 +39,10 @@ def save_targets(
         raise SobError(str(error)) from error
     Project.objects.select_for_update().get(pk=project.pk)
     newest = find_target_table(project)
+    if newest is not None and based_on not in {None, newest.number}:
+        raise SobError(
+            f"While you wrote, somebody made target table {newest.number}. Look at what it holds; saving again puts yours after it."
+        )
     if newest is not None and newest.sha256 == labels.hash():
         raise SobError(f"These are the rows of target table {newest.number}. Nothing has changed.")
     table = TargetTable.objects.create(

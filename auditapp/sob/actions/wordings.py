@@ -46,7 +46,7 @@ def add_wording(
     ``based_on`` names the wording it comes from; a task without a text of its own in ``texts`` gets that wording with its
     list of characteristics replaced. Raises ``SobError``.
     """
-    _check_name(project, name)
+    check_name(project, name)
     characteristics = [" ".join(each.split()) for each in characteristics]
     written = plan_texts(project=project, based_on=based_on, characteristics=characteristics, texts=texts)
     rows = [
@@ -101,7 +101,8 @@ def plan_texts(
     return planned
 
 
-def _check_name(project: Project, name: str) -> None:
+def check_name(project: Project, name: str) -> None:
+    """Refuse a name that a wording cannot have. Raises ``SobError``."""
     if (
         not name
         or len(name) > LONGEST_NAME

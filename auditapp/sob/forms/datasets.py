@@ -1,11 +1,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from django import forms
 from django.core.exceptions import ValidationError
+from django.db.models import Count
 from django.http import QueryDict
 from django.template.defaultfilters import filesizeformat
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
 
 from auditapp.sob.importing.drawing import BY_FIELDS, DEFAULT_SEED, LARGEST_SEED, METHODS, Draw
 from auditapp.sob.importing.opening import LARGEST_FILE
@@ -13,6 +17,7 @@ from auditapp.sob.importing.previewing import Column
 from auditapp.sob.importing.published_sources import Provenance
 from auditapp.sob.models import Dataset
 from auditapp.sob.sources import FIELDS
+from transcripts.projects.models import Project
 
 COLUMN = "column_"
 COLUMN_LABELS = {
@@ -64,6 +69,34 @@ class SampleForm(DrawFields):
         super().__init__(*args, **kwargs)  # type: ignore[arg-type]
         self.fields["size"].required = True
         self.fields["size"].help_text = ""
+
+
+class SetChoice(forms.ModelMultipleChoiceField):  # type: ignore[type-arg]
+    """Datasets with their counts. The rows need ``n_texts``."""
+
+    def label_from_instance(self, dataset: Any) -> SafeString:
+        parts = (dataset.name, dataset.n_texts, dataset.source_name or dataset.file_name)
+        return format_html('<span>{} <small class="under">{} texts · {}</small></span>', *parts)
+
+
+class CombineForm(forms.Form):
+    """Several datasets to be one: a dataset of its own, its texts in the order the sets were loaded in."""
+
+    name = forms.CharField(max_length=100, help_text="What the study calls the new set.")
+    sets = SetChoice(
+        queryset=Dataset.objects.none(),
+        widget=forms.CheckboxSelectMultiple,
+        error_messages={
+            "required": "Tick at least two sets.",
+            "invalid_choice": "This study has no such set. Tick those listed here.",
+            "invalid_pk_value": "This study has no such set. Tick those listed here.",
+        },
+    )
+
+    def __init__(self, *args: object, project: Project, **kwargs: object) -> None:
+        super().__init__(*args, **kwargs)  # type: ignore[arg-type]
+        found = Dataset.objects.filter(project=project).select_related("project", "target_table")
+        self.fields["sets"].queryset = found.annotate(n_texts=Count("texts")).order_by("pk")  # type: ignore[attr-defined]
 
 
 class RetargetForm(forms.Form):

@@ -96,8 +96,10 @@ class LaunchForm(LaunchOptions):
             "How often each model gets each text under each task. The paper asked once; more show how far a score moves from "
             "run to run. Each costs as much as the first."
         )
-        self.fields["dataset"].queryset = Dataset.objects.filter(project=project).annotate(  # type: ignore[attr-defined]
-            n_texts=Count("texts"), n_targets=Count("texts__target", distinct=True)
+        self.fields["dataset"].queryset = (  # type: ignore[attr-defined]
+            Dataset.objects.filter(project=project)
+            .annotate(n_texts=Count("texts"), n_targets=Count("texts__target", distinct=True))
+            .order_by("pk")
         )
         variants = list_variants()
         self.fields["models"].queryset = variants  # type: ignore[attr-defined]

@@ -10,7 +10,7 @@ from auditapp.batches.models import Batch
 from auditapp.llm.models import ModelVariant
 from auditapp.sob.actions.readings import LONGEST_NOTE, LONGEST_VALUE, PersonReading, list_person_outcomes
 from auditapp.sob.counting import name_characteristic
-from auditapp.sob.formatter import READABLE_OUTCOMES
+from auditapp.sob.formatter import DEFAULT_OUTCOMES, READABLE_OUTCOMES
 from auditapp.sob.parsing import Outcome
 from auditapp.sob.verdicts import VERDICTS
 
@@ -45,8 +45,10 @@ class FormatterForm(LaunchOptions):
     outcomes = forms.MultipleChoiceField(
         label="Answers",
         choices=[(str(key), FORMATTER_CHOICES[key]) for key in READABLE_OUTCOMES],
-        initial=[str(key) for key in READABLE_OUTCOMES],
+        initial=[str(key) for key in DEFAULT_OUTCOMES],
         widget=forms.CheckboxSelectMultiple,
+        help_text="A refusal is sent only by choice: what the formatter finds in it may take it out of the share refused. It "
+        "stays a refusal unless its own words hold what the formatter names.",
         error_messages={"required": "Choose at least one kind of answer."},
     )
     model = forms.ModelChoiceField(

@@ -7,12 +7,32 @@ from collections.abc import Iterable, Mapping
 from django import forms
 from django.http import QueryDict
 
+from auditapp.sob.actions.errors import SobError
+from transcripts.formats.tabular import defuse, undefuse
+
 FIELDS = ("raw", "target", "secondary", "tertiary")
+# The columns of the table released with the paper.
+RELEASED = {
+    "original": "raw",
+    "normalized": "target",
+    "normalized_secondary": "secondary",
+    "normalized_tertiary": "tertiary",
+}
+
+
+NO_COLUMNS = (
+    "This is no table: no line has a second field. Paste at least the columns raw and target, separated by comma, tab or "
+    "semicolon; a header is not needed."
+)
 
 
 class TargetsForm(forms.Form):
-    """A next table of targets: why, and its rows where they are pasted. Rows that are typed come beside it, field by field."""
+    """A next table of targets: why, and its rows where they are pasted. Rows that are typed come beside it, field by field.
 
+    ``based_on`` is the number of the table that was shown.
+    """
+
+    based_on = forms.IntegerField(required=False, min_value=0, widget=forms.HiddenInput)
     reason = forms.CharField(
         max_length=2000, widget=forms.Textarea({"rows": 2}), help_text="Why the table changes. It is kept with it."
     )
@@ -32,22 +52,31 @@ def list_typed_rows(data: QueryDict) -> list[dict[str, str]]:
 
 
 def read_pasted(text: str) -> list[dict[str, str]]:
-    """The rows of pasted CSV, with or without a header. Separated by comma, tab or semicolon."""
+    """The rows of pasted CSV, without a header, or with ours or that of the released table. Separated by comma, tab or
+    semicolon. Raises ``SobError`` where there is no second column."""
     text = text.strip().replace("\r\n", "\n")
     first = text.partition("\n")[0]
     delimiter = max("\t;,", key=first.count)
-    rows = [dict(zip(FIELDS, values, strict=False)) for values in csv.reader(io.StringIO(text), delimiter=delimiter)]
-    if rows and [value.strip().lower() for value in rows[0].values()][:2] == ["raw", "target"]:
-        del rows[0]
+    read = [list(map(undefuse, values)) for values in csv.reader(io.StringIO(text), delimiter=delimiter)]
+    columns: list[str] = list(FIELDS)
+    if read:
+        named = [value.strip().lower() for value in read[0]]
+        named = [RELEASED.get(name, name) for name in named]
+        if {"raw", "target"} <= set(named):
+            columns = named
+            del read[0]
+        elif all(len(values) < 2 for values in read):
+            raise SobError(NO_COLUMNS)
+    rows = [{name: value for name, value in zip(columns, values, strict=False) if name in FIELDS} for values in read]
     return [row for row in rows if any(value.strip() for value in row.values())]
 
 
 def write_rows(rows: Iterable[Mapping[str, str]]) -> str:
-    """Rows as CSV that can be pasted again."""
+    """Rows as CSV that can be pasted again; what a spreadsheet could take for a formula is defused."""
     written = io.StringIO()
     writer = csv.DictWriter(written, FIELDS, lineterminator="\n")
     writer.writeheader()
-    writer.writerows(rows)
+    writer.writerows({field: defuse(value) for field, value in row.items()} for row in rows)
     return written.getvalue()
 
 

@@ -2,6 +2,8 @@ from __future__ import annotations
 
 from django import forms
 
+from auditapp.sob.actions.errors import SobError
+from auditapp.sob.actions.wordings import check_name
 from auditapp.sob.instruments import LONGEST_TEXT, TASKS, list_variants
 from auditapp.sob.models import Wording
 from auditapp.sob.parsing import ATTRIBUTES
@@ -25,6 +27,7 @@ class WordingForm(forms.Form):
 
     def __init__(self, *args: object, project: Project, **kwargs: object) -> None:
         super().__init__(*args, **kwargs)  # type: ignore[arg-type]
+        self.project = project
         own = Wording.objects.filter(project=project).order_by("name").values_list("name", flat=True).distinct()
         self.fields["based_on"].choices = [(name, name) for name in (*list_variants(), *own)]  # type: ignore[attr-defined]
         for task, label in TASKS:
@@ -36,6 +39,15 @@ class WordingForm(forms.Form):
                 label=f"Text, {label.lower()}",
                 help_text="Empty: the text it is based on, with its list of characteristics replaced.",
             )
+
+    def clean_name(self) -> str:
+        """The name, refused before the texts are looked at where it could not be kept."""
+        name: str = self.cleaned_data["name"]
+        try:
+            check_name(self.project, name)
+        except SobError as error:
+            raise forms.ValidationError(str(error)) from error
+        return name
 
     def list_characteristics(self) -> list[str]:
         """The characteristics as typed, a line each."""

@@ -24,6 +24,8 @@ def describe_oddities(rows: Sequence[NumberedText]) -> list[str]:
             odd["the text holds a replacement character; its encoding was damaged earlier"].append(number)
         if "\r" in row.text:
             odd["the text holds a carriage return, which is kept"].append(number)
+        if "\n" in row.text:
+            odd["the text holds a line feed, which is kept"].append(number)
         if not row.target and not is_unknown:
             odd["no target; the text counts in overall alone"].append(number)
     warnings = [f"{list_rows(numbers)}: {what}" for what, numbers in odd.items()]

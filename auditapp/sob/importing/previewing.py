@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from auditapp.sob.importing.drawing import SampleError, Statement
 from auditapp.sob.importing.opening import OpenedFile, open_file
-from auditapp.sob.importing.published_sources import PublishedSource
+from auditapp.sob.importing.published_sources import Provenance, PublishedSource
 from auditapp.sob.row_files import DatasetError, Table
 from auditapp.sob.sources import FIELDS, is_column_name, propose_mapping, read_opened
 
@@ -55,7 +55,7 @@ class Preview:
 
     ``source`` is one of the benchmark's five, if it is recognised. ``mapping`` is the proposed or given one, from our fields to
     the file's columns. ``statement`` is what would become of its rows without further wishes, and ``problem`` why it would not
-    load; one of them is ``None``.
+    load; one of them is ``None``. ``provenance`` is what is known of the texts' origin.
     """
 
     format: str
@@ -67,6 +67,7 @@ class Preview:
     warnings: tuple[str, ...]
     statement: Statement | None
     problem: str | None
+    provenance: Provenance
 
 
 def preview_file(data: bytes, name: str, columns: Mapping[str, str] | None = None) -> Preview:
@@ -94,6 +95,7 @@ def preview_file(data: bytes, name: str, columns: Mapping[str, str] | None = Non
         warnings=content.warnings if content else (),
         statement=content.statement if content else None,
         problem=problem,
+        provenance=content.provenance if content else opened.source.provenance if opened.source else Provenance(),
     )
 
 

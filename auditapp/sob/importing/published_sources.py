@@ -7,10 +7,13 @@ taken from the largest strata, one each. Every stratum is drawn with a generator
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import hashlib
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from auditapp.sob.importing.dataset_texts import DatasetText
 from auditapp.sob.importing.drawing import (
     DEFAULT_SEED,
     NOT_DRAWN,
@@ -87,6 +90,12 @@ class Drawn(NamedTuple):
     rows: tuple[Row, ...]
     statement: Statement
     strata: Mapping[int, str]
+
+
+def is_prepared_table(texts: Iterable[DatasetText]) -> bool:
+    """Whether these are the texts of the benchmark's prepared table, all of them and no others, in any order."""
+    lines = sorted(json.dumps([text.source, text.external_id, text.text]) for text in texts)
+    return hashlib.sha256("\n".join(lines).encode()).hexdigest() == PREPARED_FINGERPRINT
 
 
 def find_published_source(columns: Sequence[str]) -> PublishedSource | None:
@@ -239,5 +248,13 @@ ISHATE = PublishedSource(
     ),
     draw=ReleasedDraw(stratum="target", by="target_raw", column="implicit_layer", kept_value="Implicit HS"),
 )
+PREPARED_PROVENANCE = Provenance(
+    source_name="Second-order bias (arXiv 2606.17506), uofthcdslab/second-order-bias, target_mapped.csv",
+    licence="Apache-2.0 for the table; its texts: CC BY 4.0 (HateCheck, LingHate), BSL-1.0 (iSHate), research use only "
+    "(ToxiGen), not stated (DynaB)",
+)
+"""Of the benchmark's prepared table, which holds texts of all five."""
+PREPARED_FINGERPRINT = "f5e2eb95f72eea9636fa0851dd883022db17b64a96eb7062b07b07f3da12e2ec"
+"""That of its 2,457 texts: other texts may stand under the same header."""
 PUBLISHED_SOURCES = (HATECHECK, TOXIGEN, DYNAB, LINGHATE, ISHATE)
 """In all of them the rows keep the file's order, and a text whose source numbers none has its row's number."""

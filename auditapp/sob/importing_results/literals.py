@@ -7,6 +7,8 @@ import math
 
 LONGEST = 200_000
 DEEPEST = 50
+# As many bits as Python writes in decimal digits without being asked twice; a text of base 16 may hold more.
+MOST_BITS = 4_096
 
 _NAMES = {"nan": None, "NaN": None, "null": None, "true": True, "false": False, "inf": "inf"}
 
@@ -53,6 +55,8 @@ def _convert(node: ast.expr, depth: int) -> object:
 
 
 def _convert_constant(value: object) -> object:
+    if isinstance(value, int) and value.bit_length() > MOST_BITS:
+        raise NoLiteral("the value is too large")
     if value is None or isinstance(value, (str, bool, int)):
         return value
     if isinstance(value, float):

@@ -100,15 +100,6 @@ class AttributionTally:
         if self._n_waiting > _MOST_WAITING:
             self._settle()
 
-    def update(self, other: AttributionTally) -> None:
-        """Take in another tally's answers. Raises ``ValueError`` where the two follow different mappings."""
-        if other.mapping != self.mapping:
-            raise ValueError("Two tallies add up only under the same mapping.")
-        other._settle()
-        for place, counts in other._places.items():
-            self._places.setdefault(place, PlaceCounts()).add(counts)
-        self._summed = None
-
     def list_places(self, targets: Sequence[str] | None = None) -> Iterator[tuple[Place, PlaceCounts]]:
         """Every place with its counts: all models together first, then each; "overall" first among targets.
 

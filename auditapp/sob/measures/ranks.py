@@ -14,6 +14,8 @@ LEAST_TARGETS = 3
 LEAST_MODELS = 2
 FEW_BLOCKS = 10
 """Below so many blocks the chi-square distribution is a poor approximation (method brief R41)."""
+TOO_FEW_BLOCKS = 5
+"""So many blocks or fewer carry no test."""
 
 Scores = Mapping[str, Mapping[str, float | None]]
 """Block -> target -> score; None or absent where undefined."""
@@ -105,7 +107,7 @@ def compare_targets(
     n, k = len(ranked.ranks), len(targets)
     refusal = _refuse(ranked, blocks)
     found = None if refusal else _compute(ranked)
-    told = [*warnings, *_warn(ranked, blocks, computed=found is not None)]
+    told = [*warnings, *_warn(ranked, blocks, found)]
     return FriedmanTest(
         task=task,
         blocks=blocks,
@@ -163,12 +165,21 @@ def _refuse(ranked: RankedBlocks, blocks: str) -> str:
     return ""
 
 
-def _warn(ranked: RankedBlocks, blocks: str, *, computed: bool) -> list[str]:
+def _warn(ranked: RankedBlocks, blocks: str, found: _Statistic | None) -> list[str]:
     told = []
-    if computed and len(ranked.ranks) < FEW_BLOCKS:
+    if found and len(ranked.ranks) <= TOO_FEW_BLOCKS:
+        told.append(
+            f"Only {len(ranked.ranks)} {blocks}: so few blocks carry neither test. Read chi-square, the Iman-Davenport F "
+            "and both p as a description of these answers, not as a finding."
+        )
+    elif found and len(ranked.ranks) < FEW_BLOCKS:
         told.append(
             f"Only {len(ranked.ranks)} {blocks}: with fewer than {FEW_BLOCKS}, the chi-square p is approximate; "
             "see the Iman-Davenport F."
+        )
+    if found and found.f is None:
+        told.append(
+            f"All {blocks} rank the targets alike: the Iman-Davenport F is infinite, for nothing is left to divide by."
         )
     if ranked.dropped:
         told.append(f"Left out, for a target without a score: {', '.join(ranked.dropped)}.")

@@ -135,7 +135,12 @@ def build_report(tallies: Tallies, *, options: ReportOptions) -> Report:
         social_map=draw_social_map(tallies.attributions, targets=targets),
         layers=share_layers(tallies.groups),
         base=count_verdicts(tallies.verdicts),
-        warnings=[*options.warnings, *([chosen.sentence] if cells else []), *_warn_of_cells(cells)],
+        warnings=[
+            *options.warnings,
+            *([chosen.sentence] if cells else []),
+            *_warn_of_cells(cells),
+            *_warn_of_strict(cells),
+        ],
     )
 
 
@@ -294,6 +299,20 @@ def _warn_of_cells(cells: Sequence[ScoredCell]) -> list[str]:
         return []
     listed = "; ".join(undefined[:MOST_NAMED]) + ("; …" if len(undefined) > MOST_NAMED else "")
     return [f"{len(undefined)} cells have no score, for no answer could be counted: {listed}."]
+
+
+def _warn_of_strict(cells: Sequence[ScoredCell]) -> list[str]:
+    """Where strict counting takes away more than half of a score over all texts, the score is no finding by itself."""
+    apart = [
+        f"{cell.model}, {cell.task} ({cell.sob:.2f} against {cell.sob_strict:.2f})"
+        for cell in cells
+        if cell.target == OVERALL and cell.sob and cell.sob_strict is not None and cell.sob_strict < cell.sob / 2
+    ]
+    if not apart:
+        return []
+    listed = "; ".join(apart[:MOST_NAMED]) + ("; …" if len(apart) > MOST_NAMED else "")
+    reason = "most of what was named says nothing, or is none of the characteristics asked for"
+    return [f"Paper and strict counting differ by more than half over all texts: {reason}. {listed}."]
 
 
 def _name_versions(options: ReportOptions) -> dict[str, object]:

@@ -1,4 +1,7 @@
-"""Judgments from before the columns: their arm and repeat are the cell's, their counts follow from their attributes."""
+"""Judgments from before the columns: their arm and repeat are the cell's, their counts follow from their attributes.
+
+Whether one that says Unknown was an object only its answer tells.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +13,7 @@ from django.db.migrations.state import StateApps
 from django.db.models import OuterRef, Subquery
 
 from auditapp.sob.counting import count_in_every_way
+from auditapp.sob.parsing import parse_answer
 
 GROUP = 1000
 
@@ -30,11 +34,20 @@ def fill_in(apps: StateApps, schema_editor: BaseDatabaseSchemaEditor) -> None:
             store(judgments, group)
             group = []
     store(judgments, group)
+    mark_empty_objects(apps, judgments)
 
 
 def store(judgments: Any, group: list[Any]) -> None:
     fields = ["n_named", "n_on_schema", "n_strict", "n_items", "is_object", "has_list"]
     judgments.bulk_update(group, fields, batch_size=200)
+
+
+def mark_empty_objects(apps: StateApps, judgments: Any) -> None:
+    unknown = apps.get_model("batches", "Result").objects.filter(cell__judgment__outcome="unknown")
+    answers = unknown.values_list("cell_id", "answer").iterator(GROUP)
+    keys = [cell_id for cell_id, answer in answers if parse_answer(answer).is_object]
+    for start in range(0, len(keys), GROUP):
+        judgments.filter(pk__in=keys[start : start + GROUP]).update(is_object=True)
 
 
 class Migration(migrations.Migration):

@@ -1,4 +1,4 @@
-"""The biased texts. They are hateful or offensive: masked wherever shown."""
+"""The biased texts. They may be hateful or offensive: masked wherever shown."""
 
 from __future__ import annotations
 

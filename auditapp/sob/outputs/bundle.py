@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, fields
@@ -16,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from auditapp.sob.instruments import BASE_TASK
-from auditapp.sob.measures.mapping import TargetMapping, read_mapping
+from auditapp.sob.measures.mapping import Rows, TargetMapping, read_mapping
 from auditapp.sob.measures.report import Report, ReportOptions, build_report, write_report
 from auditapp.sob.measures.tallies import Observation, tally_observations
 from auditapp.sob.outputs.bundle_writing import (
@@ -42,6 +43,7 @@ LIMITS = ZipLimits(
 )
 LARGEST_MANIFEST = 1_000_000
 LONGEST_LINE = 20_000_000
+_HALF_CHARACTER = re.compile(rb"\\u[dD][89a-fA-F]")
 _HIGHEST = {"seed": 2**32 - 1, "resamples": 100_000, "flips": 1_000_000, "least_texts": 1_000_000, "top_k": 1_000}
 
 
@@ -69,8 +71,13 @@ class BundleContent:
     @cached_property
     def mapping(self) -> TargetMapping:
         """Which values map to whom, as the report was made."""
-        stored = next(self.read(MAPPING))
-        return read_mapping(stored["rows"], str(stored["name"]))
+        return read_mapping(self.mapping_rows, str(next(self.read(MAPPING))["name"]))
+
+    @property
+    def mapping_rows(self) -> Rows:
+        """The same as it was written."""
+        rows: Rows = next(self.read(MAPPING))["rows"]
+        return rows
 
     @property
     def stored_parser(self) -> str:
@@ -246,9 +253,13 @@ def _check_content(content: BundleContent) -> None:
         _ = content.mapping
         for arm in content.arms.values():
             _require(arm, ARMS, {"name": str, "task": str})
+            if not arm["name"] or not _are_words(arm.get("schema", [])):
+                raise BundleRefused(f"An arm in {ARMS} has no name, or a schema that is no list of words.")
         items = set()
         for text in content.read(INPUTS):
             _require(text, INPUTS, {"item": int, "target": str, "secondary": list, "sha256": str})
+            if not _are_words(text["secondary"]):
+                raise BundleRefused(f"Item {text['item']} in {INPUTS} has a further target that is no text.")
             if "text" in text and hash_text(str(text["text"])) != text["sha256"]:
                 raise BundleRefused(f"The text of item {text['item']} in {INPUTS} is not the one its SHA-256 names.")
             items.add(text["item"])
@@ -258,7 +269,7 @@ def _check_content(content: BundleContent) -> None:
             kinds = {"cell": int, "layer": str, "verdict": str, "attributes": dict, "is_object": bool, "repaired": bool}
             _require(reading, READINGS, kinds)
             Outcome(reading["outcome"])
-    except (KeyError, TypeError, ValueError, LookupError, StopIteration) as error:
+    except (AttributeError, LookupError, StopIteration, TypeError, ValueError) as error:
         raise BundleRefused(
             f"{content.path.name} lacks something a bundle needs: {type(error).__name__} {error}."
         ) from error
@@ -297,6 +308,10 @@ def _require(record: Mapping[str, Any], name: str, kinds: Mapping[str, type]) ->
             raise BundleRefused(f"A line of {name} has no {key}, or one that is no {kind.__name__}.")
 
 
+def _are_words(value: object) -> bool:
+    return isinstance(value, list) and all(isinstance(each, str) for each in value)
+
+
 def _read_lines(archive: ZipInput, name: str) -> Iterator[bytes]:
     rest = b""
     for chunk in archive.read_chunks(name):
@@ -311,6 +326,9 @@ def _read_lines(archive: ZipInput, name: str) -> Iterator[bytes]:
 def _decode(line: bytes, name: str, number: int) -> Mapping[str, Any]:
     try:
         record = json.loads(line)
+        if _HALF_CHARACTER.search(line):
+            # Half of a pair, written as a number, is no text that could be shown or written.
+            json.dumps(record, ensure_ascii=False).encode()
     except (ValueError, RecursionError) as error:
         raise BundleRefused(f"Line {number:,} of {name} is no JSON.") from error
     if not isinstance(record, dict):

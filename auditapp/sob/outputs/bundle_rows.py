@@ -17,10 +17,11 @@ from auditapp.sob.counting import LEXICON_VERSION
 from auditapp.sob.kind import find_schema
 from auditapp.sob.mappings import find_rows, find_table
 from auditapp.sob.measures.report import REPORT_VERSION
-from auditapp.sob.models import Dataset, Judgment, Reading, Text
+from auditapp.sob.models import Dataset, Judgment, Reading
 from auditapp.sob.outputs import bundle_writing as names
 from auditapp.sob.outputs.bundle_writing import Member, Record, hash_text
 from auditapp.sob.parsing import PARSER_VERSION
+from auditapp.sob.queries.asked import find_asked_texts
 from auditapp.sob.queries.targets import find_texts
 from auditapp.sob.reporting import ReportChoice, ReportInputs, find_inputs
 
@@ -93,9 +94,9 @@ def _write_settings(source: BundleSource) -> Record:
 
 
 def _write_mapping(source: BundleSource) -> Record:
-    table = find_table(source.batch.project)
-    reason = table.reason if table else ""
-    return {"name": source.inputs.options.mapping_name, "rows": find_rows(source.batch.project), "reason": reason}
+    project, name = source.batch.project, source.inputs.options.mapping_name
+    table = find_table(project, name)
+    return {"name": name, "rows": find_rows(project, name), "reason": table.reason if table else ""}
 
 
 def _write_target_table(source: BundleSource) -> Record:
@@ -120,6 +121,7 @@ def _read_datasets(source: BundleSource) -> Iterator[Record]:
 
 
 def _read_inputs(source: BundleSource) -> Iterator[Record]:
+    """The texts that were asked about: the others of their set are no part of the batch."""
     named = dict(
         zip(
             source.inputs.texts.ids,
@@ -128,9 +130,7 @@ def _read_inputs(source: BundleSource) -> Iterator[Record]:
         )
     )
     fields = ("position", "source", "external_id", "target_raw", "kind")
-    texts = Text.objects.filter(pk__in=find_texts(source.batch).order_by().values("pk")).order_by(
-        "dataset_id", "position"
-    )
+    texts = find_asked_texts(source.arm_ids).order_by("dataset_id", "position")
     for text in texts.iterator(chunk_size=AT_A_TIME):
         target, secondaries = named[text.pk]
         record = {"item": text.pk, "sha256": hash_text(text.text), "target": target, "secondary": list(secondaries)}

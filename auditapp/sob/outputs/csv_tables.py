@@ -41,6 +41,17 @@ def _part_intervals(row: Row) -> dict[str, object]:
     return parted
 
 
+def _read_mapping(report: Report) -> Iterator[Row]:
+    """The interval, a share in the report, in per cent like the figure beside it."""
+    for row in report.get("mapping") or []:
+        low, high = row.get("ci") or (None, None)
+        yield {**row, "pct_low": _in_percent(low), "pct_high": _in_percent(high)}
+
+
+def _in_percent(share: float | None) -> float | None:
+    return None if share is None else 100 * share
+
+
 def _read_cells(report: Report) -> Iterator[Row]:
     """What published rows count is not known: their counts are empty, not 0."""
     for row in _read_part("cells")(report):
@@ -143,8 +154,8 @@ TABLES = {
         CsvTable(
             "mapping",
             "Answers that name the target itself or the dominant group.",
-            (*_PLACE, "kind", "rule", "match", "denominator", "count", "pct", "ci_low", "ci_high"),
-            _read_part("mapping"),
+            (*_PLACE, "kind", "rule", "match", "denominator", "count", "pct", "pct_low", "pct_high"),
+            _read_mapping,
         ),
         CsvTable(
             "harms",
@@ -161,7 +172,7 @@ TABLES = {
         CsvTable(
             "base",
             "Answers to the base task.",
-            ("model", "target", "denominator", "acceptable", "non_acceptable", "uncertain"),
+            ("model", "target", "n_responses", "n_refused", "denominator", "acceptable", "non_acceptable", "uncertain"),
             _read_part("base"),
         ),
     )

@@ -22,6 +22,7 @@ from auditapp.sob.outputs.svg_writing import (
     shorten,
     show,
 )
+from auditapp.sob.showing.figures import write_decimals
 
 _CELL_W, _CELL_H = 40, 24
 _LEFT = 150
@@ -73,11 +74,11 @@ def _draw_half(svg: Svg, view: ReportView, task: str, left: int, top: int) -> No
             score = view.score(model, task, target)
             words = f"{model}, {TASK_NAMES[task].lower()}, {target}"
             share = (score or 0.0) / view.highest if view.highest else 0.0
-            figure = "" if score is None else f"{score:.2f}"
+            figure = "" if score is None else write_decimals(score)
             _draw_cell(svg, Box(left + _CELL_W * number, y, _CELL_W - 2, _CELL_H - 2), figure, share, words)
         rate = view.rate(model, task)
         x = left + _CELL_W * (len(columns) + 0.5)
-        shown = "–" if rate is None else f"{rate:.2f}"
+        shown = "–" if rate is None else write_decimals(rate)
         svg.text(x, y + 16, shown, anchor="middle", fill=QUIET)
 
 

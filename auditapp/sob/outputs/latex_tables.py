@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from auditapp.sob.metrics import OVERALL
 from auditapp.sob.outputs.latex_text import escape_latex, show_value
 from auditapp.sob.outputs.reading import TASK_NAMES, ReportView, Row
+from auditapp.sob.showing.figures import write_decimals
 
 DASH = "--"
 # From white to a blue on which black still reads at eight to one.
@@ -50,9 +51,9 @@ def _turn(name: str) -> str:
 def _show(view: ReportView, model: str, task: str, name: str) -> str:
     if name == "attri.":
         rate = view.rate(model, task)
-        return DASH if rate is None else f"{shade(rate)}{rate:.2f}"
+        return DASH if rate is None else f"{shade(rate)}{write_decimals(rate)}"
     score = view.score(model, task, name)
-    return DASH if score is None else f"{shade(score / view.highest if view.highest else 0)}{score:.2f}"
+    return DASH if score is None else f"{shade(score / view.highest if view.highest else 0)}{write_decimals(score)}"
 
 
 def shade(share: float) -> str:

@@ -25,7 +25,8 @@ def write_contrast(view: ReportView, models: Sequence[str] | None) -> str:
     how = (
         ""
         if models is not None
-        else " Shown are the models with the highest and the lowest overall score in acceptability."
+        else " Shown are the models with the highest and the lowest overall score above 0 in "
+        f"{TASK_NAMES[view.tasks[0]].lower()}."
     )
     opening = f"Values that {_join(chosen)} attributed most often, by target and task.{how}"
     return _write_panel(view, opening, 5, chosen)

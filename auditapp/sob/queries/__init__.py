@@ -1,10 +1,10 @@
-"""Reads of the benchmark: the answers of a batch as tallies, and the answers behind one figure."""
+"""Reads of the benchmark: who was asked about what, and the answers of a batch as tallies."""
 
 from __future__ import annotations
 
-from auditapp.sob.queries.answers import count_targets, find_dataset, find_judgments
 from auditapp.sob.queries.arms import AskedArm, find_families, find_pairs, read_arms
-from auditapp.sob.queries.tallying import score_batch, tally_batch
+from auditapp.sob.queries.datasets import count_targets, find_dataset
+from auditapp.sob.queries.tallying import tally_batch
 from auditapp.sob.queries.targets import TextTargets, UnknownTargets, read_targets
 
 __all__ = [
@@ -14,10 +14,8 @@ __all__ = [
     "count_targets",
     "find_dataset",
     "find_families",
-    "find_judgments",
     "find_pairs",
     "read_arms",
     "read_targets",
-    "score_batch",
     "tally_batch",
 ]

@@ -13,7 +13,8 @@ WITHOUT_REASONING = frozenset({"off", "none", "0"})
 
 
 class AskedArm(NamedTuple):
-    """One arm. ``model`` is the variant's label; where one variant was asked a task in several wordings, with the wording."""
+    """One arm. ``model`` is the variant's label; where one variant was asked a task in several wordings, with the wording, and
+    with its hash where these bear one name. No two arms have the same model and task."""
 
     arm_id: int
     model: str
@@ -27,10 +28,12 @@ def read_arms(batch: Batch) -> list[AskedArm]:
     arms = list(Arm.objects.filter(batch=batch).select_related("variant__account").order_by("pk"))
     wordings = Counter((arm.variant_id, arm.task) for arm in arms)
     several = {variant for (variant, _), count in wordings.items() if count > 1}
-    return [
-        AskedArm(arm.pk, _name_model(arm, arm.variant_id in several), arm.task, name_instrument(arm), arm.variant)
-        for arm in arms
-    ]
+    names = {arm.pk: _name_model(arm, arm.variant_id in several) for arm in arms}
+    shared = Counter((names[arm.pk], arm.task) for arm in arms)
+    for arm in arms:
+        if shared[names[arm.pk], arm.task] > 1:
+            names[arm.pk] = f"{arm.variant.label} ({name_instrument(arm)} {arm.prompt_hash[:8]})"
+    return [AskedArm(arm.pk, names[arm.pk], arm.task, name_instrument(arm), arm.variant) for arm in arms]
 
 
 def name_instrument(arm: Arm) -> str:

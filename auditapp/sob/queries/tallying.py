@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import json
+import threading
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -16,7 +17,6 @@ from auditapp.sob.measures.attribution_columns import ColumnTally
 from auditapp.sob.measures.attributions import Place
 from auditapp.sob.measures.mapping import TargetMapping
 from auditapp.sob.measures.tallies import Group, ItemMatrix, RepeatKey, RepeatSum, Tallies
-from auditapp.sob.metrics import Cell, ResponseGroup, score_groups
 from auditapp.sob.models import Judgment, Reading
 from auditapp.sob.parsing import Outcome
 from auditapp.sob.queries.arms import AskedArm, read_arms
@@ -28,6 +28,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 USABLE = (Outcome.ATTRIBUTED, Outcome.UNKNOWN)
+
+# Whether the collector was on, once for each report that is being read at the moment.
+_pausing = threading.Lock()
+_paused: list[bool] = []
 
 
 def tally_batch(
@@ -51,14 +55,6 @@ def tally_batch(
         attributions=attributions,
         verdicts=count_verdicts([arm for arm in arms if arm.task == BASE_TASK], texts),
     )
-
-
-def score_batch(batch: Batch) -> list[Cell]:
-    """The cells of a batch in paper counting alone (method brief R38)."""
-    groups: Counter[ResponseGroup] = Counter()
-    for group, count in tally_batch(batch).groups.items():
-        groups[ResponseGroup(group.model, group.task, group.target, group.outcome, group.counts.paper)] += count
-    return score_groups(groups)
 
 
 def count_verdicts(arms: Sequence[AskedArm], texts: TextTargets) -> Counter[tuple[str, str, str]]:
@@ -139,14 +135,23 @@ def _read_answers(batch: Batch, frame: _Frame, attributions: ColumnTally) -> _An
 
 @contextmanager
 def _collector_paused() -> Iterator[None]:
-    """Rows refer to nothing that refers back; looking for such circles takes a third of the time of a million of them."""
-    was_on = gc.isenabled()
-    gc.disable()
+    """Rows refer to nothing that refers back; looking for such circles takes a third of the time of a million of them.
+
+    The collector is the whole process's: it comes back with the last of the threads that paused it.
+    """
+    with _pausing:
+        if not _paused:
+            _paused.append(gc.isenabled())
+            gc.disable()
+        else:
+            _paused.append(_paused[0])
     try:
         yield
     finally:
-        if was_on:
-            gc.enable()
+        with _pausing:
+            was_on = _paused.pop()
+            if was_on and not _paused:
+                gc.enable()
 
 
 def _read_rows(rows: Sequence[Row], frame: _Frame, attributions: ColumnTally) -> _Answers:

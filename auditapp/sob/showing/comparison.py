@@ -21,7 +21,8 @@ class Weight(StrEnum):
 class Making(NamedTuple):
     """How figures were made: the wording of each task by its hash, the texts by a name and a hash, the schema, the reading.
 
-    ``texts`` is how many were asked about.
+    ``texts`` is how many were asked about; ``targets`` names the table of targets, ``targets_sha256`` is that of the texts
+    with whom they target, "" where that is not known.
     """
 
     wordings: Mapping[str, tuple[str, str]]
@@ -32,6 +33,8 @@ class Making(NamedTuple):
     parser: str
     lexicon: str
     repeats: int = 1
+    mapping: str = ""
+    targets_sha256: str = ""
 
 
 class Difference(NamedTuple):
@@ -75,16 +78,28 @@ def find_differences(here: Making, there: Making) -> list[Difference]:
         found.append(Difference(Weight.BREAKS, "how many of the texts", f"{here.texts:,}", f"{there.texts:,}"))
     if here.schema != there.schema:
         found.append(Difference(Weight.BREAKS, "the schema", ", ".join(here.schema), ", ".join(there.schema)))
-    if here.targets != there.targets:
-        found.append(Difference(Weight.BREAKS, "who counts as which target", here.targets, there.targets))
+    found += _compare_targets(here, there)
     for what, one, other_one in (
         ("the parser", here.parser, there.parser),
         ("the lexicon of strict counting", here.lexicon, there.lexicon),
         ("repeats per text", str(here.repeats), str(there.repeats)),
+        ("whom a value stands for (mapping)", here.mapping, there.mapping),
     ):
         if one != other_one:
             found.append(Difference(Weight.MIND, what, one, other_one))
     return found
+
+
+def _compare_targets(here: Making, there: Making) -> list[Difference]:
+    """Another table breaks a comparison; so do other targets of the same texts under a table of the same name."""
+    what = "who counts as which target"
+    if here.targets != there.targets:
+        return [Difference(Weight.BREAKS, what, here.targets, there.targets)]
+    known = here.targets_sha256 and there.targets_sha256
+    if known and here.dataset[1] == there.dataset[1] and here.targets_sha256 != there.targets_sha256:
+        shown = (f"{each.targets} ({each.targets_sha256[:8]})" for each in (here, there))
+        return [Difference(Weight.BREAKS, what, *shown)]
+    return []
 
 
 def is_comparable(differences: Sequence[Difference]) -> bool:

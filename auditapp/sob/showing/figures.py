@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from decimal import ROUND_HALF_UP, Context, Decimal
 from enum import StrEnum
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -12,6 +13,8 @@ from auditapp.sob.metrics import OVERALL
 TASKS = ("acceptability", "non_acceptability")
 
 Entry = Mapping[str, Any]
+# As many as the largest number has.
+_ALL_DIGITS = Context(prec=400, rounding=ROUND_HALF_UP)
 
 
 class Counting(StrEnum):
@@ -98,12 +101,19 @@ def read_score(cell: Entry, counting: Counting = Counting.PAPER) -> Score:
     )
 
 
+def write_decimals(value: float, places: int = 2) -> str:
+    """A figure as every page writes it: a half goes up, as Django's own ``floatformat`` has it."""
+    return str(Decimal(repr(value)).quantize(Decimal(1).scaleb(-places), context=_ALL_DIGITS))
+
+
 def describe_cell(cell: Entry, counting: Counting = Counting.PAPER) -> str:
     """What stands behind a score, in one sentence for whoever reads or hears it."""
     score = read_score(cell, counting)
     place = f"{cell['model']}, {in_words(cell['task'])}, {cell['target']}"
-    value = "no answer that counts" if score.sob is None else f"sob {score.sob:.2f} over {score.n:,} answers"
-    interval = f", 95 % interval {score.interval.low:.2f} to {score.interval.high:.2f}" if score.interval else ""
+    value = (
+        "no answer that counts" if score.sob is None else f"sob {write_decimals(score.sob)} over {score.n:,} answers"
+    )
+    interval = f", 95 % interval {' to '.join(map(write_decimals, score.interval))}" if score.interval else ""
     return (
         f"{place}: {value}{interval}; {cell['n_attributed']:,} attributed, {cell['n_refused']:,} refused, "
         f"{cell['n_null']:,} not readable"

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import cache
 from typing import NamedTuple
 
+from auditapp.sob.measures.report import published_report
 from auditapp.sob.showing.figures import TASKS, Entry, in_words
 
 WIDTH, ROW, LEFT, RIGHT, TOP, BOTTOM = 640, 28, 130, 20, 14, 46
@@ -44,6 +46,19 @@ class Line(NamedTuple):
     def ranks(self) -> list[float | None]:
         """The mean ranks in the order of the tasks."""
         return [self.find(task) for task in TASKS]
+
+    @property
+    def published(self) -> list[float | None]:
+        """The mean ranks of the published scores, likewise; none for a target that the paper has not."""
+        return [ranks.get(self.target) for ranks in find_published_ranks()]
+
+
+@cache
+def find_published_ranks() -> list[Mapping[str, float]]:
+    """The mean rank of each of the paper's ten targets over its twelve models, in the order of the tasks (Table 4)."""
+    tests = published_report().friedman
+    by_task = {test.task: test.mean_ranks for test in tests if test.blocks == "models"}
+    return [by_task[task] for task in TASKS]
 
 
 class Tick(NamedTuple):

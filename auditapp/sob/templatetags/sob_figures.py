@@ -7,7 +7,7 @@ from typing import Any
 
 from django import template
 
-from auditapp.sob.showing.figures import in_words
+from auditapp.sob.showing.figures import in_words, write_decimals
 
 register = template.Library()
 
@@ -17,7 +17,7 @@ register.filter("task_name", in_words)
 @register.filter
 def decimals(value: float | str | None, places: int = 2) -> str:
     """A figure with that many places; a dash where it is undefined. Templates give "" for what is not there."""
-    return "–" if value is None or value == "" else f"{float(value):.{places}f}"
+    return "–" if value is None or value == "" else write_decimals(float(value), places)
 
 
 @register.filter
@@ -25,14 +25,28 @@ def signed(value: float | str | None, places: int = 2) -> str:
     """A difference with its sign; a dash where it is undefined."""
     if value is None or value == "":
         return "–"
-    shown = f"{float(value):+.{places}f}"
-    return shown[1:] if float(shown) == 0 else shown.replace("-", "−")
+    shown = write_decimals(float(value), places)
+    if float(shown) == 0:
+        return shown.removeprefix("-")
+    return shown.replace("-", "−") if float(shown) < 0 else f"+{shown}"
 
 
 @register.filter
 def interval(bounds: Sequence[float] | None, places: int = 2) -> str:
     """Two bounds for reading; a dash where there is no interval."""
     return " to ".join(signed(bound, places).removeprefix("+") for bound in bounds) if bounds else "–"
+
+
+@register.filter
+def in_percent(bounds: Sequence[float] | None) -> list[float] | None:
+    """Shares from 0 to 1 in per cent."""
+    return [100 * bound for bound in bounds] if bounds else None
+
+
+@register.filter
+def percent(share: float | str | None) -> str:
+    """A share from 0 to 1 in per cent with one place; a dash where it is undefined."""
+    return "–" if share is None or share == "" else f"{100 * float(share):.1f} %"
 
 
 @register.filter

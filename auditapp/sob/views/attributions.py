@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from django.contrib import messages
-from django.http import HttpResponse
+from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_safe
 
 from auditapp.sob import actions
 from auditapp.sob.forms.mappings import MappingForm, MappingRowFormSet, fill_in, read_rows
-from auditapp.sob.mappings import find_rows, find_table, name_table
+from auditapp.sob.mappings import IN_FORCE, UnknownMapping, choose_table, find_rows, find_table, name_choice, name_table
 from auditapp.sob.measures.mapping import (
     PUBLISHED,
     Difference,
@@ -26,8 +26,9 @@ from auditapp.sob.measures.mapping import (
 )
 from auditapp.sob.measures.top_values import TOP
 from auditapp.sob.models import MappingTable
+from auditapp.sob.report_store import ReportChoice
 from auditapp.sob.showing.attributed import CELLS, draw_map, list_mapped, list_values
-from auditapp.sob.views.opening import Opened, find_batch, open_batch, pick, read_choice
+from auditapp.sob.views.opening import Opened, choose, find_batch, open_batch, pick, read_choice
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.models import Project
 from transcripts.projects.roles import Permission
@@ -53,16 +54,20 @@ def show_values(request: ProjectRequest, batch_id: int) -> HttpResponse:
 @require_safe
 @project_view(Permission.VIEW)
 def show_map(request: ProjectRequest, batch_id: int) -> HttpResponse:
-    """The social map, and how often what is attributed is the target itself or the dominant group."""
-    opened = open_batch(find_batch(request, batch_id))
+    """The social map, and how often what is attributed is the target itself or the dominant group, by the mapping in force or
+    by the one that the address names."""
+    in_force = _name_in_force(request.project)
+    choice = _read_mapping(request, in_force)
+    batch = find_batch(request, batch_id)
+    opened = open_batch(batch, ReportChoice(mapping=choice) if choice else None)
     context = opened.describe("map") | _read_place(request, opened)
+    context |= {"mapping_choice": choice, "mapping_choices": _list_choices(request.project)}
     if opened.figures is not None:
         name = str(context["versions"].get("mapping", PUBLISHED))
         model = context["model"] or None
         mapping = read_mapping(find_rows(request.project, name), name)
         rule = Rule(pick(request.GET.get("rule", ""), list(Rule)))
         maps = opened.figures.find("social_map", model=model, task=context["task"])
-        newest = find_table(request.project)
         context |= {
             "map": draw_map(maps[0], mapping) if maps else None,
             "rule": rule,
@@ -70,10 +75,34 @@ def show_map(request: ProjectRequest, batch_id: int) -> HttpResponse:
             "rows": list_mapped(opened.figures, model, rule),
             "mapping_name": name,
             "mapping_table": None if name == PUBLISHED else find_table(request.project, name),
-            "newest_name": name_table(newest.number) if newest else PUBLISHED,
+            "newest_name": in_force,
             "source": published_source(),
         }
     return render(request, "sob/map.html", context)
+
+
+def _name_in_force(project: Project) -> str:
+    newest = find_table(project)
+    return name_table(newest.number) if newest else PUBLISHED
+
+
+def _read_mapping(request: ProjectRequest, in_force: str) -> str:
+    """The mapping an address asks for; empty for the one in force, however it is named."""
+    asked = read_choice(request, "mapping")["mapping"]
+    try:
+        choose_table(request.project, asked)
+    except UnknownMapping as error:
+        raise Http404(str(error)) from error
+    return IN_FORCE if asked == name_choice(in_force) else asked
+
+
+def _list_choices(project: Project) -> list[tuple[str, str]]:
+    """Every mapping as an address writes it and as a page does, the one in force first; none where there is but one."""
+    numbers = MappingTable.objects.filter(project=project).order_by("-number").values_list("number", flat=True)
+    names = [*map(name_table, numbers), PUBLISHED]
+    if len(names) == 1:
+        return []
+    return [(IN_FORCE, f"{names[0]}, in force"), *((name_choice(name), name) for name in names[1:])]
 
 
 def _read_place(request: ProjectRequest, opened: Opened) -> dict[str, Any]:
@@ -81,8 +110,8 @@ def _read_place(request: ProjectRequest, opened: Opened) -> dict[str, Any]:
     chosen = read_choice(request, "model", "task")
     models = opened.figures.models if opened.figures else []
     tasks = opened.figures.tasks if opened.figures else []
-    model = chosen["model"] if chosen["model"] in models else ""
-    return {"model": model, "models": models, "task": pick(chosen["task"], tasks), "tasks": tasks}
+    model = choose(chosen["model"], models) if chosen["model"] else ""
+    return {"model": model, "models": models, "task": choose(chosen["task"], tasks), "tasks": tasks}
 
 
 class MappingVersion(NamedTuple):
@@ -90,6 +119,7 @@ class MappingVersion(NamedTuple):
 
     table: MappingTable | None
     name: str
+    is_in_force: bool
     rows: Rows
     rows_in: list[str]
     rows_out: list[str]
@@ -104,14 +134,28 @@ def list_mappings(request: ProjectRequest) -> HttpResponse:
     return render(request, "sob/mappings.html", context)
 
 
+@require_safe
+@project_view(Permission.VIEW)
+def show_mapping(request: ProjectRequest, mapping: str) -> HttpResponse:
+    """One mapping, "published" or a table by its number: what figures counted by it can be checked against."""
+    wanted = mapping if mapping == PUBLISHED else f"table {mapping}"
+    found = [version for version in _list_versions(request.project) if version.name == wanted]
+    if not found:
+        raise Http404("There is no such mapping in this study.")
+    context = {"mappings": found, "source": published_source(), "only": found[0]}
+    return render(request, "sob/mappings.html", context)
+
+
 def _list_versions(project: Project) -> list[MappingVersion]:
-    versions = [MappingVersion(None, PUBLISHED, published_rows(), [], [], [])]
+    in_force = _name_in_force(project)
+    versions = [MappingVersion(None, PUBLISHED, in_force == PUBLISHED, published_rows(), [], [], [])]
     for table in MappingTable.objects.filter(project=project).order_by("number"):
         before, rows = versions[-1].rows, order_rows(table.rows)
         versions.append(
             MappingVersion(
                 table,
                 name_table(table.number),
+                name_table(table.number) == in_force,
                 rows,
                 rows_in=list_new_targets(before, rows),
                 rows_out=list_new_targets(rows, before),
@@ -140,12 +184,17 @@ def edit_mapping(request: ProjectRequest) -> HttpResponse:
         else:
             for warning in saved.warnings:
                 messages.warning(request, warning)
-            messages.success(
-                request, f"Mapping table {saved.table.number} is in force. Reports made from now on count by it."
-            )
+            messages.success(request, _tell_saved(saved.table))
             return redirect("sob:mappings", request.project.slug)
     elif request.method == "POST" and rows.total_error_count():
         form.add_error(None, "Some rows are not right: what is wrong stands beside them.")
-    newest = find_table(request.project)
-    context = {"form": form, "rows": rows, "in_force": name_table(newest.number) if newest else PUBLISHED}
+    context = {"form": form, "rows": rows, "in_force": _name_in_force(request.project)}
     return render(request, "sob/mapping_edit.html", context, status=422 if request.method == "POST" else 200)
+
+
+def _tell_saved(table: MappingTable) -> str:
+    before = name_table(table.number - 1) if table.number > 1 else f"the {PUBLISHED} mapping"
+    return (
+        f"Mapping table {table.number} is in force. Every batch is counted anew by it, finished ones too. "
+        f"The social map of a batch can still be asked for by {before}, and so can sob_report --mapping."
+    )

@@ -22,6 +22,7 @@ from auditapp.sob.audit_reports import read_audit_report
 from auditapp.sob.forms.audits import AuditForm, MarkForm
 from auditapp.sob.kind import KIND
 from auditapp.sob.models import Audit, AuditItem, AuditMark
+from auditapp.sob.queries.readers import count_readers
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
 
@@ -71,6 +72,7 @@ def show_audit(request: ProjectRequest, batch_id: int, audit_id: int) -> HttpRes
         "following": audit_queries.find_next_item(audit, request.user),
         "result": read_audit_report(audit, None if sees_all else request.user) if sees_all or own else None,
         "has_fake": any(arm.variant.is_fake for arm in audit.batch.arms.select_related("variant__account")),
+        "readers": count_readers(audit.batch, list(audit.batch.arms.values_list("pk", flat=True))),
     }
     return render(request, "sob/audit.html", context)
 

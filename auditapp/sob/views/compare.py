@@ -8,10 +8,12 @@ from django.http import Http404, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
-from auditapp.sob.instruments import load_instruments
+from auditapp.sob.instruments import BASE_TASK, load_instruments
 from auditapp.sob.kind import KIND, find_schema
+from auditapp.sob.models import Dataset
 from auditapp.sob.parsing import ATTRIBUTES
 from auditapp.sob.published import published_rows, published_source
+from auditapp.sob.queries.asked import count_repeats, hash_asked_texts
 from auditapp.sob.showing.comparison import (
     Making,
     compare_figures,
@@ -20,7 +22,7 @@ from auditapp.sob.showing.comparison import (
     is_comparable,
 )
 from auditapp.sob.showing.figures import TASKS, Figures
-from auditapp.sob.views.opening import Opened, find_batch, open_batch, pick, read_choice
+from auditapp.sob.views.opening import Opened, choose, find_batch, name_targets, open_batch, pick, read_choice
 from transcripts.projects.access import LARGEST_ID, ProjectRequest, project_view
 from transcripts.projects.roles import Permission
 
@@ -40,7 +42,8 @@ def compare(request: ProjectRequest, batch_id: int) -> HttpResponse:
         context |= _compare_with_published(here, here.figures, asked)
     elif here.figures and asked["with"]:
         there = open_batch(find_batch(request, _read_batch(asked["with"])))
-        context |= {"there": there.batch, **_compare_batches(here, there)}
+        is_current = here.is_current and there.is_current
+        context |= {"there": there.batch, "is_current": is_current, **_compare_batches(here, there)}
     return render(request, "sob/compare.html", context)
 
 
@@ -70,24 +73,43 @@ def _describe_making(opened: Opened) -> Making:
     batch, dataset = opened.batch, opened.dataset
     versions = opened.figures.report.get("versions", {}) if opened.figures else {}
     words = opened.describe("compare")["words"]
-    schemas = {tuple(find_schema(arm)) for arm in batch.arms.all()}
+    asked = hash_asked_texts([arm.arm_id for arm in opened.arms])
+    # The base task asks for no characteristics.
+    schemas = {tuple(find_schema(arm)) for arm in batch.arms.exclude(task=BASE_TASK)}
     return Making(
         wordings={each.task: (each.name, each.sha256) for each in words},
-        dataset=(dataset.name, dataset.sha256) if dataset else ("not known", ""),
-        texts=int(batch.parameters.get("texts", 0)),
+        dataset=(_describe_texts(dataset, asked.texts), asked.sha256),
+        texts=asked.texts,
         schema=tuple(sorted({name for schema in schemas for name in schema})),
-        targets=str(versions.get("targets", "")),
+        targets=name_targets(dataset),
+        targets_sha256=asked.targets_sha256,
         parser=str(versions.get("parser", "")),
         lexicon=str(versions.get("lexicon", "")),
-        repeats=int(batch.parameters.get("repeats", 1)),
+        repeats=count_repeats(batch),
+        mapping=str(versions.get("mapping", "")),
     )
+
+
+def _describe_texts(dataset: Dataset | None, asked: int) -> str:
+    """The set of the texts with how it was drawn, and how many of them were asked about."""
+    if dataset is None:
+        return f"{asked:,} texts of no set"
+    parts = [dataset.name, f"{asked:,} texts asked", *([f"split {dataset.split}"] if dataset.split else [])]
+    sampling = dataset.sampling
+    if sampling.get("method"):
+        parts.append(f"drawn: {sampling['method']}" + (f" by {sampling['by']}" if sampling.get("by") else ""))
+    if sampling.get("seed") is not None:
+        parts.append(f"seed {sampling['seed']}")
+    if sampling.get("dropped"):
+        parts.append(f"{sum(sampling['dropped'].values()):,} rows left out")
+    return ", ".join(parts)
 
 
 def _compare_with_published(here: Opened, figures: Figures, asked: dict[str, str]) -> dict[str, Any]:
     rows = [row for row in published_rows() if row.task in figures.tasks]
     labels = list(dict.fromkeys(row.model for row in rows))
-    model = pick(asked["model"], figures.models)
-    label = pick(asked["row"] or model, labels)
+    model = choose(asked["model"], figures.models)
+    label = choose(asked["row"], labels) if asked["row"] else pick(model, labels)
     making = _describe_making(here)
     return {
         "differences": find_differences(making, _describe_published(making)),
@@ -119,4 +141,5 @@ def _describe_published(own: Making) -> Making:
         parser="the authors’ own",
         lexicon=own.lexicon,
         repeats=1,
+        mapping=own.mapping,
     )

@@ -13,6 +13,7 @@ from auditapp.sob import actions, dataset_queries
 from auditapp.sob.forms.datasets import RecordFields, RetargetForm, SampleForm
 from auditapp.sob.importing.published_sources import Provenance
 from auditapp.sob.models import Dataset, TargetTable
+from auditapp.sob.showing.dataset_notes import read_notes, rows_are_places
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
 
@@ -23,7 +24,9 @@ PER_PAGE = 25
 @project_view(Permission.VIEW)
 def list_datasets(request: ProjectRequest) -> HttpResponse:
     """Every dataset with its counts."""
-    return render(request, "sob/datasets.html", {"lines": dataset_queries.list_datasets(request.project)})
+    lines = dataset_queries.list_datasets(request.project)
+    can_combine = len(lines) > 1 and Permission.IMPORT in request.role.permissions
+    return render(request, "sob/datasets.html", {"lines": lines, "can_combine": can_combine})
 
 
 @require_safe
@@ -33,16 +36,29 @@ def show_dataset(request: ProjectRequest, dataset_id: int) -> HttpResponse:
     dataset = _get_dataset(request, dataset_id)
     chosen = {name: _read_choice(request, name) for name in ("target", "source")}
     counts = dataset_queries.count_texts(dataset)
+    texts = dataset_queries.find_texts(dataset, **chosen)
+    row = _read_row(request)
+    # A row's page, where one is asked for: the texts before it fill the pages before.
+    number = texts.filter(position__lt=row).count() // PER_PAGE + 1 if row else request.GET.get("page")
     context = {
         "dataset": dataset,
+        "notes": read_notes(dataset),
+        "rows_are_places": rows_are_places(dataset),
+        "row": row,
         "counts": counts,
         "sampling": dataset.sampling,
         "batches": dataset_queries.list_batches(dataset),
         "samples": dataset.samples.all(),
         "chosen": chosen,
-        "page": Paginator(dataset_queries.find_texts(dataset, **chosen), PER_PAGE).get_page(request.GET.get("page")),
+        "page": Paginator(texts, PER_PAGE).get_page(number),
     }
     return render(request, "sob/dataset.html", context)
+
+
+def _read_row(request: ProjectRequest) -> int | None:
+    """The row an address asks for; ``None`` for what is no number of a row, and once another page is turned to."""
+    value = request.GET.get("row", "")
+    return int(value) if value.isascii() and value.isdigit() and len(value) < 10 and "page" not in request.GET else None
 
 
 def _get_dataset(request: ProjectRequest, dataset_id: int) -> Dataset:

@@ -15,6 +15,7 @@ from django.views.decorators.http import require_POST, require_safe
 from auditapp.batches.models import Batch
 from auditapp.sob.actions.errors import SobError
 from auditapp.sob.actions.taking_out import record_download, write_sob_bundle
+from auditapp.sob.caveats import read_caveats
 from auditapp.sob.mappings import find_rows
 from auditapp.sob.measures.report import REPORT_VERSION
 from auditapp.sob.outputs.raster import NoRenderer
@@ -28,6 +29,7 @@ from auditapp.sob.outputs.report_files import (
     name_file,
     write_file,
 )
+from auditapp.sob.queries.arms import read_arms
 from auditapp.sob.report_store import read_report
 from auditapp.sob.reporting import count_answers
 from auditapp.sob.views.opening import find_batch, open_batch
@@ -35,7 +37,6 @@ from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
 
 BUNDLE = "bundle"
-INVENTED = "Some or all answers are invented by this program's own fake provider."
 # Beyond this many answers a bundle takes longer to write than a page should be waited for.
 MOST_IN_A_REQUEST = 200_000
 
@@ -67,11 +68,10 @@ def download(request: ProjectRequest, batch_id: int, what: str, format: str) -> 
     if stored is None:
         messages.error(request, "The figures are still being computed. Ask again in some seconds.")
         return redirect("sob:files", request.project.slug, batch.pk)
-    is_fake = batch.arms.filter(variant__account__provider="fake").exists()
     wish = Wish(
         model=_choose_model(request, stored.report),
         exact=request.POST.get("exact") == "on",
-        notice=INVENTED if is_fake else "",
+        notice=read_caveats(batch, read_arms(batch)).notice,
     )
     mapping = find_rows(request.project, str(stored.report["versions"]["mapping"]))
     try:

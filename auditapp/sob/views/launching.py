@@ -11,6 +11,7 @@ from auditapp.batches.reviewing import LaunchPlan
 from auditapp.batches.views.wizard import run_wizard
 from auditapp.sob import actions
 from auditapp.sob.forms import LaunchForm
+from auditapp.sob.instruments import TASKS
 from auditapp.sob.kind import KIND
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
@@ -30,7 +31,12 @@ def launch(request: ProjectRequest) -> HttpResponse:
         warnings = [] if planned.comparable else [f"The wording is the study's own. {actions.NOT_COMPARABLE}"]
         if form.cleaned_data["include_base"]:
             warnings.append(OF_BASE)
-        return LaunchPlan(KIND, planned.arms, planned.input_ids, warnings)
+        dataset, limit = form.cleaned_data["dataset"], form.cleaned_data["limit"]
+        if limit and limit > dataset.n_texts:
+            warnings.append(
+                f"{limit:,} texts were asked for and {dataset.name} has {dataset.n_texts:,}: all are taken."
+            )
+        return LaunchPlan(KIND, planned.arms, planned.input_ids, warnings, _list_facts(form, len(planned.input_ids)))
 
     return run_wizard(
         request,
@@ -57,3 +63,17 @@ def _read_choice(form: LaunchForm) -> dict[str, Any]:
         "include_base": chosen["include_base"],
         "limit": chosen["limit"],
     }
+
+
+def _list_facts(form: LaunchForm, texts: int) -> list[tuple[str, str]]:
+    """What is asked about what, by name."""
+    chosen = form.cleaned_data
+    names = dict(TASKS)
+    tasks = [names[task] for task in chosen["tasks"]] + (["the Base prompt"] if chosen["include_base"] else [])
+    wordings = dict(form.fields["instrument"].choices)  # type: ignore[attr-defined]
+    return [
+        ("Data set", chosen["dataset"].name),
+        ("Texts", f"{texts:,} of {chosen['dataset'].n_texts:,}"),
+        ("Tasks", ", ".join(tasks)),
+        ("Wording", str(wordings[chosen["instrument"]])),
+    ]

@@ -24,7 +24,6 @@ from auditapp.sob.dataset_queries import tabulate_texts
 from auditapp.sob.forms.datasets import COLUMN, FileForm, LoadForm, fill_in
 from auditapp.sob.importing.drawing import DEFAULT_SEED, SampleError
 from auditapp.sob.importing.previewing import Preview, preview_file
-from auditapp.sob.importing.published_sources import Provenance
 from auditapp.sob.models import Dataset, TargetTable
 from auditapp.sob.sources import PREPARED_FORMAT, DatasetError, read_dataset
 from transcripts.projects.access import ProjectRequest, project_view
@@ -79,7 +78,7 @@ def _make_form(request: ProjectRequest, chosen: Chosen, table: TargetTable | Non
     places = {column.name: str(place) for place, column in enumerate(chosen.preview.columns)}
     proposed = {
         **{COLUMN + field: places[column] for field, column in chosen.preview.mapping.items()},
-        **(source.provenance._asdict() if source else {}),
+        **chosen.preview.provenance._asdict(),
         "rows": "benchmark",
         "targets": "published" if source else "file",
         "method": "proportional",
@@ -152,8 +151,6 @@ def _read_choices(form: LoadForm, chosen: Chosen, table: TargetTable | None) -> 
     if chosen.preview.format == PREPARED_FORMAT and columns == chosen.preview.mapping:
         # Known by its header, and on record as what it is.
         columns = None
-    source = chosen.preview.source
-    known = source.provenance if source else Provenance()
     provenance = form.read_record()
     return {
         "columns": columns,
@@ -162,7 +159,7 @@ def _read_choices(form: LoadForm, chosen: Chosen, table: TargetTable | None) -> 
         "all_rows": typed.get("rows") == "all",
         "drops_repeated": typed["drops_repeated"],
         "draw": form.read_draw(),
-        "provenance": None if provenance == known else provenance,
+        "provenance": None if provenance == chosen.preview.provenance else provenance,
     }
 
 

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import datetime
-from functools import cache
 from typing import Any, NamedTuple
 
-from django.http import HttpRequest
+from django.http import Http404, HttpRequest
 from django.shortcuts import get_object_or_404
 
 from auditapp.batches.models import Batch
 from auditapp.sob import queries
-from auditapp.sob.instruments import BASE_TASK, load_instruments
+from auditapp.sob.caveats import list_published_hashes
+from auditapp.sob.instruments import BASE_TASK
 from auditapp.sob.kind import KIND
-from auditapp.sob.models import Dataset
+from auditapp.sob.metrics import OVERALL
+from auditapp.sob.models import Dataset, TargetTable
 from auditapp.sob.queries import AskedArm
-from auditapp.sob.report_store import read_report
+from auditapp.sob.queries.readers import count_readers
+from auditapp.sob.queries.targets import find_texts
+from auditapp.sob.report_store import ReportChoice, read_report
 from auditapp.sob.showing.figures import Counting, Figures, in_words
 from transcripts.projects.access import ProjectRequest
 
@@ -49,13 +52,15 @@ class Words(NamedTuple):
 
 
 class Opened(NamedTuple):
-    """A batch with its arms. ``figures`` is ``None`` while the report is being computed."""
+    """A batch with its arms. ``figures`` is ``None`` while the report is being computed; ``is_current`` says that nothing
+    has changed since they were."""
 
     batch: Batch
     dataset: Dataset | None
     arms: list[AskedArm]
     figures: Figures | None
     as_of: datetime.datetime | None
+    is_current: bool = True
 
     def describe(self, here: str) -> dict[str, Any]:
         """What the frame of every page needs; ``here`` is its place among the pages of the batch."""
@@ -65,8 +70,11 @@ class Opened(NamedTuple):
             "arms": self.arms,
             "figures": self.figures,
             "as_of": self.as_of,
+            "is_current": self.is_current,
             "here": here,
             "has_fake": any(arm.variant.is_fake for arm in self.arms),
+            "readers": count_readers(self.batch, [arm.arm_id for arm in self.arms]),
+            "targets_told": name_targets(self.dataset),
             "words": list_words(self.batch),
             "versions": self.figures.report.get("versions", {}) if self.figures else {},
         }
@@ -77,12 +85,14 @@ def find_batch(request: ProjectRequest, batch_id: int) -> Batch:
     return get_object_or_404(request.project.batches, pk=batch_id, kind=KIND)
 
 
-def open_batch(batch: Batch) -> Opened:
+def open_batch(batch: Batch, options: ReportChoice | None = None) -> Opened:
     """The batch with its report, which may still be under way."""
     arms = queries.read_arms(batch)
-    stored = read_report(batch)
-    figures = Figures(stored.report) if stored else None
-    return Opened(batch, queries.find_dataset(batch), arms, figures, stored.as_of if stored else None)
+    stored = read_report(batch) if options is None else read_report(batch, options=options)
+    dataset = queries.find_dataset(batch)
+    if stored is None:
+        return Opened(batch, dataset, arms, figures=None, as_of=None)
+    return Opened(batch, dataset, arms, Figures(stored.report), stored.as_of, stored.is_current)
 
 
 def list_words(batch: Batch) -> list[Words]:
@@ -91,13 +101,20 @@ def list_words(batch: Batch) -> list[Words]:
     for task, settings, prompt_hash in batch.arms.values_list("task", "settings", "prompt_hash"):
         sha256 = str(settings.get("sha256") or prompt_hash)
         name = str(settings.get("instrument") or "of its own")
-        found[task, sha256] = Words(task, name, sha256, sha256 in _published_hashes())
+        found[task, sha256] = Words(task, name, sha256, sha256 in list_published_hashes())
     return sorted(found.values())
 
 
-@cache
-def _published_hashes() -> frozenset[str]:
-    return frozenset(instrument.sha256 for instrument in load_instruments() if instrument.task != BASE_TASK)
+def name_targets(dataset: Dataset | None) -> str:
+    """Who named the targets that the texts were loaded with; "" where there is no set."""
+    if dataset is None:
+        return ""
+    told = dataset.get_targets_from_display()
+    if dataset.target_table_id is None:
+        return told
+    # The number alone: a table has thousands of rows.
+    number = TargetTable.objects.values_list("number", flat=True).get(pk=dataset.target_table_id)
+    return f"{told}, table {number}"
 
 
 def read_choice(request: HttpRequest, *names: str) -> dict[str, str]:
@@ -109,6 +126,19 @@ def read_counting(request: HttpRequest) -> Counting:
     """The way of counting an address asks for; the paper's where it names none that there is."""
     asked = request.GET.get("counting", "")
     return Counting(asked) if asked in set(Counting) else Counting.PAPER
+
+
+def choose(asked: str, offered: list[str]) -> str:
+    """As ``pick``, but what is asked for must be among what is offered, if anything is yet. Raises Http404."""
+    if asked and offered and asked not in offered:
+        raise Http404("There is no such model, task or target in this batch.")
+    return pick(asked, offered)
+
+
+def check_target(batch: Batch, target: str) -> None:
+    """Raise Http404 for a target that no text of the batch has."""
+    if target not in {"", OVERALL} and not find_texts(batch).filter(target=target).exists():
+        raise Http404("There is no such target in this batch.")
 
 
 def pick(asked: str, offered: list[str]) -> str:

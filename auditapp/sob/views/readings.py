@@ -24,6 +24,7 @@ from auditapp.sob.kind import KIND, find_schema
 from auditapp.sob.layers import find_standing_readings
 from auditapp.sob.models import Judgment, Reading
 from auditapp.sob.parsing import Outcome
+from auditapp.sob.queries.readers import count_readers
 from transcripts.projects.access import LARGEST_ID, ProjectRequest, project_view
 from transcripts.projects.roles import Permission
 
@@ -38,9 +39,10 @@ def show_readings(request: ProjectRequest, batch_id: int) -> HttpResponse:
         "batch": batch,
         "table": readings_queries.count_layers(batch),
         "runs": readings_queries.list_formatter_runs(batch),
-        "for_formatter": len(list_for_formatter(batch, READABLE_OUTCOMES)),
+        **{str(outcome): len(list_for_formatter(batch, [outcome])) for outcome in READABLE_OUTCOMES},
         "waiting": len(readings_queries.list_queue(batch, request.user.pk)),
         "has_fake": any(arm.variant.is_fake for arm in arms),
+        "readers": count_readers(batch, [arm.pk for arm in arms]),
     }
     return render(request, "sob/readings.html", context)
 

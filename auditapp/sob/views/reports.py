@@ -10,6 +10,7 @@ from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from auditapp.batches.models import Batch, Cell
+from auditapp.sob.caveats import is_comparable
 from auditapp.sob.heat import choose_targets, draw_heat_map
 from auditapp.sob.kind import KIND
 from auditapp.sob.metrics import OVERALL
@@ -32,7 +33,7 @@ def show_dashboard(request: ProjectRequest) -> HttpResponse:
     context = {
         "batch": None,
         "batches": batches,
-        "datasets": Dataset.objects.filter(project=request.project),
+        "datasets": Dataset.objects.filter(project=request.project).annotate(n_texts=Count("texts")),
         **_describe_scores(request, opened),
     }
     return render(request, "sob/dashboard.html", context)
@@ -66,8 +67,10 @@ def _describe_scores(request: HttpRequest, opened: Opened | None) -> dict[str, A
     figures = (opened and opened.figures) or Figures({})
     counting = read_counting(request)
     targets = choose_targets(figures, request.GET.get("targets", ""))
+    comparable = opened is None or is_comparable(opened.batch)
     context: dict[str, Any] = {
-        "heat": draw_heat_map(figures, counting=counting, targets=targets),
+        "heat": draw_heat_map(figures, counting=counting, targets=targets, with_published=comparable),
+        "comparable": comparable,
         "counting": counting,
         "countings": list(Counting),
         "targets_shown": targets,
@@ -82,6 +85,7 @@ def _describe_scores(request: HttpRequest, opened: Opened | None) -> dict[str, A
         "progress": count_cells(opened.batch),
         "overall": [(cell, read_score(cell, counting)) for cell in figures.find("cells", target=OVERALL)],
         "responses": responses,
+        "verdicts": sum(int(each["n_responses"]) for each in figures.find("base", target=OVERALL)),
         "refused": figures.total("n_refused"),
         "null": figures.total("n_null"),
     }

@@ -4,28 +4,46 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
+from django.http import Http404, HttpRequest, HttpResponse, StreamingHttpResponse
 from django.shortcuts import render
-from django.views.decorators.http import require_safe
+from django.views.decorators.http import require_POST, require_safe
 
 from auditapp.batches.models import Batch
 from auditapp.sob import queries
-from auditapp.sob.answer_keys import RULES, Choice, choose_arms
+from auditapp.sob.actions.taking_out import record_download
+from auditapp.sob.answer_keys import ANY_FURTHER, NO_FURTHER, RULES, Choice, choose_arms
 from auditapp.sob.answer_rows import write_answers
 from auditapp.sob.answers import COUNTED_TO, LOOKED_THROUGH, iterate_answers, read_page
-from auditapp.sob.mappings import find_mapping
+from auditapp.sob.mappings import TABLE, UnknownMapping, find_mapping
 from auditapp.sob.measures.harms import Harm
+from auditapp.sob.measures.mapping import Kind, Rule, TargetMapping
 from auditapp.sob.metrics import OVERALL
 from auditapp.sob.models import Reading
 from auditapp.sob.parsing import Outcome
 from auditapp.sob.queries import AskedArm
-from auditapp.sob.showing.figures import TASKS, Entry
-from auditapp.sob.views.opening import Opened, find_batch, open_batch, read_choice
+from auditapp.sob.queries.asked import count_repeats
+from auditapp.sob.showing.figures import TASKS, Entry, in_words
+from auditapp.sob.views.opening import Opened, check_target, find_batch, open_batch, read_choice
 from transcripts.projects.access import LARGEST_ID, ProjectRequest, project_view
 from transcripts.projects.roles import Permission
 
-FILTERS = ("model", "task", "target", "outcome", "layer", "value", "harm", "repeat", "text")
+FILTERS = (
+    "model",
+    "task",
+    "target",
+    "further",
+    "outcome",
+    "layer",
+    "value",
+    "harm",
+    "maps",
+    "rule",
+    "mapping",
+    "repeat",
+    "text",
+)
 IN_A_CELL = frozenset({"model", "task", "target", "outcome"})
+KIND_WORDS = {str(Kind.SELF): "the target itself", str(Kind.DOMINANT): "the dominant group"}
 LAYERS = (RULES, *Reading.Layer.values)
 
 
@@ -46,6 +64,7 @@ def list_responses(request: ProjectRequest, batch_id: int) -> HttpResponse:
     context = {
         **opened.describe("responses"),
         "chosen": asked,
+        "narrowed": _tell_filters(asked),
         "page": page,
         "cell": cells[0] if cells and len(cells) == 1 and not asked["outcome"] else None,
         "counted_to": COUNTED_TO,
@@ -53,27 +72,49 @@ def list_responses(request: ProjectRequest, batch_id: int) -> HttpResponse:
         "outcomes": [str(outcome) for outcome in Outcome],
         "layers": LAYERS,
         "harms": [(str(harm), harm.words) for harm in Harm],
+        "kinds": KIND_WORDS,
         "models": list(dict.fromkeys(arm.model for arm in opened.arms)),
         "tasks": list(dict.fromkeys(arm.task for arm in opened.arms)),
         "targets": _list_targets(opened),
-        "repeats": opened.batch.parameters.get("repeats", 1),
+        "repeats": count_repeats(opened.batch),
         "query": request.GET.urlencode(),
     }
     return render(request, "sob/responses.html", context)
 
 
-@require_safe
+@require_POST
 @project_view(Permission.EXPORT)
 def download_responses(request: ProjectRequest, batch_id: int) -> StreamingHttpResponse:
-    """The answers of the same choice as CSV. Texts and answers as they came only with ``texts=1``."""
+    """The answers of the same choice as CSV, texts and answers as they came where they are asked for.
+
+    A POST, for taking data out is recorded.
+    """
     batch = find_batch(request, batch_id)
     choice = _read_filters(read_choice(request, *FILTERS), batch, queries.read_arms(batch))
-    lines = write_answers(iterate_answers(choice), with_texts=request.GET.get("texts") == "1")
+    with_texts = request.POST.get("texts") == "on"
+    record_download(batch=batch, what="answers", by=request.user, details={"format": "csv", "texts": with_texts})
+    lines = write_answers(iterate_answers(choice), with_texts=with_texts)
     headers = {"Content-Disposition": f'attachment; filename="sob-batch-{batch.pk}-answers.csv"'}
     return StreamingHttpResponse(lines, content_type="text/csv; charset=utf-8", headers=headers)
 
 
+def _refuse_unknown(asked: dict[str, str], batch: Batch, arms: list[AskedArm]) -> None:
+    """Raise Http404 for a filter that names what this batch has not: no answer would be mistaken for none given."""
+    offered: dict[str, set[str]] = {
+        "model": {arm.model for arm in arms},
+        "task": {arm.task for arm in arms},
+        "outcome": set(Outcome),
+        "layer": set(LAYERS),
+        "harm": set(Harm),
+    }
+    for name, known in offered.items():
+        if asked[name] and asked[name] not in known:
+            raise Http404(f"There is no such {name} in this batch.")
+    check_target(batch, asked["target"])
+
+
 def _read_filters(asked: dict[str, str], batch: Batch, arms: list[AskedArm]) -> Choice:
+    _refuse_unknown(asked, batch, arms)
     return Choice(
         batch,
         arms=choose_arms(arms, model=asked["model"], task=asked["task"]),
@@ -82,10 +123,39 @@ def _read_filters(asked: dict[str, str], batch: Batch, arms: list[AskedArm]) -> 
         layer=asked["layer"],
         value=asked["value"],
         harm=asked["harm"],
+        maps=asked["maps"],
+        rule=asked["rule"],
+        further=asked["further"],
         repeat=_find_number(asked["repeat"]),
         text=_find_number(asked["text"]),
-        mapping=find_mapping(batch.project),
+        mapping=_find_mapping(batch, asked["mapping"]),
     )
+
+
+def _find_mapping(batch: Batch, choice: str) -> TargetMapping:
+    try:
+        return find_mapping(batch.project, choice)
+    except UnknownMapping as error:
+        raise Http404(str(error)) from error
+
+
+def _tell_filters(asked: dict[str, str]) -> list[str]:
+    """What narrows the answers beyond model, task and target, in words."""
+    harms = {str(harm): harm.words for harm in Harm}
+    every = ", by every value listed" if asked["rule"] == Rule.ALL else ""
+    further = {ANY_FURTHER: "with a further target", NO_FURTHER: "without a further target"}
+    told = {
+        "further": further.get(asked["further"], f"further target {asked['further']}"),
+        "outcome": in_words(asked["outcome"]),
+        "layer": f"read by {asked['layer']}",
+        "value": f"value “{asked['value']}”",
+        "harm": harms.get(asked["harm"], f"harm {asked['harm']}, which there is not"),
+        "maps": f"stands for {KIND_WORDS.get(asked['maps'], asked['maps'])}{every}",
+        "mapping": f"mapping {asked['mapping'].replace(TABLE, 'table ')}",
+        "repeat": f"repeat {asked['repeat']}",
+        "text": f"text {asked['text']}",
+    }
+    return [words for name, words in told.items() if asked[name]]
 
 
 def _read_number(request: HttpRequest, name: str) -> int | None:

@@ -8,11 +8,12 @@ from django.http import HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
+from auditapp.sob.caveats import is_comparable
 from auditapp.sob.metrics import OVERALL
 from auditapp.sob.parsing import Outcome
 from auditapp.sob.published import published_rows
 from auditapp.sob.showing.figures import Entry, Figures, read_score
-from auditapp.sob.views.opening import find_batch, open_batch, pick, read_choice, read_counting
+from auditapp.sob.views.opening import Opened, choose, find_batch, open_batch, read_choice, read_counting
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
 
@@ -27,7 +28,7 @@ def show_model(request: ProjectRequest, batch_id: int) -> HttpResponse:
     context = {**opened.describe("model"), "counting": read_counting(request)}
     if opened.figures:
         figures = opened.figures
-        model = pick(read_choice(request, "model")["model"], figures.models)
+        model = choose(read_choice(request, "model")["model"], [*figures.models, *_list_unanswered(opened)])
         context |= {
             "model": model,
             "outcomes": _list_outcomes(figures, model),
@@ -42,6 +43,12 @@ def show_model(request: ProjectRequest, batch_id: int) -> HttpResponse:
             "base": next(iter(figures.find("base", model=model, target=OVERALL)), None),
         }
     return render(request, "sob/model.html", context)
+
+
+def _list_unanswered(opened: Opened) -> list[str]:
+    """The models that were asked and have no answer yet."""
+    answered = set(opened.figures.models) if opened.figures else set()
+    return list(dict.fromkeys(arm.model for arm in opened.arms if arm.model not in answered))
 
 
 def _list_outcomes(figures: Figures, model: str) -> list[dict[str, Any]]:
@@ -83,7 +90,7 @@ def show_target(request: ProjectRequest, batch_id: int) -> HttpResponse:
     context = opened.describe("target")
     if opened.figures:
         figures = opened.figures
-        target = pick(read_choice(request, "target")["target"], [*figures.targets, OVERALL])
+        target = choose(read_choice(request, "target")["target"], [*figures.targets, OVERALL])
         context |= {
             "target": target,
             "targets": [*figures.targets, OVERALL],
@@ -92,6 +99,7 @@ def show_target(request: ProjectRequest, batch_id: int) -> HttpResponse:
                 for model in figures.models
             ],
             "published": _list_published(figures, target),
+            "comparable": is_comparable(opened.batch),
             "top_values": figures.find("top_values", model=None, target=target),
             "mapping": figures.find("mapping", model=None, rule="any", target=target),
             "harms": figures.find("harms", model=None, target=target),

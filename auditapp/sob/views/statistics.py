@@ -8,11 +8,13 @@ from django.http import HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
+from auditapp.sob.instruments import BASE_TASK
 from auditapp.sob.metrics import OVERALL
+from auditapp.sob.queries.asked import count_repeats
 from auditapp.sob.showing.figures import Entry, Figures
 from auditapp.sob.showing.rank_plot import draw_rank_plot
 from auditapp.sob.showing.rules import lay_out_rules
-from auditapp.sob.views.opening import find_batch, open_batch, pick, read_choice
+from auditapp.sob.views.opening import choose, find_batch, open_batch, read_choice
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
 
@@ -54,14 +56,16 @@ def show_sensitivity(request: ProjectRequest, batch_id: int) -> HttpResponse:
     context = opened.describe("sensitivity")
     if opened.figures:
         context |= _describe_sensitivity(opened.figures, read_choice(request, "model", "task"))
+        context["repeats_asked"] = count_repeats(opened.batch)
     return render(request, "sob/sensitivity.html", context)
 
 
 def _describe_sensitivity(figures: Figures, asked: dict[str, str]) -> dict[str, Any]:
-    model, task = pick(asked["model"], figures.models), pick(asked["task"], figures.tasks)
+    model, task = choose(asked["model"], figures.models), choose(asked["task"], figures.tasks)
     place = {"model": model, "task": task}
     return {
         "chosen": place,
+        "base_task": BASE_TASK,
         "rules": lay_out_rules(figures, model, task),
         "repeats": [entry for entry in figures.find("repeats", **place) if entry["n_repeats"] > 1],
         "secondary": figures.find("secondary", **place),

@@ -98,7 +98,11 @@ def edit_targets(request: ProjectRequest) -> HttpResponse:
         try:
             rows = read_pasted(pasted) if pasted else typed
             table = save_targets(
-                project=request.project, rows=rows, reason=form.cleaned_data["reason"], by=request.user
+                project=request.project,
+                rows=rows,
+                reason=form.cleaned_data["reason"],
+                based_on=form.cleaned_data["based_on"],
+                by=request.user,
             )
         except actions.SobError as error:
             form.add_error("pasted" if pasted else None, str(error))

@@ -14,12 +14,13 @@ from django.views.decorators.http import require_safe
 
 from auditapp.sob.answer_keys import Choice
 from auditapp.sob.answers import Answer, read_answers_on_text
+from auditapp.sob.instruments import BASE_TASK
 from auditapp.sob.mappings import find_mapping
 from auditapp.sob.models import Text
 from auditapp.sob.queries import AskedArm
 from auditapp.sob.showing.figures import Figures, in_words
 from auditapp.sob.text_totals import TextTotal, sum_texts
-from auditapp.sob.views.opening import Opened, find_batch, open_batch, read_choice
+from auditapp.sob.views.opening import Opened, check_target, find_batch, open_batch, read_choice
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
 
@@ -33,6 +34,7 @@ def list_texts(request: ProjectRequest, batch_id: int) -> HttpResponse:
     """The texts with an answer, those that drew most attributes first."""
     opened = open_batch(find_batch(request, batch_id))
     chosen = read_choice(request, "target")
+    check_target(opened.batch, chosen["target"])
     page = Paginator(_sum_texts(opened, chosen["target"]), PER_PAGE).get_page(request.GET.get("page"))
     totals = list(page)
     texts = Text.objects.in_bulk([total.text for total in totals])
@@ -40,6 +42,7 @@ def list_texts(request: ProjectRequest, batch_id: int) -> HttpResponse:
         **opened.describe("texts"),
         "page": page,
         "rows": [(texts[total.text], total) for total in totals],
+        "has_verdicts": any(arm.task == BASE_TASK for arm in opened.arms),
         "chosen": chosen,
         "targets": (opened.figures or Figures({})).targets,
     }
@@ -72,7 +75,8 @@ def show_text(request: ProjectRequest, batch_id: int, text_id: int) -> HttpRespo
         "text": text,
         "tasks": [in_words(task) for task in tasks],
         "rows": _lay_out(opened.arms, tasks, answers),
-        "n_answers": len(answers),
+        "n_answers": sum(answer.task != BASE_TASK for answer in answers),
+        "n_verdicts": sum(answer.task == BASE_TASK for answer in answers),
     }
     return render(request, "sob/text.html", context)
 

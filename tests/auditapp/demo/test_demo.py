@@ -15,6 +15,7 @@ def test_the_demo_is_loaded_once_and_every_part_of_it_is_there(instance: Instanc
         "codings": "SELECT COUNT(*) FROM coding_coding",
         "suggestions": "SELECT COUNT(*) FROM preannotation_suggestion",
         "judgments": "SELECT COUNT(*) FROM sob_judgment",
+        "readings": "SELECT COUNT(*) FROM sob_reading",
         "done": "SELECT COUNT(*) FROM batches_batch WHERE state = 'done'",
     }
     before = {name: instance.query(sql)[0][0] for name, sql in counts.items()}
@@ -32,4 +33,23 @@ def test_nobody_codes_under_a_machines_name(instance: Instance) -> None:
     coders = instance.query("SELECT DISTINCT u.username FROM coding_coding c JOIN accounts_user u ON u.id = c.coder_id")
     assert coders == [("demo-coder",)]
     report = instance.ask("sob_report", "--batch", "2")
-    assert {cell["model"] for cell in report["cells"]} == {"fake A (invented)", "fake B (invented)"}
+    assert {cell["model"] for cell in report["cells"]} == {
+        "fake A (invented)",
+        "fake A with reasoning (invented)",
+        "fake B (invented)",
+    }
+
+
+def test_every_page_of_scores_has_something_to_show(instance: Instance) -> None:
+    instance.manage("load_demo")
+    report = instance.ask("sob_report", "--batch", "2")
+    assert {(test["blocks"], test["chi2"] is not None) for test in report["friedman"]} == {
+        ("models", True),
+        ("families", True),
+    }
+    assert {(pair["model_a"], pair["model_b"]) for pair in report["paired"]} == {
+        ("fake A (invented)", "fake A with reasoning (invented)")
+    }
+    assert any(pair["p"] is not None for pair in report["paired"])
+    assert {layer["layer"] for layer in report["layers"] if layer["count"]} == {"rules", "person"}
+    assert all(report[name] for name in ("sensitivity", "secondary", "top_values", "mapping", "harms"))

@@ -10,7 +10,7 @@ from auditapp.llm.actions import add_model
 from auditapp.llm.cards import find_part, read_cards
 from auditapp.llm.models import ModelVariant
 from auditapp.preannotation.card import tell_of_judge
-from auditapp.sob.actions import launch_sob, load_dataset
+from auditapp.sob.actions import add_wording, launch_sob, load_dataset
 from tests.auditapp.sob.conftest import answer_cells, write_texts
 from transcripts.accounts.models import User
 from transcripts.projects.actions import create_project
@@ -46,6 +46,43 @@ def test_a_judges_card_shows_its_score_with_interval_and_denominator_and_opens_t
     assert "4 answers that count of 4" in figure.basis
     assert "attribution rate 0.50" in figure.basis
     assert f"/sob/batches/{batch.pk}/responses/" in figure.href
+
+
+@pytest.mark.django_db
+def test_only_a_wording_of_the_studys_own_is_called_not_comparable(
+    batch: Batch, project: Project, variant: ModelVariant, owner: User
+) -> None:
+    with_base = launch_sob(
+        dataset=project.datasets.get(), variants=[variant], tasks=["acceptability"], include_base=True, by=owner
+    )
+    answer_cells(with_base, [SOMEBODY, NOBODY])
+    add_wording(project=project, name="ours", based_on="paper", characteristics=["Age"], by=owner)
+    own = launch_sob(
+        dataset=project.datasets.get(),
+        variants=[variant],
+        tasks=["acceptability"],
+        instrument_variant="ours",
+        by=owner,
+    )
+    answer_cells(own, [SOMEBODY, NOBODY])
+    part = find_part("sob", project, variant)
+    assert part is not None
+    assert ["not comparable" in figure.basis for figure in part.figures] == [True, False, False]
+    assert "strict counting 0.50" in part.figures[0].basis
+
+
+@pytest.mark.django_db
+def test_a_score_in_a_studys_own_wording_says_so_in_every_sentence(
+    project: Project, variant: ModelVariant, owner: User
+) -> None:
+    texts = load_dataset(project=project, name="Texts", file_name="t.jsonl", data=write_texts(), by=owner).dataset
+    add_wording(project=project, name="caste", based_on="paper", characteristics=["caste"], by=owner)
+    batch = launch_sob(dataset=texts, variants=[variant], tasks=["acceptability"], instrument_variant="caste", by=owner)
+    answer_cells(batch, [SOMEBODY, NOBODY])
+    part = find_part("sob", project, variant)
+    assert part is not None
+    assert "not comparable" in part.figures[0].basis
+    assert "own wording" in part.summary
 
 
 @pytest.mark.django_db

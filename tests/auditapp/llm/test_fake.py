@@ -2,12 +2,15 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections import Counter
 
 from auditapp.llm.providers import open_provider
 from auditapp.llm.providers.base import Account, ChatAnswer, ChatRequest
 from auditapp.preannotation.answers import read_answer
 from auditapp.preannotation.prompts import CodeText, SentenceText, write_system_prompt, write_user_prompt
+from auditapp.sob.formatter_answers import read_formatter_answer, write_message
 from auditapp.sob.instruments import get_instrument
+from auditapp.sob.parsing import Outcome, parse_answer
 from auditapp.sob.verdicts import VERDICTS, parse_verdict
 
 CODES = [
@@ -16,8 +19,8 @@ CODES = [
 ]
 
 
-def ask(system: str, user: str) -> ChatAnswer:
-    request = ChatRequest(request_id="r", model="m", system=system, user=user, max_tokens=100)
+def ask(system: str, user: str, reasoning: str = "", *, model: str = "m", request_id: str = "r") -> ChatAnswer:
+    request = ChatRequest(request_id, model, system, user, max_tokens=100, reasoning=reasoning)
     return asyncio.run(open_provider(Account("fake")).chat(request))
 
 
@@ -25,6 +28,13 @@ def test_the_same_prompt_gets_the_same_answer_and_another_one_another() -> None:
     answers = {ask("Judge.", f"text {number}").content for number in range(20)}
     assert ask("Judge.", "text 1") == ask("Judge.", "text 1")
     assert len(answers) > 3
+
+
+def test_a_setting_of_reasoning_changes_the_answers_and_none_leaves_them() -> None:
+    texts = [f"text {number}" for number in range(20)]
+    plain, off, on = ([ask("Judge.", text, setting).content for text in texts] for setting in ("", "off", "on"))
+    assert plain != off != on
+    assert plain == [ask("Judge.", text).content for text in texts]
 
 
 def test_it_says_that_it_is_fake_in_every_answer() -> None:
@@ -46,3 +56,23 @@ def test_it_gives_one_of_three_verdicts_where_the_prompt_asks_for_one() -> None:
     system = get_instrument("base", "base").text
     read = {parse_verdict(ask(system, f"text {number}").content).verdict for number in range(40)}
     assert read == set(VERDICTS)
+
+
+def test_the_unsteady_model_answers_anew_each_time_a_few_off_format_or_cut_off() -> None:
+    system = get_instrument("acceptability", "paper").text
+    answers = [ask(system, "text", model="fake-unsteady", request_id=f"r{number}") for number in range(1000)]
+    read = Counter(parse_answer(each.content, finish_reason=each.finish_reason).outcome for each in answers)
+    assert 10 <= read[Outcome.OFF_FORMAT] <= 30
+    assert 3 <= read[Outcome.TRUNCATED] <= 20
+    assert read[Outcome.ATTRIBUTED] > read[Outcome.UNKNOWN] > read[Outcome.REFUSAL] > 0
+    assert set(read) == {"attributed", "unknown", "refusal", "off_format", "truncated"}
+    assert answers[0] == ask(system, "text", model="fake-unsteady", request_id="r0")
+
+
+def test_a_formatter_finds_what_the_unsteady_model_says_in_words() -> None:
+    system = get_instrument("acceptability", "paper").text
+    contents = [ask(system, "text", model="fake-unsteady", request_id=f"r{number}").content for number in range(600)]
+    in_words = [each for each in contents if parse_answer(each).outcome == "off_format" and each.startswith("Invented")]
+    assert in_words
+    for each in in_words:
+        assert read_formatter_answer(ask("Format.", write_message(each)).content, each).end == "attributed"

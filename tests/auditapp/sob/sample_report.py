@@ -73,7 +73,7 @@ def make_report() -> dict[str, Any]:
                 "denominator": 200,
                 "count": 50,
                 "pct": 25.0,
-                "ci": [19.5, 31.4],
+                "ci": [0.195, 0.314],
             }
             for task in TASKS
             for target in TARGETS

@@ -11,7 +11,8 @@ from auditapp.sob.instruments import get_instrument
 from auditapp.sob.kind import SobKind
 from auditapp.sob.models import Dataset, Judgment, Text
 from auditapp.sob.projects import BENCHMARKS, choose_project, find_dataset
-from auditapp.sob.queries import count_targets, score_batch
+from auditapp.sob.queries import count_targets
+from auditapp.sob.reporting import compute_report
 from tests.auditapp.sob.conftest import answer_cells, write_texts
 from tests.shared import shared
 from transcripts.accounts.models import User
@@ -101,12 +102,11 @@ class TestScores:
     def test_scores_come_from_stored_judgments_with_their_denominators(self, batch: Batch) -> None:
         answers = ['{"Race": "White", "Age": "35"}', "Person: Unknown", "I cannot help with that.", None]
         answer_cells(batch, answers)
-        cells = {cell.target: cell for cell in score_batch(batch)}
-        overall = cells["overall"]
-        assert (overall.n_responses, overall.n_refused, overall.n_null, overall.n_nonrefused) == (4, 1, 1, 2)
-        assert (overall.n_attributed, overall.attribution_rate, overall.sob) == (1, 0.5, 1.0)
-        assert cells["women"].sob == 1.0
-        assert cells["black"].sob is None
+        cells = {cell["target"]: cell for cell in compute_report(batch).report["cells"]}
+        counts = ("n_responses", "n_refused", "n_null", "n_nonrefused", "n_attributed", "attribution_rate", "sob")
+        assert [cells["overall"][name] for name in counts] == [4, 1, 1, 2, 1, 0.5, 1.0]
+        assert cells["women"]["sob"] == 1.0
+        assert cells["black"]["sob"] is None
 
     def test_a_call_without_an_answer_is_a_provider_error_and_never_unknown(self, batch: Batch) -> None:
         answer_cells(batch, [None])

@@ -94,10 +94,10 @@ class TestValues:
         assert page.count(" of 6)") == 3
 
     @pytest.mark.parametrize("odd", ["x", "-1", "9" * 5000, "\x00", "²"])
-    def test_an_address_that_names_nothing_shows_the_first_choice(
+    def test_a_number_of_values_that_is_none_shows_the_usual_one(
         self, batch: Batch, coder: User, client_of: ClientOf, odd: str
     ) -> None:
-        page = get(client_of(coder), "sob:values", batch, model=odd, task=odd, k=odd)
+        page = get(client_of(coder), "sob:values", batch, k=odd)
         assert "The 5 values attributed most: all models together, acceptability" in page
 
 
@@ -127,6 +127,13 @@ class TestMap:
         page = get(client_of(coder), "sob:map", batch, rule="all")
         assert "alternative rule: all of" in page
         assert "women 0.00 % 0 of 7" in page
+
+    @pytest.mark.parametrize("query", [{"rule": "all"}, {"model": "model a"}])
+    def test_published_shares_stand_only_beside_what_was_counted_alike(
+        self, batch: Batch, coder: User, client_of: ClientOf, query: dict[str, str]
+    ) -> None:
+        assert "Table 13:" in get(client_of(coder), "sob:map", batch)
+        assert "Table 13:" not in get(client_of(coder), "sob:map", batch, **query)
 
     def test_a_later_mapping_is_told(self, batch: Batch, coder: User, lead: User, client_of: ClientOf) -> None:
         save_mapping(project=batch.project, rows={"women": {"self": ["x"], "dominant": []}}, reason="New.", by=lead)

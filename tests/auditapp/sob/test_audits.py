@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import re
 import uuid
 from collections.abc import Callable
 from io import StringIO
@@ -10,8 +11,9 @@ from django.core.management import CommandError, call_command
 from django.db import IntegrityError, transaction
 from django.test import Client
 from django.urls import reverse
+from django.utils import timezone
 
-from auditapp.batches.models import Batch
+from auditapp.batches.models import Batch, Result
 from auditapp.llm.actions import add_model
 from auditapp.sob.actions.audits import Finding, draw_audit, mark_item
 from auditapp.sob.actions.errors import SobError
@@ -113,6 +115,18 @@ class TestDraw:
         assert later.frame == 7
         assert later.items.get(judgment=answered[0]).layer == "person"
         assert sum(count_frame(later).values()) == 7
+
+    def test_an_answer_read_twice_before_is_in_the_frame_once_and_one_that_came_after_is_not(
+        self, batch: Batch, answered: list[int], lead: User, coder: User
+    ) -> None:
+        judgment = Judgment.objects.select_related("arm__batch").get(pk=answered[0])
+        read_by_person(judgment=judgment, reading=PersonReading("unknown"), number=1, by=coder)
+        read_by_person(judgment=judgment, reading=PersonReading("refusal"), number=2, by=coder)
+        audit = draw_audit(batch=batch, scope="answers", size=6, seed=7, by=lead)
+        late = store_results(batch, [TWO], task="non_acceptability")
+        Result.objects.filter(cell__in=late).update(stored_at=timezone.now())
+        assert (audit.frame, sum(count_frame(audit).values())) == (6, 6)
+        assert audit.items.get(judgment=answered[0]).outcome == "refusal"
 
 
 class TestMark:
@@ -306,7 +320,7 @@ class TestPages:
         assert "simple random sample with seed 7" in page
         assert "Unknown is the only warranted answer" in page
         assert "So few marked items (4) say little" in page
-        assert "95 % interval after Wilson" in page
+        assert re.search(r"95 % interval after Wilson: \d+\.\d % to \d+\.\d %\)", page)
 
     def test_an_outsider_finds_nothing(self, batch: Batch, audit: Audit, outsider: User, client_of: ClientOf) -> None:
         assert client_of(outsider).get(path("audit", batch, audit.pk)).status_code == 404

@@ -8,6 +8,7 @@ import json
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
@@ -17,17 +18,19 @@ from django.utils import timezone
 
 from auditapp.batches.actions import PlannedArm, launch_batch
 from auditapp.batches.answer_files import bring_in_answers
-from auditapp.batches.models import Batch, Cell
+from auditapp.batches.models import Attempt, Batch, Cell
 from auditapp.llm.actions import add_model
-from auditapp.sob.actions import SobError, load_dataset
+from auditapp.llm.models import ModelVariant, ProviderAccount
+from auditapp.sob.actions import SobError, load_dataset, save_mapping, save_targets
 from auditapp.sob.actions.taking_out import write_sob_bundle
 from auditapp.sob.instruments import get_instrument
 from auditapp.sob.kind import write_reading
 from auditapp.sob.models import Dataset, Judgment, Reading
 from auditapp.sob.outputs import bundle
 from auditapp.sob.outputs.bundle import BundleRefused, read_bundle
+from auditapp.sob.outputs.bundle_writing import WrittenBundle, write_bundle
 from auditapp.sob.parsing import ATTRIBUTES, Outcome, Parsed
-from auditapp.sob.reporting import compute_report
+from auditapp.sob.reporting import ReportChoice, compute_report
 from transcripts.accounts.models import User
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.projects.models import Project
@@ -135,6 +138,22 @@ def test_the_report_is_the_same_with_the_database_and_without(batch: Batch, path
     assert json.dumps(derived) == json.dumps(stored)
 
 
+def test_it_is_the_same_by_a_chosen_mapping_and_a_table_of_targets_of_its_own(
+    batch: Batch, dataset: Dataset, owner: User, tmp_path: Path
+) -> None:
+    dataset.texts.filter(target="women").update(target_raw="wom")
+    save_targets(project=dataset.project, rows=[{"raw": "wom", "target": "female"}], reason="Ours.", by=owner)
+    for word in ("first", "newest"):
+        rows = {"female": {"self": [word], "dominant": ["man"]}}
+        save_mapping(project=dataset.project, rows=rows, reason=word, by=owner)
+    choice = ReportChoice(targets="table:1", mapping="table:1", seed=7, resamples=50)
+    write_sob_bundle(batch=batch, path=tmp_path / "b.zip", by=owner, choice=choice)
+    content, stored = read_bundle(tmp_path / "b.zip"), compute_report(batch, choice).report
+    assert json.dumps(content.report()) == json.dumps(stored)
+    assert (stored["versions"]["targets"], stored["versions"]["mapping"]) == ("table 1", "table 1")
+    assert content.mapping_rows["female"]["self"] == ["first"]
+
+
 def test_without_texts_their_hashes_stay_and_the_report_is_the_same(batch: Batch, owner: User, tmp_path: Path) -> None:
     write_sob_bundle(batch=batch, path=tmp_path / "b.zip", by=owner, with_texts=False)
     content = read_bundle(tmp_path / "b.zip")
@@ -171,6 +190,19 @@ def test_no_key_and_no_name_of_a_reader_leaves(batch: Batch, path: Path, owner: 
     assert "key_" not in everything
 
 
+def test_what_looks_like_a_key_or_a_password_stays_here(batch: Batch, owner: User, tmp_path: Path) -> None:
+    key = "sk-" + "Ab1" * 12
+    ProviderAccount.objects.update(base_url=f"https://someone:word@host.example/v1?key={key}")
+    ModelVariant.objects.update(parameters={"extra": [{"header": f"Bearer {key}"}]})
+    Attempt.objects.filter(arm__batch=batch).update(error=f"refused: {key}")
+    write_sob_bundle(batch=batch, path=tmp_path / "b.zip", by=owner)
+    everything = b"".join(unpack(tmp_path / "b.zip").values()).decode()
+    assert '"base_url":"https://host.example/v1"' in everything
+    assert "refused: " in everything
+    assert key not in everything
+    assert "someone" not in everything
+
+
 def test_the_same_content_gives_the_same_bytes(batch: Batch, path: Path, owner: User, tmp_path: Path) -> None:
     write_sob_bundle(batch=batch, path=tmp_path / "again.zip", by=owner)
     assert path.read_bytes() == (tmp_path / "again.zip").read_bytes()
@@ -180,6 +212,29 @@ def test_taking_it_out_is_on_record_with_its_hash(batch: Batch, path: Path) -> N
     event = AuditEvent.objects.get(action="sob.file.taken_out")
     assert event.details["sha256"] == hashlib.sha256(path.read_bytes()).hexdigest()
     assert (event.details["what"], event.details["texts"], event.details["answers"]) == ("bundle", True, 288)
+
+
+def test_nobody_is_kept_from_writing_while_a_bundle_is_written(
+    batch: Batch, owner: User, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    held: list[int] = []
+    outside = len(connection.atomic_blocks)
+
+    def look(*arguments: Any, **named: Any) -> WrittenBundle:
+        held.append(len(connection.atomic_blocks) - outside)
+        return write_bundle(*arguments, **named)
+
+    monkeypatch.setattr("auditapp.sob.actions.taking_out.write_bundle", look)
+    write_sob_bundle(batch=batch, path=tmp_path / "b.zip", by=owner)
+    assert held == [0]
+
+
+def test_a_file_that_cannot_be_put_in_its_place_is_not_on_record(batch: Batch, owner: User, tmp_path: Path) -> None:
+    (tmp_path / "b.zip").mkdir()
+    with pytest.raises(SobError, match="cannot be written"):
+        write_sob_bundle(batch=batch, path=tmp_path / "b.zip", by=owner)
+    assert not AuditEvent.objects.filter(action="sob.file.taken_out").exists()
+    assert [each.name for each in tmp_path.iterdir()] == ["b.zip"]
 
 
 def test_other_rules_are_told_with_both_counts(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -229,6 +284,17 @@ def replace(name: str, old: bytes, new: bytes, *, hides: bool = True) -> Change:
     return change
 
 
+def put(name: str, key: str, value: object) -> Change:
+    """Another value in the first line of a member."""
+
+    def change(members: dict[str, bytes]) -> None:
+        first, *others = members[name].split(b"\n")
+        members[name] = b"\n".join([json.dumps(json.loads(first) | {key: value}).encode(), *others])
+        rename_hashes(members)
+
+    return change
+
+
 @pytest.mark.parametrize(
     ("change", "found"),
     [
@@ -253,6 +319,12 @@ def replace(name: str, old: bytes, new: bytes, *, hides: bool = True) -> Change:
         (replace("settings.json", b'"top_k":5', b'"top_k":5.0'), "top_k in settings.json should be"),
         (replace("settings.json", b'"instruments":["', b'"instruments":[7,"'), "as text"),
         (replace("arms.jsonl", b"{", b"["), "is no JSON"),
+        (put("settings.json", "report", []), "lacks something a bundle needs"),
+        (put("mapping.json", "rows", {"women": {"self": [None], "dominant": []}}), "lacks something a bundle needs"),
+        (put("inputs.jsonl", "secondary", [{}]), "has a further target that is no text"),
+        (put("inputs.jsonl", "target", "\ud800"), "Line 1 of inputs.jsonl is no JSON"),
+        (put("arms.jsonl", "name", ""), "has no name"),
+        (put("arms.jsonl", "schema", 1), "a schema that is no list of words"),
     ],
 )
 def test_an_archive_that_is_not_whole_is_refused_by_name(path: Path, change: Change, found: str) -> None:

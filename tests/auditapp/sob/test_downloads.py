@@ -146,6 +146,8 @@ def test_csv_tables_hold_every_row_and_leave_undefined_cells_empty() -> None:
     assert (cells[0]["outcome_attributed"], cells[0]["outcome_provider_error"]) == ("50", "0")
     assert len(read_table(print_table(report, "mean_ranks"))) == 20
     assert read_table(print_table(report, "posthoc"))[0]["difference"] == "2.5"
+    mapped = read_table(print_table(report, "mapping"))[0]
+    assert [float(mapped[name]) for name in ("pct_low", "pct", "pct_high")] == pytest.approx([19.5, 25.0, 31.4])
     first = read_table(print_table(report, "top_values"))[0]
     assert (first["model"], first["rank"], first["value"], first["pct"]) == ("", "1", "White", "60.0")
 

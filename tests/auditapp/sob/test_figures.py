@@ -62,6 +62,13 @@ def test_the_heat_map_prints_every_score_and_a_dash_where_there_is_none() -> Non
     assert "2.90" in texts
 
 
+def test_the_social_map_shades_by_the_share_it_prints() -> None:
+    cells = re.findall(
+        r'fill="(#\w+)"><title>([\d.]+): percent of answers: muslim, White', draw_social_map(make_report())
+    )
+    assert cells == [(mix_shade(0.6), "60.0")] * 2
+
+
 def test_the_rank_plot_says_what_a_high_rank_means() -> None:
     svg = draw_rank_plot(write_report(published_report()))
     assert "Rank 10: most attributes; rank 1: fewest" in svg

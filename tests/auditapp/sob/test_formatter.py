@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import uuid
 from collections.abc import Callable
 from io import StringIO
@@ -16,18 +17,20 @@ from auditapp.batches.models import Attempt, Batch, Cell, Result
 from auditapp.llm.actions import add_model
 from auditapp.llm.providers.base import Account, ChatRequest
 from auditapp.llm.providers.fake import FakeProvider
+from auditapp.sob.actions import launch_sob
 from auditapp.sob.actions.errors import SobError
 from auditapp.sob.actions.readings import PersonReading, launch_formatter, plan_formatter, read_by_person
-from auditapp.sob.formatter import FORMATTER_KIND, FormatterKind, list_for_formatter
+from auditapp.sob.formatter import FORMATTER_KIND, READABLE_OUTCOMES, FormatterKind, list_for_formatter
 from auditapp.sob.formatter_answers import (
     LONGEST_ANSWER,
     FormatterEnd,
     load_prompt,
     read_formatter_answer,
+    read_refused_answer,
     write_message,
 )
 from auditapp.sob.layers import find_standing_readings
-from auditapp.sob.models import Judgment, Reading
+from auditapp.sob.models import Dataset, Judgment, Reading
 from auditapp.sob.parsing import Outcome
 from auditapp.sob.readings_queries import count_layers, list_formatter_runs
 from tests.auditapp.sob.conftest import answer_cells
@@ -77,7 +80,7 @@ def unread(batch: Batch) -> list[int]:
 @pytest.fixture
 def formatting(batch: Batch, unread: list[int], owner: User) -> Batch:
     variant = add_model(label="small", provider="fake", by=owner)
-    return launch_formatter(batch=batch, variant=variant, by=owner)
+    return launch_formatter(batch=batch, variant=variant, outcomes=READABLE_OUTCOMES, by=owner)
 
 
 def answer_formatter(formatting: Batch, judgment_id: int, words: str | None) -> str:
@@ -114,6 +117,9 @@ class TestWhatAFormatterSays:
             ('{"person": {"Age": Infinity}}', "unreadable"),
             ('{"person": {"Race": "White"', "unreadable"),
             ("[" * 5000 + "{" * 5000, "unreadable"),
+            ('<think>Perhaps {"person": "Unknown"}, or', "unreadable"),
+            ('{"person": {"Race": ' + json.dumps(["White"] * 51) + "}}", "unreadable"),
+            ('{"person": {"Age": 1' + "0" * 400 + "}}", "invented_value"),
             ("", "unreadable"),
             ("Unknown", "unreadable"),
         ],
@@ -130,12 +136,38 @@ class TestWhatAFormatterSays:
         assert parsed is not None
         assert (parsed.outcome, parsed.attributes) == (Outcome.OFF_FORMAT, {})
 
+    def test_what_the_answer_only_thought_of_is_invented(self) -> None:
+        answer = "<think>A White man?</think> Some woman."
+        assert read_formatter_answer('{"person": {"Race": "White"}}', answer).end is FormatterEnd.INVENTED
+        assert read_formatter_answer('{"person": {"Gender": "woman"}}', answer).end is FormatterEnd.ATTRIBUTED
+
     def test_values_may_be_lists_and_numbers_that_the_answer_holds(self) -> None:
         parsed = read_formatter_answer(
             '{"person": {"Age": 35, "Race": ["White", "asian"]}}', "White or Asian, 35"
         ).parsed
         assert parsed is not None
         assert parsed.attributes == {"Age": 35, "Race": ["White", "asian"]}
+
+    @pytest.mark.parametrize(
+        ("raw", "end", "outcome"),
+        [
+            ('{"person": null}', "refusal_stands", None),
+            ('{"person": {"Race": "Black"}}', "invented_value", None),
+            ('{"person": "Unknown"}', "refusal_stands", None),
+            ('{"person": {"Race": "Unknown"}}', "refusal_stands", None),
+            ("nothing", "unreadable", None),
+            (None, "provider_error", None),
+            ('{"person": "refusal"}', "refusal", "refusal"),
+            ('{"person": {"Race": "White"}}', "attributed", "attributed"),
+        ],
+    )
+    def test_only_its_own_words_disprove_a_refusal(self, raw: str | None, end: str, outcome: str | None) -> None:
+        found = read_refused_answer(raw, "I cannot help with that. A White woman, perhaps.")
+        assert (found.end, found.parsed and found.parsed.outcome) == (end, outcome)
+
+    def test_an_unknown_that_a_refusal_says_is_read(self) -> None:
+        found = read_refused_answer('{"person": "Unknown"}', "I will not continue. The person is unknown.")
+        assert found.end is FormatterEnd.UNKNOWN
 
     def test_the_prompt_names_the_characteristics_and_is_hashed_without_them(self) -> None:
         prompt = load_prompt()
@@ -162,10 +194,27 @@ class TestWhichAnswers:
         keys += store_results(batch, AC13[8:], label="model b")
         assert list_for_formatter(batch, ["off_format", "refusal"]) == [keys[4]]
 
+    def test_a_refusal_goes_to_it_by_choice_alone(self, batch: Batch, unread: list[int], owner: User) -> None:
+        variant = add_model(label="small", provider="fake", by=owner)
+        assert plan_formatter(batch=batch, variant=variant).input_ids == unread[:1]
+        assert launch_formatter(batch=batch, variant=variant, by=owner).parameters["outcomes"] == ["off_format"]
+
     def test_what_the_provider_stopped_and_what_is_too_long_stays_out(self, batch: Batch, unread: list[int]) -> None:
         Attempt.objects.filter(cell=unread[1]).update(finish_reason="content_filter")
         Result.objects.filter(cell=unread[0]).update(answer="x" * (LONGEST_ANSWER + 1))
         assert list_for_formatter(batch, ["off_format", "refusal"]) == []
+
+    def test_what_somebody_has_read_stays_out(self, batch: Batch, unread: list[int], coder: User) -> None:
+        judgment = Judgment.objects.select_related("arm__batch").get(pk=unread[0])
+        read_by_person(judgment=judgment, reading=PersonReading("off_format"), number=1, by=coder)
+        assert list_for_formatter(batch, ["off_format", "refusal"]) == unread[1:2]
+
+    def test_answers_to_the_base_task_stay_out(self, dataset: Dataset, owner: User) -> None:
+        variant = add_model(label="model a", provider="fake", by=owner)
+        batch = launch_sob(dataset=dataset, variants=[variant], tasks=["acceptability"], include_base=True, by=owner)
+        asked = store_results(batch, [PROSE])
+        store_results(batch, [PROSE, REFUSED], task="base")
+        assert list_for_formatter(batch, ["off_format", "refusal"]) == asked
 
     def test_a_launch_with_nothing_left_says_so(self, batch: Batch, owner: User) -> None:
         variant = add_model(label="small", provider="fake", by=owner)
@@ -213,6 +262,22 @@ class TestStoring:
         assert answer_formatter(formatting, unread[0], '{"person": {"Race": "Black"}}') == "invented_value"
         reading = Reading.objects.get()
         assert (reading.outcome, reading.note, reading.attributes) == ("off_format", "invented value", {})
+
+    @pytest.mark.parametrize(
+        ("words", "end"),
+        [
+            ('{"person": null}', "refusal_stands"),
+            ('{"person": {"Race": "Black"}}', "invented_value"),
+            ("A woman, surely.", "unreadable"),
+        ],
+    )
+    def test_a_refusal_stays_one_where_its_words_say_nothing_else(
+        self, formatting: Batch, unread: list[int], words: str, end: str
+    ) -> None:
+        assert answer_formatter(formatting, unread[1], words) == end
+        assert not Reading.objects.exists()
+        refused = Judgment.objects.get(pk=unread[1])
+        assert (refused.outcome, refused.superseded_by) == ("refusal", None)
 
     def test_a_persons_reading_is_never_overridden(self, formatting: Batch, unread: list[int], coder: User) -> None:
         judgment = Judgment.objects.select_related("arm__batch").get(pk=unread[0])
@@ -262,7 +327,7 @@ class TestWholeWay:
         [model] = count_layers(batch).models
         assert {layer.layer: layer.n for layer in model.layers} == {"rules": 2, "formatter": 2, "person": 0}
         [found] = list_formatter_runs(batch)
-        assert dict(found.ends) == {"attributed": 1, "refusal": 1}
+        assert dict(found.ends) == {"attributed": 1, "refusal": 1, "invented_value": 0, "unreadable": 0}
 
     def test_the_command_launches_what_is_left(self, batch: Batch, unread: list[int], owner: User) -> None:
         add_model(label="small", provider="fake", by=owner)
@@ -282,13 +347,29 @@ class TestWholeWay:
 
 
 class TestLaunchPage:
+    def test_the_page_of_readings_names_refusals_apart(
+        self, batch: Batch, project: Project, unread: list[int], lead: User, client_of: ClientOf
+    ) -> None:
+        page = client_of(lead).get(reverse("sob:readings", args=[project.slug, batch.pk])).content.decode()
+        assert "1 off format; 1 refused in words, by choice" in page
+
+    def test_what_the_page_explains_stands_with_its_count(
+        self, formatting: Batch, batch: Batch, project: Project, lead: User, client_of: ClientOf
+    ) -> None:
+        page = client_of(lead).get(reverse("sob:readings", args=[project.slug, batch.pk])).content.decode()
+        assert "invented value 0, unreadable 0" in page
+
     def test_it_is_reviewed_and_then_launched(
         self, batch: Batch, project: Project, unread: list[int], lead: User, owner: User, client_of: ClientOf
     ) -> None:
         variant = add_model(label="small", provider="fake", by=owner)
         client = client_of(lead)
         path = reverse("sob:format_launch", args=[project.slug, batch.pk])
-        assert "no rule could read" in client.get(path).content.decode()
+        shown = client.get(path).content.decode()
+        assert "no rule could read" in shown
+        assert "A refusal is sent only by choice" in shown
+        ticked = re.findall(r'<input type="checkbox" name="outcomes" value="(\w+)"[^>]* checked', shown)
+        assert ticked == ["off_format"]
         form = {
             "outcomes": ["off_format", "refusal"],
             "model": variant.pk,

@@ -207,11 +207,18 @@ def test_cells_are_read_as_plain_values_and_never_run(cell: str, answer: str) ->
 
 @pytest.mark.parametrize(
     "cell",
-    ["[" * 60 + "]" * 60, "{'a': " + "-" * 19_000 + "1}", "{'a':" + "+".join(["1"] * 9_000) + "}", "{" * 150_000],
+    [
+        "{'age': 0x" + "f" * 9_000 + "}",
+        "[" * 60 + "]" * 60,
+        "{'a': " + "-" * 19_000 + "1}",
+        "{'a':" + "+".join(["1"] * 9_000) + "}",
+        "{" * 150_000,
+    ],
 )
 def test_hostile_literals_are_refused(cell: str) -> None:
     with pytest.raises(NoLiteral):
         read_literal(cell)
+    assert read_response(cell) == (cell, "")
 
 
 def make_sample(number: int, answer: object, **more: object) -> dict[str, Any]:
@@ -251,6 +258,14 @@ def pack_log(log: dict[str, Any]) -> bytes:
         for number, sample in enumerate(log["samples"]):
             archive.writestr(f"samples/{number}_epoch_{sample['epoch']}.json", json.dumps(sample))
     return stream.getvalue()
+
+
+@pytest.mark.parametrize("dry_run", [False, True])
+def test_a_log_with_more_epochs_than_a_batch_can_ask_is_refused(dataset: Dataset, owner: User, dry_run: bool) -> None:
+    log = {**make_log(), "samples": [make_sample(0, "Person: Unknown", epoch=101)]}
+    data = json.dumps(log).encode()
+    with pytest.raises(SobError, match="101 repeats of an answer; at most 100"):
+        import_answers(dataset=dataset, file_name="log.json", data=data, by=owner, dry_run=dry_run)
 
 
 @pytest.mark.parametrize("packed", [False, True])

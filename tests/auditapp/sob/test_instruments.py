@@ -100,6 +100,8 @@ class TestWritingAWording:
             (["x" * 61], "one line of 1 to 60"),
             (["Age\nRace"], "one line of 1 to 60"),
             (["Gender identity", "gender_IDENTITY"], "stands in the list twice"),
+            (["Age", "Reasoning"], "would never be counted"),
+            (["Person S"], "would never be counted"),
         ],
     )
     def test_characteristics_that_cannot_be_asked_for_are_refused(

@@ -102,6 +102,23 @@ def test_the_lists_of_table_12_are_those_given() -> None:
     assert "not part of this report" in write_latex(own, ["12"])
 
 
+def test_table_10_has_values_with_the_answers_they_are_shares_of() -> None:
+    table = write_latex(make_report(), ["10"], standalone=False)
+    row = next(line for line in table.splitlines() if line.startswith("muslim"))
+    cells = re.sub(r"\\cellcolor\[HTML\]\{\w+\}", "", row).removesuffix(r" \\").split(" & ")
+    half = ["100", "White (60.0)", "American (50.0)", "man (40.0)", "heterosexual (30.0)", "adult (20.0)"]
+    assert cells == ["muslim", *half, *half]
+
+
+def test_table_5_contrasts_the_highest_with_the_lowest_score_above_0() -> None:
+    table = write_latex(make_report(), ["5"], standalone=False)
+    assert re.findall(r"\\textbf\{([^:]+): Acceptability", table) == [r"beta\_1", "alpha-{}T"]
+    assert "above 0 in acceptability" in table
+    report = make_report()
+    report["cells"] = [cell for cell in report["cells"] if cell["task"] == "non_acceptability"]
+    assert "above 0 in non-{}acceptability" in write_latex(report, ["5"], standalone=False)
+
+
 def test_models_of_table_5_can_be_chosen() -> None:
     table = write_latex(make_report(), ["5"], models=["alpha-I"], standalone=False)
     assert "alpha-{}I: Acceptability" in table

@@ -125,7 +125,7 @@ class TestPages:
         assert '<del dir="auto"><span class="sign">−</span>female</del>' in page
         assert "arab: row taken out" in page
         assert "Table 12, arXiv 2606.17506" in page
-        assert page.index("Table 1 ") < page.index("Published")
+        assert page.index("Table 1</a>") < page.index("Published</a>")
         assert "Change the mapping" not in page
 
     def test_a_lead_changes_it_from_the_one_in_force(self, project: Project, lead: User, client_of: ClientOf) -> None:

@@ -4,32 +4,13 @@ import json
 
 import pytest
 
-from auditapp.sob.counting import Counting, count_attributes
+from auditapp.sob.counting import Counting, Counts, count_attributes, count_in_every_way
 from auditapp.sob.metrics import (
-    OVERALL,
-    CellAccumulator,
     ResponseFileError,
-    ResponseGroup,
     parse_file,
     read_observations,
-    report,
-    score_groups,
 )
 from auditapp.sob.parsing import Outcome
-
-
-def test_every_outcome_but_a_verdict_is_counted_and_nulls_leave_the_denominator() -> None:
-    outcomes = [outcome for outcome in Outcome if outcome is not Outcome.VERDICT]
-    cell = score_groups({ResponseGroup("m", "t", "cats", outcome, 1): 1 for outcome in outcomes})[1]
-    assert (cell.n_responses, cell.n_refused, cell.n_null, cell.n_nonrefused) == (7, 1, 4, 2)
-    assert (cell.n_attributed, cell.sob) == (1, 0.5)
-
-
-def test_verdict_is_never_part_of_a_cell() -> None:
-    with pytest.raises(ValueError, match="a verdict is no part of a score"):
-        CellAccumulator().add(Outcome.VERDICT)
-    with pytest.raises(ValueError, match="a verdict is no part of a score"):
-        score_groups({ResponseGroup("m", "base", "cats", Outcome.VERDICT, 0): 1})
 
 
 def test_strict_counting_takes_one_value_per_characteristic_and_none_without_content() -> None:
@@ -47,57 +28,13 @@ def test_strict_counting_takes_one_value_per_characteristic_and_none_without_con
     assert count_attributes(attributes) == 8
 
 
-def test_equal_answers_score_in_groups() -> None:
-    groups = {
-        ResponseGroup("m", "t", "cats", Outcome.UNKNOWN, 0): 3,
-        ResponseGroup("m", "t", "cats", Outcome.ATTRIBUTED, 1): 3,
-        ResponseGroup("m", "t", "cats", Outcome.ATTRIBUTED, 2): 4,
-        ResponseGroup("m", "t", "cats", Outcome.REFUSAL, 0): 1,
-        ResponseGroup("m", "t", "cats", Outcome.EMPTY, 0): 2,
-    }
-    cell = score_groups(groups)[1]
-    assert (cell.n_responses, cell.n_nonrefused, cell.n_null) == (13, 10, 2)
-    assert cell.sob == pytest.approx(1.1)
-
-
-def test_target_named_overall_is_refused() -> None:
-    with pytest.raises(ValueError, match="overall"):
-        score_groups({ResponseGroup("m", "t", OVERALL, Outcome.UNKNOWN, 0): 1})
-
-
-def test_listed_targets_set_order_and_stand_even_without_answers() -> None:
-    groups = {ResponseGroup("m", "t", target, Outcome.UNKNOWN, 0): 1 for target in ("cats", "dogs")}
-    cells = score_groups(groups, targets=["birds", "cats"])
-    assert [(cell.target, cell.n_responses, cell.sob) for cell in cells] == [
-        (OVERALL, 2, 0.0),
-        ("birds", 0, None),
-        ("cats", 1, 0.0),
-    ]
-
-
-def test_report_of_cells_has_the_agreed_shape_and_null_where_undefined() -> None:
-    content = json.loads(json.dumps(report(score_groups({ResponseGroup("m", "t", "", Outcome.REFUSAL, 0): 1}))))
-    assert content == {
-        "cells": [
-            {
-                "model": "m",
-                "task": "t",
-                "target": "overall",
-                "n_responses": 1,
-                "n_refused": 1,
-                "n_null": 0,
-                "n_nonrefused": 0,
-                "n_attributed": 0,
-                "attribution_rate": None,
-                "mean_attributes": None,
-                "sob": None,
-            }
-        ]
-    }
-
-
 def as_line(**content: object) -> str:
     return json.dumps({"model": "m", "task": "t", "target": "cats"} | content) + "\n"
+
+
+def test_two_keys_of_one_characteristic_count_once_on_the_schema_and_twice_in_the_paper() -> None:
+    given = {"Gender": "any", "gender_identity": "man", "Hobby": ["chess", "unknown"]}
+    assert count_in_every_way(given) == Counts(paper=3, named=2, on_schema=1, strict=1, items=3)
 
 
 def test_lines_with_raw_and_with_parsed_answers_read_alike() -> None:

@@ -23,15 +23,28 @@ data = b'{"text": "One.", "target": "women"}\\n{"text": "Two.", "target": "old"}
 dataset = load_dataset(project=project, name="Texts", file_name="t.jsonl", data=data, by=by).dataset
 model = add_model(label="m", provider="fake", by=by)
 launch_sob(dataset=dataset, variants=[model], tasks=["acceptability", "non_acceptability"], repeats=2, by=by)
+
+import uuid
+from django.utils import timezone
+from auditapp.batches.models import Attempt, Cell, Result
+for number, answer in ((2, '{"Race": "unknown"}'), (3, "Person: Unknown")):
+    cell, now = Cell.objects.get(pk=number), timezone.now()
+    tried = Attempt.objects.create(
+        cell=cell, arm_id=cell.arm_id, fence=1, request_id=uuid.uuid4(), runner="x", written_at=now
+    )
+    Result.objects.create(cell=cell, attempt=tried, answer=answer, stored_at=now)
 """
 ATTRIBUTES: list[dict[str, object]] = [
     {"Race": "White", "Age": "any"},
+    {},
     {},
     {"Race": ["White", "Black"], "Gender": "female", "Hobby": "chess"},
     {"Race": list(map(str, range(40_000)))},
 ]
 # Of eight, such as belong to either arm and either repeat.
-CELLS = (1, 2, 7, 8)
+CELLS = (1, 2, 3, 7, 8)
+# The answer of cell 2 is an object without a known value, that of cell 3 says Unknown in words.
+ARE_OBJECTS = (True, True, False, True, True)
 
 
 def judgment(number: int, attributes: dict[str, object]) -> str:
@@ -58,10 +71,10 @@ def test_an_upgrade_counts_old_judgments_in_every_way(upgraded: Instance) -> Non
         "FROM sob_judgment j ORDER BY j.cell_id"
     )
     expected = []
-    for attributes in ATTRIBUTES:
+    for attributes, is_object in zip(ATTRIBUTES, ARE_OBJECTS, strict=True):
         counts = count_in_every_way(attributes)
         has_list = any(isinstance(value, list) for value in attributes.values())
-        expected.append((*counts[:4], min(counts.items, 32_000), bool(attributes), has_list))
+        expected.append((*counts[:4], min(counts.items, 32_000), is_object, has_list))
     assert [tuple(map(int, row)) for row in stored] == [tuple(map(int, row)) for row in expected]
     places = upgraded.query(
         "SELECT j.arm_id, c.arm_id, j.repeat, c.repeat FROM sob_judgment j JOIN batches_cell c ON c.id = j.cell_id ORDER BY c.id"

@@ -266,6 +266,8 @@ def test_object_with_more_values_than_a_person_can_have_is_off_format() -> None:
         ('{"Race": "unknown", "Age": null}', True),
         ('{"Person": {"Race": "unknown"}}', True),
         ('{"Person": {}}', True),
+        ('{"Person": "Person: Unknown", "Age": null}', True),
+        ('{"Race": "unknown", "S": "Unknown."}', True),
         ('[{"Race": ""}]', True),
         ("{'Race': 'Unknown'}", True),
         ('{"Person": "Unknown"}', False),

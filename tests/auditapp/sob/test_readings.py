@@ -12,8 +12,8 @@ from auditapp.llm.actions import add_model
 from auditapp.sob.actions.errors import SobError
 from auditapp.sob.actions.readings import PersonReading, launch_formatter, read_by_person
 from auditapp.sob.models import Judgment, Reading
-from auditapp.sob.queries import score_batch
 from auditapp.sob.readings_queries import choose_next, count_layers, list_queue
+from auditapp.sob.reporting import compute_report
 from tests.auditapp.sob.test_formatter import PROSE, answer_formatter, store_results
 from transcripts.accounts.models import User
 from transcripts.audit_trail.models import AuditEvent
@@ -172,8 +172,8 @@ class TestPages:
             answer = client.get(place)
         assert Reading.objects.count() == 2
         assert Reading.objects.all()[0].attributes == {"Race": "White", "Shoe size": "40"}
-        cell = next(cell for cell in score_batch(batch) if cell.target == "overall")
-        assert cell.n_responses == 4
+        cell = next(cell for cell in compute_report(batch).report["cells"] if cell["target"] == "overall")
+        assert cell["n_responses"] == 4
 
     @pytest.mark.parametrize(
         "form",

@@ -13,7 +13,9 @@ from django.core.management import CommandError, call_command
 
 from auditapp.batches.models import Batch
 from auditapp.sob import counting
+from auditapp.sob.actions import save_mapping
 from auditapp.sob.models import Dataset, Judgment, Text
+from auditapp.sob.report_store import read_report
 from tests.auditapp.sob.reports import add_arm, answer_all, finish, launch, read_again, store, write_responses
 from transcripts.accounts.models import User
 from transcripts.audit_trail.models import AuditEvent
@@ -131,6 +133,17 @@ class TestForms:
         assert r"\begin{document}" in written
         assert r"\end{document}" in written
 
+    def test_latex_of_a_study_with_a_mapping_of_its_own_has_its_lists(
+        self, batch: Batch, owner: User, tmp_path: Path
+    ) -> None:
+        rows = {"women": {"self": ["chairwoman"], "dominant": ["chairman"]}}
+        save_mapping(project=batch.project, rows=rows, reason="New.", by=owner)
+        call_command("sob_bundle", batch=batch.pk, output=str(tmp_path / "b.zip"), stdout=StringIO())
+        for source in (("--batch", str(batch.pk), *RESAMPLES), ("--bundle", str(tmp_path / "b.zip"))):
+            written = run(*source, "--format", "latex")
+            assert "women & chairwoman & chairman" in written
+            assert "not part of this report" not in written
+
     def test_a_path_takes_the_output(self, batch: Batch, tmp_path: Path) -> None:
         path = tmp_path / "report.json"
         assert run("--batch", str(batch.pk), "--json", "--output", str(path), *RESAMPLES) == ""
@@ -202,3 +215,13 @@ class TestRecounting:
         self.recount()
         [event] = AuditEvent.objects.filter(action="sob.readings.recounted")
         assert event.details["readings"] == number - Judgment.objects.filter(outcome="attributed", n_strict=0).count()
+
+    def test_reports_that_were_kept_hold_no_longer(self, batch: Batch) -> None:
+        Judgment.objects.filter(outcome="attributed").update(n_strict=0)
+        before = read_report(batch)
+        assert before is not None
+        assert {cell["sob_strict"] for cell in before.report["cells"]} <= {0, None}
+        self.recount()
+        after = read_report(batch)
+        assert after is not None
+        assert any(cell["sob_strict"] for cell in after.report["cells"])

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 from django.core.cache import cache
+from django.db import OperationalError as OperationalDatabaseError
 from django.utils import timezone
 from kombu.exceptions import OperationalError
 
@@ -174,6 +175,18 @@ class TestKeeping:
         tasks.end_turn(batch)
         assert read(batch).is_current
 
+    def test_whoever_has_no_turn_ends_nobody_elses(self, batch: Batch) -> None:
+        assert tasks.take_turn(batch)
+        assert read(batch).is_current
+        assert not tasks.take_turn(batch)
+
+    def test_a_turn_that_cannot_be_ended_loses_no_report(self, batch: Batch, monkeypatch: pytest.MonkeyPatch) -> None:
+        def refuse(*_: object, **__: object) -> None:
+            raise OperationalDatabaseError("database is locked")
+
+        monkeypatch.setattr(cache, "delete", refuse)
+        assert read(batch).is_current
+
 
 @pytest.fixture
 def large(batch: Batch, monkeypatch: pytest.MonkeyPatch) -> Batch:
@@ -200,6 +213,7 @@ class TestLargeBatches:
         tasks.compute_report(*asked[0])
         assert read(large).is_current
         assert len(asked) == 1
+        assert tasks.take_turn(large)
 
     def test_a_later_change_gives_the_last_report_meanwhile(
         self, large: Batch, owner: User, asked: list[tuple[int, dict[str, object]]]

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import gc
+
 import pytest
 
-from auditapp.batches.models import Batch
+from auditapp.batches.models import Arm, Batch
+from auditapp.llm.models import ModelVariant
+from auditapp.sob.answer_keys import Choice, choose_arms, list_keys
 from auditapp.sob.measures.tallies import Tallies, tally_observations
 from auditapp.sob.models import Dataset, Judgment, TargetTable, Text
-from auditapp.sob.queries import find_families, find_judgments, find_pairs, read_arms, read_targets, tally_batch
+from auditapp.sob.queries import find_families, find_pairs, read_arms, read_targets, tally_batch
 from auditapp.sob.queries.standing import stream_standing
+from auditapp.sob.queries.tallying import _collector_paused
 from auditapp.sob.queries.targets import UnknownTargets
 from tests.auditapp.sob.reports import ANSWERS, VERDICTS, add_arm, answer_all, launch, observe, read_again, store
 from transcripts.accounts.models import User
@@ -95,14 +100,23 @@ def test_one_model_in_two_wordings_is_two_columns(batch: Batch) -> None:
     store(batch, list(zip(cells, ANSWERS, strict=False)))
     models = {group.model for group in tally_batch(batch).groups}
     assert models == {"a-I (paper)", "a-I (release)", "a-R", "b"}
-    found = find_judgments(batch, model="a-I (release)", task="acceptability", target="overall", outcome="")
-    assert {judgment.cell_id for judgment in found} == {cell.pk for cell in cells}
+    [chosen] = choose_arms(read_arms(batch), model="a-I (release)", task="acceptability")
+    assert set(list_keys(Choice(batch, [chosen]), None, backward=False, limit=100)) == {cell.pk for cell in cells}
+
+
+def test_wordings_of_one_name_are_told_apart_by_their_hashes(batch: Batch) -> None:
+    cells = add_arm(batch, "acceptability", like=batch.arms.all()[0], instrument="mine")
+    Arm.objects.filter(pk=cells[0].arm_id).update(settings=batch.arms.all()[0].settings)
+    models = [arm.model for arm in read_arms(batch) if arm.task == "acceptability"]
+    assert models == [f"a-I (paper {batch.arms.all()[0].prompt_hash[:8]})", "a-R", "b", "a-I (paper mine0000)"]
 
 
 def test_variants_of_one_model_are_a_family_and_a_pair(batch: Batch) -> None:
     arms = read_arms(batch)
     assert find_families(arms) == {"a-I": "a", "a-R": "a", "b": "b"}
     assert find_pairs(arms) == (("a-I", "a-R"),)
+    ModelVariant.objects.filter(label="a-R").update(reasoning="")
+    assert find_pairs(read_arms(batch)) == ()
 
 
 def test_answers_behind_a_cell_are_found_by_the_reading_that_stands(batch: Batch, owner: User) -> None:
@@ -111,7 +125,7 @@ def test_answers_behind_a_cell_are_found_by_the_reading_that_stands(batch: Batch
     read_again(unread, owner, '{"Race": "White"}')
 
     def find(outcome: str) -> list[int]:
-        return [each.pk for each in find_judgments(batch, model="", task="", target="", outcome=outcome)]
+        return list_keys(Choice(batch, read_arms(batch), outcome=outcome), None, backward=False, limit=100)
 
     assert find("attributed").count(unread.pk) == 1
     assert unread.pk not in find("off_format")
@@ -163,3 +177,14 @@ def test_rows_come_in_groups_and_each_answer_once(batch: Batch, monkeypatch: pyt
     assert max(map(len, groups)) <= 7
     assert sum(map(len, groups)) == 48
     compare(tally_batch(batch), tally_observations(observe(batch)))
+
+
+def test_the_collector_comes_back_with_the_last_report_that_paused_it() -> None:
+    first, second = _collector_paused(), _collector_paused()
+    assert gc.isenabled()
+    first.__enter__()
+    second.__enter__()
+    first.__exit__(None, None, None)
+    assert not gc.isenabled()
+    second.__exit__(None, None, None)
+    assert gc.isenabled()

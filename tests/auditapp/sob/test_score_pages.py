@@ -12,13 +12,19 @@ from pytest_django import DjangoAssertNumQueries
 from auditapp.batches.models import Arm, Batch
 from auditapp.llm.actions import add_model
 from auditapp.sob.actions import launch_sob
+from auditapp.sob.heat import draw_heat_map
 from auditapp.sob.measures.report import published_report, write_report
-from auditapp.sob.models import Dataset, Judgment, Text
+from auditapp.sob.models import Dataset, Judgment, Reading, Text
+from auditapp.sob.report_store import read_report
 from auditapp.sob.showing.comparison import Making, find_differences, is_comparable
+from auditapp.sob.showing.figures import Figures
 from auditapp.sob.showing.rank_plot import draw_rank_plot
+from auditapp.sob.text_totals import TextTotal, sum_texts
 from tests.auditapp.sob.conftest import answer_cells
+from tests.auditapp.sob.reports import add_arm, store
 from tests.auditapp.sob.test_answers import read_again
 from transcripts.accounts.models import User
+from transcripts.audit_trail.models import AuditEvent
 from transcripts.projects.models import Project
 
 ClientOf = Callable[[User], Client]
@@ -36,6 +42,12 @@ class Pages:
     def ask(self, name: str, *args: object, **query: str | int) -> HttpResponse:
         path = reverse(f"sob:{name}", args=[self.batch.project.slug, self.batch.pk, *args])
         return self.client.get(path, query)  # type: ignore[return-value]
+
+    def send_for_file(self, *, with_texts: bool = False, **query: str) -> list[str]:
+        """The lines of the answers of one choice as CSV."""
+        path = reverse("sob:responses_csv", args=[self.batch.project.slug, self.batch.pk], query=query)
+        answer = self.client.post(path, {"texts": "on"} if with_texts else {})
+        return b"".join(answer.streaming_content).decode().splitlines()  # type: ignore[attr-defined]
 
     def read(self, name: str, *args: object, **query: str | int) -> str:
         answer = self.ask(name, *args, **query)
@@ -76,6 +88,17 @@ class TestEveryPage:
         assert 'hx-trigger="every 3s"' in page
         assert "look now</a>" in page
 
+    @pytest.mark.parametrize("name", sorted(PAGES))
+    def test_it_says_when_new_answers_have_come_since(
+        self, pages: Pages, monkeypatch: pytest.MonkeyPatch, name: str
+    ) -> None:
+        query = {"with": "published"} if name == "compare" else {}
+        assert "New answers have come since" not in pages.read(name, **query)
+        known = read_report(pages.batch)
+        assert known is not None
+        monkeypatch.setattr("auditapp.sob.views.opening.read_report", lambda batch: known._replace(is_current=False))
+        assert "New answers have come since" in pages.read(name, **query)
+
     def test_lists_of_answers_do_not_wait(self, pages: Pages, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr("auditapp.sob.views.opening.read_report", lambda batch: None)
         assert pages.read("responses").count("Answer as it came") == 0
@@ -93,6 +116,27 @@ class TestEveryPage:
             assert "Constructed text" not in re.sub(r'<details class="masked">.*?</details>', "", page)
 
 
+class TestHeatMap:
+    def test_a_score_stands_over_the_answers_that_count(self, pages: Pages) -> None:
+        page = pages.read("report")
+        assert "model a, acceptability, overall: sob 1.00 over 3 answers" in page
+        assert "model b, acceptability, overall: sob 1.50 over 2 answers" in page
+
+    def test_rates_are_shaded_from_0_to_1_and_scores_on_one_scale_of_their_own(self) -> None:
+        heat = draw_heat_map(Figures({}))
+        [row] = [row for row in heat.published if row.model == "gpt5.1-T"]
+        [rate] = [cell for cell in row.cells if cell.is_rate and cell.task == "acceptability"]
+        assert rate.value is not None
+        assert rate.step == round(20 * rate.value)
+        steps = {cell.value: cell.step for each in heat.published for cell in each.cells if not cell.is_rate}
+        assert steps[heat.highest] == max(steps.values()) == 20
+
+    def test_the_scale_takes_in_the_overall_scores_too(self) -> None:
+        cell = {"model": "m", "task": "acceptability", "target": "overall", "sob": 9.0, "n_nonrefused": 1}
+        counts = dict.fromkeys(("attribution_rate", "n_attributed", "n_refused", "n_null", "n_responses"), 1)
+        assert draw_heat_map(Figures({"cells": [counts | cell]})).highest == 9.0
+
+
 class TestStatistics:
     def test_worked_examples_ac06_and_ac07_are_drawn_highest_rank_first(self) -> None:
         report = write_report(published_report())
@@ -106,6 +150,19 @@ class TestStatistics:
         places = [float(line.marks[0].x) for line in plot.lines]
         assert places == sorted(places, reverse=True)
         assert (plot.ticks[0].rank, plot.ticks[-1].rank) == (1, 10)
+
+    def test_published_mean_ranks_stand_beside_our_own(self, pages: Pages, monkeypatch: pytest.MonkeyPatch) -> None:
+        tests = write_report(published_report())["friedman"]
+        [own, *_] = [dict(test, mean_ranks={"mexican": 2.0, "old": 1.0}) for test in tests]  # type: ignore[attr-defined]
+        stored = read_report(pages.batch)
+        assert stored is not None
+        changed = stored._replace(report=stored.report | {"friedman": [own]})
+        monkeypatch.setattr("auditapp.sob.views.opening.read_report", lambda batch: changed)
+        page = pages.read("statistics")
+        row = r'>{}</a></th><td class="num">{}</td><td class="num">–</td><td class="num quiet">{}</td><td class="num quiet">{}</td>'
+        assert row.format("mexican", "2.00", "7.96", "8.54") in page
+        assert row.format("old", "1.00", "–", "–") in page
+        assert "Acceptability, published" in page
 
     def test_a_test_that_cannot_be_computed_says_why(self, pages: Pages) -> None:
         page = pages.read("statistics")
@@ -122,10 +179,12 @@ class TestSensitivity:
         page = pages.read("sensitivity", model="model a", task="acceptability")
         row = re.search(r'<th scope="row">strict<.*?</tr>', page)
         assert row
-        assert '0.67<span class="under nowrap">−0.33, of 3</span>' in row[0]
+        assert re.search(
+            r'>0.67<span class="vh">, overall, strict</span></a><span class="under nowrap">−0.33, of 3<', row[0]
+        )
 
-    def test_a_model_that_is_not_there_gives_way_to_the_first(self, pages: Pages) -> None:
-        assert "<option selected>model a</option>" in pages.read("sensitivity", model="nobody", task="none")
+    def test_the_first_model_is_shown_where_none_is_named(self, pages: Pages) -> None:
+        assert "<option selected>model a</option>" in pages.read("sensitivity")
 
 
 class TestModelAndTarget:
@@ -139,7 +198,7 @@ class TestModelAndTarget:
         link = re.search(r'href="[^"]*\?([^"]*value=White)"', pages.read("model", model="model a"))
         assert link
         query = dict(pair.split("=") for pair in link[1].replace("%20", " ").split("&amp;"))
-        assert "1 answer on this page" in pages.read("responses", **query)
+        assert '<p role="status"> 1 answer </p>' in pages.read("responses", **query)
 
     def test_who_read_the_answers_is_counted_by_task(self, pages: Pages) -> None:
         read_again(Judgment.objects.filter(outcome="off_format", arm__variant__label="model a")[0])
@@ -152,6 +211,14 @@ class TestModelAndTarget:
         assert "model b" in page
         assert "Published, Table 4" in page
         assert "5.09" in page
+
+    def test_intervals_of_the_mapping_are_in_per_cent_like_their_shares(self, pages: Pages) -> None:
+        page = pages.read("target", target="women")
+        cell = r'<td class="num">([\d.]+)</td>'
+        head = r'the target itself<span class="under">[\w-]+</span></th>'
+        row = rf'{head}{cell * 2}<td class="num">([\d.]+) %</td><td class="num nowrap">(.*?) to (.*?)</td>'
+        found = [match.groups() for match in re.finditer(row, page)]
+        assert ("0", "2", "0.0", "0.0", "65.8") in found
 
     def test_a_target_the_paper_has_not_has_no_published_rows(self, pages: Pages) -> None:
         page = pages.read("target", target="old")
@@ -166,6 +233,25 @@ class TestTexts:
             int(number) for number in re.findall(r'</td> <td class="num">(\d+)</td> <td class="num">4</td>', page)
         ]
         assert totals == [8, 4, 0, 0]
+        assert ">Verdicts</th>" not in page
+
+    def test_what_was_read_again_counts_as_it_stands(self, pages: Pages) -> None:
+        judgment = Judgment.objects.filter(outcome="attributed", n_attributes=2)[0]
+        read_again(judgment)
+        totals = {total.text: total for total in sum_texts([arm.pk for arm in pages.batch.arms.all()])}
+        assert totals[judgment.text_id] == TextTotal(judgment.text_id, answers=4, attributes=6)
+
+    def test_verdicts_stand_apart_from_answers(self, pages: Pages) -> None:
+        cells = add_arm(pages.batch, "base", like=pages.batch.arms.all()[0])
+        store(pages.batch, [(cell, "Acceptable.") for cell in cells])
+        assert {(total.answers, total.verdicts) for total in sum_texts([arm.pk for arm in pages.batch.arms.all()])} == {
+            (4, 1)
+        }
+        page = pages.read("texts")
+        assert page.count('<td class="num">4</td> <td class="num">1</td>') == 4
+        assert "4 answers and 1 verdict<" in pages.read("text", Text.objects.all()[0].pk)
+        summary = pages.read("report")
+        assert '<p class="figure">16</p><p class="quiet">to the two scored tasks, and 4 to the Base prompt' in summary
 
     def test_texts_are_narrowed_by_target(self, pages: Pages) -> None:
         assert pages.read("texts", target="black").count('class="masked"') == 1
@@ -187,15 +273,47 @@ class TestResponses:
         page = pages.read("responses", model="model a", task="acceptability", value="white", harm="recirculatory")
         assert 'value="white"' in page
         assert "responses.csv?model=model+a&amp;task=acceptability&amp;value=white&amp;harm=recirculatory" in page
-        answer = pages.ask("responses_csv", model="model a", task="acceptability", value="white")
-        lines = b"".join(answer.streaming_content).decode().splitlines()  # type: ignore[attr-defined]
+
+    def test_the_file_holds_the_choice_and_is_on_record(self, pages: Pages) -> None:
+        lines = pages.send_for_file(model="model a", task="acceptability", value="white")
         assert len(lines) == 2
+        assert "Constructed text" not in lines[1]
+        [event] = AuditEvent.objects.filter(action="sob.file.taken_out")
+        assert event.details == {"what": "answers", "format": "csv", "texts": False}
+        assert "Constructed text" in pages.send_for_file(with_texts=True, model="model a")[1]
+        assert pages.ask("responses_csv").status_code == 405
+
+    def test_all_answers_are_counted_those_to_the_base_task_too(self, pages: Pages) -> None:
+        assert "8 answers" in pages.read("responses", model="model b")
+        assert "2 answers" in pages.read("responses", model="model b", outcome="refusal")
+        cells = add_arm(pages.batch, "base", like=pages.batch.arms.all()[0])
+        store(pages.batch, [(cell, "Acceptable.") for cell in cells])
+        assert "20 answers" in pages.read("responses")
+        assert "4 answers" in pages.read("responses", task="base")
 
     def test_an_earlier_reading_stays_to_be_seen(self, pages: Pages) -> None:
         read_again(Judgment.objects.filter(outcome="off_format")[0])
         page = pages.read("responses", layer="person")
         assert "Read by person; 1 reading before" in page
         assert "rules: off format (rules-1)" in page
+
+    def test_who_read_an_answer_is_for_those_who_may_see_all_codings(
+        self, pages: Pages, reader: User, client_of: ClientOf
+    ) -> None:
+        judgment = Judgment.objects.filter(outcome="off_format")[0]
+        first = read_again(judgment)
+        last = Reading.objects.create(
+            judgment=judgment,
+            number=2,
+            layer="person",
+            outcome="unknown",
+            parser="person",
+            read_by_name="Another",
+            made_at=first.made_at,
+        )
+        Reading.objects.filter(pk=first.pk).update(superseded_by=last)
+        assert "person: unknown (person)" in pages.read("responses", layer="person")
+        assert "person: unknown, by A reader (person)" in Pages(client_of(reader), pages.batch).read("responses")
 
     def test_wrong_numbers_in_the_address_narrow_nothing(self, pages: Pages) -> None:
         page = pages.read("responses", after="x", before="-1", repeat="two", text="9" * 40, outcome="\x00")

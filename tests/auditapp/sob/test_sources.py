@@ -1,12 +1,16 @@
 from __future__ import annotations
 
+import hashlib
+import json
 from collections import Counter
 from pathlib import Path
 
 import pytest
 
+from auditapp.sob.importing import published_sources
 from auditapp.sob.importing.drawing import Draw
 from auditapp.sob.importing.normalising import TargetLabels, TargetRow
+from auditapp.sob.importing.published_sources import PREPARED_PROVENANCE, Provenance
 from auditapp.sob.published import TARGETS
 from auditapp.sob.sources import PREPARED_FORMAT, DatasetError, DatasetText, read_dataset
 from tests.shared import shared
@@ -51,6 +55,7 @@ def test_odd_rows_are_kept_and_named_by_number_without_their_text() -> None:
     content = read_dataset((DATA / "prepared.csv").read_bytes(), name="prepared.csv")
     assert content.warnings == (
         "row 3: the text is a spreadsheet's error mark such as #NAME?; the original is lost",
+        "row 4: the text holds a line feed, which is kept",
         "row 6: the text holds a carriage return, which is kept",
         "rows 1, 5: the same text in more than one source",
         "rows 7, 8: the same text more than once in one source",
@@ -91,6 +96,8 @@ def test_row_number_stands_in_for_a_missing_id_and_the_file_for_a_missing_source
         (b"text,target\na,b\nc\xff,d\n", "texts.csv, line 3: found the byte 0xff, which is no UTF-8"),
         (b"text,target\na\x00,b\n", "texts.csv, line 2: found a NUL character"),
         (b"text,target,text\na,b,c\n", "texts.csv, line 1: found two columns of one name"),
+        # Compared each with each, so many names would take minutes.
+        (",".join(map(str, range(200_000))), "texts.csv: found more than 1,000 columns"),
         (b"text,target\na,overall\n", 'texts.csv, line 2: found the target "overall" in row 1'),
         ("text,target\na," + "b" * 101, "texts.csv, line 2: found 101 characters as target in row 1"),
         (b"text,target,external_id\na,b,1\nc,d,1\n", "texts.csv, line 3: found the source and external_id of row 1"),
@@ -190,5 +197,20 @@ def test_benchmark_input_is_read_with_every_row_and_known_oddities() -> None:
     assert sum("\n" in row.text for row in content.rows) == 3
     assert max(len(row.text) for row in content.rows) == 775
     assert sum(bool(row.target_secondary) for row in content.rows) == 299
-    assert len(content.warnings) == 3
+    assert len(content.warnings) == 4
+    assert next(each for each in content.warnings if "line feed" in each).count("2233") == 1
     assert any("#NAME?" in warning for warning in content.warnings)
+    assert content.provenance.source_name.startswith("Second-order bias")
+    assert content.provenance.licence.startswith("Apache-2.0")
+
+
+def test_prepared_table_is_on_record_by_its_texts_not_by_its_header(monkeypatch: pytest.MonkeyPatch) -> None:
+    data = (DATA / "prepared.csv").read_bytes()
+    content = read_dataset(data, name="prepared.csv")
+    assert (content.format, content.provenance) == (PREPARED_FORMAT, Provenance())
+    lines = sorted(json.dumps([row.source, row.external_id, row.text]) for row in content.rows)
+    fingerprint = hashlib.sha256("\n".join(lines).encode()).hexdigest()
+    monkeypatch.setattr(published_sources, "PREPARED_FINGERPRINT", fingerprint)
+    sample = read_dataset(data, name="prepared.csv", draw=Draw(2))
+    assert sample.provenance == PREPARED_PROVENANCE
+    assert all(len(value) <= limit for value, limit in zip(PREPARED_PROVENANCE[:2], (100, 200), strict=True))

@@ -10,7 +10,7 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from auditapp.sob.actions import load_dataset, save_targets
+from auditapp.sob.actions import SobError, load_dataset, save_targets
 from auditapp.sob.forms.targets import read_pasted
 from auditapp.sob.importing.normalising import load_published_targets
 from auditapp.sob.models import Dataset, TargetTable
@@ -91,6 +91,15 @@ class TestOneVersion:
         assert got["Content-Type"].startswith("text/csv")
         assert read_pasted(got.content.decode()) == ROWS
 
+    def test_its_csv_starts_no_formula_and_comes_back_unchanged(
+        self, project: Project, owner: User, coder: User, client_of: ClientOf
+    ) -> None:
+        rows = [{"raw": "=1+1", "target": "@elf", "secondary": "'=dwarf", "tertiary": ""}]
+        save_targets(project=project, rows=rows, reason="Odd.", by=owner)
+        got = client_of(coder).get(reverse("sob:target_table", args=[project.slug, 1]), {"format": "csv"})
+        assert got.content.decode().splitlines()[1] == "'=1+1,'@elf,''=dwarf,"
+        assert read_pasted(got.content.decode()) == rows
+
     def test_a_number_that_is_none_is_not_found(self, project: Project, coder: User, client_of: ClientOf) -> None:
         assert client_of(coder).get(reverse("sob:target_table", args=[project.slug, 7])).status_code == 404
 
@@ -137,7 +146,7 @@ class TestWriting:
             ({"reason": "x"}, "needs at least one row"),
             ({"reason": "x", "pasted": "elves,overall"}, "stands for all texts"),
             ({"reason": "x", "pasted": "elves,elf\nElves,elf"}, "Row 2 has the source label of row 1"),
-            ({"reason": "x", "pasted": "just words"}, "Row 1 has no target"),
+            ({"reason": "x", "pasted": "just words"}, "no line has a second field"),
             ({"reason": "x", "raw": ["a"], "target": [""], "secondary": ["b"], "tertiary": [""]}, "no target"),
         ],
     )
@@ -152,6 +161,21 @@ class TestWriting:
         assert str(typed.get("pasted", "")).partition("\n")[0] in page
         assert not TargetTable.objects.exists()
 
+    def test_whoever_was_overtaken_is_told_and_may_save_again(
+        self, project: Project, owner: User, lead: User, client_of: ClientOf
+    ) -> None:
+        url, client = reverse("sob:target_edit", args=[project.slug]), client_of(lead)
+        assert 'name="based_on" value="0"' in client.get(url).content.decode()
+        save_targets(project=project, rows=ROWS, reason="Elves.", by=owner)
+        typed = {"reason": "Ours.", "pasted": "dwarfs,dwarf", "based_on": "0"}
+        got = client.post(url, typed)
+        assert got.status_code == 422
+        page = got.content.decode()
+        assert "somebody made target table 1" in page
+        assert 'name="based_on" value="1"' in page
+        assert TargetTable.objects.count() == 1
+        assert client.post(url, {**typed, "based_on": "1"}).status_code == 302
+
     def test_a_table_too_long_to_type_is_written_as_csv(
         self, project: Project, owner: User, lead: User, client_of: ClientOf
     ) -> None:
@@ -162,8 +186,19 @@ class TestWriting:
         assert 'name="raw"' not in page
 
 
+def test_the_columns_of_the_released_table_are_known_by_name() -> None:
+    pasted = "original,original2,normalized,normalized_secondary\nwom,'wom',women,\n"
+    assert read_pasted(pasted) == [{"raw": "wom", "target": "women", "secondary": ""}]
+
+
 @pytest.mark.parametrize("delimiter", [",", ";", "\t"])
 def test_pasted_rows_are_read_whatever_separates_them(delimiter: str) -> None:
     written = io.StringIO()
     csv.writer(written, delimiter=delimiter).writerows([["RAW", "Target"], ["elves", "elf"], ["", ""]])
     assert read_pasted(written.getvalue()) == [{"raw": "elves", "target": "elf"}]
+
+
+@pytest.mark.parametrize("pasted", ["garbage", "garbage\nand more"])
+def test_what_has_no_second_column_is_said_to_be_no_table(pasted: str) -> None:
+    with pytest.raises(SobError, match="no line has a second field"):
+        read_pasted(pasted)

@@ -36,6 +36,7 @@ from auditapp.sob.verdicts import VERDICTS, parse_verdict
         ("<think>Acceptable? No.</think>\nNon-acceptable", "non_acceptable"),
         ("Acceptable\n\nOtherwise:\nNon-acceptable", "acceptable"),
         ("Well.\nUncertain\nReasoning “x”", "uncertain"),
+        ("Uncertain\nUncertain, because of x", "uncertain"),
     ],
 )
 def test_the_first_verdict_counts_whatever_stands_around_it(raw: str, verdict: str) -> None:
@@ -57,6 +58,8 @@ def test_the_first_verdict_counts_whatever_stands_around_it(raw: str, verdict: s
         ("Acceptable / Non-acceptable / Uncertain", Outcome.OFF_FORMAT),
         ("Acceptable, Non-acceptable or Uncertain", Outcome.OFF_FORMAT),
         ("Acceptable | Uncertain", Outcome.OFF_FORMAT),
+        ("Acceptable\nNon-acceptable\nUncertain", Outcome.OFF_FORMAT),
+        ("1. Acceptable\n2. Non-acceptable\n3. Uncertain\n\nAnswer: Uncertain", Outcome.OFF_FORMAT),
         ("Acceptable, but only to some", Outcome.OFF_FORMAT),
         ("Acceptable: no", Outcome.OFF_FORMAT),
         ("Acceptable to whom?", Outcome.OFF_FORMAT),

@@ -11,7 +11,8 @@ from django.urls import reverse
 from auditapp.llm.actions import add_model
 from auditapp.sob.actions import SobError, add_wording, find_instrument, launch_sob
 from auditapp.sob.instruments import get_instrument
-from auditapp.sob.models import Dataset, Wording
+from auditapp.sob.models import Dataset, Judgment, Wording
+from tests.auditapp.sob.conftest import answer_cells
 from transcripts.accounts.models import User
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.projects.actions import create_project
@@ -53,6 +54,18 @@ class TestKeeping:
         acc, non = keep(project, owner, texts={"acceptability": text})
         assert acc.text == text.replace("\r\n", "\n")
         assert "NOT acceptable" in non.text
+
+    def test_strict_counting_of_its_answers_takes_its_characteristics(
+        self, project: Project, dataset: Dataset, owner: User
+    ) -> None:
+        keep(project, owner)
+        variant = add_model(label="m", provider="fake", by=owner)
+        batch = launch_sob(
+            dataset=dataset, variants=[variant], tasks=["acceptability"], instrument_variant="caste", by=owner
+        )
+        answer_cells(batch, ['{"Caste": "high", "Race": "White", "Gender": "woman"}'], label="m")
+        judgment = Judgment.objects.get()
+        assert (judgment.n_attributes, judgment.n_on_schema, judgment.n_strict) == (3, 1, 1)
 
     def test_one_can_be_based_on_another(self, project: Project, owner: User) -> None:
         keep(project, owner)
@@ -136,6 +149,15 @@ class TestPages:
         assert page.count("- Caste\n- Age\n\nYour response") == 2
         assert "Not kept yet" in page
         assert not Wording.objects.exists()
+
+    @pytest.mark.parametrize("name", ["paper", "base"])
+    def test_a_name_that_is_taken_is_refused_before_the_texts_are_shown(
+        self, project: Project, lead: User, client_of: ClientOf, name: str
+    ) -> None:
+        url = reverse("sob:wording_new", args=[project.slug])
+        got = client_of(lead).post(url, self.typed(name=name, step="preview"))
+        assert got.status_code == 422
+        assert f"The name {name} stands for a wording that comes with the program" in got.content.decode()
 
     def test_what_was_shown_is_what_is_kept_and_can_be_written_anew(
         self, project: Project, lead: User, client_of: ClientOf

@@ -16,7 +16,7 @@ from auditapp.batches.progress import read_progress
 from auditapp.batches.summaries import summarise_batch
 from auditapp.sob.actions.errors import SobError
 from auditapp.sob.actions.readings import launch_formatter
-from auditapp.sob.formatter import READABLE_OUTCOMES
+from auditapp.sob.formatter import DEFAULT_OUTCOMES, READABLE_OUTCOMES
 from auditapp.sob.kind import KIND
 from auditapp.sob.management.commands.sob_launch import find_variant
 from transcripts.audit_trail import trail
@@ -34,7 +34,7 @@ class Command(BaseCommand):
             "--outcome",
             action="append",
             choices=[str(outcome) for outcome in READABLE_OUTCOMES],
-            help="which answers it gets; may be repeated, both without it",
+            help="which answers it gets; may be repeated, off_format alone without it",
         )
         add_launch_options(parser)
 
@@ -47,7 +47,7 @@ class Command(BaseCommand):
             launched = launch_formatter(
                 batch=source,
                 variant=find_variant(model),
-                outcomes=options["outcome"] or READABLE_OUTCOMES,
+                outcomes=options["outcome"] or DEFAULT_OUTCOMES,
                 by=trail.SYSTEM,
                 **how,
             )

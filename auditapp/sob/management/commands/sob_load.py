@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple, cast
 
@@ -77,13 +78,7 @@ class Command(BaseCommand):
             return
         word = "loaded" if loaded.created else "already loaded"
         self.stdout.write(f"{answer['dataset']}: {answer['texts']} texts {word} into {answer['project']}.")
-        if answer["dropped"]:
-            dropped = ", ".join(
-                f"{count} {reason}" for reason, count in cast("dict[str, int]", answer["dropped"]).items()
-            )
-            self.stdout.write(f"  {answer['read']} rows read; not taken: {dropped}.")
-        for warning in cast("list[str]", answer["warnings"]):
-            self.stdout.write(f"  {warning}")
+        tell(answer, self.stdout.write)
 
 
 class NamedTargets(NamedTuple):
@@ -147,6 +142,15 @@ def describe(loaded: LoadedDataset) -> dict[str, object]:
         "targets": f"table:{dataset.target_table.number}" if dataset.target_table else dataset.targets_from,
         "warnings": dataset.warnings,
     }
+
+
+def tell(answer: dict[str, object], write: Callable[[str], object]) -> None:
+    """Say of ``describe``'s answer what was left out, and what is odd."""
+    if answer["dropped"]:
+        dropped = ", ".join(f"{count} {reason}" for reason, count in cast("dict[str, int]", answer["dropped"]).items())
+        write(f"  {answer['read']} rows read; not taken: {dropped}.")
+    for warning in cast("list[str]", answer["warnings"]):
+        write(f"  {warning}")
 
 
 def read_columns(pairs: list[str]) -> dict[str, str] | None:

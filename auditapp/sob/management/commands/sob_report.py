@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 if TYPE_CHECKING:
+    from auditapp.sob.caveats import Caveats
+    from auditapp.sob.measures.mapping import Rows
     from auditapp.sob.measures.report import ReportOptions
 
-SOURCES = ("batch", "responses", "published", "bundle")
 FORMATS = ("json", "csv", "text", "latex")
 
 
@@ -29,15 +30,28 @@ class Command(BaseCommand):
         parser.add_argument(
             "--targets", metavar="TABLE", help="of a batch: loaded (default), published, or table:N of the study"
         )
+        parser.add_argument(
+            "--mapping",
+            metavar="TABLE",
+            help="of a batch: the study's newest (default), published, or table:N of the study",
+        )
         parser.add_argument("--seed", type=int, metavar="N", help="of all that is drawn at random")
         parser.add_argument("--resamples", type=int, metavar="N", help="draws behind each interval; 0 for none")
 
     def handle(self, *args: object, **options: Any) -> None:
         check_options(options)
         report = read_report(options)
-        if options["batch"] is not None and has_fake_answers(options["batch"]):
+        caveats = find_caveats(int(options["batch"])) if options["batch"] is not None else None
+        if caveats and caveats.invents:
             self.stderr.write("Fake provider: some or all answers of this batch are invented by this program.")
-        text = write_as("json" if options["json"] else str(options["format"]), report)
+        if caveats and caveats.readers.invented:
+            self.stderr.write(
+                "Fake formatter: some answers of this batch were read by a model that this program invents."
+            )
+        form = "json" if options["json"] else str(options["format"])
+        if caveats and caveats.notice and form == "latex":
+            report = {**report, "notice": caveats.notice}
+        text = write_as(form, report, find_mapping_rows(options, report) if form == "latex" else None)
         if not options["output"]:
             self.stdout.write(text)
             return
@@ -51,6 +65,8 @@ def check_options(options: Mapping[str, Any]) -> None:
     """Raise ``CommandError`` for options that do not go together, or make no sense."""
     if options["targets"] is not None and options["batch"] is None:
         raise CommandError("--targets goes with --batch: the answers of a file come with their targets.")
+    if options["mapping"] is not None and options["batch"] is None:
+        raise CommandError("--mapping goes with --batch: a file is counted by the published one, a bundle by its own.")
     if options["bundle"] is not None and (options["seed"] is not None or options["resamples"] is not None):
         raise CommandError("A bundle names its own seed and resamples; leave --seed and --resamples out.")
     for name, highest in (("seed", 2**32 - 1), ("resamples", 100_000)):
@@ -114,34 +130,55 @@ def report_batch(number: int, options: Mapping[str, Any]) -> Mapping[str, Any]:
     """The report of a batch, computed anew. Raises ``CommandError``."""
     from auditapp.batches.models import Batch
     from auditapp.sob.kind import KIND
+    from auditapp.sob.mappings import IN_FORCE, UnknownMapping
     from auditapp.sob.queries.targets import LOADED, UnknownTargets
     from auditapp.sob.reporting import ReportChoice, compute_report
 
     batch = Batch.objects.select_related("project").filter(pk=number, kind=KIND).first()
     if batch is None:
         raise CommandError(f"There is no sob batch {number}.")
-    choice = ReportChoice(**read_numbers(options), targets=options["targets"] or LOADED)
+    choice = ReportChoice(
+        **read_numbers(options), targets=options["targets"] or LOADED, mapping=options["mapping"] or IN_FORCE
+    )
     try:
         return compute_report(batch, choice).report
-    except UnknownTargets as error:
+    except (UnknownTargets, UnknownMapping) as error:
         raise CommandError(str(error)) from error
 
 
-def has_fake_answers(number: int) -> bool:
-    """Whether a model of the batch invents its answers."""
-    from auditapp.batches.models import Arm
+def find_caveats(number: int) -> Caveats:
+    """What stands beside the figures of a batch."""
+    from auditapp.batches.models import Batch
+    from auditapp.sob.caveats import read_caveats
+    from auditapp.sob.queries.arms import read_arms
 
-    return Arm.objects.filter(batch=number, variant__account__provider="fake").exists()
+    batch = Batch.objects.get(pk=number)
+    return read_caveats(batch, read_arms(batch))
 
 
-def write_as(form: str, report: Mapping[str, Any]) -> str:
+def find_mapping_rows(options: Mapping[str, Any], report: Mapping[str, Any]) -> Rows | None:
+    """The lists of values behind the report (Table 12), where they are a study's own; ``None`` where they are published."""
+    if options["bundle"] is not None:
+        from auditapp.sob.outputs.bundle import read_bundle
+
+        return read_bundle(str(options["bundle"])).mapping_rows
+    if options["batch"] is None:
+        return None
+    from auditapp.batches.models import Batch
+    from auditapp.sob.mappings import find_rows
+
+    batch = Batch.objects.select_related("project").get(pk=options["batch"])
+    return find_rows(batch.project, str(report["versions"]["mapping"]))
+
+
+def write_as(form: str, report: Mapping[str, Any], mapping: Rows | None = None) -> str:
     """The report in one of ``FORMATS``."""
     if form == "json":
         return json.dumps(report)
     if form == "latex":
         from auditapp.sob.outputs.latex import write_latex
 
-        return write_latex(report)
+        return write_latex(report, mapping=mapping)
     if form == "csv":
         from auditapp.sob.outputs.csv_tables import print_table
 

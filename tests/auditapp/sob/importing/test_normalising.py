@@ -15,7 +15,6 @@ from auditapp.sob.importing.normalising import (
     make_labels,
     simplify_label,
 )
-from auditapp.sob.importing.target_files import read_target_rows, write_target_rows
 from tests.shared import shared
 
 
@@ -94,28 +93,3 @@ def test_senseless_table_is_refused_with_its_row(rows: list[dict[str, object]], 
 
 def test_label_is_compared_in_one_form() -> None:
     assert simplify_label("['Bla' ,'WOM']") == "bla, wom"
-
-
-def test_table_survives_its_file() -> None:
-    rows = load_published_targets().write()
-    assert read_target_rows(write_target_rows(rows).encode(), name="targets.csv") == rows
-
-
-def test_released_column_names_are_understood() -> None:
-    data = b"original,original2,normalized,normalized_secondary,normalized_tertiary\nwom,'wom',women,,\n"
-    assert read_target_rows(data, name="t.csv") == [{"raw": "wom", "target": "women", "secondary": "", "tertiary": ""}]
-
-
-@pytest.mark.parametrize(
-    ("data", "sentence"),
-    [
-        (b"label,group\na,b\n", "no columns raw and target"),
-        (b"raw,target\na\n", "line 2: found 1 field"),
-        (b"raw,target\na,b\na,c\n", "Row 2 has the source label of row 1"),
-        (b"", "empty file"),
-        (b"x" * (2 * 1024 * 1024 + 1), "more than 2 MB"),
-    ],
-)
-def test_unreadable_file_of_targets_is_refused(data: bytes, sentence: str) -> None:
-    with pytest.raises(TargetsError, match=sentence):
-        read_target_rows(data, name="targets.csv")

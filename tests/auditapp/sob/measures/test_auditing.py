@@ -37,6 +37,10 @@ class TestEstimate:
     def test_an_answer_that_is_no_refusal_after_all_joins_the_denominator(self) -> None:
         found = estimate_score(self.TOTALS, [Difference(2, 1), *[Difference(0, 0)] * 9])
         assert found.score == pytest.approx((80 + 20) / (80 + 10))
+        # Residuals 2 - 10/9 and nine of 0: s2 = (8/9)^2 / 10, variance (1 - 10/100) * s2 / 10, t(9) = 2.262157.
+        assert found.ci is not None
+        reach = 2.262157 * (0.9 * (8 / 9) ** 2 / 10 / 10) ** 0.5 * 100 / 90
+        assert found.ci.high - 10 / 9 == pytest.approx(reach, abs=1e-6)
 
     def test_one_item_and_items_all_alike_have_no_interval(self) -> None:
         assert estimate_score(self.TOTALS, [Difference(1, 0)]).ci is None

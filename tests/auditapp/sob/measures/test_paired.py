@@ -92,6 +92,8 @@ def test_drawn_flips_come_to_the_exact_chance(monkeypatch: pytest.MonkeyPatch) -
     assert drawn == again
     assert drawn.test == "sign-flip permutation, 20,000 random flips"
     assert drawn.p == pytest.approx(exact.p, abs=0.01)
+    [surest] = compare(ask_both([3] * 40, [0] * 40))
+    assert surest.p == 1 / 20_001
 
 
 def test_chance_too_small_to_tell_is_given_as_the_smallest() -> None:

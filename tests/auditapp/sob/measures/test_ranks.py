@@ -116,12 +116,21 @@ def test_full_agreement_has_the_highest_chi2_and_no_finite_f() -> None:
     found = compare_targets(scores, "abc", task="t")
     assert (found.chi2, found.kendalls_w) == (8.0, 1.0)
     assert (found.iman_davenport_f, found.iman_davenport_p) == (None, 0.0)
+    assert "the Iman-Davenport F is infinite" in found.warnings[-1]
 
 
 def test_few_blocks_are_warned_of() -> None:
     assert compare_published("acceptability").warnings == ()
     [warning] = compare_published("acceptability", families=True).warnings
     assert warning.startswith("Only 8 families: with fewer than 10")
+
+
+@pytest.mark.parametrize(("blocks", "told"), [(2, True), (5, True), (6, False)])
+def test_so_few_blocks_carry_neither_test(blocks: int, told: bool) -> None:
+    scores = {str(model): {"a": 1.0, "b": 2.0, "c": 3.0 - 4 * (model % 2)} for model in range(blocks)}
+    [warning] = compare_targets(scores, "abc", task="t").warnings
+    assert ("carry neither test" in warning) is told
+    assert ("see the Iman-Davenport F" in warning) is not told
 
 
 def test_family_is_the_mean_of_its_members_without_the_noise_of_adding() -> None:

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 from auditapp.sob.counting import OVERALL
 from auditapp.sob.measures.attributions import LONGEST_VALUE, AttributionTally, has_value
-from auditapp.sob.measures.mapping import read_mapping
 from auditapp.sob.measures.top_values import draw_social_map, list_top_values
 
 TASK = "acceptability"
@@ -187,22 +186,6 @@ def test_no_value_stands_in_more_answers_than_there_are_and_overall_is_the_sum(
             values.update(counts.values)
     pooled = [counts for place, counts in places.items() if place.model is None and place.is_overall]
     assert values == (pooled[0].values if pooled else Counter())
-
-
-@given(ANSWERS, st.integers(0, 12))
-def test_two_tallies_put_together_equal_one(answers: list[tuple[str, str, dict[str, object]]], cut: int) -> None:
-    whole, first, second = AttributionTally(), AttributionTally(), AttributionTally()
-    for position, (model, target, attributes) in enumerate(answers):
-        for tally in (whole, first if position < cut else second):
-            tally.add_answer(model, TASK, target, attributes)
-    first.update(second)
-    assert first.sum_places() == whole.sum_places()
-
-
-def test_tallies_of_different_mappings_do_not_add_up() -> None:
-    other = AttributionTally(read_mapping({"women": {"self": ["woman"], "dominant": []}}, "table 1"))
-    with pytest.raises(ValueError, match="same mapping"):
-        AttributionTally().update(other)
 
 
 def test_many_different_answers_are_counted_though_only_some_wait(monkeypatch: pytest.MonkeyPatch) -> None:

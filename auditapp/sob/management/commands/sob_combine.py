@@ -1,0 +1,34 @@
+from __future__ import annotations
+
+import json
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from auditapp.sob.actions import LoadedDataset, SobError, combine_datasets
+from auditapp.sob.management.commands.sob_load import describe, tell
+from auditapp.sob.projects import find_dataset
+from transcripts.audit_trail import trail
+from transcripts.projects.actions import ProjectError
+
+
+class Command(BaseCommand):
+    help = "Put several sets of texts together as one; a text that stands in its source a second time is left out."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("names", nargs="+", metavar="NAME", help="a set of texts; at least two, in their order")
+        parser.add_argument("--name", required=True, help="of the new set")
+        parser.add_argument("--project", default="", help="slug of the study (default: the one that has such sets)")
+        parser.add_argument("--json", action="store_true")
+
+    def handle(self, *args: object, names: list[str], name: str, project: str, **options: object) -> None:
+        try:
+            datasets = [find_dataset(each, project) for each in names]
+            combined = combine_datasets(datasets=datasets, name=name, by=trail.SYSTEM)
+        except (SobError, ProjectError) as error:
+            raise CommandError(str(error)) from error
+        answer = describe(LoadedDataset(combined, created=True))
+        if options["json"]:
+            self.stdout.write(json.dumps(answer))
+            return
+        self.stdout.write(f"{combined.name}: {answer['texts']} texts of {len(datasets)} sets, in {answer['project']}.")
+        tell(answer, self.stdout.write)

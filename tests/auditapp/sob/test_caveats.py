@@ -1,0 +1,206 @@
+"""What is invented or compares with nothing says so wherever its figures stand."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.management import call_command
+from django.test import Client
+from django.urls import reverse
+
+from auditapp.batches.models import Batch
+from auditapp.llm.actions import add_model
+from auditapp.sob.actions import add_wording, launch_sob
+from auditapp.sob.actions.readings import launch_formatter
+from auditapp.sob.actions.taking_out import write_sob_bundle
+from auditapp.sob.caveats import read_caveats
+from auditapp.sob.models import Dataset
+from auditapp.sob.outputs.bundle import read_bundle
+from auditapp.sob.outputs.bundle_writing import INPUTS
+from auditapp.sob.outputs.figures import draw_heat_map
+from auditapp.sob.outputs.latex import write_latex
+from auditapp.sob.queries import read_arms
+from auditapp.sob.reporting import compute_report
+from auditapp.sob.showing.figures import describe_cell
+from auditapp.sob.templatetags.sob_figures import decimals, interval, signed
+from tests.auditapp.sob.conftest import answer_cells
+from tests.auditapp.sob.test_formatter import PROSE, answer_formatter, store_results
+from transcripts.accounts.models import User
+
+ClientOf = Callable[[User], Client]
+PAGES = ("report", "statistics", "sensitivity", "model", "target", "texts", "responses", "files", "readings", "values")
+
+
+def get(client: Client, name: str, batch: Batch, **query: str) -> str:
+    answer = client.get(reverse(f"sob:{name}", args=[batch.project.slug, batch.pk]), query)
+    assert answer.status_code == 200
+    return " ".join(answer.content.decode().split())
+
+
+def take(client: Client, batch: Batch, what: str, format: str) -> str:
+    answer = client.post(reverse("sob:file", args=[batch.project.slug, batch.pk, what, format]))
+    return str(answer.content.decode())
+
+
+@pytest.fixture
+def from_file(dataset: Dataset, owner: User) -> Batch:
+    """Answers of a file, one of them read by a formatter that invents."""
+    variant = add_model(label="model a", provider="file", by=owner)
+    batch = launch_sob(dataset=dataset, variants=[variant], tasks=["acceptability"], by=owner, route="file")
+    keys = store_results(batch, [PROSE, '{"Race": "White"}', "Person: Unknown"])
+    fake = add_model(label="fake reader", provider="fake", by=owner)
+    answer_formatter(launch_formatter(batch=batch, variant=fake, by=owner), keys[0], '{"person": {"Race": "White"}}')
+    return batch
+
+
+@pytest.fixture
+def own_wording(dataset: Dataset, owner: User) -> Batch:
+    """Answers to a wording of the study's own that name what it did not ask for."""
+    add_wording(project=dataset.project, name="caste", based_on="paper", characteristics=["Caste"], by=owner)
+    variant = add_model(label="model a", provider="file", by=owner)
+    batch = launch_sob(
+        dataset=dataset, variants=[variant], tasks=["acceptability"], instrument_variant="caste", route="file", by=owner
+    )
+    answer_cells(batch, ['{"Race": "White", "Age": "35"}', '{"Race": "White"}'])
+    return batch
+
+
+class TestFakeFormatter:
+    @pytest.mark.parametrize("name", PAGES)
+    def test_every_page_says_how_many_answers_it_read(
+        self, from_file: Batch, owner: User, client_of: ClientOf, name: str
+    ) -> None:
+        page = get(client_of(owner), name, from_file)
+        assert "Fake formatter." in page
+        assert "1 of 3 answers of this batch stand as a formatter that this program invents" in page
+        assert "Fake provider." not in page
+
+    @pytest.mark.parametrize(
+        ("what", "format"), [("tables", "tex"), ("heat", "svg"), ("map", "svg"), ("report", "json")]
+    )
+    def test_files_say_so_too(self, from_file: Batch, owner: User, client_of: ClientOf, what: str, format: str) -> None:
+        written = take(client_of(owner), from_file, what, format)
+        told = " ".join(re.sub("<[^>]*>", " ", written).split())
+        assert "1 of 3 readings by a formatter or a person. Invented by a fake formatter: 1 of these." in told
+
+    def test_the_command_says_so(self, from_file: Batch) -> None:
+        out, err = StringIO(), StringIO()
+        call_command("sob_report", batch=from_file.pk, format="latex", stdout=out, stderr=err)
+        assert "1 of 3 readings by a formatter or a person" in out.getvalue()
+        assert "Fake formatter" in err.getvalue()
+        assert "Fake provider" not in err.getvalue()
+
+    def test_a_formatter_that_calls_a_model_is_counted_but_not_called_invented(self, from_file: Batch) -> None:
+        caveats = read_caveats(from_file, read_arms(from_file))
+        assert (caveats.readers.formatter, caveats.readers.person, caveats.readers.invented) == (1, 0, 1)
+        assert "invented" not in caveats._replace(readers=caveats.readers._replace(invented=0)).notice
+        assert caveats._replace(readers=caveats.readers._replace(formatter=0, invented=0)).notice == ""
+
+
+class TestOwnWording:
+    def test_the_published_rows_do_not_stand_on_its_scale(
+        self, own_wording: Batch, coder: User, client_of: ClientOf
+    ) -> None:
+        client = client_of(coder)
+        dashboard = client.get(reverse("sob:dashboard", args=[own_wording.project.slug])).content.decode()
+        for page in (get(client, "report", own_wording), " ".join(dashboard.split())):
+            assert "Published, Table 4" not in page
+            assert "they do not stand on this scale" in page
+            assert "1.50 attributes per answer" in page
+        target = get(client, "target", own_wording, target="women")
+        assert "Published, Table 4" not in target
+        assert "which are left out: the wording is not a published one" in target
+
+    def test_a_published_wording_stands_beside_them(self, batch: Batch, coder: User, client_of: ClientOf) -> None:
+        answer_cells(batch, ["Person: Unknown"])
+        page = get(client_of(coder), "report", batch)
+        assert "Published, Table 4" in page
+        assert "they do not stand on this scale" not in page
+
+    @pytest.mark.parametrize(("what", "format"), [("tables", "tex"), ("heat", "svg")])
+    def test_files_say_that_it_does_not_compare(
+        self, own_wording: Batch, owner: User, client_of: ClientOf, what: str, format: str
+    ) -> None:
+        written = re.sub("<[^>]*>", " ", take(client_of(owner), own_wording, what, format))
+        assert "Not comparable with the published figures" in " ".join(written.split())
+
+    def test_the_dashboard_warns_where_strict_counting_takes_most_away(
+        self, own_wording: Batch, coder: User, client_of: ClientOf
+    ) -> None:
+        dashboard = client_of(coder).get(reverse("sob:dashboard", args=[own_wording.project.slug])).content.decode()
+        assert "model a, acceptability (1.50 against 0.00)" in dashboard
+
+    def test_counting_that_agrees_is_not_warned_of(self, batch: Batch) -> None:
+        answer_cells(batch, ['{"Race": "White", "Age": "any"}'])
+        warnings = compute_report(batch).report["warnings"]
+        assert not [sentence for sentence in warnings if "differ by more than half" in sentence]
+
+
+@pytest.mark.parametrize(
+    ("page", "query"),
+    [
+        ("model", {"model": "nobody"}),
+        ("target", {"target": "nobody"}),
+        ("texts", {"target": "nobody"}),
+        ("sensitivity", {"model": "nobody"}),
+        ("sensitivity", {"task": "nothing"}),
+        ("values", {"model": "nobody"}),
+        ("map", {"task": "nothing"}),
+        ("compare", {"with": "published", "model": "nobody"}),
+        ("compare", {"with": "published", "row": "nobody"}),
+        *[("responses", {name: "nobody"}) for name in ("model", "task", "target", "outcome", "layer", "harm")],
+    ],
+)
+def test_a_filter_that_names_nothing_of_the_batch_is_not_found(
+    batch: Batch, coder: User, client_of: ClientOf, page: str, query: dict[str, str]
+) -> None:
+    answer_cells(batch, ["Person: Unknown"])
+    path = reverse(f"sob:{page}", args=[batch.project.slug, batch.pk])
+    assert client_of(coder).get(path, query).status_code == 404
+
+
+def test_a_model_without_an_answer_yet_has_its_page(batch: Batch, coder: User, client_of: ClientOf) -> None:
+    answer_cells(batch, ["Person: Unknown"])
+    assert "model b" in get(client_of(coder), "model", batch, model="model b")
+
+
+def test_a_half_is_rounded_alike_in_a_cell_and_in_the_table() -> None:
+    cell: dict[str, Any] = dict.fromkeys(("n_attributed", "n_refused", "n_null", "n_nonrefused"), 1)
+    cell |= {"model": "m", "task": "acceptability", "target": "old", "sob": 1.545, "ci": [1.375, 2.625]}
+    assert "sob 1.55 over 1 answers, 95 % interval 1.38 to 2.63;" in describe_cell(cell)
+    assert (decimals(1.545), interval([1.375, 2.625])) == ("1.55", "1.38 to 2.63")
+    assert (signed(-0.001), signed(0.005), signed(-1.545)) == ("0.00", "+0.01", "−1.55")
+
+
+def test_a_half_is_rounded_alike_in_files() -> None:
+    cell = {"model": "m", "task": "acceptability", "target": "overall", "sob": 1.545, "attribution_rate": 0.145}
+    for written in (draw_heat_map({"cells": [cell]}), write_latex({"cells": [cell]}, ["4"])):
+        assert "1.55" in written.partition("caption")[2] or "1.55<" in written
+        assert "0.15" in written
+
+
+def test_an_infinite_f_is_shown_as_such_with_the_reason(batch: Batch, coder: User, client_of: ClientOf) -> None:
+    one, two = '{"Race": "White"}', '{"Race": "White", "Age": "35"}'
+    for label in ("model a", "model b"):
+        answer_cells(batch, ["Person: Unknown", "Person: Unknown", one, two], label=label)
+    page = get(client_of(coder), "statistics", batch)
+    assert re.search(r'<td class="num">∞</td> <td class="num nowrap">2, 2</td> <td class="num">0</td>', page)
+    assert "All models rank the targets alike" in page
+    assert "Only 2 models: so few blocks carry neither test." in page
+
+
+def test_a_bundle_holds_the_texts_that_were_asked_alone(dataset: Dataset, owner: User, tmp_path: Path) -> None:
+    variant = add_model(label="model a", provider="fake", by=owner)
+    batch = launch_sob(dataset=dataset, variants=[variant], tasks=["acceptability"], limit=2, by=owner)
+    store_results(batch, ['{"Race": "White"}', "Person: Unknown"])
+    path = tmp_path / "b.zip"
+    write_sob_bundle(batch=batch, path=path, by=owner)
+    bundle = read_bundle(path)
+    assert len(list(bundle.read(INPUTS))) == 2
+    assert json.loads(json.dumps(bundle.report())) == json.loads(json.dumps(compute_report(batch).report))

@@ -61,6 +61,9 @@ class FormatterKind:
                 ends[each.cell_id] = reading.end
             elif before is not None and before.layer == Reading.Layer.PERSON:
                 ends[each.cell_id] = FormatterEnd.PERSON_FIRST
+            elif before is not None and reading.parsed.outcome == Outcome.OFF_FORMAT:
+                # Another formatter was first: one that found nothing to read takes nothing from it.
+                ends[each.cell_id] = reading.end
             else:
                 ends[each.cell_id] = reading.end
                 judgment = judgments[each.input_id]

@@ -60,14 +60,16 @@ def stream_standing(batch: Batch, arm_ids: Sequence[int]) -> Iterator[list[Row]]
     arms = ", ".join(str(int(arm_id)) for arm_id in arm_ids)
     # A batch's cells lie together by their key; its arms do not, and half of a table is not found faster by an index.
     within = f"j.cell_id BETWEEN {first} AND {last} AND (j.arm_id + 0) IN ({arms})"
-    yield from _stream(
-        f"SELECT {_write_columns('j', LAYERS[0])} FROM {JUDGMENT} j WHERE {within} AND j.superseded_by_id IS NULL"  # noqa: S608
-    )
-    for layer in LAYERS[1:]:
-        yield from _stream(
+    selects = [
+        f"SELECT {_write_columns('j', LAYERS[0])} FROM {JUDGMENT} j WHERE {within} AND j.superseded_by_id IS NULL",  # noqa: S608
+        *(
             f"SELECT {_write_columns('r', layer)} FROM {READING} r JOIN {JUDGMENT} j ON j.cell_id = r.judgment_id "  # noqa: S608
             f"WHERE {within} AND r.superseded_by_id IS NULL AND r.layer = '{layer}'"
-        )
+            for layer in LAYERS[1:]
+        ),
+    ]
+    # One statement, so that an answer which is read again meanwhile counts once.
+    yield from _stream(" UNION ALL ".join(selects))
 
 
 def find_cell_range(batch: Batch) -> tuple[int, int]:

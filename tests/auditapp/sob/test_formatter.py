@@ -296,6 +296,16 @@ class TestStoring:
         assert (first.superseded_by, last.number, last.superseded_by) == (last, 2, None)
         assert Judgment.objects.get(pk=unread[0]).superseded_by == first
 
+    def test_a_second_formatter_that_makes_something_up_leaves_the_firsts_reading(
+        self, formatting: Batch, batch: Batch, unread: list[int], owner: User
+    ) -> None:
+        variant = add_model(label="other", provider="fake", by=owner)
+        second = launch_formatter(batch=batch, variant=variant, by=owner)
+        answer_formatter(formatting, unread[0], '{"person": {"Race": "White"}}')
+        assert answer_formatter(second, unread[0], '{"person": {"Race": "Black"}}') == "invented_value"
+        [reading] = Reading.objects.all()
+        assert reading.attributes == {"Race": "White"}
+
     def test_asking_failed_cells_again_forgets_nothing(self, formatting: Batch, unread: list[int]) -> None:
         answer_formatter(formatting, unread[0], '{"person": null}')
         FormatterKind().reopen(list(Cell.objects.filter(batch=formatting).values_list("pk", flat=True)))

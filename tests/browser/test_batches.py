@@ -59,7 +59,7 @@ class Place:
     def launch(self, page: Page, *, pilot: int) -> None:
         """Through the form and its review."""
         page.goto(self.path("sob", "launch"))
-        page.get_by_label("m", exact=True).check()
+        page.get_by_role("checkbox", name=re.compile(r"^m\b")).check()
         page.get_by_label("Non-acceptability").uncheck()
         page.get_by_label("I know that").check()
         page.get_by_label("Pilot, calls per arm").fill(str(pilot))
@@ -187,11 +187,11 @@ def test_everything_works_without_javascript(place: Place, open_context: OpenCon
     page.goto(place.instance.ask("prepare", "--no-demo")["sign_in_url"])
     page.locator("main form button").click()
     page.goto(place.path("sob", "launch"))
-    page.get_by_label("m", exact=True).check()
+    page.get_by_role("checkbox", name=re.compile(r"^m\b")).check()
     page.get_by_label("I know that").check()
     page.get_by_role("button", name="Review").click()
     page.get_by_role("button", name="Change something").click()
-    assert page.get_by_label("m", exact=True).is_checked()
+    assert page.get_by_role("checkbox", name=re.compile(r"^m\b")).is_checked()
     page.get_by_role("button", name="Review").click()
     page.get_by_role("button", name="Start pilot").click()
     page.get_by_role("button", name="Pause", exact=True).click()

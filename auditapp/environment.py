@@ -7,6 +7,7 @@ import binascii
 import os
 import re
 import secrets
+import time
 from collections.abc import Callable
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -14,6 +15,7 @@ from urllib.parse import urlsplit
 from django.core.exceptions import ImproperlyConfigured
 
 SECRET_LENGTH = 50
+SECONDS_TO_WRITE_A_SECRET = 2.0
 FIELD_KEY_BYTES = 32
 FIELD_KEY_FORM = "32 random bytes in base64, as `openssl rand -base64 32` prints them"
 HOST_AND_PORT = re.compile(r"(\[[0-9a-fA-F:.]+\]|[A-Za-z0-9._-]+):([0-9]{1,5})")
@@ -133,7 +135,7 @@ def _read_or_make(path: Path, variable: str, *, make: Callable[[], str]) -> str:
     try:
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     except FileExistsError:
-        return path.read_text(encoding="ascii").strip()
+        return _read_when_written(path)
     except OSError as error:
         raise ImproperlyConfigured(
             f"Cannot write {path} ({error.strerror}). Set {variable} or another AUDITAPP_DATA."
@@ -141,4 +143,12 @@ def _read_or_make(path: Path, variable: str, *, make: Callable[[], str]) -> str:
     value = make()
     with os.fdopen(descriptor, "w", encoding="ascii") as stream:
         stream.write(value)
+    return value
+
+
+def _read_when_written(path: Path) -> str:
+    """The words of a file that another process may have made this very moment and not yet filled."""
+    end = time.monotonic() + SECONDS_TO_WRITE_A_SECRET
+    while not (value := path.read_text(encoding="ascii").strip()) and time.monotonic() < end:
+        time.sleep(0.01)
     return value

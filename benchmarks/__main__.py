@@ -32,6 +32,7 @@ MEASURES = {
     "agree": "benchmarks.agreeing",
     "batch": "benchmarks.batch",
     "sob": "benchmarks.sob",
+    "annotate": "benchmarks.preannotating",
     "race": "benchmarks.racing",
     "install": "benchmarks.install",
 }

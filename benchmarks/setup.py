@@ -32,6 +32,8 @@ class Sizes:
     sob_texts: int = 2_457
     sob_texts_many: int = 41_667
     sob_parsed: int = 50_000
+    read_sentences: int = 50_000
+    taught_codings: int = 20_000
 
 
 FULL = Sizes()
@@ -54,6 +56,8 @@ SMALL = Sizes(
     sob_texts=500,
     sob_texts_many=5_000,
     sob_parsed=10_000,
+    read_sentences=6_000,
+    taught_codings=2_400,
 )
 
 

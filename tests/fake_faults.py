@@ -38,7 +38,7 @@ REFUSAL = "I cannot help with that."
 class Form(NamedTuple):
     """How one kind of API writes an answer and a refusal."""
 
-    write: Callable[[str, dict[str, Any], str, str], dict[str, object]]
+    write: Callable[[str, dict[str, Any], str, str, str], dict[str, object]]
     refuse: Callable[[int, float], web.Response]
     id_header: str
 
@@ -49,8 +49,8 @@ def invent_text(key: str, answer: str) -> str:
     return answer or f'{person}\nReasoning "An invented reason."'
 
 
-def write_completion(key: str, body: dict[str, Any], fault: str, answer: str) -> dict[str, object]:
-    """A chat completion."""
+def write_completion(key: str, body: dict[str, Any], fault: str, answer: str, tool: str = "") -> dict[str, object]:
+    """A chat completion, or a call of ``tool`` in the place of words."""
     words: dict[str, object] = {"role": "assistant", "content": invent_text(key, answer)}
     choice: dict[str, object] = {"index": 0, "finish_reason": "stop", "message": words}
     if fault == "refusal":
@@ -61,6 +61,10 @@ def write_completion(key: str, body: dict[str, Any], fault: str, answer: str) ->
     if fault == "length":
         words["content"] = invent_text(key, answer)[:10]
         choice["finish_reason"] = "length"
+    if tool:
+        function = {"name": tool, "arguments": "{}"}
+        words.update(content=None, tool_calls=[{"id": f"call_{key[:8]}", "type": "function", "function": function}])
+        choice["finish_reason"] = "tool_calls"
     if fault == "choice200":
         choice = {"index": 0, "finish_reason": "error", "error": {"code": 502, "message": "as ordered"}}
     return {
@@ -72,12 +76,14 @@ def write_completion(key: str, body: dict[str, Any], fault: str, answer: str) ->
     }
 
 
-def write_message(key: str, body: dict[str, Any], fault: str, answer: str) -> dict[str, object]:
-    """An Anthropic message, with a thinking block where thinking was asked for."""
+def write_message(key: str, body: dict[str, Any], fault: str, answer: str, tool: str = "") -> dict[str, object]:
+    """An Anthropic message, with a thinking block where thinking was asked for; or a call of ``tool``."""
     text = {"refusal": REFUSAL, "filter": "", "length": invent_text(key, answer)[:10]}.get(
         fault, invent_text(key, answer)
     )
-    blocks: list[dict[str, str]] = [{"type": "text", "text": text}]
+    blocks: list[dict[str, object]] = [{"type": "text", "text": text}]
+    if tool:
+        blocks = [{"type": "tool_use", "id": f"toolu_{key[:8]}", "name": tool, "input": {}}]
     thinking = body.get("thinking")
     if isinstance(thinking, dict) and thinking.get("type") == "enabled":
         blocks.insert(0, {"type": "thinking", "thinking": "Invented thoughts.", "signature": "x"})
@@ -88,7 +94,7 @@ def write_message(key: str, body: dict[str, Any], fault: str, answer: str) -> di
         "role": "assistant",
         "model": body["model"],
         "content": [] if fault == "empty" else blocks,
-        "stop_reason": reasons.get(fault, "end_turn"),
+        "stop_reason": "tool_use" if tool else reasons.get(fault, "end_turn"),
         "stop_sequence": None,
         "usage": {"input_tokens": 100, "output_tokens": 20},
     }

@@ -10,7 +10,8 @@ GET  /prompts     by prompt (a hash): received, billed, text
 
 A fault is named by a status (``"429"``) or a word of ``faults.FAULTS``. A text may carry its own script, played in order, one
 step per call of the same prompt: ``[[429:2]]`` fails twice and then answers, ``[[500]]`` fails always,
-``[[429:1]][[cut:1]]`` does one after the other. Answers depend on the request only.
+``[[429:1]][[cut:1]]`` does one after the other. Answers depend on the request only. Under the order ``obey`` it does what
+the texts it reads tell it to (``obeying``); under ``pretends`` it is the model of that name in ``pretending``.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from typing import Any
 
 from aiohttp import web
 
-from tests import fake_faults
+from tests import fake_faults, obeying, pretending
 
 SCRIPT = re.compile(r"\[\[([a-z0-9]+)(?::(\d+))?\]\]")
 
@@ -61,6 +62,8 @@ class State:
     error_in_200: bool = False
     retry_after: float = 1
     answer: str = ""
+    obey: bool = False
+    pretends: str = ""
     key: str = ""
     revoke_after: int = 0
     redirect_to: str = "http://169.254.169.254/latest/meta-data/"
@@ -100,6 +103,8 @@ ORDERS = (
     "error_in_200",
     "retry_after",
     "answer",
+    "obey",
+    "pretends",
     "key",
     "revoke_after",
     "redirect_to",
@@ -140,10 +145,22 @@ async def answer_call(request: web.Request, form: fake_faults.Form) -> web.Strea
         state.billed += 1
         call.by_request.billed += 1
         call.by_prompt.billed += 1
-        return await fake_faults.answer(request, form.write(call.key, body, fault, state.answer), fault, form, state)
+        said = say(state, body, call)
+        words = form.write(call.key, body, fault, said.words, said.tool)
+        return await fake_faults.answer(request, words, fault, form, state)
     finally:
         state.in_flight -= 1
         state.last_at = asyncio.get_running_loop().time()
+
+
+def say(state: State, body: dict[str, Any], call: Call) -> obeying.Said:
+    """What the model that was ordered says."""
+    if state.obey:
+        return obeying.obey(*obeying.read_messages(body))
+    if state.pretends:
+        instructions, message = obeying.read_messages(body)
+        return obeying.Said(pretending.pretend(state.pretends, instructions, message, call.by_prompt.billed))
+    return obeying.Said(state.answer)
 
 
 @dataclass

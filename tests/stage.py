@@ -11,7 +11,17 @@ from django.utils import timezone
 
 from auditapp.batches.models import Arm, Attempt, Batch, Cell, Result
 from auditapp.llm.models import ModelVariant, ProviderAccount
-from auditapp.preannotation.models import Annotator, Suggestion
+from auditapp.preannotation.actions.planted import plant_sentence
+from auditapp.preannotation.actions.withholding import ensure_arms, set_withholding
+from auditapp.preannotation.models import (
+    Annotator,
+    AuditedSuggestion,
+    DraftReading,
+    OfflineRun,
+    PositiveAudit,
+    Reading,
+    Suggestion,
+)
 from auditapp.sob.actions import save_targets
 from auditapp.sob.models import Audit, AuditItem, Dataset, Judgment, Text
 from transcripts.accounts.models import User
@@ -154,6 +164,30 @@ def add_answer(project: Project, attempt: Attempt) -> dict[str, int]:
     }
 
 
+def add_positive_audit(suggestion: Suggestion) -> dict[str, int]:
+    """An audit of one suggestion, under the names that the addresses of audits use."""
+    audit = PositiveAudit.objects.create(
+        annotator=suggestion.annotator, seed=1, drawn_at=timezone.now(), drawn_by_name="x"
+    )
+    item = AuditedSuggestion.objects.create(audit=audit, suggestion=suggestion, place=1, population=1)
+    return {"audit_id": audit.pk, "item_id": item.pk}
+
+
+def add_reading(suggestion: Suggestion, owner: User) -> DraftReading:
+    """What stands around a suggestion that people are shown: its answer, no withholding; and a draft that is closed."""
+    cell, sentence, annotator = suggestion.cell, suggestion.sentence, suggestion.annotator
+    assert cell is not None
+    now, told = timezone.now(), {"annotator": annotator.pk, "codes": [suggestion.code.identifier]}
+    Cell.objects.filter(pk=cell.pk).update(input_id=sentence.turn_id)
+    Arm.objects.filter(pk=cell.arm_id).update(settings=told)
+    Reading.objects.create(cell=cell, annotator=annotator, outcome="valid", accepted=1, asked=[sentence.pk])
+    set_withholding(project=annotator.project, share_percent=0, reason="x", by=owner)
+    ensure_arms(project=annotator.project, interviews=[sentence.turn.interview_id], by=owner)
+    return DraftReading.objects.create(
+        interview=sentence.turn.interview, reason="x", opened_at=now, opened_by_name="x", closed_at=now
+    )
+
+
 def set_stage(project: Project, owner: User, member: User) -> Stage:
     line = '{"id": "i1", "turns": [{"role": "model", "text": "It depends. Ask first."}]}'
     import_file(project=project, name=f"{project.slug}.jsonl", data=line.encode(), by=owner)
@@ -166,6 +200,7 @@ def set_stage(project: Project, owner: User, member: User) -> Stage:
     suggestion = Suggestion.objects.create(
         annotator=annotator, cell=read.cell, sentence=sentence, code=version.codes.all()[0]
     )
+    draft = add_reading(suggestion, owner)
     # Without assignments, so that everybody may code everything.
     Round.objects.create(project=project, number=1, name="First", opened_at=timezone.now(), opened_by_name="x")
     anchor = AnchorSentence.objects.create(
@@ -184,6 +219,10 @@ def set_stage(project: Project, owner: User, member: User) -> Stage:
         "attempt_id": read.pk,
         "suggestion_id": suggestion.pk,
         "variant_id": annotator.variant_id,
+        "annotator_id": annotator.pk,
+        "planted_id": plant_sentence(project=project, text="Nobody said this.", codes=[], by=owner).pk,
+        "run_id": OfflineRun.objects.create(annotator=annotator, created_at=timezone.now(), launched_by_name="x").pk,
+        "draft_id": draft.pk,
         "own_coding": coding,
         "coding_id": coding.pk,
         "client_id": coding.client_id.hex,
@@ -199,6 +238,7 @@ def set_stage(project: Project, owner: User, member: User) -> Stage:
             "what": "cells",
         },
         "api": {"batch_id": judged.cell.batch_id},
+        "preannotation": add_positive_audit(suggestion),
         "themes": add_theme(project, sentence, owner),
         "memo_id": add_memo(project, owner).pk,
     }

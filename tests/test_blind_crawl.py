@@ -20,6 +20,7 @@ from django.contrib.sessions.models import Session
 from django.http import HttpResponse
 
 from auditapp.preannotation.actions import leave_suggestion
+from auditapp.preannotation.actions.showings import show_suggestions
 from auditapp.preannotation.models import Suggestion
 from auditapp.sob.actions.audits import Finding, mark_item
 from auditapp.sob.models import AuditItem
@@ -29,7 +30,7 @@ from tests.transcripts.coding.desk_cast import decide, find_code, put, take_off
 from tests.transcripts.rounds.round_cast import bring_in, find_assignment, open_round
 from transcripts.accounts.models import User
 from transcripts.codebook.actions import propose_code
-from transcripts.coding.actions import reveal_suggestions, write_memo
+from transcripts.coding.actions import write_memo
 from transcripts.coding.models import Memo
 from transcripts.corpus.models import Interview, Sentence
 from transcripts.memos.actions import write_memo as write_free_memo
@@ -180,7 +181,7 @@ def work(project: Project, stage: Stage, round_: Round, talk: Interview, who: Us
     )
     item = AuditItem.objects.select_related("audit__batch").get(audit__batch=stage.things["sob"]["batch_id"])
     mark_item(item=item, finding=Finding("unknown", note="Theirs."), number=1, client_id=uuid.uuid4(), by=who)
-    reveal_suggestions(project=project, sentence=stage.sentence, by=who)
+    show_suggestions(project=project, sentence=stage.sentence, by=who)
     suggestion = Suggestion.objects.select_related("sentence__turn__interview", "code__family").get(
         sentence=stage.sentence
     )

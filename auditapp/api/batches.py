@@ -69,6 +69,11 @@ class ArmOutput(serializers.Serializer[Any]):
 
     model = serializers.CharField(source="variant.label", help_text="Label of the model.")
     task = serializers.CharField(help_text="What it was asked to do.")
+    condition = serializers.CharField(
+        source="settings.condition",
+        default="",
+        help_text="How the question was changed to learn about the model, such as reask; may be empty.",
+    )
     fake = serializers.BooleanField(
         source="variant.is_fake", help_text="Whether its answers are invented by this program."
     )

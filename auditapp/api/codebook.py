@@ -49,6 +49,9 @@ class CodeOutput(serializers.Serializer[Any]):
         child=serializers.CharField(), help_text="Words with which the interviewer prompts it."
     )
     attributes = serializers.ListField(child=QuestionOutput(), help_text="The questions a coding with it answers.")
+    keyword_rules = serializers.ListField(
+        child=serializers.CharField(), help_text="Rules by which the annotator of rules proposes it."
+    )
     meaning_version = serializers.IntegerField(
         help_text="The version since which it means this; codings made under an earlier one are to be looked at again."
     )

@@ -20,7 +20,7 @@ from auditapp.batches.clock import read_now
 from auditapp.batches.due_jobs import OPEN_JOBS
 from auditapp.batches.endings import Claimed, Finished
 from auditapp.batches.models import Arm, Attempt, Batch, Cell, Lane, ProviderJob
-from auditapp.batches.prompts import make_request
+from auditapp.batches.prompts import make_request, write_requests
 from auditapp.llm.providers.base import ChatAnswer, ChatRequest, End, ErrorClass, Remedy
 from auditapp.llm.providers.jobs_base import Line, read_call_name, shorten_token
 
@@ -99,6 +99,18 @@ def read_requests(job: ProviderJob, arms: Mapping[int, Arm]) -> Iterator[tuple[i
         for attempt in group:
             request = make_request(arms[attempt.arm_id], attempt.prompt)
             yield attempt.cell_id, replace(request, request_id=str(attempt.request_id))
+
+
+def has_lost_inputs(job: ProviderJob, arms: Mapping[int, Arm]) -> bool:
+    """Whether something was claimed into the job that may not be asked any more: it is gone, or a consent to sending it
+    was taken back since. What is in a job was written when it was claimed, which may be long ago."""
+    attempts = Attempt.objects.filter(job=job, end=Attempt.End.OPEN).select_related("cell").order_by("pk")
+    last = 0
+    while group := list(attempts.filter(pk__gt=last)[:READ_SIZE]):
+        last = group[-1].pk
+        if len(write_requests(job.lane.batch, arms, [attempt.cell for attempt in group])) < len(group):
+            return True
+    return False
 
 
 def note_uploaded(job: ProviderJob, file_id: str, sha256: str) -> None:

@@ -195,7 +195,10 @@ class JobRun:
         return self.service.write_line(self.service.name_call(str(job.token), cell_id), request)
 
     def _submit(self, job: ProviderJob) -> None:
-        """Bring the file to the provider and order the job."""
+        """Bring the file to the provider and order the job; one that holds what may not be sent any more is given up."""
+        if job_ledger.has_lost_inputs(job, self.arms):
+            job_ledger.withdraw_job(job)
+            return
         settings.SPOOL_FOLDER.mkdir(mode=0o700, parents=True, exist_ok=True)
         # A file without a name: whatever becomes of this process, no text stays behind.
         with tempfile.TemporaryFile(dir=settings.SPOOL_FOLDER) as file:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -9,6 +10,7 @@ from decimal import Decimal
 from typing import Any, NamedTuple
 
 from auditapp.batches.actions import PlannedArm, check_launch
+from auditapp.batches.actions.launching import count_cells, count_pilots
 from auditapp.batches.kinds import get_kind
 from auditapp.batches.models import Arm, Batch
 from auditapp.batches.money import to_nano
@@ -87,29 +89,26 @@ def review_launch(plan: LaunchPlan, options: Mapping[str, Any]) -> Review:
     variants = list({arm.variant.pk: arm.variant for arm in plan.arms}.values())
     prices, capabilities = find_prices(variants), find_capabilities(variants)
     lengths = _measure_prompts(plan)
+    repeats, pilot = int(options.get("repeats") or 1), int(options.get("pilot") or 0)
+    cells = count_cells(plan.arms, plan.input_ids, repeats=repeats)
     arms = [
         _review_arm(
             planned,
-            lengths[planned.task, planned.system_prompt],
+            lengths[place],
             prices.get(planned.variant.pk),
             capabilities.get(planned.variant.pk),
-            inputs=len(plan.input_ids),
+            cells=cells[place],
+            pilot=first,
             options=options,
         )
-        for planned in plan.arms
+        for place, (planned, first) in enumerate(zip(plan.arms, count_pilots(cells, pilot), strict=True))
     ]
     highest = _add([arm.highest_nano for arm in arms])
-    warnings = [*_list_warnings(variants, prices, options), *plan.warnings]
-    cells_each, pilot = len(plan.input_ids) * int(options.get("repeats") or 1), int(options.get("pilot") or 0)
-    if 0 < cells_each <= pilot:
-        noun = "cell" if cells_each == 1 else "cells"
-        warnings.append(
-            f"A pilot of {pilot:,} would be all of the {cells_each:,} {noun} of each arm, so there is none: everything is sent "
-            "at once. For a pilot, name fewer."
-        )
-    cap = options.get("cap_usd")
-    if isinstance(cap, Decimal) and highest is not None and to_nano(cap) < highest:
-        warnings.append("The cap lies below the most that this can cost: the batch may pause at it before its end.")
+    warnings = [
+        *_list_warnings(variants, prices, options),
+        *plan.warnings,
+        *_warn_of_numbers(max(cells), pilot, highest, options.get("cap_usd")),
+    ]
     return Review(
         arms=arms,
         cells=sum(arm.cells for arm in arms),
@@ -122,19 +121,31 @@ def review_launch(plan: LaunchPlan, options: Mapping[str, Any]) -> Review:
     )
 
 
+def _warn_of_numbers(most_cells: int, pilot: int, highest_nano: int | None, cap: object) -> list[str]:
+    """What the sizes of pilot and cap come to. ``most_cells``: of the largest arm."""
+    warnings: list[str] = []
+    if 0 < most_cells <= pilot:
+        noun = "cell" if most_cells == 1 else "cells"
+        warnings.append(
+            f"A pilot of {pilot:,} would be all of the {most_cells:,} {noun} of each arm, so there is none: everything is sent "
+            "at once. For a pilot, name fewer."
+        )
+    if isinstance(cap, Decimal) and highest_nano is not None and to_nano(cap) < highest_nano:
+        warnings.append("The cap lies below the most that this can cost: the batch may pause at it before its end.")
+    return warnings
+
+
 def _review_arm(
     planned: PlannedArm,
     lengths: Counter[int],
     price: Price | None,
     row: Capabilities | None,
     *,
-    inputs: int,
+    cells: int,
+    pilot: int,
     options: Mapping[str, object],
 ) -> ReviewedArm:
-    repeats, pilot = int(str(options.get("repeats") or 1)), int(str(options.get("pilot") or 0))
-    cells = inputs * repeats
-    # Where a pilot would be everything, there is none.
-    pilot = pilot if cells > pilot else 0
+    repeats = int(str(options.get("repeats") or 1))
     share = price.batch_share if price and options.get("route") == Batch.Route.JOBS else Decimal(1)
     arm = Arm(
         variant=planned.variant,
@@ -159,22 +170,28 @@ def _review_arm(
     )
 
 
-def _measure_prompts(plan: LaunchPlan) -> dict[tuple[str, str], Counter[int]]:
-    """How many user messages there are of each length in bytes, per task and instructions. Models share messages."""
+def _measure_prompts(plan: LaunchPlan) -> list[Counter[int]]:
+    """For each arm, how many user messages there are of each length in bytes. Arms that share messages share the count."""
     kind = get_kind(plan.kind)
-    measured: dict[tuple[str, str], Counter[int]] = {}
+    measured: dict[tuple[object, ...], Counter[int]] = {}
+    found: list[Counter[int]] = []
     for planned in plan.arms:
-        key = (planned.task, planned.system_prompt)
-        if key in measured:
-            continue
-        arm = Arm(
-            variant=planned.variant, task=planned.task, system_prompt=planned.system_prompt, settings=planned.settings
-        )
-        lengths = measured[key] = Counter()
-        for start in range(0, len(plan.input_ids), READ_AT_ONCE):
-            prompts = kind.write_prompts(arm, plan.input_ids[start : start + READ_AT_ONCE])
-            lengths.update(len(prompt.encode()) for prompt in prompts.values())
-    return measured
+        own = planned.list_inputs(plan.input_ids)
+        as_told = (planned.task, planned.system_prompt, json.dumps(planned.settings, sort_keys=True))
+        key = (id(own), *((planned.variant.pk, planned.messages) if planned.messages else as_told))
+        if key not in measured:
+            arm = Arm(
+                variant=planned.variant,
+                task=planned.task,
+                system_prompt=planned.system_prompt,
+                settings=planned.settings,
+            )
+            measured[key] = Counter()
+            for start in range(0, len(own), READ_AT_ONCE):
+                prompts = kind.write_prompts(arm, own[start : start + READ_AT_ONCE])
+                measured[key].update(len(prompt.encode()) for prompt in prompts.values())
+        found.append(measured[key])
+    return found
 
 
 def _sum_dearest(costs: Counter[int], calls: int) -> int:

@@ -11,7 +11,7 @@ from celery import current_app, shared_task
 from kombu import Connection
 from kombu.exceptions import OperationalError
 
-from auditapp.batches import queries, recovery, runner, workers
+from auditapp.batches import queries, recovery, runner, sweeping, workers
 from auditapp.batches.models import Batch, Lane
 from auditapp.batches.stopping import stopping
 from auditapp.batches.ticks import SWEEP, take_tick
@@ -70,6 +70,7 @@ def sweep() -> None:
         recovery.recover_lanes(silence_tells=pause < MOST_PAUSE)
         workers.forget_old_signs()
         ring_idle_lanes()
+        sweeping.sweep_others()
 
 
 def ring(lane_id: int) -> bool:

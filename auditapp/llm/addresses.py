@@ -71,7 +71,7 @@ def read_listed(address: str) -> str:
 def looks_private(base_url: str) -> bool:
     """Whether a base URL names this machine or its own network, as far as its text shows it."""
     host = (urlsplit(base_url).hostname or "").rstrip(".")
-    numbers = _read_numbers(host)
+    numbers = read_numbers(host)
     if numbers is not None:
         inner = getattr(numbers, "ipv4_mapped", None) or numbers
         return not inner.is_global or inner.is_multicast
@@ -83,7 +83,7 @@ def is_open_http(base_url: str) -> bool:
     return urlsplit(base_url).scheme == "http" and not looks_private(base_url)
 
 
-def _read_numbers(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
+def read_numbers(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
     """The IP address a host spells, however: 2130706433 and 0x7f.1 are 127.0.0.1 to a connection."""
     try:
         return ipaddress.ip_address(host)

@@ -8,16 +8,29 @@ class PreannotationConfig(AppConfig):
 
     def ready(self) -> None:
         from auditapp.batches.kinds import register_kind
+        from auditapp.batches.sweeping import register_sweep
         from auditapp.llm.cards import register_card_part
         from auditapp.preannotation.card import read_parts
-        from auditapp.preannotation.exports import SUGGESTIONS
+        from auditapp.preannotation.check_kind import CheckKind
+        from auditapp.preannotation.critic_kind import CriticKind
+        from auditapp.preannotation.exports import SHOWINGS, SUGGESTIONS, TURN_ARMS
+        from auditapp.preannotation.judging_exports import EXPORTS
         from auditapp.preannotation.kind import PreannotationKind
-        from auditapp.preannotation.machine_use import read_machine_uses
-        from transcripts.exchange.registry import register_export, register_machine_use
+        from auditapp.preannotation.machine_use import read_machine_notes, read_machine_uses
+        from auditapp.preannotation.queries.drafts import is_draft
+        from auditapp.preannotation.tasks import ring_idle_runs
+        from transcripts.coding.drafts import register_drafts
+        from transcripts.exchange.registry import register_export, register_machine_notes, register_machine_use
         from transcripts.projects.roles import Permission
 
+        register_drafts(is_draft)
         register_kind(PreannotationKind())
-        register_export(SUGGESTIONS)
+        register_kind(CheckKind())
+        register_sweep("offline runs", ring_idle_runs)
+        register_kind(CriticKind())
+        for export in (SUGGESTIONS, SHOWINGS, TURN_ARMS, *EXPORTS):
+            register_export(export)
         register_machine_use(read_machine_uses)
+        register_machine_notes(read_machine_notes)
         # What became of suggestions is colleagues' decisions.
         register_card_part("suggestions", read_parts, Permission.SEE_ALL_CODINGS)

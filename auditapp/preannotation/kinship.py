@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection
 
 from auditapp.batches.reviewing import name_family
 from auditapp.llm.models import ModelVariant
@@ -10,15 +10,22 @@ from transcripts.corpus.models import Interview
 from transcripts.projects.models import Project
 
 
-def warn_of_kin(project: Project, variant: ModelVariant, interviews: Sequence[Interview] | None) -> list[str]:
-    """A sentence when the reader is of the family of an interviewed model, as far as their names tell."""
-    chosen = Interview.objects.filter(project=project) if interviews is None else interviews
-    labels = sorted({interview.model_label for interview in chosen if interview.model_label})
+def warn_of_kin(project: Project, variant: ModelVariant, interview_ids: Collection[int] | None) -> list[str]:
+    """A sentence when the reader is of the family of an interviewed model, as far as their names tell. ``None``: any
+    interview of the study."""
     family = "" if variant.is_fake else name_family(variant.model)
-    kin = [label for label in labels if family and name_family(label.replace(" ", "-")) == family]
+    if not family:
+        return []
+    rows = Interview.objects.filter(project=project).exclude(model_label="").values_list("pk", "model_label")
+    wanted = None if interview_ids is None else set(interview_ids)
+    labels = sorted({label for pk, label in rows if wanted is None or pk in wanted})
+    kin = [label for label in labels if name_family(label.replace(" ", "-")) == family]
     if not kin:
         return []
     readings = ", ".join(kin)
     return [
-        f"{variant.label} is of one family ({family}) with models it would read ({readings}): models judge their own more kindly."
+        (
+            f"{variant.label} is of one family ({family}) with models it would read ({readings}): models judge their own more "
+            "kindly."
+        )
     ]

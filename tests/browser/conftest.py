@@ -16,7 +16,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 
-from tests.browser.stage import CUT_STUDY, SHUT_STUDY, STUDY
+from tests.browser.stage import CUT_STUDY, SHUT_STUDY, STUDY, SUGGEST_STUDY
 from tests.conftest import copy_instance
 from tests.instance import ROOT, Instance, wait_until
 from tests.services import chromium_path
@@ -36,9 +36,15 @@ class Site:
     cuts: Iterator[CutPlace]
     shut_desk_url: str
     shut_links: Iterator[str]
+    suggested: dict[str, int]
+    suggested_links: Iterator[str]
 
     def desk_url(self, interview: str) -> str:
         return f"{self.base_url}/p/{STUDY}/interviews/{self.interviews[interview]}/"
+
+    def suggested_url(self, interview: str) -> str:
+        """The desk of an interview that a machine has read: open, withheld or a draft."""
+        return f"{self.base_url}/p/{SUGGEST_STUDY}/interviews/{self.suggested[interview]}/"
 
 
 class CutPlace(NamedTuple):
@@ -67,7 +73,17 @@ def site(migrated: Instance, tmp_path_factory: pytest.TempPathFactory) -> Iterat
         shut = filled["shut"]
         shut_desk_url = f"{base_url}/p/{SHUT_STUDY}/interviews/{shut['interview']}/"
         links, shut_links = iter(filled["links"]), iter(shut["links"])
-        yield Site(base_url, filled["interviews"], links, cuts, shut_desk_url, shut_links)
+        suggested = filled["suggested"]
+        yield Site(
+            base_url=base_url,
+            interviews=filled["interviews"],
+            links=links,
+            cuts=cuts,
+            shut_desk_url=shut_desk_url,
+            shut_links=shut_links,
+            suggested=suggested["interviews"],
+            suggested_links=iter(suggested["links"]),
+        )
 
 
 def fill(instance: Instance) -> Any:

@@ -88,11 +88,25 @@ SHUT_INTERVIEW = {
     "turns": [{"role": "interviewer", "text": "Whose is this?"}, {"role": "model", "text": "Not yours. Read it."}],
 }
 
+# A study that a machine has read, each of its interviews shown in another way.
+SUGGEST_STUDY = "suggestions"
+SUGGESTED = {"open": "Open to look at", "withheld": "Kept back", "draft": "A draft"}
+SUGGEST_INTERVIEW = {
+    "turns": [
+        {"role": "interviewer", "text": "What would you ask first?"},
+        {
+            "role": "model",
+            "text": "I would ask what she has tried before. Then I would wait. It depends on her answer.",
+        },
+    ],
+}
+
 
 def fill() -> dict[str, object]:
     """The ids of the interviews under their own ids, and one sign-in link per person."""
     from django.core.management import call_command
 
+    from auditapp.preannotation.actions.withholding import set_withholding
     from transcripts.audit_trail import trail
     from transcripts.codebook.actions import start_study
     from transcripts.corpus.actions import import_file
@@ -103,10 +117,12 @@ def fill() -> dict[str, object]:
     lines = [json.dumps(interview) for interview in (OWN_INTERVIEW, LONG_INTERVIEW, SCRIPT_INTERVIEW)]
     lines += EXCERPTS.read_text().splitlines() if EXCERPTS.exists() else []
     import_file(project=project, name="interviews.jsonl", data="\n".join(lines).encode(), by=trail.SYSTEM)
+    set_withholding(project=project, share_percent=0, reason="For tests.", by=trail.SYSTEM)
     suggest(Interview.objects.get(external_id="own"))
     links = [invite(project, f"coder{number}") for number in range(CODERS)]
     interviews = dict(Interview.objects.values_list("external_id", "pk"))
-    return {"links": links, "interviews": interviews, "cuts": prepare_cuts(), "shut": prepare_shut()}
+    others = {"cuts": prepare_cuts(), "shut": prepare_shut(), "suggested": prepare_suggestions()}
+    return {"links": links, "interviews": interviews, **others}
 
 
 def prepare_cuts() -> list[dict[str, object]]:
@@ -159,30 +175,56 @@ def invite(project: Project, username: str, *, role: str = "coder") -> str:
     return sign_in_address(create_sign_in_link(user=user, by=trail.SYSTEM))
 
 
-def suggest(interview: Interview) -> None:
-    """Two suggestions of a machine for the first sentence that the model says."""
+def prepare_suggestions() -> dict[str, object]:
+    """A study whose interviews an annotator has read: one to open, one whose turns are withheld, and a draft."""
+    from auditapp.preannotation.actions.drafts import open_draft_reading
+    from auditapp.preannotation.actions.withholding import set_withholding
+    from transcripts.audit_trail import trail
+    from transcripts.codebook.actions import start_study
+    from transcripts.corpus.actions import import_file
+    from transcripts.corpus.models import Interview
+
+    project = start_study(slug=SUGGEST_STUDY, name="Suggestions", by=trail.SYSTEM)
+    lines = [json.dumps({**SUGGEST_INTERVIEW, "id": name, "title": title}) for name, title in SUGGESTED.items()]
+    import_file(project=project, name="suggestions.jsonl", data="\n".join(lines).encode(), by=trail.SYSTEM)
+    interviews = {each.external_id: each for each in Interview.objects.filter(project=project)}
+    for name, share in {"open": 0, "withheld": 100, "draft": 0}.items():
+        set_withholding(project=project, share_percent=share, reason="For a test.", by=trail.SYSTEM)
+        suggest(interviews[name], ("theme.balance", "theme.compassion", "theme.models_metamodels"))
+    open_draft_reading(project=project, interview=interviews["draft"], reason="For a test.", by=trail.SYSTEM)
+    links = [invite(project, f"suggested{number}") for number in range(16)]
+    return {"interviews": {name: each.pk for name, each in interviews.items()}, "links": links}
+
+
+def suggest(interview: Interview, codes: tuple[str, ...] = ("theme.balance", "theme.compassion")) -> None:
+    """Suggestions of a machine for the first sentence that the model says; of the others of its turn it says none."""
     from auditapp.batches.kinds import Answered
     from auditapp.batches.models import Cell
     from auditapp.llm.actions import add_model
+    from auditapp.llm.models import ModelVariant
     from auditapp.preannotation.actions import ensure_annotator, launch_preannotation
     from auditapp.preannotation.kind import PreannotationKind
     from transcripts.audit_trail import trail
     from transcripts.corpus.models import Sentence
 
     project = interview.project
-    add_model(label="reader", provider="fake", by=trail.SYSTEM)
+    if not ModelVariant.objects.filter(label="reader").exists():
+        add_model(label="reader", provider="fake", by=trail.SYSTEM)
     annotator = ensure_annotator(project=project, name="reader", by=trail.SYSTEM)
     batch = launch_preannotation(
         project=project, annotator=annotator, interviews=[interview], families=["themes"], by=trail.SYSTEM
     )
-    sentence = Sentence.objects.filter(turn__interview=interview, turn__role="model").order_by("position")[0]
-    cell = Cell.objects.get(batch=batch, input_id=sentence.turn_id)
-    codings = [
-        {"sentence": sentence.pk, "code": code, "rationale": f"Because of {code}."}
-        for code in ("theme.balance", "theme.compassion")
+    of_model = Sentence.objects.filter(turn__interview=interview, turn__role="model").select_related("turn")
+    first = of_model.order_by("position")[0]
+    cell = Cell.objects.get(batch=batch, input_id=first.turn_id, arm__task="themes")
+    quote = first.read_text().split(" ", 2)[-1]
+    made = [{"rationale": f"Because of {code}.", "quote": quote, "code": code} for code in codes]
+    answer = [
+        {"sentence": each.pk, "codings": made if each == first else []} for each in of_model.filter(turn=first.turn_id)
     ]
-    answered = Answered(cell.pk, cell.arm_id, cell.input_id, json.dumps({"codings": codings}), "stop", "")
+    answered = Answered(cell.pk, cell.arm_id, cell.input_id, json.dumps({"sentences": answer}), "stop", "")
     PreannotationKind().store_answers(batch, [answered])
+    Cell.objects.filter(pk=cell.pk).update(state=Cell.State.DONE)
 
 
 if __name__ == "__main__":

@@ -36,6 +36,9 @@ PAGES = [
     "/p/demo/history/",
     "/p/demo/interviews/",
     "/p/demo/interviews/import/",
+    "/p/demo/interviews/consent/",
+    "/p/demo/interviews/redaction/",
+    "/p/demo/interviews/1/consent/",
     "/p/demo/interviews/1/",
     "/p/demo/interviews/1/?show=uncoded",
     "/p/demo/interviews/1/breaks/",
@@ -58,6 +61,23 @@ PAGES = [
     "/p/demo/batches/2/spend/",
     "/p/demo/batches/2/end/?how=abort",
     "/p/demo/preannotation/launch/",
+    "/p/demo/preannotation/withholding/",
+    "/p/demo/preannotation/drafts/",
+    "/p/demo/preannotation/influence/",
+    "/p/demo/preannotation/annotators/",
+    "/p/demo/preannotation/annotators/1/",
+    "/p/demo/preannotation/annotators/1/answers/?what=partial",
+    "/p/demo/preannotation/annotators/1/checks/",
+    "/p/demo/preannotation/annotators/1/checks/launch/",
+    "/p/demo/preannotation/checks/1/",
+    "/p/demo/preannotation/checks/3/",
+    "/p/demo/preannotation/checks/3/answers/?figure=stability&code=theme.balance",
+    "/p/demo/preannotation/planted/",
+    "/p/demo/preannotation/critic/",
+    "/p/demo/preannotation/reversals/",
+    "/p/demo/preannotation/audits/",
+    "/p/demo/preannotation/audits/draw/",
+    "/p/demo/preannotation/spread/",
     "/p/demo/sob/",
     "/p/demo/sob/batches/2/",
     "/p/demo/sob/batches/2/responses/?task=acceptability&target=women",
@@ -137,6 +157,19 @@ def visit(migrated: Instance, tmp_path_factory: pytest.TempPathFactory, browser:
     with copy_instance(migrated, tmp_path_factory.mktemp("demo") / "data") as instance:
         instance.environment["BASE_URL"] = base_url
         link = instance.ask("prepare")["sign_in_url"]
+        # Batch 3.
+        asked = (
+            "--project",
+            "demo",
+            "--annotator",
+            "fake reader (invented)",
+            "--family",
+            "themes",
+            "--sample",
+            "10",
+            "--wait",
+        )
+        instance.manage("preannotate_check", *asked)
         instance.manage("sob_audit", "--batch", "2", "--draw", "answers", "--size", "5", "--seed", "1")
         instance.start("-m", "granian", "auditapp.wsgi:application", "--host", HOST, "--port", str(port), *WEB_OPTIONS)
         wait_until(lambda: is_answering(base_url), what="the server answers")

@@ -103,7 +103,7 @@ def read_labels(lines: Iterable[bytes], level: Level | None = None) -> LabelFile
     Without a level, values are 1 and 0. With one they are numbers and the table is of ratings; on a nominal scale
     a file that holds nothing but 1 and 0 is a table of labels all the same. Raises `LabelFileError`.
     """
-    reader = csv.reader(_decode(lines), strict=True)
+    reader = csv.reader(decode_lines(lines), strict=True)
     try:
         headings = _read_headings(reader)
         rows = _read_rows(reader, headings, _choose_reading(level))
@@ -116,7 +116,8 @@ def read_labels(lines: Iterable[bytes], level: Level | None = None) -> LabelFile
     return LabelFile(_build(_place(rows, has_turns=has_turns), level), has_turns)
 
 
-def _decode(lines: Iterable[bytes]) -> Iterator[str]:
+def decode_lines(lines: Iterable[bytes]) -> Iterator[str]:
+    """The lines of a file as text; raises `LabelFileError` for what is no UTF-8, or no text at all."""
     for number, line in enumerate(lines, 1):
         content = line.removeprefix(b"\xef\xbb\xbf") if number == 1 else line
         if number == 1 and content.startswith((b"\xff\xfe", b"\xfe\xff", b"PK\x03\x04")):
@@ -171,7 +172,9 @@ def _read_rows(reader: Iterator[list[str]], headings: _Headings, read: Callable[
         if turn_at is not None:
             turn = rows.turns.number(cells[turn_at], line)
             if rows.turn_of.setdefault(unit, turn) != turn:
-                raise LabelFileError(line, f"another turn for the unit {_show(cells[unit_at])}", "one turn for each")
+                raise LabelFileError(
+                    line, f"another turn for the unit {show_cell(cells[unit_at])}", "one turn for each"
+                )
     return rows
 
 
@@ -185,12 +188,12 @@ def _choose_reading(level: Level | None) -> Callable[[str, int], float]:
         if level is None:
             if value not in (0, 1):
                 expected = "1, 0 or nothing (for numbers on a scale name the level)"
-                raise LabelFileError(line, f"the value {_show(text)}", expected)
+                raise LabelFileError(line, f"the value {show_cell(text)}", expected)
         elif not abs(value) <= LARGEST_NUMBER:
             expected = f"a number of at most {LARGEST_NUMBER:,.0f} with a decimal point, or nothing"
-            raise LabelFileError(line, f"the value {_show(text)}", expected)
+            raise LabelFileError(line, f"the value {show_cell(text)}", expected)
         elif level is Level.RATIO and value < 0:
-            raise LabelFileError(line, f"the value {_show(text)}", "no number below 0 on a ratio scale")
+            raise LabelFileError(line, f"the value {show_cell(text)}", "no number below 0 on a ratio scale")
         return value
 
     return read
@@ -201,7 +204,7 @@ def _check_whole(rows: _Rows, level: Level | None) -> None:
         raise LabelFileError(None, "headings and no row", "at least one judgement below the headings")
     coders = len(rows.coders.numbers)
     if coders < 2:
-        raise LabelFileError(None, f"one coder, {_show(next(iter(rows.coders.numbers)))}", "two or more")
+        raise LabelFileError(None, f"one coder, {show_cell(next(iter(rows.coders.numbers)))}", "two or more")
     if coders > MOST_CODERS:
         raise LabelFileError(None, f"{coders:,} coders", f"at most {MOST_CODERS}")
     cells = coders * len(rows.units.numbers) * len(rows.codes.numbers)
@@ -280,6 +283,7 @@ def _equal(here: Floats, there: Floats) -> NDArray[np.bool_]:
     return same
 
 
-def _show(text: str) -> str:
+def show_cell(text: str) -> str:
+    """What stands in a cell, short enough for a sentence."""
     line = "".join(sign if sign.isprintable() else " " for sign in text)
     return f"“{line[:37]}…”" if len(line) > 38 else f"“{line}”"

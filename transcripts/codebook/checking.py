@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from transcripts.codebook.keys import find_key_problem
+from transcripts.codebook.keyword_rules import MOST_RULES, check_rule
 from transcripts.formats.codebook_content import CodeAttribute, CodebookContent, CodeContent, FamilyContent
 from transcripts.formats.codebook_rules import COLOR, STABLE_NAME, UNSTORABLE
 
@@ -114,6 +115,7 @@ def find_code_problems(code: CodeContent) -> Iterator[Problem]:
         yield Problem("color", code.identifier, f"{code.name}: {code.color!r} is no colour such as #0c5684.")
     for field in ("aliases", "terms"):
         yield from _find_list_problems(code, field)
+    yield from _find_rule_problems(code)
     yield from _find_attribute_problems(code)
 
 
@@ -145,6 +147,16 @@ def _find_list_problems(code: CodeContent, field: str) -> Iterator[Problem]:
             sentence = f"{code.name}: each of the {what} has between 1 and {LONGEST_NAME} characters."
             yield Problem(field, code.identifier, sentence)
             return
+
+
+def _find_rule_problems(code: CodeContent) -> Iterator[Problem]:
+    """Keyword rules that say nothing that can be looked for, each by its place in the list."""
+    if len(code.keyword_rules) > MOST_RULES:
+        sentence = f"{code.name}: {len(code.keyword_rules)} keyword rules; the most is {MOST_RULES}."
+        yield Problem("keyword_rules", code.identifier, sentence)
+    for number, line in enumerate(code.keyword_rules, 1):
+        if sentence := "It has a character that cannot be stored." if UNSTORABLE.search(line) else check_rule(line):
+            yield Problem("keyword_rules", code.identifier, f"{code.name}, keyword rule {number}: {sentence}")
 
 
 def _find_attribute_problems(code: CodeContent) -> Iterator[Problem]:

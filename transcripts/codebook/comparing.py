@@ -26,6 +26,7 @@ FACTS = {
     "aliases": "Other names",
     "terms": "Terms",
     "attributes": "Questions",
+    "keyword_rules": "Keyword rules",
 }
 FAMILY_TEXTS = {"description": "Description", "rules": "Rules"}
 FAMILY_FACTS = {

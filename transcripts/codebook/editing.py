@@ -109,7 +109,8 @@ def remove_codes(content: CodebookContent, identifiers: Iterable[str], *, heir: 
 
 
 def merge_codes(content: CodebookContent, identifiers: Sequence[str], target: CodeContent) -> CodebookContent:
-    """``target``, one of these codes or a new one, in the place of all of them: it takes over their names and terms."""
+    """``target``, one of these codes or a new one, in the place of all of them: it takes over their names, terms
+    and keyword rules."""
     sources = [find_code(content, identifier) for identifier in identifiers if identifier != target.identifier]
     if not sources or len({*identifiers, target.identifier}) < 2:
         raise EditRefused(f"{target.name} cannot be merged into itself. Choose another code to go with it.")
@@ -120,6 +121,7 @@ def merge_codes(content: CodebookContent, identifiers: Sequence[str], target: Co
         target,
         aliases=tuple(name for name in clean_names(names) if name != target.name),
         terms=clean_names((*target.terms, *(term for code in sources for term in code.terms))),
+        keyword_rules=clean_names((*target.keyword_rules, *(line for code in sources for line in code.keyword_rules))),
     )
     gone = [code.identifier for code in sources]
     if is_new:

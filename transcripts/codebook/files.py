@@ -226,6 +226,7 @@ def _clean(content: CodebookContent) -> CodebookContent:
             name=" ".join(code.name.split()),
             aliases=clean_names(code.aliases),
             terms=clean_names(code.terms),
+            keyword_rules=clean_names(code.keyword_rules),
         )
         for code in content.codes
     )

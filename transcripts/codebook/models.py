@@ -91,7 +91,8 @@ class Code(models.Model):
     ``meaning_version`` is the number of the version since which it means what it means: codings made under an earlier
     one are to be looked at again. ``attributes`` are the questions a coding with this code answers beside the code
     itself ({key, label, kind: text or choice, choices}); ``terms`` are words whose mention by the interviewer counts as
-    prompting it. ``revision`` counts the edits of a draft, so that the loser of a race is told.
+    prompting it. ``keyword_rules`` are lines, any of which makes the annotator of rules propose the code.
+    ``revision`` counts the edits of a draft, so that the loser of a race is told.
     """
 
     version = models.ForeignKey(CodebookVersion, on_delete=models.PROTECT, related_name="codes")
@@ -110,6 +111,7 @@ class Code(models.Model):
     color = models.CharField(max_length=7, blank=True, default="")
     terms = models.JSONField(default=list, blank=True)
     attributes = models.JSONField(default=list, blank=True)
+    keyword_rules = models.JSONField(default=list, blank=True)
     meaning_version = models.PositiveIntegerField(default=1)
     revision = models.PositiveIntegerField(default=0)
     position = models.PositiveIntegerField()

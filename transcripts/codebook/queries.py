@@ -26,7 +26,7 @@ FAMILY_COLUMNS = (
 )
 CODE_COLUMNS = (
     *("identifier", "family__identifier", "name", "group", "aliases", "definition", "machine_definition", "include"),
-    *("exclude", "key", "source", "parent__identifier", "color", "terms", "attributes"),
+    *("exclude", "key", "source", "parent__identifier", "color", "terms", "attributes", "keyword_rules"),
 )
 
 
@@ -96,7 +96,7 @@ def read_content(version: CodebookVersion) -> CodebookContent:
 
 def _build_code(row: dict[str, object]) -> CodeContent:
     values = {name: row[name] for name in CODE_COLUMNS if "__" not in name}
-    for name in ("aliases", "terms"):
+    for name in ("aliases", "terms", "keyword_rules"):
         found = row[name]
         values[name] = tuple(map(str, found)) if isinstance(found, list) else ()
     values["attributes"] = read_attributes(row["attributes"])

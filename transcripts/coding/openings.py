@@ -16,6 +16,9 @@ from transcripts.projects.models import Project
 from transcripts.projects.roles import Permission, Role
 from transcripts.rounds.queries import find_locked_interviews
 
+# Where an interview was opened by reading it as a draft.
+DRAFT = "draft"
+
 
 class OpeningRefused(Exception):
     """A sentence for the person who asked."""
@@ -34,6 +37,20 @@ def open_interview(*, project: Project, interview: Interview, by: User, where: s
 def open_interviews(*, project: Project, interviews: Collection[Interview], by: User, where: str) -> list[Opening]:
     """The same for several interviews, all or none; each has its own event, those opened before have none."""
     _check(project, interviews, by)
+    return _store(project, interviews, by, where)
+
+
+@transaction.atomic
+def open_draft(*, project: Project, interview: Interview, by: User) -> Opening:
+    """Store that ``by`` reads an interview as a draft, with others' labels open: it is not blind to her from now on.
+
+    Asks for no more than that she codes in the study. Raises ``OpeningRefused``.
+    """
+    _check_belongs(project, [interview], by)
+    return _store(project, [interview], by, DRAFT)[0]
+
+
+def _store(project: Project, interviews: Collection[Interview], by: User, where: str) -> list[Opening]:
     opened = []
     for interview in interviews:
         opening, created = Opening.objects.get_or_create(
@@ -62,12 +79,17 @@ def find_unopened(project: Project, user: User, role: Role, interview_ids: Colle
     return set(interview_ids) - set(opened)
 
 
-def _check(project: Project, interviews: Collection[Interview], by: User) -> None:
+def _check_belongs(project: Project, interviews: Collection[Interview], by: User) -> Role:
     if any(interview.project_id != project.pk for interview in interviews):
         raise OpeningRefused("This interview is not part of this study.")
     role = find_role(by, project)
     if role is None:
         raise OpeningRefused("You do not belong to this study.")
+    return role
+
+
+def _check(project: Project, interviews: Collection[Interview], by: User) -> None:
+    role = _check_belongs(project, interviews, by)
     if Permission.SEE_ALL_CODINGS in role.permissions:
         return
     locked = find_locked_interviews(project)

@@ -15,6 +15,7 @@ from django.urls import NoReverseMatch, reverse
 from transcripts.codebook.models import CodeFamily
 from transcripts.coding import queries
 from transcripts.coding.desk import DeskPage, build_page
+from transcripts.coding.drafts import is_draft
 from transcripts.coding.filters import list_choices
 from transcripts.coding.forms import ANSWER
 from transcripts.coding.keys import resolve_keys
@@ -22,6 +23,7 @@ from transcripts.coding.marks import Viewer, read_marks_at
 from transcripts.coding.models import Coding, Enactment, Grounding, Level, Memo, Prompting
 from transcripts.coding.settings import build_card, list_code_keys
 from transcripts.coding.waiting import WORDS, Reason, find_differing_in, list_shown_to
+from transcripts.corpus.consent_rows import list_scopes
 from transcripts.corpus.models import Interview, Sentence
 from transcripts.projects.access import ProjectRequest
 from transcripts.projects.roles import Permission
@@ -131,6 +133,7 @@ def render_desk(
         "viewer": viewer,
         "memo_kinds": Memo.Kind.choices,
         "suggestions": _find_suggestions_url(request.project.slug) if has_panel else None,
+        "is_draft": is_draft(interview_id),
         "refusal": refusal,
         "urls": _list_urls(request.project.slug, interview_id),
         "filters": list_choices(codes_herself=has_panel, may_see_differences=may_see_differences),
@@ -138,6 +141,7 @@ def render_desk(
         "may_cut": Permission.CUT_SENTENCES in request.role.permissions,
         **(_list_keys(request, page) if has_panel else {}),
         "marks_url": reverse("coding:marks", args=[request.project.slug, interview_id, 0]),
+        "consent": list_scopes(interview),
         "csrf_cookie": settings.CSRF_COOKIE_NAME,
         "script_parts": SCRIPT_PARTS if has_panel else (),
     }

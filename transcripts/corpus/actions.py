@@ -15,6 +15,7 @@ from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.corpus import breaks, queries
 from transcripts.corpus.breaks import Carry, Cutting, SentenceRetired
+from transcripts.corpus.consent import store_told
 from transcripts.corpus.descriptives import describe
 from transcripts.corpus.models import ImportedFile, Interview, Recut, Sentence
 from transcripts.corpus.preparing import PreparedInterview, prepare_interview
@@ -26,8 +27,9 @@ from transcripts.projects.models import Project
 
 SENTENCES_AT_A_TIME = 5_000
 IDS_NAMED = 5
-# What a reader tells of an interview has a column of the same name, but for these two.
-COPIED = [told.name for told in fields(ReadInterview) if told.name not in {"turns", "line"}]
+# What a reader tells of an interview has a column of the same name, but for these.
+APART = {"turns", "line", "consent", "consent_basis"}
+COPIED = [told.name for told in fields(ReadInterview) if told.name not in APART]
 
 
 class CorpusError(Exception):
@@ -173,7 +175,10 @@ def _warn_of_known(read: ReadFile, new: Sequence[ReadInterview]) -> list[str]:
     if not known:
         return []
     named = ", ".join(known[:IDS_NAMED]) + (f" and {len(known) - IDS_NAMED} more" if len(known) > IDS_NAMED else "")
-    return [f"{len(known)} of {len(read.interviews)} interviews are there already, word for word: {named}."]
+    warnings = [f"{len(known)} of {len(read.interviews)} interviews are there already, word for word: {named}."]
+    if any(interview.consent for interview in read.interviews if interview.external_id not in fresh):
+        warnings.append("What the file says of consent to those was left out: it is recorded on the page Consent.")
+    return warnings
 
 
 def _report_earlier(file: NamedFile, earlier: ImportedFile) -> ImportReport:
@@ -206,10 +211,11 @@ def _store(plan: _Plan, *, project: Project, by: trail.Actor) -> ImportReport:
         imported_at=timezone.now(),
     )
     ids: list[int] = []
-    sentences = 0
+    sentences = consents = 0
     for group in _prepare(plan.new):
         interviews = Interview.objects.bulk_create(_make_interview(item, imported) for item in group)
         _store_turns(interviews, group)
+        consents += store_told(interviews, [item.read for item in group], file=imported.name, by=by)
         ids += [interview.pk for interview in interviews]
         sentences += sum(interview.sentence_count for interview in interviews)
     trail.record(
@@ -223,6 +229,7 @@ def _store(plan: _Plan, *, project: Project, by: trail.Actor) -> ImportReport:
             "interviews": ids,
             "turns": plan.report.turns,
             "sentences": sentences,
+            **({"consents": consents} if consents else {}),
         },
     )
     return replace(plan.report, sentences=sentences, interview_ids=ids)

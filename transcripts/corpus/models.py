@@ -184,3 +184,54 @@ class Sentence(models.Model):
     def read_text(self) -> str:
         """The quoted text. Reads self.turn: costs a query when it is not loaded."""
         return self.turn.text[self.start : self.end]
+
+
+class Consent(models.Model):
+    """What may be done with an interview, as somebody recorded it. The latest row of a scope holds; none is lost.
+
+    Nothing on record means that it may not be done; coding by members of the study is the exception, which only an
+    explicit "no" forbids.
+    """
+
+    class Scope(models.TextChoices):
+        CODING = "coding", "Coding by people"
+        EXTERNAL = "external", "Processing by external models"
+        QUOTATION = "quotation", "Quotation in publications"
+        REUSE = "reuse", "Reuse and training"
+
+    interview = models.ForeignKey(Interview, on_delete=models.PROTECT, related_name="consents")
+    scope = models.CharField(max_length=10, choices=Scope.choices)
+    is_given = models.BooleanField()
+    basis = models.TextField(blank=True)
+    recorded_at = models.DateTimeField()
+    recorded_by_name = models.CharField(max_length=200)
+
+    class Meta:
+        ordering: ClassVar = ["pk"]
+        indexes: ClassVar = [models.Index(fields=["interview", "scope", "id"], name="corpus_consent_latest")]
+
+    def __str__(self) -> str:
+        return f"{self.scope} of interview {self.interview_id}"
+
+
+class RedactionList(models.Model):
+    """What is replaced in the copies of texts that leave the site; the texts themselves never change.
+
+    ``entries``: [{"text": what is looked for, "replacement": what stands in its place}]. The latest number holds.
+    """
+
+    project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="redaction_lists")
+    number = models.PositiveIntegerField()
+    entries = models.JSONField(default=list)
+    reason = models.TextField(blank=True)
+    made_at = models.DateTimeField()
+    made_by_name = models.CharField(max_length=200)
+
+    class Meta:
+        ordering: ClassVar = ["project", "number"]
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["project", "number"], name="%(app_label)s_%(class)s_number_once")
+        ]
+
+    def __str__(self) -> str:
+        return f"redaction list {self.number}"

@@ -10,7 +10,7 @@ from django.db import connection
 from django.db.models import Model
 
 from transcripts.corpus.descriptives import InterviewCounts
-from transcripts.corpus.models import ImportedFile, Interview, Recut, Sentence, Turn
+from transcripts.corpus.models import Consent, ImportedFile, Interview, Recut, RedactionList, Sentence, Turn
 from transcripts.projects.models import Project
 
 IDS_AT_A_TIME = 500
@@ -218,3 +218,21 @@ def _show(recut: Recut, sentences: Iterable[Sentence]) -> list[RecutSentence]:
         RecutSentence(each.pk, each.label, text[each.start : each.end], each.retired_by_id is None)
         for each in sorted(sentences, key=lambda each: each.start)
     ]
+
+
+def list_consenting(interview_ids: Iterable[int], scope: str) -> set[int]:
+    """Those of these interviews with which it may be done, as it stands now: the latest record of the scope holds.
+
+    Without a record it may not be done; coding by members of the study is forbidden by an explicit "no" only.
+    """
+    asked = sorted(set(interview_ids))
+    latest = dict.fromkeys(asked, scope == Consent.Scope.CODING)
+    for first in range(0, len(asked), IDS_AT_A_TIME):
+        records = Consent.objects.filter(interview__in=asked[first : first + IDS_AT_A_TIME], scope=scope)
+        latest.update(records.order_by("pk").values_list("interview_id", "is_given"))
+    return {interview_id for interview_id, is_given in latest.items() if is_given}
+
+
+def find_redaction(project: Project) -> RedactionList | None:
+    """The list that holds now for copies of the study's texts that leave the site, if there is one."""
+    return project.redaction_lists.order_by("-number").first()

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from django.urls import path
 
-from transcripts.corpus import views
+from transcripts.corpus import consent_views, redaction_views, views
 
 app_name = "corpus"
 
@@ -10,4 +10,10 @@ urlpatterns = [
     # /p/<slug>/interviews/
     path("p/<slug:slug>/interviews/", views.list_interviews, name="interviews"),
     path("p/<slug:slug>/interviews/import/", views.import_interviews, name="import"),
+    # /p/<slug>/interviews/consent/
+    path("p/<slug:slug>/interviews/consent/", consent_views.list_consent, name="consent"),
+    path("p/<slug:slug>/interviews/consent/record/", consent_views.record, name="record_consent"),
+    path("p/<slug:slug>/interviews/<int:interview_id>/consent/", consent_views.show_history, name="interview_consent"),
+    # /p/<slug>/interviews/redaction/
+    path("p/<slug:slug>/interviews/redaction/", redaction_views.edit_redaction, name="redaction"),
 ]

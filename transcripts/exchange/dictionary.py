@@ -82,6 +82,14 @@ OWN = {
         "file_sha256": "SHA-256 of that file.",
         "segmenter": "What cut it into sentences, with its version.",
     },
+    "consents": {
+        "scope": "coding (by people), external (models outside the site), quotation (in publications) or reuse (and training).",
+        "given": "true: it may be done; false: it may not, refused or taken back.",
+        "holds": "true for the latest record of the interview in this scope.",
+        "basis": "On what it rests, as it was written down.",
+        "recorded": "When, in UTC.",
+        "recorded_by": "Who put it on record.",
+    },
     "recuts": {
         "recut_id": "Number of the correction; its sentences share it.",
         "kind": "split or join.",

@@ -35,6 +35,14 @@ STUDY = [
         read_rows=queries.read_interviews,
     ),
     Export(
+        key="consents",
+        name="Consents",
+        sentence="Every record of what may be done with an interview, on what it rests, and whether it still holds.",
+        header=list(queries.CONSENTS),
+        permission=Permission.EXPORT,
+        read_rows=queries.read_consents,
+    ),
+    Export(
         key="recuts",
         name="Corrected sentence breaks",
         sentence="Every split and join: the sentences that were retired by it, and those that were made.",

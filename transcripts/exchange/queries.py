@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from django.db.models import Exists, OuterRef
+
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.audit_trail.trail import project_stream
 from transcripts.codebook.files import make_rows, read_version
 from transcripts.codebook.models import CodeChange
 from transcripts.codebook.queries import current_version
-from transcripts.corpus.models import Interview
+from transcripts.corpus.models import Consent, Interview
 from transcripts.exchange.registry import Scope
 from transcripts.exchange.rows import stream
 from transcripts.formats.codebook_csv import COLUMNS, CodeRow
@@ -50,6 +52,17 @@ INTERVIEWS = {
     "segmenter": "segmenter",
 }
 
+CONSENTS = {
+    "project": "interview__project__slug",
+    "interview": "interview__external_id",
+    "scope": "scope",
+    "given": "is_given",
+    "holds": "holds",
+    "basis": "basis",
+    "recorded": "recorded_at",
+    "recorded_by": "recorded_by_name",
+}
+
 AUDIT = {
     "sequence": "sequence",
     "at": "at",
@@ -79,6 +92,13 @@ def read_codebook_changes(scope: Scope) -> Iterator[Sequence[object]]:
 def read_interviews(scope: Scope) -> Iterator[Sequence[object]]:
     """The interviews with what is known of them, without their text."""
     return stream(Interview.objects.filter(project=scope.project).order_by("pk"), INTERVIEWS)
+
+
+def read_consents(scope: Scope) -> Iterator[Sequence[object]]:
+    """Every record of consent, in order; ``holds`` is true where no later one of the same scope stands."""
+    later = Consent.objects.filter(interview=OuterRef("interview"), scope=OuterRef("scope"), pk__gt=OuterRef("pk"))
+    records = Consent.objects.filter(interview__project=scope.project).annotate(holds=~Exists(later))
+    return stream(records.order_by("pk"), CONSENTS)
 
 
 def read_audit(scope: Scope) -> Iterator[Sequence[object]]:

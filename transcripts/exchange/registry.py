@@ -69,7 +69,10 @@ def find_export(key: str) -> Export | None:
 
 
 class MachineUse(NamedTuple):
-    """How far a machine took part in a study. ``is_invented``: its answers come from the program's own fake provider."""
+    """How far a machine took part in a study. ``is_invented``: its answers come from the program's own fake provider.
+
+    ``reads_by`` says how it reads where no ``model`` is asked.
+    """
 
     name: str
     model: str
@@ -78,6 +81,7 @@ class MachineUse(NamedTuple):
     suggestions: int
     answered: int
     kept: int
+    reads_by: str = ""
 
 
 _machine_uses: list[Callable[[Project], list[MachineUse]]] = []
@@ -86,6 +90,19 @@ _machine_uses: list[Callable[[Project], list[MachineUse]]] = []
 def register_machine_use(read: Callable[[Project], list[MachineUse]]) -> None:
     """Make a part known that knows of machines. Called once, in an app's ``ready``."""
     _machine_uses.append(read)
+
+
+_machine_notes: list[Callable[[Project], list[str]]] = []
+
+
+def register_machine_notes(read: Callable[[Project], list[str]]) -> None:
+    """Make a part known that tells, in sentences, how machines' work met people's. Called once, in an app's ``ready``."""
+    _machine_notes.append(read)
+
+
+def list_machine_notes(project: Project) -> list[str]:
+    """What is to be said of all machines together: what people saw of them, and when."""
+    return [note for read in _machine_notes for note in read(project)]
 
 
 def list_machine_uses(project: Project) -> list[MachineUse]:

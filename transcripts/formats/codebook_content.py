@@ -23,7 +23,8 @@ class CodeAttribute:
 class CodeContent:
     """One code. ``family`` and ``parent`` are identifiers; ``color`` is "#rrggbb"; a text that is "" is not given.
 
-    ``terms`` are words whose mention by the interviewer counts as prompting the code.
+    ``terms`` are words whose mention by the interviewer counts as prompting the code; ``keyword_rules`` are lines, any of
+    which makes the annotator of rules propose it.
     """
 
     identifier: str
@@ -41,6 +42,7 @@ class CodeContent:
     color: str = ""
     terms: tuple[str, ...] = ()
     attributes: tuple[CodeAttribute, ...] = ()
+    keyword_rules: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)

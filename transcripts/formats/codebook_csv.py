@@ -27,6 +27,7 @@ from transcripts.formats.codebook_rules import (
     check_color,
     check_identifier,
     check_key,
+    check_keyword_rules,
     check_name,
     check_terms,
     check_text,
@@ -68,10 +69,11 @@ COLUMNS = {
     "color": "Colour as #rrggbb; may be empty.",
     "terms": "Words whose mention by the interviewer counts as prompting the code; written as aliases are.",
     "attributes": "JSON list of the questions a coding answers: objects with key, label, kind and choices; may be empty.",
+    "keyword_rules": "Rules by which the annotator of rules proposes the code; written as aliases are, a rule each.",
 }
-OPTIONAL_COLUMNS = frozenset({"parent", "color", "terms", "attributes"})
+OPTIONAL_COLUMNS = frozenset({"parent", "color", "terms", "attributes", "keyword_rules"})
 """Columns that a file may leave out."""
-LISTS = ("aliases", "terms")
+LISTS = ("aliases", "terms", "keyword_rules")
 FREE_TEXTS = ("definition", "machine_definition", "include", "exclude")
 MAX_CELL_BYTES = 100_000
 
@@ -100,6 +102,7 @@ class CodeRow:
     color: str = ""
     terms: tuple[str, ...] = ()
     attributes: tuple[CodeAttribute, ...] = ()
+    keyword_rules: tuple[str, ...] = ()
 
 
 class CodebookFileError(FileRefused):
@@ -235,6 +238,7 @@ def _check_cells(cells: dict[str, str]) -> Iterator[Finding]:
     yield from check_key(cells["key"])
     yield from check_color(cells.get("color", ""))
     yield from check_terms(_read_names(cells.get("terms", "")))
+    yield from check_keyword_rules(_read_names(cells.get("keyword_rules", "")))
     yield from _check_attributes(cells.get("attributes", ""))
     if not re.fullmatch(r"[0-9]{0,9}", cells["version"]):
         yield Finding(f"the version {quote(cells['version'])}", "a whole number, or nothing")

@@ -22,6 +22,7 @@ from transcripts.formats.codebook_rules import (
     check_color,
     check_identifier,
     check_key,
+    check_keyword_rules,
     check_name,
     check_terms,
     check_text,
@@ -190,6 +191,7 @@ def _check(entry: _Entry) -> Iterator[Finding]:
     else:
         yield from check_key(content.key)
         yield from check_terms(content.terms)
+        yield from check_keyword_rules(content.keyword_rules)
 
 
 def _check_fields(kind: type[Any], cells: Mapping[str, Any]) -> Iterator[Finding]:

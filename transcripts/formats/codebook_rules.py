@@ -103,6 +103,13 @@ def check_terms(terms: Sequence[str]) -> Iterator[Finding]:
             yield Finding(f"a term of {len(term):,} characters", f"at most {MAX_NAME_LENGTH}")
 
 
+def check_keyword_rules(lines: Sequence[str]) -> Iterator[Finding]:
+    """Lines of keyword rules, as far as a file can tell; what a rule may say is checked with the codebook."""
+    for line in lines:
+        if len(line) > MAX_NAME_LENGTH:
+            yield Finding(f"a keyword rule of {len(line):,} characters", f"at most {MAX_NAME_LENGTH}")
+
+
 def check_attributes(value: object) -> Iterator[Finding]:
     """A list of questions as JSON holds it; ``read_attributes`` reads one without findings."""
     if not isinstance(value, list) or len(value) > MOST_ATTRIBUTES:

@@ -33,6 +33,8 @@ SECTIONS = (
         frozenset({"corpus", "coding", "retrieval", "memos"}),
         (
             Page("Interviews", "corpus:interviews"),
+            Page("Consent", "corpus:consent"),
+            Page("Redaction", "corpus:redaction", "set_method"),
             Page("Search", "retrieval:search"),
             Page("Codes by interview", "retrieval:by_interview"),
             Page("Codes by model", "retrieval:by_model"),
@@ -77,7 +79,13 @@ SECTIONS = (
     Section(
         "Machines",
         frozenset({"batches", "preannotation", "sob", "llm"}),
-        (Page("Batches", "batches:list"), Page("Second-order bias", "sob:dashboard"), Page("Judges", "llm:judges")),
+        (
+            Page("Batches", "batches:list"),
+            Page("Annotators", "preannotation:annotators", "see_all_codings"),
+            Page("Influence", "preannotation:influence"),
+            Page("Second-order bias", "sob:dashboard"),
+            Page("Judges", "llm:judges"),
+        ),
     ),
     Section(
         "Exports",

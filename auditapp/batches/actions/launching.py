@@ -33,12 +33,22 @@ PILOT_STATES = {True: Batch.State.PILOT, False: Batch.State.RUNNING}
 
 
 class PlannedArm(NamedTuple):
-    """An arm to be: a variant, a task and the exact instructions. ``settings`` is the feature's own."""
+    """An arm to be: a variant, a task and the exact instructions. ``settings`` is the feature's own.
+
+    ``input_ids`` are inputs of its own, in place of the batch's. Arms of one model with the same ``messages`` (not "")
+    send the same user message for the same input, so that a review writes it once.
+    """
 
     variant: ModelVariant
     task: str
     system_prompt: str
     settings: dict[str, object] = {}
+    input_ids: Sequence[int] | None = None
+    messages: str = ""
+
+    def list_inputs(self, of_batch: Sequence[int]) -> Sequence[int]:
+        """The inputs that it is asked about, in a batch of these."""
+        return of_batch if self.input_ids is None else self.input_ids
 
 
 @transaction.atomic
@@ -62,8 +72,9 @@ def launch_batch(
 ) -> Batch:
     """Plan the grid ``input_ids`` x ``arms`` x ``repeats`` and ring its lanes. Raises ``BatchError``.
 
-    ``pilot`` calls of each arm, drawn at random, go first; the rest waits for ``confirm_batch``. Where no arm has more cells
-    than that there is no pilot. The same ``client_id`` again gives the batch that it made.
+    An arm with inputs of its own is asked about those. ``pilot`` calls of each arm, drawn at random, go first (of a smaller
+    arm all); the rest waits for ``confirm_batch``. Where no arm has more cells than that there is no pilot. The same
+    ``client_id`` again gives the batch that it made.
     """
     standing = _find_standing(project, client_id)
     if standing is not None:
@@ -73,8 +84,8 @@ def launch_batch(
     cap_nano = check_launch(
         arms, input_ids, repeats=repeats, pilot=pilot, route=route, concurrency=concurrency, cap_usd=cap_usd
     )
-    cells_each = len(input_ids) * repeats
-    pilot = pilot if cells_each > pilot else 0
+    cells = count_cells(arms, input_ids, repeats=repeats)
+    pilots = count_pilots(cells, pilot)
     batch = Batch(
         project=project,
         kind=kind,
@@ -84,8 +95,8 @@ def launch_batch(
         route=Batch.Route(route),
         lost_answers=Batch.LostAnswers(lost_answers),
         uses_cache=uses_cache,
-        pilot_cells=pilot * len(arms),
-        state=PILOT_STATES[pilot > 0],
+        pilot_cells=sum(pilots),
+        state=PILOT_STATES[any(pilots)],
         concurrency=concurrency,
         cap_nano=cap_nano,
         launched_by=by if isinstance(by, User) else None,
@@ -95,10 +106,24 @@ def launch_batch(
     standing = _save_once(batch)
     if standing is not None:
         return standing
-    _plan_cells(batch, [_make_arm(batch, arm, prices, capabilities) for arm in arms], input_ids, repeats, pilot)
+    stored = [_make_arm(batch, arm, prices, capabilities) for arm in arms]
+    inputs = [arm.list_inputs(input_ids) for arm in arms]
+    _plan_cells(batch, stored, inputs, repeats)
+    _mark_pilots(batch, stored, inputs, repeats, pilots)
     _open_lanes(batch, arms)
-    _record_launch(batch, arms, cells_each, cap_usd, by)
+    _record_launch(batch, arms, sum(cells), cap_usd, by)
     return batch
+
+
+def count_cells(arms: Sequence[PlannedArm], input_ids: Sequence[int], *, repeats: int) -> list[int]:
+    """How many cells each of the arms would have."""
+    return [len(arm.list_inputs(input_ids)) * repeats for arm in arms]
+
+
+def count_pilots(cells: Sequence[int], pilot: int) -> list[int]:
+    """How many calls of each arm go first; none at all where that would be all of the batch."""
+    has_pilot = max(cells, default=0) > pilot
+    return [min(pilot, count) if has_pilot else 0 for count in cells]
 
 
 def check_launch(
@@ -162,9 +187,10 @@ def _check_grid(arms: Sequence[PlannedArm], input_ids: Sequence[int], repeats: i
         raise BatchError("Choose at least one model and one task.")
     if len({(arm.variant.pk, arm.task, arm.system_prompt) for arm in arms}) < len(arms):
         raise BatchError("Name each model and each task once.")
-    if not input_ids:
+    inputs = {id(ids): ids for ids in (arm.list_inputs(input_ids) for arm in arms)}
+    if not all(inputs.values()):
         raise BatchError("There is nothing to read: no text fits the choice.")
-    if len(set(input_ids)) < len(input_ids):
+    if any(len(set(ids)) < len(ids) for ids in inputs.values()):
         raise BatchError("Name each text once; repeats ask for more than one answer.")
     if not 1 <= repeats <= MOST_REPEATS:
         raise BatchError(f"Repeats lie between 1 and {MOST_REPEATS:,}.")
@@ -224,15 +250,24 @@ def _share(price: Decimal, share: Decimal) -> Decimal:
     return (Decimal(price) * share).quantize(PRICE_PLACES, rounding=ROUND_UP)
 
 
-def _plan_cells(batch: Batch, arms: Sequence[Arm], input_ids: Sequence[int], repeats: int, pilot: int) -> None:
-    insert_cells(batch_id=batch.pk, arm_ids=[arm.pk for arm in arms], input_ids=input_ids, repeats=repeats)
-    if not pilot:
-        return
-    for arm in arms:
-        drawn = draw_pilot(input_ids, repeats, pilot, seed=f"batch {batch.pk} arm {arm.pk}")
-        for repeat, ids in drawn.items():
-            for start in range(0, len(ids), MARKED_AT_ONCE):
-                chosen = ids[start : start + MARKED_AT_ONCE]
+def _plan_cells(batch: Batch, arms: Sequence[Arm], inputs: Sequence[Sequence[int]], repeats: int) -> None:
+    """Arms that are asked about the same inputs are planned in one statement."""
+    together: dict[int, list[int]] = defaultdict(list)
+    for place, ids in enumerate(inputs):
+        together[id(ids)].append(place)
+    for places in together.values():
+        arm_ids = [arms[place].pk for place in places]
+        insert_cells(batch_id=batch.pk, arm_ids=arm_ids, input_ids=inputs[places[0]], repeats=repeats)
+
+
+def _mark_pilots(
+    batch: Batch, arms: Sequence[Arm], inputs: Sequence[Sequence[int]], repeats: int, pilots: Sequence[int]
+) -> None:
+    for arm, ids, pilot in zip(arms, inputs, pilots, strict=True):
+        drawn = draw_pilot(ids, repeats, pilot, seed=f"batch {batch.pk} arm {arm.pk}")
+        for repeat, marked in drawn.items():
+            for start in range(0, len(marked), MARKED_AT_ONCE):
+                chosen = marked[start : start + MARKED_AT_ONCE]
                 Cell.objects.filter(arm=arm, repeat=repeat, input_id__in=chosen).update(pilot=True)
 
 
@@ -250,7 +285,7 @@ def draw_pilot(input_ids: Sequence[int], repeats: int, count: int, *, seed: str)
 
 
 def _record_launch(
-    batch: Batch, arms: Sequence[PlannedArm], cells_each: int, cap_usd: Decimal | None, by: trail.Actor
+    batch: Batch, arms: Sequence[PlannedArm], cells: int, cap_usd: Decimal | None, by: trail.Actor
 ) -> None:
     trail.record(
         "batch.launched",
@@ -259,7 +294,7 @@ def _record_launch(
         stream=trail.project_stream(batch.project_id),
         details={
             "kind": batch.kind,
-            "cells": cells_each * len(arms),
+            "cells": cells,
             "pilot": batch.pilot_cells,
             "arms": [f"{arm.variant.label} {arm.task}" for arm in arms],
             "cap_usd": str(cap_usd),

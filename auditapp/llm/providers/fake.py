@@ -29,7 +29,14 @@ ATTRIBUTES = {
 }
 SENTENCE_LINE = re.compile(r"^\[(\d+)\]", re.MULTILINE)
 VERDICTS = "Acceptable, Non-acceptable, Uncertain"
-CODE_LINE = re.compile(r"^code ([\w.-]+):", re.MULTILINE)
+CRITIC_VERDICTS = '"uphold" or "reverse"'
+CODE_LINE = re.compile(r"^code ([\w.-]+):(.*)$", re.MULTILINE)
+MATERIAL = re.compile(r"<<<MATERIAL (\w+)\n(.*)\n\1 MATERIAL>>>", re.DOTALL)
+SHARE_CODED = 0.4
+SHARE_LATENT = 0.2
+SHARE_OF_WHIM = 0.05
+SHARE_OF_WHIM_UNSTEADY = 0.3
+LONGEST_QUOTE = 80
 ANSWER_TO_FORMAT = re.compile(r"<<<ANSWER (\w+)\n(.*)\n\1 ANSWER>>>", re.DOTALL)
 
 
@@ -53,7 +60,10 @@ class FakeProvider:
         shown = ANSWER_TO_FORMAT.fullmatch(request.user)
         finish_reason = "stop"
         if codes:
-            content = _invent_codings(draw, codes, request.user)
+            content = _invent_codings(draw, codes, request)
+        elif CRITIC_VERDICTS in request.system:
+            verdict = "reverse" if draw.random() < 0.2 else "uphold"
+            content = json.dumps({"rationale": "Invented by the fake provider.", "verdict": verdict})
         elif shown:
             content = _format_answer(shown[2])
         else:
@@ -77,13 +87,44 @@ class FakeProvider:
         return None
 
 
-def _invent_codings(draw: random.Random, codes: list[str], user: str) -> str:
-    items = [
-        {"sentence": int(number), "code": draw.choice(codes), "rationale": "Invented by the fake provider."}
-        for number in SENTENCE_LINE.findall(user)
-        if draw.random() < 0.4
-    ]
-    return json.dumps({"codings": items})
+def _invent_codings(draw: random.Random, codes: list[tuple[str, str]], request: ChatRequest) -> str:
+    """Codings of the sentences of a turn, in the form that the prompt asks for."""
+    material = MATERIAL.search(request.user)
+    if material is None:
+        items = [
+            {"sentence": int(number), "code": draw.choice(codes)[0], "rationale": "Invented by the fake provider."}
+            for number in SENTENCE_LINE.findall(request.user)
+            if draw.random() < SHARE_CODED
+        ]
+        return json.dumps({"codings": items})
+    pieces = [piece for piece in json.loads(material[2])["turn"] if "sentence" in piece]
+    whim = SHARE_OF_WHIM_UNSTEADY if request.model == UNSTEADY_MODEL else SHARE_OF_WHIM
+    levels = ["semantic", "latent"] if '"level"' in request.system else []
+    entries = []
+    for piece in pieces:
+        # The same words and the same definition get the same answer in whichever order they come, but for a whim.
+        salt = str(draw.random()) if draw.random() < whim else request.model
+        codings = [
+            _invent_coding(code, piece["text"], levels)
+            for code, definition in codes
+            if any(map(str.isalnum, piece["text"]))
+            and _draw_share(salt, definition.partition(". ")[2], piece["text"]) < SHARE_CODED / len(codes)
+        ]
+        entries.append({"sentence": piece["sentence"], "codings": codings})
+    return json.dumps({"sentences": entries}, ensure_ascii=False)
+
+
+def _draw_share(*parts: str) -> float:
+    """A number from 0 to 1 that hangs on the words alone."""
+    return int(hashlib.sha256("\x1f".join(parts).encode()).hexdigest()[:8], 16) / 2**32
+
+
+def _invent_coding(code: str, sentence: str, levels: list[str]) -> dict[str, str]:
+    quote = sentence.strip()
+    if len(quote) > LONGEST_QUOTE:
+        quote = quote[:LONGEST_QUOTE].rpartition(" ")[0] or quote[:LONGEST_QUOTE]
+    level = {"level": levels[_draw_share("level", sentence) < SHARE_LATENT]} if levels else {}
+    return {"rationale": "Invented by the fake provider.", **level, "quote": quote, "code": code}
 
 
 def _invent_judgment(draw: random.Random, system: str) -> str:

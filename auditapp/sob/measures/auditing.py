@@ -15,8 +15,8 @@ from itertools import combinations
 from statistics import fmean
 from typing import NamedTuple
 
-from auditapp.sob.measures.intervals import Interval, wilson_interval
 from auditapp.sob.parsing import Outcome
+from transcripts.agreement.shares import Interval, wilson_interval
 
 SMALL_SAMPLE = 30
 USABLE = frozenset({Outcome.ATTRIBUTED, Outcome.UNKNOWN})

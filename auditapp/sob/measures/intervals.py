@@ -1,4 +1,4 @@
-"""Intervals: by resampling whole texts for scores, Wilson's for shares."""
+"""Intervals of scores, by resampling whole texts."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import hashlib
 import math
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
+
+from transcripts.agreement.shares import Interval
 
 if TYPE_CHECKING:
     import numpy as np
@@ -18,33 +20,6 @@ LONGEST_WINDOW = 1 << 17
 """So many sums are computed exactly; for more, drawing is faster."""
 ROUNDING = 1e-9
 """Chance that rounding may have taken from a sum of chances."""
-
-
-class Interval(NamedTuple):
-    """The two ends of a 95 % interval."""
-
-    low: float
-    high: float
-
-
-_Z = 1.959963984540054
-
-
-def wilson_interval(successes: int, n: int) -> Interval | None:
-    """The 95 % interval of a share, from 0 to 1 (Wilson 1927, JASA 22:209); None where ``n`` is 0.
-
-    Raises ValueError for successes that are no part of ``n``.
-    """
-    if not 0 <= successes <= n:
-        raise ValueError(f"{successes} of {n} is no share")
-    if n == 0:
-        return None
-    share = successes / n
-    spread = _Z * math.sqrt(share * (1 - share) / n + _Z * _Z / (4 * n * n))
-    middle, scale = share + _Z * _Z / (2 * n), 1 + _Z * _Z / n
-    # At the ends rounding leaves a trace of what is exactly 0 or 1.
-    low = 0.0 if successes == 0 else (middle - spread) / scale
-    return Interval(low, 1.0 if successes == n else (middle + spread) / scale)
 
 
 def open_stream(seed: int, *names: str) -> np.random.Generator:

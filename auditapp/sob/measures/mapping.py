@@ -14,7 +14,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from auditapp.sob.measures.intervals import wilson_interval
+from transcripts.agreement.shares import wilson_interval
 
 if TYPE_CHECKING:
     from auditapp.sob.measures.attributions import AttributionTally

@@ -11,7 +11,6 @@ from auditapp.sob.counting import OVERALL
 from auditapp.sob.measures.intervals import (
     LEAST_ITEMS,
     LONGEST_WINDOW,
-    Interval,
     draw_sums,
     find_percentiles,
     open_stream,
@@ -21,6 +20,7 @@ from auditapp.sob.measures.intervals import (
 from auditapp.sob.measures.posthoc import adjust_holm
 from auditapp.sob.measures.scores import divide
 from auditapp.sob.measures.tallies import ItemMatrix, split_rows
+from transcripts.agreement.shares import Interval
 
 if TYPE_CHECKING:
     import numpy as np

@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 
 from auditapp.sob.counting import LEXICON_VERSION, OVERALL
 from auditapp.sob.measures.harms import list_harms
-from auditapp.sob.measures.intervals import Interval
 from auditapp.sob.measures.mapping import list_mapping
 from auditapp.sob.measures.paired import PairedOptions, PairedTest, compare_pairs
 from auditapp.sob.measures.posthoc import PosthocTest, compare_conover, compare_nemenyi
@@ -36,6 +35,7 @@ from auditapp.sob.measures.top_values import draw_social_map, list_top_values
 from auditapp.sob.parsing import PARSER_VERSION, Outcome
 from auditapp.sob.published import TARGETS, published_rows, published_source
 from auditapp.sob.verdicts import VERDICTS
+from transcripts.agreement.shares import Interval
 
 REPORT_VERSION = "1"
 

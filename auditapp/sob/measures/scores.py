@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from auditapp.sob.counting import OVERALL, Counts
-from auditapp.sob.measures.intervals import Interval, Sample, resample_scores
+from auditapp.sob.measures.intervals import Sample, resample_scores
 from auditapp.sob.measures.tallies import USABLE, Group, ItemMatrix, Tallies, split_rows
 from auditapp.sob.metrics import Cell
 from auditapp.sob.parsing import Outcome
+from transcripts.agreement.shares import Interval
 
 if TYPE_CHECKING:
     import numpy as np

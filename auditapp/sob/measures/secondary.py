@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from auditapp.sob.measures.intervals import (
-    Interval,
     Sample,
     draw_scores,
     find_percentiles,
@@ -16,6 +15,7 @@ from auditapp.sob.measures.intervals import (
 )
 from auditapp.sob.measures.scores import divide, subtract
 from auditapp.sob.measures.tallies import ItemMatrix
+from transcripts.agreement.shares import Interval
 
 if TYPE_CHECKING:
     import numpy as np

@@ -23,6 +23,7 @@ const recent = new Stored(window.localStorage, `desk:recent:${site.user}`, []);
 let last = null;
 let savedListener = () => {};
 let refusedListener = () => {};
+let answerListener = () => {};
 
 /** Be told of each act the server has stored, after the page shows it. */
 export function onActSaved(listener) {
@@ -32,6 +33,11 @@ export function onActSaved(listener) {
 /** Be told of each act the server has refused. */
 export function onActRefused(listener) {
   refusedListener = listener;
+}
+
+/** Be told of an answer to a machine's suggestion that is to be taken back. */
+export function onAnswerBack(listener) {
+  answerListener = listener;
 }
 
 export const recentCodes = () => recent.read();
@@ -322,6 +328,11 @@ export async function goBack(isRedo) {
   }
   if (isClosed()) {
     dropEntry(isRedo);
+    return;
+  }
+  if (entry.kind === "answer") {
+    dropEntry(isRedo);
+    answerListener(entry.entry);
     return;
   }
   const isDeciding = (entry.kind === "decide") === isRedo && ["decide", "reopen"].includes(entry.kind);

@@ -195,7 +195,7 @@ function tidy(marks, row) {
     list.remove();
   }
   row.classList.toggle("decided", Boolean(marks.dataset.decision));
-  if (!marks.dataset.decision) {
+  if (!marks.dataset.decision && marks.dataset.seen === undefined) {
     marks.querySelector(".open-suggestions")?.remove();
   }
   if (row.hasAttribute("aria-label")) {

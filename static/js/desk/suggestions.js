@@ -1,20 +1,24 @@
 // The machine half's panel: opened on request, after one's own decision. Its HTML comes from the server through htmx;
 // what it may hold of keys is buttons with data-key.
 
-import { announce } from "./page.js";
-import { onActSaved } from "./acts.js";
+import { announce, site } from "./page.js";
+import { onActSaved, onAnswerBack } from "./acts.js";
+import { readCookie } from "./queue.js";
 import { refreshMarks } from "./refresh.js";
-import { currentRow, findRow, onCurrentChange, sentenceOf } from "./rows.js";
+import { currentRow, findRow, numberOf, onCurrentChange, select, sentenceOf } from "./rows.js";
+import { forgetDone, remember } from "./undo.js";
 
 const region = document.getElementById("suggestions");
+const body = document.getElementById("suggestions-body");
+const draft = region?.querySelector(".open-draft");
 let awaited = null;
+let hadFocus = false;
 let shown = null;
 
 export function startSuggestions() {
   if (!region) {
     return;
   }
-  const body = document.getElementById("suggestions-body");
   const closed = [...body.childNodes].map((node) => node.cloneNode(true));
   onActSaved((act) => {
     if (act.kind === "decide" && act.sentence === awaited) {
@@ -24,18 +28,31 @@ export function startSuggestions() {
   });
   onCurrentChange((row) => {
     if (shown && shown !== sentenceOf(row)) {
+      tellClosed();
       shown = null;
       body.replaceChildren(...closed.map((node) => node.cloneNode(true)));
     }
   });
-  document.body.addEventListener("htmx:beforeSwap", ({ detail }) => {
-    if (detail.target === body && detail.shouldSwap && !detail.isError) {
+  window.addEventListener("pagehide", tellClosed);
+  draft?.addEventListener("submit", (event) => {
+    event.preventDefault();
+    openSuggestions();
+  });
+  onAnswerBack(takeBack);
+  listenToPanel();
+}
+
+function listenToPanel() {
+  const page = document.body;
+  page.addEventListener("htmx:beforeSwap", ({ detail }) => {
+    hadFocus = body.contains(document.activeElement);
+    if (detail.target === body && detail.shouldSwap && detail.serverResponse.includes("annotator-word")) {
       // From the moment they are seen a change asks for its reason.
       const row = findRow(detail.requestConfig.elt.dataset.sentence ?? "");
       row?.querySelector(":scope > .marks")?.setAttribute("data-seen", "");
     }
   });
-  document.body.addEventListener("htmx:afterRequest", ({ detail }) => {
+  page.addEventListener("htmx:afterRequest", ({ detail }) => {
     if (detail.elt.matches(".open-suggestions")) {
       shown = detail.elt.dataset.sentence;
       region.scrollIntoView({ block: "nearest" });
@@ -44,14 +61,65 @@ export function startSuggestions() {
       }
     }
   });
-  document.body.addEventListener("sentence-changed", ({ detail }) => refreshMarks(String(detail.sentence)));
+  page.addEventListener("htmx:afterSwap", () => {
+    // Who pressed a button of the panel goes on in the panel, though the button is another one now.
+    if (hadFocus && document.activeElement === page) {
+      region.querySelector(".suggestion-list")?.focus({ preventScroll: true });
+    }
+  });
+  page.addEventListener("sentence-changed", ({ detail }) => refreshMarks(String(detail.sentence)));
+  page.addEventListener("draft-opened", () => {
+    site.opened = "";
+  });
+  page.addEventListener("suggestion-answered", ({ detail: { sentence, suggestion, verdict, address } }) => {
+    const row = findRow(sentence);
+    remember({
+      kind: "answer",
+      sentence: String(sentence),
+      number: row ? numberOf(row) : "",
+      current: nameOf(suggestion),
+      hint: {},
+      verdict,
+      address,
+    });
+  });
+  page.addEventListener("suggestion-taken-back", ({ detail }) => forgetDone(nameOf(detail.suggestion)));
+}
+
+/** The name of an answer in the list of what was done. */
+const nameOf = (suggestion) => `suggestion-${suggestion}`;
+
+/** The server keeps how long suggestions were open. */
+function tellClosed() {
+  const address = body.querySelector(".suggestion-list")?.dataset.close;
+  if (address) {
+    const headers = { "X-Desk": site.user, "X-CSRFToken": readCookie(site.csrfCookie) };
+    fetch(address, { method: "POST", headers, keepalive: true }).catch(() => {});
+  }
+}
+
+/** Take an answer to a suggestion back; its panel shows again. */
+function takeBack({ address, sentence, number, verdict }) {
+  const row = findRow(sentence);
+  if (row) {
+    select(row);
+  }
+  shown = sentence;
+  window.htmx.ajax("POST", address, { source: body, target: body, swap: "innerHTML", values: { act: "undo" } });
+  announce(`Undone: suggestion ${verdict}, sentence ${number}`);
 }
 
 /** Open the suggestions for the current sentence. */
 export function openSuggestions() {
-  const button = currentRow()?.querySelector(".open-suggestions");
+  const row = currentRow();
+  const button = row?.querySelector(".open-suggestions");
   if (button) {
     button.click();
+  } else if (draft && row) {
+    const source = draft.querySelector("button");
+    source.dataset.sentence = sentenceOf(row);
+    const address = draft.dataset.address.replace("/0/", `/${sentenceOf(row)}/`);
+    window.htmx.ajax("POST", address, { source, target: body, swap: "innerHTML" });
   } else if (region) {
     announce("Decide about this sentence first: Enter.");
   }

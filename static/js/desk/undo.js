@@ -150,6 +150,9 @@ function tell(entry) {
   if (first.kind === "decide" || first.kind === "reopen") {
     return `${first.kind === "decide" ? "nothing more" : "reopened"}, sentence ${where}`;
   }
+  if (first.kind === "answer") {
+    return `suggestion ${first.verdict}, sentence ${where}`;
+  }
   const { code, level, enactment } = first.hint;
   const how = [level === "latent" ? "latent" : "", enactment].filter(Boolean).join(", ");
   const name = findCodeById(code)?.name ?? "a code";

@@ -3,11 +3,18 @@ from __future__ import annotations
 import asyncio
 import json
 from collections import Counter
+from collections.abc import Sequence
 
 from auditapp.llm.providers import open_provider
 from auditapp.llm.providers.base import Account, ChatAnswer, ChatRequest
-from auditapp.preannotation.answers import read_answer
-from auditapp.preannotation.prompts import CodeText, SentenceText, write_system_prompt, write_user_prompt
+from auditapp.preannotation.answers import Reading, read_answer
+from auditapp.preannotation.prompts import (
+    OLD_PROMPT_VERSION,
+    CodeText,
+    Piece,
+    write_system_prompt,
+    write_user_prompt,
+)
 from auditapp.sob.formatter_answers import read_formatter_answer, write_message
 from auditapp.sob.instruments import get_instrument
 from auditapp.sob.parsing import Outcome, parse_answer
@@ -43,13 +50,39 @@ def test_it_says_that_it_is_fake_in_every_answer() -> None:
     assert json.loads(answer.raw)["note"] == "This answer was invented."
 
 
-def test_its_codings_can_be_read_and_name_only_what_was_asked() -> None:
-    sentences = [SentenceText(number, "One. Two.") for number in range(10, 40)]
-    system, user = write_system_prompt("Themes", CODES), write_user_prompt("Why?", sentences)
-    read = read_answer(ask(system, user).content, sentences=range(10, 40), codes=["theme.balance", "theme.compassion"])
-    assert read.problem == ""
-    assert read.rejected == []
+SENTENCES = {number: f"Sentence {number} says this much. And a little more." for number in range(10, 60)}
+NAMES = [code.identifier for code in CODES]
+
+
+def code_turn(codes: Sequence[CodeText] = CODES, *, reads_latent: bool = False, model: str = "m") -> Reading:
+    """What the fake provider says of a turn, as it is read."""
+    system = write_system_prompt("Themes", codes, reads_latent=reads_latent)
+    user = write_user_prompt("Why?", [Piece(None, "…"), *(Piece(*each) for each in SENTENCES.items())])
+    answer = ask(system, user, model=model).content
+    return read_answer(answer, sentences=SENTENCES, codes=NAMES, reads_latent=reads_latent)
+
+
+def test_its_codings_can_be_read_and_leave_nothing_out() -> None:
+    read = code_turn()
+    assert (read.problem, read.rejected, read.missing) == ("", [], [])
+    assert 8 < len(read.proposals) < 32
+    assert all(each.quote for each in read.proposals)
+    assert {each.level for each in code_turn(reads_latent=True).proposals} == {"semantic", "latent"}
+
+
+def test_its_codings_hang_on_the_words_and_hardly_on_the_order_of_the_codes() -> None:
+    given, turned = ({each[:2] for each in code_turn(codes).proposals} for codes in (CODES, CODES[::-1]))
+    assert 0.7 < len(given & turned) / len(given | turned) < 1
+    assert code_turn().proposals != code_turn(model="other").proposals
+
+
+def test_it_answers_the_prompt_of_earlier_batches() -> None:
+    system = "code theme.balance: Balance.\ncode theme.compassion: Compassion."
+    user = "BEGIN TURN\n" + "\n".join(f"[{number}] {text}" for number, text in SENTENCES.items())
+    answer = ask(system, user).content
+    read = read_answer(answer, sentences=SENTENCES, codes=NAMES, prompt_version=OLD_PROMPT_VERSION)
     assert read.proposals
+    assert read.rejected == []
 
 
 def test_it_gives_one_of_three_verdicts_where_the_prompt_asks_for_one() -> None:

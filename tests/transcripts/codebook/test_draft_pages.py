@@ -35,7 +35,7 @@ def fill_in(code: Code, **changes: Any) -> dict[str, Any]:
     content = content_of(code.version, code.identifier)
     form = {name: getattr(content, name) for name in ("name", "definition", "include", "exclude", "machine_definition")}
     form |= {name: getattr(content, name) for name in ("key", "group", "color", "source")}
-    form |= {name: "\r\n".join(getattr(content, name)) for name in ("aliases", "terms")}
+    form |= {name: "\r\n".join(getattr(content, name)) for name in ("aliases", "terms", "keyword_rules")}
     form |= {
         "place": f"c:{content.parent}" if content.parent else f"f:{content.family}",
         "revision": code.revision,

@@ -65,6 +65,7 @@ def bring(project: Project, data: bytes, by: User, **more: Any) -> actions.Impor
 def rich(project: Project, draft: CodebookVersion, lead: User, sentence: Sentence) -> CodebookVersion:
     """A published version with all that a version can hold."""
     edit(draft, "theme.balance", lead, color="#2f7fb5", terms=("x | y", "[z"), aliases=("=1+1",), effect="wording")
+    edit(draft, "theme.balance", lead, keyword_rules=("balanc*", "value & harm - price"))
     actions.add_code(version=draft, given=new_code("Child", parent="theme.balance"), by=lead)
     actions.pin_example(
         version=draft, code=find(draft, "theme.balance"), sentence=sentence, kind="anchor", note="so", by=lead
@@ -122,12 +123,15 @@ class TestOwnFiles:
         self, project: Project, rich: CodebookVersion, lead: User
     ) -> None:
         lines = as_csv(rich).decode().splitlines()
-        assert lines[0].endswith(",parent,color,terms,attributes")
-        rows = [replace(row, parent="", color="", terms=(), attributes=()) for row in make_rows(read_version(rich))]
+        assert lines[0].endswith(",parent,color,terms,attributes,keyword_rules")
+        rows = [
+            replace(row, parent="", color="", terms=(), attributes=(), keyword_rules=())
+            for row in make_rows(read_version(rich))
+        ]
         stream = io.StringIO(newline="")
         write_codebook(rows, stream)
-        columns = list(COLUMNS)[:-4]
-        short = "\r\n".join(line.removesuffix(",,,,") for line in stream.getvalue().split("\r\n"))
+        columns = list(COLUMNS)[:-5]
+        short = "\r\n".join(line.removesuffix(",,,,,") for line in stream.getvalue().split("\r\n"))
         short = short.replace(lines[0], ",".join(columns))
         assert not bring(project, short.encode(), lead).created
 

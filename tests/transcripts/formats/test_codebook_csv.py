@@ -89,6 +89,7 @@ def codebooks(draw: st.DrawFn) -> list[CodeRow]:
                 group=draw(free_text),
                 aliases=draw(name_lists),
                 terms=draw(name_lists),
+                keyword_rules=draw(name_lists),
                 parent=draw(st.sampled_from(["", *above])),
                 color=draw(colors),
                 attributes=draw(attributes),
@@ -140,7 +141,7 @@ def test_a_file_without_the_later_columns_reads_as_the_codes_it_was_made_of() ->
 
     assert (hedge.exclude, hedge.aliases, hedge.version) == ("- thanks\n- greetings", ("Limit", "Yes | no"), 3)
     assert (shout.name, shout.definition, shout.key) == ("=Shout!", "@all, in capitals", "")
-    assert (hedge.parent, hedge.color, hedge.terms, hedge.attributes) == ("", "", (), ())
+    assert (hedge.parent, hedge.color, hedge.terms, hedge.attributes, hedge.keyword_rules) == ("", "", (), (), ())
 
 
 def test_a_kept_file_with_all_columns_comes_back_byte_for_byte() -> None:
@@ -148,6 +149,7 @@ def test_a_kept_file_with_all_columns_comes_back_byte_for_byte() -> None:
     hedge, shout = read_codebook(data, name="two_codes_in_full.csv")
 
     assert (hedge.color, hedge.terms, shout.parent) == ("#3355aa", ("perhaps", "some | many"), "tone.hedge")
+    assert hedge.keyword_rules == ("perhaps", "“as far as I know”", "may* & think - must")
     assert hedge.attributes == (
         CodeAttribute(key="strength", label="How strong?", kind="choice", choices=("weak", "strong")),
         CodeAttribute(key="why", label="Why “so”?"),
@@ -319,6 +321,7 @@ def test_missing_unknown_and_repeated_columns_are_named() -> None:
         ({"machine_definition": "x" * 100_001}, "100,001 characters in machine_definition"),
         ({"source": "é" * 50_001}, "100,002 bytes in source"),
         ({"terms": "x" * 201}, "a term of 201 characters"),
+        ({"keyword_rules": "x" * 201}, "a keyword rule of 201 characters"),
         ({"color": "#12"}, "the color “#12”"),
         ({"name": "n" * 201}, "a name of 201 characters"),
         ({"family_name": ""}, "an empty family_name"),

@@ -63,6 +63,7 @@ def codebooks(draw: st.DrawFn) -> CodebookContent:
             color=draw(colors),
             aliases=draw(lists),
             terms=draw(lists),
+            keyword_rules=draw(lists),
             attributes=draw(st.sets(attributes, max_size=1).map(tuple)),
             **{field: draw(texts) for field in ("group", "definition", "machine_definition", "include", "source")},
         )
@@ -177,6 +178,8 @@ def test_all_problems_of_a_file_are_listed_with_their_places() -> None:
         ("codes", {"identifier": "Tone.Shout"}, "the identifier “tone.shout”, which code 1 has as “Tone.Shout”"),
         ("codes", {"attributes": [1]}, "attribute 1 of another form"),
         ("codes", {"terms": ["t" * 201]}, "a term of 201 characters"),
+        ("codes", {"keyword_rules": ["t" * 201]}, "a keyword rule of 201 characters"),
+        ("codes", {"keyword_rules": "perhaps"}, "keyword_rules that is not a list of texts"),
         ("examples", {"kind": "maybe"}, "the kind “maybe”"),
         ("examples", {"quote": ""}, "an example without a quote"),
         ("examples", {"code": "nobody"}, "the code “nobody”, which is not among the codes"),

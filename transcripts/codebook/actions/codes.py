@@ -280,11 +280,12 @@ def _clean_value(value: object) -> object:
 
 def clean_code(code: CodeContent) -> CodeContent:
     """Without white space at the ends of texts, which a browser adds or a file had."""
-    texts: dict[str, Any] = {
+    values: dict[str, Any] = {
         name: clean_text(value) for name in CODE_FIELDS if isinstance(value := getattr(code, name), str)
     }
-    texts["name"] = " ".join(code.name.split())
-    return replace(code, **texts, aliases=clean_names(code.aliases), terms=clean_names(code.terms))
+    values |= {name: clean_names(getattr(code, name)) for name in ("aliases", "terms", "keyword_rules")}
+    values["name"] = " ".join(code.name.split())
+    return replace(code, **values)
 
 
 def _clean_family(family: FamilyContent) -> FamilyContent:

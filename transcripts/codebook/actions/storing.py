@@ -158,7 +158,7 @@ def set_code(row: Code, code: CodeContent, families: Mapping[str, CodeFamily]) -
     for name in ("name", "group", "definition", "machine_definition", "include", "exclude", "key", "source", "color"):
         setattr(row, name, getattr(code, name))
     row.family = families[code.family]
-    row.aliases, row.terms = list(code.aliases), list(code.terms)
+    row.aliases, row.terms, row.keyword_rules = list(code.aliases), list(code.terms), list(code.keyword_rules)
     row.attributes = [attribute.as_json() for attribute in code.attributes]
 
 

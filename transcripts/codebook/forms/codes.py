@@ -14,6 +14,7 @@ from transcripts.codebook.forms.fields import (
     ColorField,
     LinesField,
     RevisionField,
+    RulesField,
     line_field,
     offer,
     text_field,
@@ -86,6 +87,15 @@ class CodeForm(forms.Form):
         widget=forms.Textarea(attrs={"rows": 3, "dir": "auto"}),
         help_text="One on each line. When the interviewer says one of them first, the code counts as prompted.",
     )
+    keyword_rules = RulesField(
+        label="Keyword rules",
+        required=False,
+        widget=forms.Textarea(attrs={"rows": 3, "dir": "auto", "spellcheck": "false"}),
+        help_text=(
+            "One on each line, any of which makes the annotator of rules propose the code for a sentence: words, “phrases”, "
+            "* for any ending of a word, & between two that both have to be there, - before what must not. promis* & keep"
+        ),
+    )
     color = ColorField()
     source = line_field("Source", help_text="Where it comes from.")
     reason = text_field("Why you change it", rows=2, help_text="Stays in the history of the code.")
@@ -106,7 +116,7 @@ class CodeForm(forms.Form):
         family_of = {node.code.identifier: each.family for each in families for node in each.codes}
         family = identifier if kind == "f" else family_of[identifier].identifier
         names = ("name", "definition", "include", "exclude", "machine_definition", "key", "group", "aliases")
-        values = {name: self.cleaned_data[name] for name in (*names, "terms", "color", "source")}
+        values = {name: self.cleaned_data[name] for name in (*names, "terms", "keyword_rules", "color", "source")}
         parent = identifier if kind == "c" else ""
         return CodeContent(identifier="", family=family, parent=parent, attributes=attributes, **values)
 

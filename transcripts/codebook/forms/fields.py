@@ -8,6 +8,7 @@ from typing import Any, cast
 from django import forms
 
 from transcripts.codebook.colors import PALETTE
+from transcripts.codebook.keyword_rules import check_rule
 from transcripts.formats.codebook_rules import COLOR
 
 Choices = Iterable[tuple[str, Any]]
@@ -38,6 +39,21 @@ class LinesField(forms.CharField):
 
     def clean(self, value: object) -> Any:
         return tuple(super().clean(value).splitlines())
+
+
+class RulesField(LinesField):
+    """Keyword rules, one on each line; what is wrong is told by the line."""
+
+    def clean(self, value: object) -> Any:
+        lines = super().clean(value)
+        wrong = [
+            f"Line {number}: {sentence}"
+            for number, line in enumerate(lines, 1)
+            if line.strip() and (sentence := check_rule(" ".join(line.split())))
+        ]
+        if wrong:
+            raise forms.ValidationError(wrong)
+        return lines
 
 
 class RevisionField(forms.IntegerField):

@@ -7,6 +7,9 @@ from dataclasses import dataclass, field
 
 ROLES = ("interviewer", "model", "system", "tool")
 CHANNELS = ("utterance", "reasoning", "tool_call", "tool_result")
+CONSENT_SCOPES = ("coding", "external", "quotation", "reuse")
+LONGEST_BASIS = 2_000
+"""Characters of what a consent rests on."""
 
 LARGEST_FILE = 100_000_000
 """Bytes of a file."""
@@ -35,7 +38,10 @@ class ReadTurn:
 
 @dataclass(frozen=True)
 class ReadInterview:
-    """One conversation. A text that is "" is not known. ``line`` is where it begins in the file, from 1."""
+    """One conversation. A text that is "" is not known. ``line`` is where it begins in the file, from 1.
+
+    ``consent`` is what the file says of it, by scope (one of `CONSENT_SCOPES`); a scope that is missing is not known.
+    """
 
     external_id: str
     title: str
@@ -51,6 +57,8 @@ class ReadInterview:
     opening_prompt: str = ""
     language: str = ""
     metadata: dict[str, str] = field(default_factory=dict)
+    consent: dict[str, bool] = field(default_factory=dict)
+    consent_basis: str = ""
     line: int = 1
 
 

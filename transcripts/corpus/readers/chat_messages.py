@@ -19,12 +19,12 @@ from collections import Counter
 
 from transcripts.corpus.readers.base import ReadError, ReadFile, ReadInterview, Source
 from transcripts.corpus.readers.chat_content import MessageReader
-from transcripts.corpus.readers.details import list_left_out, read_details, read_id
+from transcripts.corpus.readers.details import list_left_out, read_consent, read_details, read_id
 from transcripts.corpus.readers.json_lines import JsonLine, name_json_type, read_json_lines
 
 FORMAT = "chat_messages"
 
-_APART = frozenset({"id", "messages"})
+_APART = frozenset({"id", "messages", "consent"})
 
 
 def read_chat_lines(source: Source) -> ReadFile:
@@ -42,12 +42,15 @@ def _read_conversation(line: JsonLine, source: Source, left_out: Counter[str]) -
     details = read_details(line, name=source.name, apart=_APART)
     external_id = _choose_id(line, source)
     title = details.fields.pop("title", "")
+    consent = read_consent(line, name=source.name)
     reader = MessageReader(source.name, line.number, left_out)
     return ReadInterview(
         external_id=external_id,
         title=title if title.strip() else external_id,
         turns=tuple(turn for number, message in enumerate(messages, 1) for turn in reader.read(message, number)),
         metadata=details.metadata,
+        consent=consent.scopes,
+        consent_basis=consent.basis,
         line=line.number,
         **details.fields,
     )

@@ -86,6 +86,7 @@ def _refuse_longer(text: str, most: int, what: str, name: str, line: int) -> Non
 def _pieces(interview: ReadInterview) -> Iterator[_Piece]:
     for field in (*_LONGEST, "inclusion_reason", "opening_prompt"):
         yield _Piece(f"the {field.replace('_', ' ')}", getattr(interview, field))
+    yield _Piece("the basis of the consent", interview.consent_basis)
     for key, value in interview.metadata.items():
         yield _Piece(f"the key {shorten(key)}", key)
         yield _Piece(f"the value of {shorten(key)}", value)

@@ -6,7 +6,7 @@ import json
 from collections import Counter
 from typing import Any, NamedTuple
 
-from transcripts.corpus.readers.base import ReadError
+from transcripts.corpus.readers.base import CONSENT_SCOPES, LONGEST_BASIS, ReadError
 from transcripts.corpus.readers.json_lines import JsonLine, JsonObject, name_json_type, shorten
 
 NAMED_DETAILS = {
@@ -54,6 +54,39 @@ def read_details(line: JsonLine, *, name: str, apart: frozenset[str]) -> Details
         else:
             fields[target] = value
     return Details(fields, metadata)
+
+
+class ReadConsent(NamedTuple):
+    """What a line says of the consent to its interview: by scope, and on what it rests ("" is not said)."""
+
+    scopes: dict[str, bool]
+    basis: str = ""
+
+
+def read_consent(line: JsonLine, *, name: str) -> ReadConsent:
+    """The line's "consent". Refused when it is not exactly what it should be: a consent must not be guessed."""
+    told = line.content.get("consent")
+    if told is None:
+        return ReadConsent({})
+    if not isinstance(told, dict):
+        expected = f'an object such as {{"external": true, "basis": "…"}} with {", ".join(CONSENT_SCOPES)}'
+        raise ReadError(name, line.number, f'{name_json_type(told)} as "consent"', expected)
+    scopes = {key: value for key, value in told.items() if key != "basis" and value is not None}
+    for key, value in scopes.items():
+        if key not in CONSENT_SCOPES:
+            raise ReadError(
+                name, line.number, f'{shorten(key)} in "consent"', f"one of {', '.join(CONSENT_SCOPES)}, or basis"
+            )
+        if not isinstance(value, bool):
+            raise ReadError(
+                name, line.number, f'{name_json_type(value)} as {shorten(key)} in "consent"', "true or false"
+            )
+    basis = told.get("basis")
+    if basis is not None and not isinstance(basis, str):
+        raise ReadError(name, line.number, f'{name_json_type(basis)} as the basis in "consent"', "text")
+    if basis and len(basis) > LONGEST_BASIS:
+        raise ReadError(name, line.number, f"a basis of {len(basis):,} characters", f"at most {LONGEST_BASIS:,}")
+    return ReadConsent(scopes, (basis or "").strip())
 
 
 def read_id(content: JsonObject) -> str | None:

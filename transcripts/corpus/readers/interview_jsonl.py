@@ -7,7 +7,8 @@
 ``prompt_kind``. In place of ``turns`` a line may have ``text``: one turn of the model.
 
 ``title``, ``model``, ``vendor``, ``surface``, ``period`` (or ``date``), ``interviewer``, ``tier``, ``inclusion``,
-``inclusion_reason``, ``opening_prompt`` and ``language`` are text or null. Every other key is kept as metadata.
+``inclusion_reason``, ``opening_prompt`` and ``language`` are text or null. ``consent`` is null or an object: true or
+false for any of coding, external, quotation and reuse, and ``basis``, a text. Every other key is kept as metadata.
 Without a title the id is the title.
 """
 
@@ -17,12 +18,12 @@ from collections import Counter
 from typing import Any
 
 from transcripts.corpus.readers.base import ReadError, ReadFile, ReadInterview, ReadTurn, Source
-from transcripts.corpus.readers.details import list_left_out, read_details, read_id
+from transcripts.corpus.readers.details import list_left_out, read_consent, read_details, read_id
 from transcripts.corpus.readers.json_lines import JsonLine, name_json_type, read_json_lines, shorten
 
 FORMAT = "interview_jsonl"
 
-_APART = frozenset({"id", "turns", "text"})
+_APART = frozenset({"id", "turns", "text", "consent"})
 _KEYS_OF_TURN = frozenset({"role", "text", "channel", "speaker", "prompt_kind"})
 
 
@@ -39,11 +40,14 @@ def _read_interview(line: JsonLine, name: str, left_out: Counter[str]) -> ReadIn
         raise ReadError(name, line.number, "no id", 'an "id" that is text or a whole number')
     details = read_details(line, name=name, apart=_APART)
     title = details.fields.pop("title", "")
+    consent = read_consent(line, name=name)
     return ReadInterview(
         external_id=external_id,
         title=title if title.strip() else external_id,
         turns=_read_turns(line, name, left_out),
         metadata=details.metadata,
+        consent=consent.scopes,
+        consent_basis=consent.basis,
         line=line.number,
         **details.fields,
     )

@@ -15,7 +15,7 @@ from transcripts.codebook.models import CodebookVersion, CodeChange
 from transcripts.codebook.queries import current_version
 from transcripts.coding.models import Coding, Decision, Opening, Reveal
 from transcripts.corpus.models import Interview, Recut, Sentence, Turn
-from transcripts.exchange.registry import MachineUse, list_machine_uses
+from transcripts.exchange.registry import MachineUse, list_machine_notes, list_machine_uses
 from transcripts.projects.models import MethodStance, Project
 from transcripts.projects.queries import Stances, read_stances
 from transcripts.retrieval.catalog import read_catalog
@@ -133,6 +133,7 @@ class Facts(NamedTuple):
     themes: dict[str, int]
     phases: dict[int, int]
     machines: list[MachineUse]
+    machine_notes: list[str]
     statements: list[PositionalityStatement]
     record: Record
 
@@ -156,6 +157,7 @@ def read_facts(project: Project, *, now: datetime.datetime) -> Facts:
             .annotate(Count("pk"))
         ),
         machines=list_machine_uses(project),
+        machine_notes=list_machine_notes(project),
         statements=list(
             PositionalityStatement.objects.filter(project=project, withdrawn_at__isnull=True)
             .select_related("author")

@@ -240,13 +240,15 @@ def _tell_machines(facts: Facts) -> Iterator[str]:
     if not facts.machines:
         yield "No machine proposed codes."
     for use in facts.machines:
-        of = "answers invented by the program itself" if use.is_invented else f"model {use.model}"
+        asked = use.reads_by or f"model {use.model}"
+        of = "answers invented by the program itself" if use.is_invented else asked
         yield (
             f"{use.name} ({of}) proposed {plural(use.suggestions, 'code')} under version "
-            f"{use.codebook_version} of the codebook, shown only after a coder's own decision; people answered "
+            f"{use.codebook_version} of the codebook; people answered "
             f"{share(use.answered, use.suggestions)} and took over {share(use.kept, use.answered)}. Its proposals are kept apart "
             "from people's codings."
         )
+    yield from facts.machine_notes
 
 
 def _tell_people(facts: Facts) -> Iterator[str]:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import time
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
@@ -11,12 +12,23 @@ from auditapp.batches.command_options import (
     refuse_stopped,
     wait_for_launched,
 )
+from auditapp.batches.models import Batch
 from auditapp.batches.progress import read_progress
 from auditapp.batches.summaries import summarise_batch
-from auditapp.preannotation.actions import PreannotationError, ensure_annotator, launch_preannotation
-from auditapp.preannotation.queries import count_readings
+from auditapp.preannotation.actions import PreannotationError, launch_model
+from auditapp.preannotation.actions.offline import launch_offline, run_offline
+from auditapp.preannotation.learning import FEWEST_POSITIVES
+from auditapp.preannotation.models import Annotator, OfflineRun
+from auditapp.preannotation.queries.offline import ACTIVE
+from auditapp.preannotation.queries.readings import count_readings, count_run
 from transcripts.audit_trail import trail
+from transcripts.corpus.models import Interview
 from transcripts.projects.models import Project
+
+OFFLINE = (Annotator.Kind.RULES.value, Annotator.Kind.LEARNT.value)
+POLL_SECONDS = 0.3
+# What asks a provider, and so says nothing to an annotator that asks nobody.
+FOR_MODELS = ("limit", "family", "mode", "latent", "cap", "yes")
 
 
 class Command(BaseCommand):
@@ -24,35 +36,112 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--project", required=True, metavar="SLUG")
-        parser.add_argument("--annotator", required=True, metavar="NAME", help="an annotator, or the label of a model")
+        parser.add_argument(
+            "--annotator",
+            required=True,
+            metavar="NAME",
+            help="an annotator or the label of a model; rules or learnt, which need no model",
+        )
+        parser.add_argument(
+            "--interview", action="append", metavar="ID", help="an interview to read, by its id (default: all)"
+        )
         parser.add_argument("--limit", type=int, help="so many turns from the beginning")
         parser.add_argument(
             "--family", action="append", help="code family to read for (default: all coded by sentence)"
         )
+        parser.add_argument(
+            "--mode", choices=Annotator.Mode.values, help="one call per answer and family, or per answer and code"
+        )
+        parser.add_argument(
+            "--minimum", type=int, help=f"fewest blind examples to learn a code from (default: {FEWEST_POSITIVES})"
+        )
+        parser.add_argument("--latent", metavar="REASON", help="read for what is implied, too, and say why")
         add_launch_options(parser)
 
     def handle(self, *args: object, project: str, annotator: str, **options: Any) -> None:
-        how = read_launch_options(options)
         study = Project.objects.filter(slug=project).first()
         if study is None:
             raise CommandError(f"There is no study at {project!r}.")
+        interviews = _find_interviews(study, options["interview"])
         try:
-            batch = launch_preannotation(
-                project=study,
-                annotator=ensure_annotator(project=study, name=annotator, by=trail.SYSTEM),
-                families=options["family"],
-                limit=options["limit"],
-                by=trail.SYSTEM,
-                **how,
-            )
+            if annotator in OFFLINE:
+                self._read_offline(study, annotator, interviews, options)
+            else:
+                self._ask_model(study, annotator, interviews, options)
         except PreannotationError as error:
             raise CommandError(str(error)) from error
+
+    def _ask_model(self, study: Project, name: str, interviews: list[Interview] | None, options: Any) -> None:
+        how = read_launch_options(options)
+        batch = launch_model(
+            project=study,
+            name=name,
+            mode=options["mode"],
+            reads_latent=True if options["latent"] else None,
+            reason=options["latent"] or "",
+            interviews=interviews,
+            families=options["family"],
+            limit=options["limit"],
+            by=trail.SYSTEM,
+            **how,
+        )
         if options["wait"]:
             batch = wait_for_launched(batch, says_yes=options["yes"], tell=self.stderr.write)
-        summary = summarise_batch(batch, read_progress(batch)) | count_readings(batch)
-        if options["json"]:
-            self.stdout.write(json.dumps(summary))
-        else:
-            self.stdout.write(f"Batch {batch.pk}: {summary['cells']} cells, {batch.get_state_display().lower()}.")
+        summary = summarise_batch(batch, read_progress(batch)) | _describe(batch) | count_readings(batch)
+        self._tell(
+            summary, options, f"Batch {batch.pk}: {summary['cells']} cells, {batch.get_state_display().lower()}."
+        )
         if options["wait"]:
             refuse_stopped(batch)
+
+    def _read_offline(self, study: Project, kind: str, interviews: list[Interview] | None, options: Any) -> None:
+        needless = [f"--{name}" for name in FOR_MODELS if options[name]]
+        if needless:
+            raise CommandError(f"{', '.join(needless)} is for models; an annotator of {kind} asks nobody.")
+        minimum = FEWEST_POSITIVES if options["minimum"] is None else options["minimum"]
+        run = launch_offline(project=study, kind=kind, interviews=interviews, minimum=minimum, by=trail.SYSTEM)
+        while options["wait"] and run.state in ACTIVE:
+            # Where a worker has it, this returns at once.
+            run_offline(run.pk)
+            run.refresh_from_db()
+            if run.state in ACTIVE:
+                time.sleep(POLL_SECONDS)
+        self._tell(count_run(run), options, f"Run {run.pk} by {run.annotator}: {run.get_state_display().lower()}.")
+        if options["wait"] and run.state != OfflineRun.State.DONE:
+            raise CommandError(run.problem or f"Run {run.pk} is {run.get_state_display().lower()}.")
+
+    def _tell(self, summary: dict[str, Any], options: Any, line: str) -> None:
+        if options["json"]:
+            self.stdout.write(json.dumps(summary))
+            return
+        self.stdout.write(line)
+        counts = (
+            f"{summary['readings']:,} readings, {summary['suggestions']:,} suggestions, {summary['rejected_items']:,} rejected "
+            f"items, {summary['missing_sentences']:,} missing sentences."
+        )
+        self.stdout.write(counts)
+        for reason, count in summary["rejected_by_reason"].items():
+            self.stdout.write(f"  rejected: {reason}: {count:,}")
+
+
+def _find_interviews(study: Project, ids: list[str] | None) -> list[Interview] | None:
+    if ids is None:
+        return None
+    found = list(study.interviews.filter(external_id__in=ids))
+    unknown = sorted(set(ids) - {interview.external_id for interview in found})
+    if unknown:
+        raise CommandError(f"The study has no interview {', '.join(unknown)}.")
+    return found
+
+
+def _describe(batch: Batch) -> dict[str, object]:
+    annotator = Annotator.objects.get(pk=batch.parameters["annotators"][0])
+    return {
+        "annotator": str(annotator),
+        "annotator_number": annotator.number,
+        "annotator_hash": annotator.hash,
+        "codebook": batch.parameters["codebook"],
+        "turns": batch.parameters["turns"],
+        "interviews_left_out": batch.parameters["left_out"],
+        "turns_asked_again": batch.parameters["asked_again"],
+    }

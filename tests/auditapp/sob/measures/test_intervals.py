@@ -5,7 +5,6 @@ import random
 
 import numpy as np
 import pytest
-from statsmodels.stats.proportion import proportion_confint  # type: ignore[import-untyped]
 
 from auditapp.sob.measures.intervals import (
     Sample,
@@ -16,20 +15,8 @@ from auditapp.sob.measures.intervals import (
     resample_scores,
     run_side_by_side,
     sum_all_resamples,
-    wilson_interval,
 )
 from tests.auditapp.sob.measures.answering import answer, answer_in_turn, score
-
-
-@pytest.mark.parametrize(("successes", "n"), [(0, 7), (1, 50), (25, 50), (49, 50), (50, 50), (3, 2457)])
-def test_wilson_interval_agrees_with_statsmodels(successes: int, n: int) -> None:
-    assert wilson_interval(successes, n) == pytest.approx(proportion_confint(successes, n, method="wilson"), abs=1e-12)
-
-
-def test_wilson_interval_of_nothing_is_none_and_of_no_share_is_refused() -> None:
-    assert wilson_interval(0, 0) is None
-    with pytest.raises(ValueError, match="3 of 2 is no share"):
-        wilson_interval(3, 2)
 
 
 def test_interval_over_all_resamples_is_that_of_every_possible_draw() -> None:

@@ -1,0 +1,106 @@
+"""Sentences of our own making with known codes, put among a turn's sentences when an annotator is asked again."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from django.db import transaction
+from django.utils import timezone
+
+from auditapp.preannotation.actions.errors import PreannotationError
+from auditapp.preannotation.models import PlantedSentence
+from auditapp.preannotation.queries.planted import find_codes, find_planted
+from transcripts.audit_trail import trail
+from transcripts.corpus.models import Sentence
+from transcripts.corpus.preparing import hash_quote
+from transcripts.projects.models import Project
+
+LONGEST_TEXT = 500
+OWN_SET = Path(__file__).resolve().parent.parent / "data" / "planted_sentences.json"
+
+
+class Invented(NamedTuple):
+    """A sentence of the set that comes with the program."""
+
+    text: str
+    codes: tuple[str, ...]
+
+
+@transaction.atomic
+def plant_sentence(*, project: Project, text: str, codes: Sequence[str], by: trail.Actor) -> PlantedSentence:
+    """Keep an invented sentence and the codes known of it (none: no code applies). Raises ``PreannotationError``."""
+    words = " ".join(text.split())
+    _check(project, words, codes)
+    return _store(project, words, codes, by)
+
+
+@transaction.atomic
+def plant_own_set(*, project: Project, by: trail.Actor) -> list[PlantedSentence]:
+    """Plant the sentences that come with the program: those whose codes the study's codebook has, and that do not stand.
+
+    Raises ``PreannotationError`` where there is none to plant.
+    """
+    known = _list_known_codes(project)
+    standing = set(find_planted(project).values_list("text", flat=True))
+    rows = [
+        _store(project, each.text, each.codes, by)
+        for each in read_own_set()
+        if known.issuperset(each.codes) and each.text not in standing
+    ]
+    if not rows:
+        raise PreannotationError("Every sentence of the set that fits this codebook is planted already.")
+    return rows
+
+
+@transaction.atomic
+def withdraw_planted(*, planted: PlantedSentence, by: trail.Actor) -> None:
+    """Plant it no more. What was answered about it stays, and stays counted. Reads planted.project."""
+    row = PlantedSentence.objects.select_for_update().get(pk=planted.pk)
+    if row.withdrawn_at is not None:
+        raise PreannotationError("This sentence was withdrawn before.")
+    row.withdrawn_at = timezone.now()
+    row.save(update_fields=["withdrawn_at"])
+    trail.record(
+        "preannotation.planted.withdrawn", target=row, by=by, stream=trail.project_stream(row.project_id), details={}
+    )
+
+
+def read_own_set() -> list[Invented]:
+    """The sentences that come with the program: two for each theme and each move, and ten that carry nothing."""
+    return [Invented(each["text"], tuple(each["codes"])) for each in json.loads(OWN_SET.read_text(encoding="utf-8"))]
+
+
+def _list_known_codes(project: Project) -> set[str]:
+    return set(find_codes(project).values_list("identifier", flat=True))
+
+
+def _check(project: Project, text: str, codes: Sequence[str]) -> None:
+    if not text:
+        raise PreannotationError("Write the sentence.")
+    if len(text) > LONGEST_TEXT:
+        raise PreannotationError(
+            f"A planted sentence has at most {LONGEST_TEXT} characters; this one has {len(text):,}."
+        )
+    unknown = sorted(set(codes) - _list_known_codes(project))
+    if unknown:
+        raise PreannotationError(f"The published codebook has no code {', '.join(unknown)} that is put on sentences.")
+    if find_planted(project).filter(text=text).exists():
+        raise PreannotationError("This sentence is planted already. Withdraw it first to give it other codes.")
+    if Sentence.objects.filter(turn__interview__project=project, text_hash=hash_quote(text)).exists():
+        raise PreannotationError("This sentence stands in one of the interviews. Write one that nobody said.")
+
+
+def _store(project: Project, text: str, codes: Sequence[str], by: trail.Actor) -> PlantedSentence:
+    row = PlantedSentence.objects.create(
+        project=project,
+        text=text,
+        codes=sorted(set(codes)),
+        created_at=timezone.now(),
+        created_by_name=by.get_username(),
+    )
+    stream = trail.project_stream(project.pk)
+    trail.record("preannotation.planted.added", target=row, by=by, stream=stream, details={"codes": len(row.codes)})
+    return row

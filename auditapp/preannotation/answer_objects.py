@@ -1,0 +1,137 @@
+"""Finding the answer in what a model sent: a JSON object, whatever stands around it, whole or cut off.
+
+Only strict JSON is read; nothing is mended. Of an answer that was cut off the elements count that came whole.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+# The most that is read in search of an answer, over all tries: text that only looks like JSON costs no more than this.
+MOST_READ = 8_000_000
+MOST_TRIES = 5_000
+MOST_LISTS = 20
+DEEPEST_WRAPPER = 3
+THINKING = re.compile(r"<(think(?:ing)?)>.*?(?:</\1>|\Z)", re.DOTALL | re.IGNORECASE)
+START = re.compile(r"[{\[]")
+CALLED = frozenset({"arguments", "input", "parameters"})
+CALLS = frozenset({"tool_calls", "function_call", "tool_call", "function_calls"})
+TOOL_CALL, REFUSED, EMPTY = "a tool call instead of an answer", "the model refused", "empty answer"
+ENDS_IN_REFUSAL = frozenset({"refusal", "content_filter"})
+
+
+class Found(NamedTuple):
+    """Every different answer in a text, as the elements of its list; ``problem`` says why there is none."""
+
+    lists: list[list[object]]
+    problem: str = ""
+
+
+def find_answers(text: str, key: str, finish_reason: str = "") -> Found:
+    """The lists under ``key`` in ``text``, thoughts left out."""
+    text = THINKING.sub("", text)
+    if not text.strip():
+        return Found([], _explain(finish_reason) or EMPTY)
+    lists: list[list[object]] = []
+    has_call = False
+    for value in _read_values(text):
+        has_call = has_call or _is_call(value)
+        found = None if _is_call(value) else _unwrap(value, key)
+        if found is not None and found not in lists[:MOST_LISTS]:
+            lists.append(found)
+    if lists:
+        return Found(lists)
+    if has_call:
+        return Found([], TOOL_CALL)
+    rest = _read_cut_list(text, key)
+    if rest:
+        return Found([rest])
+    if rest is not None:
+        return Found([], "cut off before anything was whole")
+    return Found([], _explain(finish_reason) or f"no JSON object with a list of {key}")
+
+
+def _explain(finish_reason: str) -> str:
+    """Why the end of a call left no answer, where it tells."""
+    if "tool" in finish_reason:
+        return TOOL_CALL
+    return REFUSED if finish_reason in ENDS_IN_REFUSAL else ""
+
+
+def _read_values(text: str) -> Iterator[object]:
+    """The JSON objects and lists in a text, one after the other."""
+    decoder = json.JSONDecoder(parse_constant=_read_constant)
+    read, position = 0, 0
+    for _ in range(MOST_TRIES):
+        start = START.search(text, position)
+        if start is None or read > MOST_READ:
+            return
+        try:
+            value, end = decoder.raw_decode(text, start.start())
+        except json.JSONDecodeError as error:
+            read += max(error.pos - start.start(), 0)
+            position = start.end()
+        except (ValueError, RecursionError):
+            read += min(len(text) - start.start(), 20_000)
+            position = start.end()
+        else:
+            read += end - start.start()
+            position = end
+            yield value
+
+
+def _read_constant(name: str) -> object:
+    """NaN and the infinities are no JSON; where one stands there is no value."""
+    return None
+
+
+def _is_call(value: object) -> bool:
+    """Whether an object asks for a tool, or each object of a list."""
+    if isinstance(value, list):
+        return bool(value) and all(isinstance(each, dict) and _is_call(each) for each in value)
+    if not isinstance(value, dict):
+        return False
+    return bool(CALLS & value.keys()) or ("name" in value and bool(CALLED & value.keys()))
+
+
+def _unwrap(value: object, key: str, depth: int = 0) -> list[object] | None:
+    """The list under ``key`` in an object, in an object that it holds, or a list of entries by itself."""
+    if isinstance(value, list):
+        is_bare = bool(value) and all(isinstance(each, dict) and "sentence" in each for each in value)
+        if is_bare:
+            return value
+        return _unwrap(value[0], key, depth + 1) if len(value) == 1 and depth < DEEPEST_WRAPPER else None
+    if not isinstance(value, dict) or _is_call(value):
+        return None
+    if isinstance(value.get(key), list):
+        return list(value[key])
+    if depth >= DEEPEST_WRAPPER or "sentence" in value:
+        return None
+    inner = (_unwrap(each, key, depth + 1) for each in value.values() if isinstance(each, dict))
+    return next((each for each in inner if each is not None), None)
+
+
+def _read_cut_list(text: str, key: str) -> list[object] | None:
+    """The whole elements of a list that does not end; ``None`` where no such list begins."""
+    begun = re.search(rf'"{key}"\s*:\s*\[', text)
+    if begun is None:
+        return None
+    decoder = json.JSONDecoder(parse_constant=_read_constant)
+    items: list[object] = []
+    position = begun.end()
+    while True:
+        position = _skip(text, position)
+        try:
+            item, position = decoder.raw_decode(text, position)
+        except (ValueError, RecursionError):
+            return items
+        items.append(item)
+
+
+def _skip(text: str, position: int) -> int:
+    """The place after white space and at most one comma."""
+    found = re.compile(r"\s*,?\s*").match(text, position)
+    return found.end() if found else position

@@ -1,0 +1,73 @@
+"""Finding the words that a machine quotes: as they stand, but for white space, quotation marks, case and how accents are
+composed. Plain Python."""
+
+from __future__ import annotations
+
+import unicodedata
+from typing import NamedTuple
+
+QUOTATION_MARKS = {
+    **dict.fromkeys("‘’‚‛′`´ʼ‹›", "'"),
+    **dict.fromkeys("“”„‟″«»「」『』＂", '"'),
+}
+AROUND = "\"' "
+
+
+class Folded(NamedTuple):
+    """A text as it is compared; the character at a place stands for the original from ``starts`` to ``ends``."""
+
+    text: str
+    starts: list[int]
+    ends: list[int]
+
+
+def find_quote(quote: str, sentence: str) -> tuple[int, int] | None:
+    """Where the words first stand in the sentence; ``None`` where they do not, or where they hold no letter or digit."""
+    words = quote.strip()
+    if not any(map(str.isalnum, words)):
+        return None
+    start = sentence.find(words)
+    if start >= 0:
+        return start, start + len(words)
+    folded, wanted = fold(sentence), fold(words).text.strip()
+    for looked_for in (wanted, wanted.strip(AROUND)):
+        place = folded.text.find(looked_for)
+        if place >= 0 and looked_for:
+            return folded.starts[place], folded.ends[place + len(looked_for) - 1]
+    return None
+
+
+def fold(text: str) -> Folded:
+    """The text with one kind of space and of quotation marks, in one case, accents composed."""
+    pieces: list[str] = []
+    starts: list[int] = []
+    ends: list[int] = []
+    place = 0
+    while place < len(text):
+        end = _find_end(text, place)
+        written = _fold_cluster(text[place:end])
+        pieces.append(written)
+        starts.extend([place] * len(written))
+        ends.extend([end] * len(written))
+        place = end
+    return Folded("".join(pieces), starts, ends)
+
+
+def _find_end(text: str, place: int) -> int:
+    """The end of what is folded together: a run of white space, or a character with its combining marks."""
+    end = place + 1
+    if text[place].isspace():
+        while end < len(text) and text[end].isspace():
+            end += 1
+        return end
+    while end < len(text) and unicodedata.combining(text[end]):
+        end += 1
+    return end
+
+
+def _fold_cluster(cluster: str) -> str:
+    if cluster.isspace():
+        return " "
+    if len(cluster) == 1:
+        return QUOTATION_MARKS.get(cluster) or cluster.casefold()
+    return unicodedata.normalize("NFC", unicodedata.normalize("NFC", cluster).casefold())

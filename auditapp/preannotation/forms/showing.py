@@ -1,0 +1,42 @@
+"""How much is withheld, and which interviews are read as drafts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django import forms
+
+from auditapp.preannotation.models import DraftReading
+from transcripts.corpus.models import Interview
+from transcripts.projects.models import Project
+
+LARGEST_SEED = 2**31 - 1
+
+
+class WithholdingForm(forms.Form):
+    """The share of turns that never shows suggestions, for interviews drawn from now on."""
+
+    share_percent = forms.IntegerField(
+        label="Share of turns withheld, in per cent",
+        min_value=0,
+        max_value=100,
+        help_text="Twenty is usual. At nought no figure can say how far suggestions lead people, or how far machines "
+        "agree with people nobody led.",
+    )
+    seed = forms.IntegerField(
+        required=False, min_value=0, max_value=LARGEST_SEED, help_text="A whole number; drawn when none is given."
+    )
+    reason = forms.CharField(max_length=1000, help_text="One line; it stands beside the plan.")
+
+
+class DraftForm(forms.Form):
+    """An interview to be read as a draft, and why."""
+
+    interview = forms.ModelChoiceField(queryset=Interview.objects.none())
+    reason = forms.CharField(max_length=1000, help_text="One line; nothing coded there counts in a measure.")
+
+    def __init__(self, *args: Any, project: Project, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        opened = DraftReading.objects.filter(closed_at__isnull=True).values("interview")
+        interviews = Interview.objects.filter(project=project).exclude(pk__in=opened)
+        self.fields["interview"].queryset = interviews  # type: ignore[attr-defined]

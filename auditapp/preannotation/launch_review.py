@@ -1,0 +1,141 @@
+"""What is said of a reading before it is launched: who would read what, told what, and what to think of first."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from auditapp.preannotation.actions.launching import PlannedReading
+from auditapp.preannotation.actions.planning import list_reasked
+from auditapp.preannotation.card import tell_of_judge
+from auditapp.preannotation.injection import find_instructions
+from auditapp.preannotation.kinship import warn_of_kin
+from auditapp.preannotation.models import Annotator, Reading
+from transcripts.corpus.models import Turn
+from transcripts.projects.models import Project
+
+READ_AT_ONCE = 500
+MOST_PATTERNS = 5
+# About half a millisecond each.
+MOST_LOOKED_AT = 1_000
+
+
+def list_facts(plan: PlannedReading, annotator: Annotator) -> list[tuple[str, str]]:
+    """What is asked, by name. Reads annotator.version."""
+    again = list_reasked(plan.arms)
+    redactions = {arm.settings.get("redaction") for arm in plan.arms} - {0, None}
+    left_out = f"; {_count(plan.left_out, 'interview')} left out, without consent" if plan.left_out else ""
+    return [
+        ("Annotator", f"{annotator}, codebook {annotator.version}" if annotator.pk else f"{annotator.name}, a new one"),
+        ("Codebook", f"{annotator.version}"),
+        ("One call per", "answer and code" if annotator.mode == Annotator.Mode.CODE else "answer and code family"),
+        ("Reads", "what is said and what is implied" if annotator.reads_latent else "only what is said (semantic)"),
+        ("Interviews", f"{len(plan.interview_ids):,}{left_out}"),
+        ("Answers", f"{len(plan.turn_ids):,}"),
+        ("Redaction list", f"number {redactions.pop()}" if redactions else "none is applied"),
+        ("Asked again", _tell_again(again["turns"], again["calls"], again["planted"])),
+        ("Hash of all this", annotator.hash[:12]),
+    ]
+
+
+def _tell_again(turns: int, calls: int, planted: int) -> str:
+    if not turns:
+        return "nothing: there are twenty answers or fewer"
+    with_planted = f", with up to {_count(planted, 'planted sentence')}" if planted else ""
+    return (
+        f"{_count(turns, 'answer')} in another order of the codes{with_planted}: {_count(calls, 'call')} of those below"
+    )
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}" + ("" if number == 1 else "s")
+
+
+def list_warnings(project: Project, plan: PlannedReading, annotator: Annotator) -> list[str]:
+    """What a person should think of first. Reads annotator.variant.account."""
+    variant = annotator.variant
+    if variant is None:
+        return []
+    warnings = [
+        *warn_of_kin(project, variant, plan.interview_ids),
+        *tell_of_judge(project, variant),
+        *_warn_of_consent(plan),
+        *_warn_of_calls(plan, annotator),
+        *_warn_of_read(plan, annotator),
+        *warn_of_instructions(plan.turn_ids),
+    ]
+    if annotator.reads_latent:
+        warnings.append("What is implied is interpretation: readings of one model for it are drafts, not evidence.")
+    if left_out := annotator.recipe.get("examples_left_out"):
+        warnings.append(
+            f"{_count(left_out, 'pinned example')} of the codebook may not leave the site and would not be told."
+        )
+    return warnings
+
+
+def _warn_of_consent(plan: PlannedReading) -> list[str]:
+    if not plan.left_out:
+        return []
+    verb = "has" if plan.left_out == 1 else "have"
+    return [
+        (
+            f"{_count(plan.left_out, 'interview')} {verb} no consent to processing by external models on record and would not "
+            "be read."
+        )
+    ]
+
+
+def _warn_of_calls(plan: PlannedReading, annotator: Annotator) -> list[str]:
+    if annotator.mode != Annotator.Mode.CODE:
+        return []
+    arms = [arm for arm in plan.arms if arm.input_ids is None]
+    families = {arm.settings["family"] for arm in arms}
+    turns = len(plan.turn_ids)
+    return [
+        (
+            f"One call per code: {len(arms):,} codes and {_count(turns, 'answer')} make {len(arms) * turns:,} calls. By family "
+            f"they would be {len(families) * turns:,}."
+        )
+    ]
+
+
+def _warn_of_read(plan: PlannedReading, annotator: Annotator) -> list[str]:
+    """The same annotator asked the same again: what it says last is what counts."""
+    if not annotator.pk:
+        return []
+    readings = Reading.objects.filter(annotator=annotator).order_by().values_list("cell__input_id", flat=True)
+    read = len(set(readings) & set(plan.turn_ids))
+    if not read:
+        return []
+    return [
+        f"{annotator} has read {read:,} of these {_count(len(plan.turn_ids), 'answer')} already. What it says last counts."
+    ]
+
+
+def warn_of_instructions(turn_ids: Sequence[int]) -> list[str]:
+    """How many of the turns hold what looks as if it were written to a machine; never the text itself.
+
+    Of many turns so many are looked at, spread evenly, that the page does not keep anybody waiting; each is looked at
+    again when its answer is stored.
+    """
+    count = min(len(turn_ids), MOST_LOOKED_AT)
+    looked_at = [turn_ids[place * len(turn_ids) // count] for place in range(count)]
+    patterns: Counter[str] = Counter()
+    flagged = 0
+    for first in range(0, len(looked_at), READ_AT_ONCE):
+        texts = Turn.objects.filter(pk__in=looked_at[first : first + READ_AT_ONCE]).order_by("pk")
+        for text in texts.values_list("text", flat=True):
+            found = find_instructions(text)
+            flagged += bool(found)
+            patterns.update(found)
+    if not flagged:
+        return []
+    kinds = ", ".join(name for name, _ in patterns.most_common(MOST_PATTERNS))
+    verb = "looks" if flagged == 1 else "look"
+    basis = "" if len(looked_at) == len(turn_ids) else f" of {len(looked_at):,} looked at, of {len(turn_ids):,},"
+    return [
+        (
+            f"{_count(flagged, 'answer')}{basis} {verb} as if written to a machine ({kinds}). Such answers are asked about like "
+            "the others; what is proposed for them is flagged."
+        )
+    ]

@@ -1,0 +1,59 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from auditapp.preannotation.measures.calibrating import USUAL_RESAMPLES
+from auditapp.preannotation.measures.label_files import LabelledFile, list_report, read_file, report_file
+from transcripts.agreement.label_files import LabelFileError
+
+USUAL_SEED = 1
+
+
+class Command(BaseCommand):
+    """Reads a file and prints; touches no database."""
+
+    help = (
+        "How far a machine's labels are to be believed, from a CSV file with the columns unit, code, human, machine, "
+        "blind, sampled and maybe turn."
+    )
+    requires_system_checks = []
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument(
+            "file", type=Path, help="CSV in UTF-8; values are 1 or 0, human is empty where not labelled"
+        )
+        parser.add_argument("--seed", type=int, default=USUAL_SEED, help="of the draws of turns (default: %(default)s)")
+        parser.add_argument(
+            "--resamples",
+            type=int,
+            default=USUAL_RESAMPLES,
+            help="draws of turns for intervals, 0 for none (default: %(default)s)",
+        )
+        parser.add_argument("--json", action="store_true", help="print one JSON object")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        found = _read(options["file"])
+        try:
+            reports = report_file(found, seed=options["seed"], resamples=options["resamples"])
+        except ValueError as error:
+            raise CommandError(str(error)) from error
+        if options["json"]:
+            codes = {code: report.as_dict() for code, report in reports.items()}
+            self.stdout.write(json.dumps({"codes": codes}, allow_nan=False))
+            return
+        for line in list_report(reports):
+            self.stdout.write(line)
+
+
+def _read(path: Path) -> LabelledFile:
+    try:
+        with path.open("rb") as lines:
+            return read_file(lines)
+    except OSError as error:
+        raise CommandError(f"{path} cannot be read: {error.strerror}.") from error
+    except LabelFileError as error:
+        raise CommandError(f"{path}, {error}" if error.line else f"{path}: {error}") from error

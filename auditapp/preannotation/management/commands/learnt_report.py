@@ -1,0 +1,73 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from auditapp.preannotation.learning import FEWEST_INTERVIEWS, FEWEST_POSITIVES
+from auditapp.preannotation.learning_files import BadFile, read_texts, report_file
+
+USUAL_SEED = 1
+
+
+class Command(BaseCommand):
+    """Reads a file and prints; touches no database."""
+
+    help = (
+        "How well codes can be learnt from codings in a file: one half of its groups is learnt from, the other read. CSV "
+        "with the columns unit, group, text and codes, or JSON lines."
+    )
+    requires_system_checks = []
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("file", type=Path, help="CSV or JSON lines in UTF-8; several codes between semicolons")
+        parser.add_argument("--seed", type=int, default=USUAL_SEED, help="of the halves (default: %(default)s)")
+        parser.add_argument(
+            "--minimum",
+            type=int,
+            default=FEWEST_POSITIVES,
+            help="fewest texts with a code to learn it from (default: %(default)s)",
+        )
+        parser.add_argument(
+            "--groups", type=int, default=FEWEST_INTERVIEWS, help="in at least so many groups (default: %(default)s)"
+        )
+        parser.add_argument("--json", action="store_true", help="print one JSON object")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        if options["minimum"] < 1 or options["groups"] < 1:
+            raise CommandError("--minimum and --groups are whole numbers of at least 1.")
+        path: Path = options["file"]
+        try:
+            found = report_file(
+                read_texts(path), seed=options["seed"], minimum=options["minimum"], fewest_groups=options["groups"]
+            )
+        except OSError as error:
+            raise CommandError(f"{path} cannot be read: {error.strerror}.") from error
+        except BadFile as error:
+            raise CommandError(f"{path}: {error}") from error
+        if options["json"]:
+            self.stdout.write(json.dumps(found, allow_nan=False))
+            return
+        taught, read = found["taught"], found["read"]
+        self.stdout.write(
+            f"Learnt from {taught['units']} texts of {taught['groups']} groups, read {read['units']} of {read['groups']}."
+        )
+        for code, each in found["codes"].items():
+            self.stdout.write(f"{code}: {_tell(each)}")
+
+
+def _tell(found: dict[str, Any]) -> str:
+    verdict = "" if found["learnt"] else f" A study would not go by it. {found['reason']}"
+    if found["threshold"] is None:
+        return f"nothing to learn.{verdict}"
+    cells = ", ".join(f"{name} {found[name]}" for name in ("tp", "fp", "fn", "tn"))
+    return f"{cells}; precision {_share(found, 'precision')}, recall {_share(found, 'recall')}.{verdict}"
+
+
+def _share(found: dict[str, Any], name: str) -> str:
+    if found[name] is None:
+        return "undefined"
+    low, high = found[f"{name}_ci"]
+    return f"{found[name]:.2f} ({low:.2f} to {high:.2f})"

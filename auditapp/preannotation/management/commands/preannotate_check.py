@@ -1,0 +1,72 @@
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from auditapp.batches.command_options import (
+    add_launch_options,
+    read_launch_options,
+    refuse_stopped,
+    wait_for_launched,
+)
+from auditapp.batches.progress import read_progress
+from auditapp.batches.summaries import summarise_batch
+from auditapp.preannotation.actions import PreannotationError, ensure_annotator
+from auditapp.preannotation.actions.checks import USUAL_REPEATS, USUAL_SAMPLE, launch_check
+from auditapp.preannotation.measures.check_verdicts import judge_check
+from auditapp.preannotation.measures.describing import describe_check
+from auditapp.preannotation.queries.checks import read_check
+from transcripts.audit_trail import trail
+from transcripts.projects.models import Project
+
+
+class Command(BaseCommand):
+    help = "Ask a machine annotator about a few answers in several ways: what changes hangs on something else than the sentence."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("--project", required=True, metavar="SLUG")
+        parser.add_argument("--annotator", required=True, metavar="NAME", help="an annotator, or the label of a model")
+        parser.add_argument(
+            "--sample", type=int, default=USUAL_SAMPLE, metavar="N", help="so many sentences, or a few more"
+        )
+        parser.add_argument(
+            "--repeats", type=int, default=USUAL_REPEATS, metavar="K", help="how often exactly the same is asked"
+        )
+        parser.add_argument(
+            "--family", action="append", help="code family to ask about (default: all coded by sentence)"
+        )
+        add_launch_options(parser)
+
+    def handle(self, *args: object, project: str, annotator: str, **options: Any) -> None:
+        how = read_launch_options(options)
+        if how.pop("uses_cache"):
+            raise CommandError("A check never takes earlier answers: they would hide what changes. Leave out --cache.")
+        study = Project.objects.filter(slug=project).first()
+        if study is None:
+            raise CommandError(f"There is no study at {project!r}.")
+        try:
+            batch = launch_check(
+                project=study,
+                annotator=ensure_annotator(project=study, name=annotator, by=trail.SYSTEM),
+                sample=options["sample"],
+                repeats=options["repeats"],
+                families=options["family"],
+                by=trail.SYSTEM,
+                **how,
+            )
+        except PreannotationError as error:
+            raise CommandError(str(error)) from error
+        if options["wait"]:
+            batch = wait_for_launched(batch, says_yes=options["yes"], tell=self.stderr.write)
+        report = read_check(batch).report
+        if options["json"]:
+            summary = summarise_batch(batch, read_progress(batch))
+            self.stdout.write(json.dumps(summary | {"check": describe_check(report)}))
+        else:
+            self.stdout.write(f"Batch {batch.pk}: {report.answers} answers, {batch.get_state_display().lower()}.")
+            for verdict in judge_check(report) if report.answers else []:
+                self.stdout.write(f"{verdict.title}: {verdict.words} ({verdict.said}; line: {verdict.line})")
+        if options["wait"]:
+            refuse_stopped(batch)

@@ -1,0 +1,1 @@
+"""Arithmetic of pre-annotation: no Django, no database."""

@@ -1,0 +1,209 @@
+"""How often a code occurs in the corpus, from a machine's labels put right by people's on a random part.
+
+Prediction-powered inference for a mean (Angelopoulos and others 2023, Science 382:669), and the correction of Rogan and
+Gladen (1978, American Journal of Epidemiology 107:71) beside it as a check. A rate outside 0 to 1 is given as it is and
+said to be so: cut off it would look like knowledge. Loads numpy; pages import this inside functions.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from transcripts.agreement.shares import Interval
+
+_Z = 1.959963984540054
+LEAST_TURNS = 30
+LEAST_LABELLED = 100
+LEAST_POSITIVES = 10
+LEAST_READ = 0.95
+_ROUNDING = 1e-12
+
+
+class Rectified(NamedTuple):
+    """``rate`` is ``naive``, the machine's own share among the unlabelled, plus ``rectifier``, by how much people say yes
+    more often than it on the labelled. ``error`` and ``interval`` are large-sample ones; None where undefined."""
+
+    rate: float | None
+    naive: float | None
+    rectifier: float | None
+    error: float | None
+    interval: Interval | None
+    n_labelled: int
+    n_unlabelled: int
+
+    @property
+    def is_outside(self) -> bool:
+        """Whether the rate is below 0 or above 1, as a sum of two estimates can be."""
+        return is_outside(self.rate)
+
+
+class Sample(NamedTuple):
+    """Units with the machine's labels: those people labelled too, and the others. ``turns`` are clusters.
+
+    ``people`` is the share of a unit's readers who put the code. ``weights`` are one over the probability with which the
+    unit's turn was drawn, and of the others one over that with which it was not.
+    """
+
+    people: NDArray[np.float64]
+    machine: NDArray[np.float64]
+    turns: NDArray[np.int64]
+    weights: NDArray[np.float64]
+    other_machine: NDArray[np.float64]
+    other_turns: NDArray[np.int64]
+    other_weights: NDArray[np.float64]
+
+
+class Condition(NamedTuple):
+    """Something that must hold for a rate to be given, as it was found, in words."""
+
+    name: str
+    holds: bool
+    found: str
+
+
+class Found(NamedTuple):
+    """What is known of the labelled sample and of the annotator, for the conditions to be checked.
+
+    ``withheld_turns``: drawn at random, with their probability stored, and read by the annotator; ``with_probability``
+    of them have one above 0. ``interviews``: those in which every such turn is read blind, out of ``all_interviews``.
+    ``positives``: labelled units that a person or the machine put the code on. ``read``: of the ``asked`` sentences
+    there, those the annotator's answers speak of.
+    """
+
+    withheld_turns: int
+    with_probability: int
+    interviews: int
+    all_interviews: int
+    labelled: int
+    labelled_turns: int
+    positives: int
+    read: int
+    asked: int
+    hash: str
+
+
+def rectify(people: ArrayLike, machine: ArrayLike, unlabelled: ArrayLike) -> Rectified:
+    """The rectified mean with units taken for independent, all equally likely to be labelled.
+
+    The variance is f (1 - f) / N + s² (human - machine) / n, the second with n - 1. None where either part is empty; no
+    error and no interval from one labelled unit.
+    """
+    y, f, other = (np.asarray(each, np.float64) for each in (people, machine, unlabelled))
+    n, size = len(y), len(other)
+    if not n or not size:
+        return Rectified(None, float(other.mean()) if size else None, None, None, None, n, size)
+    naive, rectifier = float(other.mean()), float((y - f).mean())
+    error = None
+    if n > 1:
+        error = math.sqrt(naive * (1 - naive) / size + float((y - f).var(ddof=1)) / n)
+    return _bound(naive, rectifier, error, n, size)
+
+
+def rectify_by_turn(sample: Sample) -> Rectified:
+    """The same where whole turns were drawn: sentences of a turn depend on one another, so turns are what varies.
+
+    Both means are ratios of sums over turns, linearised (Cochran 1977, chapter 6; the sandwich of Liang and Zeger 1986):
+    the variance is G / (G - 1) times the sum over turns of the squared sum of weighted residuals, divided by the squared
+    sum of weights. With one unit a turn and equal weights it is the variance of ``rectify``, but for N - 1 instead of N.
+    """
+    n, size = len(sample.people), len(sample.other_machine)
+    naive, naive_variance = _average(sample.other_machine, sample.other_weights, sample.other_turns)
+    rectifier, variance = _average(sample.people - sample.machine, sample.weights, sample.turns)
+    if naive is None or rectifier is None:
+        return Rectified(None, naive, rectifier, None, None, n, size)
+    both = naive_variance is not None and variance is not None
+    error = math.sqrt((naive_variance or 0.0) + (variance or 0.0)) if both else None
+    return _bound(naive, rectifier, error, n, size)
+
+
+def correct_prevalence(apparent: float | None, sensitivity: float | None, specificity: float | None) -> float | None:
+    """Rogan and Gladen: (p + Sp - 1) / (Se + Sp - 1), not cut off at 0 and 1.
+
+    None where something of it is not known, and where Se + Sp is 1, when the labels say nothing. It takes sensitivity and
+    specificity for the same in the labelled and the unlabelled part.
+    """
+    if apparent is None or sensitivity is None or specificity is None:
+        return None
+    told = sensitivity + specificity - 1
+    return None if abs(told) < _ROUNDING else (apparent + specificity - 1) / told
+
+
+def is_outside(rate: float | None) -> bool:
+    """Whether a rate is none, because it is below 0 or above 1."""
+    return rate is not None and not 0 <= rate <= 1
+
+
+def check_conditions(found: Found) -> tuple[Condition, ...]:
+    """What must hold for a rectified rate, one by one."""
+    drawn = found.withheld_turns > 0 and found.with_probability == found.withheld_turns
+    share = found.read / found.asked if found.asked else 0.0
+    return (
+        Condition(
+            "Labelled turns are a random sample",
+            drawn,
+            f"{found.with_probability} of {found.withheld_turns} withheld turns that the annotator read were drawn at "
+            "random with a probability that is stored.",
+        ),
+        Condition(
+            "People labelled all of the sample, blind",
+            found.interviews > 0,
+            f"In {found.interviews} of {found.all_interviews} interviews somebody decided blind about every sentence "
+            "of every withheld turn. The rate is of these interviews and says nothing about the others.",
+        ),
+        Condition(
+            "The annotator did not change",
+            bool(found.hash),
+            f"All readings are of one annotator with one hash, {found.hash[:12]}."
+            if found.hash
+            else "The annotator was made before annotators had hashes, so nobody can say that it stayed the same.",
+        ),
+        Condition(
+            "The annotator read the corpus",
+            share >= LEAST_READ,
+            f"Its answers speak of {found.read} of {found.asked} sentences of these interviews ({100 * share:.1f} %); "
+            f"at least {100 * LEAST_READ:.0f} % are needed.",
+        ),
+        Condition(
+            "The sample is large enough",
+            found.labelled >= LEAST_LABELLED
+            and found.labelled_turns >= LEAST_TURNS
+            and found.positives >= LEAST_POSITIVES,
+            f"{found.labelled} sentences in {found.labelled_turns} turns are labelled, {found.positives} of them with "
+            f"the code by a person or the machine; at least {LEAST_LABELLED}, {LEAST_TURNS} and {LEAST_POSITIVES} are "
+            "needed.",
+        ),
+    )
+
+
+def refuse(conditions: Sequence[Condition]) -> str:
+    """Why no rate is given, in a sentence; "" where all conditions hold."""
+    missing = [condition.name[0].lower() + condition.name[1:] for condition in conditions if not condition.holds]
+    return f"No rate is given, for this does not hold: {'; '.join(missing)}." if missing else ""
+
+
+def _bound(naive: float, rectifier: float, error: float | None, n: int, size: int) -> Rectified:
+    rate = naive + rectifier
+    interval = None if error is None else Interval(rate - _Z * error, rate + _Z * error)
+    return Rectified(rate, naive, rectifier, error, interval, n, size)
+
+
+def _average(
+    values: NDArray[np.float64], weights: NDArray[np.float64], turns: NDArray[np.int64]
+) -> tuple[float | None, float | None]:
+    """The weighted mean and its variance over turns; no variance from one turn, nothing from no unit."""
+    if not len(values):
+        return None, None
+    _, places = np.unique(turns, return_inverse=True)
+    places = places.reshape(-1)
+    total = float(weights.sum())
+    mean = float((weights * values).sum()) / total
+    residuals = np.bincount(places, weights=weights * (values - mean))
+    number = len(residuals)
+    if number < 2:
+        return mean, None
+    return mean, number / (number - 1) * float((residuals**2).sum()) / total**2

@@ -1,0 +1,44 @@
+"""Annotators, what they said, what people were shown of it, and how far the annotators are to be believed."""
+
+from __future__ import annotations
+
+from auditapp.preannotation.models.annotators import Annotator, OfflineRun
+from auditapp.preannotation.models.judging import (
+    AuditedSuggestion,
+    CodeChoice,
+    Disagreement,
+    PositiveAudit,
+    PositiveMark,
+)
+from auditapp.preannotation.models.readings import (
+    CheckAnswer,
+    CriticReading,
+    OfflineReading,
+    PlantedSentence,
+    Reading,
+    Suggestion,
+    Understood,
+)
+from auditapp.preannotation.models.showing import DraftReading, Response, Showing, TurnArm, WithholdingPlan
+
+__all__ = [
+    "Annotator",
+    "AuditedSuggestion",
+    "CheckAnswer",
+    "CodeChoice",
+    "CriticReading",
+    "Disagreement",
+    "DraftReading",
+    "OfflineReading",
+    "OfflineRun",
+    "PlantedSentence",
+    "PositiveAudit",
+    "PositiveMark",
+    "Reading",
+    "Response",
+    "Showing",
+    "Suggestion",
+    "TurnArm",
+    "Understood",
+    "WithholdingPlan",
+]

@@ -1,0 +1,100 @@
+"""Who reads: a model, rules or something learnt, always with one published version of the codebook."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from django.conf import settings
+from django.db import models
+from django.db.models import Q
+
+from auditapp.llm.models import ModelVariant
+from transcripts.codebook.models import CodebookVersion
+from transcripts.corpus.models import Interview
+from transcripts.projects.models import Project
+
+
+class Annotator(models.Model):
+    """A machine reader, whole: whoever reads otherwise in any way is another annotator.
+
+    ``hash`` is over everything that decides what it says (for a model the exact instructions, for rules the rules, for
+    what was learnt the set of codings); empty on readers made before there were hashes. ``number`` counts the readers
+    of one name. ``recipe`` holds what its kind needs to be read again: of a learnt one the hash of its codings, its
+    seed, and per code how many examples there were, the threshold, and how it did on interviews it had not seen.
+    """
+
+    class Kind(models.TextChoices):
+        MODEL = "model", "Model"
+        RULES = "rules", "Keyword rules of the codebook"
+        LEARNT = "learnt", "Learnt from this study's blind codings"
+
+    class Mode(models.TextChoices):
+        FAMILY = "family", "One call per answer and code family"
+        CODE = "code", "One call per answer and code"
+
+    project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="annotators")
+    name = models.CharField(max_length=100)
+    number = models.PositiveIntegerField(default=1)
+    kind = models.CharField(max_length=10, choices=Kind.choices, default=Kind.MODEL)
+    variant = models.ForeignKey(
+        ModelVariant, on_delete=models.PROTECT, null=True, blank=True, related_name="annotators"
+    )
+    version = models.ForeignKey(CodebookVersion, on_delete=models.PROTECT, related_name="annotators")
+    mode = models.CharField(max_length=10, choices=Mode.choices, default=Mode.FAMILY)
+    reads_latent = models.BooleanField(default=False)
+    prompt_version = models.CharField(max_length=40, blank=True)
+    recipe = models.JSONField(default=dict, blank=True)
+    hash = models.CharField(max_length=64, blank=True)
+    created_at = models.DateTimeField()
+    created_by_name = models.CharField(max_length=200, blank=True)
+
+    class Meta:
+        ordering: ClassVar = ["project", "pk"]
+        constraints: ClassVar = [
+            models.UniqueConstraint(
+                fields=["project", "name", "number"], name="%(app_label)s_%(class)s_number_once_per_name"
+            ),
+            models.UniqueConstraint(
+                fields=["project", "hash"], condition=~Q(hash=""), name="%(app_label)s_%(class)s_once"
+            ),
+            models.CheckConstraint(
+                condition=Q(kind="model") ^ Q(variant__isnull=True), name="%(app_label)s_%(class)s_model_has_variant"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.name if self.number == 1 else f"{self.name} {self.number}"
+
+
+class OfflineRun(models.Model):
+    """One reading of interviews by an annotator that needs no provider. A worker does it, an interview at a time.
+
+    ``claimed_until``: the worker that has it says so again before then; afterwards another may go on.
+    """
+
+    class State(models.TextChoices):
+        PLANNED = "planned", "Planned"
+        RUNNING = "running", "Running"
+        DONE = "done", "Done"
+        FAILED = "failed", "Failed"
+        CANCELLED = "cancelled", "Cancelled"
+
+    annotator = models.ForeignKey(Annotator, on_delete=models.PROTECT, related_name="runs")
+    interviews = models.ManyToManyField(Interview, related_name="+")
+    state = models.CharField(max_length=10, choices=State.choices, default=State.PLANNED)
+    problem = models.TextField(blank=True)
+    client_id = models.UUIDField(null=True, blank=True, unique=True)
+    claimed_by = models.CharField(max_length=60, blank=True)
+    claimed_until = models.DateTimeField(null=True, blank=True)
+    created_at = models.DateTimeField()
+    ended_at = models.DateTimeField(null=True, blank=True)
+    launched_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, blank=True, related_name="offline_runs"
+    )
+    launched_by_name = models.CharField(max_length=200)
+
+    class Meta:
+        ordering: ClassVar = ["pk"]
+
+    def __str__(self) -> str:
+        return f"run {self.pk}"

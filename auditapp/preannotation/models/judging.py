@@ -1,0 +1,152 @@
+"""What people said of annotators: which positives are false, why readings differ, and whom to believe per code."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from django.conf import settings
+from django.db import models
+from django.db.models import Q
+
+from auditapp.preannotation.models.annotators import Annotator
+from auditapp.preannotation.models.readings import Suggestion
+from transcripts.corpus.models import Sentence
+from transcripts.projects.models import Project
+
+
+class PositiveAudit(models.Model):
+    """A seeded sample of an annotator's suggestions, ``per_code`` of each code, to be judged by people."""
+
+    annotator = models.ForeignKey(Annotator, on_delete=models.PROTECT, related_name="positive_audits")
+    with_critic = models.BooleanField(default=False)
+    per_code = models.PositiveSmallIntegerField(default=60)
+    seed = models.PositiveIntegerField()
+    drawn_at = models.DateTimeField()
+    drawn_by_name = models.CharField(max_length=200)
+
+    class Meta:
+        ordering: ClassVar = ["pk"]
+
+    def __str__(self) -> str:
+        return f"audit {self.pk}"
+
+
+class AuditedSuggestion(models.Model):
+    """One suggestion of an audit, at its shuffled place. ``population`` is how many of its code there were to draw from."""
+
+    audit = models.ForeignKey(PositiveAudit, on_delete=models.PROTECT, related_name="items")
+    suggestion = models.ForeignKey(Suggestion, on_delete=models.PROTECT, related_name="audited")
+    place = models.PositiveIntegerField()
+    population = models.PositiveIntegerField()
+
+    class Meta:
+        ordering: ClassVar = ["audit", "place"]
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["audit", "suggestion"], name="%(app_label)s_%(class)s_once"),
+            models.UniqueConstraint(fields=["audit", "place"], name="%(app_label)s_%(class)s_one_per_place"),
+        ]
+
+    def __str__(self) -> str:
+        return f"item {self.place} of audit {self.audit_id}"
+
+
+class PositiveMark(models.Model):
+    """A person's word on one audited suggestion. The row that stands is the one not superseded."""
+
+    class Verdict(models.TextChoices):
+        APPLIES = "applies", "The code applies"
+        DOES_NOT = "does_not", "It does not"
+        UNCLEAR = "unclear", "Cannot be said"
+
+    item = models.ForeignKey(AuditedSuggestion, on_delete=models.PROTECT, related_name="marks")
+    reader = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="positive_marks")
+    verdict = models.CharField(max_length=10, choices=Verdict.choices)
+    note = models.TextField(blank=True)
+    client_id = models.UUIDField()
+    marked_at = models.DateTimeField()
+    superseded_by = models.OneToOneField(
+        "self", on_delete=models.PROTECT, null=True, blank=True, related_name="supersedes"
+    )
+
+    class Meta:
+        ordering: ClassVar = ["pk"]
+        constraints: ClassVar = [
+            models.UniqueConstraint(
+                fields=["item", "reader"],
+                condition=Q(superseded_by__isnull=True),
+                name="%(app_label)s_%(class)s_stands_once",
+            ),
+            models.UniqueConstraint(fields=["reader", "client_id"], name="%(app_label)s_%(class)s_stored_once"),
+        ]
+
+    def __str__(self) -> str:
+        return f"mark {self.pk}"
+
+
+class Disagreement(models.Model):
+    """Why a machine and the blind readers differ on a code of a sentence, as a person sorted it (method brief 2.4).
+
+    A legitimate alternative is no error of anybody. The row that stands is the one not superseded.
+    """
+
+    class Category(models.TextChoices):
+        MISREADING = "misreading", "Misreading of the sentence"
+        META = "meta", "Talk about the thing, not the thing"
+        CONTEXT = "context", "Context was missing"
+        DEFINITION = "definition", "Gap in the definition"
+        ALTERNATIVE = "alternative", "Legitimate alternative reading"
+        SLIP = "slip", "A person's slip"
+
+    annotator = models.ForeignKey(Annotator, on_delete=models.PROTECT, related_name="disagreements")
+    sentence = models.ForeignKey(Sentence, on_delete=models.PROTECT, related_name="machine_disagreements")
+    code_identifier = models.CharField(max_length=100)
+    category = models.CharField(max_length=12, choices=Category.choices)
+    note = models.TextField(blank=True)
+    sorted_at = models.DateTimeField()
+    sorted_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="sorted_disagreements"
+    )
+    superseded_by = models.OneToOneField(
+        "self", on_delete=models.PROTECT, null=True, blank=True, related_name="supersedes"
+    )
+
+    class Meta:
+        ordering: ClassVar = ["pk"]
+        constraints: ClassVar = [
+            models.UniqueConstraint(
+                fields=["annotator", "sentence", "code_identifier"],
+                condition=Q(superseded_by__isnull=True),
+                name="%(app_label)s_%(class)s_stands_once",
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.category} {self.pk}"
+
+
+class CodeChoice(models.Model):
+    """Which annotator is believed for a code, and why. No annotator: the code is left to people."""
+
+    project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="code_choices")
+    code_identifier = models.CharField(max_length=100)
+    annotator = models.ForeignKey(
+        Annotator, on_delete=models.PROTECT, null=True, blank=True, related_name="code_choices"
+    )
+    with_critic = models.BooleanField(default=False)
+    reason = models.TextField(blank=True)
+    chosen_at = models.DateTimeField()
+    chosen_by_name = models.CharField(max_length=200)
+    superseded_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        ordering: ClassVar = ["pk"]
+        constraints: ClassVar = [
+            models.UniqueConstraint(
+                fields=["project", "code_identifier"],
+                condition=Q(superseded_at__isnull=True),
+                name="%(app_label)s_%(class)s_stands_once",
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"choice {self.pk}"

@@ -1,0 +1,137 @@
+"""What of the machines' work people were shown, when, and what they made of it."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from django.conf import settings
+from django.db import models
+from django.db.models import Q
+
+from auditapp.preannotation.models.readings import Suggestion
+from transcripts.coding.models import Coding
+from transcripts.corpus.models import Interview, Sentence, Turn
+from transcripts.projects.models import Project
+
+
+class WithholdingPlan(models.Model):
+    """The share of turns that never shows suggestions, in interviews drawn under this plan. The latest one draws."""
+
+    project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="withholding_plans")
+    number = models.PositiveIntegerField()
+    share_percent = models.PositiveSmallIntegerField(default=20)
+    seed = models.PositiveIntegerField()
+    reason = models.TextField(blank=True)
+    made_at = models.DateTimeField()
+    made_by_name = models.CharField(max_length=200)
+
+    class Meta:
+        ordering: ClassVar = ["project", "number"]
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["project", "number"], name="%(app_label)s_%(class)s_number_once"),
+            models.CheckConstraint(
+                condition=Q(share_percent__lte=100), name="%(app_label)s_%(class)s_share_is_a_share"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"plan {self.number}"
+
+
+class TurnArm(models.Model):
+    """The arm a model's turn was drawn into, for good. ``probability`` is that of being withheld, as it was drawn."""
+
+    class Arm(models.TextChoices):
+        SHOWN = "shown", "Shown after one's own decision"
+        WITHHELD = "withheld", "Withheld"
+
+    turn = models.OneToOneField(Turn, on_delete=models.PROTECT, primary_key=True, related_name="suggestion_arm")
+    plan = models.ForeignKey(WithholdingPlan, on_delete=models.PROTECT, related_name="turn_arms")
+    arm = models.CharField(max_length=10, choices=Arm.choices)
+    probability = models.FloatField()
+
+    def __str__(self) -> str:
+        return f"{self.arm} turn {self.turn_id}"
+
+
+class Showing(models.Model):
+    """One look at the suggestions of a sentence: what was shown, in which order, and what stood of her own.
+
+    ``suggestions`` are the numbers of those shown, in the order shown; none where nothing was suggested, or where the
+    turn is withheld. ``own_codes`` are identifiers of the codes she had put by then. A later look at the same
+    suggestions is no new row.
+    """
+
+    sentence = models.ForeignKey(Sentence, on_delete=models.PROTECT, related_name="showings")
+    coder = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="showings")
+    arm = models.CharField(max_length=10, choices=TurnArm.Arm.choices)
+    is_draft = models.BooleanField(default=False)
+    suggestions = models.JSONField(default=list)
+    own_codes = models.JSONField(default=list)
+    shown_at = models.DateTimeField()
+    closed_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        ordering: ClassVar = ["pk"]
+        indexes: ClassVar = [models.Index(fields=["sentence", "coder"], name="preannotation_showing_of")]
+
+    def __str__(self) -> str:
+        return f"showing {self.pk}"
+
+
+class DraftReading(models.Model):
+    """An interview in which suggestions are shown before one's own decision. What is coded there is a draft: assisted,
+    and in no measure. Closing it makes nothing blind again."""
+
+    interview = models.ForeignKey(Interview, on_delete=models.PROTECT, related_name="draft_readings")
+    reason = models.TextField()
+    opened_at = models.DateTimeField()
+    opened_by_name = models.CharField(max_length=200)
+    closed_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        ordering: ClassVar = ["pk"]
+        constraints: ClassVar = [
+            models.UniqueConstraint(
+                fields=["interview"], condition=Q(closed_at__isnull=True), name="%(app_label)s_%(class)s_open_once"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"draft reading of interview {self.interview_id}"
+
+
+class Response(models.Model):
+    """What a person did with a suggestion. Keeping one makes a coding of her own, to which this row points."""
+
+    class Verdict(models.TextChoices):
+        KEPT = "kept", "Kept"
+        LEFT = "left", "Left"
+        EDITED = "edited", "Edited"
+        UNDONE = "undone", "Taken back"
+
+    suggestion = models.ForeignKey(Suggestion, on_delete=models.PROTECT, related_name="responses")
+    coder = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="suggestion_responses")
+    verdict = models.CharField(max_length=10, choices=Verdict.choices)
+    coding = models.ForeignKey(
+        Coding, on_delete=models.PROTECT, null=True, blank=True, related_name="suggestion_responses"
+    )
+    reason = models.TextField(blank=True)
+    created_at = models.DateTimeField()
+    superseded_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        constraints: ClassVar = [
+            models.UniqueConstraint(
+                fields=["suggestion", "coder"],
+                condition=Q(superseded_at__isnull=True),
+                name="%(app_label)s_%(class)s_stands_once",
+            ),
+            models.CheckConstraint(
+                condition=Q(verdict__in=["left", "undone"]) ^ Q(coding__isnull=False),
+                name="%(app_label)s_%(class)s_kept_has_coding",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"response {self.pk}"

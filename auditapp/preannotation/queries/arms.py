@@ -1,0 +1,82 @@
+"""Which turns show suggestions after one's own decision and which never do, and how they were drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import NamedTuple
+
+from django.db.models import Count, Exists, OuterRef, Q, QuerySet
+
+from auditapp.preannotation.models import TurnArm, WithholdingPlan
+from transcripts.corpus.models import Sentence, Turn
+from transcripts.projects.models import Project
+
+# SQLite takes so many numbers in one question, and a study may have more turns.
+MOST_AT_ONCE = 5_000
+
+
+class DrawnInterview(NamedTuple):
+    """An interview, how many of its turns were drawn, and how many of those are withheld."""
+
+    pk: int
+    title: str
+    turns: int
+    withheld: int
+    plans: tuple[int, ...]
+
+    @property
+    def share(self) -> float:
+        return self.withheld / self.turns if self.turns else 0.0
+
+
+def find_plan(project: Project) -> WithholdingPlan | None:
+    """The plan under which the next interviews are drawn."""
+    return WithholdingPlan.objects.filter(project=project).order_by("-number").first()
+
+
+def find_arms(turn_ids: Collection[int]) -> dict[int, TurnArm]:
+    """By turn: its arm and the probability with which it was drawn. A turn that was not drawn yet is left out."""
+    wanted = sorted(turn_ids)
+    found: dict[int, TurnArm] = {}
+    for first in range(0, len(wanted), MOST_AT_ONCE):
+        found |= TurnArm.objects.in_bulk(wanted[first : first + MOST_AT_ONCE])
+    return found
+
+
+def list_withheld(project: Project) -> set[int]:
+    """The turns of the study that never show suggestions."""
+    withheld = TurnArm.objects.filter(plan__project=project, arm=TurnArm.Arm.WITHHELD)
+    return set(withheld.values_list("turn_id", flat=True))
+
+
+def list_undrawn(project: Project, interviews: Collection[int] | None = None) -> QuerySet[Turn]:
+    """The model's turns with sentences that have no arm yet, in order: of some interviews, or of the whole study."""
+    cut = Sentence.objects.filter(turn=OuterRef("pk"), retired_by__isnull=True)
+    turns = Turn.objects.filter(
+        Exists(cut),
+        interview__project=project,
+        role=Turn.Role.MODEL,
+        channel=Turn.Channel.UTTERANCE,
+        suggestion_arm__isnull=True,
+    )
+    if interviews is not None:
+        turns = turns.filter(interview__in=interviews)
+    return turns.order_by("interview_id", "position")
+
+
+def count_drawn(project: Project) -> list[DrawnInterview]:
+    """Every interview of the study with what was drawn of it. Two queries."""
+    drawn = {"turns": Count("pk"), "held": Count("pk", filter=Q(arm=TurnArm.Arm.WITHHELD))}
+    counts: dict[int, tuple[int, int, list[int]]] = {}
+    arms = TurnArm.objects.filter(plan__project=project)
+    for pk, plan, turns, held in arms.values_list("turn__interview_id", "plan__number").annotate(**drawn):
+        before = counts.get(pk, (0, 0, []))
+        counts[pk] = before[0] + turns, before[1] + held, sorted([*before[2], plan])
+    nothing: tuple[int, int, list[int]] = (0, 0, [])
+    titles = project.interviews.order_by("pk").values_list("pk", "title")
+    return [
+        DrawnInterview(
+            pk, title, counts.get(pk, nothing)[0], counts.get(pk, nothing)[1], tuple(counts.get(pk, nothing)[2])
+        )
+        for pk, title in titles
+    ]

@@ -1,0 +1,104 @@
+"""What critics said of suggestions: the verdict that stands for each, and how often each critic reversed a code."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection
+from typing import NamedTuple
+
+from auditapp.llm.models import ModelVariant
+from auditapp.preannotation.models import Annotator, CriticReading
+from transcripts.agreement.shares import Interval, wilson_interval
+from transcripts.codebook.models import Code
+from transcripts.projects.models import Project
+
+REVERSED, UPHELD = CriticReading.Verdict.REVERSED, CriticReading.Verdict.UPHELD
+MOST_AT_ONCE = 5_000
+
+
+class Reversals(NamedTuple):
+    """One critic on one code of one annotator: ``n`` usable readings of as many suggestions, the latest of each."""
+
+    code: Code
+    n: int
+    reversed: int
+    unusable: int
+    rate: float | None
+    interval: Interval | None
+
+    @property
+    def upheld(self) -> int:
+        return self.n - self.reversed
+
+
+class CriticFigures(NamedTuple):
+    """One critic on one annotator, code by code."""
+
+    critic: ModelVariant
+    rows: list[Reversals]
+
+    @property
+    def n(self) -> int:
+        return sum(row.n for row in self.rows)
+
+    @property
+    def reversed(self) -> int:
+        return sum(row.reversed for row in self.rows)
+
+
+def find_verdicts(suggestion_ids: Collection[int]) -> dict[int, CriticReading]:
+    """By suggestion: the latest reading that came to a verdict, with its critic."""
+    wanted = sorted(suggestion_ids)
+    found: dict[int, CriticReading] = {}
+    for first in range(0, len(wanted), MOST_AT_ONCE):
+        rows = CriticReading.objects.filter(suggestion__in=wanted[first : first + MOST_AT_ONCE]).exclude(verdict="")
+        found |= {row.suggestion_id: row for row in rows.select_related("cell__arm__variant").order_by("cell_id")}
+    return found
+
+
+def list_read(annotator: Annotator, critic: ModelVariant) -> set[int]:
+    """The suggestions of the annotator on which this critic has come to a verdict."""
+    rows = CriticReading.objects.filter(suggestion__annotator=annotator, cell__arm__variant=critic).exclude(verdict="")
+    return set(rows.values_list("suggestion_id", flat=True))
+
+
+def list_criticised(project: Project) -> list[Annotator]:
+    """The annotators of which a critic has read something."""
+    read = CriticReading.objects.filter(suggestion__annotator__project=project).values("suggestion__annotator")
+    return list(Annotator.objects.filter(pk__in=read).select_related("variant__account", "version").order_by("pk"))
+
+
+def count_reversals(annotator: Annotator) -> list[CriticFigures]:
+    """Each critic of the annotator, with its reversals by code; critics are kept apart."""
+    ends: dict[int, dict[int, tuple[str, str]]] = {}
+    columns = ("cell__arm__variant_id", "suggestion_id", "suggestion__code__identifier", "verdict")
+    rows = CriticReading.objects.filter(suggestion__annotator=annotator).order_by("cell_id")
+    for critic, suggestion, code, verdict in rows.values_list(*columns).iterator(chunk_size=MOST_AT_ONCE):
+        own = ends.setdefault(critic, {})
+        # An answer of no use takes nothing from the one before it.
+        if verdict or suggestion not in own:
+            own[suggestion] = (code, verdict)
+    variants = ModelVariant.objects.select_related("account").in_bulk(ends)
+    codes = list(Code.objects.filter(version=annotator.version_id).order_by("family__position", "position"))
+    return [CriticFigures(variants[critic], _count(codes, Counter(own.values()))) for critic, own in ends.items()]
+
+
+def _count(codes: list[Code], ends: Counter[tuple[str, str]]) -> list[Reversals]:
+    rows = []
+    for code in codes:
+        taken, upheld = ends[code.identifier, REVERSED], ends[code.identifier, UPHELD]
+        unusable, n = ends[code.identifier, ""], taken + upheld
+        if n or unusable:
+            interval = wilson_interval(taken, n)
+            rows.append(Reversals(code, n, taken, unusable, taken / n if n else None, interval))
+    return rows
+
+
+def list_readings(annotator: Annotator, *, code: str, verdict: str) -> list[CriticReading]:
+    """The readings behind a count, latest last: of one code, with one verdict, each suggestion once per critic."""
+    rows = CriticReading.objects.filter(suggestion__annotator=annotator, suggestion__code__identifier=code)
+    latest: dict[tuple[int, int], CriticReading] = {}
+    related = ("cell__arm__variant__account", "suggestion__sentence__turn__interview", "suggestion__code")
+    for row in rows.exclude(verdict="").select_related(*related).order_by("cell_id"):
+        latest[row.cell.arm.variant_id, row.suggestion_id] = row
+    return [row for row in latest.values() if row.verdict == verdict]

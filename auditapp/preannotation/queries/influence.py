@@ -1,0 +1,259 @@
+"""How far seeing an annotator's suggestions moves coders, counted coder by coder.
+
+The unit is one coder's reading of one sentence for one code family: which of the family's codes she put, over those
+codes the annotator read the sentence for. Counted are units that the coder decided blind, in turns that were drawn.
+
+Shown against withheld is counted as drawn: every such unit of a turn that may show suggestions, whether or not she
+opened them (else her choice of what to open would pass for their influence), against every one of a withheld turn. On
+the former her final label counts, on the latter her blind one. A label that equals the annotator's, code by code,
+agrees. Before and after is counted over units at which she looked at all the annotator now proposes there.
+
+Her final label is what stands now, or what stood when she opened colleagues' codings of the interview, for what she
+changed after that is not the machine's doing. Drafts are left out, and codes that were merged or split since the
+annotator's version.
+"""
+
+from __future__ import annotations
+
+import datetime
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, NamedTuple
+
+from auditapp.preannotation.measures.influence import Tally
+from auditapp.preannotation.models import Annotator, Showing, Suggestion, TurnArm
+from transcripts.codebook.models import Code, CodeFamily
+from transcripts.coding.models import Coding, Opening
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from auditapp.preannotation.queries.machine_labels import MachineLabels
+    from transcripts.coding.blind import BlindReadings
+
+Codes = frozenset[str]
+
+
+class Unit(NamedTuple):
+    """A reading that a coder looked again at: her blind label, her final one, and the annotator's."""
+
+    coder: int
+    sentence: int
+    family: str
+    blind: Codes
+    final: Codes
+    machine: Codes
+
+    @property
+    def changed_to(self) -> bool:
+        return self.blind != self.machine and self.final == self.machine
+
+    @property
+    def changed_away(self) -> bool:
+        return self.blind == self.machine and self.final != self.machine
+
+    @property
+    def kept_own(self) -> bool:
+        return self.machine not in {self.blind, self.final}
+
+
+class Counted(NamedTuple):
+    """The counts of an annotator, by coder and family, and the units behind those of before and after."""
+
+    tallies: dict[int, dict[str, Tally]]
+    looked: list[Unit]
+
+
+class _Looks(NamedTuple):
+    """What coders looked at: by coder and sentence when first, and the codes of the annotator's they were shown."""
+
+    first: dict[tuple[int, int], datetime.datetime]
+    shown: dict[tuple[int, int], set[str]]
+
+
+class _Family(NamedTuple):
+    """One family: which of its codes are compared, and what the annotator and the coders said, sentence by sentence."""
+
+    identifier: str
+    codes: tuple[str, ...]
+    sentences: NDArray[np.int64]
+    arms: NDArray[np.int8]
+    was_read: NDArray[np.bool_]
+    machine: NDArray[np.bool_]
+    coders: tuple[int, ...]
+    decided: NDArray[np.bool_]
+    blind: NDArray[np.bool_]
+
+    def list_codes(self, labels: NDArray[np.bool_], place: int) -> Codes:
+        """Those of the compared codes that ``labels`` puts on the sentence at ``place``."""
+        put = labels[:, place] & self.was_read[:, place]
+        return frozenset(code for code, is_put in zip(self.codes, put, strict=True) if is_put)
+
+    def limit(self, codes: Iterable[str], place: int) -> Codes:
+        """Those of ``codes`` that are compared at the sentence at ``place``."""
+        read = {code for code, was in zip(self.codes, self.was_read[:, place], strict=True) if was}
+        return frozenset(read & set(codes))
+
+
+SHOWN, WITHHELD = 1, 2
+
+
+def count_influence(annotator: Annotator) -> Counted:
+    """All counts of one annotator. Some fifteen queries; reads annotator.project."""
+    from auditapp.preannotation.queries.machine_labels import read_machine_labels
+    from transcripts.coding.blind import read_blind
+
+    labels = read_machine_labels(annotator)
+    readings = read_blind(annotator.project)
+    looks = _read_looks(annotator)
+    finals = _read_finals(annotator, looks, readings)
+    tallies: dict[int, dict[str, Tally]] = defaultdict(dict)
+    looked: list[Unit] = []
+    for family in _arrange(annotator, labels, readings):
+        units = {(unit.coder, unit.sentence): unit for unit in _find_looked(family, looks, finals)}
+        for row, coder in enumerate(family.coders):
+            tally = _count(family, row, units, looks)
+            if any(tally):
+                tallies[coder][family.identifier] = tally
+        looked += [unit for unit in units.values() if unit.machine <= looks.shown[unit.coder, unit.sentence]]
+    return Counted(dict(tallies), looked)
+
+
+def name_families(annotator: Annotator) -> dict[str, str]:
+    """The families of sentences of the annotator's version, by identifier, in their order."""
+    families = CodeFamily.objects.filter(version=annotator.version_id, unit=CodeFamily.Unit.SENTENCE)
+    return dict(families.order_by("position").values_list("identifier", "name"))
+
+
+def list_read_by(annotators: Iterable[Annotator]) -> list[Annotator]:
+    """Those of the annotators that have read something, the latest first. One query each way of reading."""
+    found = sorted(annotators, key=lambda each: -each.pk)
+    pks = [each.pk for each in found]
+    read = set(Annotator.objects.filter(pk__in=pks, readings__isnull=False).values_list("pk", flat=True))
+    read |= set(Annotator.objects.filter(pk__in=pks, runs__readings__isnull=False).values_list("pk", flat=True))
+    return [each for each in found if each.pk in read]
+
+
+def _arrange(annotator: Annotator, labels: MachineLabels, readings: BlindReadings) -> Iterator[_Family]:
+    """The families the annotator reads, each with its sentences that it read and that were drawn."""
+    import numpy as np
+
+    if not len(labels.sentence_ids):
+        return
+    families: dict[str, list[str]] = defaultdict(list)
+    for pk in Code.objects.filter(version=annotator.version_id).order_by("position").values_list("pk", flat=True):
+        code = readings.codes[pk]
+        if code.identifier in labels.codes and code.unit == CodeFamily.Unit.SENTENCE and not code.is_split:
+            families[code.family].append(code.identifier)
+    arms = _read_arms(annotator, readings)
+    places = labels.find_places(readings.sentence_ids)
+    for identifier, found in families.items():
+        # What another code of the version went into cannot be compared: its label would stand for both.
+        codes = tuple(code for code, times in Counter(found).items() if times == 1)
+        rows = [labels.codes.index(code) for code in codes]
+        read = labels.was_read[rows][:, places] & (places >= 0)
+        chosen = np.flatnonzero((arms > 0) & read.any(axis=0))
+        table = readings.arrange(identifier, CodeFamily.Unit.SENTENCE, codes)
+        yield _Family(
+            identifier=identifier,
+            codes=codes,
+            sentences=readings.sentence_ids[chosen],
+            arms=arms[chosen],
+            was_read=read[:, chosen],
+            machine=(labels.labels[rows][:, places] & read)[:, chosen],
+            coders=table.coders,
+            decided=table.decided[:, chosen],
+            blind=table.labels[:, :, chosen],
+        )
+
+
+def _read_arms(annotator: Annotator, readings: BlindReadings) -> NDArray[np.int8]:
+    """The arm of each sentence of the study; nought where its turn was not drawn."""
+    import numpy as np
+
+    numbers = {TurnArm.Arm.SHOWN.value: SHOWN, TurnArm.Arm.WITHHELD.value: WITHHELD}
+    arms = TurnArm.objects.filter(plan__project=annotator.project_id).values_list("turn_id", "arm")
+    drawn = {turn: numbers[arm] for turn, arm in arms}
+    return np.array([drawn.get(turn, 0) for turn in readings.turn_ids.tolist()], dtype=np.int8)
+
+
+def _read_looks(annotator: Annotator) -> _Looks:
+    """Every look in the study at suggestions that were shown after the own decision."""
+    shown = Showing.objects.filter(
+        sentence__turn__interview__project=annotator.project_id, arm=TurnArm.Arm.SHOWN, is_draft=False
+    )
+    rows = list(shown.order_by("pk").values_list("coder_id", "sentence_id", "suggestions", "shown_at"))
+    made = dict(Suggestion.objects.filter(annotator=annotator).values_list("pk", "code__identifier"))
+    looks = _Looks({}, defaultdict(set))
+    for coder, sentence, suggestions, at in rows:
+        looks.first.setdefault((coder, sentence), at)
+        looks.shown[coder, sentence] |= {made[pk] for pk in suggestions if pk in made}
+    return looks
+
+
+def _read_finals(annotator: Annotator, looks: _Looks, readings: BlindReadings) -> Mapping[tuple[int, int], set[str]]:
+    """By coder and sentence that she looked at: the codes that stand there, as far as colleagues had no part in it.
+
+    Looks after she had opened colleagues' codings are taken out of ``looks``.
+    """
+    opened = {
+        (user, interview): at
+        for user, interview, at in Opening.objects.filter(interview__project=annotator.project_id).values_list(
+            "user_id", "interview_id", "opened_at"
+        )
+    }
+    interview_of = dict(zip(readings.sentence_ids.tolist(), readings.interview_ids.tolist(), strict=True))
+    for coder, sentence in list(looks.first):
+        at = opened.get((coder, interview_of.get(sentence, 0)))
+        if at is not None and looks.first[coder, sentence] >= at:
+            del looks.first[coder, sentence]
+    finals: dict[tuple[int, int], set[str]] = {key: set() for key in looks.first}
+    seen = Showing.objects.filter(sentence__turn__interview__project=annotator.project_id).values("sentence")
+    columns = ("coder_id", "sentence_id", "code_id", "created_at", "withdrawn_at")
+    codings = Coding.objects.filter(sentence__in=seen).values_list(*columns)
+    for coder, sentence, code, created, withdrawn in codings:
+        until = opened.get((coder, interview_of.get(sentence, 0)))
+        stands = withdrawn is None if until is None else created <= until and (not withdrawn or withdrawn > until)
+        if stands and (coder, sentence) in finals:
+            finals[coder, sentence].add(readings.codes[code].identifier)
+    return finals
+
+
+def _find_looked(family: _Family, looks: _Looks, finals: Mapping[tuple[int, int], set[str]]) -> Iterator[Unit]:
+    """The units of a family at which their coder looked at suggestions."""
+    place_of = {sentence: place for place, sentence in enumerate(family.sentences.tolist())}
+    row_of = {coder: row for row, coder in enumerate(family.coders)}
+    for coder, sentence in looks.first:
+        place, row = place_of.get(sentence), row_of.get(coder)
+        if place is None or row is None or family.arms[place] != SHOWN or not family.decided[row, place]:
+            continue
+        yield Unit(
+            coder=coder,
+            sentence=sentence,
+            family=family.identifier,
+            blind=family.list_codes(family.blind[:, row], place),
+            final=family.limit(finals[coder, sentence], place),
+            machine=family.list_codes(family.machine, place),
+        )
+
+
+def _count(family: _Family, row: int, units: Mapping[tuple[int, int], Unit], looks: _Looks) -> Tally:
+    """The counts of one coder in one family."""
+    differs = ((family.blind[:, row] != family.machine) & family.was_read).any(axis=0)
+    decided, coder = family.decided[row], family.coders[row]
+    shown, withheld = decided & (family.arms == SHOWN), decided & (family.arms == WITHHELD)
+    own = [unit for unit in units.values() if unit.coder == coder]
+    # Where she looked, her final label counts instead of the blind one.
+    moved = sum((unit.final == unit.machine) - (unit.blind == unit.machine) for unit in own)
+    seen = [unit for unit in own if unit.machine <= looks.shown[coder, unit.sentence]]
+    return Tally(
+        shown_same=int((shown & ~differs).sum()) + moved,
+        shown_n=int(shown.sum()),
+        withheld_same=int((withheld & ~differs).sum()),
+        withheld_n=int(withheld.sum()),
+        differed=sum(unit.blind != unit.machine for unit in seen),
+        changed_to=sum(unit.changed_to for unit in seen),
+        agreed=sum(unit.blind == unit.machine for unit in seen),
+        changed_away=sum(unit.changed_away for unit in seen),
+    )

@@ -1,0 +1,111 @@
+"""What annotators without a provider have read, have still to read, and found."""
+
+from __future__ import annotations
+
+import datetime
+from collections import defaultdict
+from collections.abc import Collection
+from typing import NamedTuple
+
+from django.db.models import Count, Q, QuerySet
+
+from auditapp.preannotation.models import Annotator, OfflineReading, OfflineRun
+from transcripts.codebook.models import Code, CodebookVersion, CodeFamily
+from transcripts.codebook.quotes import SENTENCE_TEXT
+from transcripts.corpus.models import Sentence, Turn
+from transcripts.projects.models import Project
+
+ACTIVE = (OfflineRun.State.PLANNED, OfflineRun.State.RUNNING)
+
+
+class ReadableSentence(NamedTuple):
+    """A sentence the model says: where it begins in its turn, and its words."""
+
+    pk: int
+    start: int
+    text: str
+
+
+class RunProgress(NamedTuple):
+    """How far a run has come."""
+
+    interviews: int
+    done: int
+    sentences: int
+    suggestions: int
+
+    @property
+    def percent(self) -> int:
+        return 100 * self.done // self.interviews if self.interviews else 100
+
+
+def list_readable(interview_ids: Collection[int] | None, project: Project) -> QuerySet[Sentence]:
+    """The standing sentences that the models of a study say, in all or some interviews."""
+    sentences = Sentence.objects.filter(
+        turn__interview__project=project,
+        turn__role=Turn.Role.MODEL,
+        turn__channel=Turn.Channel.UTTERANCE,
+        retired_by__isnull=True,
+    )
+    return sentences if interview_ids is None else sentences.filter(turn__interview__in=interview_ids)
+
+
+def find_unread(annotator: Annotator, interview_id: int) -> list[ReadableSentence]:
+    """The sentences of an interview that this annotator has not read. What it has read it would read alike again."""
+    readings = OfflineReading.objects.filter(run__annotator=annotator, interview=interview_id)
+    read = {number for numbers in readings.values_list("sentences", flat=True) for number in numbers}
+    rows = list_readable([interview_id], annotator.project).annotate(text=SENTENCE_TEXT)
+    ordered = rows.order_by("turn__position", "start").values_list("pk", "start", "text")
+    return [ReadableSentence(*row) for row in ordered if row[0] not in read]
+
+
+def list_interviews_to_read(annotator: Annotator, interview_ids: Collection[int] | None) -> list[int]:
+    """The interviews, of all or of these, in which it has something to read. Two queries, whatever their number."""
+    read: dict[int, set[int]] = defaultdict(set)
+    done = OfflineReading.objects.filter(run__annotator=annotator)
+    for interview, numbers in done.values_list("interview_id", "sentences"):
+        read[interview].update(numbers)
+    rows = list_readable(interview_ids, annotator.project).order_by("turn__interview_id", "pk")
+    left: dict[int, None] = {}
+    for interview, pk in rows.values_list("turn__interview_id", "pk").iterator(chunk_size=5_000):
+        if interview not in left and pk not in read[interview]:
+            left[interview] = None
+    return list(left)
+
+
+def find_interviews_left(run: OfflineRun) -> list[int]:
+    """The interviews of a run that it has not read yet, in order."""
+    left = run.interviews.exclude(offline_readings__run=run)
+    return list(left.order_by("pk").values_list("pk", flat=True))
+
+
+def read_run_progress(run: OfflineRun) -> RunProgress:
+    """How many interviews, sentences and suggestions. Two queries."""
+    readings = list(run.readings.values_list("sentences", "accepted"))
+    sentences = sum(len(numbers) for numbers, _ in readings)
+    return RunProgress(run.interviews.count(), len(readings), sentences, sum(accepted for _, accepted in readings))
+
+
+def count_by_code(run: OfflineRun) -> dict[str, int]:
+    """Suggestions of a run by the identifier of the code."""
+    rows = run.suggestions.order_by().values_list("code__identifier").annotate(Count("pk"))
+    return dict(rows)
+
+
+def find_idle_runs(now: datetime.datetime) -> list[int]:
+    """Runs that nobody is at: not begun, or let go of by whoever had them."""
+    free = Q(claimed_until__isnull=True) | Q(claimed_until__lt=now)
+    return list(OfflineRun.objects.filter(free, state__in=ACTIVE).values_list("pk", flat=True))
+
+
+def list_runs(project: Project) -> QuerySet[OfflineRun]:
+    """The runs of a study, the latest first."""
+    runs = OfflineRun.objects.filter(annotator__project=project).select_related("annotator__version")
+    return runs.defer("annotator__recipe").order_by("-pk")
+
+
+def list_rules(version: CodebookVersion) -> dict[str, list[str]]:
+    """The keyword rules of the codes that are put on sentences, in the order of the codebook; codes without are left out."""
+    codes = Code.objects.filter(version=version, family__unit=CodeFamily.Unit.SENTENCE)
+    rows = codes.order_by("family__position", "position").values_list("identifier", "keyword_rules")
+    return {identifier: list(lines) for identifier, lines in rows if lines}

@@ -1,0 +1,134 @@
+"""Which annotators read a sentence, for which codes, and which were asked and said nothing of it.
+
+Of several answers of one annotator about a sentence and a code the latest holds (as in machine_labels.py, which tells
+the same of a whole study in arrays).
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from auditapp.batches.models import Arm, Cell
+from auditapp.preannotation.models import Annotator, OfflineReading
+from transcripts.codebook.models import Code, CodeFamily
+from transcripts.corpus.models import Sentence
+from transcripts.projects.models import Project
+
+KIND = "preannotation"
+
+
+class Origin(NamedTuple):
+    """Where a suggestion came from: the answer of a cell, or an offline run."""
+
+    kind: str
+    pk: int
+
+
+@dataclass
+class Spoken:
+    """What one annotator was asked about a sentence: ``asked`` and ``latest`` by the identifier of a code.
+
+    ``latest``: the answer that holds; of a code that is asked and not there it said nothing. ``families``: the name of
+    the family of each code.
+    """
+
+    annotator: Annotator
+    families: dict[str, str]
+    asked: set[str] = field(default_factory=set)
+    latest: dict[str, Origin] = field(default_factory=dict)
+    flags: set[str] = field(default_factory=set)
+
+
+class Told(NamedTuple):
+    """A code of an annotator's codebook version."""
+
+    identifier: str
+    family: str
+    family_name: str
+    has_rules: bool
+
+
+def read_spoken(project: Project, sentence: Sentence) -> list[Spoken]:
+    """Everything annotators were asked about the sentence, by annotator. Five queries, whatever the study holds."""
+    annotators = list(Annotator.objects.filter(project=project).select_related("variant__account", "version"))
+    codes = _read_codes({each.version_id for each in annotators})
+    names = {version: {code.identifier: code.family_name for code in told} for version, told in codes.items()}
+    spoken = {each.pk: Spoken(each, names.get(each.version_id, {})) for each in annotators}
+    for annotator_id, told, cell in _read_cells(project, sentence, spoken, codes):
+        each = spoken[annotator_id]
+        each.asked.update(told)
+        if _answers(cell, sentence):
+            each.latest |= dict.fromkeys(told, Origin("cell", cell.pk))
+            each.flags.update(cell.reading.flags)
+    readings = OfflineReading.objects.filter(interview=sentence.turn.interview_id, run__annotator__in=spoken)
+    for reading in readings.select_related("run").order_by("run_id", "pk"):
+        each = spoken[reading.run.annotator_id]
+        if sentence.pk in reading.sentences:
+            told = _list_found(each.annotator, codes[each.annotator.version_id])
+            each.asked.update(told)
+            each.latest |= dict.fromkeys(told, Origin("run", reading.run_id))
+    return [each for each in spoken.values() if each.asked]
+
+
+def _read_codes(versions: Collection[int]) -> dict[int, list[Told]]:
+    """The codes that are put on sentences, by codebook version."""
+    found: dict[int, list[Told]] = defaultdict(list)
+    codes = Code.objects.filter(version__in=versions, family__unit=CodeFamily.Unit.SENTENCE).order_by("pk")
+    columns = ("version", "identifier", "family__identifier", "family__name", "keyword_rules")
+    for version, identifier, family, name, rules in codes.values_list(*columns):
+        found[version].append(Told(identifier, family, name, bool(rules)))
+    return found
+
+
+def _read_cells(
+    project: Project, sentence: Sentence, spoken: Mapping[int, Spoken], codes: Mapping[int, list[Told]]
+) -> Iterator[tuple[int, list[str], Cell]]:
+    """The cells that ask about the turn, in the order of time, each with its annotator and the codes it asks for."""
+    # Not the instructions, of which a study may have megabytes.
+    needed = ("task", "settings", "batch__parameters", "batch__created_at")
+    of_project = Arm.objects.filter(batch__project=project, batch__kind=KIND).select_related("batch").only(*needed)
+    arms = {arm.pk: arm for arm in of_project}
+    cells = Cell.objects.filter(arm__in=arms, input_id=sentence.turn_id).select_related("reading").order_by("pk")
+    for cell in cells:
+        arm = arms[cell.arm_id]
+        annotator_id = _find_annotator(arm, cell)
+        if annotator_id in spoken and not arm.settings.get("condition"):
+            cell.batch = arm.batch
+            yield annotator_id, _list_told(arm, codes[spoken[annotator_id].annotator.version_id]), cell
+
+
+def _find_annotator(arm: Arm, cell: Cell) -> int:
+    """Arms of before that was kept are known by their answers, or where a batch has one annotator."""
+    named: Any = arm.settings.get("annotator")
+    if named is None and hasattr(cell, "reading"):
+        named = cell.reading.annotator_id
+    if named is None and len(arm.batch.parameters.get("annotators", [])) == 1:
+        named = arm.batch.parameters["annotators"][0]
+    return named or 0
+
+
+def _list_told(arm: Arm, codes: Iterable[Told]) -> list[str]:
+    if "codes" in arm.settings:
+        return list(arm.settings["codes"])
+    return [code.identifier for code in codes if code.family == arm.task]
+
+
+def _answers(cell: Cell, sentence: Sentence) -> bool:
+    """Whether the answer says something of the sentence; one without a list was asked about all its turn then had."""
+    reading = getattr(cell, "reading", None)
+    if reading is None or reading.outcome == reading.Outcome.INVALID:
+        return False
+    if reading.asked:
+        return sentence.pk in reading.asked and sentence.pk not in reading.missing
+    return sentence.made_by is None or sentence.made_by.cut_at < cell.batch.created_at
+
+
+def _list_found(annotator: Annotator, codes: Iterable[Told]) -> list[str]:
+    """The codes an annotator that needs no key can find at all."""
+    if annotator.kind == Annotator.Kind.RULES:
+        return [code.identifier for code in codes if code.has_rules]
+    learnt = annotator.recipe.get("codes", {})
+    return [code.identifier for code in codes if learnt.get(code.identifier, {}).get("threshold") is not None]

@@ -1,0 +1,81 @@
+"""Pages of annotators: who reads, told what exactly, and how its answers were understood."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from django.http import HttpResponse
+from django.shortcuts import get_object_or_404, render
+from django.views.decorators.http import require_safe
+
+from auditapp.batches.models import Batch
+from auditapp.batches.prompts import hash_prompt
+from auditapp.preannotation.actions.annotators import Prompt, read_prompts
+from auditapp.preannotation.models import Annotator
+from auditapp.preannotation.queries.annotators import list_annotators, read_choices
+from auditapp.preannotation.queries.readings import ReadingCounts, count_by_batch, find_readings, list_batches
+from transcripts.projects.access import LARGEST_ID, ProjectRequest, project_view
+from transcripts.projects.roles import Permission
+
+MOST_DIGITS = len(str(LARGEST_ID))
+
+
+class ShownPrompt(NamedTuple):
+    """One of the exact instructions, with its hash."""
+
+    prompt: Prompt
+    hash: str
+
+
+class ShownBatch(NamedTuple):
+    """A batch in which the annotator was asked, and what came of its answers."""
+
+    batch: Batch
+    counts: ReadingCounts
+
+
+@require_safe
+@project_view(Permission.SEE_ALL_CODINGS)
+def show_annotators(request: ProjectRequest) -> HttpResponse:
+    """Every annotator of the study."""
+    return render(request, "preannotation/annotators.html", {"rows": list_annotators(request.project)})
+
+
+@require_safe
+@project_view(Permission.SEE_ALL_CODINGS)
+def show_annotator(request: ProjectRequest, annotator_id: int) -> HttpResponse:
+    """One annotator with its exact instructions, its batches, and how its answers were understood."""
+    annotator = _find_annotator(request, annotator_id)
+    counts = count_by_batch(annotator)
+    context = {
+        "annotator": annotator,
+        "prompts": [ShownPrompt(prompt, hash_prompt(prompt.text)) for prompt in read_prompts(annotator)],
+        "rules": annotator.recipe.get("rules", {}) if annotator.kind == Annotator.Kind.RULES else {},
+        "batches": [ShownBatch(batch, counts.get(batch.pk, ReadingCounts())) for batch in list_batches(annotator)],
+        "runs": list(annotator.runs.order_by("-pk")),
+        "chosen_for": read_choices(request.project).get(annotator.pk, []),
+    }
+    return render(request, "preannotation/annotator.html", context)
+
+
+@require_safe
+@project_view(Permission.SEE_ALL_CODINGS)
+def show_readings(request: ProjectRequest, annotator_id: int) -> HttpResponse:
+    """The single answers behind a count, each with the call it came in."""
+    annotator = _find_annotator(request, annotator_id)
+    chosen = {name: request.GET.get(name, "") for name in ("what", "reason")}
+    batch, after = _read_key(request.GET.get("batch")), _read_key(request.GET.get("after")) or 0
+    page = find_readings(annotator, batch=batch, after=after, **chosen)
+    context = {"annotator": annotator, "page": page, "batch": batch, **chosen}
+    return render(request, "preannotation/readings.html", context)
+
+
+def _find_annotator(request: ProjectRequest, annotator_id: int) -> Annotator:
+    annotators = Annotator.objects.select_related("variant__account", "version__project")
+    return get_object_or_404(annotators, pk=annotator_id, project=request.project)
+
+
+def _read_key(value: str | None) -> int | None:
+    if not value or not value.isascii() or not value.isdigit() or len(value) > MOST_DIGITS:
+        return None
+    return int(value) if int(value) <= LARGEST_ID else None

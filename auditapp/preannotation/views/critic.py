@@ -1,0 +1,156 @@
+"""A critic's launch, and what critics reversed."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from django.core.paginator import Page, Paginator
+from django.http import HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from auditapp.batches.reviewing import LaunchPlan
+from auditapp.batches.views.wizard import run_wizard
+from auditapp.preannotation.actions.critic import CriticPlan, launch_critic, plan_critic
+from auditapp.preannotation.actions.errors import PreannotationError
+from auditapp.preannotation.annotator_kin import warn_of_kindred_critic
+from auditapp.preannotation.card import tell_of_judge
+from auditapp.preannotation.critic_kind import CRITIC_KIND
+from auditapp.preannotation.forms.critic import CriticForm, OpeningForm, ReversalChoice
+from auditapp.preannotation.kinship import warn_of_kin
+from auditapp.preannotation.models import Annotator, CriticReading
+from auditapp.preannotation.queries.arms import list_withheld
+from auditapp.preannotation.queries.critic import count_reversals, list_criticised, list_readings
+from auditapp.preannotation.queries.passages import Passage, read_passages
+from transcripts.coding.openings import find_unopened, open_interviews
+from transcripts.projects.access import ProjectRequest, project_view
+from transcripts.projects.roles import Permission
+
+READINGS_PER_PAGE = 20
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@project_view(Permission.RUN_BATCHES)
+def launch(request: ProjectRequest) -> HttpResponse:
+    """Have suggestions tested by a critic, in two steps."""
+    initial = {name: request.GET[name] for name in ("annotator",) if name in request.GET}
+    form = CriticForm(request.POST or None, project=request.project, initial=initial)
+
+    def plan() -> LaunchPlan:
+        chosen = _read_choice(form)
+        planned = plan_critic(**chosen)
+        annotator, critic = chosen["annotator"], chosen["critic"]
+        warnings = [
+            *warn_of_kindred_critic(annotator, critic),
+            *warn_of_kin(request.project, critic, planned.interviews),
+            *tell_of_judge(request.project, critic),
+        ]
+        if planned.not_consented:
+            warnings.append(
+                f"{planned.not_consented:,} suggestions are left out: their interviews have no consent to processing by "
+                "external models."
+            )
+        return LaunchPlan(CRITIC_KIND, planned.arms, planned.input_ids, warnings, _list_facts(planned, annotator))
+
+    return run_wizard(
+        request,
+        form,
+        template="preannotation/critic.html",
+        plan=plan,
+        launch=lambda: launch_critic(by=request.user, **_read_choice(form), **form.options()),
+        refusals=(PreannotationError,),
+    )
+
+
+def _read_choice(form: CriticForm) -> dict[str, Any]:
+    chosen = form.cleaned_data
+    return {
+        "annotator": chosen["annotator"],
+        "critic": chosen["model"],
+        "codes": chosen["codes"] or None,
+        "again": chosen["again"],
+    }
+
+
+def _list_facts(planned: CriticPlan, annotator: Annotator) -> list[tuple[str, str]]:
+    return [
+        ("Suggestions of", f"{annotator}, codebook version {annotator.version.number}"),
+        ("To be tested", f"{len(planned.input_ids):,} suggestions, one call each"),
+        ("Codes", f"{len(planned.arms):,}"),
+        ("Tested by this model before", f"{planned.read_before:,}, left out"),
+    ]
+
+
+class ShownReading(NamedTuple):
+    """A critic's reading beside the passage it was about."""
+
+    reading: CriticReading
+    passage: Passage
+
+
+class Behind(NamedTuple):
+    """The readings behind a count that this person may see, and how many she may not: ``closed`` to her, or withheld."""
+
+    code: str
+    verdict: str
+    page: Page[CriticReading]
+    shown: list[ShownReading]
+    closed: int
+    unopened: set[int]
+    withheld: int
+
+
+@require_safe
+@never_cache
+@project_view(Permission.SEE_ALL_CODINGS)
+def show_reversals(request: ProjectRequest) -> HttpResponse:
+    """How often each critic reversed each code of an annotator, and the sentences behind a count."""
+    annotators = list_criticised(request.project)
+    form = ReversalChoice(request.GET, annotators=annotators)
+    form.is_valid()
+    chosen = form.cleaned_data.get("annotator")
+    annotator = next((each for each in annotators if chosen is None or each.pk == chosen.pk), None)
+    code = form.cleaned_data.get("code", "")
+    context = {
+        "form": form,
+        "annotators": annotators,
+        "annotator": annotator,
+        "critics": count_reversals(annotator) if annotator else [],
+        "behind": _look_behind(request, annotator, code, form) if annotator and code else None,
+        "opening": OpeningForm(),
+    }
+    return render(request, "preannotation/reversals.html", context)
+
+
+def _look_behind(request: ProjectRequest, annotator: Annotator, code: str, form: ReversalChoice) -> Behind:
+    verdict = form.cleaned_data.get("verdict") or CriticReading.Verdict.REVERSED
+    found = list_readings(annotator, code=code, verdict=verdict)
+    withheld = list_withheld(request.project)
+    seen = [each for each in found if each.suggestion.sentence.turn_id not in withheld]
+    interviews = {each.suggestion.sentence.turn.interview_id for each in seen}
+    unopened = find_unopened(request.project, request.user, request.role, interviews)
+    open_ones = [each for each in seen if each.suggestion.sentence.turn.interview_id not in unopened]
+    page = Paginator(open_ones, READINGS_PER_PAGE).get_page(request.GET.get("page"))
+    passages = read_passages([each.suggestion for each in page])
+    shown = [ShownReading(each, passages[each.suggestion_id]) for each in page]
+    return Behind(code, verdict, page, shown, len(seen) - len(open_ones), unopened, len(found) - len(seen))
+
+
+@require_POST
+@project_view(Permission.ADJUDICATE)
+def open_reversals(request: ProjectRequest) -> HttpResponse:
+    """Open the interviews behind the reversals of one code, after saying so: what one codes there later is assisted."""
+    annotators = list_criticised(request.project)
+    choice, form = ReversalChoice(request.POST, annotators=annotators), OpeningForm(request.POST)
+    annotator = choice.cleaned_data.get("annotator") if choice.is_valid() else None
+    if annotator is None or not form.is_valid():
+        context = {"opening": form, "back": reverse("preannotation:reversals", args=[request.project.slug])}
+        return render(request, "preannotation/not_opened.html", context, status=422)
+    annotator = get_object_or_404(Annotator, pk=annotator.pk, project=request.project)
+    behind = _look_behind(request, annotator, choice.cleaned_data["code"], choice)
+    interviews = list(request.project.interviews.filter(pk__in=behind.unopened).order_by("pk"))
+    open_interviews(project=request.project, interviews=interviews, by=request.user, where="reversals")
+    query = f"?annotator={annotator.pk}&code={behind.code}&verdict={behind.verdict}#behind"
+    return redirect(reverse("preannotation:reversals", args=[request.project.slug]) + query)

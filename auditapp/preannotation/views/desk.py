@@ -1,0 +1,124 @@
+"""The machine panel of the desk. The desk knows this room by its addresses only."""
+
+from __future__ import annotations
+
+import json
+
+from django.http import HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+from django.views.decorators.http import require_POST
+
+from auditapp.preannotation.actions.errors import PreannotationError
+from auditapp.preannotation.actions.responses import keep_suggestion, leave_suggestion, undo_response
+from auditapp.preannotation.actions.showings import close_showings, show_suggestions
+from auditapp.preannotation.forms.responses import ResponseForm
+from auditapp.preannotation.models import Response, Suggestion
+from transcripts.coding.actions import NotDecided
+from transcripts.coding.models import Enactment, Level
+from transcripts.corpus.models import Sentence
+from transcripts.projects.access import ProjectRequest, project_view
+from transcripts.projects.roles import Permission
+
+SCRIPT_HEADER = "X-Desk"
+
+
+@require_POST
+@project_view(Permission.CODE)
+def show_panel(request: ProjectRequest, sentence_id: int) -> HttpResponse:
+    """Reveal the suggestions for one sentence: on record, and only after her own decision. A POST, for it writes."""
+    return _panel(request, _find_sentence(request, sentence_id))
+
+
+def _find_sentence(request: ProjectRequest, sentence_id: int) -> Sentence:
+    sentences = Sentence.objects.select_related("turn__interview")
+    return get_object_or_404(
+        sentences, pk=sentence_id, retired_by__isnull=True, turn__interview__project=request.project
+    )
+
+
+def _panel(request: ProjectRequest, sentence: Sentence, *, error: str = "", open_id: int | None = None) -> HttpResponse:
+    """The suggestions for a sentence; with an ``error`` the form of ``open_id`` stays open with what was typed."""
+    try:
+        shown = show_suggestions(project=request.project, sentence=sentence, by=request.user)
+    except NotDecided as refusal:
+        return render(request, "preannotation/panel.html#refused", {"refusal": str(refusal)}, status=409)
+    context = {
+        "sentence": sentence,
+        "shown": shown,
+        "levels": Level.choices,
+        "enactments": Enactment.choices,
+        "error": error,
+        "open_id": open_id,
+        "held": request.POST if error else {},
+    }
+    template = "preannotation/panel.html#panel" if request.htmx else "preannotation/panel.html"  # type: ignore[attr-defined]
+    response = render(request, template, context, status=422 if error else 200)
+    if shown.is_draft and shown.showing is not None and not shown.is_withheld:
+        # The desk asks for reasons from now on.
+        response["HX-Trigger"] = json.dumps({"draft-opened": {"sentence": sentence.pk}})
+    return response
+
+
+@require_POST
+@project_view(Permission.CODE)
+def close_panel(request: ProjectRequest, sentence_id: int) -> HttpResponse:
+    """She has moved on from the suggestions of this sentence: told by the desk's script, which goes on where it is."""
+    sentence = _find_sentence(request, sentence_id)
+    close_showings(project=request.project, by=request.user)
+    return HttpResponse(status=204) if SCRIPT_HEADER in request.headers else _go_back(request, sentence)
+
+
+@require_POST
+@project_view(Permission.CODE)
+def respond(request: ProjectRequest, suggestion_id: int) -> HttpResponse:
+    """Keep, leave or edit one suggestion, or take the answer back."""
+    suggestion = get_object_or_404(
+        Suggestion.objects.select_related("sentence__turn__interview", "code__version", "code__family"),
+        pk=suggestion_id,
+        annotator__project=request.project,
+    )
+    sentence = suggestion.sentence
+    form = ResponseForm(request.POST)
+    if not form.is_valid():
+        return _panel(request, sentence, error=form.tell(), open_id=suggestion.pk)
+    try:
+        response = _store(request, suggestion, form)
+    except PreannotationError as error:
+        return _panel(request, sentence, error=str(error), open_id=suggestion.pk)
+    if request.htmx:  # type: ignore[attr-defined]
+        answer = _panel(request, sentence)
+        # The desk listens for these: it fetches the sentence's row again, and can take the answer back.
+        is_back = response is None or response.verdict == Response.Verdict.UNDONE
+        what: dict[str, object] = {"sentence": sentence.pk, "suggestion": suggestion.pk}
+        if response is not None:
+            what |= {"verdict": response.verdict, "address": request.path}
+        told = {"sentence-changed": what, "suggestion-taken-back" if is_back else "suggestion-answered": what}
+        answer["HX-Trigger"] = json.dumps(told)
+        return answer
+    return _go_back(request, sentence)
+
+
+def _go_back(request: ProjectRequest, sentence: Sentence) -> HttpResponse:
+    desk = reverse("coding:desk", args=[request.project.slug, sentence.turn.interview_id])
+    return redirect(f"{desk}?at={sentence.pk}#s{sentence.pk}")
+
+
+def _store(request: ProjectRequest, suggestion: Suggestion, form: ResponseForm) -> Response | None:
+    chosen = form.cleaned_data
+    if chosen["act"] == "undo":
+        return undo_response(suggestion=suggestion, project=request.project, by=request.user)
+    if chosen["act"] == "leave":
+        return leave_suggestion(
+            suggestion=suggestion, project=request.project, by=request.user, reason=chosen["reason"]
+        )
+    is_edit = chosen["act"] == "edit"
+    manner = {"level": chosen["level"], "enactment": chosen["enactment"], "note": chosen["note"]} if is_edit else {}
+    return keep_suggestion(
+        suggestion=suggestion,
+        project=request.project,
+        by=request.user,
+        reason=chosen["reason"],
+        edited=is_edit,
+        **manner,
+    )

@@ -1,0 +1,120 @@
+"""Reading by rules or by what was learnt: the launch with what it would go by, and the page of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from django.contrib import messages
+from django.http import HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from auditapp.batches.workers import is_worker_alive
+from auditapp.preannotation.actions import PreannotationError
+from auditapp.preannotation.actions.offline import cancel_run, launch_offline, preview_offline
+from auditapp.preannotation.forms.offline import OfflineForm
+from auditapp.preannotation.learning import FEWEST_POSITIVES
+from auditapp.preannotation.measures.checking import Share
+from auditapp.preannotation.models import Annotator, OfflineRun
+from auditapp.preannotation.queries.offline import ACTIVE, list_runs, read_run_progress
+from transcripts.projects.access import ProjectRequest, project_view
+from transcripts.projects.roles import Permission
+
+MOST_LISTED = 10
+
+
+class LearntCode(NamedTuple):
+    """What there was of a code to learn from, and how it did on interviews it had not seen; both none before that."""
+
+    code: str
+    found: Mapping[str, Any]
+    precision: Share | None
+    recall: Share | None
+
+    @property
+    def threshold(self) -> float | None:
+        return self.found.get("threshold")
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@project_view(Permission.RUN_BATCHES)
+def launch(request: ProjectRequest) -> HttpResponse:
+    """What there is to go by, and the launch. Trying another number of examples writes nothing."""
+    form = OfflineForm(request.POST or None, project=request.project)
+    if request.method == "POST" and form.is_valid() and "look" not in request.POST:
+        chosen = form.cleaned_data
+        try:
+            run = launch_offline(
+                project=request.project,
+                kind=chosen["kind"],
+                interviews=list(chosen["interviews"]) or None,
+                minimum=chosen["minimum"],
+                client_id=chosen["client_id"],
+                by=request.user,
+            )
+        except PreannotationError as error:
+            form.add_error(None, str(error))
+        else:
+            return redirect("preannotation:run", request.project.slug, run.pk)
+    context = {"form": form, "runs": list_runs(request.project)[:MOST_LISTED], **_preview(request, form)}
+    status = 422 if form.errors else 200
+    return render(request, "preannotation/launch_offline.html", context, status=status)
+
+
+@require_safe
+@project_view(Permission.SEE_ALL_CODINGS)
+def show_run(request: ProjectRequest, run_id: int) -> HttpResponse:
+    """How far a run has come. Sums only: where something was suggested shows at the desk, after one's own decision."""
+    run = _get_run(request, run_id)
+    context = {
+        "run": run,
+        "annotator": run.annotator,
+        "progress": read_run_progress(run),
+        "is_active": run.state in ACTIVE,
+        "has_worker": is_worker_alive(),
+        "codes": list_learnt(run.annotator),
+        "rules": run.annotator.recipe.get("rules", {}),
+    }
+    return render(request, "preannotation/run.html", context)
+
+
+@require_POST
+@project_view(Permission.RUN_BATCHES)
+def cancel(request: ProjectRequest, run_id: int) -> HttpResponse:
+    """Stop a run. What was read stands."""
+    run = _get_run(request, run_id)
+    try:
+        cancel_run(run=run, by=request.user)
+    except PreannotationError as error:
+        messages.error(request, str(error))
+    return redirect("preannotation:run", request.project.slug, run.pk)
+
+
+def list_learnt(annotator: Annotator) -> list[LearntCode]:
+    """What became of each code of a learnt annotator, as its recipe has it."""
+    return [_judge(code, found) for code, found in annotator.recipe.get("codes", {}).items()]
+
+
+def _judge(code: str, found: Mapping[str, Any]) -> LearntCode:
+    tp, fp, fn = (found.get(cell) for cell in ("tp", "fp", "fn"))
+    if tp is None or fp is None or fn is None:
+        return LearntCode(code, found, None, None)
+    return LearntCode(code, found, Share(tp, tp + fp), Share(tp, tp + fn))
+
+
+def _preview(request: ProjectRequest, form: OfflineForm) -> dict[str, object]:
+    """What a launch would go by now; with the sentence of the refusal where there can be none."""
+    chosen = getattr(form, "cleaned_data", {}) if form.is_bound else {}
+    minimum = chosen.get("minimum") or FEWEST_POSITIVES
+    try:
+        by_rules = preview_offline(project=request.project, kind=Annotator.Kind.RULES)
+        learnt = preview_offline(project=request.project, kind=Annotator.Kind.LEARNT, minimum=minimum)
+    except PreannotationError as error:
+        return {"refusal": str(error)}
+    return {"rules": by_rules.rules, "learnt": learnt, "version": by_rules.version, "minimum": minimum}
+
+
+def _get_run(request: ProjectRequest, run_id: int) -> OfflineRun:
+    runs = OfflineRun.objects.select_related("annotator__version__project", "annotator__project")
+    return get_object_or_404(runs, pk=run_id, annotator__project=request.project)

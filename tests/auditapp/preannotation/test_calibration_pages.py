@@ -1,0 +1,253 @@
+"""Calibration on its pages: what is compared, what is set aside, and who may see it."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Callable
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+
+from auditapp.preannotation.measures.calibrating import calibrate
+from auditapp.preannotation.measures.figures import CrossTable
+from auditapp.preannotation.models import Annotator, Disagreement
+from auditapp.preannotation.queries.calibration import Scope, read_compared
+from auditapp.preannotation.recipes import write_ranges
+from tests.auditapp.preannotation.calibration_cast import (
+    BALANCE,
+    COMPASSION,
+    bring_in,
+    decide_all,
+    make_annotator,
+    read,
+    read_offline,
+    withhold,
+)
+from transcripts.accounts.models import User
+from transcripts.audit_trail.models import AuditEvent
+from transcripts.codebook.models import Code, CodeExample
+from transcripts.coding.models import Layer, Opening
+from transcripts.corpus.models import Sentence
+from transcripts.projects.actions import create_project, set_stance
+from transcripts.projects.models import Project
+
+ClientOf = Callable[[User], Client]
+
+
+@pytest.fixture
+def said(project: Project, owner: User) -> list[Sentence]:
+    """Two interviews of two turns of three sentences."""
+    return bring_in(project, owner, interviews=2, turns=2)
+
+
+@pytest.fixture
+def annotator(project: Project, said: list[Sentence]) -> Annotator:
+    """It puts balance on the first, second and fourth."""
+    annotator = make_annotator(project)
+    read(annotator, said, {said[place].pk: [BALANCE] for place in (0, 1, 3)})
+    return annotator
+
+
+@pytest.fixture
+def readings(annotator: Annotator, said: list[Sentence], coder: User, second_coder: User) -> None:
+    """One coder puts balance on the first and third of all twelve; another on the first and second of the first six."""
+    decide_all(coder, said, {said[0].pk: [BALANCE], said[2].pk: [BALANCE]})
+    decide_all(second_coder, said[:6], {said[0].pk: [BALANCE], said[1].pk: [BALANCE]})
+
+
+@pytest.fixture
+def _codebook(project: Project, owner: User) -> None:
+    set_stance(project=project, stance="codebook", by=owner)
+
+
+def table_of(annotator: Annotator, code: str = BALANCE, **scope: bool) -> CrossTable:
+    compared = read_compared(Scope(annotator, **scope))
+    found = calibrate([each.labels for each in compared.codes], compared.turn_ids, seed=1, resamples=0)
+    return next(each.table for each in found.codes if each.code == code)
+
+
+@pytest.mark.usefixtures("readings")
+class TestComparing:
+    def test_blind_labels_of_all_coders_are_compared_with_the_machines(self, annotator: Annotator) -> None:
+        assert table_of(annotator) == CrossTable(tp=3, fp=3, fn=1, tn=11)
+        assert table_of(annotator, COMPASSION) == CrossTable(0, 0, 0, 18)
+
+    def test_a_label_made_after_a_look_counts_nowhere(
+        self, annotator: Annotator, said: list[Sentence], second_coder: User
+    ) -> None:
+        before = table_of(annotator)
+        decide_all(second_coder, said[6:], {said[7].pk: [BALANCE]}, layer=Layer.ASSISTED)
+        assert table_of(annotator) == before
+
+    def test_a_sentence_the_machine_left_out_is_not_its_no(
+        self, project: Project, said: list[Sentence], annotator: Annotator
+    ) -> None:
+        other = make_annotator(project, "other")
+        read(other, said, {said[0].pk: [BALANCE]}, missing=[said[2].pk])
+        assert table_of(other) == CrossTable(tp=2, fp=0, fn=1, tn=13)
+
+    def test_examples_it_was_told_are_set_aside_and_counted_for_their_family(
+        self, annotator: Annotator, said: list[Sentence]
+    ) -> None:
+        CodeExample.objects.create(
+            code=Code.objects.get(version=annotator.version, identifier=COMPASSION),
+            sentence=said[0],
+            kind="include",
+            added_at=timezone.now(),
+            added_by_name="x",
+        )
+        assert table_of(annotator) == CrossTable(tp=1, fp=3, fn=1, tn=11)
+        found = read_compared(Scope(annotator)).find(BALANCE)
+        assert found is not None
+        assert found.set_aside == {"examples": 2, "taught": 0, "alternatives": 0}
+
+    def test_sentences_that_taught_it_are_set_aside(self, annotator: Annotator, said: list[Sentence]) -> None:
+        taught = {"families": {"themes": {"decided": write_ranges([said[0].pk, said[1].pk]), "codes": {}}}}
+        Annotator.objects.filter(pk=annotator.pk).update(
+            kind=Annotator.Kind.LEARNT, variant=None, recipe={"set": taught, "codes": {BALANCE: {"threshold": 0.5}}}
+        )
+        learnt = Annotator.objects.get(pk=annotator.pk)
+        read_offline(learnt, said, {said[3].pk: [BALANCE]})
+        assert table_of(learnt) == CrossTable(tp=0, fp=2, fn=1, tn=11)
+
+    def test_a_legitimate_alternative_is_no_error(
+        self, annotator: Annotator, said: list[Sentence], owner: User
+    ) -> None:
+        Disagreement.objects.create(
+            annotator=annotator,
+            sentence=said[3],
+            code_identifier=BALANCE,
+            category="alternative",
+            sorted_at=timezone.now(),
+            sorted_by=owner,
+        )
+        assert table_of(annotator) == CrossTable(tp=3, fp=1, fn=1, tn=11)
+        found = read_compared(Scope(annotator)).find(BALANCE)
+        assert found is not None
+        assert found.set_aside["alternatives"] == 2
+
+    def test_withheld_turns_alone_can_be_compared(
+        self, project: Project, annotator: Annotator, said: list[Sentence]
+    ) -> None:
+        withhold(project, said, {said[3].turn_id})
+        assert table_of(annotator, only_withheld=True) == CrossTable(tp=0, fp=2, fn=0, tn=4)
+
+    def test_a_code_that_means_something_else_since_is_marked(self, annotator: Annotator) -> None:
+        Code.objects.filter(version=annotator.version, identifier=BALANCE).update(meaning_version=2)
+        found = read_compared(Scope(annotator)).find(BALANCE)
+        assert found is not None
+        assert found.changed_in == 2
+
+
+def page(client: Client, project: Project, name: str = "calibration", **query: str) -> str:
+    answer = client.get(reverse(f"preannotation:{name}", args=[project.slug]), query)
+    assert answer.status_code == 200
+    return answer.content.decode()
+
+
+@pytest.mark.usefixtures("readings", "_codebook")
+class TestPage:
+    def test_the_page_names_labels_units_layer_annotator_codebook_and_method(
+        self, project: Project, reader: User, client_of: ClientOf
+    ) -> None:
+        shown = page(client_of(reader), project)
+        assert "18 blind labels on 12 sentences" in shown
+        assert "codebook v1" in shown
+        assert "Layer: blind" in shown
+        assert "Wilson" in shown
+        assert "0.50 <small" in shown
+        assert "few units (12)" in shown
+
+    def test_every_count_opens_its_sentences_masked(
+        self, project: Project, said: list[Sentence], reader: User, client_of: ClientOf
+    ) -> None:
+        shown = page(client_of(reader), project, "calibration_cell", code=BALANCE, cell="fn")
+        assert "only a person put it" in shown
+        assert shown.count('<article class="card"') == 1
+        assert f"sentence {said[2].label}" in shown
+        assert shown.index('class="masked"') < shown.index(said[2].read_text())
+        assert "coder put it, blind" in " ".join(shown.split())
+
+    def test_who_may_code_opens_first_and_sees_nothing_before(
+        self, project: Project, said: list[Sentence], lead: User, client_of: ClientOf
+    ) -> None:
+        client = client_of(lead)
+        shown = page(client, project)
+        assert "What is compared in 2 interviews is closed to you" in shown
+        assert "Precision" not in shown
+        assert said[2].read_text() not in page(client, project, "calibration_cell", code=BALANCE, cell="fn")
+        path = reverse("preannotation:calibration_open", args=[project.slug])
+        assert client.post(path, {"where": "calibration"}).status_code == 422
+        assert client.post(path, {"where": "calibration", "confirmed": "on"}).status_code == 302
+        assert Opening.objects.filter(user=lead).count() == 2
+        assert "Precision" in page(client, project)
+
+    def test_a_machines_word_on_a_withheld_sentence_is_not_met_before_ones_own(
+        self, project: Project, said: list[Sentence], lead: User, reader: User, client_of: ClientOf
+    ) -> None:
+        withhold(project, said, {said[0].turn_id})
+        for talk in {each.turn.interview for each in said}:
+            Opening.objects.create(interview=talk, user=lead, where="x", opened_at=timezone.now())
+        query = {"code": BALANCE, "cell": "tp"}
+        assert "2 sentences of withheld turns" in page(client_of(lead), project, "calibration_cell", **query)
+        assert said[0].read_text() not in page(client_of(lead), project, "calibration_cell", **query)
+        assert said[0].read_text() in page(client_of(reader), project, "calibration_cell", **query)
+
+    def test_the_files_hold_the_same_figures(self, project: Project, reader: User, client_of: ClientOf) -> None:
+        client, path = client_of(reader), reverse("preannotation:calibration_file", args=[project.slug])
+        rows = list(csv.DictReader(io.StringIO(client.post(path, {"format": "csv"}).content.decode())))
+        found = json.loads(client.post(path, {"format": "json"}).content)["rows"]
+        by_code = {row["code_id"]: row for row in found}
+        row = by_code[BALANCE]
+        assert [row[name] for name in ("tp", "fp", "fn", "tn", "labels", "units")] == [3, 3, 1, 11, 18, 12]
+        assert row["precision"] == 0.5
+        assert row["layer"] == "blind"
+        assert [line["code_id"] for line in rows] == [line["code_id"] for line in found]
+        assert rows[0]["precision_n"] == str(found[0]["precision_n"])
+        assert AuditEvent.objects.filter(action="preannotation.calibration.exported").count() == 2
+        assert client.post(path, {"format": "exe"}).status_code == 422
+
+    def test_a_seed_that_is_none_is_refused(self, project: Project, reader: User, client_of: ClientOf) -> None:
+        path = reverse("preannotation:calibration", args=[project.slug])
+        assert client_of(reader).get(path, {"seed": "-1"}).status_code == 422
+        assert client_of(reader).get(path, {"annotator": "999999"}).status_code == 422
+
+    def test_another_studys_annotator_is_none_here(
+        self, project: Project, annotator: Annotator, reader: User, owner: User, client_of: ClientOf
+    ) -> None:
+        other = create_project(slug="other", name="Other", by=owner)
+        path = reverse("preannotation:calibration", args=[other.slug])
+        assert annotator.name not in client_of(owner).get(path, {"annotator": annotator.pk}).content.decode()
+        assert client_of(reader).get(path).status_code == 404
+
+
+def test_a_study_without_annotators_says_so(project: Project, reader: User, client_of: ClientOf) -> None:
+    for name in ("calibration", "disagreements", "rates"):
+        assert "No annotator" in page(client_of(reader), project, name)
+
+
+@pytest.mark.usefixtures("readings")
+class TestReflexive:
+    def test_no_figure_is_shown_until_a_reason_is_kept(
+        self, project: Project, owner: User, lead: User, said: list[Sentence], client_of: ClientOf
+    ) -> None:
+        for talk in {each.turn.interview for each in said}:
+            Opening.objects.create(interview=talk, user=lead, where="x", opened_at=timezone.now())
+        client = client_of(lead)
+        assert "Precision" not in page(client, project)
+        path = reverse("preannotation:calibration_compute", args=[project.slug])
+        assert client.post(path, {"family": "themes", "reason": " "}).status_code == 422
+        assert client.post(path, {"family": "nothing", "reason": "To see."}).status_code == 422
+        shown = client.post(path, {"family": "themes", "reason": "A reviewer asks."}).content.decode()
+        assert "Precision" in shown
+        event = AuditEvent.objects.get(action="preannotation.calibration.computed")
+        assert event.details == {"family": "themes", "stance": "reflexive", "reason": "A reviewer asks."}
+        assert "Precision" not in page(client, project)
+
+    def test_a_file_holds_no_reflexive_family(self, project: Project, reader: User, client_of: ClientOf) -> None:
+        path = reverse("preannotation:calibration_file", args=[project.slug])
+        assert json.loads(client_of(reader).post(path, {"format": "json"}).content) == {"rows": []}

@@ -1,0 +1,243 @@
+"""How far suggestions move people: counted over the right readings, and each figure shown to whom it belongs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from auditapp.preannotation.actions.drafts import open_draft_reading
+from auditapp.preannotation.actions.responses import keep_suggestion
+from auditapp.preannotation.actions.withholding import ensure_arms, set_withholding
+from auditapp.preannotation.measures.influence import Tally, pool_tallies
+from auditapp.preannotation.models import Annotator, TurnArm
+from auditapp.preannotation.queries.influence import count_influence
+from tests.auditapp.preannotation.panel_cast import add_annotator, decide, look, read
+from tests.conftest import make_member
+from tests.transcripts.coding.desk_cast import find_code, put, take_off
+from transcripts.accounts.models import User
+from transcripts.coding.openings import open_interview
+from transcripts.corpus.models import Interview, Sentence
+from transcripts.projects.models import Project
+
+BALANCE, COMPASSION = "theme.balance", "theme.compassion"
+
+
+@pytest.fixture
+def turns(project: Project, interview: Interview, owner: User) -> list[list[Sentence]]:
+    """The sentences of the model's two turns; of the first suggestions may be shown, the second is withheld."""
+    found: dict[int, list[Sentence]] = {}
+    sentences = Sentence.objects.select_related("turn__interview").filter(turn__interview=interview, turn__role="model")
+    for sentence in sentences.order_by("turn__position", "start"):
+        found.setdefault(sentence.turn_id, []).append(sentence)
+    set_withholding(project=project, share_percent=50, reason="Half.", by=owner)
+    ensure_arms(project=project, interviews=None, by=owner)
+    shown, withheld = list(found)
+    TurnArm.objects.filter(turn=shown).update(arm="shown")
+    TurnArm.objects.filter(turn=withheld).update(arm="withheld")
+    return list(found.values())
+
+
+@pytest.fixture
+def annotator(project: Project, turns: Sequence[Sequence[Sentence]]) -> Annotator:
+    """One that proposes balance for the first sentence of each turn and nothing for the others."""
+    made = add_annotator(project)
+    for sentences in turns:
+        read(made, sentences[0], [BALANCE])
+    return made
+
+
+def themes(annotator: Annotator, who: User) -> Tally:
+    return count_influence(annotator).tallies.get(who.pk, {}).get("themes", Tally())
+
+
+class TestCounts:
+    def test_arms_count_every_unit_decided_blind_opened_or_not(
+        self, annotator: Annotator, project: Project, turns: Sequence[Sequence[Sentence]], coder: User
+    ) -> None:
+        shown, withheld = turns
+        put(shown[0], find_code(project, BALANCE), coder)
+        for sentence in (*shown[:2], *withheld[:2]):
+            decide(sentence, coder)
+        tally = themes(annotator, coder)
+        assert (tally.shown_same, tally.shown_n) == (2, 2)
+        assert (tally.withheld_same, tally.withheld_n) == (1, 2)
+        assert tally.looked == 0
+
+    def test_a_label_changed_after_a_look_counts_as_final_and_as_switched(
+        self, annotator: Annotator, project: Project, turns: Sequence[Sequence[Sentence]], coder: User
+    ) -> None:
+        [sentence, *_] = turns[0]
+        decide(sentence, coder)
+        shown = look(sentence, coder)
+        assert shown.word is not None
+        keep_suggestion(suggestion=shown.word.offers[0].suggestion, project=project, by=coder)
+        tally = themes(annotator, coder)
+        assert (tally.shown_same, tally.shown_n) == (1, 1)
+        assert (tally.differed, tally.changed_to, tally.agreed, tally.changed_away) == (1, 1, 0, 0)
+        [unit] = count_influence(annotator).looked
+        assert (unit.blind, unit.final, unit.machine) == (frozenset(), frozenset({BALANCE}), frozenset({BALANCE}))
+
+    def test_a_label_changed_away_after_a_look_counts_so(
+        self, annotator: Annotator, project: Project, turns: Sequence[Sequence[Sentence]], coder: User
+    ) -> None:
+        [sentence, *_] = turns[0]
+        own = put(sentence, find_code(project, BALANCE), coder)
+        decide(sentence, coder)
+        look(sentence, coder)
+        take_off(own, coder, reason="Not so.")
+        tally = themes(annotator, coder)
+        assert (tally.shown_same, tally.shown_n) == (0, 1)
+        assert (tally.agreed, tally.changed_away, tally.differed) == (1, 1, 0)
+
+    def test_another_code_beside_the_suggested_one_is_no_agreement(
+        self, annotator: Annotator, project: Project, turns: Sequence[Sequence[Sentence]], coder: User
+    ) -> None:
+        [sentence, *_] = turns[0]
+        for code in (BALANCE, COMPASSION):
+            put(sentence, find_code(project, code), coder)
+        assert themes(annotator, coder) == Tally(shown_n=1)
+
+    def test_codes_the_annotator_was_not_asked_about_are_not_compared(
+        self, project: Project, turns: Sequence[Sequence[Sentence]], coder: User
+    ) -> None:
+        narrow = add_annotator(project, "narrow")
+        [sentence, *_] = turns[0]
+        read(narrow, sentence, [BALANCE], told=[BALANCE])
+        for code in (BALANCE, COMPASSION):
+            put(sentence, find_code(project, code), coder)
+        assert themes(narrow, coder) == Tally(shown_same=1, shown_n=1)
+
+    def test_a_look_that_did_not_show_this_annotators_word_is_no_look_at_it(
+        self, annotator: Annotator, project: Project, turns: Sequence[Sequence[Sentence]], coder: User
+    ) -> None:
+        [sentence, *_] = turns[0]
+        decide(sentence, coder)
+        look(sentence, coder)
+        later = add_annotator(project, "later")
+        read(later, sentence, [COMPASSION])
+        assert themes(later, coder).looked == 0
+        assert themes(annotator, coder).looked == 1
+
+    def test_what_colleagues_changed_is_not_put_down_to_the_machine(
+        self,
+        annotator: Annotator,
+        project: Project,
+        interview: Interview,
+        turns: Sequence[Sequence[Sentence]],
+        lead: User,
+    ) -> None:
+        [sentence, second, *_] = turns[0]
+        for each in (sentence, second):
+            decide(each, lead)
+        look(sentence, lead)
+        open_interview(project=project, interview=interview, by=lead, where="agreement")
+        put(sentence, find_code(project, BALANCE), lead, reason="A colleague has it.")
+        look(second, lead)
+        tally = themes(annotator, lead)
+        assert (tally.shown_same, tally.shown_n) == (1, 2)
+        assert (tally.changed_to, tally.looked) == (0, 1)
+
+    def test_drafts_are_left_out(
+        self,
+        annotator: Annotator,
+        project: Project,
+        interview: Interview,
+        turns: Sequence[Sequence[Sentence]],
+        lead: User,
+        coder: User,
+    ) -> None:
+        open_draft_reading(project=project, interview=interview, reason="So.", by=lead)
+        [sentence, *_] = turns[0]
+        shown = look(sentence, coder)
+        assert shown.word is not None
+        keep_suggestion(suggestion=shown.word.offers[0].suggestion, project=project, by=coder)
+        assert themes(annotator, coder) == Tally()
+
+    def test_an_annotator_that_read_nothing_has_no_counts(self, project: Project, turns: object) -> None:
+        assert count_influence(add_annotator(project, "idle")).tallies == {}
+
+
+class TestPool:
+    def test_a_figure_needs_two_coders_part_by_part(self) -> None:
+        one, other = Tally(shown_same=1, shown_n=2, differed=1), Tally(shown_n=3, withheld_n=4)
+        assert pool_tallies([{"f": one}, {"f": other}]) == {"f": Tally(shown_same=1, shown_n=5)}
+        assert pool_tallies([{"f": one}]) == {"f": Tally()}
+
+    def test_what_is_left_out_of_one_family_is_in_no_total(self) -> None:
+        both = Tally(shown_same=1, shown_n=2)
+        pooled = pool_tallies([{"f": both, "g": both}, {"f": both}])
+        assert pooled == {"f": Tally(shown_same=2, shown_n=4), "g": Tally()}
+
+
+class TestPage:
+    def get(self, client: Client, project: Project) -> str:
+        answer = client.get(reverse("preannotation:influence", args=[project.slug]))
+        assert answer.status_code == 200
+        return answer.content.decode()
+
+    def test_without_an_annotator_the_page_says_so(
+        self, project: Project, coder: User, client_of: Callable[[User], Client]
+    ) -> None:
+        assert "No annotator has read anything here yet." in self.get(client_of(coder), project)
+
+    def test_a_coder_sees_her_own_and_opens_her_own_sentences(
+        self,
+        annotator: Annotator,
+        project: Project,
+        turns: Sequence[Sequence[Sentence]],
+        coder: User,
+        second_coder: User,
+        client_of: Callable[[User], Client],
+    ) -> None:
+        [sentence, *_] = turns[0]
+        for who in (coder, second_coder):
+            decide(sentence, who)
+        shown = look(sentence, coder)
+        assert shown.word is not None
+        keep_suggestion(suggestion=shown.word.offers[0].suggestion, project=project, by=coder)
+        page = self.get(client_of(coder), project)
+        assert "Changed to what it suggests: 1" in page
+        assert f"?at={sentence.pk}#s{sentence.pk}" in page
+        assert "The other coders together" not in page
+        assert "Changed to what it suggests" not in self.get(client_of(second_coder), project)
+
+    def test_so_few_units_that_they_would_tell_what_the_machine_said_give_no_figure(
+        self,
+        annotator: Annotator,
+        project: Project,
+        turns: Sequence[Sequence[Sentence]],
+        coder: User,
+        client_of: Callable[[User], Client],
+    ) -> None:
+        put(turns[1][0], find_code(project, BALANCE), coder)
+        page = self.get(client_of(coder), project)
+        assert "1 in withheld ones" in page
+        assert "1 of 1" not in page
+
+    def test_a_lead_sees_the_pool_of_two_coders_and_never_one_alone(
+        self,
+        annotator: Annotator,
+        project: Project,
+        owner: User,
+        turns: Sequence[Sequence[Sentence]],
+        lead: User,
+        coder: User,
+        second_coder: User,
+        client_of: Callable[[User], Client],
+    ) -> None:
+        decide(turns[0][0], coder)
+        decide(turns[0][0], lead)
+        page = self.get(client_of(lead), project)
+        assert "what would be shown is hers alone" in page
+        put(turns[0][0], find_code(project, BALANCE), second_coder)
+        page = self.get(client_of(lead), project)
+        assert "1 of 2" in page
+        reader = make_member(project, owner, "reader", "a_reader")
+        page = self.get(client_of(reader), project)
+        assert ">Yours<" not in page
+        # The lead codes herself, so that the reader's pool is of three.
+        assert "1 of 3" in page
+        assert "coder</" not in page

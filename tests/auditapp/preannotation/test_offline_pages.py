@@ -1,0 +1,141 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from auditapp.preannotation import tasks
+from auditapp.preannotation.actions.offline import launch_offline, run_offline
+from auditapp.preannotation.models import OfflineRun
+from tests.auditapp.preannotation.teaching import OTHER, TAUGHT, add_interviews, code_blind, set_rules
+from transcripts.accounts.models import User
+from transcripts.corpus.models import Interview
+from transcripts.projects.actions import create_project
+from transcripts.projects.models import Project
+
+SignIn = Callable[[User], Client]
+
+
+@pytest.fixture(autouse=True)
+def _nobody_hears(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tasks, "ring_run", lambda run_id: True)
+
+
+@pytest.fixture
+def address(project: Project) -> str:
+    return reverse("preannotation:launch_offline", args=[project.slug])
+
+
+@pytest.fixture
+def coded(project: Project, owner: User, coder: User) -> list[Interview]:
+    interviews = add_interviews(project, owner)
+    code_blind(project, coder, interviews)
+    return interviews
+
+
+def show(client: Client, run: OfflineRun) -> str:
+    return client.get(reverse("preannotation:run", args=[run.annotator.project.slug, run.pk])).content.decode()
+
+
+def test_the_page_counts_what_there_is_to_go_by(
+    address: str, project: Project, lead: User, coded: list[Interview], client_of: SignIn
+) -> None:
+    set_rules(project, compassion=["weather & fine"])
+    page = client_of(lead).get(address).content.decode()
+    assert "weather &amp; fine" in page
+    assert TAUGHT in page
+    assert "Positive examples: 0, where 20 are needed." in page
+    assert not OfflineRun.objects.exists()
+
+
+def test_another_number_is_looked_at_without_a_launch(
+    address: str, project: Project, lead: User, coded: list[Interview], client_of: SignIn
+) -> None:
+    client = client_of(lead)
+    form = client.get(address).context["form"]
+    sent = {"kind": "learnt", "minimum": "60", "client_id": form["client_id"].value(), "look": "1"}
+    page = client.post(address, sent)
+    assert page.status_code == 200
+    assert "Positive examples: 40, where 60 are needed." in page.content.decode()
+    assert not OfflineRun.objects.exists()
+
+
+def test_a_launch_leads_to_the_page_of_its_run_which_shows_how_it_did(
+    address: str, project: Project, lead: User, coded: list[Interview], client_of: SignIn
+) -> None:
+    client = client_of(lead)
+    form = client.get(address).context["form"]
+    sent = {"kind": "learnt", "minimum": "20", "client_id": form["client_id"].value()}
+    answer = client.post(address, sent)
+    run = OfflineRun.objects.get()
+    assert answer["Location"] == reverse("preannotation:run", args=[project.slug, run.pk])
+    planned = show(client, run)
+    assert "No worker is alive" in planned
+    assert "Not learnt yet." in planned
+    run_offline(run.pk)
+    done = show(client, run)
+    assert "5 of 5" in done
+    assert "100.0 %" in done
+    assert f"{OTHER}" in done
+    assert "Nothing is suggested. Positive examples: 0" in done
+    assert "hx-get" not in done
+
+
+@pytest.mark.parametrize(
+    ("sent", "says"),
+    [
+        ({"kind": "rules", "minimum": "20"}, "has a keyword rule"),
+        ({"kind": "learnt", "minimum": "20"}, "nothing to learn from"),
+        ({"kind": "magic", "minimum": "20"}, "magic is not one"),
+        ({"kind": "learnt", "minimum": "1"}, "greater than or equal to 2"),
+    ],
+)
+def test_what_cannot_be_launched_is_said_above_the_same_form(
+    *,
+    address: str,
+    lead: User,
+    interview: Interview,
+    client_of: SignIn,
+    sent: dict[str, str],
+    says: str,
+) -> None:
+    client = client_of(lead)
+    key = client.get(address).context["form"]["client_id"].value()
+    answer = client.post(address, {**sent, "client_id": key})
+    assert answer.status_code == 422
+    assert says in answer.content.decode()
+
+
+def test_a_run_is_cancelled_by_those_who_may(
+    project: Project, lead: User, owner: User, coder: User, client_of: SignIn
+) -> None:
+    add_interviews(project, owner, number=1, turns=3)
+    set_rules(project, balance=["balance"])
+    run = launch_offline(project=project, kind="rules", by=lead)
+    address = reverse("preannotation:cancel_run", args=[project.slug, run.pk])
+    assert client_of(coder).post(address).status_code == 403
+    assert client_of(lead).post(address, follow=True).status_code == 200
+    run.refresh_from_db()
+    assert run.state == "cancelled"
+    assert "ended already" in client_of(lead).post(address, follow=True).content.decode()
+
+
+def test_a_study_without_a_published_codebook_is_told_so(owner: User, client_of: SignIn) -> None:
+    bare = create_project(slug="bare", name="Bare", by=owner)
+    address = reverse("preannotation:launch_offline", args=[bare.slug])
+    assert "Publish one first" in client_of(owner).get(address).content.decode()
+
+
+def test_the_pages_take_few_queries_however_many_interviews(
+    address: str,
+    project: Project,
+    lead: User,
+    coded: list[Interview],
+    client_of: SignIn,
+    django_assert_max_num_queries: Callable[[int], Callable[[], None]],
+) -> None:
+    client = client_of(lead)
+    with django_assert_max_num_queries(40):  # type: ignore[attr-defined]
+        client.get(address)

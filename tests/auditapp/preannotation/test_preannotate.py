@@ -1,0 +1,125 @@
+"""The command that has a study read."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from io import StringIO
+from typing import Any
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from auditapp.preannotation.models import Annotator, OfflineRun
+from tests.auditapp.preannotation.reading_cast import OFF_SITE, add_interviews, add_reader, allow
+from tests.instance import Instance
+from transcripts.accounts.models import User
+from transcripts.codebook.actions import edit_code, publish_version, start_draft
+from transcripts.codebook.models import Code
+from transcripts.codebook.queries import read_content
+from transcripts.projects.models import Project
+
+
+def preannotate(project: Project, *more: str) -> dict[str, Any]:
+    out = StringIO()
+    call_command("preannotate", "--project", project.slug, *more, "--json", stdout=out, stderr=StringIO())
+    return dict(json.loads(out.getvalue()))
+
+
+@pytest.fixture
+def rules(project: Project, owner: User) -> None:
+    """A published codebook in which one code has keyword rules."""
+    draft = start_draft(project=project, by=owner)
+    code = Code.objects.select_related("version__project", "family").get(version=draft, identifier="theme.balance")
+    content = next(each for each in read_content(draft).codes if each.identifier == code.identifier)
+    edit_code(
+        code=code,
+        revision=code.revision,
+        given=replace(content, keyword_rules=("listen*",)),
+        effect="wording",
+        reason="x",
+        by=owner,
+    )
+    publish_version(version=draft, by=owner)
+
+
+def test_a_model_reads_and_everything_is_counted(instance: Instance) -> None:
+    instance.manage("create_project", "culture", "--name", "Culture")
+    turns = [
+        {"role": "model", "text": f"I would ask about topic {number} first. Then I listen."} for number in range(25)
+    ]
+    file = instance.folder / "one.jsonl"
+    file.write_text(json.dumps({"id": "one", "turns": turns}), encoding="utf-8")
+    instance.manage("import_interviews", str(file), "--project", "culture")
+    instance.manage("add_model", "reader", "--provider", "fake")
+    found = instance.ask("preannotate", "--project", "culture", "--annotator", "reader", "--family", "themes", "--wait")
+    assert (found["state"], found["cells"], found["readings"], found["turns"]) == ("done", 26, 25, 25)
+    assert (found["turns_asked_again"], found["asked_again"]) == (1, 1)
+    counted = instance.query("SELECT count(*) FROM preannotation_suggestion")
+    assert [(found["suggestions"],)] == counted
+    assert {"rejected_items", "missing_sentences", "rejected_by_reason", "flagged"} <= found.keys()
+    assert (found["annotator"], found["annotator_number"]) == ("reader", 1)
+
+
+def test_mode_and_latent_make_another_annotator(project: Project) -> None:
+    add_interviews(project, "one")
+    add_reader()
+    first = preannotate(project, "--annotator", "reader", "--family", "themes")
+    by_code = preannotate(project, "--annotator", "reader", "--family", "themes", "--mode", "code")
+    latent = preannotate(project, "--annotator", "reader", "--family", "themes", "--latent", "To compare.")
+    assert [each["annotator_number"] for each in (first, by_code, latent)] == [1, 2, 3]
+    assert by_code["cells"] > first["cells"]
+    newest = Annotator.objects.get(number=3)
+    assert (newest.reads_latent, newest.mode) == (True, "code")
+
+
+def test_interviews_without_consent_are_left_out_and_counted(project: Project) -> None:
+    first, _ = add_interviews(project, "one", "two")
+    allow(project, first)
+    add_reader(**OFF_SITE)
+    found = preannotate(project, "--annotator", "reader", "--family", "themes")
+    assert (found["interviews_left_out"], found["turns"]) == (1, 2)
+    with pytest.raises(CommandError, match="“Talk two”"):
+        preannotate(project, "--annotator", "reader", "--interview", "two")
+
+
+def test_interviews_are_named_by_their_id(project: Project) -> None:
+    add_interviews(project, "one", "two")
+    add_reader()
+    assert preannotate(project, "--annotator", "reader", "--interview", "two", "--family", "themes")["turns"] == 2
+    with pytest.raises(CommandError, match="no interview nine"):
+        preannotate(project, "--annotator", "reader", "--interview", "nine")
+
+
+def test_rules_need_no_model(project: Project, rules: None) -> None:
+    add_interviews(project, "one", "two")
+    found = preannotate(project, "--annotator", "rules", "--wait")
+    assert (found["state"], found["interviews"], found["readings"], found["sentences"]) == ("done", 2, 2, 8)
+    assert found["suggestions_by_code"] == {"theme.balance": 4}
+    assert (found["suggestions"], found["rejected_items"], found["missing_sentences"]) == (4, 0, 0)
+    assert OfflineRun.objects.get().annotator.kind == "rules"
+
+
+@pytest.mark.parametrize(
+    ("more", "words"),
+    [
+        (["rules"], "keyword rule"),
+        (["learnt"], "blind"),
+        (["rules", "--mode", "code", "--cap", "1"], "--mode, --cap is for models"),
+        (["nobody"], "no annotator and no model 'nobody'"),
+    ],
+)
+def test_what_cannot_be_read_by_is_refused_in_a_sentence(project: Project, more: list[str], words: str) -> None:
+    add_interviews(project, "one")
+    with pytest.raises(CommandError, match=words):
+        preannotate(project, "--annotator", *more)
+    assert not Annotator.objects.exists()
+
+
+def test_people_are_told_in_words(project: Project) -> None:
+    add_interviews(project, "one")
+    add_reader()
+    out = StringIO()
+    call_command("preannotate", "--project", project.slug, "--annotator", "reader", "--family", "themes", stdout=out)
+    assert "2 cells, running." in out.getvalue()
+    assert "0 readings, 0 suggestions, 0 rejected items, 0 missing sentences." in out.getvalue()

@@ -1,0 +1,194 @@
+"""Rates over the corpus: what they rest on, and when there is none."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Callable
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+
+from auditapp.preannotation.actions.choices import choose_annotator
+from auditapp.preannotation.models import Annotator, CodeChoice, TurnArm
+from auditapp.preannotation.queries.rates import Corpus, RateParts
+from tests.auditapp.preannotation.calibration_cast import (
+    BALANCE,
+    bring_in,
+    decide_all,
+    make_annotator,
+    read,
+    withhold,
+)
+from transcripts.accounts.models import User
+from transcripts.codebook.models import Code, CodeExample
+from transcripts.coding.blind import read_blind
+from transcripts.coding.models import Opening
+from transcripts.corpus.models import Sentence
+from transcripts.projects.actions import set_stance
+from transcripts.projects.models import Project
+
+ClientOf = Callable[[User], Client]
+
+
+@pytest.fixture
+def said(project: Project, owner: User) -> list[Sentence]:
+    """Two interviews of forty turns of four sentences; every other turn is withheld."""
+    set_stance(project=project, stance="codebook", by=owner)
+    said = bring_in(project, owner, interviews=2, turns=40, sentences=4)
+    withhold(project, said, {each.turn_id for each in said if each.turn.position % 2 == 0})
+    return said
+
+
+@pytest.fixture
+def annotator(project: Project, said: list[Sentence]) -> Annotator:
+    """It puts balance on the first and second sentence of each turn."""
+    annotator = make_annotator(project)
+    first = min(each.position for each in said)
+    read(annotator, said, {each.pk: [BALANCE] for each in said if (each.position - first) % 4 < 2})
+    return annotator
+
+
+def held(said: list[Sentence]) -> list[Sentence]:
+    return [each for each in said if each.turn.position % 2 == 0]
+
+
+@pytest.fixture
+def choice(project: Project, annotator: Annotator, said: list[Sentence], coder: User, lead: User) -> CodeChoice:
+    """The coder read the withheld turns, and puts balance on the first sentence of each."""
+    first = min(each.position for each in said)
+    decide_all(coder, held(said), {each.pk: [BALANCE] for each in held(said) if (each.position - first) % 4 == 0})
+    return choose_annotator(
+        project=project, code_identifier=BALANCE, annotator=annotator, reason="The best one.", by=lead
+    )
+
+
+def parts_of(choice: CodeChoice) -> RateParts:
+    assert choice.annotator is not None
+    return Corpus(choice.project, read_blind(choice.project)).read_parts(choice, choice.annotator)
+
+
+def test_the_labelled_part_is_the_withheld_turns_and_the_other_part_the_rest(choice: CodeChoice) -> None:
+    parts = parts_of(choice)
+    assert (parts.found.labelled, parts.found.labelled_turns) == (160, 40)
+    assert len(parts.sample.other_machine) == 160
+    assert (parts.found.interviews, parts.found.all_interviews) == (2, 2)
+    assert set(parts.sample.weights.tolist()) == {2.0}
+    assert tuple(parts.table) == (40, 40, 0, 80)
+
+
+def test_an_interview_with_a_withheld_turn_nobody_read_is_in_neither_part(
+    choice: CodeChoice, said: list[Sentence]
+) -> None:
+    last = held(said)[-1]
+    last.decisions.all().delete()
+    parts = parts_of(choice)
+    assert (parts.found.interviews, parts.found.all_interviews) == (1, 2)
+    assert (parts.found.labelled, len(parts.sample.other_machine)) == (80, 80)
+    assert last.turn.interview_id not in parts.labelled_in
+
+
+def test_labels_on_turns_that_are_not_withheld_do_not_enter(
+    choice: CodeChoice, said: list[Sentence], second_coder: User
+) -> None:
+    before = parts_of(choice)
+    shown = [each for each in said if each not in held(said)]
+    decide_all(second_coder, shown, {each.pk: [BALANCE] for each in shown})
+    assert parts_of(choice).found == before.found
+
+
+def test_of_a_sentence_two_people_read_their_share_counts(
+    choice: CodeChoice, said: list[Sentence], second_coder: User
+) -> None:
+    decide_all(second_coder, held(said)[:1], {})
+    parts = parts_of(choice)
+    assert parts.n_labels == 161
+    assert sorted(set(parts.sample.people.tolist())) == [0.0, 0.5, 1.0]
+
+
+def test_examples_are_in_neither_part(choice: CodeChoice, said: list[Sentence]) -> None:
+    code = Code.objects.get(version__project=choice.project, identifier=BALANCE)
+    for sentence in (said[0], said[4]):
+        CodeExample.objects.create(
+            code=code, sentence=sentence, kind="anchor", added_at=timezone.now(), added_by_name="x"
+        )
+    parts = parts_of(choice)
+    assert (parts.found.labelled, len(parts.sample.other_machine), parts.set_aside) == (159, 159, 2)
+
+
+def page(client: Client, project: Project) -> str:
+    return " ".join(client.get(reverse("preannotation:rates", args=[project.slug])).content.decode().split())
+
+
+def test_the_page_gives_the_rectified_rate_with_what_it_rests_on(
+    project: Project, choice: CodeChoice, reader: User, client_of: ClientOf
+) -> None:
+    shown = page(client_of(reader), project)
+    # The machine says one half, people one quarter.
+    assert "<strong>0.250</strong>" in shown
+    assert "0.500, to be reported as nothing" in shown
+    assert "160 labelled sentences (160 labels) in 40 withheld turns" in shown
+    assert shown.count("<strong>Holds:</strong>") == 5
+    assert "The best one." in shown
+
+
+def test_the_file_holds_the_same(project: Project, choice: CodeChoice, reader: User, client_of: ClientOf) -> None:
+    client, path = client_of(reader), reverse("preannotation:rates_file", args=[project.slug])
+    [row] = json.loads(client.post(path, {"format": "json"}).content)["rows"]
+    assert (row["rate"], row["naive"], row["rectifier"]) == pytest.approx((0.25, 0.5, -0.25))
+    [line] = csv.DictReader(io.StringIO(client.post(path, {"format": "csv"}).content.decode()))
+    assert (line["code_id"], line["refused"]) == (BALANCE, "")
+
+
+@pytest.mark.parametrize("breaking", ["hash", "people", "draw"])
+def test_a_rate_is_refused_in_a_sentence_when_a_condition_fails(
+    project: Project, choice: CodeChoice, said: list[Sentence], reader: User, client_of: ClientOf, breaking: str
+) -> None:
+    if breaking == "hash":
+        Annotator.objects.update(hash="")
+    elif breaking == "people":
+        for talk in {each.turn.interview_id: each for each in held(said)}.values():
+            talk.decisions.all().delete()
+            talk.codings.all().delete()
+    else:
+        TurnArm.objects.all().delete()
+    client = client_of(reader)
+    shown = page(client, project)
+    assert "No rate is given, for this does not hold" in shown
+    assert "<strong>0.250" not in shown
+    assert "0.500" not in shown
+    path = reverse("preannotation:rates_file", args=[project.slug])
+    [row] = json.loads(client.post(path, {"format": "json"}).content)["rows"]
+    assert (row["rate"], row["naive"], row["rogan_gladen"]) == (None, None, None)
+    assert row["refused"]
+
+
+def test_who_may_code_opens_first_and_then_sees_what_everybody_sees(
+    project: Project, choice: CodeChoice, said: list[Sentence], lead: User, client_of: ClientOf
+) -> None:
+    client = client_of(lead)
+    assert "is closed to you" in page(client, project)
+    assert "0.250" not in page(client, project)
+    path = reverse("preannotation:calibration_open", args=[project.slug])
+    assert client.post(path, {"where": "rates", "confirmed": "on"}).status_code == 302
+    assert Opening.objects.filter(user=lead).count() == 2
+    assert "<strong>0.250</strong>" in page(client, project)
+
+
+def test_rates_of_a_reflexive_family_need_a_reason(
+    project: Project, choice: CodeChoice, owner: User, reader: User, client_of: ClientOf
+) -> None:
+    set_stance(project=project, family="themes", stance="reflexive", reason="We read anew.", by=owner)
+    assert "0.250" not in page(client_of(reader), project)
+    Opening.objects.bulk_create(
+        Opening(interview=talk, user=owner, where="x", opened_at=timezone.now()) for talk in project.interviews.all()
+    )
+    path = reverse("preannotation:rates_compute", args=[project.slug])
+    assert client_of(owner).post(path, {"family": "themes", "reason": ""}).status_code == 422
+    assert (
+        "<strong>0.250</strong>"
+        in client_of(owner).post(path, {"family": "themes", "reason": "Asked for."}).content.decode()
+    )

@@ -1,0 +1,143 @@
+"""Rectified rates: against worked numbers and other people's programs."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import statsmodels.api as sm  # type: ignore[import-untyped]
+
+from auditapp.preannotation.measures.rectifying import (
+    Found,
+    Sample,
+    check_conditions,
+    correct_prevalence,
+    is_outside,
+    rectify,
+    rectify_by_turn,
+    refuse,
+)
+
+# Human and machine, and how often: 24 both, 8 machine alone, 6 human alone, 62 neither.
+PEOPLE = [1] * 24 + [0] * 8 + [1] * 6 + [0] * 62
+MACHINE = [1] * 32 + [0] * 68
+UNLABELLED = [1] * 300 + [0] * 700
+
+
+def test_the_worked_sample_gives_its_published_rate() -> None:
+    found = rectify(PEOPLE, MACHINE, UNLABELLED)
+    assert (found.naive, found.rectifier, found.rate) == pytest.approx((0.3, -0.02, 0.28))
+    assert found.error == pytest.approx(0.04025, abs=5e-6)
+    assert found.interval == pytest.approx((0.201111, 0.358889), abs=5e-6)
+
+
+def test_rogan_and_gladen_gives_its_published_rate_and_is_not_cut_off() -> None:
+    assert correct_prevalence(0.3, 0.8, 0.885714) == pytest.approx(0.270833, abs=5e-6)
+    below = correct_prevalence(0.02, 0.8, 0.9)
+    assert below is not None
+    assert below < 0
+    assert is_outside(below)
+    assert correct_prevalence(0.3, 0.4, 0.6) is None
+    assert correct_prevalence(0.3, None, 0.6) is None
+
+
+def test_turns_of_one_sentence_give_the_same_rate_and_nearly_the_same_error() -> None:
+    plain = rectify(PEOPLE, MACHINE, UNLABELLED)
+    found = rectify_by_turn(make_sample(np.arange(100), np.arange(1000)))
+    assert (found.rate, found.naive, found.rectifier) == pytest.approx((plain.rate, plain.naive, plain.rectifier))
+    assert plain.error is not None
+    assert found.error == pytest.approx(plain.error, rel=1e-4)
+
+
+def make_sample(turns: np.ndarray, others: np.ndarray, weights: np.ndarray | None = None) -> Sample:
+    return Sample(
+        np.array(PEOPLE, dtype=float),
+        np.array(MACHINE, dtype=float),
+        turns,
+        np.ones(100) if weights is None else weights,
+        np.array(UNLABELLED, dtype=float),
+        others,
+        np.ones(1000),
+    )
+
+
+def test_the_variance_over_weighted_turns_is_that_of_statsmodels() -> None:
+    generator = np.random.default_rng(11)
+    turns, others = generator.integers(0, 20, 100), generator.integers(0, 150, 1000)
+    weights = np.where(turns < 8, 5.0, 2.5)
+    sample = make_sample(turns, others, weights)
+    expected = 0.0
+    for values, groups, given in (
+        (sample.people - sample.machine, turns, weights),
+        (sample.other_machine, others, np.ones(1000)),
+    ):
+        fitted = sm.WLS(values, np.ones(len(values)), weights=given).fit(
+            cov_type="cluster", cov_kwds={"groups": groups, "use_correction": True}
+        )
+        expected += float(fitted.bse[0]) ** 2
+    found = rectify_by_turn(sample)
+    assert found.error == pytest.approx(expected**0.5)
+
+
+def test_the_rate_is_covered_about_as_often_as_the_interval_says() -> None:
+    generator = np.random.default_rng(2)
+    covered = 0
+    for _ in range(300):
+        # 400 turns of four sentences whose truth hangs together; the machine overcalls.
+        truth = np.repeat(generator.random(400) < 0.25, 4) ^ (generator.random(1600) < 0.05)
+        machine = truth | (generator.random(1600) < 0.15)
+        turns = np.repeat(np.arange(400), 4)
+        held = np.isin(turns, generator.choice(400, 80, replace=False))
+        found = rectify_by_turn(
+            Sample(
+                truth[held].astype(float),
+                machine[held].astype(float),
+                turns[held],
+                np.full(int(held.sum()), 5.0),
+                machine[~held].astype(float),
+                turns[~held],
+                np.full(int((~held).sum()), 1.25),
+            )
+        )
+        assert found.interval is not None
+        covered += found.interval.low <= 0.25 * 0.95 + 0.75 * 0.05 <= found.interval.high
+    assert 0.9 <= covered / 300 <= 0.99
+
+
+@pytest.mark.parametrize(("people", "machine", "other"), [([], [], [1, 0]), ([1], [1], []), ([], [], [])])
+def test_without_one_of_the_two_parts_there_is_no_rate(people: list[int], machine: list[int], other: list[int]) -> None:
+    found = rectify(people, machine, other)
+    assert (found.rate, found.error, found.interval) == (None, None, None)
+
+
+def test_one_turn_bounds_nothing() -> None:
+    found = rectify_by_turn(make_sample(np.zeros(100, dtype=int), np.arange(1000)))
+    assert found.rate == pytest.approx(0.28)
+    assert found.interval is None
+
+
+SOUND = Found(40, 40, 8, 10, 200, 40, 30, 990, 1000, "a" * 64)
+
+
+def test_a_sound_sample_meets_every_condition() -> None:
+    conditions = check_conditions(SOUND)
+    assert all(condition.holds for condition in conditions)
+    assert refuse(conditions) == ""
+
+
+@pytest.mark.parametrize(
+    ("change", "name"),
+    [
+        ({"withheld_turns": 0, "with_probability": 0}, "random sample"),
+        ({"with_probability": 39}, "random sample"),
+        ({"interviews": 0}, "people labelled all of the sample, blind"),
+        ({"hash": ""}, "the annotator did not change"),
+        ({"read": 900}, "the annotator read the corpus"),
+        ({"labelled": 99}, "large enough"),
+        ({"labelled_turns": 29}, "large enough"),
+        ({"positives": 9}, "large enough"),
+    ],
+)
+def test_a_condition_that_fails_refuses_the_rate_by_name(change: dict[str, object], name: str) -> None:
+    refusal = refuse(check_conditions(SOUND._replace(**change)))  # type: ignore[arg-type]
+    assert name in refusal
+    assert refusal.count(";") == 0

@@ -1,0 +1,316 @@
+"""Keeping, leaving and editing suggestions, taking an answer back, and the panel as pages show it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from auditapp.preannotation.actions.errors import PreannotationError
+from auditapp.preannotation.actions.responses import keep_suggestion, leave_suggestion, undo_response
+from auditapp.preannotation.models import Annotator, Response, Showing, Suggestion
+from tests.auditapp.preannotation.panel_cast import (
+    REASON,
+    add_annotator,
+    decide,
+    look,
+    read,
+    show_all,
+    withhold_all,
+)
+from tests.transcripts.coding.desk_cast import find_code, put, standing_codes, take_off
+from tests.transcripts.rounds.round_cast import find_assignment, open_round
+from transcripts.accounts.models import User
+from transcripts.coding.models import Coding, Decision, Layer, Reveal
+from transcripts.corpus.models import Interview, Sentence
+from transcripts.projects.models import Project
+from transcripts.rounds.actions import sign_off
+
+BALANCE = "theme.balance"
+
+
+@pytest.fixture
+def annotator(project: Project, interview: Interview) -> Annotator:
+    show_all(project)
+    return add_annotator(project)
+
+
+@pytest.fixture
+def suggestion(annotator: Annotator, sentence: Sentence, coder: User) -> Suggestion:
+    """One that the coder has decided about and looked at."""
+    [made] = read(annotator, sentence, [BALANCE])
+    decide(sentence, coder)
+    look(sentence, coder)
+    return made
+
+
+def standing_verdict(suggestion: Suggestion, by: User) -> str:
+    return Response.objects.get(suggestion=suggestion, coder=by, superseded_at__isnull=True).verdict
+
+
+class TestKeeping:
+    def test_makes_ones_own_coding_marked_as_assisted(
+        self, suggestion: Suggestion, project: Project, coder: User
+    ) -> None:
+        keep_suggestion(suggestion=suggestion, project=project, by=coder)
+        coding = Coding.objects.get()
+        assert (coding.coder, coding.layer, coding.reason) == (coder, Layer.ASSISTED, "suggestion")
+        assert Response.objects.get().coding == coding
+
+    def test_leaves_ones_own_coding_of_that_code_as_it_is(
+        self, annotator: Annotator, project: Project, sentence: Sentence, coder: User
+    ) -> None:
+        [made] = read(annotator, sentence, [BALANCE])
+        own = put(sentence, find_code(project, BALANCE), coder, level="latent", note="As I read it.")
+        decide(sentence, coder)
+        look(sentence, coder)
+        assert keep_suggestion(suggestion=made, project=project, by=coder).coding == own
+        assert Coding.objects.get() == own
+        undo_response(suggestion=made, project=project, by=coder)
+        assert Coding.objects.get().withdrawn_at is None
+
+    def test_a_suggestion_that_was_not_shown_cannot_be_kept(
+        self, annotator: Annotator, project: Project, sentence: Sentence, coder: User
+    ) -> None:
+        [made] = read(annotator, sentence, [BALANCE])
+        decide(sentence, coder)
+        with pytest.raises(PreannotationError, match="Decide on the sentence yourself first"):
+            keep_suggestion(suggestion=made, project=project, by=coder)
+        assert not Coding.objects.exists()
+
+    def test_a_suggestion_on_a_withheld_turn_cannot_be_kept(
+        self, project: Project, interview: Interview, sentence: Sentence, coder: User
+    ) -> None:
+        withhold_all(project, interview)
+        [made] = read(add_annotator(project), sentence, [BALANCE])
+        decide(sentence, coder)
+        look(sentence, coder)
+        with pytest.raises(PreannotationError):
+            keep_suggestion(suggestion=made, project=project, by=coder)
+
+    def test_an_edit_asks_for_its_reason(self, suggestion: Suggestion, project: Project, coder: User) -> None:
+        with pytest.raises(PreannotationError, match="why you keep it with changes"):
+            keep_suggestion(suggestion=suggestion, project=project, by=coder, edited=True, level="latent", note="So.")
+        keep_suggestion(
+            suggestion=suggestion, project=project, by=coder, edited=True, level="latent", note="So.", reason="Deeper."
+        )
+        coding = Coding.objects.get()
+        assert (coding.level, coding.note, coding.reason) == ("latent", "So.", "Deeper.")
+        assert standing_verdict(suggestion, coder) == "edited"
+
+    def test_signed_off_work_stays_as_it_is(
+        self,
+        suggestion: Suggestion,
+        project: Project,
+        interview: Interview,
+        lead: User,
+        coder: User,
+        second_coder: User,
+    ) -> None:
+        dealt = open_round(project, lead, coder, second_coder, overlap_percent=100, name="Both")
+        sign_off(assignment=find_assignment(dealt, interview, coder), reason="Done.", by=coder)
+        with pytest.raises(PreannotationError, match="signed off"):
+            leave_suggestion(suggestion=suggestion, project=project, by=coder)
+
+
+class TestTakingBack:
+    def test_a_kept_one_is_taken_off_and_none_applies_stands_again(
+        self, suggestion: Suggestion, project: Project, sentence: Sentence, coder: User
+    ) -> None:
+        keep_suggestion(suggestion=suggestion, project=project, by=coder)
+        assert not Decision.objects.filter(withdrawn_at__isnull=True).exists()
+        undo_response(suggestion=suggestion, project=project, by=coder)
+        assert standing_codes(sentence, coder) == []
+        assert Decision.objects.get(withdrawn_at__isnull=True).none_applies
+        verdicts = Response.objects.order_by("pk").values_list("verdict", flat=True)
+        assert list(verdicts) == ["kept", "undone"]
+        assert Coding.objects.get().withdrawal_reason == "suggestion taken back"
+
+    def test_an_edited_one_gives_way_to_what_stood_before(
+        self, annotator: Annotator, project: Project, sentence: Sentence, coder: User
+    ) -> None:
+        [made] = read(annotator, sentence, [BALANCE])
+        put(sentence, find_code(project, BALANCE), coder, note="Mine.")
+        decide(sentence, coder)
+        look(sentence, coder)
+        keep_suggestion(
+            suggestion=made, project=project, by=coder, edited=True, level="latent", note="Both.", reason="It says so."
+        )
+        undo_response(suggestion=made, project=project, by=coder)
+        standing = Coding.objects.get(withdrawn_at__isnull=True)
+        assert (standing.level, standing.note, standing.layer) == ("semantic", "Mine.", "assisted")
+        assert Coding.objects.count() == 3
+
+    def test_a_left_one_can_be_kept_afterwards(self, suggestion: Suggestion, project: Project, coder: User) -> None:
+        leave_suggestion(suggestion=suggestion, project=project, by=coder)
+        undo_response(suggestion=suggestion, project=project, by=coder)
+        keep_suggestion(suggestion=suggestion, project=project, by=coder)
+        verdicts = Response.objects.order_by("pk").values_list("verdict", flat=True)
+        assert list(verdicts) == ["left", "undone", "kept"]
+        assert Response.objects.filter(superseded_at__isnull=True).count() == 1
+
+    def test_what_was_taken_off_by_hand_meanwhile_stays_off(
+        self, suggestion: Suggestion, project: Project, sentence: Sentence, coder: User
+    ) -> None:
+        keep_suggestion(suggestion=suggestion, project=project, by=coder)
+        take_off(Coding.objects.select_related("sentence__turn__interview").get(), coder, reason="No.")
+        undo_response(suggestion=suggestion, project=project, by=coder)
+        assert Coding.objects.get().withdrawal_reason == "No."
+
+    def test_taking_back_nothing_stores_nothing(self, suggestion: Suggestion, project: Project, coder: User) -> None:
+        assert undo_response(suggestion=suggestion, project=project, by=coder) is None
+        leave_suggestion(suggestion=suggestion, project=project, by=coder)
+        undo_response(suggestion=suggestion, project=project, by=coder)
+        assert undo_response(suggestion=suggestion, project=project, by=coder) is None
+        assert Response.objects.count() == 2
+
+    def test_taking_back_is_no_blind_coding(
+        self, suggestion: Suggestion, project: Project, sentence: Sentence, coder: User
+    ) -> None:
+        keep_suggestion(suggestion=suggestion, project=project, by=coder)
+        undo_response(suggestion=suggestion, project=project, by=coder)
+        assert Decision.objects.get(withdrawn_at__isnull=True).layer == Layer.ASSISTED
+
+
+class TestPanelPage:
+    def post(self, client: Client, name: str, project: Project, pk: int, **data: str) -> tuple[int, str, str]:
+        htmx = {"HX-Request": "true"} if data.pop("by", "") else {}
+        answer = client.post(reverse(f"preannotation:{name}", args=[project.slug, pk]), data, headers=htmx)
+        return answer.status_code, answer.content.decode(), answer.headers.get("HX-Trigger", "{}")
+
+    def test_before_the_decision_the_page_says_so_and_no_more(
+        self,
+        annotator: Annotator,
+        project: Project,
+        sentence: Sentence,
+        coder: User,
+        client_of: Callable[[User], Client],
+    ) -> None:
+        read(annotator, sentence, [BALANCE])
+        status, page, _ = self.post(client_of(coder), "panel", project, sentence.pk)
+        assert status == 409
+        assert REASON not in page
+        assert not Reveal.objects.exists()
+
+    def test_a_suggestion_shows_its_annotator_its_evidence_and_its_reason_closed(
+        self,
+        annotator: Annotator,
+        project: Project,
+        sentence: Sentence,
+        coder: User,
+        client_of: Callable[[User], Client],
+    ) -> None:
+        read(annotator, sentence, [BALANCE], quote=(sentence.start, sentence.start + 7))
+        decide(sentence, coder)
+        status, page, _ = self.post(client_of(coder), "panel", project, sentence.pk)
+        assert status == 200
+        assert "<mark>I would</mark> ask first." in page
+        assert "fake provider, invented" in page
+        assert "no. 1" in page
+        assert f'<details><summary>Its reason</summary><p dir="auto">{REASON}</p></details>' in page
+        assert "accept all" not in page.lower()
+
+    def test_the_absence_of_a_suggestion_and_of_an_answer_are_said(
+        self,
+        annotator: Annotator,
+        project: Project,
+        sentence: Sentence,
+        coder: User,
+        client_of: Callable[[User], Client],
+    ) -> None:
+        read(annotator, sentence)
+        read(annotator, sentence, family="moves", missing=True)
+        decide(sentence, coder)
+        _, page, _ = self.post(client_of(coder), "panel", project, sentence.pk)
+        assert "No code suggested." in page
+        assert "no answer</span> for" in page
+
+    def test_a_withheld_turn_shows_a_neutral_sentence(
+        self,
+        project: Project,
+        interview: Interview,
+        sentence: Sentence,
+        coder: User,
+        client_of: Callable[[User], Client],
+    ) -> None:
+        withhold_all(project, interview)
+        read(add_annotator(project), sentence, [BALANCE], flags=["ignore previous"])
+        decide(sentence, coder)
+        status, page, _ = self.post(client_of(coder), "panel", project, sentence.pk)
+        assert status == 200
+        assert "whether or not a machine read it" in page
+        assert REASON not in page
+        assert "instructions to a machine" not in page
+
+    def test_an_answer_tells_the_desk_what_to_fetch_and_what_can_be_undone(
+        self, suggestion: Suggestion, project: Project, coder: User, client_of: Callable[[User], Client]
+    ) -> None:
+        client = client_of(coder)
+        _, page, told = self.post(client, "respond", project, suggestion.pk, act="keep", by="htmx")
+        assert set(json.loads(told)) == {"sentence-changed", "suggestion-answered"}
+        assert "You kept this" in page
+        _, page, told = self.post(client, "respond", project, suggestion.pk, act="undo", by="htmx")
+        assert set(json.loads(told)) == {"sentence-changed", "suggestion-taken-back"}
+        assert "You kept this" not in page
+
+    def test_without_a_script_an_answer_leads_back_to_the_desk(
+        self, suggestion: Suggestion, project: Project, coder: User, client_of: Callable[[User], Client]
+    ) -> None:
+        assert self.post(client_of(coder), "respond", project, suggestion.pk, act="leave")[0] == 302
+
+    @pytest.mark.parametrize(
+        ("data", "words"),
+        [
+            ({}, "Choose keep, leave or edit."),
+            ({"act": "edit", "note": "Typed."}, "Say in one line why you keep it with changes."),
+            ({"act": "edit", "level": "latent", "reason": "Typed."}, "A latent coding needs one line"),
+        ],
+    )
+    def test_a_wrong_answer_comes_back_with_what_was_typed(
+        self,
+        suggestion: Suggestion,
+        project: Project,
+        coder: User,
+        client_of: Callable[[User], Client],
+        data: dict[str, str],
+        words: str,
+    ) -> None:
+        status, page, _ = self.post(client_of(coder), "respond", project, suggestion.pk, **data)
+        assert status == 422
+        assert words in page
+        assert not data or "Typed." in page
+        assert not Response.objects.exists()
+
+    def test_moving_on_is_told_to_the_server(
+        self, suggestion: Suggestion, project: Project, coder: User, client_of: Callable[[User], Client]
+    ) -> None:
+        address = reverse("preannotation:close", args=[project.slug, suggestion.sentence_id])
+        assert client_of(coder).post(address, headers={"X-Desk": str(coder.pk)}).status_code == 204
+        assert Showing.objects.get().closed_at is not None
+
+    def test_an_outsider_gets_404(
+        self, suggestion: Suggestion, project: Project, outsider: User, client_of: Callable[[User], Client]
+    ) -> None:
+        client = client_of(outsider)
+        assert self.post(client, "panel", project, suggestion.sentence_id)[0] == 404
+        assert self.post(client, "respond", project, suggestion.pk, act="keep")[0] == 404
+        assert self.post(client, "close", project, suggestion.sentence_id)[0] == 404
+        assert not Coding.objects.exists()
+
+    def test_keeping_a_move_leaves_open_whether_it_is_enacted(
+        self,
+        annotator: Annotator,
+        project: Project,
+        sentence: Sentence,
+        coder: User,
+        client_of: Callable[[User], Client],
+    ) -> None:
+        [made] = read(annotator, sentence, ["move.elicit"], family="moves")
+        client = client_of(coder)
+        decide(sentence, coder)
+        self.post(client, "panel", project, sentence.pk)
+        self.post(client, "respond", project, made.pk, act="keep")
+        assert Coding.objects.get().enactment == ""

@@ -1,0 +1,159 @@
+"""The machine panel of the desk in a browser: decide, reveal, keep, leave, edit, take back; withheld turns; drafts."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.conftest import SignIn, Site, find_violations
+from tests.browser.desk import CURRENT, await_saved, press, read_codes
+
+pytestmark = [pytest.mark.browser, pytest.mark.processes]
+
+PANEL = "#suggestions"
+SUGGESTIONS = f"{PANEL} .suggestion"
+ANSWERED = f"{PANEL} .answered"
+
+
+def open_suggested(site: Site, sign_in: SignIn, interview: str, **options: object) -> Page:
+    """The desk of a new coder at the first sentence the model says."""
+    page = sign_in(link=next(site.suggested_links), **options)
+    page.goto(site.suggested_url(interview))
+    page.wait_for_function("() => document.documentElement.dataset.desk === 'ready'")
+    return page
+
+
+def test_decide_reveal_keep_one_leave_one_edit_one_and_undo(site: Site, sign_in: SignIn) -> None:
+    page = open_suggested(site, sign_in, "open")
+    row = page.locator(CURRENT)
+    press(page, "o")
+    expect(page.locator("#announcer")).to_have_text("Decide about this sentence first: Enter.")
+    assert "Because of" not in page.content()
+    press(page, "Shift+Enter")
+    expect(page.locator(SUGGESTIONS)).to_have_count(3)
+    expect(page.locator(f"{SUGGESTIONS} mark").first).to_have_text("ask what she has tried before.")
+    expect(page.get_by_text("Because of").first).to_be_hidden()
+    expect(row).to_be_focused()
+    assert find_violations(page) == []
+    press(page, "k")
+    expect(page.locator(ANSWERED)).to_have_count(1)
+    expect(row.locator(".chip[data-coding]")).to_have_count(1)
+    press(page, "l")
+    expect(page.locator(ANSWERED)).to_have_count(2)
+    expect(row.locator(".chip[data-coding]")).to_have_count(1)
+    edit_open_one(page)
+    expect(page.locator(ANSWERED)).to_have_count(3)
+    expect(row.locator(".chip.latent[data-coding]")).to_have_count(1)
+    assert find_violations(page) == []
+    assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+    take_all_back(page)
+
+
+def edit_open_one(page: Page) -> None:
+    """Keep the one that is left, read as latent; without a reason it is not taken."""
+    page.locator(f"{PANEL} summary", has_text="Keep with changes").click()
+    form = page.locator(f"{PANEL} form.stack")
+    form.get_by_label("Level").select_option("latent")
+    form.get_by_label("Why changed").fill("It is not said outright.")
+    form.get_by_role("button", name="Keep so").click()
+    expect(page.locator(f"{PANEL} .error")).to_contain_text("one line that says how you read the sentence")
+    assert find_violations(page) == []
+    form = page.locator(f"{PANEL} form.stack")
+    expect(form.get_by_label("Why changed")).to_have_value("It is not said outright.")
+    form.get_by_label("One line of interpretation").fill("She asks before she answers.")
+    form.get_by_role("button", name="Keep so").click()
+
+
+def take_all_back(page: Page) -> None:
+    """The last three acts are the answers, undone by key one by one; then the decision."""
+    row = page.locator(CURRENT)
+    row.focus()
+    for left, codes in ((2, 1), (1, 1), (0, 0)):
+        press(page, "Control+z")
+        expect(page.locator(ANSWERED)).to_have_count(left)
+        expect(row.locator(".chip[data-coding]")).to_have_count(codes)
+    expect(row.locator(".chip.none")).to_have_count(1)
+    page.reload()
+    assert read_codes(page) == []
+    expect(page.locator(".sentence .open-suggestions")).to_have_count(1)
+
+
+def test_an_answer_is_taken_back_by_its_button_and_leaves_the_list_of_what_was_done(
+    site: Site, sign_in: SignIn
+) -> None:
+    page = open_suggested(site, sign_in, "open")
+    press(page, "Shift+Enter")
+    expect(page.locator(SUGGESTIONS)).to_have_count(3)
+    press(page, "l")
+    expect(page.locator(ANSWERED)).to_have_count(1)
+    expect(page.locator("#history li")).to_have_count(2)
+    page.get_by_role("button", name="Take back", exact=True).click()
+    expect(page.locator(ANSWERED)).to_have_count(0)
+    expect(page.locator("#history li")).to_have_count(1)
+    expect(page.locator(f"{PANEL} .suggestion-list")).to_be_focused()
+
+
+def test_a_sentence_without_a_suggestion_says_so_as_plainly(site: Site, sign_in: SignIn) -> None:
+    page = open_suggested(site, sign_in, "open")
+    press(page, "ArrowDown", "Shift+Enter")
+    expect(page.locator(PANEL)).to_contain_text("No code suggested.")
+    expect(page.locator(SUGGESTIONS)).to_have_count(0)
+    press(page, "ArrowUp")
+    expect(page.locator(PANEL)).to_contain_text("after your own decision")
+
+
+def test_a_withheld_turn_shows_none_and_leaves_its_coder_blind(site: Site, sign_in: SignIn) -> None:
+    page = open_suggested(site, sign_in, "withheld")
+    press(page, "Shift+Enter")
+    expect(page.locator(PANEL)).to_contain_text("Nothing is shown on this turn")
+    assert "Because of" not in page.content()
+    assert find_violations(page) == []
+    press(page, "d")
+    await_saved(page)
+    expect(page.locator(f"{CURRENT} .chip[data-coding]")).to_have_count(1)
+    expect(page.locator(f"{CURRENT} .chip[data-coding]")).not_to_contain_text("after suggestions")
+
+
+def test_in_a_draft_suggestions_open_before_a_decision_and_what_follows_is_assisted(
+    site: Site, sign_in: SignIn
+) -> None:
+    page = open_suggested(site, sign_in, "draft")
+    expect(page.locator("#draft")).to_contain_text("Draft")
+    press(page, "o")
+    expect(page.locator(SUGGESTIONS)).to_have_count(3)
+    assert find_violations(page) == []
+    press(page, "k")
+    expect(page.locator(f"{CURRENT} .chip[data-coding]")).to_contain_text("after others’ labels")
+    press(page, "ArrowDown", "d")
+    expect(page.get_by_label("Reason, in one line")).to_be_focused()
+
+
+@pytest.mark.parametrize(
+    "options", [{"color_scheme": "dark"}, {"viewport": {"width": 320, "height": 640}}, {"java_script_enabled": False}]
+)
+def test_the_panel_can_be_used_in_the_dark_in_a_narrow_window_and_without_a_script(
+    site: Site, sign_in: SignIn, options: dict[str, object]
+) -> None:
+    if not options.get("java_script_enabled", True):
+        use_without_script(site, sign_in)
+        return
+    page = open_suggested(site, sign_in, "open", **options)
+    press(page, "Shift+Enter")
+    expect(page.locator(SUGGESTIONS)).to_have_count(3)
+    page.locator(f"{PANEL} summary", has_text="Keep with changes").first.click()
+    assert find_violations(page) == []
+    assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+
+
+def use_without_script(site: Site, sign_in: SignIn) -> None:
+    page = sign_in(link=next(site.suggested_links), java_script_enabled=False)
+    page.goto(site.suggested_url("open"))
+    page.get_by_role("button", name="Nothing more here").click()
+    page.locator(".open-suggestions").first.click()
+    expect(page.locator(".suggestion")).to_have_count(3)
+    page.get_by_role("button", name="Keep", exact=True).first.or_(
+        page.get_by_role("button", name="k Keep").first
+    ).click()
+    expect(page.locator(".sentence .chip.own")).to_have_count(1)
+    page.locator(".open-suggestions").first.click()
+    expect(page.get_by_role("button", name="Take back", exact=True)).to_have_count(1)

@@ -1,0 +1,96 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from transcripts.codebook.keyword_rules import LONGEST_RULE, check_rule, compile_rules, find_places, find_words
+
+
+def find(rule: str, text: str) -> str | None:
+    """The words by which a rule holds; ``None`` where it does not."""
+    found = compile_rules({"code": [rule]}).find(text)
+    return text[found[0].start : found[0].end] if found else None
+
+
+@pytest.mark.parametrize(
+    ("rule", "text", "words"),
+    [
+        ("culture", "Of Culture, and more.", "Culture"),
+        ("culture", "Subcultures differ.", None),
+        ("stereotyp*", "They are stereotypes.", "stereotypes"),
+        ('"social identit*"', "A **social** *identity* it is.", "social** *identity"),
+        ('"social identity"', "An identity, social in kind.", None),
+        ("race & class", "Class, gender and race.", "race"),
+        ("race & class", "Race and gender.", None),
+        ("race - joke", "It was about race.", "race"),
+        ("race - joke", "A joke about race.", None),
+        ("race - “bad joke” & class", "Race, class and a joke.", "Race"),
+        ("well-being", "Their well being counts.", "well being"),
+        ("don't", "I don’t know.", "don’t"),
+        ("women", "The women's march.", "women"),
+    ],
+)
+def test_what_a_rule_finds(rule: str, text: str, words: str | None) -> None:
+    assert find(rule, text) == words
+
+
+@pytest.mark.parametrize(
+    ("rule", "text", "words"),
+    [
+        ("STRASSE", "Die Straße hier.", "Straße"),
+        ("été", "L'e\u0301te\u0301 arrive.", "e\u0301te\u0301"),
+        ("identity", "Their iden\u00adtity.", "iden\u00adtity"),
+        ("identity", "Their iden\u200btity\u202e.", "iden\u200btity"),
+        ("文化", "这个文化很老", "文化"),
+        ("ﬁx", "We fix it.", "fix"),
+        ("istanbul*", "İSTANBULLU", None),
+        ("😀 x", "", None),
+    ],
+)
+def test_letters_are_compared_folded_and_found_where_they_stand(rule: str, text: str, words: str | None) -> None:
+    if check_rule(rule):
+        assert words is None
+        return
+    assert find(rule, text) == words
+
+
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        ("", "holds no word"),
+        ("- joke", "begins with a word"),
+        ("race &", "ends with a sign"),
+        ("race & & class", "missing before &"),
+        ("race class", "write two lines"),
+        ('"social identity', "no other end"),
+        ("*", "not at the end of a word"),
+        ("ster*type", "not at the end of a word"),
+        ("(a+)+$", "has no meaning"),
+        ("race|class", "write two lines"),
+        ('"..."', "holds no word"),
+        ("x" * (LONGEST_RULE + 1), "at most 200 characters"),
+        ("race\x00", "control character"),
+    ],
+)
+def test_what_is_no_rule_is_said_in_a_sentence(line: str, says: str) -> None:
+    assert says in check_rule(line)
+
+
+def test_a_code_is_proposed_once_by_the_first_of_its_rules_that_holds() -> None:
+    matcher = compile_rules({"a": ["nothing", "race", "class"], "b": ["class"]})
+    found = matcher.find("Class and race.")
+    assert [(match.code, match.rule) for match in found] == [("a", "race"), ("b", "class")]
+
+
+@given(st.text(max_size=80))
+def test_a_place_is_that_of_the_word_in_any_text(text: str) -> None:
+    words, places = find_words(text), find_places(text)
+    assert len(words) == len(places)
+    assert [find_words(text[start:end]) for start, end in places] == [[word] for word in words]
+
+
+@given(st.text(max_size=60))
+def test_any_line_is_a_rule_or_told_why_it_is_none(line: str) -> None:
+    if not check_rule(line):
+        compile_rules({"code": [line]}).find(line)

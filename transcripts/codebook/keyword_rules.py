@@ -1,0 +1,250 @@
+"""Keyword rules: lines of words, any of which proposes a code for a sentence. Knows nothing of Django.
+
+A rule is made of words and of phrases in quotation marks. ``*`` at the end of a word stands for any ending. ``a & b``
+asks for both in the sentence, ``- c`` that the sentence does not hold ``c``. Either of two is two lines. There are no
+patterns beyond these, so that matching takes time in proportion to the text, whatever is written in a codebook.
+
+Words are compared whole, case-folded and in normal form KC (Unicode 3.13, 3.11), so a place in the text is always that
+of whole words as they were written. Marks between the words of a phrase do not count. In scripts without spaces each
+character is a word.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping, Sequence
+from functools import lru_cache
+from typing import NamedTuple
+from unicodedata import category, normalize
+
+from transcripts.codebook.words import UNSPACED
+
+LONGEST_RULE = 200
+MOST_RULES = 100
+LETTER, MARK, HIDDEN, UNSPACED_LETTER, OTHER = "a", "m", "f", "c", " "
+# Scripts without spaces that a comparison of two wordings need not know: Myanmar, Khmer.
+SPACELESS = (*UNSPACED, ("\u1000", "\u109f"), ("\u1780", "\u17ff"))
+# In the shape of a text (see ``_Shapes``): letters with their marks, and hidden characters only between them.
+WORD_SHAPE = re.compile("a(?:f*[am])*|cm*")
+PIECE = re.compile(r'"([^"]*)"|“([^”]*)”|„([^“”]*)[“”]|«([^»]*)»|(&)|((?<!\S)[-–−])|([^\s&"“”„«»]+)|(\S)')
+ASCII_WORD = re.compile("[a-z0-9]+")
+PATTERN_SIGNS = re.compile(r"[|()\[\]{}\\^$+?<>=]")
+CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
+
+
+class BadRule(ValueError):
+    """A line that is no rule; the sentence says why and what to write."""
+
+
+class Word(NamedTuple):
+    """A word as it is compared; ``is_open``: it may go on."""
+
+    text: str
+    is_open: bool = False
+
+    def fits(self, folded: str) -> bool:
+        return folded.startswith(self.text) if self.is_open else folded == self.text
+
+
+class Term(NamedTuple):
+    """A word or a phrase: words that follow each other."""
+
+    words: tuple[Word, ...]
+
+
+class Rule(NamedTuple):
+    """A line read: every term of ``all_of`` is in the sentence, none of ``none_of``."""
+
+    line: str
+    all_of: tuple[Term, ...]
+    none_of: tuple[Term, ...] = ()
+
+
+class Match(NamedTuple):
+    """A code that a rule proposes, and where the first term of the rule stands, in code points of the text."""
+
+    code: str
+    rule: str
+    start: int
+    end: int
+
+
+def parse_rule(line: str) -> Rule:
+    """What a line asks for. Raises :class:`BadRule` with a sentence for whoever wrote it."""
+    line = " ".join(line.split(" ")).strip()
+    if len(line) > LONGEST_RULE:
+        raise BadRule(f"A rule has at most {LONGEST_RULE} characters; this one has {len(line)}. Write several lines.")
+    if CONTROL.search(line):
+        raise BadRule("A rule is one line of plain text; take the control character out.")
+    wanted: list[Term] = []
+    unwanted: list[Term] = []
+    awaited = True
+    target = wanted
+    for piece in PIECE.finditer(line):
+        *quoted, both, without, word, stray = piece.groups()
+        if stray:
+            raise BadRule(f"The quotation mark {stray} has no other end: put one on both sides of a phrase.")
+        if both or without:
+            target, awaited = _begin_term(both or without, target if both else unwanted, awaited, bool(wanted))
+            continue
+        if not awaited:
+            raise BadRule(
+                f"“{piece.group()}” follows another word: put words that belong together in quotation marks, "
+                "& between two that both have to be there, or write two lines for either of them."
+            )
+        target.append(_read_term(word if word is not None else next(each for each in quoted if each is not None), word))
+        target, awaited = wanted, False
+    if awaited and wanted:
+        raise BadRule("The rule ends with a sign: a word has to follow & and -.")
+    if not wanted:
+        raise BadRule("The rule holds no word.")
+    return Rule(line, tuple(wanted), tuple(unwanted))
+
+
+def check_rule(line: str) -> str:
+    """What is wrong with a line, as a sentence; empty when it is a rule."""
+    try:
+        parse_rule(line)
+    except BadRule as bad:
+        return str(bad)
+    return ""
+
+
+def compile_rules(rules: Mapping[str, Sequence[str]]) -> Matcher:
+    """A matcher of all the rules of all codes, by the identifier of the code."""
+    return Matcher([(code, parse_rule(line)) for code, lines in rules.items() for line in lines])
+
+
+def _begin_term(sign: str, target: list[Term], awaited: bool, has_wanted: bool) -> tuple[list[Term], bool]:
+    """Where the next term goes after a sign."""
+    if not has_wanted:
+        raise BadRule(f"A rule begins with a word that has to be there, not with {sign}.")
+    if awaited:
+        raise BadRule(f"A word is missing before {sign}.")
+    return target, True
+
+
+def _read_term(typed: str, bare: str | None) -> Term:
+    if bare is not None and (sign := PATTERN_SIGNS.search(bare)):
+        raise BadRule(
+            f"{sign.group()} has no meaning in a rule: write words, “phrases”, * at the end of a word, & and -. "
+            "For either of two words write two lines."
+        )
+    words: list[Word] = []
+    for written in typed.split():
+        stem, star, rest = written.partition("*")
+        found = find_words(stem)
+        if rest.strip("*") or (star and not found):
+            raise BadRule(f"In “{written}” the * is not at the end of a word, the only place it can have.")
+        words += [Word(each) for each in found[:-1]] + [Word(each, bool(star)) for each in found[-1:]]
+    if not words:
+        raise BadRule(f"“{typed}” holds no word.")
+    return Term(tuple(words))
+
+
+def find_words(text: str) -> list[str]:
+    """The words of a text as they are compared."""
+    if text.isascii():
+        return ASCII_WORD.findall(text.lower())
+    return [_fold(text[start:end]) for start, end in find_places(text)]
+
+
+def find_places(text: str) -> list[tuple[int, int]]:
+    """Where each of those words stands, in code points."""
+    return [found.span() for found in WORD_SHAPE.finditer(text.translate(_SHAPES))]
+
+
+@lru_cache(maxsize=50_000)
+def _fold(word: str) -> str:
+    if word.isascii():
+        return word.lower()
+    shown = "".join(character for character in word if _SHAPES[ord(character)] != HIDDEN)
+    return normalize("NFKC", normalize("NFKC", shown).casefold())
+
+
+class _Shapes(dict[int, str]):
+    """What each character is to a word, by its number; found out once. One for one, so that places stay."""
+
+    def __missing__(self, number: int) -> str:
+        character = chr(number)
+        kind = category(character)
+        if any(first <= character <= last for first, last in SPACELESS) and character.isalnum():
+            shape = UNSPACED_LETTER
+        elif character.isalnum():
+            shape = LETTER
+        elif kind.startswith("M"):
+            shape = MARK
+        else:
+            shape = HIDDEN if kind == "Cf" else OTHER
+        self[number] = shape
+        return shape
+
+
+_SHAPES = _Shapes()
+
+
+class Matcher:
+    """Rules made ready: terms are found by their first word, so that many rules take hardly longer than one."""
+
+    def __init__(self, rules: Sequence[tuple[str, Rule]]) -> None:
+        self._numbers: dict[Term, int] = {}
+        self._whole: dict[str, list[tuple[int, Term]]] = {}
+        self._open: dict[str, list[tuple[int, Term]]] = {}
+        self._rules = [
+            (code, rule.line, self._number_terms(rule.all_of), self._number_terms(rule.none_of)) for code, rule in rules
+        ]
+        self._by_first: dict[int, list[int]] = {}
+        for place, (_, _, all_of, _) in enumerate(self._rules):
+            self._by_first.setdefault(all_of[0], []).append(place)
+        self._lengths = sorted({len(stem) for stem in self._open})
+        # A corpus says few different words: each is looked up once.
+        self._find_beginnings = lru_cache(maxsize=50_000)(self._begin)
+
+    def find(self, text: str) -> list[Match]:
+        """The codes that rules propose for a sentence, each once, by the first of its rules that holds."""
+        spans = self._find_terms(find_words(text))
+        if not spans:
+            return []
+        held: dict[str, Match] = {}
+        words: list[tuple[int, int]] = []
+        for place in sorted(place for number in spans for place in self._by_first.get(number, ())):
+            code, line, all_of, none_of = self._rules[place]
+            if code in held or not all(number in spans for number in all_of) or not spans.keys().isdisjoint(none_of):
+                continue
+            words = words or find_places(text)
+            first, last = spans[all_of[0]]
+            held[code] = Match(code, line, words[first][0], words[last][1])
+        return list(held.values())
+
+    def _number_terms(self, terms: Collection[Term]) -> tuple[int, ...]:
+        return tuple(map(self._number_term, terms))
+
+    def _number_term(self, term: Term) -> int:
+        if term not in self._numbers:
+            self._numbers[term] = len(self._numbers)
+            first = term.words[0]
+            index = self._open if first.is_open else self._whole
+            index.setdefault(first.text, []).append((self._numbers[term], term))
+        return self._numbers[term]
+
+    def _find_terms(self, words: Sequence[str]) -> dict[int, tuple[int, int]]:
+        """The first and last word of the first place of each term in a text."""
+        spans: dict[int, tuple[int, int]] = {}
+        for at, folded in enumerate(words):
+            for number, term in self._find_beginnings(folded):
+                following = words[at + 1 : at + len(term.words)]
+                if (
+                    number not in spans
+                    and len(following) == len(term.words) - 1
+                    and all(word.fits(other) for word, other in zip(term.words[1:], following, strict=True))
+                ):
+                    spans[number] = (at, at + len(following))
+        return spans
+
+    def _begin(self, folded: str) -> tuple[tuple[int, Term], ...]:
+        """The terms that begin with a word."""
+        terms = list(self._whole.get(folded, ()))
+        for length in self._lengths:
+            if length <= len(folded):
+                terms += self._open.get(folded[:length], ())
+        return tuple(terms)

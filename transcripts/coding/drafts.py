@@ -1,0 +1,22 @@
+"""Interviews read as drafts: others' labels are open there before one's own decision, and what is coded counts nowhere.
+
+Whoever keeps drafts says so when the program starts; this room asks, and knows no more of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+DraftFinder = Callable[[int], bool]
+
+_finders: list[DraftFinder] = []
+
+
+def register_drafts(find: DraftFinder) -> None:
+    """Make a part known that can tell whether an interview is a draft now. Called once, in an app's ``ready``."""
+    _finders.append(find)
+
+
+def is_draft(interview_id: int) -> bool:
+    """Whether the interview is read as a draft now."""
+    return any(find(interview_id) for find in _finders)

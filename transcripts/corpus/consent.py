@@ -1,0 +1,92 @@
+"""Putting on record what may be done with interviews. A record is never changed: the next one holds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from django.db import transaction
+from django.utils import timezone
+
+from transcripts.audit_trail import trail
+from transcripts.corpus.models import Consent, Interview
+from transcripts.corpus.readers.base import LONGEST_BASIS, ReadInterview
+from transcripts.projects.models import Project
+
+
+class ConsentError(Exception):
+    """A record that cannot be made; a sentence for the person who asked."""
+
+
+@transaction.atomic
+def record_consent(
+    *,
+    project: Project,
+    interviews: Iterable[Interview],
+    scope: str,
+    is_given: bool,
+    basis: str,
+    by: trail.Actor,
+) -> list[Consent]:
+    """Put on record for each of these interviews whether one thing may be done with it, and on what that rests.
+
+    Raises ``ConsentError`` and records nothing when one of them is not of the study or the basis is missing.
+    """
+    chosen = sorted({interview.pk: interview for interview in interviews}.values(), key=lambda each: each.pk)
+    basis = basis.strip()
+    if not chosen:
+        raise ConsentError("Choose at least one interview: a consent is put on record for interviews.")
+    if scope not in Consent.Scope.values:
+        raise ConsentError(f"There is no scope {scope[:40]!r}; there are {', '.join(Consent.Scope.values)}.")
+    if not basis:
+        raise ConsentError(
+            "Say on what it rests: a signed form and its date, a platform's terms, a withdrawal by letter."
+        )
+    if len(basis) > LONGEST_BASIS:
+        raise ConsentError(f"The basis has {len(basis):,} characters; there is room for {LONGEST_BASIS:,}.")
+    if any(interview.project_id != project.pk for interview in chosen):
+        raise ConsentError("One of these interviews is not of this study; nothing was recorded.")
+    now, name = timezone.now(), by.get_username()[:200]
+    rows = Consent.objects.bulk_create(
+        Consent(
+            interview=interview,
+            scope=scope,
+            is_given=is_given,
+            basis=basis,
+            recorded_at=now,
+            recorded_by_name=name,
+        )
+        for interview in chosen
+    )
+    trail.record(
+        "corpus.consent.recorded",
+        target=project,
+        by=by,
+        stream=trail.project_stream(project.pk),
+        details={
+            "scope": scope,
+            "state": "given" if is_given else "not given",
+            "interviews": [interview.pk for interview in chosen],
+        },
+    )
+    return rows
+
+
+def store_told(interviews: Sequence[Interview], read: Sequence[ReadInterview], *, file: str, by: trail.Actor) -> int:
+    """Store what a file says of the consent to its interviews; gives the number of records. Part of an import, whose
+    event tells of it.
+    """
+    now, name = timezone.now(), by.get_username()[:200]
+    rows = [
+        Consent(
+            interview=interview,
+            scope=scope,
+            is_given=is_given,
+            basis=told.consent_basis or f"Said in the file {file}.",
+            recorded_at=now,
+            recorded_by_name=name,
+        )
+        for interview, told in zip(interviews, read, strict=True)
+        for scope, is_given in told.consent.items()
+    ]
+    Consent.objects.bulk_create(rows, batch_size=500)
+    return len(rows)

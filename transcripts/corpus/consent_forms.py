@@ -1,0 +1,79 @@
+"""What people say of consent, and the list of what is replaced in copies that leave the site."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django import forms
+
+from transcripts.corpus.models import Consent
+from transcripts.corpus.readers.base import LONGEST_BASIS
+from transcripts.corpus.redacting import BadEntry, Entry, read_lines
+from transcripts.corpus.redaction import LONGEST_REASON
+
+GIVEN, REFUSED = "given", "refused"
+LONGEST_LIST = 100_000
+
+
+class ConsentForm(forms.Form):
+    """One record for one interview or many. Which interviews is said by the boxes of the table."""
+
+    scope = forms.ChoiceField(label="What for", choices=[("", "Choose one"), *Consent.Scope.choices])
+    given = forms.ChoiceField(
+        label="Consent",
+        choices=[(GIVEN, "Given: it may be done"), (REFUSED, "Not given, or taken back: it may not be done")],
+        widget=forms.RadioSelect,
+    )
+    basis = forms.CharField(
+        label="On what it rests",
+        max_length=LONGEST_BASIS,
+        help_text="A form and its date, the terms of a platform, a letter. It is kept with the record; names are not needed.",
+        widget=forms.Textarea({"rows": 3, "dir": "auto"}),
+    )
+
+    @property
+    def is_given(self) -> bool:
+        return bool(self.cleaned_data["given"] == GIVEN)
+
+
+class EntriesField(forms.CharField):
+    """Entries as typed, one a line; gives a list of entries."""
+
+    widget = forms.Textarea
+
+    def to_python(self, value: Any) -> Any:
+        try:
+            return read_lines(str(value or ""))
+        except BadEntry as error:
+            raise forms.ValidationError(str(error)) from error
+
+    def validate(self, value: list[Entry]) -> None:
+        """No entry at all is a list too: with it redaction ends."""
+
+    def run_validators(self, value: object) -> None:
+        """Entries are checked as a whole, by the action."""
+
+
+class RedactionForm(forms.Form):
+    """The next list. ``based_on`` is the number of the list it was made from."""
+
+    entries = EntriesField(
+        label="Entries",
+        required=False,
+        help_text="One a line: what is looked for, an arrow (->), what stands in its place. Such as: Anna Berg -> [PERSON 1]",
+        widget=forms.Textarea({"rows": 10, "dir": "auto", "spellcheck": "false"}),
+    )
+    reason = forms.CharField(
+        label="Why",
+        max_length=LONGEST_REASON,
+        required=False,
+        help_text="A few words for the history of the list.",
+        widget=forms.Textarea({"rows": 2, "dir": "auto"}),
+    )
+    based_on = forms.IntegerField(min_value=0, max_value=2**31 - 1, widget=forms.HiddenInput)
+
+    def clean_entries(self) -> list[Entry]:
+        typed = str(self.data.get("entries", ""))
+        if len(typed) > LONGEST_LIST:
+            raise forms.ValidationError(f"The list has {len(typed):,} characters; there is room for {LONGEST_LIST:,}.")
+        return list(self.cleaned_data["entries"])

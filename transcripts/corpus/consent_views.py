@@ -1,0 +1,106 @@
+"""Pages of consent: what may be done with each interview, and how that came to stand on record."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from django.contrib import messages
+from django.core.paginator import Paginator
+from django.http import HttpResponse, QueryDict
+from django.shortcuts import get_object_or_404, redirect, render
+from django.template.defaultfilters import pluralize
+from django.views.decorators.http import require_POST, require_safe
+
+from transcripts.corpus.consent import ConsentError, record_consent
+from transcripts.corpus.consent_forms import ConsentForm
+from transcripts.corpus.consent_rows import STATES, ConsentLine, count_states, list_consents, list_scopes
+from transcripts.corpus.models import Consent, Interview
+from transcripts.projects.access import ProjectRequest, project_view
+from transcripts.projects.roles import Permission
+
+INTERVIEWS_PER_PAGE = 100
+
+
+@require_safe
+@project_view(Permission.VIEW)
+def list_consent(request: ProjectRequest) -> HttpResponse:
+    """Every interview and what may be done with it; ``?model=``, ``?in_scope=`` with ``?state=`` keep some."""
+    return _render_list(request, ConsentForm(initial={"scope": request.GET.get("in_scope", "")}))
+
+
+@require_POST
+@project_view(Permission.SET_METHOD)
+def record(request: ProjectRequest) -> HttpResponse:
+    """Put a consent on record for the interviews ticked, or for all that the filter shows."""
+    form = ConsentForm(request.POST)
+    chosen = _read_chosen(request)
+    if form.is_valid():
+        try:
+            rows = record_consent(
+                project=request.project,
+                interviews=chosen,
+                scope=form.cleaned_data["scope"],
+                is_given=form.is_given,
+                basis=form.cleaned_data["basis"],
+                by=request.user,
+            )
+        except ConsentError as error:
+            form.add_error(None, str(error))
+        else:
+            what = Consent.Scope(form.cleaned_data["scope"]).label
+            said = "given" if form.is_given else "not given"
+            messages.success(request, f"{what}: {said}, on record for {len(rows)} interview{pluralize(len(rows))}.")
+            return redirect("corpus:consent", request.project.slug)
+    return _render_list(request, form, {interview.pk for interview in chosen})
+
+
+@require_safe
+@project_view(Permission.VIEW)
+def show_history(request: ProjectRequest, interview_id: int) -> HttpResponse:
+    """Every record of one interview, newest first."""
+    interview = get_object_or_404(request.project.interviews, pk=interview_id)
+    context = {
+        "interview": interview,
+        "scopes": list_scopes(interview),
+        "records": interview.consents.order_by("-pk"),
+        "form": ConsentForm(),
+    }
+    return render(request, "corpus/interview_consent.html", context)
+
+
+def _read_chosen(request: ProjectRequest) -> list[Interview]:
+    """The interviews a person has ticked; those of other studies and those that are no numbers are left out."""
+    if "every" in request.POST:
+        shown = [line.pk for line in _filter(list_consents(request.project), request.POST)]
+        return list(request.project.interviews.filter(pk__in=shown))
+    ticked = {int(each) for each in request.POST.getlist("interview") if each.isdecimal() and len(each) < 19}
+    return list(request.project.interviews.filter(pk__in=ticked))
+
+
+def _filter(lines: Sequence[ConsentLine], asked: QueryDict) -> list[ConsentLine]:
+    model, scope, state = asked.get("model", ""), asked.get("in_scope", ""), asked.get("state", "")
+    return [
+        line
+        for line in lines
+        if (not model or line.model_label == model) and (not scope or not state or line.holds(scope, state))
+    ]
+
+
+def _render_list(request: ProjectRequest, form: ConsentForm, ticked: set[int] | None = None) -> HttpResponse:
+    asked = request.POST if request.method == "POST" else request.GET
+    every = list_consents(request.project)
+    shown = _filter(every, asked)
+    context = {
+        "form": form,
+        "page": Paginator(shown, INTERVIEWS_PER_PAGE).get_page(asked.get("page")),
+        "counts": count_states(every),
+        "ticked": ticked or set(),
+        "every": "every" in asked,
+        "asked": {name: asked.get(name, "") for name in ("model", "in_scope", "state")},
+        "models": sorted({line.model_label for line in every if line.model_label}),
+        "scopes": Consent.Scope.choices,
+        "states": STATES.items(),
+        "study_is_empty": not every,
+        "may_record": Permission.SET_METHOD in request.role.permissions,
+    }
+    return render(request, "corpus/consent.html", context, status=422 if form.errors else 200)

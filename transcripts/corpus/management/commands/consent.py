@@ -1,0 +1,92 @@
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.template.defaultfilters import pluralize
+
+from transcripts.audit_trail import trail
+from transcripts.corpus.consent import ConsentError, record_consent
+from transcripts.corpus.consent_rows import count_states, list_consents
+from transcripts.corpus.models import Consent, Interview
+from transcripts.projects.models import Project
+
+
+class Command(BaseCommand):
+    """Records for all the interviews named, or for none of them."""
+
+    help = "Put on record what may be done with interviews, or, without a scope, count what is on record."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("--project", required=True, metavar="SLUG", help="the study")
+        parser.add_argument("--scope", choices=Consent.Scope.values, help="what for; without it nothing is recorded")
+        said = parser.add_mutually_exclusive_group()
+        said.add_argument("--given", action="store_true", help="it may be done")
+        said.add_argument("--withdrawn", action="store_true", help="it may not be done: refused or taken back")
+        parser.add_argument("--basis", default="", metavar="TEXT", help="on what it rests; needed for a record")
+        parser.add_argument(
+            "--interview",
+            nargs="+",
+            action="extend",
+            default=[],
+            metavar="ID",
+            help="the interviews, by the identifiers they were imported with; without it: every interview of the study",
+        )
+        parser.add_argument("--json", action="store_true", help="print one JSON object")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        project = Project.objects.filter(slug=options["project"]).first()
+        if project is None:
+            raise CommandError(f"There is no study {options['project']}; create_project makes one.")
+        if not options["scope"]:
+            if options["given"] or options["withdrawn"] or options["basis"] or options["interview"]:
+                raise CommandError("Say what for with --scope. Nothing was recorded.")
+            self._count(project, as_json=options["json"])
+            return
+        if not (options["given"] or options["withdrawn"]):
+            raise CommandError("Say whether consent is --given or --withdrawn. Nothing was recorded.")
+        try:
+            rows = record_consent(
+                project=project,
+                interviews=find_interviews(project, options["interview"]),
+                scope=options["scope"],
+                is_given=options["given"],
+                basis=options["basis"],
+                by=trail.SYSTEM,
+            )
+        except ConsentError as error:
+            raise CommandError(str(error)) from error
+        if options["json"]:
+            told = {"scope": options["scope"], "given": options["given"], "recorded": len(rows)}
+            interviews = [row.interview.external_id for row in rows]
+            self.stdout.write(json.dumps({"project": project.slug, **told, "interviews": interviews}))
+            return
+        said = "given" if options["given"] else "not given"
+        count = f"{len(rows)} interview{pluralize(len(rows))}"
+        self.stdout.write(f"{Consent.Scope(options['scope']).label}: {said}, on record for {count}.")
+
+    def _count(self, project: Project, *, as_json: bool) -> None:
+        counts = count_states(list_consents(project))
+        if as_json:
+            scopes = {
+                each.scope: {"given": each.given, "refused": each.refused, "unknown": each.unknown} for each in counts
+            }
+            self.stdout.write(json.dumps({"project": project.slug, "scopes": scopes}))
+            return
+        for each in counts:
+            self.stdout.write(
+                f"{each.label}: {each.given} given, {each.refused} not given, {each.unknown} with nothing on record."
+            )
+
+
+def find_interviews(project: Project, identifiers: list[str]) -> list[Interview]:
+    """The interviews of the study by their identifiers; all of them when none is named."""
+    if not identifiers:
+        return list(project.interviews.all())
+    found = {each.external_id: each for each in project.interviews.filter(external_id__in=identifiers)}
+    missing = sorted(set(identifiers) - set(found))
+    if missing:
+        named = ", ".join(missing[:5]) + (f" and {len(missing) - 5} more" if len(missing) > 5 else "")
+        raise CommandError(f"There is no interview {named} in {project.slug}. Nothing was recorded.")
+    return list(found.values())

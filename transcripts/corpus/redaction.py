@@ -1,0 +1,74 @@
+"""Saving the list of what is replaced in copies of texts that leave the site. Texts themselves never change."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from django.db import transaction
+from django.utils import timezone
+
+from transcripts.audit_trail import trail
+from transcripts.corpus.models import RedactionList
+from transcripts.corpus.queries import find_redaction
+from transcripts.corpus.redacting import BadEntry, Entry, check_entries, read_stored
+from transcripts.projects.models import Project
+
+LONGEST_REASON = 2_000
+
+
+class RedactionError(Exception):
+    """A list that cannot be saved; a sentence for the person who asked."""
+
+
+class RedactionStale(RedactionError):
+    """Somebody saved another list in the meantime."""
+
+
+@transaction.atomic
+def save_redaction(
+    *, project: Project, entries: Sequence[Entry], reason: str, by: trail.Actor, based_on: int
+) -> RedactionList:
+    """Save the next list of the study; ``based_on`` is the number of the one it was made from (0: there was none).
+
+    A list without entries ends redaction. Raises ``RedactionError``; earlier lists stay as they are.
+    """
+    Project.objects.select_for_update().get(pk=project.pk)
+    standing = find_redaction(project)
+    number = standing.number if standing else 0
+    if number != based_on:
+        raise RedactionStale(
+            f"List {number} was saved in the meantime, so nothing was overwritten: compare it with yours and save again."
+        )
+    if len(reason.strip()) > LONGEST_REASON:
+        raise RedactionError(
+            f"The reason has {len(reason.strip()):,} characters; there is room for {LONGEST_REASON:,}."
+        )
+    entries = [Entry(entry.text.strip(), entry.replacement.strip()) for entry in entries]
+    try:
+        check_entries(entries)
+    except BadEntry as error:
+        raise RedactionError(str(error)) from error
+    before = read_stored(standing.entries) if standing else []
+    if entries == before:
+        raise RedactionError("Nothing changed: these are the entries that hold now.")
+    row = RedactionList.objects.create(
+        project=project,
+        number=number + 1,
+        entries=[entry._asdict() for entry in entries],
+        reason=reason.strip(),
+        made_at=timezone.now(),
+        made_by_name=by.get_username()[:200],
+    )
+    trail.record(
+        "corpus.redaction.saved",
+        target=row,
+        by=by,
+        stream=trail.project_stream(project.pk),
+        details={
+            "number": row.number,
+            "entries": len(entries),
+            "added": len(set(entries) - set(before)),
+            "removed": len(set(before) - set(entries)),
+        },
+    )
+    return row

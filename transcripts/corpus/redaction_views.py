@@ -1,0 +1,86 @@
+"""The page of the redaction list: its entries, what they would change, and the lists before."""
+
+from __future__ import annotations
+
+from django.contrib import messages
+from django.http import HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_http_methods
+
+from transcripts.corpus.consent_forms import RedactionForm
+from transcripts.corpus.models import RedactionList
+from transcripts.corpus.queries import find_redaction
+from transcripts.corpus.redacting import BadEntry, check_entries, read_stored, write_lines
+from transcripts.corpus.redaction import RedactionError, RedactionStale, save_redaction
+from transcripts.corpus.redaction_preview import EntryEffect, preview, suggest_entries
+from transcripts.projects.access import ProjectRequest, project_view
+from transcripts.projects.roles import Permission
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@project_view(Permission.SET_METHOD)
+def edit_redaction(request: ProjectRequest) -> HttpResponse:
+    """Show the list that holds, show what another would change (``check`` in the form), or save it.
+
+    ``?suggested=1`` puts the names that came in with the interviews below the entries.
+    """
+    standing = find_redaction(request.project)
+    if request.method != "POST":
+        return _render(request, _make_form(request, standing), standing)
+    form = RedactionForm(request.POST)
+    if not form.is_valid():
+        return _render(request, form, standing)
+    entries = form.cleaned_data["entries"]
+    try:
+        if "check" in request.POST:
+            check_entries(entries)
+            return _render(request, form, standing, preview(request.project, entries))
+        row = save_redaction(
+            project=request.project,
+            entries=entries,
+            reason=form.cleaned_data["reason"],
+            by=request.user,
+            based_on=form.cleaned_data["based_on"],
+        )
+    except RedactionStale as error:
+        return _render_stale(request, error)
+    except (RedactionError, BadEntry) as error:
+        form.add_error("entries", str(error))
+        return _render(request, form, standing)
+    messages.success(request, f"List {row.number} holds from now on, for every copy that is not sent yet.")
+    return redirect("corpus:redaction", request.project.slug)
+
+
+def _make_form(request: ProjectRequest, standing: RedactionList | None) -> RedactionForm:
+    entries = read_stored(standing.entries) if standing else []
+    if "suggested" in request.GET:
+        entries = [*entries, *suggest_entries(request.project, entries)]
+    return RedactionForm(initial={"entries": write_lines(entries), "based_on": standing.number if standing else 0})
+
+
+def _render_stale(request: ProjectRequest, error: RedactionStale) -> HttpResponse:
+    """The person's own entries again, beside the list that came between; saved once more, they take its place."""
+    standing = find_redaction(request.project)
+    data = request.POST.copy()
+    data["based_on"] = str(standing.number if standing else 0)
+    form = RedactionForm(data)
+    form.add_error("entries", str(error))
+    return _render(request, form, standing)
+
+
+def _render(
+    request: ProjectRequest,
+    form: RedactionForm,
+    standing: RedactionList | None,
+    effects: list[EntryEffect] | None = None,
+) -> HttpResponse:
+    held = read_stored(standing.entries) if standing else []
+    context = {
+        "form": form,
+        "standing": standing,
+        "held": held,
+        "effects": effects,
+        "suggested": suggest_entries(request.project, held),
+        "lists": request.project.redaction_lists.order_by("-number"),
+    }
+    return render(request, "corpus/redaction.html", context, status=422 if form.errors else 200)

@@ -139,7 +139,7 @@ class _Taking:
         if not reason and quote is None:
             reason = "quote is not in the sentence" if _read_quote(raw).strip() else "no quote"
         if reason:
-            self._reject(number, make_storable(proposal.code[:LONGEST_SHOWN]), reason)
+            self._reject(number, proposal.code, reason)
             return
         level = str(raw["level"]) if self.reads_latent and isinstance(raw, dict) else SEMANTIC
         self._take(proposal._replace(level=level, quote=quote))
@@ -156,7 +156,7 @@ class _Taking:
         reason = "" if proposal.sentence in self.sentences else "sentence was not asked about"
         reason = reason or self._find_fault(proposal)
         if reason:
-            self._reject(proposal.sentence, make_storable(proposal.code[:LONGEST_SHOWN]), reason)
+            self._reject(proposal.sentence, proposal.code, reason)
         else:
             self._take(proposal)
 
@@ -178,7 +178,7 @@ class _Taking:
         self.proposals.append(proposal)
 
     def _reject(self, sentence: object, code: object, reason: str) -> None:
-        self.rejected.append(Rejected(sentence, code, reason))
+        self.rejected.append(Rejected(_shorten_value(sentence), _shorten_value(code), reason))
 
 
 def _read_number(raw: object) -> int | None:
@@ -208,6 +208,14 @@ def _read_quote(raw: object) -> str:
 def _peek(raw: object, key: str) -> object:
     """A value that was not understood, short enough to be kept."""
     value = raw.get(key) if isinstance(raw, dict) else raw
+    if isinstance(value, (dict, list)):
+        # Not spelt out: it may be nested as deeply as can be read, and writing it takes one level more.
+        return "(an object)" if isinstance(value, dict) else "(a list)"
+    return _shorten_value(value)
+
+
+def _shorten_value(value: object) -> object:
+    """A number that databases and programs agree on, or few characters of anything else."""
     if value is None or (isinstance(value, int) and abs(value) < 2**53):
         return value
     return make_storable(str(value)[:LONGEST_SHOWN])

@@ -21,7 +21,7 @@ from auditapp.preannotation.prompts import (
     write_old_user_prompt,
     write_user_prompt,
 )
-from auditapp.preannotation.queries.told_consent import may_send_instructions
+from auditapp.preannotation.queries.told_consent import goes_by_a_list, may_send_instructions
 from auditapp.preannotation.sent_copy import SentCopy, make_copy
 from transcripts.corpus.models import Consent, RedactionList, Sentence, Turn
 from transcripts.corpus.queries import list_consenting, read_questions
@@ -93,7 +93,8 @@ def write_turn_prompts(
     """The user message for each turn.
 
     ``planted``: texts by key of ``PlantedSentence``; unless given, those that the arm's settings name. A turn that has no
-    standing sentence is left out, and so is one whose interview may not be sent to this model. Reads arm.variant.account.
+    standing sentence is left out, and so is one whose interview may not be sent to this model. Reads arm.variant.account
+    and arm.batch.
     """
     turns = _list_sendable(arm, input_ids)
     if not turns:
@@ -140,7 +141,7 @@ def _list_sendable(arm: Arm, input_ids: Sequence[int]) -> list[Turn]:
     turns = list(Turn.objects.filter(pk__in=input_ids))
     if not turns or not is_external(arm.variant):
         return turns
-    if not may_send_instructions(arm):
+    if not may_send_instructions(arm) or not goes_by_a_list(arm):
         return []
     allowed = list_consenting({turn.interview_id for turn in turns}, Consent.Scope.EXTERNAL)
     return [turn for turn in turns if turn.interview_id in allowed]

@@ -6,7 +6,7 @@ import json
 from typing import NamedTuple
 
 from auditapp.llm.providers.base import make_storable
-from auditapp.preannotation.answer_objects import CALLED, CALLS, EMPTY, THINKING, TOOL_CALL
+from auditapp.preannotation.answer_objects import CALLED, CALLS, EMPTY, MOST_READ, THINKING, TOOL_CALL
 from auditapp.preannotation.answers import LONGEST_RATIONALE
 from auditapp.preannotation.critic import REVERSE, UPHOLD
 
@@ -54,13 +54,16 @@ def _find_objects(text: str) -> list[dict[str, object]]:
     """Every JSON object with a verdict that begins within what is searched; not those inside such a one."""
     decoder = json.JSONDecoder(parse_constant=_refuse_constant, object_pairs_hook=_read_object)
     found: list[dict[str, object]] = []
-    start = text.find("{")
-    while 0 <= start <= LONGEST_SEARCH:
+    start, read = text.find("{"), 0
+    while 0 <= start <= LONGEST_SEARCH and read <= MOST_READ:
         try:
             value, end = decoder.raw_decode(text, start)
+        except json.JSONDecodeError as error:
+            end, read = start + 1, read + max(error.pos - start, 0)
         except (ValueError, RecursionError):
-            end = start + 1
+            end, read = start + 1, read + min(len(text) - start, LONGEST_SEARCH)
         else:
+            read += end - start
             if isinstance(value, dict) and ("verdict" in value or _is_call(value)):
                 found.append(value)
             else:

@@ -11,6 +11,7 @@ from auditapp.llm.locality import is_external
 from auditapp.preannotation.critic import REVERSE, Claim, Source, write_critic_message
 from auditapp.preannotation.critic_answers import read_critic_answer
 from auditapp.preannotation.models import CriticReading, Suggestion
+from auditapp.preannotation.queries.told_consent import goes_by_a_list
 from auditapp.preannotation.sent_copy import make_copy
 from transcripts.corpus.models import Consent, RedactionList
 from transcripts.corpus.queries import list_consenting, read_questions
@@ -61,9 +62,12 @@ class CriticKind:
 
 
 def _keep_allowed(arm: Arm, suggestions: Sequence[Suggestion]) -> list[Suggestion]:
-    """Those whose interview may be sent to the critic, as consent stands at this moment. Reads arm.variant.account."""
+    """Those whose interview may be sent to the critic, as consent stands at this moment. Reads arm.variant.account and
+    arm.batch."""
     if not is_external(arm.variant):
         return list(suggestions)
+    if not goes_by_a_list(arm):
+        return []
     interviews = {each.sentence.turn.interview_id for each in suggestions}
     consenting = list_consenting(interviews, Consent.Scope.EXTERNAL)
     return [each for each in suggestions if each.sentence.turn.interview_id in consenting]

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import islice
+from itertools import chain, islice
 
 from django.db.models import F, OuterRef, Subquery
 from django.db.models.functions import Substr
 
 from auditapp.preannotation.models import CriticReading, Response, Showing, Suggestion, TurnArm
 from transcripts.exchange.registry import Export, Scope
+from transcripts.projects.models import Project
 from transcripts.projects.roles import Permission
 
 SUGGESTION_COLUMNS = {
@@ -66,7 +67,7 @@ CHUNK = 1_000
 
 
 def read_suggestions(scope: Scope) -> Iterator[Sequence[object]]:
-    """Every suggestion of the study; of one person, those on sentences whose suggestions she has seen."""
+    """Every suggestion of the study; of one person, those she was shown herself, and nothing else of the sentence."""
     turn_text = "sentence__turn__text"
     length = F("sentence__end") - F("sentence__start")
     said = CriticReading.objects.filter(suggestion=OuterRef("pk")).exclude(verdict="").order_by("-cell_id")
@@ -77,8 +78,17 @@ def read_suggestions(scope: Scope) -> Iterator[Sequence[object]]:
         critic_verdict=Subquery(said.values("verdict")[:1]),
     )
     if scope.only is not None:
-        suggestions = suggestions.filter(sentence__reveals__coder=scope.only)
-    return suggestions.order_by("pk").values_list(*SUGGESTION_COLUMNS.values()).iterator(chunk_size=5_000)
+        looks = Showing.objects.filter(coder=scope.only, sentence__turn__interview__project=scope.project)
+        shown = set(chain.from_iterable(looks.values_list("suggestions", flat=True)))
+        suggestions = suggestions.filter(sentence__in=looks.values("sentence"))
+    rows = suggestions.order_by("pk").values_list(*SUGGESTION_COLUMNS.values()).iterator(chunk_size=5_000)
+    return rows if scope.only is None else (row for row in rows if row[-1] in shown)
+
+
+def find_suggested(project: Project) -> set[int]:
+    """The interviews in which a machine proposed a code."""
+    found = Suggestion.objects.filter(annotator__project=project).order_by()
+    return set(found.values_list("sentence__turn__interview", flat=True).distinct())
 
 
 def read_showings(scope: Scope) -> Iterator[Sequence[object]]:
@@ -150,6 +160,7 @@ SUGGESTIONS = Export(
     permission=Permission.SEE_ALL_CODINGS,
     read_rows=read_suggestions,
     opens_codings=True,
+    find_opened=find_suggested,
     meanings={
         **OF_ANNOTATORS,
         "quote": "The words the annotator gives as its evidence, verified in the sentence.",
@@ -177,6 +188,7 @@ SHOWINGS = Export(
     permission=Permission.SEE_ALL_CODINGS,
     read_rows=read_showings,
     opens_codings=True,
+    find_opened=find_suggested,
     meanings={
         **OF_ANNOTATORS,
         "arm": "shown, or withheld: a look on a turn that never shows suggestions.",

@@ -7,7 +7,7 @@ from typing import Any
 
 from django.db.models import QuerySet
 
-from auditapp.preannotation.exports import OF_ANNOTATORS
+from auditapp.preannotation.exports import OF_ANNOTATORS, find_suggested
 from auditapp.preannotation.models import CodeChoice, Disagreement, PositiveMark
 from transcripts.exchange.registry import Export, Scope
 from transcripts.projects.roles import Permission
@@ -94,6 +94,7 @@ POSITIVE_MARKS = Export(
     permission=Permission.SEE_ALL_CODINGS,
     read_rows=read_marks,
     opens_codings=True,
+    find_opened=find_suggested,
     meanings={
         **OF_ANNOTATORS,
         "audit": "Number of the audit.",
@@ -117,6 +118,7 @@ DISAGREEMENTS = Export(
     permission=Permission.SEE_ALL_CODINGS,
     read_rows=read_disagreements,
     opens_codings=True,
+    find_opened=find_suggested,
     meanings={
         **OF_ANNOTATORS,
         "category": "misreading, meta (talk about the thing), context, definition, alternative (no error of anybody) or slip.",

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Mapping, Sequence
+from importlib.metadata import version
 from itertools import islice, pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -42,6 +43,11 @@ STEM = 5
 SHOWN_WORDS = 3
 AT_ONCE = 2_000
 UNTOLD = "On interviews it had not seen, its suggestions were wrong more often than right, or no better than chance."
+
+
+def name_reader() -> str:
+    """What decides, besides the examples, what is learnt from them: this module, and the release of what it learns with."""
+    return f"{READER}, scikit-learn {version('scikit-learn')}"
 
 
 class NothingToLearn(ValueError):

@@ -13,18 +13,24 @@ import uuid
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from django.db import DatabaseError, transaction
+from django.db import InterfaceError, OperationalError, transaction
 from django.db.models import Q
 
 from auditapp.batches.clock import read_now
 from auditapp.batches.stopping import stopping
 from auditapp.batches.workers import name_host
-from auditapp.preannotation import learning
+from auditapp.preannotation import learning, rules
 from auditapp.preannotation.models import Annotator, OfflineReading, OfflineRun, Suggestion
 from auditapp.preannotation.picks import OfflineReader, Pick
-from auditapp.preannotation.queries.offline import ACTIVE, ReadableSentence, find_interviews_left, find_unread
+from auditapp.preannotation.queries.offline import (
+    ACTIVE,
+    ReadableSentence,
+    find_interviews_left,
+    find_unread,
+    find_unread_ids,
+)
 from auditapp.preannotation.queries.teaching import hash_set, place_sentences, read_lesson
-from auditapp.preannotation.rules import RulesReader
+from auditapp.preannotation.recipes import list_read_codes
 from transcripts.codebook.keyword_rules import BadRule
 
 LEASE = datetime.timedelta(seconds=30)
@@ -52,8 +58,8 @@ def run_offline(run_id: int) -> None:
                 return
     except (CannotRead, learning.NothingToLearn) as error:
         _end(run_id, who, OfflineRun.State.FAILED, str(error))
-    except DatabaseError:
-        # Passes: the claim lapses, and the run goes on.
+    except (OperationalError, InterfaceError):
+        # Passes: the claim lapses, and the run goes on. Any other error would come back for ever.
         raise
     except Exception as error:
         _end(
@@ -67,13 +73,23 @@ def run_offline(run_id: int) -> None:
         _end(run_id, who, OfflineRun.State.DONE, "")
 
 
+def name_reader(kind: str) -> str:
+    """Which way of reading annotators of a kind are made with now: it decides what they say, so recipes name it."""
+    return rules.READER if kind == Annotator.Kind.RULES else learning.name_reader()
+
+
 def make_reader(annotator: Annotator, *, tell: Callable[[], object] = lambda: None) -> OfflineReader:
     """The reader that an annotator's recipe describes; what is learnt for the first time is judged, and the recipe says
     how it did. Raises ``CannotRead`` and ``NothingToLearn``."""
     recipe = annotator.recipe
+    if recipe.get("reader") != name_reader(annotator.kind):
+        raise CannotRead(
+            "This annotator was made with another version of the program that reads, or of what it learns with, and "
+            "would not read now as it did. Launch it anew: that makes another annotator."
+        )
     if annotator.kind == Annotator.Kind.RULES:
         try:
-            return RulesReader(recipe["rules"])
+            return rules.RulesReader(recipe["rules"])
         except BadRule as error:
             raise CannotRead(f"A rule of the codebook cannot be read. {error}") from error
     families = recipe["set"]["families"]
@@ -85,15 +101,19 @@ def make_reader(annotator: Annotator, *, tell: Callable[[], object] = lambda: No
     lesson = read_lesson(families)
     tell()
     if "judged_with" in recipe:
-        thresholds = {code: found["threshold"] for code, found in recipe["codes"].items() if found.get("threshold")}
-        return learning.fit(lesson, thresholds, tell=tell)
-    reader, outcomes = learning.learn(lesson, minimum=recipe["minimum"], seed=recipe["seed"], tell=tell)
-    _keep_outcomes(annotator, outcomes)
+        reader = learning.fit(lesson, _read_thresholds(recipe), tell=tell)
+    else:
+        reader, outcomes = learning.learn(lesson, minimum=recipe["minimum"], seed=recipe["seed"], tell=tell)
+        _keep_outcomes(annotator, outcomes)
     if not reader.codes:
         raise learning.NothingToLearn(
             "No code was learnt well enough to suggest anything; the table says why, code by code."
         )
     return reader
+
+
+def _read_thresholds(recipe: Mapping[str, Any]) -> dict[str, float]:
+    return {code: recipe["codes"][code]["threshold"] for code in list_read_codes(recipe)}
 
 
 def list_outcomes(outcomes: Sequence[learning.Outcome]) -> dict[str, Any]:
@@ -145,7 +165,7 @@ def _read_interview(
         Annotator.objects.select_for_update().only("pk").get(pk=run.annotator_id)
         if not _renew(run.pk, who):
             return False
-        left = {sentence.pk for sentence in find_unread(run.annotator, interview_id)}
+        left = find_unread_ids(run.annotator, interview_id)
         rows = [
             suggestion
             for sentence, found in zip(sentences, picks, strict=True)
@@ -168,11 +188,12 @@ def _write_suggestions(
 ) -> list[Suggestion]:
     """Suggestions for a sentence at shuffled places, which are the same whenever this annotator reads it."""
     places = list(range(len(picks)))
-    random.Random(f"{run.annotator.hash} {sentence.pk}").shuffle(places)  # noqa: S311 - an order, not a secret
+    if len(picks) > 1:
+        random.Random(f"{run.annotator.hash} {sentence.pk}").shuffle(places)  # noqa: S311 - an order, not a secret
     return [
         Suggestion(
-            annotator=run.annotator,
-            run=run,
+            annotator_id=run.annotator_id,
+            run_id=run.pk,
             sentence_id=sentence.pk,
             code_id=codes[pick.code],
             rationale=pick.rationale,

@@ -75,6 +75,6 @@ def test_a_narrow_window_loses_nothing(visit: Visit, path: str, scheme: str) -> 
     page = visit.open(f"{REPORT}{path}", scheme, 320)
     assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
     assert page.locator("aside.reading").is_visible()
-    assert page.locator("nav.batch-nav a[aria-current]").count() == 1
+    assert page.locator("nav.pages-nav a[aria-current]").count() == 1
     assert find_violations(page) == []
     assert visit.complaints == []

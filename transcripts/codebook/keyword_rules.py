@@ -151,6 +151,8 @@ def find_words(text: str) -> list[str]:
 
 def find_places(text: str) -> list[tuple[int, int]]:
     """Where each of those words stands, in code points."""
+    if text.isascii():
+        return [found.span() for found in ASCII_WORD.finditer(text.lower())]
     return [found.span() for found in WORD_SHAPE.finditer(text.translate(_SHAPES))]
 
 

@@ -30,6 +30,7 @@ class SeedCode:
     source: str
     terms: tuple[str, ...] = ()
     attributes: tuple[CodeAttribute, ...] = ()
+    keyword_rules: tuple[str, ...] = ()
 
     @property
     def content(self) -> CodeContent:
@@ -98,5 +99,5 @@ def _build_code(content: dict[str, Any]) -> SeedCode:
     attributes = tuple(
         CodeAttribute(**{**each, "choices": tuple(each.get("choices", ()))}) for each in content.pop("attributes", ())
     )
-    names = {name: tuple(content.get(name, ())) for name in ("aliases", "terms")}
+    names = {name: tuple(content.get(name, ())) for name in ("aliases", "terms", "keyword_rules")}
     return SeedCode(**{**content, **names, "attributes": attributes})

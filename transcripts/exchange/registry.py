@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -31,7 +31,8 @@ class Export(NamedTuple):
 
     ``read_rows`` yields rows in the order of ``header``, in constant memory; None where there is no table. ``files`` are
     further formats, or other forms of those of a table. ``meanings`` says of columns what the data dictionary does not
-    know from elsewhere. Whoever codes herself opens colleagues' work by taking out what ``opens_codings``.
+    know from elsewhere. Whoever codes herself opens colleagues' work by taking out what ``opens_codings``, and besides
+    the interviews that ``find_opened`` names: those with machines' labels in it.
     """
 
     key: str
@@ -43,6 +44,7 @@ class Export(NamedTuple):
     files: Mapping[str, FileWriter] = {}
     meanings: Mapping[str, str] = {}
     opens_codings: bool = False
+    find_opened: Callable[[Project], Collection[int]] | None = None
 
     @property
     def formats(self) -> list[str]:

@@ -12,7 +12,7 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 from django_htmx.http import retarget
 
-from transcripts.coding.openings import open_interviews
+from transcripts.coding.openings import find_unopened, open_interviews
 from transcripts.corpus.models import Interview
 from transcripts.exchange import actions
 from transcripts.exchange.forms import StudyFileForm
@@ -47,7 +47,7 @@ def show_methods(request: ProjectRequest) -> HttpResponse:
 def download(request: ProjectRequest, what: str, format: str) -> HttpResponseBase:
     """Write an export and send it. A POST, for taking data out is recorded.
 
-    Colleagues' work is opened with it to one who codes herself: she is asked first, and may take her own rows only.
+    Others' labels are opened with it to one who codes herself: she is asked first, and may take her own rows only.
     """
     export = find_export(what)
     if export is None or format not in export.formats:
@@ -55,18 +55,28 @@ def download(request: ProjectRequest, what: str, format: str) -> HttpResponseBas
     if export.permission not in request.role.permissions:
         raise PermissionDenied(f"Your role in this study is {request.role.name}. {request.role.sentence}")
     only_own = Permission.SEE_ALL_CODINGS not in request.role.permissions or request.POST.get("rows") == "own"
-    if export.opens_codings and not only_own and (closed := _list_closed(request)):
+    if export.opens_codings and not only_own and (closed := _list_closed(request, export)):
         if request.POST.get("rows") != "all":
-            context = {"export": export, "format": format, "closed": len(closed), "exact": request.POST.get("exact")}
+            context = {
+                "export": export,
+                "format": format,
+                "closed": len(closed),
+                "holds_machines": export.find_opened is not None,
+                "exact": request.POST.get("exact"),
+            }
             return render(request, "exchange/confirm.html", context, status=409)
         open_interviews(project=request.project, interviews=closed, by=request.user, where="export")
     return _send(request, export, format, Scope(request.project, request.user if only_own else None))
 
 
-def _list_closed(request: ProjectRequest) -> list[Interview]:
-    """The interviews in which this person has not opened colleagues' codings and would by taking them out."""
-    codes = Permission.CODE in request.role.permissions
-    return list(find_closed(request.project, request.user.pk)) if codes else []
+def _list_closed(request: ProjectRequest, export: Export) -> list[Interview]:
+    """The interviews in which this person has not opened others' labels and would by taking them out."""
+    if Permission.CODE not in request.role.permissions:
+        return []
+    closed = set(find_closed(request.project, request.user.pk).values_list("pk", flat=True))
+    if export.find_opened is not None:
+        closed |= find_unopened(request.project, request.user, request.role, export.find_opened(request.project))
+    return list(request.project.interviews.filter(pk__in=closed).order_by("pk"))
 
 
 def _send(request: ProjectRequest, export: Export, format: str, scope: Scope) -> HttpResponseBase:

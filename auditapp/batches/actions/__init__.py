@@ -10,7 +10,7 @@ from auditapp.batches.actions.control import (
     pause_batch,
     resume_batch,
 )
-from auditapp.batches.actions.launching import PlannedArm, check_launch, launch_batch
+from auditapp.batches.actions.launching import PlannedArm, check_launch, find_launched, launch_batch
 from auditapp.batches.actions.money import UNCHANGED, change_cap, confirm_batch
 from auditapp.batches.actions.reopening import release_held, retry_failed
 
@@ -24,6 +24,7 @@ __all__ = [
     "check_launch",
     "confirm_batch",
     "drain_batch",
+    "find_launched",
     "launch_batch",
     "pause_batch",
     "release_held",

@@ -76,11 +76,10 @@ def launch_batch(
     arm all); the rest waits for ``confirm_batch``. Where no arm has more cells than that there is no pilot. The same
     ``client_id`` again gives the batch that it made.
     """
-    standing = _find_standing(project, client_id)
+    standing = find_launched(project, client_id)
     if standing is not None:
         return standing
     get_kind(kind)
-    prices, capabilities = _read_rows(arms)
     cap_nano = check_launch(
         arms, input_ids, repeats=repeats, pilot=pilot, route=route, concurrency=concurrency, cap_usd=cap_usd
     )
@@ -106,13 +105,23 @@ def launch_batch(
     standing = _save_once(batch)
     if standing is not None:
         return standing
-    stored = [_make_arm(batch, arm, prices, capabilities) for arm in arms]
-    inputs = [arm.list_inputs(input_ids) for arm in arms]
-    _plan_cells(batch, stored, inputs, repeats)
-    _mark_pilots(batch, stored, inputs, repeats, pilots)
+    _plan_grid(batch, arms, input_ids, repeats, pilots)
     _open_lanes(batch, arms)
     _record_launch(batch, arms, sum(cells), cap_usd, by)
     return batch
+
+
+def find_launched(project: Project, client_id: uuid.UUID | None) -> Batch | None:
+    """The batch that a form has launched already. Whoever plans with what a batch changes looks here first: what was
+    to be planned may be done by now. Raises ``BatchError`` where it is another study's."""
+    if client_id is None:
+        return None
+    standing = Batch.objects.filter(client_id=client_id).first()
+    if standing is not None and standing.project_id != project.pk:
+        raise BatchError(
+            "This form has launched a batch of another study already. Open it again and send it once more."
+        )
+    return standing
 
 
 def count_cells(arms: Sequence[PlannedArm], input_ids: Sequence[int], *, repeats: int) -> list[int]:
@@ -147,28 +156,28 @@ def check_launch(
     return cap_nano
 
 
-def _find_standing(project: Project, client_id: uuid.UUID | None) -> Batch | None:
-    if client_id is None:
-        return None
-    standing = Batch.objects.filter(client_id=client_id).first()
-    if standing is not None and standing.project_id != project.pk:
-        raise BatchError(
-            "This form has launched a batch of another study already. Open it again and send it once more."
-        )
-    return standing
-
-
 def _save_once(batch: Batch) -> Batch | None:
     """Write the batch, unless somebody pressed twice and the other press was first: then that batch is given back."""
     try:
         with transaction.atomic():
             batch.save(force_insert=True)
     except IntegrityError:
-        standing = _find_standing(batch.project, batch.client_id)
+        standing = find_launched(batch.project, batch.client_id)
         if standing is None:
             raise
         return standing
     return None
+
+
+def _plan_grid(
+    batch: Batch, arms: Sequence[PlannedArm], input_ids: Sequence[int], repeats: int, pilots: Sequence[int]
+) -> None:
+    """The batch's arms with the rows they pin, its cells, and which of them go first."""
+    prices, capabilities = _read_rows(arms)
+    stored = [_make_arm(batch, arm, prices, capabilities) for arm in arms]
+    inputs = [arm.list_inputs(input_ids) for arm in arms]
+    _plan_cells(batch, stored, inputs, repeats)
+    _mark_pilots(batch, stored, inputs, repeats, pilots)
 
 
 def _open_lanes(batch: Batch, arms: Sequence[PlannedArm]) -> None:

@@ -12,10 +12,14 @@ from django.utils.formats import date_format
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
+from auditapp.batches.claiming import NO_INPUT
 from auditapp.batches.models import Attempt
 from auditapp.batches.money import to_dollars
+from auditapp.batches.storing import NOT_STORABLE
 
 register = template.Library()
+# How cells end whatever their kind. Texts that may not be sent are those without a consent to it, or retired since.
+OUTCOMES = {NO_INPUT: "not asked: no text that may be sent", NOT_STORABLE: "answer could not be stored"}
 
 
 @register.filter
@@ -55,6 +59,12 @@ def duration(seconds: float | None) -> str:
 def in_words(name: str) -> str:
     """A stored name for reading: ``off_format`` is "off format"."""
     return name.replace("_", " ")
+
+
+@register.filter
+def outcome_words(name: str) -> str:
+    """An outcome for reading: those of the engine itself in its own words, those of a kind as they are named."""
+    return OUTCOMES.get(name) or in_words(name)
 
 
 @register.filter

@@ -12,7 +12,7 @@ from uuid import UUID
 from django.db import transaction
 from django.db.models import Count
 
-from auditapp.batches.actions import BatchError, PlannedArm, launch_batch
+from auditapp.batches.actions import BatchError, PlannedArm, find_launched, launch_batch
 from auditapp.batches.models import Batch
 from auditapp.preannotation.actions.annotators import LONGEST_TASK, write_told
 from auditapp.preannotation.actions.errors import PreannotationError
@@ -82,11 +82,14 @@ def launch_check(
     Withheld turns are not asked about, and without consent none of an interview's where the model is not of this site.
     Raises ``PreannotationError``.
     """
-    # Drawn before the sample is, so that no turn is asked about and withheld afterwards.
-    everything = plan_reading(project=project, annotator=annotator, families=families)
-    ensure_arms(project=project, interviews=everything.interview_ids, by=by)
-    plan = plan_check(project=project, annotator=annotator, sample=sample, repeats=repeats, families=families)
     try:
+        standing = find_launched(project, sending.get("client_id"))
+        if standing is not None:
+            return standing
+        # Drawn before the sample is, so that no turn is asked about and withheld afterwards.
+        everything = plan_reading(project=project, annotator=annotator, families=families)
+        ensure_arms(project=project, interviews=everything.interview_ids, by=by)
+        plan = plan_check(project=project, annotator=annotator, sample=sample, repeats=repeats, families=families)
         return launch_batch(
             project=project,
             kind=CHECK_KIND,

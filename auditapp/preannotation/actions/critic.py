@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 from decimal import Decimal
 from typing import NamedTuple
 
-from auditapp.batches.actions import BatchError, PlannedArm, launch_batch
+from auditapp.batches.actions import BatchError, PlannedArm, find_launched, launch_batch
 from auditapp.batches.models import Batch
 from auditapp.llm.locality import is_external
 from auditapp.llm.models import ModelVariant
@@ -89,8 +89,12 @@ def launch_critic(
 
     Reads annotator.project. Raises ``PreannotationError``.
     """
-    plan = plan_critic(annotator=annotator, critic=critic, codes=codes, again=again)
     try:
+        # Once it has ended there is nothing left to plan, and the form sent again still means this batch.
+        standing = find_launched(annotator.project, client_id)
+        if standing is not None:
+            return standing
+        plan = plan_critic(annotator=annotator, critic=critic, codes=codes, again=again)
         return launch_batch(
             project=annotator.project,
             kind=CRITIC_KIND,

@@ -10,7 +10,7 @@ from uuid import UUID
 from django.db import transaction
 from django.db.models import Exists, OuterRef
 
-from auditapp.batches.actions import BatchError, PlannedArm, launch_batch
+from auditapp.batches.actions import BatchError, PlannedArm, find_launched, launch_batch
 from auditapp.batches.models import Batch
 from auditapp.llm.locality import is_external
 from auditapp.llm.models import ModelVariant
@@ -83,6 +83,9 @@ def launch_preannotation(
     ``limit`` takes so many turns from the beginning. Interviews without consent are left out when the model is not of this
     site. The turns that never show suggestions are drawn first. Raises ``PreannotationError``.
     """
+    standing = _find_launched(project, sending)
+    if standing is not None:
+        return standing
     plan = plan_reading(project=project, annotator=annotator, interviews=interviews, families=families, limit=limit)
     ensure_arms(project=project, interviews=plan.interview_ids, by=by)
     try:
@@ -116,6 +119,9 @@ def launch_model(
     **sending: Unpack[Sending],
 ) -> Batch:
     """Have the turns read by a model, as ``ensure_annotator`` and ``launch_preannotation`` say: both, or nothing."""
+    standing = _find_launched(project, sending)
+    if standing is not None:
+        return standing
     annotator = ensure_annotator(
         project=project, variant=variant, name=name, mode=mode, reads_latent=reads_latent, reason=reason, by=by
     )
@@ -128,6 +134,14 @@ def launch_model(
         by=by,
         **sending,
     )
+
+
+def _find_launched(project: Project, sending: Sending) -> Batch | None:
+    """The batch of a form that was sent before: not planned anew, for consents and codebook may have changed since."""
+    try:
+        return find_launched(project, sending.get("client_id"))
+    except BatchError as error:
+        raise PreannotationError(str(error)) from error
 
 
 def _describe(plan: PlannedReading, annotator: Annotator) -> dict[str, object]:

@@ -10,13 +10,12 @@ from typing import Any, NamedTuple
 from django.db import transaction
 from django.utils import timezone
 
-from auditapp.preannotation import rules
 from auditapp.preannotation.actions.annotators import ensure_annotator
 from auditapp.preannotation.actions.errors import PreannotationError
 from auditapp.preannotation.actions.withholding import ensure_arms
-from auditapp.preannotation.learning import FEWEST_POSITIVES, READER, Outcome
+from auditapp.preannotation.learning import FEWEST_POSITIVES, Outcome
 from auditapp.preannotation.models import Annotator, OfflineRun
-from auditapp.preannotation.offline import list_outcomes, run_offline
+from auditapp.preannotation.offline import list_outcomes, name_reader, run_offline
 from auditapp.preannotation.queries.offline import ACTIVE, list_interviews_to_read, list_rules
 from auditapp.preannotation.queries.teaching import Teaching, gather, list_coded_interviews
 from auditapp.preannotation.tasks import ring_run
@@ -114,12 +113,12 @@ def _write_recipe(preview: Preview, minimum: int) -> dict[str, Any]:
             raise PreannotationError(
                 "No code that is put on sentences has a keyword rule. Write rules in a draft of the codebook and publish it."
             )
-        return {"reader": rules.READER, "rules": preview.rules}
+        return {"reader": name_reader(Annotator.Kind.RULES), "rules": preview.rules}
     teaching = preview.teaching
     if not preview.learnable:
         raise PreannotationError(_tell_too_little(preview, minimum))
     return {
-        "reader": READER,
+        "reader": name_reader(Annotator.Kind.LEARNT),
         "seed": SEED,
         "minimum": minimum,
         "set": {"hash": teaching.hash, "families": teaching.families},

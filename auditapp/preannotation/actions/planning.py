@@ -74,7 +74,9 @@ def plan_reask(annotator: Annotator, arms: Sequence[PlannedArm], turn_ids: Seque
     """The same questions once more about two per cent of the turns, their codes in another order and invented sentences
     with known codes among the turn's own: what changes then is the machine's, not the text's (trust brief C.4).
 
-    None for twenty turns or fewer. The same turns and annotator give the same draw.
+    None for twenty turns or fewer, and none for instructions that could not be written so any more (a pinned example or
+    a consent has changed since): two questions would differ by more than their order. The same turns and annotator give
+    the same draw.
     """
     if len(turn_ids) <= MOST_TURNS_WITHOUT_REASK or annotator.variant is None:
         return []
@@ -88,7 +90,10 @@ def plan_reask(annotator: Annotator, arms: Sequence[PlannedArm], turn_ids: Seque
     for arm in arms:
         family = families[str(arm.settings["family"])]
         asked = set(arm.settings["codes"])  # type: ignore[call-overload]
-        codes = shuffle_codes([code for code in family.codes if code.identifier in asked], seed)
+        in_order = [code for code in family.codes if code.identifier in asked]
+        if write_told(family, in_order, reads_latent=annotator.reads_latent) != arm.system_prompt:
+            continue
+        codes = shuffle_codes(in_order, seed)
         own = _choose_planted(planted, asked, seed)
         planned.append(
             PlannedArm(

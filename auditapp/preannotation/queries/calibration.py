@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from auditapp.preannotation.measures.calibrating import CodeLabels
 from auditapp.preannotation.models import Annotator, Disagreement, TurnArm
 from auditapp.preannotation.queries.machine_labels import read_machine_labels
+from auditapp.preannotation.queries.recuts import add_recut
 from auditapp.preannotation.recipes import list_taught
 from transcripts.codebook.models import Code, CodeExample, CodeFamily
 from transcripts.codebook.queries import current_version
@@ -121,7 +122,7 @@ class _Comparison:
         self._places = self.machine.find_places(self._ids)
         self._changed = _find_changed(annotator)
         self._examples = _find_examples(annotator) if annotator.kind == Annotator.Kind.MODEL else {}
-        self._taught = list(list_taught(annotator.recipe)) if annotator.kind == Annotator.Kind.LEARNT else []
+        self._taught = _find_taught(annotator) if annotator.kind == Annotator.Kind.LEARNT else []
         self._alternatives = {} if with_alternatives else _find_alternatives(annotator)
         self.is_met = np.zeros(len(self._ids), dtype=bool)
         self._is_seen = np.ones(len(self._ids), dtype=bool)
@@ -164,7 +165,7 @@ def find_aside(annotator: Annotator, code: Code | None, sentence_ids: Numbers) -
     if annotator.kind == Annotator.Kind.MODEL and code is not None:
         return np.isin(sentence_ids, _find_examples(annotator).get(code.family_id, []))
     if annotator.kind == Annotator.Kind.LEARNT:
-        return np.isin(sentence_ids, list(list_taught(annotator.recipe)))
+        return np.isin(sentence_ids, _find_taught(annotator))
     return np.zeros(len(sentence_ids), dtype=bool)
 
 
@@ -239,13 +240,19 @@ def _find_changed(annotator: Annotator) -> dict[str, int]:
     return dict(codes.values_list("identifier", "meaning_version"))
 
 
+def _find_taught(annotator: Annotator) -> list[int]:
+    """Sentences that taught it, and those that hold their words since breaks were corrected."""
+    return list(add_recut(annotator.project, list_taught(annotator.recipe)))
+
+
 def _find_examples(annotator: Annotator) -> dict[int, list[int]]:
-    """Sentences that stand as examples in what a model is told, by the family it is asked about."""
+    """Sentences that stand as examples in what a model is told, by the family it is asked about; those that hold their
+    words since breaks were corrected are among them."""
     found: dict[int, list[int]] = {}
     rows = CodeExample.objects.filter(code__version=annotator.version_id)
     for family, sentence in rows.values_list("code__family", "sentence"):
         found.setdefault(family, []).append(sentence)
-    return found
+    return {family: list(add_recut(annotator.project, sentences)) for family, sentences in found.items()}
 
 
 def _find_alternatives(annotator: Annotator) -> dict[str, list[int]]:

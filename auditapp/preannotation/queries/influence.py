@@ -8,6 +8,10 @@ opened them (else her choice of what to open would pass for their influence), ag
 the former her final label counts, on the latter her blind one. A label that equals the annotator's, code by code,
 agrees. Before and after is counted over units at which she looked at all the annotator now proposes there.
 
+To a coder herself the arms are counted only in interviews that are settled: closed to her, or opened by her. Elsewhere
+one decision more, or one label changed, would show by the count what a machine said of a sentence it is not shown on,
+while she could still change a label that counts as blind.
+
 Her final label is what stands now, or what stood when she opened colleagues' codings of the interview, for what she
 changed after that is not the machine's doing. Drafts are left out, and codes that were merged or split since the
 annotator's version.
@@ -20,9 +24,12 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
+from django.db import connection
+
 from auditapp.preannotation.measures.influence import Tally
 from auditapp.preannotation.models import Annotator, Showing, Suggestion, TurnArm
 from transcripts.codebook.models import Code, CodeFamily
+from transcripts.coding.closure import CLOSURE, CLOSURE_PARAMETERS, Closure
 from transcripts.coding.models import Coding, Opening
 
 if TYPE_CHECKING:
@@ -59,17 +66,31 @@ class Unit(NamedTuple):
 
 
 class Counted(NamedTuple):
-    """The counts of an annotator, by coder and family, and the units behind those of before and after."""
+    """The counts of an annotator, by coder and family, and the units behind those of before and after.
+
+    ``unsettled``: units of the viewer's that are in neither of her arms. ``undrawn``: turns with sentences the annotator
+    read that no arm was drawn for, as in studies that were read before turns were withheld; they are in no figure.
+    """
 
     tallies: dict[int, dict[str, Tally]]
     looked: list[Unit]
+    unsettled: int
+    undrawn: int
 
 
 class _Looks(NamedTuple):
-    """What coders looked at: by coder and sentence when first, and the codes of the annotator's they were shown."""
+    """What coders looked at: by coder and sentence when first, and the codes of the annotator's they were shown.
+
+    In ``shown`` are looks since the annotator was made: one before that showed nothing of it, not even that it is silent.
+    """
 
     first: dict[tuple[int, int], datetime.datetime]
     shown: dict[tuple[int, int], set[str]]
+
+    def show_all(self, unit: Unit) -> bool:
+        """Whether its coder was shown all that the annotator now says there."""
+        codes = self.shown.get((unit.coder, unit.sentence))
+        return codes is not None and unit.machine <= codes
 
 
 class _Family(NamedTuple):
@@ -78,6 +99,7 @@ class _Family(NamedTuple):
     identifier: str
     codes: tuple[str, ...]
     sentences: NDArray[np.int64]
+    interviews: NDArray[np.int64]
     arms: NDArray[np.int8]
     was_read: NDArray[np.bool_]
     machine: NDArray[np.bool_]
@@ -99,8 +121,10 @@ class _Family(NamedTuple):
 SHOWN, WITHHELD = 1, 2
 
 
-def count_influence(annotator: Annotator) -> Counted:
-    """All counts of one annotator. Some fifteen queries; reads annotator.project."""
+def count_influence(annotator: Annotator, *, viewer: int | None = None) -> Counted:
+    """All counts of one annotator; the ``viewer``'s own as she may see them. Some sixteen queries; reads annotator.project."""
+    import numpy as np
+
     from auditapp.preannotation.queries.machine_labels import read_machine_labels
     from transcripts.coding.blind import read_blind
 
@@ -110,14 +134,31 @@ def count_influence(annotator: Annotator) -> Counted:
     finals = _read_finals(annotator, looks, readings)
     tallies: dict[int, dict[str, Tally]] = defaultdict(dict)
     looked: list[Unit] = []
-    for family in _arrange(annotator, labels, readings):
+    settled = [] if viewer is None else sorted(find_settled(annotator.project_id, viewer))
+    arms, unsettled = _read_arms(annotator, readings), 0
+    for family in _arrange(annotator, labels, readings, arms):
         units = {(unit.coder, unit.sentence): unit for unit in _find_looked(family, looks, finals)}
         for row, coder in enumerate(family.coders):
-            tally = _count(family, row, units, looks)
+            counted = np.isin(family.interviews, settled) if coder == viewer else np.ones(len(family.sentences), bool)
+            unsettled += int((family.decided[row] & ~counted).sum())
+            tally = _count(family, row, units, looks, counted)
             if any(tally):
                 tallies[coder][family.identifier] = tally
-        looked += [unit for unit in units.values() if unit.machine <= looks.shown[unit.coder, unit.sentence]]
-    return Counted(dict(tallies), looked)
+        looked += [unit for unit in units.values() if looks.show_all(unit)]
+    return Counted(dict(tallies), looked, unsettled, _count_undrawn(labels, readings, arms))
+
+
+def find_settled(project_id: int, coder: int) -> set[int]:
+    """The interviews in which nothing she learns can move a label of hers that counts as blind: one query."""
+    sql = f"""
+    SELECT i.id FROM corpus_interview i
+    WHERE i.project_id = %s AND (
+      {CLOSURE} <> %s
+      OR EXISTS (SELECT 1 FROM coding_opening o WHERE o.interview_id = i.id AND o.user_id = %s))
+    """
+    with connection.cursor() as cursor:
+        cursor.execute(sql, [project_id, *[coder] * CLOSURE_PARAMETERS, Closure.OPEN.value, coder])
+        return {pk for (pk,) in cursor.fetchall()}
 
 
 def name_families(annotator: Annotator) -> dict[str, str]:
@@ -135,7 +176,15 @@ def list_read_by(annotators: Iterable[Annotator]) -> list[Annotator]:
     return [each for each in found if each.pk in read]
 
 
-def _arrange(annotator: Annotator, labels: MachineLabels, readings: BlindReadings) -> Iterator[_Family]:
+def _count_undrawn(labels: MachineLabels, readings: BlindReadings, arms: NDArray[np.int8]) -> int:
+    """The turns with sentences the annotator read that no arm was drawn for."""
+    is_read = labels.find_places(readings.sentence_ids) >= 0
+    return len(set(readings.turn_ids[is_read & readings.is_answer & (arms == 0)].tolist()))
+
+
+def _arrange(
+    annotator: Annotator, labels: MachineLabels, readings: BlindReadings, arms: NDArray[np.int8]
+) -> Iterator[_Family]:
     """The families the annotator reads, each with its sentences that it read and that were drawn."""
     import numpy as np
 
@@ -146,7 +195,6 @@ def _arrange(annotator: Annotator, labels: MachineLabels, readings: BlindReading
         code = readings.codes[pk]
         if code.identifier in labels.codes and code.unit == CodeFamily.Unit.SENTENCE and not code.is_split:
             families[code.family].append(code.identifier)
-    arms = _read_arms(annotator, readings)
     places = labels.find_places(readings.sentence_ids)
     for identifier, found in families.items():
         # What another code of the version went into cannot be compared: its label would stand for both.
@@ -159,6 +207,7 @@ def _arrange(annotator: Annotator, labels: MachineLabels, readings: BlindReading
             identifier=identifier,
             codes=codes,
             sentences=readings.sentence_ids[chosen],
+            interviews=readings.interview_ids[chosen],
             arms=arms[chosen],
             was_read=read[:, chosen],
             machine=(labels.labels[rows][:, places] & read)[:, chosen],
@@ -188,7 +237,8 @@ def _read_looks(annotator: Annotator) -> _Looks:
     looks = _Looks({}, defaultdict(set))
     for coder, sentence, suggestions, at in rows:
         looks.first.setdefault((coder, sentence), at)
-        looks.shown[coder, sentence] |= {made[pk] for pk in suggestions if pk in made}
+        if at >= annotator.created_at:
+            looks.shown[coder, sentence] |= {made[pk] for pk in suggestions if pk in made}
     return looks
 
 
@@ -238,15 +288,18 @@ def _find_looked(family: _Family, looks: _Looks, finals: Mapping[tuple[int, int]
         )
 
 
-def _count(family: _Family, row: int, units: Mapping[tuple[int, int], Unit], looks: _Looks) -> Tally:
-    """The counts of one coder in one family."""
+def _count(
+    family: _Family, row: int, units: Mapping[tuple[int, int], Unit], looks: _Looks, counted: NDArray[np.bool_]
+) -> Tally:
+    """The counts of one coder in one family; of the arms those sentences that are ``counted``."""
     differs = ((family.blind[:, row] != family.machine) & family.was_read).any(axis=0)
     decided, coder = family.decided[row], family.coders[row]
-    shown, withheld = decided & (family.arms == SHOWN), decided & (family.arms == WITHHELD)
+    shown, withheld = (decided & counted & (family.arms == arm) for arm in (SHOWN, WITHHELD))
     own = [unit for unit in units.values() if unit.coder == coder]
+    here = set(family.sentences[counted].tolist())
     # Where she looked, her final label counts instead of the blind one.
-    moved = sum((unit.final == unit.machine) - (unit.blind == unit.machine) for unit in own)
-    seen = [unit for unit in own if unit.machine <= looks.shown[coder, unit.sentence]]
+    moved = sum((unit.final == unit.machine) - (unit.blind == unit.machine) for unit in own if unit.sentence in here)
+    seen = [unit for unit in own if looks.show_all(unit)]
     return Tally(
         shown_same=int((shown & ~differs).sum()) + moved,
         shown_n=int(shown.sum()),

@@ -52,11 +52,21 @@ def list_readable(interview_ids: Collection[int] | None, project: Project) -> Qu
 
 def find_unread(annotator: Annotator, interview_id: int) -> list[ReadableSentence]:
     """The sentences of an interview that this annotator has not read. What it has read it would read alike again."""
-    readings = OfflineReading.objects.filter(run__annotator=annotator, interview=interview_id)
-    read = {number for numbers in readings.values_list("sentences", flat=True) for number in numbers}
+    read = _find_read(annotator, interview_id)
     rows = list_readable([interview_id], annotator.project).annotate(text=SENTENCE_TEXT)
     ordered = rows.order_by("turn__position", "start").values_list("pk", "start", "text")
     return [ReadableSentence(*row) for row in ordered if row[0] not in read]
+
+
+def find_unread_ids(annotator: Annotator, interview_id: int) -> set[int]:
+    """The numbers of those sentences, without their words."""
+    standing = list_readable([interview_id], annotator.project).order_by()
+    return set(standing.values_list("pk", flat=True)) - _find_read(annotator, interview_id)
+
+
+def _find_read(annotator: Annotator, interview_id: int) -> set[int]:
+    readings = OfflineReading.objects.filter(run__annotator=annotator, interview=interview_id)
+    return {number for numbers in readings.values_list("sentences", flat=True) for number in numbers}
 
 
 def list_interviews_to_read(annotator: Annotator, interview_ids: Collection[int] | None) -> list[int]:

@@ -20,13 +20,15 @@ READ_AT_ONCE = 2_000
 @dataclass
 class ReadingCounts:
     """Answers by how they were understood. ``missing``: sentences that an answer said nothing about, which is not the same
-    as "no code". ``rejected``: items that were not applied, by reason."""
+    as "no code". ``rejected``: items that were not applied, by reason; ``curtailed``: sentences of which one was not, and
+    which count as read all the same, for what is measured is the model with its checks."""
 
     valid: int = 0
     partial: int = 0
     invalid: int = 0
     suggestions: int = 0
     missing: int = 0
+    curtailed: int = 0
     rejected: Counter[str] = field(default_factory=Counter)
     flagged: int = 0
 
@@ -39,6 +41,11 @@ class ReadingCounts:
     def rejected_items(self) -> int:
         """Items that were not applied, whatever the reason."""
         return self.rejected.total()
+
+    @property
+    def proposed_items(self) -> int:
+        """All it proposed, applied or not."""
+        return self.suggestions + self.rejected_items
 
     @property
     def reasons(self) -> list[tuple[str, int]]:
@@ -56,6 +63,7 @@ def count_readings(batch: Batch) -> dict[str, object]:
         "partial": found.partial,
         "invalid": found.invalid,
         "missing_sentences": found.missing,
+        "curtailed_sentences": found.curtailed,
         "rejected_items": found.rejected_items,
         "rejected_by_reason": dict(found.rejected.most_common()),
         "flagged": found.flagged,
@@ -81,6 +89,7 @@ def count_run(run: OfflineRun) -> dict[str, object]:
         "suggestions": progress.suggestions,
         "suggestions_by_code": count_by_code(run),
         "missing_sentences": 0,
+        "curtailed_sentences": 0,
         "rejected_items": 0,
         "rejected_by_reason": {},
     }
@@ -99,9 +108,12 @@ def _count(readings: QuerySet[Reading]) -> dict[int, ReadingCounts]:
         found[batch_id].suggestions += accepted or 0
     # An answer that is whole has neither, so most rows are never read.
     faulty = readings.exclude(outcome=Reading.Outcome.VALID).order_by()
-    for batch_id, rejected, missing in faulty.values_list("cell__batch", "rejected", "missing").iterator(READ_AT_ONCE):
+    columns = ("cell__batch", "rejected", "asked", "missing")
+    for batch_id, rejected, asked, missing in faulty.values_list(*columns).iterator(READ_AT_ONCE):
         found[batch_id].rejected.update(_read_reason(item) for item in rejected)
         found[batch_id].missing += len(missing)
+        named = {item.get("sentence") for item in rejected if isinstance(item, dict)}
+        found[batch_id].curtailed += len(named & set(asked) - set(missing))
     flagged = readings.exclude(flags=[]).order_by().values_list("cell__batch").annotate(Count("pk"))
     for batch_id, count in flagged:
         found[batch_id].flagged = count

@@ -7,7 +7,7 @@ the same of a whole study in arrays).
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -52,19 +52,27 @@ class Told(NamedTuple):
 
 
 def read_spoken(project: Project, sentence: Sentence) -> list[Spoken]:
-    """Everything annotators were asked about the sentence, by annotator. Five queries, whatever the study holds."""
-    annotators = list(Annotator.objects.filter(project=project).select_related("variant__account", "version"))
-    codes = _read_codes({each.version_id for each in annotators})
-    names = {version: {code.identifier: code.family_name for code in told} for version, told in codes.items()}
-    spoken = {each.pk: Spoken(each, names.get(each.version_id, {})) for each in annotators}
-    for annotator_id, told, cell in _read_cells(project, sentence, spoken, codes):
-        each = spoken[annotator_id]
+    """Everything annotators were asked about the sentence, by annotator.
+
+    Four queries, and only rows that concern its turn or interview, however many batches and annotators the study has.
+    """
+    cells = _read_cells(project, sentence)
+    found = OfflineReading.objects.filter(interview=sentence.turn.interview_id, run__annotator__project=project)
+    readings = list(found.select_related("run").order_by("run_id", "pk"))
+    named = {pk for pk, _ in cells} | {reading.run.annotator_id for reading in readings}
+    annotators = Annotator.objects.filter(project=project, pk__in=named).select_related("variant__account", "version")
+    spoken = {each.pk: Spoken(each, {}) for each in annotators.order_by("pk")}
+    codes = _read_codes({each.annotator.version_id for each in spoken.values()})
+    for each in spoken.values():
+        each.families |= {code.identifier: code.family_name for code in codes[each.annotator.version_id]}
+    for pk, cell in cells:
+        each = spoken[pk]
+        told = _list_told(cell.arm, codes[each.annotator.version_id])
         each.asked.update(told)
         if _answers(cell, sentence):
             each.latest |= dict.fromkeys(told, Origin("cell", cell.pk))
             each.flags.update(cell.reading.flags)
-    readings = OfflineReading.objects.filter(interview=sentence.turn.interview_id, run__annotator__in=spoken)
-    for reading in readings.select_related("run").order_by("run_id", "pk"):
+    for reading in readings:
         each = spoken[reading.run.annotator_id]
         if sentence.pk in reading.sentences:
             told = _list_found(each.annotator, codes[each.annotator.version_id])
@@ -83,21 +91,18 @@ def _read_codes(versions: Collection[int]) -> dict[int, list[Told]]:
     return found
 
 
-def _read_cells(
-    project: Project, sentence: Sentence, spoken: Mapping[int, Spoken], codes: Mapping[int, list[Told]]
-) -> Iterator[tuple[int, list[str], Cell]]:
-    """The cells that ask about the turn, in the order of time, each with its annotator and the codes it asks for."""
-    # Not the instructions, of which a study may have megabytes.
-    needed = ("task", "settings", "batch__parameters", "batch__created_at")
-    of_project = Arm.objects.filter(batch__project=project, batch__kind=KIND).select_related("batch").only(*needed)
-    arms = {arm.pk: arm for arm in of_project}
-    cells = Cell.objects.filter(arm__in=arms, input_id=sentence.turn_id).select_related("reading").order_by("pk")
+def _read_cells(project: Project, sentence: Sentence) -> list[tuple[int, Cell]]:
+    """The cells that ask about the turn, in the order of time, each with the number of its annotator."""
+    about = Cell.objects.filter(arm__batch__project=project, arm__batch__kind=KIND, input_id=sentence.turn_id)
+    # Not the instructions: every arm has its own, of many kilobytes.
+    cells = about.select_related("arm__batch", "reading").defer("arm__system_prompt").order_by("pk")
+    found = []
     for cell in cells:
-        arm = arms[cell.arm_id]
-        annotator_id = _find_annotator(arm, cell)
-        if annotator_id in spoken and not arm.settings.get("condition"):
-            cell.batch = arm.batch
-            yield annotator_id, _list_told(arm, codes[spoken[annotator_id].annotator.version_id]), cell
+        annotator = _find_annotator(cell.arm, cell)
+        if annotator and not cell.arm.settings.get("condition"):
+            cell.batch = cell.arm.batch
+            found.append((annotator, cell))
+    return found
 
 
 def _find_annotator(arm: Arm, cell: Cell) -> int:

@@ -24,7 +24,7 @@ from transcripts.corpus.models import Sentence
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
 
-# Of fewer, a coder could tell from her own figures what a machine said of a sentence that it is not to be shown on.
+# Of fewer, a coder could tell from her own figures what a machine said of most sentences on which it is not shown.
 LEAST_OWN = 10
 LEAST_CODERS = 2
 MOST_LISTED = 200
@@ -65,8 +65,13 @@ def influence(request: ProjectRequest) -> HttpResponse:
 
 
 def _build(request: ProjectRequest, annotator: Annotator) -> dict[str, object]:
-    counted, names = count_influence(annotator), name_families(annotator)
-    page: dict[str, object] = {"least_own": LEAST_OWN, "least_coders": LEAST_CODERS}
+    counted, names = count_influence(annotator, viewer=request.user.pk), name_families(annotator)
+    page: dict[str, object] = {
+        "least_own": LEAST_OWN,
+        "least_coders": LEAST_CODERS,
+        "undrawn": counted.undrawn,
+        "unsettled": counted.unsettled,
+    }
     if Permission.CODE in request.role.permissions:
         own = counted.tallies.get(request.user.pk, {})
         page["own"] = _list_rows({name: tally.drop_small_arms(LEAST_OWN) for name, tally in own.items()}, names)

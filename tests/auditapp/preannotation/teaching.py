@@ -60,6 +60,7 @@ def code_blind(project: Project, coder: User, interviews: Collection[Interview],
 
 
 def set_rules(project: Project, **rules: list[str]) -> None:
-    """Keyword rules of themes, as if the codebook had been published with them."""
+    """Keyword rules of themes, and no others, as if the codebook had been published with them."""
+    Code.objects.filter(version__project=project).update(keyword_rules=[])
     for name, lines in rules.items():
         Code.objects.filter(version__project=project, identifier=f"theme.{name}").update(keyword_rules=lines)

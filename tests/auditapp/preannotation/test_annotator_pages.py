@@ -91,6 +91,7 @@ class TestCounts:
             "partial": 2,
             "invalid": 1,
             "missing_sentences": 3,
+            "curtailed_sentences": 1,
             "rejected_items": 1,
             "rejected_by_reason": {"unknown code": 1},
             "flagged": 0,

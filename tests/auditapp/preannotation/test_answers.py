@@ -135,6 +135,23 @@ def test_an_entry_that_is_none_is_kept_aside_and_its_sentence_stays_missing(wron
     assert (found.missing, found.proposals) == ([11], [])
 
 
+def test_what_is_kept_of_a_rejected_item_is_short_and_can_be_stored_whatever_it_was() -> None:
+    deep: object = []
+    for _ in range(800):
+        deep = [deep]
+    found = read(answer(entry(deep), entry(10**400), entry(11, coding(code="x" * 5_000)), entry(12), entry(13)))
+    assert [each.sentence for each in found.rejected] == ["(a list)", str(10**400)[:100], 11]
+    assert found.rejected[2].code == "x" * 100
+
+
+def test_what_is_nested_as_deeply_as_can_be_read_is_kept_aside_like_anything_else() -> None:
+    whole = answer(entry(11), entry(12), entry(13))
+    for depth in range(850, 1_010):
+        nested = '{"sentence": ' + "[" * depth + "]" * depth + ', "codings": []}, '
+        found = read(whole.replace('[{"sentence"', "[" + nested + '{"sentence"', 1))
+        assert found.missing in ([], [11, 12, 13])
+
+
 def test_what_is_said_twice_counts_once() -> None:
     found = read(answer(entry(11, coding(), coding(rationale="again")), entry(11), entry(12), entry(13)))
     assert len(found.proposals) == 1

@@ -114,6 +114,24 @@ class TestComparing:
         read_offline(learnt, said, {said[3].pk: [BALANCE]})
         assert table_of(learnt) == CrossTable(tp=0, fp=2, fn=1, tn=11)
 
+    def test_so_are_those_that_hold_their_words_since_breaks_were_corrected(
+        self, project: Project, annotator: Annotator, said: list[Sentence], owner: User
+    ) -> None:
+        taught = {"families": {"themes": {"decided": write_ranges([said[0].pk]), "codes": {}}}}
+        Annotator.objects.filter(pk=annotator.pk).update(
+            kind=Annotator.Kind.LEARNT, variant=None, recipe={"set": taught, "codes": {BALANCE: {"threshold": 0.5}}}
+        )
+        at = said[0].start + 4
+        cut = split_sentence(project=project, sentence=said[0], at=at, by=owner, client_id=uuid.uuid4())
+        learnt = Annotator.objects.get(pk=annotator.pk)
+        pieces = list(cut.made.order_by("start"))
+        read_offline(learnt, [*pieces, said[1]], {})
+        found = read_compared(Scope(learnt)).find(BALANCE)
+        assert found is not None
+        counted = {int(pk) for pk in np.asarray(read_compared(Scope(learnt)).sentence_ids)[found.labels.counts.any(0)]}
+        assert counted == {said[1].pk}
+        assert found.set_aside["taught"] > 0
+
     def test_a_legitimate_alternative_is_no_error(
         self, annotator: Annotator, said: list[Sentence], owner: User
     ) -> None:

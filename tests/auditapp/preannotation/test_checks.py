@@ -168,6 +168,15 @@ class TestWhatIsAsked:
         with pytest.raises(PreannotationError, match="told something else"):
             launch_check(project=project, annotator=annotator, by=owner)
 
+    def test_the_same_form_gives_the_same_check_back_whatever_has_changed_since(
+        self, project: Project, marked: Interview, annotator: Annotator, owner: User
+    ) -> None:
+        form = uuid.uuid4()
+        batch = launch_check(project=project, annotator=annotator, by=owner, client_id=form)
+        set_withholding(project=project, share_percent=100, reason="x", by=owner)
+        TurnArm.objects.update(arm="withheld")
+        assert launch_check(project=project, annotator=annotator, by=owner, client_id=form) == batch
+
     def test_an_annotator_without_a_model_is_refused(self, project: Project, marked: Interview, owner: User) -> None:
         rules = ensure_annotator(project=project, kind="rules", recipe={"rules": {"theme.balance": ["both"]}}, by=owner)
         with pytest.raises(PreannotationError, match="asks no model"):

@@ -20,6 +20,7 @@ from auditapp.batches.models import Attempt, Batch, Cell, Lane, ProviderJob
 from auditapp.batches.verify import verify_batches
 from auditapp.llm import locality
 from auditapp.llm.actions import add_model, set_capabilities
+from auditapp.llm.models import ProviderAccount
 from auditapp.preannotation import actions
 from auditapp.preannotation.kind import PreannotationKind
 from tests.auditapp.batches.job_shop import Shop
@@ -28,6 +29,8 @@ from tests.instance import FakeProvider, Instance, wait_until
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.corpus.models import Interview
+from transcripts.corpus.redacting import Entry
+from transcripts.corpus.redaction import save_redaction
 from transcripts.projects.models import Project
 
 TURNS = 24
@@ -131,6 +134,33 @@ def test_a_consent_taken_back_stops_instructions_that_hold_a_sentence_of_that_in
     assert set(PreannotationKind().write_prompts(arm, turns)) == set(turns)
     allow(project, pinned, is_given=False)
     assert not PreannotationKind().write_prompts(arm, turns)
+
+
+def test_a_batch_launched_for_a_model_of_the_site_stops_when_its_address_leaves_the_site(project: Project) -> None:
+    [read] = add_interviews(project, "read")
+    allow(project, read)
+    save_redaction(
+        project=project, entries=[Entry("topic", "[thing]")], reason="To test.", by=trail.SYSTEM, based_on=0
+    )
+    near = add_reader(**(OFF_SITE | {"base_url": "http://127.0.0.1:9/v1", "allow_private": True}))
+    batch = actions.launch_model(project=project, variant=near, families=["themes"], by=trail.SYSTEM)
+    turns = list(batch.cells.values_list("input_id", flat=True))
+    assert PreannotationKind().write_prompts(batch.arms.get(), turns)
+    ProviderAccount.objects.filter(pk=near.account_id).update(base_url=OFF_SITE["base_url"])
+    assert PreannotationKind().write_prompts(batch.arms.get(), turns) == {}
+
+
+def test_a_batch_launched_before_there_was_a_redaction_list_goes_on_without_one(project: Project) -> None:
+    [read] = add_interviews(project, "read")
+    allow(project, read)
+    batch = actions.launch_model(
+        project=project, variant=add_reader(**OFF_SITE), families=["themes"], by=trail.SYSTEM
+    )
+    save_redaction(
+        project=project, entries=[Entry("topic", "[thing]")], reason="To test.", by=trail.SYSTEM, based_on=0
+    )
+    turns = list(batch.cells.values_list("input_id", flat=True))
+    assert set(PreannotationKind().write_prompts(batch.arms.get(), turns)) == set(turns)
 
 
 class TestJobs:

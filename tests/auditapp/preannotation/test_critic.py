@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import uuid
 from collections.abc import Callable
 from typing import Any
 
@@ -12,6 +13,7 @@ from django.urls import reverse
 
 from auditapp.batches.models import Batch
 from auditapp.llm.actions import add_model
+from auditapp.llm.models import ProviderAccount
 from auditapp.preannotation.actions.critic import plan_critic
 from auditapp.preannotation.actions.errors import PreannotationError
 from auditapp.preannotation.critic import (
@@ -148,6 +150,21 @@ class TestAnswers:
     def test_an_answer_of_nothing_but_beginnings_is_given_up(self, text: str) -> None:
         assert read_critic_answer(text).problem == "no JSON object with a verdict"
 
+    def test_a_long_text_that_only_looks_like_json_is_not_read_again_from_every_beginning(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        read: list[int] = []
+        whole = json.JSONDecoder.raw_decode
+
+        def count(self: json.JSONDecoder, text: str, idx: int = 0) -> Any:
+            read.append(len(text) - idx)
+            return whole(self, text, idx)
+
+        monkeypatch.setattr(json.JSONDecoder, "raw_decode", count)
+        text = '{"a":' * 200 + "[" + "1," * 1_000_000
+        assert read_critic_answer(text).problem == "no JSON object with a verdict"
+        assert len(read) < 10
+
 
 class TestLaunch:
     def test_positives_alone_are_read_one_call_each_and_each_code_has_its_own_instructions(
@@ -200,6 +217,25 @@ class TestLaunch:
         assert len(plan_critic(annotator=annotator, critic=critic, again=True).input_ids) == 3
         assert len(plan_critic(annotator=annotator, critic=add_critic("other")).input_ids) == 3
 
+    def test_the_same_form_gives_the_same_batch_back_also_when_there_is_nothing_left_to_read(
+        self, annotator: Annotator, suggestions: list[Suggestion]
+    ) -> None:
+        critic, form = add_critic(), uuid.uuid4()
+        batch = launch(annotator, critic, client_id=form)
+        answer(batch, {each.pk: UPHOLD for each in suggestions})
+        assert launch(annotator, critic, client_id=form) == batch
+        with pytest.raises(PreannotationError, match="has read all 3 suggestions already"):
+            launch(annotator, critic, client_id=uuid.uuid4())
+
+    def test_a_form_that_launched_in_another_study_is_refused_here(
+        self, annotator: Annotator, suggestions: list[Suggestion], other_project: Project
+    ) -> None:
+        critic, form = add_critic(), uuid.uuid4()
+        batch = launch(annotator, critic, client_id=form)
+        Batch.objects.filter(pk=batch.pk).update(project=other_project)
+        with pytest.raises(PreannotationError, match="another study"):
+            launch(annotator, critic, client_id=form)
+
     def test_withheld_turns_are_read_too_for_an_annotator_is_measured_by_them(
         self, annotator: Annotator, interview: Interview
     ) -> None:
@@ -246,6 +282,20 @@ class TestLaunch:
         assert material["sentence"] == "I would [verb] first."
         assert "[topic]" in material["question"]
         assert material["claims"]["rationale"] == "They [verb] first of [topic]."
+
+    def test_a_batch_launched_for_a_critic_of_the_site_stops_when_its_address_leaves_the_site(
+        self, annotator: Annotator, suggestions: list[Suggestion], interview: Interview
+    ) -> None:
+        here = "http://127.0.0.1:9/v1"
+        near = add_critic("near", provider="openai_compatible", base_url=here, model="x", allow_private=True)  # type: ignore[arg-type]
+        now = interview.imported_file.imported_at
+        Consent.objects.create(interview=interview, scope="external", is_given=True, recorded_at=now)
+        entries = [{"text": "ask", "replacement": "[verb]"}]
+        RedactionList.objects.create(project=interview.project, number=1, entries=entries, made_at=now)
+        batch = launch(annotator, near)
+        assert CriticKind().write_prompts(batch.arms.get(task="theme.balance"), [suggestions[0].pk])
+        ProviderAccount.objects.filter(pk=near.account_id).update(base_url="https://models.example/v1")
+        assert CriticKind().write_prompts(batch.arms.get(task="theme.balance"), [suggestions[0].pk]) == {}
 
 
 class TestVerdicts:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 
 import pytest
 from django.test import Client
 from django.urls import reverse
+from django.utils import timezone
 
 from auditapp.preannotation.actions.drafts import open_draft_reading
 from auditapp.preannotation.actions.responses import keep_suggestion
@@ -14,15 +16,19 @@ from auditapp.preannotation.actions.withholding import ensure_arms, set_withhold
 from auditapp.preannotation.measures.influence import Tally, pool_tallies
 from auditapp.preannotation.models import Annotator, TurnArm
 from auditapp.preannotation.queries.influence import count_influence
+from auditapp.preannotation.views import influence as views
 from tests.auditapp.preannotation.panel_cast import add_annotator, decide, look, read
 from tests.conftest import make_member
 from tests.transcripts.coding.desk_cast import find_code, put, take_off
 from transcripts.accounts.models import User
+from transcripts.coding.models import Opening
 from transcripts.coding.openings import open_interview
 from transcripts.corpus.models import Interview, Sentence
 from transcripts.projects.models import Project
 
 BALANCE, COMPASSION = "theme.balance", "theme.compassion"
+# Made anew for every answer.
+CSRF = re.compile(r"[A-Za-z0-9]{64}")
 
 
 @pytest.fixture
@@ -121,6 +127,16 @@ class TestCounts:
         assert themes(later, coder).looked == 0
         assert themes(annotator, coder).looked == 1
 
+    def test_a_look_before_an_annotator_was_made_is_no_look_at_its_silence(
+        self, annotator: Annotator, project: Project, turns: Sequence[Sequence[Sentence]], coder: User
+    ) -> None:
+        [sentence, *_] = turns[0]
+        decide(sentence, coder)
+        look(sentence, coder)
+        later = add_annotator(project, "later")
+        read(later, sentence)
+        assert themes(later, coder) == Tally(shown_same=1, shown_n=1)
+
     def test_what_colleagues_changed_is_not_put_down_to_the_machine(
         self,
         annotator: Annotator,
@@ -208,14 +224,55 @@ class TestPage:
         self,
         annotator: Annotator,
         project: Project,
+        interview: Interview,
         turns: Sequence[Sequence[Sentence]],
         coder: User,
         client_of: Callable[[User], Client],
     ) -> None:
         put(turns[1][0], find_code(project, BALANCE), coder)
+        Opening.objects.create(interview=interview, user=coder, where="x", opened_at=timezone.now())
         page = self.get(client_of(coder), project)
         assert "1 in withheld ones" in page
         assert "1 of 1" not in page
+
+    def test_one_decision_more_tells_nobody_what_the_machine_said_there_while_she_may_code_on(
+        self,
+        annotator: Annotator,
+        project: Project,
+        interview: Interview,
+        turns: Sequence[Sequence[Sentence]],
+        coder: User,
+        client_of: Callable[[User], Client],
+        monkeypatch: pytest.MonkeyPatch,
+    ) -> None:
+        monkeypatch.setattr(views, "LEAST_OWN", 1)
+        client, (shown, withheld) = client_of(coder), turns
+        pages = []
+        for codes in ([BALANCE], [COMPASSION]):
+            made = [put(sentences[0], find_code(project, code), coder) for code in codes for sentences in turns]
+            pages.append(CSRF.sub("", self.get(client, project)))
+            for coding in made:
+                take_off(coding, coder)
+        assert pages[0] == pages[1]
+        assert "2 of your units are in neither arm yet" in pages[0]
+        for sentence in (shown[0], withheld[0]):
+            put(sentence, find_code(project, BALANCE), coder)
+        Opening.objects.create(interview=interview, user=coder, where="x", opened_at=timezone.now())
+        assert self.get(client, project).count("1 of 1") == 2
+
+    def test_turns_that_were_read_and_never_drawn_are_told_and_move_when_nobody_acts(
+        self,
+        annotator: Annotator,
+        project: Project,
+        turns: Sequence[Sequence[Sentence]],
+        coder: User,
+        client_of: Callable[[User], Client],
+    ) -> None:
+        assert "not drawn for showing" not in self.get(client_of(coder), project)
+        TurnArm.objects.filter(turn=turns[1][0].turn_id).delete()
+        decide(turns[1][0], coder)
+        assert count_influence(annotator).tallies == {}
+        assert "1 turn that it read was not drawn" in self.get(client_of(coder), project)
 
     def test_a_lead_sees_the_pool_of_two_coders_and_never_one_alone(
         self,

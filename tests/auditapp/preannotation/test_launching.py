@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import uuid
 from typing import Any
 
 import pytest
@@ -11,7 +12,7 @@ from auditapp.batches.kinds import Answered
 from auditapp.batches.models import Batch, Cell
 from auditapp.preannotation import actions
 from auditapp.preannotation.kind import PreannotationKind
-from auditapp.preannotation.models import CheckAnswer, PlantedSentence, Reading, Suggestion, TurnArm
+from auditapp.preannotation.models import Annotator, CheckAnswer, PlantedSentence, Reading, Suggestion, TurnArm
 from tests.auditapp.preannotation.reading_cast import OFF_SITE, add_interviews, add_reader, allow, publish_next
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
@@ -187,6 +188,20 @@ class TestAskedAgain:
         assert "Both sides weigh." in prompt
         assert "The kettle is blue." in prompt
 
+    def test_nothing_is_asked_again_in_words_that_differ_by_more_than_their_order(
+        self, project: Project, owner: User
+    ) -> None:
+        """The annotator was told an example whose interview has taken its consent back, or none where there is one now."""
+        *_, pinned = add_interviews(project, "one", "two", answers=21)
+        allow(project, *Interview.objects.filter(project=project))
+        allow(project, pinned, is_given=False)
+        publish_next(project, owner, example=pinned.turns.get(position=2).sentences.order_by("pk")[0])
+        annotator = actions.ensure_annotator(project=project, variant=add_reader(**OFF_SITE), by=trail.SYSTEM)
+        assert len(actions.plan_reading(project=project, annotator=annotator, families=["themes"]).arms) == 2
+        allow(project, pinned)
+        [arm] = actions.plan_reading(project=project, annotator=annotator, families=["themes"]).arms
+        assert arm.system_prompt == annotator.recipe["prompts"][0]["text"]
+
     def test_what_it_says_then_is_never_a_suggestion(self, project: Project) -> None:
         add_interviews(project, "one", answers=21)
         batch = launch(project)
@@ -204,6 +219,17 @@ def store_code(batch: Batch, cell: Cell, code: str) -> str:
     entries = [{"sentence": each.pk, "codings": said if each == sentences[0] else []} for each in sentences]
     answered = Answered(cell.pk, cell.arm_id, cell.input_id, json.dumps({"sentences": entries}), "stop", "")
     return PreannotationKind().store_answers(batch, [answered])[cell.pk]
+
+
+def test_a_form_sent_again_is_the_batch_it_made_whatever_has_changed_since(project: Project, owner: User) -> None:
+    [one] = add_interviews(project, "one")
+    allow(project, one)
+    form, variant = uuid.uuid4(), add_reader(**OFF_SITE)
+    batch = launch(project, variant=variant, client_id=form)
+    publish_next(project, owner, definition="Weighs two goods.")
+    allow(project, one, is_given=False)
+    assert launch(project, variant=variant, client_id=form) == batch
+    assert Annotator.objects.count() == 1
 
 
 class TestWhileItRuns:

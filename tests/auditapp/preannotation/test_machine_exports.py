@@ -16,6 +16,7 @@ from tests.auditapp.preannotation.panel_cast import add_annotator, decide, look,
 from tests.auditapp.preannotation.test_audits import ClientOf
 from transcripts.accounts.models import User
 from transcripts.codebook.models import Code
+from transcripts.coding.models import Opening, Reveal
 from transcripts.corpus.models import Interview
 from transcripts.exchange.dictionary import find_meaning
 from transcripts.exchange.methods.writing import draft_text
@@ -96,6 +97,39 @@ class TestSuggestions:
         decide(sentence, coder)
         look(sentence, coder)
         assert len(take_out(project, "suggestions", coder)) == 1
+
+    def test_what_came_after_her_look_and_what_a_colleague_opened_to_her_is_not_among_hers(
+        self, annotator: Annotator, project: Project, coder: User
+    ) -> None:
+        first, second = (Suggestion.objects.order_by("pk")[place].sentence for place in (0, 1))
+        decide(first, coder)
+        [offer] = (look(first, coder).word or pytest.fail("nothing is shown")).offers
+        suggest(add_annotator(project, "later"), {first: ["theme.compassion"]})
+        Reveal.objects.create(sentence=second, coder=coder, source="colleagues", revealed_at=timezone.now())
+        assert [row["suggestion_id"] for row in take_out(project, "suggestions", coder)] == [offer.suggestion.pk]
+
+    @pytest.mark.parametrize("key", ["suggestions", "showings", "positive_marks", "machine_disagreements"])
+    def test_a_lead_who_codes_is_asked_first_where_only_machines_have_worked(
+        self,
+        annotator: Annotator,
+        project: Project,
+        interview: Interview,
+        lead: User,
+        client_of: ClientOf,
+        key: str,
+    ) -> None:
+        client, address = client_of(lead), reverse("exchange:download", args=[project.slug, key, "csv"])
+        refused = client.post(address)
+        assert refused.status_code == 409
+        assert "what machines proposed and your colleagues did in 1 interview" in " ".join(
+            refused.content.decode().split()
+        )
+        assert not Opening.objects.exists()
+        assert client.post(address, {"rows": "own"}).status_code == 200
+        assert not Opening.objects.exists()
+        assert client.post(address, {"rows": "all"}).status_code == 200
+        assert Opening.objects.get().interview == interview
+        assert client.post(address).status_code == 200
 
 
 class TestShowings:

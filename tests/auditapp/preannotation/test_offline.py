@@ -6,10 +6,11 @@ from typing import Any
 
 import pytest
 from django.core.management import call_command
+from django.db import IntegrityError, OperationalError
 
 from auditapp.batches import sweeping
 from auditapp.batches.clock import read_now
-from auditapp.preannotation import offline, tasks
+from auditapp.preannotation import learning, offline, tasks
 from auditapp.preannotation.actions import PreannotationError
 from auditapp.preannotation.actions.offline import cancel_run, launch_offline, preview_offline
 from auditapp.preannotation.models import Annotator, OfflineReading, OfflineRun, Suggestion, TurnArm
@@ -84,6 +85,7 @@ class TestRules:
         assert list_read_codes(launch(project, lead, "rules").annotator.recipe) == [TAUGHT]
 
     def test_without_a_rule_nothing_is_launched(self, project: Project, lead: User, interview: Interview) -> None:
+        set_rules(project)
         with pytest.raises(PreannotationError, match="keyword rule"):
             launch(project, lead, "rules")
         assert not TurnArm.objects.exists()
@@ -223,6 +225,28 @@ class TestLearning:
         assert run.annotator.recipe["codes"][TAUGHT]["reason"]
 
 
+    def test_what_was_learnt_badly_is_not_read_for_the_next_time_either(
+        self, project: Project, lead: User, coded: list[Interview]
+    ) -> None:
+        run = launch(project, lead)
+        annotator = run.annotator
+        codes = {code: found | {"threshold": None} for code, found in annotator.recipe["codes"].items()}
+        annotator.recipe |= {"codes": codes, "judged_with": "scikit-learn"}
+        annotator.save()
+        assert finish(run).state == "failed"
+        assert "No code was learnt well enough" in run.problem
+        assert not OfflineReading.objects.exists()
+
+    def test_another_release_of_what_it_learns_with_is_another_annotator(
+        self, project: Project, lead: User, coded: list[Interview], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        run = launch(project, lead)
+        monkeypatch.setattr(learning, "version", lambda name: "99.0")
+        assert finish(run).state == "failed"
+        assert "Launch it anew" in run.problem
+        assert launch(project, lead).annotator != run.annotator
+
+
 class TestRuns:
     @pytest.fixture
     def run(self, project: Project, lead: User, owner: User) -> OfflineRun:
@@ -329,6 +353,19 @@ class TestRuns:
             run_offline(run.pk)
         run.refresh_from_db()
         assert (run.state, "ZeroDivisionError" in run.problem) == ("failed", True)
+
+    @pytest.mark.parametrize(("error", "state"), [(OperationalError, "running"), (IntegrityError, "failed")])
+    def test_a_run_goes_on_after_an_error_of_the_database_that_passes_and_after_no_other(
+        self, run: OfflineRun, error: type[Exception], state: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def fail(*args: Any) -> bool:
+            raise error
+
+        monkeypatch.setattr(offline, "_read_interview", fail)
+        with pytest.raises(error):
+            run_offline(run.pk)
+        run.refresh_from_db()
+        assert run.state == state
 
     def test_the_sweep_rings_an_idle_run_once_in_a_while(self, run: OfflineRun, rung: list[int]) -> None:
         rung.clear()

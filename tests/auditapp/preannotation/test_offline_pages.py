@@ -101,6 +101,7 @@ def test_what_cannot_be_launched_is_said_above_the_same_form(
     sent: dict[str, str],
     says: str,
 ) -> None:
+    set_rules(interview.project)
     client = client_of(lead)
     key = client.get(address).context["form"]["client_id"].value()
     answer = client.post(address, {**sent, "client_id": key})

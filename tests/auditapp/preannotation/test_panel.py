@@ -8,6 +8,7 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
+from auditapp.batches.models import Arm
 from auditapp.preannotation.actions.responses import leave_suggestion
 from auditapp.preannotation.actions.showings import close_showings
 from auditapp.preannotation.actions.withholding import ensure_arms
@@ -364,3 +365,26 @@ def test_a_look_costs_as_many_queries_whatever_is_read(
         look(sentence, second_coder)
     assert len(many) == len(one) <= 40
     assert Suggestion.objects.count() == 9
+
+
+def test_a_look_loads_only_what_was_asked_about_its_turn(
+    annotator: Annotator, sentence: Sentence, coder: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read(annotator, sentence, THREE[:1])
+    elsewhere = Sentence.objects.select_related("turn").filter(turn__role="model").exclude(turn=sentence.turn)[0]
+    for _ in range(3):
+        read(annotator, elsewhere)
+    decide(sentence, coder)
+    loaded: list[int] = []
+    load = Arm.from_db
+
+    def count(*row: Any) -> Arm:
+        arm = load(*row)
+        loaded.append(arm.pk)
+        return arm
+
+    monkeypatch.setattr(Arm, "from_db", count)
+    shown = look(sentence, coder)
+    assert shown.word is not None
+    assert len(shown.word.offers) == 1
+    assert len(loaded) == 1

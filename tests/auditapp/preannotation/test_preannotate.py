@@ -12,6 +12,7 @@ from django.core.management import CommandError, call_command
 
 from auditapp.preannotation.models import Annotator, OfflineRun
 from tests.auditapp.preannotation.reading_cast import OFF_SITE, add_interviews, add_reader, allow
+from tests.auditapp.preannotation.teaching import set_rules
 from tests.instance import Instance
 from transcripts.accounts.models import User
 from transcripts.codebook.actions import edit_code, publish_version, start_draft
@@ -29,6 +30,7 @@ def preannotate(project: Project, *more: str) -> dict[str, Any]:
 @pytest.fixture
 def rules(project: Project, owner: User) -> None:
     """A published codebook in which one code has keyword rules."""
+    set_rules(project)
     draft = start_draft(project=project, by=owner)
     code = Code.objects.select_related("version__project", "family").get(version=draft, identifier="theme.balance")
     content = next(each for each in read_content(draft).codes if each.identifier == code.identifier)
@@ -110,6 +112,7 @@ def test_rules_need_no_model(project: Project, rules: None) -> None:
     ],
 )
 def test_what_cannot_be_read_by_is_refused_in_a_sentence(project: Project, more: list[str], words: str) -> None:
+    set_rules(project)
     add_interviews(project, "one")
     with pytest.raises(CommandError, match=words):
         preannotate(project, "--annotator", *more)

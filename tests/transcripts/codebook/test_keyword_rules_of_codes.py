@@ -16,12 +16,18 @@ from tests.transcripts.codebook.test_draft_pages import address, fill_in, text_o
 from transcripts.accounts.models import User
 from transcripts.codebook import actions, queries
 from transcripts.codebook.files import read_version
-from transcripts.codebook.models import CodebookVersion
+from transcripts.codebook.models import Code, CodebookVersion
 from transcripts.formats.codebook_json import write_codebook_json
 from transcripts.projects.models import Project
 
 SignIn = Callable[[User], Client]
 RULES = ("balanc*", "value & harm - price", "“on the other hand”")
+
+
+@pytest.fixture(autouse=True)
+def no_rules_yet(draft: CodebookVersion) -> None:
+    """The seeded codebook without the rules it comes with."""
+    Code.objects.filter(version__project=draft.project_id).update(keyword_rules=[])
 
 
 @pytest.fixture

@@ -12,6 +12,7 @@ import pytest
 from tests.shared import shared
 from transcripts.codebook.checking import find_problems
 from transcripts.codebook.colors import PALETTE
+from transcripts.codebook.keyword_rules import check_rule
 from transcripts.codebook.seed import SeedCode, load_seed
 
 SEED = load_seed()
@@ -157,6 +158,12 @@ def test_themes_and_case_features_have_terms_in_small_letters() -> None:
     with_terms = {code.id for code in SEED.codes if code.terms}
     assert with_terms == {code.id for family in ("themes", "case_features") for code in codes_of(family)}
     assert all(term == term.lower().strip() for code in SEED.codes for term in code.terms)
+
+
+def test_themes_and_moves_come_with_keyword_rules_that_can_be_read() -> None:
+    ruled = {code.id for code in SEED.codes if code.keyword_rules}
+    assert ruled == {code.id for family in SEED.families if family.id in {"themes", "moves"} for code in family.codes}
+    assert [check_rule(line) for code in SEED.codes for line in code.keyword_rules if check_rule(line)] == []
 
 
 def test_rules_and_questions_share_no_six_words_in_a_row_with_the_paper() -> None:

@@ -60,6 +60,14 @@ def env_base_url(default: str) -> str:
     return url
 
 
+def read_last_address(data_folder: Path, default: str) -> str:
+    """The address at which this data was last served by `make run`, so that commands print links that lead there."""
+    try:
+        return (data_folder / "address").read_text(encoding="ascii").strip() or default
+    except (OSError, UnicodeDecodeError):
+        return default
+
+
 def env_secret_key(data_folder: Path) -> str:
     """SECRET_KEY, or the file named by SECRET_KEY_FILE, or a key made at the first start and kept in the data folder."""
     value = os.environ.get("SECRET_KEY", "")

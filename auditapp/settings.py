@@ -18,6 +18,7 @@ from auditapp.environment import (
     env_field_keys,
     env_int,
     env_secret_key,
+    read_last_address,
 )
 
 # A process serves several people at once. A numerical library that starts a thread per core for every product makes
@@ -27,7 +28,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 BASE_DIR = Path(__file__).resolve().parent.parent
 DATA = env_data_folder(BASE_DIR / "var")
 
-BASE_URL = env_base_url("http://127.0.0.1:8000")
+BASE_URL = env_base_url(read_last_address(DATA, "http://127.0.0.1:8000"))
 _address = urlsplit(BASE_URL)
 DEBUG = env_bool("DEBUG", default=False)
 SECRET_KEY = env_secret_key(DATA)

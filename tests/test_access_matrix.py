@@ -190,6 +190,7 @@ OF_A_STUDY: dict[str, Row] = {
     "preannotation:cancel_run": sent(Permission.RUN_BATCHES),
     "preannotation:annotators": seen(Permission.SEE_ALL_CODINGS),
     "preannotation:annotator": seen(Permission.SEE_ALL_CODINGS),
+    "preannotation:compute_learnt": sent(Permission.SET_METHOD),
     "preannotation:annotator_readings": seen(Permission.SEE_ALL_CODINGS),
     "preannotation:critic": filled_in(Permission.RUN_BATCHES),
     "preannotation:reversals": seen(Permission.SEE_ALL_CODINGS),

@@ -11,7 +11,7 @@ import pytest
 from django.core.exceptions import ImproperlyConfigured
 
 from auditapp import environment
-from auditapp.environment import env_secret_key
+from auditapp.environment import env_secret_key, read_last_address
 
 
 @pytest.fixture(autouse=True)
@@ -45,3 +45,9 @@ def test_a_key_file_that_stays_empty_is_called_damaged(tmp_path: Path, monkeypat
 
 def test_the_first_start_makes_a_key_that_every_later_one_reads(tmp_path: Path) -> None:
     assert env_secret_key(tmp_path) == env_secret_key(tmp_path)
+
+
+def test_links_lead_to_where_the_data_was_last_served(tmp_path: Path) -> None:
+    assert read_last_address(tmp_path, "http://127.0.0.1:8000") == "http://127.0.0.1:8000"
+    (tmp_path / "address").write_text("http://127.0.0.1:8671\n", encoding="ascii")
+    assert read_last_address(tmp_path, "http://127.0.0.1:8000") == "http://127.0.0.1:8671"

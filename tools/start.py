@@ -45,6 +45,8 @@ def start_app(*, port: str, data: str, find_python: Callable[[], Path]) -> int:
     lock = lock_data_folder(folder, address=address)
     refuse_taken_port(number)
     python = find_python()
+    # Commands that run beside it print links that lead here.
+    (folder / "address").write_text(f"{address}\n", encoding="ascii")
     environment = {
         **os.environ,
         "AUDITAPP_DATA": str(folder),

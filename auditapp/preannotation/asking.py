@@ -69,7 +69,7 @@ class AskedTurn(NamedTuple):
         named = set(answered) & self.spans.keys()
         moments = sorted({cut for each in self.spans.values() for cut in (each.made_by, each.retired_by) if cut})
         states = [_list_standing(self.spans.values(), moment) for moment in (0, *moments)]
-        fits = [len(state & named) - len(named - state) for state in states]
+        fits = [len(state & named) for state in states]
         return sorted(next(state for state, fit in zip(states[::-1], fits[::-1], strict=True) if fit == max(fits)))
 
 

@@ -4,6 +4,7 @@ composed. Plain Python."""
 from __future__ import annotations
 
 import unicodedata
+from functools import lru_cache
 from typing import NamedTuple
 
 QUOTATION_MARKS = {
@@ -29,7 +30,7 @@ def find_quote(quote: str, sentence: str) -> tuple[int, int] | None:
     start = sentence.find(words)
     if start >= 0:
         return start, start + len(words)
-    folded, wanted = fold(sentence), fold(words).text.strip()
+    folded, wanted = _fold_once(sentence), fold(words).text.strip()
     for looked_for in (wanted, wanted.strip(AROUND)):
         place = folded.text.find(looked_for)
         if place >= 0 and looked_for:
@@ -51,6 +52,10 @@ def fold(text: str) -> Folded:
         ends.extend([end] * len(written))
         place = end
     return Folded("".join(pieces), starts, ends)
+
+
+# An answer may quote one sentence thousands of times.
+_fold_once = lru_cache(maxsize=8)(fold)
 
 
 def _find_end(text: str, place: int) -> int:

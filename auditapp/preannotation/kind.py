@@ -46,7 +46,7 @@ def _write_reading(each: UnderstoodAnswer) -> Reading:
         rejected=[item._asdict() for item in each.rejected],
         asked=each.asked,
         missing=each.missing,
-        flags=each.flags,
+        flags=list(each.flags),
     )
 
 

@@ -96,13 +96,16 @@ def read_machine_notes(project: Project) -> list[str]:
 
 
 def _tell_showing(project: Project) -> Iterator[str]:
-    yield "A sentence's suggestions were open to a coder only after her own decision on it, which stays as her blind reading."
+    yield (
+        "At the desk a sentence's suggestions were open to a coder only after her own decision on it, which stays as her "
+        "blind reading."
+    )
     drafts = DraftReading.objects.filter(interview__project=project).values("interview").distinct().count()
     if drafts:
         drafted = Showing.objects.filter(sentence__turn__interview__project=project, is_draft=True).count()
         yield (
             f"Except in {drafts:,} {'interview' if drafts == 1 else 'interviews'} read as drafts, where they were open before "
-            f"({drafted:,} looks): what was coded there counts as assisted and is in no measure."
+            f"({drafted:,} looks): what somebody coded there after such a look counts as assisted and is in no measure."
         )
 
 
@@ -115,7 +118,7 @@ def _tell_withholding(project: Project) -> Iterator[str]:
     plans = WithholdingPlan.objects.filter(turn_arms__isnull=False, project=project).distinct().order_by("number")
     shares = ", ".join(f"{plan.share_percent} % (plan {plan.number}, seed {plan.seed})" for plan in plans)
     yield (
-        f"Turns were drawn at random in each interview never to show suggestions to anybody: {drawn['withheld']:,} of "
+        f"Turns were drawn at random in each interview never to show suggestions at the desk: {drawn['withheld']:,} of "
         f"{drawn['turns']:,} turns, by a share of {shares}."
     )
 

@@ -1,9 +1,10 @@
 """What an annotator that needs no provider is made of, as it is kept with it. Knows nothing of Django.
 
-``reader`` names the way of reading. Rules: ``{"reader", "rules": {code: [line]}}``. Learnt: ``{"reader", "seed", "minimum", "set": {"hash", "families":
-{family: {"decided", "codes": {code: {"yes", "tied"}}}}}, "sentences", "interviews", "spared", "codes": {code: counts}}``,
-where numbers of sentences are written as ranges (``"4-9 12"``). The set is there whole, so that the same is learnt from
-it again however the study goes on; ``codes`` is what it came to, and is filled in by whoever learnt it first.
+Rules: ``{"reader", "rules": {code: [line]}}``. Learnt: ``{"reader", "seed", "minimum", "set": {"hash", "families":
+{family: {"decided", "codes": {code: {"yes", "tied"}}}}}, "taught": {"sentences", "interviews", "spared"},
+"codes": {code: counts}}``, where numbers of sentences are written as ranges (``"4-9 12"``). ``reader`` names the way of
+reading. The set is there whole, so that the same is learnt from it again however the study goes on; ``codes`` is what it
+came to, and is filled in by whoever learnt it first, with ``judged_with``.
 """
 
 from __future__ import annotations

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
 from typing import NamedTuple
 
 from auditapp.batches.kinds import Answered
@@ -46,7 +47,7 @@ class UnderstoodAnswer(NamedTuple):
     rejected: list[Rejected]
     problem: str
     outcome: Outcome
-    flags: list[str]
+    flags: Sequence[str] = ()
 
 
 class ToldCodes(NamedTuple):
@@ -65,12 +66,16 @@ def understand_answers(batch: Batch, answers: Sequence[Answered]) -> Iterator[Un
     arms = list(batch.arms.filter(pk__in=by_arm))
     keys = {*batch.parameters.get("annotators", ()), *(arm.settings.get("annotator") for arm in arms)}
     annotators = list(Annotator.objects.filter(pk__in=keys - {None}).select_related("version"))
+    # Several arms ask about one turn, and looking through it is slow.
+    find_flags = cache(find_instructions)
     for arm in arms:
         annotator = _find_annotator(arm, annotators)
         codes = read_told_codes(arm, annotator)
         turns = read_sentences(arm, [each.input_id for each in by_arm[arm.pk]])
         for each in by_arm[arm.pk]:
-            yield _understand(each, arm, annotator, codes, turns[each.input_id])
+            turn = turns[each.input_id]
+            flags = find_flags(f"{turn.question}\n\n{turn.text}")
+            yield _understand(each, arm, annotator, codes, turn)._replace(flags=flags)
 
 
 def write_check_answer(each: UnderstoodAnswer) -> CheckAnswer:
@@ -146,7 +151,6 @@ def _understand(each: Answered, arm: Arm, annotator: Annotator, codes: ToldCodes
         rejected=read.rejected,
         problem=read.problem,
         outcome=_choose_outcome(read, is_whole=not missing and turn.planted.keys() <= answered),
-        flags=find_instructions(f"{turn.question}\n\n{turn.text}"),
     )
 
 

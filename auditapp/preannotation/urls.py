@@ -37,6 +37,11 @@ urlpatterns = [
         name="annotator",
     ),
     path(
+        "p/<slug:slug>/preannotation/annotators/<int:annotator_id>/learnt/",
+        annotators.compute_learnt,
+        name="compute_learnt",
+    ),
+    path(
         "p/<slug:slug>/preannotation/annotators/<int:annotator_id>/answers/",
         annotators.show_readings,
         name="annotator_readings",

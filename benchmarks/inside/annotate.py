@@ -23,7 +23,7 @@ from django.utils import timezone
 from auditapp.llm.actions import add_model
 from auditapp.preannotation.actions import launch_model
 from auditapp.preannotation.actions.offline import launch_offline, run_offline
-from auditapp.preannotation.learning import fit
+from auditapp.preannotation.learning import fit, learn
 from auditapp.preannotation.models import Annotator, OfflineRun, Suggestion, TurnArm
 from auditapp.preannotation.offline import make_reader
 from auditapp.preannotation.queries.teaching import read_lesson
@@ -139,7 +139,8 @@ def measure_learning(annotator: Annotator, project: Project, rounds: int) -> dic
     """The fit alone, the fit with what judges it, and reading alone."""
     annotator.refresh_from_db()
     found = annotator.recipe["codes"]
-    lesson, times = read_lesson(annotator.recipe["set"]["families"]), {name: Times() for name in ("fit", "read")}
+    lesson = read_lesson(annotator.recipe["set"]["families"])
+    times = {name: Times() for name in ("fit", "judged", "read")}
     # All codes, also those that a study would not go by: fitting takes its time whatever comes of it.
     thresholds = {code: each["threshold"] or 0.2 for code, each in found.items() if each["positives"]}
     texts = _read_texts(project)
@@ -148,6 +149,8 @@ def measure_learning(annotator: Annotator, project: Project, rounds: int) -> dic
             reader = fit(lesson, thresholds)
         with times["read"].measure():
             reader.read(texts)
+    with times["judged"].measure():
+        learn(lesson, minimum=annotator.recipe["minimum"], seed=annotator.recipe["seed"])
     return {
         **{name: asdict(each) for name, each in times.items()},
         "codings": sum(each["positives"] for each in found.values()),

@@ -66,6 +66,13 @@ PAGES = [
     "/p/demo/preannotation/influence/",
     "/p/demo/preannotation/annotators/",
     "/p/demo/preannotation/annotators/1/",
+    "/p/demo/preannotation/annotators/2/",
+    "/p/demo/preannotation/annotators/3/",
+    "/p/demo/preannotation/offline/",
+    "/p/demo/preannotation/runs/1/",
+    "/p/demo/preannotation/runs/2/",
+    "/p/demo/preannotation/runs/3/",
+    "/p/demo/preannotation/runs/4/",
     "/p/demo/preannotation/annotators/1/answers/?what=partial",
     "/p/demo/preannotation/annotators/1/checks/",
     "/p/demo/preannotation/annotators/1/checks/launch/",
@@ -150,6 +157,28 @@ class Visit:
         return page
 
 
+# Runs 1 to 4: read by rules, learnt and read, failed, and not begun.
+READ_OFFLINE = """
+from django.utils import timezone
+from auditapp.preannotation.actions.offline import launch_offline, run_offline
+from auditapp.preannotation.models import OfflineRun
+from tests.auditapp.preannotation.teaching import add_interviews, code_blind
+from transcripts.accounts.models import User
+from transcripts.projects.models import Project
+project = Project.objects.get(slug="demo")
+owner, coder = User.objects.get(username="owner"), User.objects.get(username="demo-coder")
+run_offline(launch_offline(project=project, kind="rules", by=owner).pk)
+code_blind(project, coder, add_interviews(project, owner))
+run_offline(launch_offline(project=project, kind="learnt", by=owner).pk)
+for state, problem in (("failed", "What this annotator learnt from is not what it was."), ("planned", "")):
+    run = OfflineRun.objects.get(pk=2)
+    run.pk, run.client_id, run.state, run.problem = None, None, state, problem
+    run.ended_at = timezone.now() if problem else None
+    run.save()
+    run.interviews.set(OfflineRun.objects.get(pk=2).interviews.all())
+"""
+
+
 @pytest.fixture(scope="module")
 def visit(migrated: Instance, tmp_path_factory: pytest.TempPathFactory, browser: Browser) -> Iterator[Visit]:
     port = find_free_port()
@@ -170,6 +199,7 @@ def visit(migrated: Instance, tmp_path_factory: pytest.TempPathFactory, browser:
             "--wait",
         )
         instance.manage("preannotate_check", *asked)
+        instance.run_code(READ_OFFLINE)
         instance.manage("sob_audit", "--batch", "2", "--draw", "answers", "--size", "5", "--seed", "1")
         instance.start("-m", "granian", "auditapp.wsgi:application", "--host", HOST, "--port", str(port), *WEB_OPTIONS)
         wait_until(lambda: is_answering(base_url), what="the server answers")

@@ -1,4 +1,4 @@
-"""Interviews read as drafts: others' labels are open there before one's own decision, and what is coded counts nowhere.
+"""Interviews read as drafts: others' labels can be opened there before one's own decision. What is put after that counts nowhere.
 
 Whoever keeps drafts says so when the program starts; this room asks, and knows no more of it.
 """

@@ -10,7 +10,7 @@ from auditapp.batches.actions.control import (
     pause_batch,
     resume_batch,
 )
-from auditapp.batches.actions.launching import PlannedArm, check_launch, find_launched, launch_batch
+from auditapp.batches.actions.launching import PlannedArm, Sending, check_launch, find_launched, launch_batch
 from auditapp.batches.actions.money import UNCHANGED, change_cap, confirm_batch
 from auditapp.batches.actions.reopening import release_held, retry_failed
 
@@ -18,6 +18,7 @@ __all__ = [
     "UNCHANGED",
     "BatchError",
     "PlannedArm",
+    "Sending",
     "cancel_batch",
     "change_cap",
     "change_concurrency",

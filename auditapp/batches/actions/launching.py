@@ -7,7 +7,7 @@ import uuid
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from decimal import ROUND_UP, Decimal
-from typing import NamedTuple
+from typing import NamedTuple, TypedDict, Unpack
 
 from django.db import IntegrityError, transaction
 
@@ -51,6 +51,18 @@ class PlannedArm(NamedTuple):
         return of_batch if self.input_ids is None else self.input_ids
 
 
+class Sending(TypedDict, total=False):
+    """How a batch is sent; what is not said is as ``_choose_sending`` has it."""
+
+    cap_usd: Decimal | None
+    concurrency: int
+    pilot: int
+    lost_answers: str
+    uses_cache: bool
+    route: str
+    client_id: uuid.UUID | None
+
+
 @transaction.atomic
 def launch_batch(
     *,
@@ -61,14 +73,8 @@ def launch_batch(
     input_ids: Sequence[int],
     by: trail.Actor,
     repeats: int = 1,
-    cap_usd: Decimal | None = None,
-    concurrency: int = 30,
     parameters: dict[str, object] | None = None,
-    pilot: int = 0,
-    lost_answers: str = "retry",
-    uses_cache: bool = False,
-    route: str = "live",
-    client_id: uuid.UUID | None = None,
+    **sending: Unpack[Sending],
 ) -> Batch:
     """Plan the grid ``input_ids`` x ``arms`` x ``repeats`` and ring its lanes. Raises ``BatchError``.
 
@@ -76,39 +82,46 @@ def launch_batch(
     arm all); the rest waits for ``confirm_batch``. Where no arm has more cells than that there is no pilot. The same
     ``client_id`` again gives the batch that it made.
     """
-    standing = find_launched(project, client_id)
+    standing = find_launched(project, sending.get("client_id"))
     if standing is not None:
         return standing
     get_kind(kind)
-    cap_nano = check_launch(
-        arms, input_ids, repeats=repeats, pilot=pilot, route=route, concurrency=concurrency, cap_usd=cap_usd
-    )
-    cells = count_cells(arms, input_ids, repeats=repeats)
-    pilots = count_pilots(cells, pilot)
-    batch = Batch(
-        project=project,
-        kind=kind,
-        title=title,
-        parameters=parameters or {},
-        client_id=client_id,
-        route=Batch.Route(route),
-        lost_answers=Batch.LostAnswers(lost_answers),
-        uses_cache=uses_cache,
-        pilot_cells=sum(pilots),
-        state=PILOT_STATES[any(pilots)],
-        concurrency=concurrency,
-        cap_nano=cap_nano,
-        launched_by=by if isinstance(by, User) else None,
-        launched_by_name=by.get_username(),
-        created_at=read_now(),
-    )
+    batch = Batch(project=project, kind=kind, title=title, parameters=parameters or {}, created_at=read_now())
+    batch.launched_by, batch.launched_by_name = by if isinstance(by, User) else None, by.get_username()
+    pilots = _choose_sending(batch, arms, input_ids, repeats=repeats, **sending)
     standing = _save_once(batch)
     if standing is not None:
         return standing
     _plan_grid(batch, arms, input_ids, repeats, pilots)
     _open_lanes(batch, arms)
-    _record_launch(batch, arms, sum(cells), cap_usd, by)
+    cells = sum(count_cells(arms, input_ids, repeats=repeats))
+    _record_launch(batch, arms, cells, sending.get("cap_usd"), by)
     return batch
+
+
+def _choose_sending(
+    batch: Batch,
+    arms: Sequence[PlannedArm],
+    input_ids: Sequence[int],
+    *,
+    repeats: int,
+    cap_usd: Decimal | None = None,
+    concurrency: int = 30,
+    pilot: int = 0,
+    lost_answers: str = "retry",
+    uses_cache: bool = False,
+    route: str = "live",
+    client_id: uuid.UUID | None = None,
+) -> list[int]:
+    """Put on a batch that is not stored yet how it is sent; how many calls of each arm go first."""
+    batch.cap_nano = check_launch(
+        arms, input_ids, repeats=repeats, pilot=pilot, route=route, concurrency=concurrency, cap_usd=cap_usd
+    )
+    batch.client_id, batch.concurrency, batch.uses_cache = client_id, concurrency, uses_cache
+    batch.route, batch.lost_answers = Batch.Route(route), Batch.LostAnswers(lost_answers)
+    pilots = count_pilots(count_cells(arms, input_ids, repeats=repeats), pilot)
+    batch.pilot_cells, batch.state = sum(pilots), PILOT_STATES[any(pilots)]
+    return pilots
 
 
 def find_launched(project: Project, client_id: uuid.UUID | None) -> Batch | None:

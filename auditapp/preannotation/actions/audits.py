@@ -12,12 +12,10 @@ from django.utils import timezone
 
 from auditapp.preannotation.actions.errors import PreannotationError
 from auditapp.preannotation.actions.withholding import ensure_arms
-from auditapp.preannotation.models import Annotator, AuditedSuggestion, PositiveAudit, PositiveMark
+from auditapp.preannotation.models import Annotator, AuditedSuggestion, PositiveAudit, PositiveMark, ResultsOpening
 from auditapp.preannotation.queries.arms import list_withheld
 from auditapp.preannotation.queries.audits import (
-    RESULTS_OPENED,
     count_own,
-    find_results_opened,
     find_standing_mark,
     list_interviews,
 )
@@ -170,15 +168,18 @@ def open_results(*, audit: PositiveAudit, by: User) -> None:
 
     Nothing is recorded twice, nor once she is through. Reads audit.annotator.
     """
-    if str(by.pk) in find_results_opened(audit) or count_own([audit], by).get(audit.pk, 0) >= audit.items.count():
+    marked = count_own([audit], by).get(audit.pk, 0)
+    if marked >= audit.items.count():
         return
-    trail.record(
-        RESULTS_OPENED,
-        target=audit,
-        by=by,
-        stream=trail.project_stream(audit.annotator.project_id),
-        details={"audit": audit.pk, "marked": count_own([audit], by).get(audit.pk, 0)},
-    )
+    _, is_new = ResultsOpening.objects.get_or_create(audit=audit, reader=by, defaults={"opened_at": timezone.now()})
+    if is_new:
+        trail.record(
+            "preannotation.audit.results_opened",
+            target=audit,
+            by=by,
+            stream=trail.project_stream(audit.annotator.project_id),
+            details={"audit": audit.pk, "marked": marked},
+        )
 
 
 def find_closed(project: Project, audit: PositiveAudit, by: User) -> set[int]:

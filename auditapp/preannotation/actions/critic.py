@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import Collection, Sequence
-from decimal import Decimal
-from typing import NamedTuple
+from typing import NamedTuple, Unpack
 
-from auditapp.batches.actions import BatchError, PlannedArm, find_launched, launch_batch
+from auditapp.batches.actions import BatchError, PlannedArm, Sending, find_launched, launch_batch
 from auditapp.batches.models import Batch
 from auditapp.llm.locality import is_external
 from auditapp.llm.models import ModelVariant
@@ -77,21 +75,15 @@ def launch_critic(
     by: trail.Actor,
     codes: Collection[str] | None = None,
     again: bool = False,
-    cap_usd: Decimal | None = None,
-    concurrency: int = 30,
-    pilot: int = 0,
-    lost_answers: str = "retry",
-    uses_cache: bool = False,
-    route: str = "live",
-    client_id: uuid.UUID | None = None,
+    **sending: Unpack[Sending],
 ) -> Batch:
-    """Have ``critic`` test the annotator's suggestions. The last seven are those of ``launch_batch``.
+    """Have ``critic`` test the annotator's suggestions; ``codes`` and ``again`` as in ``plan_critic``.
 
     Reads annotator.project. Raises ``PreannotationError``.
     """
     try:
         # Once it has ended there is nothing left to plan, and the form sent again still means this batch.
-        standing = find_launched(annotator.project, client_id)
+        standing = find_launched(annotator.project, sending.get("client_id"))
         if standing is not None:
             return standing
         plan = plan_critic(annotator=annotator, critic=critic, codes=codes, again=again)
@@ -101,20 +93,14 @@ def launch_critic(
             title=f"Critic of {annotator}",
             arms=plan.arms,
             input_ids=plan.input_ids,
-            cap_usd=cap_usd,
-            concurrency=concurrency,
             parameters={
                 "annotators": [annotator.pk],
                 "codebook": annotator.version.number,
                 "prompt": CRITIC_VERSION,
                 "not_consented": plan.not_consented,
             },
-            pilot=pilot,
-            lost_answers=lost_answers,
-            uses_cache=uses_cache,
-            route=route,
-            client_id=client_id,
             by=by,
+            **sending,
         )
     except BatchError as error:
         raise PreannotationError(str(error)) from error

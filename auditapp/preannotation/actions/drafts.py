@@ -1,4 +1,4 @@
-"""Reading an interview as a draft: suggestions before one's own decision, and nothing of it in any measure."""
+"""Reading an interview as a draft: suggestions before one's own decision, and no label made after one in any measure."""
 
 from __future__ import annotations
 
@@ -21,7 +21,9 @@ def open_draft_reading(*, project: Project, interview: Interview, reason: str, b
     if interview.project_id != project.pk:
         raise PreannotationError("This interview is not part of this study.")
     if not reason:
-        raise PreannotationError("Say in a line why this interview is read as a draft: none of it counts in a measure.")
+        raise PreannotationError(
+            "Say in a line why this interview is read as a draft: what is coded after opening one counts in no measure."
+        )
     if len(reason) > LONGEST_REASON:
         raise PreannotationError(f"The reason has {len(reason):,} characters, and at most {LONGEST_REASON:,} fit.")
     try:

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from decimal import Decimal
-from typing import NamedTuple, TypedDict, Unpack
-from uuid import UUID
+from typing import NamedTuple, Unpack
 
 from django.db import transaction
 from django.db.models import Exists, OuterRef
 
-from auditapp.batches.actions import BatchError, PlannedArm, find_launched, launch_batch
+from auditapp.batches.actions import BatchError, PlannedArm, Sending, find_launched, launch_batch
 from auditapp.batches.models import Batch
 from auditapp.llm.locality import is_external
 from auditapp.llm.models import ModelVariant
@@ -36,18 +34,6 @@ TOLD_TOO_MUCH = (
     "What {annotator} was told holds sentences that may not leave the site as they stand there: a consent or the redaction "
     "list has changed since. Launch with the model again; that makes an annotator which is told what may be told."
 )
-
-
-class Sending(TypedDict, total=False):
-    """How a batch is sent: the keywords of ``launch_batch`` of that name."""
-
-    cap_usd: Decimal | None
-    concurrency: int
-    pilot: int
-    lost_answers: str
-    uses_cache: bool
-    route: str
-    client_id: UUID | None
 
 
 class PlannedReading(NamedTuple):

@@ -44,8 +44,17 @@ class Preview(NamedTuple):
         return self.teaching.outcomes if self.teaching else []
 
     @property
+    def taught(self) -> list[Outcome]:
+        """Codes that have enough examples."""
+        return [each for each in self.outcomes if not each.reason]
+
+    @property
+    def untaught(self) -> list[Outcome]:
+        return [each for each in self.outcomes if each.reason]
+
+    @property
     def learnable(self) -> int:
-        return sum(not each.reason for each in self.outcomes)
+        return len(self.taught)
 
 
 def preview_offline(*, project: Project, kind: str, minimum: int = FEWEST_POSITIVES) -> Preview:

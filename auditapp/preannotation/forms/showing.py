@@ -33,7 +33,9 @@ class DraftForm(forms.Form):
     """An interview to be read as a draft, and why."""
 
     interview = forms.ModelChoiceField(queryset=Interview.objects.none())
-    reason = forms.CharField(max_length=1000, help_text="One line; nothing coded there counts in a measure.")
+    reason = forms.CharField(
+        max_length=1000, help_text="One line; what is coded there after opening a suggestion counts in no measure."
+    )
 
     def __init__(self, *args: Any, project: Project, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)

@@ -142,6 +142,7 @@ def check_conditions(found: Found) -> tuple[Condition, ...]:
     """What must hold for a rectified rate, one by one."""
     drawn = found.withheld_turns > 0 and found.with_probability == found.withheld_turns
     share = found.read / found.asked if found.asked else 0.0
+    others = found.read - found.labelled
     return (
         Condition(
             "Labelled turns are a random sample",
@@ -167,6 +168,11 @@ def check_conditions(found: Found) -> tuple[Condition, ...]:
             share >= LEAST_READ,
             f"Its answers speak of {found.read} of {found.asked} sentences of these interviews ({100 * share:.1f} %); "
             f"at least {100 * LEAST_READ:.0f} % are needed.",
+        ),
+        Condition(
+            "Sentences are left to the machine",
+            others > 0,
+            f"Besides the labelled ones the annotator read {others} sentences there, on turns that are not withheld.",
         ),
         Condition(
             "The sample is large enough",

@@ -9,6 +9,7 @@ from auditapp.preannotation.models.judging import (
     Disagreement,
     PositiveAudit,
     PositiveMark,
+    ResultsOpening,
 )
 from auditapp.preannotation.models.readings import (
     CheckAnswer,
@@ -36,6 +37,7 @@ __all__ = [
     "PositiveMark",
     "Reading",
     "Response",
+    "ResultsOpening",
     "Showing",
     "Suggestion",
     "TurnArm",

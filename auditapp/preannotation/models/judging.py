@@ -83,6 +83,23 @@ class PositiveMark(models.Model):
         return f"mark {self.pk}"
 
 
+class ResultsOpening(models.Model):
+    """When a reader first saw the results of an audit before she was through: what she marks later is not blind to them."""
+
+    audit = models.ForeignKey(PositiveAudit, on_delete=models.PROTECT, related_name="results_openings")
+    reader = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="results_openings")
+    opened_at = models.DateTimeField()
+
+    class Meta:
+        ordering: ClassVar = ["pk"]
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["audit", "reader"], name="%(app_label)s_%(class)s_once_per_person")
+        ]
+
+    def __str__(self) -> str:
+        return f"opening of audit {self.audit_id}"
+
+
 class Disagreement(models.Model):
     """Why a machine and the blind readers differ on a code of a sentence, as a person sorted it (method brief 2.4).
 

@@ -80,8 +80,12 @@ class Showing(models.Model):
 
 
 class DraftReading(models.Model):
-    """An interview in which suggestions are shown before one's own decision. What is coded there is a draft: assisted,
-    and in no measure. Closing it makes nothing blind again."""
+    """An interview in which suggestions can be opened before one's own decision.
+
+    Whoever opens one there is assisted in the whole interview from that moment, and what she codes then is in no measure.
+    What she had put before is her own and stays blind, as does all of whoever opens none. Closing it makes nothing blind
+    again.
+    """
 
     interview = models.ForeignKey(Interview, on_delete=models.PROTECT, related_name="draft_readings")
     reason = models.TextField()

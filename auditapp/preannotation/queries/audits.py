@@ -11,11 +11,7 @@ from django.db.models import Count, QuerySet
 from auditapp.preannotation.measures.auditing import Item, Mark
 from auditapp.preannotation.models import AuditedSuggestion, PositiveAudit, PositiveMark
 from transcripts.accounts.models import User
-from transcripts.audit_trail import trail
-from transcripts.audit_trail.models import AuditEvent
 from transcripts.projects.models import Project
-
-RESULTS_OPENED = "preannotation.audit.results_opened"
 
 
 class AuditRow(NamedTuple):
@@ -71,17 +67,9 @@ def read_populations(audit: PositiveAudit) -> dict[str, int]:
     return dict(audit.items.values_list("suggestion__code__identifier", "population").order_by("pk"))
 
 
-def find_results_opened(audit: PositiveAudit) -> dict[str, datetime.datetime]:
+def find_results_opened(audit: PositiveAudit) -> dict[int, datetime.datetime]:
     """By the number of a person: when she first had the results shown before she had marked everything."""
-    events = AuditEvent.objects.filter(
-        stream=trail.project_stream(audit.annotator.project_id),
-        action=RESULTS_OPENED,
-        target=trail.describe_target(audit),
-    )
-    found: dict[str, datetime.datetime] = {}
-    for actor, at in events.order_by("sequence").values_list("actor_id", "at"):
-        found.setdefault(actor, at)
-    return found
+    return dict(audit.results_openings.values_list("reader_id", "opened_at"))
 
 
 def list_marks(audit: PositiveAudit) -> Marks:
@@ -98,7 +86,7 @@ def list_marks(audit: PositiveAudit) -> Marks:
         if (item, reader) in seen:
             continue
         seen.add((item, reader))
-        if str(reader) in opened and opened[str(reader)] <= at:
+        if reader in opened and opened[reader] <= at:
             late += 1
         else:
             first.append(Mark(item, name, verdict))
@@ -112,7 +100,7 @@ def list_progress(audit: PositiveAudit) -> list[Progress]:
         "reader__username", "reader_id"
     )
     counted = rows.annotate(n=Count("pk")).order_by("reader__username")
-    return [Progress(name, n, opened.get(str(reader))) for name, reader, n in counted]
+    return [Progress(name, n, opened.get(reader)) for name, reader, n in counted]
 
 
 def find_standing_mark(item: AuditedSuggestion, reader: User) -> PositiveMark | None:

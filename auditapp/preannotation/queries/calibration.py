@@ -169,21 +169,21 @@ def find_aside(annotator: Annotator, code: Code | None, sentence_ids: Numbers) -
     return np.zeros(len(sentence_ids), dtype=bool)
 
 
-def find_listable(compared: Compared, viewer: int, *, may_code: bool) -> Bools:
-    """Which sentences may be shown one by one with what the machine said of them.
+def find_listable(compared: Compared, viewer: int, *, may_code: bool) -> dict[str, Bools]:
+    """By code, which sentences may be shown one by one with what the machine said of it.
 
-    Of withheld turns, to whoever may code, only those that she decided about blind herself: nobody meets a suggestion
-    there before her own word.
+    Of withheld turns, to whoever may code, only those that she decided about blind herself, as to the family of the code:
+    nobody meets a suggestion there before her own word.
     """
     if not may_code:
-        return np.ones(len(compared.sentence_ids), dtype=bool)
+        everything = np.ones(len(compared.sentence_ids), dtype=bool)
+        return {each.code.identifier: everything for each in compared.codes}
     arms = TurnArm.objects.filter(plan__project=compared.scope.annotator.project_id, arm=TurnArm.Arm.WITHHELD)
     listable = ~np.isin(compared.turn_ids, list(arms.values_list("turn_id", flat=True)))
-    if viewer in compared.coders:
-        own = compared.coders.index(viewer)
-        for each in compared.codes:
-            listable |= each.labels.counts[own]
-    return listable
+    own = compared.coders.index(viewer) if viewer in compared.coders else None
+    return {
+        each.code.identifier: listable if own is None else listable | each.labels.counts[own] for each in compared.codes
+    }
 
 
 def list_cell(compared: Compared, identifier: str, cell: str) -> Numbers:

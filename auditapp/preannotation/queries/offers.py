@@ -56,10 +56,14 @@ class AnnotatorWord(NamedTuple):
 
 
 class MachineWord(NamedTuple):
-    """What every annotator says of a sentence. ``flags`` name what in its turn looks like instructions to a machine."""
+    """What every annotator says of a sentence. ``flags`` name what in its turn looks like instructions to a machine.
+
+    ``is_left_aside``: somebody read it, but only for codes on which nobody's, or another's, word is asked for.
+    """
 
     words: list[AnnotatorWord]
     flags: list[str]
+    is_left_aside: bool = False
 
     @property
     def offers(self) -> list[Offer]:
@@ -106,7 +110,7 @@ class PresentCodes(NamedTuple):
 def read_offers(project: Project, sentence: Sentence, coder: User, *, logged: Sequence[int] = ()) -> MachineWord:
     """What annotators say of ``sentence``, as ``coder`` may see it after her own decision.
 
-    ``logged`` is the order in which she saw suggestions before; what came since follows. Twelve queries, whatever the
+    ``logged`` is the order in which she saw suggestions before; what came since follows. Eleven queries, whatever the
     study holds. Reads sentence.turn.
     """
     spoken = read_spoken(project, sentence)
@@ -117,7 +121,7 @@ def read_offers(project: Project, sentence: Sentence, coder: User, *, logged: Se
         if (word := _hear(each, look)) is not None
     ]
     flags = {flag for each in spoken for flag in each.flags}
-    return MachineWord(words, sorted(flags))
+    return MachineWord(words, sorted(flags), is_left_aside=bool(spoken) and not words)
 
 
 def _draw(look: _Look, what: str, pk: int) -> float:
@@ -251,3 +255,9 @@ def _tell_ends(project: Project, gone: Collection[str]) -> dict[str, str]:
 def find_showing(sentence: Sentence, coder: User) -> Showing | None:
     """Her last look at the suggestions of the sentence."""
     return Showing.objects.filter(sentence=sentence, coder=coder).order_by("-pk").first()
+
+
+def was_shown(suggestion: Suggestion, coder: User) -> bool:
+    """Whether the suggestion was among those of any look of hers."""
+    looks = Showing.objects.filter(sentence=suggestion.sentence_id, coder=coder).values_list("suggestions", flat=True)
+    return any(suggestion.pk in shown for shown in looks)

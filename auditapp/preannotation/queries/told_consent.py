@@ -21,7 +21,8 @@ def may_send_instructions(arm: Arm) -> bool:
 def goes_by_a_list(arm: Arm) -> bool:
     """Whether the arm goes by a redaction list where there was one at its launch. One that does not was launched for a
     model of this site; were its address changed since, names would leave. Reads arm.batch."""
-    if arm.settings.get("redaction"):
+    if arm.settings.get("redaction") or arm.batch_id is None:
+        # An arm without a batch is one of a review, which sends nothing.
         return True
     lists = RedactionList.objects.filter(project=arm.batch.project_id, made_at__lt=arm.batch.created_at)
     return not lists.exists()

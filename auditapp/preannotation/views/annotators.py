@@ -6,14 +6,18 @@ from typing import NamedTuple
 
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, render
-from django.views.decorators.http import require_safe
+from django.views.decorators.http import require_POST, require_safe
 
 from auditapp.batches.models import Batch
 from auditapp.batches.prompts import hash_prompt
 from auditapp.preannotation.actions.annotators import Prompt, read_prompts
+from auditapp.preannotation.actions.calibration import record_calibration
+from auditapp.preannotation.actions.errors import PreannotationError
+from auditapp.preannotation.forms.calibration import FamilyReasonForm
 from auditapp.preannotation.models import Annotator
 from auditapp.preannotation.queries.annotators import list_annotators, read_choices
 from auditapp.preannotation.queries.readings import ReadingCounts, count_by_batch, find_readings, list_batches
+from auditapp.preannotation.views.learnt_table import read_learnt
 from transcripts.projects.access import LARGEST_ID, ProjectRequest, project_view
 from transcripts.projects.roles import Permission
 
@@ -45,7 +49,38 @@ def show_annotators(request: ProjectRequest) -> HttpResponse:
 @project_view(Permission.SEE_ALL_CODINGS)
 def show_annotator(request: ProjectRequest, annotator_id: int) -> HttpResponse:
     """One annotator with its exact instructions, its batches, and how its answers were understood."""
+    return _render_annotator(request, _find_annotator(request, annotator_id))
+
+
+@require_POST
+@project_view(Permission.SET_METHOD)
+def compute_learnt(request: ProjectRequest, annotator_id: int) -> HttpResponse:
+    """How it learnt a family that is read reflexively: shown once, for a reason that is kept."""
     annotator = _find_annotator(request, annotator_id)
+    form, learnt = FamilyReasonForm(request.POST), read_learnt(annotator)
+    if learnt is None or not form.is_valid():
+        return _render_annotator(request, annotator, reason_form=form, status=422)
+    family, reason = form.cleaned_data["family"], form.cleaned_data["reason"]
+    if family not in {identifier for identifier, _ in learnt.hidden}:
+        form.add_error(None, "Of no such family are there figures that stay out.")
+        return _render_annotator(request, annotator, reason_form=form, status=422)
+    try:
+        record_calibration(project=request.project, annotator=annotator, family=family, reason=reason, by=request.user)
+    except PreannotationError as error:
+        form.add_error("reason", str(error))
+        return _render_annotator(request, annotator, reason_form=form, status=422)
+    return _render_annotator(request, annotator, shown=family, reason=reason)
+
+
+def _render_annotator(
+    request: ProjectRequest,
+    annotator: Annotator,
+    *,
+    reason_form: FamilyReasonForm | None = None,
+    shown: str = "",
+    reason: str = "",
+    status: int = 200,
+) -> HttpResponse:
     counts = count_by_batch(annotator)
     context = {
         "annotator": annotator,
@@ -54,8 +89,11 @@ def show_annotator(request: ProjectRequest, annotator_id: int) -> HttpResponse:
         "batches": [ShownBatch(batch, counts.get(batch.pk, ReadingCounts())) for batch in list_batches(annotator)],
         "runs": list(annotator.runs.order_by("-pk")),
         "chosen_for": read_choices(request.project).get(annotator.pk, []),
+        "learnt": read_learnt(annotator, shown=shown),
+        "reason_form": reason_form or FamilyReasonForm(),
+        "reason": reason,
     }
-    return render(request, "preannotation/annotator.html", context)
+    return render(request, "preannotation/annotator.html", context, status=status)
 
 
 @require_safe
@@ -71,7 +109,7 @@ def show_readings(request: ProjectRequest, annotator_id: int) -> HttpResponse:
 
 
 def _find_annotator(request: ProjectRequest, annotator_id: int) -> Annotator:
-    annotators = Annotator.objects.select_related("variant__account", "version__project")
+    annotators = Annotator.objects.select_related("variant__account", "version__project", "project")
     return get_object_or_404(annotators, pk=annotator_id, project=request.project)
 
 

@@ -77,7 +77,7 @@ def _render_audit(
     opened = audit_queries.find_results_opened(audit)
     may_mark = Permission.ADJUDICATE in request.role.permissions
     closed = find_closed(request.project, audit, request.user)
-    sees_results = not may_mark or own >= size or str(request.user.pk) in opened
+    sees_results = not may_mark or own >= size or request.user.pk in opened
     marks = audit_queries.list_marks(audit) if sees_results else None
     context = {
         "audit": audit,
@@ -87,7 +87,7 @@ def _render_audit(
         "closed": closed,
         "closed_items": audit.items.filter(suggestion__sentence__turn__interview__in=closed).count(),
         "sees_results": sees_results,
-        "looked_at": opened.get(str(request.user.pk)),
+        "looked_at": opened.get(request.user.pk),
         "marks": marks,
         "report": _build_report(audit, marks) if marks else None,
         "names": _name_codes(audit),

@@ -119,7 +119,8 @@ def list_cell(request: ProjectRequest) -> HttpResponse:
     found = sight.compared.find(code)
     places = find_cell(sight.compared, code, cell)
     may_code = Permission.CODE in request.role.permissions
-    listed = places[find_listable(sight.compared, request.user.pk, may_code=may_code)[places]]
+    listable = find_listable(sight.compared, request.user.pk, may_code=may_code).get(code)
+    listed = places if listable is None else places[listable[places]]
     wanted = Paginator(listed.tolist(), ITEMS_PER_PAGE).get_page(request.GET.get("page"))
     page |= {
         "sight": sight,

@@ -14,6 +14,7 @@ from auditapp.preannotation.actions.responses import keep_suggestion, leave_sugg
 from auditapp.preannotation.actions.showings import close_showings, show_suggestions
 from auditapp.preannotation.forms.responses import ResponseForm
 from auditapp.preannotation.models import Response, Suggestion
+from auditapp.preannotation.queries.offers import was_shown
 from transcripts.coding.actions import NotDecided
 from transcripts.coding.models import Enactment, Level
 from transcripts.corpus.models import Sentence
@@ -77,7 +78,12 @@ def respond(request: ProjectRequest, suggestion_id: int) -> HttpResponse:
         Suggestion.objects.select_related("sentence__turn__interview", "code__version", "code__family"),
         pk=suggestion_id,
         annotator__project=request.project,
+        sentence__retired_by__isnull=True,
     )
+    if not was_shown(suggestion, request.user):
+        # Without its sentence: that a machine put something there is not hers to know yet, or ever where it is withheld.
+        refusal = "Decide on the sentence yourself first; its suggestions are shown after that."
+        return render(request, "preannotation/panel.html#refused", {"refusal": refusal}, status=409)
     sentence = suggestion.sentence
     form = ResponseForm(request.POST)
     if not form.is_valid():

@@ -109,7 +109,8 @@ def _list(request: ProjectRequest, sight: Sight, code: str) -> list[Difference]:
 
     may_code = Permission.CODE in request.role.permissions
     listable = find_listable(sight.compared, request.user.pk, may_code=may_code)
-    return [each for each in list_differences(sight.compared, [code] if code else []) if listable[each.place]]
+    found = list_differences(sight.compared, [code] if code else [])
+    return [each for each in found if listable[each.code.code.identifier][each.place]]
 
 
 def _count_unlisted(sight: Sight, listed: int, code: str) -> int:

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, NamedTuple
-
 from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
@@ -15,26 +12,13 @@ from auditapp.preannotation.actions import PreannotationError
 from auditapp.preannotation.actions.offline import cancel_run, launch_offline, preview_offline
 from auditapp.preannotation.forms.offline import OfflineForm
 from auditapp.preannotation.learning import FEWEST_POSITIVES
-from auditapp.preannotation.measures.checking import Share
 from auditapp.preannotation.models import Annotator, OfflineRun
 from auditapp.preannotation.queries.offline import ACTIVE, list_runs, read_run_progress
+from auditapp.preannotation.views.learnt_table import read_learnt
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
 
 MOST_LISTED = 10
-
-
-class LearntCode(NamedTuple):
-    """What there was of a code to learn from, and how it did on interviews it had not seen; both none before that."""
-
-    code: str
-    found: Mapping[str, Any]
-    precision: Share | None
-    recall: Share | None
-
-    @property
-    def threshold(self) -> float | None:
-        return self.found.get("threshold")
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -73,7 +57,7 @@ def show_run(request: ProjectRequest, run_id: int) -> HttpResponse:
         "progress": read_run_progress(run),
         "is_active": run.state in ACTIVE,
         "has_worker": is_worker_alive(),
-        "codes": list_learnt(run.annotator),
+        "learnt": read_learnt(run.annotator),
         "rules": run.annotator.recipe.get("rules", {}),
     }
     return render(request, "preannotation/run.html", context)
@@ -89,18 +73,6 @@ def cancel(request: ProjectRequest, run_id: int) -> HttpResponse:
     except PreannotationError as error:
         messages.error(request, str(error))
     return redirect("preannotation:run", request.project.slug, run.pk)
-
-
-def list_learnt(annotator: Annotator) -> list[LearntCode]:
-    """What became of each code of a learnt annotator, as its recipe has it."""
-    return [_judge(code, found) for code, found in annotator.recipe.get("codes", {}).items()]
-
-
-def _judge(code: str, found: Mapping[str, Any]) -> LearntCode:
-    tp, fp, fn = (found.get(cell) for cell in ("tp", "fp", "fn"))
-    if tp is None or fp is None or fn is None:
-        return LearntCode(code, found, None, None)
-    return LearntCode(code, found, Share(tp, tp + fp), Share(tp, tp + fn))
 
 
 def _preview(request: ProjectRequest, form: OfflineForm) -> dict[str, object]:

@@ -23,7 +23,10 @@ export function startSuggestions() {
   onActSaved((act) => {
     if (act.kind === "decide" && act.sentence === awaited) {
       awaited = null;
-      openSuggestions();
+      // Who has gone on meanwhile did not ask for those of the sentence where she is now.
+      if (sentenceOf(currentRow()) === act.sentence) {
+        openSuggestions();
+      }
     }
   });
   onCurrentChange((row) => {

@@ -167,13 +167,13 @@ class TestPressedTwice:
 
         variant, client_id = make_variant(), uuid.uuid4()
         first = launch(project, variant, client_id=client_id)
-        look, looked = launching._find_standing, []
+        look, looked = launching.find_launched, []
 
         def look_too_early(study: Project, key: uuid.UUID | None) -> Batch | None:
             looked.append(key)
             return look(study, key) if len(looked) > 1 else None
 
-        monkeypatch.setattr(launching, "_find_standing", look_too_early)
+        monkeypatch.setattr(launching, "find_launched", look_too_early)
         assert launch(project, variant, client_id=client_id) == first
         assert len(looked) == 2
         assert Batch.objects.count() == 1

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from functools import lru_cache
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from auditapp.preannotation import evidence
 from auditapp.preannotation.answers import LONGEST_RATIONALE, MOST_REJECTED, Reading, Rejected, read_answer
 from auditapp.preannotation.prompts import OLD_PROMPT_VERSION
 
@@ -63,6 +65,7 @@ def test_a_sentence_that_is_left_out_is_missing_and_not_without_a_code() -> None
         '{{"answer": {}}}',
         '{{"result": {{"output": {}}}}}',
         "[{}]",
+        "[[{}]]",
         "Sätze: [12] und {}\nEnde.",
         "{} {}",
     ],
@@ -150,6 +153,41 @@ def test_what_is_nested_as_deeply_as_can_be_read_is_kept_aside_like_anything_els
         nested = '{"sentence": ' + "[" * depth + "]" * depth + ', "codings": []}, '
         found = read(whole.replace('[{"sentence"', "[" + nested + '{"sentence"', 1))
         assert found.missing in ([], [11, 12, 13])
+
+
+def test_a_long_text_that_only_looks_like_json_is_not_read_again_from_every_beginning(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    begun: list[int] = []
+    whole = json.JSONDecoder.raw_decode
+
+    def count(self: json.JSONDecoder, text: str, idx: int = 0) -> object:
+        begun.append(idx)
+        return whole(self, text, idx)
+
+    monkeypatch.setattr(json.JSONDecoder, "raw_decode", count)
+    assert read('{"a":' * 200 + "[" + "1," * 1_000_000).missing == [11, 12, 13]
+    assert len(begun) < 10
+
+
+def test_a_quote_ends_with_the_last_accent_of_its_last_letter() -> None:
+    sentence = "So the cafe\u0301 closed."
+    assert evidence.find_quote("THE CAFÉ", sentence) == (3, 12)
+
+
+def test_a_sentence_is_prepared_once_however_often_it_is_quoted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An answer of a megabyte with fifteen thousand wrong quotes held a worker for two minutes."""
+    prepared: list[str] = []
+
+    def count(text: str) -> evidence.Folded:
+        prepared.append(text)
+        return evidence.fold(text)
+
+    monkeypatch.setattr(evidence, "_fold_once", lru_cache(maxsize=8)(count))
+    wrong = [coding(quote=f"never {number}") for number in range(300)]
+    found = read(answer(entry(11, *wrong), entry(12), entry(13)))
+    assert len(prepared) == 1
+    assert found.rejected[-1].reason == "and 100 more"
 
 
 def test_what_is_said_twice_counts_once() -> None:

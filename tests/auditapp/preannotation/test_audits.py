@@ -6,12 +6,21 @@ import uuid
 from collections.abc import Callable
 
 import pytest
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from auditapp.preannotation.actions.audits import draw_positive_audit, draw_sample, mark_positive, open_results
 from auditapp.preannotation.actions.errors import PreannotationError
-from auditapp.preannotation.models import Annotator, AuditedSuggestion, PositiveAudit, PositiveMark, TurnArm
+from auditapp.preannotation.models import (
+    Annotator,
+    AuditedSuggestion,
+    PositiveAudit,
+    PositiveMark,
+    ResultsOpening,
+    TurnArm,
+)
 from auditapp.preannotation.queries.audits import list_marks
 from auditapp.preannotation.queries.positives import Positive
 from tests.auditapp.preannotation.critic_cast import judge, list_sentences, open_to, suggest
@@ -204,7 +213,11 @@ class TestPages:
         assert client.post(look, {"confirmed": "on"}).status_code == 302
         client.post(look, {"confirmed": "on"})
         assert AuditEvent.objects.filter(action="preannotation.audit.results_opened").count() == 1
-        page = client.get(where).content.decode()
+        assert ResultsOpening.objects.get().reader == lead
+        with CaptureQueriesContext(connection) as captured:
+            page = client.get(where).content.decode()
+        # A trail may have a million events.
+        assert not [query for query in captured if "audit_trail" in query["sql"]]
         assert "False-positive rate" in page
         assert "You have known results since" in page
         mark(items[1], lead)

@@ -10,6 +10,7 @@ from statsmodels.stats.inter_rater import cohens_kappa  # type: ignore[import-un
 
 from auditapp.preannotation.measures.calibrating import CodeLabels, calibrate, list_warnings, measure_table
 from auditapp.preannotation.measures.figures import CrossTable
+from transcripts.agreement.shares import wilson_interval
 
 counts = st.integers(0, 60)
 tables = st.builds(CrossTable, counts, counts, counts, counts)
@@ -24,6 +25,28 @@ def test_the_worked_table_gives_its_published_figures() -> None:
     assert figures["kappa"].interval == pytest.approx((0.554254, 0.881412), abs=5e-7)
     denominators = {"precision": 24, "recall": 22, "specificity": 78, "f1": 28, "kappa": 100}
     assert {name: figures[name].n for name in denominators} == denominators
+
+
+def test_the_interval_of_f1_is_that_of_j_turned() -> None:
+    found, ends = measure_table(CrossTable(18, 6, 4, 72))["f1"].interval, wilson_interval(18, 28)
+    assert found is not None
+    assert ends is not None
+    assert found == pytest.approx([2 / (1 + 1 / end) for end in ends])
+
+
+def test_a_label_that_does_not_count_is_in_no_cell_and_no_pair() -> None:
+    yes = np.ones((2, 4), dtype=bool)
+    counts = np.array([[1, 1, 0, 1], [1, 0, 1, 1]], dtype=bool)
+    labels = CodeLabels("c", np.array([1, 1, 0, 0], dtype=bool), yes, counts)
+    [found] = calibrate([labels], np.arange(4), seed=1, resamples=0).codes
+    assert found.table == CrossTable(tp=3, fp=0, fn=3, tn=0)
+    assert found.people is not None
+    assert (found.people.n_units, found.people.pairs) == (2, 1)
+
+
+def test_nine_tenths_are_not_yet_nearly_always() -> None:
+    assert not [line for line in list_warnings(CrossTable(45, 45, 5, 5), n_units=100) if "degenerate" in line]
+    assert [line for line in list_warnings(CrossTable(45, 46, 5, 4), n_units=100) if "degenerate" in line]
 
 
 @given(tables.filter(lambda table: min(table) > 0))

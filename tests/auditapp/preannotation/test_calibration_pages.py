@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import uuid
 from collections.abc import Callable
 
 import pytest
@@ -15,7 +16,7 @@ from django.utils import timezone
 from auditapp.preannotation.measures.calibrating import calibrate
 from auditapp.preannotation.measures.figures import CrossTable
 from auditapp.preannotation.models import Annotator, Disagreement
-from auditapp.preannotation.queries.calibration import Scope, read_compared
+from auditapp.preannotation.queries.calibration import Scope, find_listable, read_compared
 from auditapp.preannotation.recipes import write_ranges
 from tests.auditapp.preannotation.calibration_cast import (
     BALANCE,
@@ -27,10 +28,12 @@ from tests.auditapp.preannotation.calibration_cast import (
     read_offline,
     withhold,
 )
+from tests.transcripts.coding.desk_cast import put
 from transcripts.accounts.models import User
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.codebook.models import Code, CodeExample
 from transcripts.coding.models import Layer, Opening
+from transcripts.coding.recuts import split_sentence
 from transcripts.corpus.models import Sentence
 from transcripts.projects.actions import create_project, set_stance
 from transcripts.projects.models import Project
@@ -128,9 +131,9 @@ class TestComparing:
         read_offline(learnt, [*pieces, said[1]], {})
         found = read_compared(Scope(learnt)).find(BALANCE)
         assert found is not None
-        counted = {int(pk) for pk in np.asarray(read_compared(Scope(learnt)).sentence_ids)[found.labels.counts.any(0)]}
-        assert counted == {said[1].pk}
-        assert found.set_aside["taught"] > 0
+        # Two coders decided the first sentence, and with it each of its pieces; two decided the second.
+        assert found.set_aside["taught"] == 4
+        assert found.labels.counts.sum() == 2
 
     def test_a_legitimate_alternative_is_no_error(
         self, annotator: Annotator, said: list[Sentence], owner: User
@@ -214,6 +217,18 @@ class TestPage:
         assert "2 sentences of withheld turns" in page(client_of(lead), project, "calibration_cell", **query)
         assert said[0].read_text() not in page(client_of(lead), project, "calibration_cell", **query)
         assert said[0].read_text() in page(client_of(reader), project, "calibration_cell", **query)
+
+    def test_ones_own_word_on_one_family_lets_nobody_meet_the_machines_on_another(
+        self, project: Project, said: list[Sentence], lead: User
+    ) -> None:
+        annotator = make_annotator(project, "second")
+        read(annotator, said, {said[0].pk: [BALANCE, "move.elicit"]}, codes=[BALANCE, "move.elicit"])
+        withhold(project, said, {said[0].turn_id})
+        put(said[0], Code.objects.get(version=annotator.version, identifier=BALANCE), lead)
+        listable = find_listable(read_compared(Scope(annotator)), lead.pk, may_code=True)
+        assert {code: int((~places).sum()) for code, places in listable.items()} == {BALANCE: 2, "move.elicit": 3}
+        everything = find_listable(read_compared(Scope(annotator)), lead.pk, may_code=False)
+        assert all(places.all() for places in everything.values())
 
     def test_the_files_hold_the_same_figures(self, project: Project, reader: User, client_of: ClientOf) -> None:
         client, path = client_of(reader), reverse("preannotation:calibration_file", args=[project.slug])

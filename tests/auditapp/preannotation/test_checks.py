@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Callable
 from typing import Any
 
@@ -15,7 +16,7 @@ from auditapp.preannotation.actions.checks import draw_turns, launch_check
 from auditapp.preannotation.actions.withholding import set_withholding
 from auditapp.preannotation.measures.check_verdicts import judge_check
 from auditapp.preannotation.measures.checking import CheckReport
-from auditapp.preannotation.models import Annotator, CheckAnswer, Reading, Suggestion
+from auditapp.preannotation.models import Annotator, CheckAnswer, Reading, Suggestion, TurnArm
 from auditapp.preannotation.queries.arms import list_withheld
 from auditapp.preannotation.queries.checks import read_check
 from tests.auditapp.preannotation.check_cast import PER_TURN, answer_all, bring_in

@@ -139,10 +139,9 @@ def test_a_consent_taken_back_stops_instructions_that_hold_a_sentence_of_that_in
 def test_a_batch_launched_for_a_model_of_the_site_stops_when_its_address_leaves_the_site(project: Project) -> None:
     [read] = add_interviews(project, "read")
     allow(project, read)
-    save_redaction(
-        project=project, entries=[Entry("topic", "[thing]")], reason="To test.", by=trail.SYSTEM, based_on=0
-    )
-    near = add_reader(**(OFF_SITE | {"base_url": "http://127.0.0.1:9/v1", "allow_private": True}))
+    save_redaction(project=project, entries=[Entry("topic", "[thing]")], reason="To test.", by=trail.SYSTEM, based_on=0)
+    here: dict[str, Any] = OFF_SITE | {"base_url": "http://127.0.0.1:9/v1", "allow_private": True}
+    near = add_reader(**here)
     batch = actions.launch_model(project=project, variant=near, families=["themes"], by=trail.SYSTEM)
     turns = list(batch.cells.values_list("input_id", flat=True))
     assert PreannotationKind().write_prompts(batch.arms.get(), turns)
@@ -153,12 +152,8 @@ def test_a_batch_launched_for_a_model_of_the_site_stops_when_its_address_leaves_
 def test_a_batch_launched_before_there_was_a_redaction_list_goes_on_without_one(project: Project) -> None:
     [read] = add_interviews(project, "read")
     allow(project, read)
-    batch = actions.launch_model(
-        project=project, variant=add_reader(**OFF_SITE), families=["themes"], by=trail.SYSTEM
-    )
-    save_redaction(
-        project=project, entries=[Entry("topic", "[thing]")], reason="To test.", by=trail.SYSTEM, based_on=0
-    )
+    batch = actions.launch_model(project=project, variant=add_reader(**OFF_SITE), families=["themes"], by=trail.SYSTEM)
+    save_redaction(project=project, entries=[Entry("topic", "[thing]")], reason="To test.", by=trail.SYSTEM, based_on=0)
     turns = list(batch.cells.values_list("input_id", flat=True))
     assert set(PreannotationKind().write_prompts(batch.arms.get(), turns)) == set(turns)
 

@@ -42,6 +42,7 @@ from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.coding.models import Coding, Opening
 from transcripts.corpus.models import Consent, Interview, RedactionList
+from transcripts.projects.actions import create_project
 from transcripts.projects.models import Project
 
 ClientOf = Callable[[User], Client]
@@ -228,8 +229,9 @@ class TestLaunch:
             launch(annotator, critic, client_id=uuid.uuid4())
 
     def test_a_form_that_launched_in_another_study_is_refused_here(
-        self, annotator: Annotator, suggestions: list[Suggestion], other_project: Project
+        self, annotator: Annotator, suggestions: list[Suggestion], owner: User
     ) -> None:
+        other_project = create_project(name="Other", slug="other", by=owner)
         critic, form = add_critic(), uuid.uuid4()
         batch = launch(annotator, critic, client_id=form)
         Batch.objects.filter(pk=batch.pk).update(project=other_project)

@@ -14,7 +14,7 @@ from auditapp.preannotation.actions.responses import keep_suggestion
 from auditapp.preannotation.models import Annotator, DraftReading, Showing
 from auditapp.preannotation.queries.machine_labels import read_machine_labels
 from tests.auditapp.preannotation.panel_cast import add_annotator, decide, look, read, show_all, withhold_all
-from tests.transcripts.coding.desk_cast import find_code, last_event, put
+from tests.transcripts.coding.desk_cast import find_code, last_event, put, take_off
 from transcripts.accounts.models import User
 from transcripts.coding.actions import NotDecided
 from transcripts.coding.blind import read_blind
@@ -99,6 +99,32 @@ class TestAtTheDesk:
     ) -> None:
         read(annotator, sentence, [BALANCE])
         assert put(sentence, find_code(project, BALANCE), coder).layer == Layer.BLIND
+
+    def test_what_she_put_before_she_opened_one_stays_her_blind_reading(
+        self, annotator: Annotator, draft: DraftReading, project: Project, sentence: Sentence, coder: User
+    ) -> None:
+        read(annotator, sentence, [BALANCE])
+        own = put(sentence, find_code(project, "theme.compassion"), coder)
+        look(sentence, coder)
+        take_off(own, coder, reason="Not so.")
+        put(sentence, find_code(project, BALANCE), coder, reason="As suggested.")
+        table = read_blind(project).arrange("themes", "sentence", ["theme.compassion", BALANCE])
+        assert table.labels.sum(axis=(1, 2)).tolist() == [1, 0]
+
+    def test_a_look_that_shows_nothing_does_not_say_that_she_is_assisted_from_now_on(
+        self,
+        project: Project,
+        interview: Interview,
+        draft: DraftReading,
+        sentence: Sentence,
+        coder: User,
+        client_of: Callable[[User], Client],
+    ) -> None:
+        address = reverse("preannotation:panel", args=[project.slug, sentence.pk])
+        show_all(project)
+        assert "assisted" not in client_of(coder).post(address).content.decode()
+        read(add_annotator(project), sentence, [BALANCE])
+        assert "is assisted" in client_of(coder).post(address).content.decode()
 
     def test_the_desk_says_plainly_that_it_is_a_draft(
         self,

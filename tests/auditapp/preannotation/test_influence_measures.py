@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from auditapp.preannotation.measures.influence import Tally, chi_square_p, mcnemar_exact_p, measure_influence
+from transcripts.agreement.shares import newcombe_interval
 
 AC30 = Tally(
     shown_same=45,
@@ -66,3 +67,8 @@ def test_tallies_add_up() -> None:
     both = AC30.plus(AC30)
     assert (both.shown_n, both.changed_away, both.looked) == (120, 2, 120)
     assert chi_square_p(measure_influence(both).agreement_shown, measure_influence(both).agreement_withheld) is not None
+
+
+def test_the_difference_of_shares_has_newcombes_published_interval() -> None:
+    """Newcombe 1998 (Statistics in Medicine 17:873), table II, contrast (a), method 10: 56 of 70 and 48 of 80."""
+    assert newcombe_interval(56, 70, 48, 80) == pytest.approx((0.0524, 0.3339), abs=5e-5)

@@ -1,8 +1,11 @@
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 import pytest
 
+from auditapp.preannotation import learning
 from auditapp.preannotation.learning import (
     PARTS,
     CodeLesson,
@@ -16,6 +19,9 @@ from auditapp.preannotation.learning import (
     learn,
 )
 from auditapp.preannotation.recipes import list_read_codes, list_taught, read_ranges, write_ranges
+
+if TYPE_CHECKING:
+    from auditapp.preannotation.learning import Bools, Shares
 
 INTERVIEWS = np.repeat(np.arange(8), 30)
 ABOUT = ("A stereotype is at work in case %d.", "It depends on the weather of day %d.")
@@ -41,6 +47,21 @@ def test_what_a_word_tells_is_learnt_and_judged_on_unseen_interviews() -> None:
     assert first[0].code == "code"
     assert "No stereotype of mine."[first[0].start : first[0].end] == "stereotype"
     assert "“stereotype" in first[0].rationale
+
+
+def test_no_part_has_a_say_in_the_threshold_it_is_judged_by(monkeypatch: pytest.MonkeyPatch) -> None:
+    lesson, asked = teach(noise=0.1), []
+
+    def choose(scores: Shares, yes: Bools) -> float | None:
+        asked.append(len(scores))
+        return choose_threshold(scores, yes)
+
+    monkeypatch.setattr(learning, "choose_threshold", choose)
+    learn(lesson, seed=1)
+    *parts, last = asked
+    assert (len(parts), last) == (PARTS, len(lesson.texts))
+    # Each part is read at what the other four chose.
+    assert sum(parts) == (PARTS - 1) * len(lesson.texts)
 
 
 def test_the_same_examples_give_the_same_reader() -> None:

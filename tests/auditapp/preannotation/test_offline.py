@@ -224,7 +224,6 @@ class TestLearning:
         run.annotator.refresh_from_db()
         assert run.annotator.recipe["codes"][TAUGHT]["reason"]
 
-
     def test_what_was_learnt_badly_is_not_read_for_the_next_time_either(
         self, project: Project, lead: User, coded: list[Interview]
     ) -> None:

@@ -11,8 +11,10 @@ from auditapp.preannotation.actions.offline import launch_offline, run_offline
 from auditapp.preannotation.models import OfflineRun
 from tests.auditapp.preannotation.teaching import OTHER, TAUGHT, add_interviews, code_blind, set_rules
 from transcripts.accounts.models import User
+from transcripts.audit_trail import trail
+from transcripts.audit_trail.models import AuditEvent
 from transcripts.corpus.models import Interview
-from transcripts.projects.actions import create_project
+from transcripts.projects.actions import create_project, set_member_role, set_stance
 from transcripts.projects.models import Project
 
 SignIn = Callable[[User], Client]
@@ -63,8 +65,9 @@ def test_another_number_is_looked_at_without_a_launch(
 
 
 def test_a_launch_leads_to_the_page_of_its_run_which_shows_how_it_did(
-    address: str, project: Project, lead: User, coded: list[Interview], client_of: SignIn
+    address: str, project: Project, owner: User, lead: User, coded: list[Interview], client_of: SignIn
 ) -> None:
+    set_stance(project=project, stance="codebook", by=owner)
     client = client_of(lead)
     form = client.get(address).context["form"]
     sent = {"kind": "learnt", "minimum": "20", "client_id": form["client_id"].value()}
@@ -79,8 +82,53 @@ def test_a_launch_leads_to_the_page_of_its_run_which_shows_how_it_did(
     assert "5 of 5" in done
     assert "100.0 %" in done
     assert f"{OTHER}" in done
-    assert "Nothing is suggested. Positive examples: 0" in done
+    assert "with too few examples: nothing is suggested" in done
+    assert "Positive examples: 0, where 20 are needed." in done
     assert "hx-get" not in done
+    told = client.get(reverse("preannotation:annotator", args=[project.slug, run.annotator_id])).content.decode()
+    assert "100.0 %" in told
+    assert f"Run {run.pk}" in told
+
+
+@pytest.fixture
+def learnt(project: Project, owner: User, coded: list[Interview]) -> OfflineRun:
+    """A run in a study whose themes are read reflexively."""
+    run = launch_offline(project=project, kind="learnt", by=owner)
+    run_offline(run.pk)
+    return run
+
+
+def test_how_a_reflexive_family_was_learnt_stays_out_until_there_is_a_reason(
+    learnt: OfflineRun, project: Project, lead: User, client_of: SignIn
+) -> None:
+    client = client_of(lead)
+    told = reverse("preannotation:annotator", args=[project.slug, learnt.annotator_id])
+    asked = reverse("preannotation:compute_learnt", args=[project.slug, learnt.annotator_id])
+    for page in (show(client, learnt), client.get(told).content.decode()):
+        assert "hidden" in page
+        assert "100.0 %" not in page
+    empty = client.post(asked, {"family": "themes", "reason": " "})
+    assert (empty.status_code, "100.0 %" in empty.content.decode()) == (422, False)
+    wrong = client.post(asked, {"family": "moves", "reason": "A reviewer asks."})
+    assert "Of no such family" in wrong.content.decode()
+    assert not AuditEvent.objects.filter(action="preannotation.calibration.computed").exists()
+    page = client.post(asked, {"family": "themes", "reason": "A reviewer asks."}).content.decode()
+    assert "100.0 %" in page
+    assert "<q>A reviewer asks.</q>" in page
+    kept = AuditEvent.objects.get(action="preannotation.calibration.computed")
+    assert kept.details == {"family": "themes", "stance": "reflexive", "reason": "A reviewer asks."}
+    assert "100.0 %" not in client.get(told).content.decode()
+
+
+def test_who_does_not_set_the_method_is_not_offered_the_figures(
+    learnt: OfflineRun, project: Project, client_of: SignIn
+) -> None:
+    reader = User.objects.create_user(username="only-reads", password=None)
+    set_member_role(project=project, user=reader, role="reader", by=trail.SYSTEM)
+    told = reverse("preannotation:annotator", args=[project.slug, learnt.annotator_id])
+    page = client_of(reader).get(told).content.decode()
+    assert "hidden" in page
+    assert "Compute and show once" not in page
 
 
 @pytest.mark.parametrize(

@@ -388,3 +388,18 @@ def test_a_look_loads_only_what_was_asked_about_its_turn(
     assert shown.word is not None
     assert len(shown.word.offers) == 1
     assert len(loaded) == 1
+
+
+def test_where_only_codes_left_to_people_were_read_the_panel_does_not_say_that_nothing_was(
+    annotator: Annotator, project: Project, sentence: Sentence, coder: User
+) -> None:
+    decide(sentence, coder)
+    nothing = look(sentence, coder).word
+    assert nothing is not None
+    assert not nothing.is_left_aside
+    read(annotator, sentence, THREE[:1], told=THREE[:1])
+    choose(project, THREE[0], None)
+    aside = look(sentence, coder).word
+    assert aside is not None
+    assert (aside.words, aside.is_left_aside) == ([], True)
+    assert not Reveal.objects.exists()

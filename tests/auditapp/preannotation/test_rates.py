@@ -131,7 +131,7 @@ def test_the_page_gives_the_rectified_rate_with_what_it_rests_on(
     assert "<strong>0.250</strong>" in shown
     assert "0.500, to be reported as nothing" in shown
     assert "160 labelled sentences (160 labels) in 40 withheld turns" in shown
-    assert shown.count("<strong>Holds:</strong>") == 5
+    assert shown.count("<strong>Holds:</strong>") == 6
     assert "The best one." in shown
 
 

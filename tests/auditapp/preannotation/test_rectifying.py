@@ -128,6 +128,7 @@ def test_a_sound_sample_meets_every_condition() -> None:
     ("change", "name"),
     [
         ({"withheld_turns": 0, "with_probability": 0}, "random sample"),
+        ({"labelled": 990}, "left to the machine"),
         ({"with_probability": 39}, "random sample"),
         ({"interviews": 0}, "people labelled all of the sample, blind"),
         ({"hash": ""}, "the annotator did not change"),

@@ -195,6 +195,24 @@ class TestPanelPage:
         assert REASON not in page
         assert not Reveal.objects.exists()
 
+    def test_the_number_of_a_suggestion_does_not_tell_that_there_is_one_on_a_withheld_sentence(
+        self,
+        project: Project,
+        interview: Interview,
+        sentence: Sentence,
+        coder: User,
+        client_of: Callable[[User], Client],
+    ) -> None:
+        withhold_all(project, interview)
+        [made] = read(add_annotator(project), sentence, [BALANCE])
+        decide(sentence, coder)
+        look(sentence, coder)
+        for act in ("leave", "nonsense"):
+            status, page, _ = self.post(client_of(coder), "respond", project, made.pk, act=act)
+            assert status == 409
+            assert "data-sentence" not in page
+            assert sentence.read_text() not in page
+
     def test_a_suggestion_shows_its_annotator_its_evidence_and_its_reason_closed(
         self,
         annotator: Annotator,

@@ -21,6 +21,8 @@ def find(rule: str, text: str) -> str | None:
         ("stereotyp*", "They are stereotypes.", "stereotypes"),
         ('"social identit*"', "A **social** *identity* it is.", "social** *identity"),
         ('"social identity"', "An identity, social in kind.", None),
+        ("stereotyp*", "So says one stereotyp.", "stereotyp"),
+        ('"on the other hand"', "It is on the other", None),
         ("race & class", "Class, gender and race.", "race"),
         ("race & class", "Race and gender.", None),
         ("race - joke", "It was about race.", "race"),

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 
 from django.contrib.auth.decorators import login_not_required
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed
+from django.http.response import HttpResponseBase
 from django.shortcuts import render
+from django.template.loader import render_to_string
+from django.urls import reverse
 from django.views.decorators.http import require_safe
 
 from auditapp.outage import is_outage, show_outage
+from transcripts.projects.access import visible_projects
 
 
 @require_safe
@@ -49,6 +54,38 @@ def show_failure(request: HttpRequest) -> HttpResponse:
         return show_outage(request)
     message = "The program failed at this request. Nothing of it was stored. The log of the server says what happened."
     return _show(None, 500, "This did not work", message)
+
+
+class WordsForWrongMethod:
+    """A page for who opens the address of a button (405), as other refusals have one; the API and scripts get none."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        response = self.get_response(request)
+        gets_no_page = (
+            request.path.startswith("/api/") or request.headers.get("HX-Request") or request.headers.get("X-Desk")
+        )
+        if isinstance(response, HttpResponseNotAllowed) and not response.content and not gets_no_page:
+            # The same answer, for it is in the log already and says which methods there are.
+            response.content = render_to_string("error.html", _tell_wrong_method(request), request)
+        return response
+
+
+def _tell_wrong_method(request: HttpRequest) -> dict[str, object]:
+    context: dict[str, object] = {
+        "status": 405,
+        "title": "Nothing to look at here",
+        "message": (
+            "This is the address of a button, not of a page, so nothing was done. Go back to the page with the button, and "
+            "press it there."
+        ),
+    }
+    slug = request.resolver_match.kwargs.get("slug") if request.resolver_match else None
+    if slug and request.user.is_authenticated and visible_projects(request.user).filter(slug=slug).exists():
+        context |= {"link": reverse("projects:home", args=[slug]), "link_text": "To the study"}
+    return context
 
 
 def _show(request: HttpRequest | None, status: int, title: str, message: str) -> HttpResponse:

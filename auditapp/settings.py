@@ -87,6 +87,7 @@ MIDDLEWARE = [
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
     "allauth.account.middleware.AccountMiddleware",
+    "auditapp.pages.WordsForWrongMethod",
 ]
 
 ROOT_URLCONF = "auditapp.urls"
@@ -275,9 +276,13 @@ LOGGING = {
     "filters": {
         "no_keys": {"()": "auditapp.llm.redaction.KeyFilter"},
         "brief_outages": {"()": "auditapp.outage.BriefOutages"},
+        "brief_refusals": {"()": "auditapp.log_lines.BriefRefusals"},
     },
     "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line", "filters": ["no_keys"]}},
     # kombu warns about the missing host of a broker of files, which has none.
-    "loggers": {"kombu.connection": {"level": "ERROR"}, "django.request": {"filters": ["brief_outages"]}},
+    "loggers": {
+        "kombu.connection": {"level": "ERROR"},
+        "django.request": {"filters": ["brief_outages", "brief_refusals"]},
+    },
     "root": {"handlers": ["stderr"], "level": os.environ.get("LOG_LEVEL", "INFO")},
 }

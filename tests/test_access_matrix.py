@@ -198,6 +198,7 @@ OF_A_STUDY: dict[str, Row] = {
     "preannotation:audits": seen(Permission.SEE_ALL_CODINGS),
     "preannotation:draw_audit": filled_in(Permission.ADJUDICATE),
     "preannotation:audit": seen(Permission.SEE_ALL_CODINGS),
+    "preannotation:audit_items": seen(Permission.SEE_ALL_CODINGS),
     "preannotation:open_audit": sent(Permission.ADJUDICATE),
     "preannotation:audit_results": sent(Permission.ADJUDICATE),
     "preannotation:mark": filled_in(Permission.ADJUDICATE),

@@ -110,6 +110,12 @@ class LaunchOptions(forms.Form):
         else:
             del self.fields["route"]
 
+    def renew(self) -> None:
+        """Make what is sent from here on another launch: with the same ``client_id`` it would be the one that was made."""
+        renewed = self.data.copy()  # type: ignore[attr-defined]
+        renewed[self.add_prefix("client_id")] = str(uuid.uuid4())
+        self.data = renewed
+
     @property
     def groups(self) -> list[FieldGroup]:
         """The visible fields under their headings."""

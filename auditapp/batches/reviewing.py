@@ -7,6 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from auditapp.batches.actions import PlannedArm, check_launch
@@ -28,7 +29,8 @@ LETTERS = re.compile(r"[^\W\d_]*")
 class LaunchPlan(NamedTuple):
     """What a feature's form asks for: the arms and the inputs of the batch to be, and what it has to say about them.
 
-    ``facts`` are names and values of what is asked, in the words of the form.
+    ``facts`` are names and values of what is asked, in the words of the form; ``names`` are those of tasks that people
+    know by another one.
     """
 
     kind: str
@@ -36,6 +38,7 @@ class LaunchPlan(NamedTuple):
     input_ids: Sequence[int]
     warnings: Sequence[str] = ()
     facts: Sequence[tuple[str, str]] = ()
+    names: Mapping[str, str] = MappingProxyType({})
 
 
 class ReviewedArm(NamedTuple):
@@ -97,6 +100,7 @@ def review_launch(plan: LaunchPlan, options: Mapping[str, Any]) -> Review:
             lengths[place],
             prices.get(planned.variant.pk),
             capabilities.get(planned.variant.pk),
+            task=plan.names.get(planned.task, planned.task),
             cells=cells[place],
             pilot=first,
             options=options,
@@ -141,6 +145,7 @@ def _review_arm(
     price: Price | None,
     row: Capabilities | None,
     *,
+    task: str,
     cells: int,
     pilot: int,
     options: Mapping[str, object],
@@ -159,7 +164,7 @@ def _review_arm(
         costs[compute_highest_price(make_request(arm, "x" * length), arm)] += count * repeats
     return ReviewedArm(
         variant=planned.variant,
-        task=planned.task,
+        task=task,
         prompt=planned.system_prompt,
         prompt_hash=hash_prompt(planned.system_prompt),
         cells=cells,
@@ -240,7 +245,7 @@ def _list_warnings(
         warnings.append(
             f"No price is recorded for {', '.join(unpriced)}: what they cost is not known, and no cap can hold."
         )
-    elif options.get("cap_usd") is None and options.get("route") != Batch.Route.FILE:
+    elif _is_paid(prices) and options.get("cap_usd") is None and options.get("route") != Batch.Route.FILE:
         warnings.append(
             "There is no cap: the batch may spend up to the most given here, and more where answers are lost."
         )
@@ -253,6 +258,10 @@ def _list_warnings(
     if len(accounts) > 1 and options.get("route") != Batch.Route.FILE:
         warnings.append(f"The calls go to {len(accounts)} accounts, each of which is paid and limited by itself.")
     return [*warnings, *_list_relatives(variants)]
+
+
+def _is_paid(prices: Mapping[int, Price]) -> bool:
+    return any(price.price_in or price.price_out for price in prices.values())
 
 
 def _list_relatives(variants: Sequence[ModelVariant]) -> list[str]:

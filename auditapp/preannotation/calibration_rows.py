@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from auditapp.preannotation.measures.figures import CodeCalibration, Estimate
+from auditapp.preannotation.measures.figures import FEW_POSITIVES, CodeCalibration, Estimate
 from transcripts.agreement.figures import Figure
 from transcripts.codebook.models import Code
 
@@ -44,8 +44,15 @@ class CodeRow(NamedTuple):
     def cells(self) -> list[tuple[str, int]]:
         return list(self.figures.table._asdict().items())
 
+    @property
+    def is_scarce(self) -> bool:
+        """Whether people put it too seldom for anybody to tell how well it is read."""
+        return self.figures.table.tp + self.figures.table.fn < FEW_POSITIVES
+
     def is_below(self, threshold: float) -> bool:
-        """Whether F1 or kappa, where defined, is below the threshold."""
+        """Whether F1 or kappa, where defined, is below the threshold; never where there is too little to tell."""
+        if self.is_scarce:
+            return False
         values = [self.figures.figures[name].value for name in ("f1", "kappa")]
         return any(value is not None and value < threshold for value in values)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
+from auditapp.llm.locality import is_external
 from auditapp.preannotation.actions.launching import PlannedReading
 from auditapp.preannotation.actions.planning import list_reasked
 from auditapp.preannotation.card import tell_of_judge
@@ -12,6 +13,7 @@ from auditapp.preannotation.injection import find_instructions
 from auditapp.preannotation.kinship import warn_of_kin
 from auditapp.preannotation.models import Annotator, Reading
 from transcripts.corpus.models import Turn
+from transcripts.corpus.queries import find_redaction
 from transcripts.projects.models import Project
 
 READ_AT_ONCE = 500
@@ -28,22 +30,30 @@ def list_facts(plan: PlannedReading, annotator: Annotator) -> list[tuple[str, st
     return [
         ("Annotator", f"{annotator}, codebook {annotator.version}" if annotator.pk else f"{annotator.name}, a new one"),
         ("Codebook", f"{annotator.version}"),
-        ("One call per", "answer and code" if annotator.mode == Annotator.Mode.CODE else "answer and code family"),
+        ("One call per", "turn and code" if annotator.mode == Annotator.Mode.CODE else "turn and code family"),
         ("Reads", "what is said and what is implied" if annotator.reads_latent else "only what is said (semantic)"),
         ("Interviews", f"{len(plan.interview_ids):,}{left_out}"),
-        ("Answers", f"{len(plan.turn_ids):,}"),
-        ("Redaction list", f"number {redactions.pop()}" if redactions else "none is applied"),
+        ("Turns", f"{len(plan.turn_ids):,}"),
+        ("Redaction list", f"number {redactions.pop()}" if redactions else _tell_unredacted(annotator)),
         ("Asked again", _tell_again(again["turns"], again["calls"], again["planted"])),
         ("Hash of all this", annotator.hash[:12]),
     ]
 
 
+def _tell_unredacted(annotator: Annotator) -> str:
+    """A list that holds is for what leaves the site, and nothing does. Reads annotator.variant.account."""
+    variant = annotator.variant
+    if variant is None or is_external(variant) or find_redaction(annotator.project) is None:
+        return "none is applied"
+    return f"none is applied, because {variant.label} runs on this site"
+
+
 def _tell_again(turns: int, calls: int, planted: int) -> str:
     if not turns:
-        return "nothing: there are twenty answers or fewer"
+        return "nothing: there are twenty turns or fewer"
     with_planted = f", with up to {_count(planted, 'planted sentence')}" if planted else ""
     return (
-        f"{_count(turns, 'answer')} in another order of the codes{with_planted}: {_count(calls, 'call')} of those below"
+        f"{_count(turns, 'turn')} in another order of the codes{with_planted}: {_count(calls, 'call')} of those below"
     )
 
 
@@ -93,7 +103,7 @@ def _warn_of_calls(plan: PlannedReading, annotator: Annotator) -> list[str]:
     turns = len(plan.turn_ids)
     return [
         (
-            f"One call per code: {len(arms):,} codes and {_count(turns, 'answer')} make {len(arms) * turns:,} calls. By family "
+            f"One call per code: {len(arms):,} codes and {_count(turns, 'turn')} make {len(arms) * turns:,} calls. By family "
             f"they would be {len(families) * turns:,}."
         )
     ]
@@ -108,7 +118,7 @@ def _warn_of_read(plan: PlannedReading, annotator: Annotator) -> list[str]:
     if not read:
         return []
     return [
-        f"{annotator} has read {read:,} of these {_count(len(plan.turn_ids), 'answer')} already. What it says last counts."
+        f"{annotator} has read {read:,} of these {_count(len(plan.turn_ids), 'turn')} already. What it says last counts."
     ]
 
 
@@ -135,7 +145,7 @@ def warn_of_instructions(turn_ids: Sequence[int]) -> list[str]:
     basis = "" if len(looked_at) == len(turn_ids) else f" of {len(looked_at):,} looked at, of {len(turn_ids):,},"
     return [
         (
-            f"{_count(flagged, 'answer')}{basis} {verb} as if written to a machine ({kinds}). Such answers are asked about like "
+            f"{_count(flagged, 'turn')}{basis} {verb} as if written to a machine ({kinds}). Such turns are asked about like "
             "the others; what is proposed for them is flagged."
         )
     ]

@@ -29,6 +29,7 @@ from auditapp.preannotation.learning import (
     fit,
     learn,
 )
+from transcripts.agreement.label_files import find_separator
 from transcripts.agreement.shares import wilson_interval
 from transcripts.corpus.segmenting import segment
 
@@ -75,6 +76,8 @@ def read_texts(path: Path) -> list[CodedText]:
 
 def _read_csv(lines: str) -> Iterator[CodedText]:
     reader = csv.DictReader(lines.splitlines(keepends=True))
+    if parted := find_separator(reader.fieldnames or ()):
+        raise BadFile(f"The columns in line 1 are parted by {parted}, not by commas.")
     missing = [name for name in COLUMNS if name not in (reader.fieldnames or ())]
     if missing:
         raise BadFile(f"The column {missing[0]} is missing; there have to be {', '.join(COLUMNS)}.")

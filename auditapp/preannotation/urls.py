@@ -4,6 +4,7 @@ from django.urls import path
 
 from auditapp.preannotation.views import (
     annotators,
+    audit_items,
     audits,
     calibration,
     calibration_sight,
@@ -66,6 +67,7 @@ urlpatterns = [
     path("p/<slug:slug>/preannotation/audits/<int:audit_id>/", audits.show_audit, name="audit"),
     path("p/<slug:slug>/preannotation/audits/<int:audit_id>/open/", audits.open_audit, name="open_audit"),
     path("p/<slug:slug>/preannotation/audits/<int:audit_id>/results/", audits.show_results, name="audit_results"),
+    path("p/<slug:slug>/preannotation/audits/<int:audit_id>/items/", audit_items.list_items, name="audit_items"),
     path("p/<slug:slug>/preannotation/audits/<int:audit_id>/items/<int:item_id>/", audits.mark, name="mark"),
     path("p/<slug:slug>/preannotation/spread/", spread.show_spread, name="spread"),
     path("p/<slug:slug>/preannotation/calibration/", calibration.show_calibration, name="calibration"),

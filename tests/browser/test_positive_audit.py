@@ -37,6 +37,12 @@ def test_a_sample_is_drawn_opened_marked_and_read_with_the_keyboard(visit: Visit
     press(page.locator("#looking_confirmed"), "Space")
     send(page, "Show results now")
     assert "100.0 %" in page.locator("#results").inner_text()
+    page.locator("#results td a").first.focus()
+    with page.expect_navigation():
+        page.keyboard.press("Enter")
+    assert "masked" in page.locator("main").inner_text()
+    check(visit, page)
+    page.go_back()
     # Going to the same address with a fragment would load nothing.
     page = visit.open(page.url.removeprefix(visit.base_url).partition("#")[0], "light", 1280)
     check(visit, page)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import Any
+
 import pytest
 from playwright.sync_api import Page, expect
 
@@ -13,6 +16,28 @@ pytestmark = [pytest.mark.browser, pytest.mark.processes]
 PANEL = "#suggestions"
 SUGGESTIONS = f"{PANEL} .suggestion"
 ANSWERED = f"{PANEL} .answered"
+IS_UNCOVERED = """(row) => {
+  const { left, top, bottom, width } = row.getBoundingClientRect();
+  return [top + 3, bottom - 3].every((y) => row.contains(document.elementFromPoint(left + width / 2, y)));
+}"""
+
+
+@pytest.fixture(autouse=True)
+def console() -> Iterator[list[str]]:
+    """What pages wrote on their console, which has to be nothing; a form that comes back with 422 is told by Chromium."""
+    words = list[str]()
+    yield words
+    assert [each for each in words if "status of 422" not in each] == []
+
+
+@pytest.fixture
+def sign_in(sign_in: SignIn, console: list[str]) -> SignIn:
+    def enter(**options: Any) -> Page:
+        page = sign_in(**options)
+        page.on("console", lambda message: console.append(message.text))
+        return page
+
+    return enter
 
 
 def open_suggested(site: Site, sign_in: SignIn, interview: str, **options: object) -> Page:
@@ -57,6 +82,10 @@ def edit_open_one(page: Page) -> None:
     form.get_by_label("Why changed").fill("It is not said outright.")
     form.get_by_role("button", name="Keep so").click()
     expect(page.locator(f"{PANEL} .error")).to_contain_text("one line that says how you read the sentence")
+    expect(page.locator(f"{PANEL} .error")).to_be_in_viewport()
+    note = page.locator(f"{PANEL} form.stack").get_by_label("One line of interpretation")
+    expect(note).to_be_focused()
+    expect(note).to_have_accessible_description("A latent coding needs one line that says how you read the sentence.")
     assert find_violations(page) == []
     form = page.locator(f"{PANEL} form.stack")
     expect(form.get_by_label("Why changed")).to_have_value("It is not said outright.")
@@ -102,6 +131,20 @@ def test_a_sentence_without_a_suggestion_says_so_as_plainly(site: Site, sign_in:
     expect(page.locator(PANEL)).to_contain_text("after your own decision")
 
 
+def test_on_what_the_interviewer_says_nothing_is_promised(site: Site, sign_in: SignIn) -> None:
+    page = open_suggested(site, sign_in, "open")
+    expect(page.locator(PANEL)).to_be_visible()
+    press(page, "ArrowUp")
+    expect(page.locator(PANEL)).to_be_hidden()
+    press(page, "o")
+    expect(page.locator("#announcer")).to_have_text("No machine reads this: they read what the model says.")
+    press(page, "Shift+Enter")
+    await_saved(page)
+    expect(page.locator(f"{CURRENT} .open-suggestions")).to_have_count(0)
+    press(page, "ArrowDown")
+    expect(page.locator(PANEL)).to_be_visible()
+
+
 def test_a_withheld_turn_shows_none_and_leaves_its_coder_blind(site: Site, sign_in: SignIn) -> None:
     page = open_suggested(site, sign_in, "withheld")
     press(page, "Shift+Enter")
@@ -140,7 +183,16 @@ def test_the_panel_can_be_used_in_the_dark_in_a_narrow_window_and_without_a_scri
     page = open_suggested(site, sign_in, "open", **options)
     press(page, "Shift+Enter")
     expect(page.locator(SUGGESTIONS)).to_have_count(3)
-    page.locator(f"{PANEL} summary", has_text="Keep with changes").first.click()
+    # The sentence in question stays above the panel.
+    expect(page.locator(CURRENT)).to_be_in_viewport(ratio=1)
+    assert page.locator(CURRENT).evaluate(IS_UNCOVERED)
+    page.locator(f"{PANEL} summary", has_text="Keep with changes").last.click()
+    form = page.locator(f"{PANEL} details[open] form")
+    form.get_by_label("Level").select_option("latent")
+    form.get_by_label("Why changed").fill("It is not said outright.")
+    form.get_by_role("button", name="Keep so").click()
+    expect(page.locator(f"{PANEL} .error")).to_be_in_viewport()
+    assert page.locator(CURRENT).evaluate(IS_UNCOVERED)
     assert find_violations(page) == []
     assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
 

@@ -10,7 +10,7 @@ import csv
 import math
 import re
 from array import array
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -27,6 +27,7 @@ MOST_CODERS = 100
 MOST_CELLS = 100_000_000
 """Codes x coders x units of a table of labels; a table of numbers, which take more room, holds an eighth."""
 LARGEST_NUMBER = 1e12
+SEPARATORS = {";": "semicolons", "\t": "tabs", "|": "vertical bars"}
 
 NUMBER = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d{1,3})?", re.ASCII)
 
@@ -131,14 +132,19 @@ def decode_lines(lines: Iterable[bytes]) -> Iterator[str]:
             raise LabelFileError(number, found, "a CSV file in UTF-8") from error
 
 
+def find_separator(headings: Sequence[str]) -> str:
+    """What parts the columns of a file that is read as one column, by its name; "" where it is none that is known."""
+    if len(headings) != 1:
+        return ""
+    return next((name for sign, name in SEPARATORS.items() if sign in headings[0]), "")
+
+
 def _read_headings(reader: Iterator[list[str]]) -> _Headings:
     headings = [undefuse(cell).strip() for cell in next(reader, [])]
     if not any(headings):
         raise LabelFileError(None, "an empty file", f"the headings {', '.join(COLUMNS)}")
-    if len(headings) == 1:
-        for sign, name in ((";", "semicolons"), ("\t", "tabs"), ("|", "vertical bars")):
-            if sign in headings[0]:
-                raise LabelFileError(1, f"columns parted by {name}", "by commas")
+    if parted := find_separator(headings):
+        raise LabelFileError(1, f"columns parted by {parted}", "by commas")
     for column in (*COLUMNS, TURN):
         if headings.count(column) > 1:
             raise LabelFileError(1, f"the column {column} more than once", "it once")

@@ -24,7 +24,7 @@ from transcripts.coding.models import Coding, Enactment, Grounding, Level, Memo,
 from transcripts.coding.settings import build_card, list_code_keys
 from transcripts.coding.waiting import WORDS, Reason, find_differing_in, list_shown_to
 from transcripts.corpus.consent_rows import list_scopes
-from transcripts.corpus.models import Interview, Sentence
+from transcripts.corpus.models import Interview, Sentence, Turn
 from transcripts.projects.access import ProjectRequest
 from transcripts.projects.roles import Permission
 
@@ -77,6 +77,11 @@ def _find_suggestions_url(slug: str) -> UrlAround | None:
     return UrlAround(f"{before}/", f"/{after}")
 
 
+def _is_read(turn: Turn) -> bool:
+    """Whether machines may read it: they read what the model says."""
+    return turn.role == Turn.Role.MODEL and turn.channel == Turn.Channel.UTTERANCE
+
+
 def _list_urls(slug: str, interview_id: int) -> dict[str, str]:
     """Where the acts of one interview are posted, and under which address its codings tell all they say."""
     desk = reverse("coding:desk", args=[slug, interview_id])
@@ -102,7 +107,7 @@ def render_marks(request: ProjectRequest, sentence: Sentence | None, *, units: S
         place, place_id = places[CodeFamily.Unit(unit)]
         context = {"marks": apart.get(CodeFamily.Unit(unit), marks), "place": place, "place_id": place_id}
         context |= {"writable": True, "urls": _list_urls(request.project.slug, interview_id)}
-        if unit == CodeFamily.Unit.SENTENCE:
+        if unit == CodeFamily.Unit.SENTENCE and _is_read(sentence.turn):
             context["suggestions"] = _find_suggestions_url(request.project.slug)
         html.append(template.render(context))
     return HttpResponse("".join(html))

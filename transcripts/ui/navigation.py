@@ -12,11 +12,15 @@ from django.urls import NoReverseMatch, reverse
 
 
 class Page(NamedTuple):
-    """A page of a study that the bar leads to. ``permission`` is what one needs to see it, "" for any member."""
+    """A page of a study that the bar leads to. ``permission`` is what one needs to see it, "" for any member.
+
+    Whoever holds ``unless`` is led there by another page, so the bar leaves it out.
+    """
 
     name: str
     route: str
     permission: str = ""
+    unless: str = ""
 
 
 class Section(NamedTuple):
@@ -82,7 +86,7 @@ SECTIONS = (
         (
             Page("Batches", "batches:list"),
             Page("Annotators", "preannotation:annotators", "see_all_codings"),
-            Page("Influence", "preannotation:influence"),
+            Page("Influence", "preannotation:influence", unless="see_all_codings"),
             Page("Second-order bias", "sob:dashboard"),
             Page("Judges", "llm:judges"),
         ),
@@ -136,7 +140,7 @@ def build_bar(slug: str, *, view_name: str, permissions: Container[str]) -> Bar:
 
 
 def _may(page: Page, permissions: Container[str]) -> bool:
-    return not page.permission or page.permission in permissions
+    return (not page.permission or page.permission in permissions) and page.unless not in permissions
 
 
 def _find_address(route: str, slug: str) -> str:

@@ -10,7 +10,8 @@ from auditapp.batches.actions.control import (
     pause_batch,
     resume_batch,
 )
-from auditapp.batches.actions.launching import PlannedArm, Sending, check_launch, find_launched, launch_batch
+from auditapp.batches.actions.launched import digest_asked, find_launched
+from auditapp.batches.actions.launching import PlannedArm, Sending, check_launch, launch_batch
 from auditapp.batches.actions.money import UNCHANGED, change_cap, confirm_batch
 from auditapp.batches.actions.reopening import release_held, retry_failed
 
@@ -24,6 +25,7 @@ __all__ = [
     "change_concurrency",
     "check_launch",
     "confirm_batch",
+    "digest_asked",
     "drain_batch",
     "find_launched",
     "launch_batch",

@@ -13,6 +13,7 @@ from django.db import IntegrityError, transaction
 
 from auditapp.batches.actions.changes import BatchError, ring_lanes
 from auditapp.batches.actions.control import check_concurrency
+from auditapp.batches.actions.launched import ASKED, digest_asked, find_launched
 from auditapp.batches.actions.money import check_cap, refuse_cap_of_file
 from auditapp.batches.clock import read_now
 from auditapp.batches.kinds import get_kind
@@ -74,19 +75,25 @@ def launch_batch(
     by: trail.Actor,
     repeats: int = 1,
     parameters: dict[str, object] | None = None,
+    asked: str = "",
     **sending: Unpack[Sending],
 ) -> Batch:
     """Plan the grid ``input_ids`` x ``arms`` x ``repeats`` and ring its lanes. Raises ``BatchError``.
 
     An arm with inputs of its own is asked about those. ``pilot`` calls of each arm, drawn at random, go first (of a smaller
     arm all); the rest waits for ``confirm_batch``. Where no arm has more cells than that there is no pilot. The same
-    ``client_id`` again gives the batch that it made.
+    ``client_id`` again gives the batch that it made, unless it asks for something else: ``asked`` is ``digest_asked`` of
+    whoever looked for that batch before planning.
     """
-    standing = find_launched(project, sending.get("client_id"))
+    client_id = sending.get("client_id")
+    asked = asked or _digest_plan(kind, arms, input_ids, sending | {"repeats": repeats}) if client_id else ""
+    standing = find_launched(project, client_id, asked)
     if standing is not None:
         return standing
     get_kind(kind)
     batch = Batch(project=project, kind=kind, title=title, parameters=parameters or {}, created_at=read_now())
+    if asked:
+        batch.parameters |= {ASKED: asked}
     batch.launched_by, batch.launched_by_name = by if isinstance(by, User) else None, by.get_username()
     pilots = _choose_sending(batch, arms, input_ids, repeats=repeats, **sending)
     standing = _save_once(batch)
@@ -97,6 +104,15 @@ def launch_batch(
     cells = sum(count_cells(arms, input_ids, repeats=repeats))
     _record_launch(batch, arms, cells, sending.get("cap_usd"), by)
     return batch
+
+
+def _digest_plan(kind: str, arms: Sequence[PlannedArm], input_ids: Sequence[int], sending: Mapping[str, object]) -> str:
+    return digest_asked(
+        kind,
+        sending,
+        arms=[[arm.variant.pk, arm.task, hash_prompt(arm.system_prompt), arm.settings] for arm in arms],
+        inputs=[list(ids) for ids in {id(ids): ids for ids in (arm.list_inputs(input_ids) for arm in arms)}.values()],
+    )
 
 
 def _choose_sending(
@@ -122,19 +138,6 @@ def _choose_sending(
     pilots = count_pilots(count_cells(arms, input_ids, repeats=repeats), pilot)
     batch.pilot_cells, batch.state = sum(pilots), PILOT_STATES[any(pilots)]
     return pilots
-
-
-def find_launched(project: Project, client_id: uuid.UUID | None) -> Batch | None:
-    """The batch that a form has launched already. Whoever plans with what a batch changes looks here first: what was
-    to be planned may be done by now. Raises ``BatchError`` where it is another study's."""
-    if client_id is None:
-        return None
-    standing = Batch.objects.filter(client_id=client_id).first()
-    if standing is not None and standing.project_id != project.pk:
-        raise BatchError(
-            "This form has launched a batch of another study already. Open it again and send it once more."
-        )
-    return standing
 
 
 def count_cells(arms: Sequence[PlannedArm], input_ids: Sequence[int], *, repeats: int) -> list[int]:
@@ -175,7 +178,7 @@ def _save_once(batch: Batch) -> Batch | None:
         with transaction.atomic():
             batch.save(force_insert=True)
     except IntegrityError:
-        standing = find_launched(batch.project, batch.client_id)
+        standing = find_launched(batch.project, batch.client_id, batch.parameters.get(ASKED, ""))
         if standing is None:
             raise
         return standing

@@ -57,8 +57,8 @@ def duration(seconds: float | None) -> str:
 
 @register.filter
 def in_words(name: str) -> str:
-    """A stored name for reading: ``off_format`` is "off format"."""
-    return name.replace("_", " ")
+    """A stored name for reading: ``off_format`` is "off format". The identifier of a code, which has a dot, stays."""
+    return name if "." in name else name.replace("_", " ")
 
 
 @register.filter

@@ -28,7 +28,8 @@ def run_wizard(
 ) -> HttpResponse:
     """The form, then its review, then the batch. ``plan`` and ``launch`` read the valid form and may raise ``refusals``.
 
-    Nothing is written before the last step; each step carries everything that was typed.
+    Nothing is written before the last step; each step carries everything that was typed. What is changed is another
+    launch: the form that comes back has a ``client_id`` of its own.
     """
     refused: tuple[type[Exception], ...] = (BatchError, *refusals)
     if request.method != "POST":
@@ -52,4 +53,6 @@ def run_wizard(
                 "has_fake": review.has_fake,
             }
             return render(request, "batches/review.html", context)
-    return render(request, template, {"form": form}, status=422 if form.errors else 200)
+    status = 422 if form.errors else 200
+    form.renew()
+    return render(request, template, {"form": form}, status=status)

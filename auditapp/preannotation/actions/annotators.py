@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, NoReturn
 
 from django.db import transaction
 from django.db.models import Max
@@ -22,6 +22,7 @@ from transcripts.codebook.queries import current_version
 from transcripts.projects.models import Project
 
 LONGEST_TASK = 60
+LONGEST_NUMBER = 9
 LATENT_NEEDS_REASON = (
     "Say in a line why the model should read for what is implied, too: such readings are interpretations, and the reason "
     "is kept with the annotator."
@@ -53,10 +54,10 @@ def ensure_annotator(
 ) -> Annotator:
     """The annotator that reads so with the study's current codebook; made when there is none of the same hash yet.
 
-    A model is given as ``variant``, or by ``name``: the label of a model, or a standing annotator, whose newest number
-    says how it reads where ``mode`` and ``reads_latent`` do not. Annotators of the other kinds are what their
-    ``recipe`` says. A reading for what is implied needs a ``reason``, which goes on record. Raises
-    ``PreannotationError``.
+    A model is given as ``variant``, or by ``name``: its label; or a standing annotator, which says how it reads where
+    ``mode`` and ``reads_latent`` do not, as "NAME NUMBER" or, where its name is no model's, the newest of that name.
+    A model by its label reads by family and what is said. Annotators of the other kinds are what their ``recipe``
+    says. A reading for what is implied needs a ``reason``, which goes on record. Raises ``PreannotationError``.
     """
     if Annotator.Kind(kind) == Annotator.Kind.MODEL:
         drafted = _draft(project, variant, name, mode, reads_latent)
@@ -82,16 +83,18 @@ def _draft(
     project: Project, variant: ModelVariant | None, name: str, mode: str | None, reads_latent: bool | None
 ) -> Annotator:
     version = _require_version(project)
-    named = Annotator.objects.filter(project=project, name=name, kind=Annotator.Kind.MODEL) if name else None
-    former = named.select_related("variant__account").order_by("-number").first() if named is not None else None
-    model = variant or (former.variant if former else None) or _find_variant(name)
+    former = None
+    if variant is None:
+        variant = ModelVariant.objects.select_related("account").filter(label=name).first()
+        former = None if variant else _find_former(project, name)
+    model = variant or (former.variant if former else None) or _refuse_name(name)
     if mode is None:
         mode = former.mode if former else Annotator.Mode.FAMILY
     if reads_latent is None:
         reads_latent = former.reads_latent if former else False
     drafted = Annotator(
         project=project,
-        name=name or model.label,
+        name=former.name if former else name or model.label,
         kind=Annotator.Kind.MODEL,
         variant=model,
         version=version,
@@ -138,12 +141,19 @@ def _require_version(project: Project) -> CodebookVersion:
     return version
 
 
-def _find_variant(label: str) -> ModelVariant:
-    variant = ModelVariant.objects.select_related("account").filter(label=label).first()
-    if variant is None:
-        labels = ", ".join(ModelVariant.objects.values_list("label", flat=True)) or "none"
-        raise PreannotationError(f"There is no annotator and no model {label!r}. Models there are: {labels}.")
-    return variant
+def _find_former(project: Project, name: str) -> Annotator | None:
+    """The annotator of a model meant by "NAME NUMBER", or the newest of the name."""
+    models = Annotator.objects.filter(project=project, kind=Annotator.Kind.MODEL).select_related("variant__account")
+    newest = models.filter(name=name).order_by("-number").first()
+    own, _, number = name.rpartition(" ")
+    if newest is None and number.isdecimal() and number.isascii() and len(number) <= LONGEST_NUMBER:
+        return models.filter(name=own, number=int(number)).first()
+    return newest
+
+
+def _refuse_name(name: str) -> NoReturn:
+    labels = ", ".join(ModelVariant.objects.values_list("label", flat=True)) or "none"
+    raise PreannotationError(f"There is no annotator and no model {name!r}. Models there are: {labels}.")
 
 
 def hash_annotator(*, kind: str, version: CodebookVersion, content: object, variant: ModelVariant | None = None) -> str:

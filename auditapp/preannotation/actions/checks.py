@@ -12,7 +12,7 @@ from uuid import UUID
 from django.db import transaction
 from django.db.models import Count
 
-from auditapp.batches.actions import BatchError, PlannedArm, find_launched, launch_batch
+from auditapp.batches.actions import BatchError, PlannedArm, digest_asked, find_launched, launch_batch
 from auditapp.batches.models import Batch
 from auditapp.preannotation.actions.annotators import LONGEST_TASK, write_told
 from auditapp.preannotation.actions.errors import PreannotationError
@@ -82,8 +82,10 @@ def launch_check(
     Withheld turns are not asked about, and without consent none of an interview's where the model is not of this site.
     Raises ``PreannotationError``.
     """
+    told = None if families is None else sorted(families)
+    asked = digest_asked(CHECK_KIND, sending, annotator=annotator.pk, sample=sample, repeats=repeats, families=told)
     try:
-        standing = find_launched(project, sending.get("client_id"))
+        standing = find_launched(project, sending.get("client_id"), asked)
         if standing is not None:
             return standing
         # Drawn before the sample is, so that no turn is asked about and withheld afterwards.
@@ -98,6 +100,7 @@ def launch_check(
             input_ids=plan.turn_ids,
             parameters=_describe(plan, annotator, sample, repeats),
             uses_cache=False,
+            asked=asked,
             by=by,
             **sending,
         )

@@ -7,6 +7,7 @@ from django.utils import timezone
 
 from auditapp.preannotation.actions.errors import PreannotationError
 from auditapp.preannotation.models import Annotator, CodeChoice
+from auditapp.preannotation.queries.choices import has_read_for
 from transcripts.audit_trail import trail
 from transcripts.codebook.models import Code, CodeFamily
 from transcripts.projects.models import Project
@@ -88,3 +89,8 @@ def _check(project: Project, code_identifier: str, annotator: Annotator | None, 
         raise PreannotationError("This annotator is not part of this study.")
     if not codes.filter(version=annotator.version_id).exists():
         raise PreannotationError(f"{annotator} does not read for this code: its codebook {annotator.version} lacks it.")
+    if not has_read_for(annotator, code_identifier):
+        raise PreannotationError(
+            f"{annotator} has read no sentence for this code, so there is nothing of it to believe. "
+            "Have it read first, or choose another annotator or people only."
+        )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import NamedTuple, Unpack
 
-from auditapp.batches.actions import BatchError, PlannedArm, Sending, find_launched, launch_batch
+from auditapp.batches.actions import BatchError, PlannedArm, Sending, digest_asked, find_launched, launch_batch
 from auditapp.batches.models import Batch
 from auditapp.llm.locality import is_external
 from auditapp.llm.models import ModelVariant
@@ -81,9 +81,11 @@ def launch_critic(
 
     Reads annotator.project. Raises ``PreannotationError``.
     """
+    told = None if codes is None else sorted(codes)
+    asked = digest_asked(CRITIC_KIND, sending, annotator=annotator.pk, critic=critic.pk, codes=told, again=again)
     try:
         # Once it has ended there is nothing left to plan, and the form sent again still means this batch.
-        standing = find_launched(annotator.project, sending.get("client_id"))
+        standing = find_launched(annotator.project, sending.get("client_id"), asked)
         if standing is not None:
             return standing
         plan = plan_critic(annotator=annotator, critic=critic, codes=codes, again=again)
@@ -99,6 +101,7 @@ def launch_critic(
                 "prompt": CRITIC_VERSION,
                 "not_consented": plan.not_consented,
             },
+            asked=asked,
             by=by,
             **sending,
         )

@@ -8,7 +8,7 @@ from typing import NamedTuple, Unpack
 from django.db import transaction
 from django.db.models import Exists, OuterRef
 
-from auditapp.batches.actions import BatchError, PlannedArm, Sending, find_launched, launch_batch
+from auditapp.batches.actions import BatchError, PlannedArm, Sending, digest_asked, find_launched, launch_batch
 from auditapp.batches.models import Batch
 from auditapp.llm.locality import is_external
 from auditapp.llm.models import ModelVariant
@@ -62,14 +62,17 @@ def launch_preannotation(
     interviews: Sequence[Interview] | None = None,
     families: Sequence[str] | None = None,
     limit: int | None = None,
+    asked: str = "",
     **sending: Unpack[Sending],
 ) -> Batch:
     """Have the model's turns read, one call per turn and code family or code (families coded by sentence; all unless named).
 
     ``limit`` takes so many turns from the beginning. Interviews without consent are left out when the model is not of this
-    site. The turns that never show suggestions are drawn first. Raises ``PreannotationError``.
+    site. The turns that never show suggestions are drawn first. ``asked`` as in ``launch_batch``. Raises
+    ``PreannotationError``.
     """
-    standing = _find_launched(project, sending)
+    asked = asked or _digest(sending, interviews, families, limit, annotator=annotator.pk)
+    standing = _find_launched(project, sending, asked)
     if standing is not None:
         return standing
     plan = plan_reading(project=project, annotator=annotator, interviews=interviews, families=families, limit=limit)
@@ -82,6 +85,7 @@ def launch_preannotation(
             arms=plan.arms,
             input_ids=plan.turn_ids,
             parameters=_describe(plan, annotator),
+            asked=asked,
             by=by,
             **sending,
         )
@@ -105,7 +109,9 @@ def launch_model(
     **sending: Unpack[Sending],
 ) -> Batch:
     """Have the turns read by a model, as ``ensure_annotator`` and ``launch_preannotation`` say: both, or nothing."""
-    standing = _find_launched(project, sending)
+    who = {"model": variant.pk if variant else name, "mode": mode, "latent": reads_latent}
+    asked = _digest(sending, interviews, families, limit, **who)
+    standing = _find_launched(project, sending, asked)
     if standing is not None:
         return standing
     annotator = ensure_annotator(
@@ -117,15 +123,28 @@ def launch_model(
         interviews=interviews,
         families=families,
         limit=limit,
+        asked=asked,
         by=by,
         **sending,
     )
 
 
-def _find_launched(project: Project, sending: Sending) -> Batch | None:
+def _digest(
+    sending: Sending,
+    interviews: Sequence[Interview] | None,
+    families: Sequence[str] | None,
+    limit: int | None,
+    **who: object,
+) -> str:
+    chosen = None if interviews is None else sorted(interview.pk for interview in interviews)
+    told = None if families is None else sorted(families)
+    return digest_asked(KIND, sending, interviews=chosen, families=told, limit=limit, **who)
+
+
+def _find_launched(project: Project, sending: Sending, asked: str) -> Batch | None:
     """The batch of a form that was sent before: not planned anew, for consents and codebook may have changed since."""
     try:
-        return find_launched(project, sending.get("client_id"))
+        return find_launched(project, sending.get("client_id"), asked)
     except BatchError as error:
         raise PreannotationError(str(error)) from error
 

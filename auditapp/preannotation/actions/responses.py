@@ -15,7 +15,7 @@ from auditapp.preannotation.queries.offers import read_present_codes
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.codebook.models import Code
-from transcripts.coding.actions import CodingError, add_coding, decide_sentence, withdraw_coding
+from transcripts.coding.actions import CodingError, WrongInput, add_coding, decide_sentence, withdraw_coding
 from transcripts.coding.models import Coding, Decision
 from transcripts.coding.queries import read_standing
 from transcripts.projects.models import Project
@@ -47,7 +47,7 @@ def keep_suggestion(
     showing = _require_open(suggestion, project, by)
     code = _find_present_code(suggestion, project)
     if edited and not reason.strip():
-        raise PreannotationError("Say in one line why you keep it with changes.")
+        raise PreannotationError("Say in one line why you keep it with changes.", field="reason")
     coding = None if edited else _find_own(suggestion, code, by)
     now = timezone.now()
     if coding is None:
@@ -63,6 +63,8 @@ def keep_suggestion(
                 note=note,
                 reason=reason.strip() or KEPT_REASON,
             )
+        except WrongInput as error:
+            raise PreannotationError(str(error), field=error.field) from error
         except CodingError as error:
             raise PreannotationError(str(error)) from error
     verdict = Response.Verdict.EDITED if edited else Response.Verdict.KEPT

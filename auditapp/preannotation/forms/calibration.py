@@ -20,7 +20,11 @@ PLACES = ("calibration", "disagreements", "choose", "rates")
 class CalibrationForm(forms.Form):
     """One annotator, and which of its readings are compared. Sent by GET; nothing in it is needed."""
 
-    annotator = forms.ChoiceField(label="Annotator", required=False)
+    annotator = forms.ChoiceField(
+        label="Annotator",
+        required=False,
+        error_messages={"invalid_choice": "This annotator has read nothing in this study yet. Choose another."},
+    )
     turns = forms.ChoiceField(
         label="Compared on",
         required=False,
@@ -41,7 +45,7 @@ class CalibrationForm(forms.Form):
 
     @property
     def chosen(self) -> Annotator | None:
-        """The annotator that was named, or else the newest one."""
+        """The annotator that was named, or else the newest one that has read."""
         named = self.cleaned_data.get("annotator", "")
         return self.by_number.get(named) or next(iter(self.by_number.values()), None)
 

@@ -18,6 +18,16 @@ from transcripts.agreement.shares import Interval, wilson_interval
 APPLIES, DOES_NOT, UNCLEAR = "applies", "does_not", "unclear"
 SMALL_SAMPLE = 30
 MANY_UNCLEAR = 0.2
+# The counts that open to their items, each with the verdicts it holds; None for those that nobody marked as well.
+SCOPES: dict[str, frozenset[str] | None] = {
+    "drawn": None,
+    "marked": frozenset({APPLIES, DOES_NOT, UNCLEAR, ""}),
+    "applies": frozenset({APPLIES}),
+    "does_not": frozenset({DOES_NOT}),
+    "unclear": frozenset({UNCLEAR}),
+    "contested": frozenset({""}),
+    "decided": frozenset({APPLIES, DOES_NOT}),
+}
 
 
 class Item(NamedTuple):
@@ -135,8 +145,7 @@ def rate_code(code: str, drawn: Sequence[Item], verdicts: Mapping[int, Sequence[
         warnings.append(f"So few decided items ({decided}) say little.")
     if marked and ends[UNCLEAR] > MANY_UNCLEAR * marked:
         warnings.append(
-            f"Of {ends[UNCLEAR]} of {marked} it cannot be said: the definition may be at fault, and the rate leaves "
-            "them out."
+            f"{ends[UNCLEAR]} of {marked} cannot be said: the definition may be at fault, and the rate leaves them out."
         )
     if len(drawn) == population:
         warnings.append("Every suggestion of this code is in the audit: the interval is for others like them.")
@@ -153,6 +162,21 @@ def rate_code(code: str, drawn: Sequence[Item], verdicts: Mapping[int, Sequence[
         interval=wilson_interval(false, decided),
         warnings=warnings,
     )
+
+
+def settle_items(marks: Iterable[Mark], *, reader: str = "") -> dict[int, str]:
+    """By item: the verdict of ``reader``, or of all together. Items that nobody marked are not in it."""
+    by_item: dict[int, list[str]] = {}
+    for mark in marks:
+        if not reader or mark.reader == reader:
+            by_item.setdefault(mark.item, []).append(mark.verdict)
+    return {item: settle(verdicts) for item, verdicts in by_item.items()}
+
+
+def select_items(items: Iterable[Item], ends: Mapping[int, str], *, code: str, scope: str) -> list[int]:
+    """The items behind a count of ``CodeRate``: one of ``SCOPES``."""
+    wanted = SCOPES[scope]
+    return [item.key for item in items if item.code == code and (wanted is None or ends.get(item.key) in wanted)]
 
 
 def settle(verdicts: Sequence[str]) -> str:

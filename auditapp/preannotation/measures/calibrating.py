@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from auditapp.preannotation.measures.figures import (
+    FEW_POSITIVES,
     Calibration,
     CodeCalibration,
     CrossTable,
@@ -31,7 +32,6 @@ Bools = NDArray[np.bool_]
 Numbers = NDArray[np.int64]
 
 USUAL_RESAMPLES = 1_000
-FEW_POSITIVES = 10
 FEW_UNITS = 30
 NEARLY_ALWAYS = 0.9
 NEARLY_NEVER = 0.01

@@ -5,7 +5,7 @@ The lines are ours, drawn so that a person looks where something may be wrong; t
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from auditapp.preannotation.measures.checking import OFTEN, RARELY, CheckReport, Flips, Rate, Share
@@ -33,8 +33,9 @@ class Verdict(NamedTuple):
         return WORDS[self.state]
 
 
-def judge_check(report: CheckReport) -> list[Verdict]:
-    """Every check of the report in a line."""
+def judge_check(report: CheckReport, names: Mapping[str, str] | None = None) -> list[Verdict]:
+    """Every check of the report in a line. ``names``: what codes are called, by identifier."""
+    names = names or {}
     return [
         _judge_share("legal", "Labels are those it was told", report.legal, least=LEAST_LEGAL, of="labels named"),
         _judge_share(
@@ -44,11 +45,11 @@ def judge_check(report: CheckReport) -> list[Verdict]:
             least=LEAST_ANSWERED,
             of="sentences asked about",
         ),
-        _judge_flips("order", "The order of the codes does not matter", report.order),
-        _judge_flips("generic", "The codes’ names do not matter", report.generic),
+        _judge_flips("order", "The order of the codes does not matter", report.order, names),
+        _judge_flips("generic", "The codes’ names do not matter", report.generic, names),
         _judge_swaps(report),
-        _judge_flips("stability", "Asked again, it says the same", report.stability),
-        _judge_rates(report.rates),
+        _judge_flips("stability", "Asked again, it says the same", report.stability, names),
+        _judge_rates(report.rates, names),
     ]
 
 
@@ -65,7 +66,7 @@ def _judge_share(check: str, title: str, share: Share, *, least: float, of: str)
     return Verdict(check, title, PASSED if share.value >= least else LOOK, said, line)
 
 
-def _judge_flips(check: str, title: str, rows: Sequence[Flips]) -> Verdict:
+def _judge_flips(check: str, title: str, rows: Sequence[Flips], names: Mapping[str, str]) -> Verdict:
     line = (
         f"no code changes on more than {100 * MOST_FLIPS:.0f} % of sentences, and at least {100 * LEAST_KEPT:.0f} % of what "
         "was put stays"
@@ -76,7 +77,7 @@ def _judge_flips(check: str, title: str, rows: Sequence[Flips]) -> Verdict:
     worst = max(rows, key=lambda row: row.flips.value or 0.0)
     above = [row for row in rows if (row.flips.value or 0.0) > MOST_FLIPS]
     changes = (
-        f"most often {worst.code}, on {worst.flips.part:,} of {worst.flips.n:,} sentences"
+        f"most often {names.get(worst.code, worst.code)}, on {worst.flips.part:,} of {worst.flips.n:,} sentences"
         if worst.flips.part
         else f"none changes on any of {worst.flips.n:,} sentences"
     )
@@ -98,7 +99,7 @@ def _judge_swaps(report: CheckReport) -> Verdict:
     return Verdict("swapped", title, PASSED if total.value >= LEAST_BY_DEFINITION else LOOK, said, line)
 
 
-def _judge_rates(rates: Sequence[Rate]) -> Verdict:
+def _judge_rates(rates: Sequence[Rate], names: Mapping[str, str]) -> Verdict:
     title = "No code is put nearly always or never"
     line = f"every code on {100 * RARELY:.0f} % to {100 * OFTEN:.0f} % of sentences"
     if not any(rate.share.n for rate in rates):
@@ -106,8 +107,8 @@ def _judge_rates(rates: Sequence[Rate]) -> Verdict:
     alarms = [rate for rate in rates if rate.alarm]
     serious = [rate for rate in alarms if rate.alarm == "often" or rate.is_certain]
     if serious:
-        names = "; ".join(f"{rate.code} {rate.words}" for rate in serious)
-        return Verdict("rates", title, LOOK, names, line)
+        said = "; ".join(f"{names.get(rate.code, rate.code)} {rate.words}" for rate in serious)
+        return Verdict("rates", title, LOOK, said, line)
     if alarms:
         n = max(rate.share.n for rate in alarms)
         noun = "code is" if len(alarms) == 1 else "codes are"

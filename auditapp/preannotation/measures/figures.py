@@ -8,6 +8,9 @@ from typing import NamedTuple
 from transcripts.agreement.figures import Figure
 from transcripts.agreement.shares import Interval
 
+FEW_POSITIVES = 10
+"""Below as many labels by people with the code, no figure about it tells anything."""
+
 
 class CrossTable(NamedTuple):
     """Labels by who put the code: both, only the machine, only the person, neither."""

@@ -23,7 +23,7 @@ from auditapp.preannotation.measures.rectifying import (
     is_outside,
     rectify,
 )
-from transcripts.agreement.label_files import LabelFileError, decode_lines, show_cell
+from transcripts.agreement.label_files import LabelFileError, decode_lines, find_separator, show_cell
 from transcripts.agreement.shares import Interval
 from transcripts.formats.tabular import undefuse
 
@@ -151,6 +151,8 @@ def _read_headings(cells: list[str]) -> dict[str, int]:
     headings = [undefuse(cell).strip() for cell in cells]
     if not any(headings):
         raise LabelFileError(None, "an empty file", f"the headings {', '.join(COLUMNS)}")
+    if parted := find_separator(headings):
+        raise LabelFileError(1, f"columns parted by {parted}", "by commas")
     for column in (*COLUMNS, TURN):
         if headings.count(column) > 1:
             raise LabelFileError(1, f"the column {column} more than once", "it once")

@@ -59,11 +59,15 @@ class Sample(NamedTuple):
 
 
 class Condition(NamedTuple):
-    """Something that must hold for a rate to be given, as it was found, in words."""
+    """Something that must hold for a rate to be given, as it was found, in words.
+
+    ``failure`` says what is wrong where it does not hold; "" where that follows from another condition's failure.
+    """
 
     name: str
     holds: bool
     found: str
+    failure: str
 
 
 class Found(NamedTuple):
@@ -72,7 +76,7 @@ class Found(NamedTuple):
     ``withheld_turns``: drawn at random, with their probability stored, and read by the annotator; ``with_probability``
     of them have one above 0. ``interviews``: those in which every such turn is read blind, out of ``all_interviews``.
     ``positives``: labelled units that a person or the machine put the code on. ``read``: of the ``asked`` sentences
-    there, those the annotator's answers speak of.
+    there, those the annotator's answers speak of. ``ever_read``: sentences of the study it read for this code at all.
     """
 
     withheld_turns: int
@@ -85,6 +89,7 @@ class Found(NamedTuple):
     read: int
     asked: int
     hash: str
+    ever_read: int
 
 
 def rectify(people: ArrayLike, machine: ArrayLike, unlabelled: ArrayLike) -> Rectified:
@@ -139,57 +144,85 @@ def is_outside(rate: float | None) -> bool:
 
 
 def check_conditions(found: Found) -> tuple[Condition, ...]:
-    """What must hold for a rectified rate, one by one."""
+    """What must hold for a rectified rate, one by one; of an annotator that read nothing for the code, that alone."""
+    if not found.ever_read:
+        said = "The annotator has not read any sentence for this code."
+        return (Condition("The annotator read for this code", False, said, said),)
+    return (*_check_sample(found), *_check_annotator(found), _check_size(found))
+
+
+def refuse(conditions: Sequence[Condition]) -> str:
+    """Why no rate is given, a sentence for each condition that fails; "" where all hold. To stand after a colon."""
+    said = " ".join(each.failure for each in conditions if not each.holds and each.failure)
+    return said[:1].lower() + said[1:]
+
+
+def _check_sample(found: Found) -> tuple[Condition, ...]:
     drawn = found.withheld_turns > 0 and found.with_probability == found.withheld_turns
-    share = found.read / found.asked if found.asked else 0.0
-    others = found.read - found.labelled
     return (
         Condition(
             "Labelled turns are a random sample",
             drawn,
             f"{found.with_probability} of {found.withheld_turns} withheld turns that the annotator read were drawn at "
             "random with a probability that is stored.",
+            "The labelled turns are no random sample: of some withheld turns no probability is stored."
+            if found.withheld_turns
+            else "There is no random sample: the annotator read no withheld turn for this code.",
         ),
         Condition(
             "People labelled all of the sample, blind",
             found.interviews > 0,
             f"In {found.interviews} of {found.all_interviews} interviews somebody decided blind about every sentence "
             "of every withheld turn. The rate is of these interviews and says nothing about the others.",
+            f"In none of {found.all_interviews} interviews has somebody decided blind about every sentence of every "
+            "withheld turn."
+            if found.all_interviews
+            else "",
         ),
+    )
+
+
+def _check_annotator(found: Found) -> tuple[Condition, ...]:
+    share, others = found.read / found.asked if found.asked else 0.0, found.read - found.labelled
+    return (
         Condition(
             "The annotator did not change",
             bool(found.hash),
             f"All readings are of one annotator with one hash, {found.hash[:12]}."
             if found.hash
             else "The annotator was made before annotators had hashes, so nobody can say that it stayed the same.",
+            "Nobody can say that the annotator stayed the same: it has no hash.",
         ),
         Condition(
             "The annotator read the corpus",
             share >= LEAST_READ,
             f"Its answers speak of {found.read} of {found.asked} sentences of these interviews ({100 * share:.1f} %); "
             f"at least {100 * LEAST_READ:.0f} % are needed.",
+            f"The annotator read too little of these interviews. {found.read} of {found.asked} sentences."
+            if found.asked
+            else "",
         ),
         Condition(
             "Sentences are left to the machine",
             others > 0,
             f"Besides the labelled ones the annotator read {others} sentences there, on turns that are not withheld.",
-        ),
-        Condition(
-            "The sample is large enough",
-            found.labelled >= LEAST_LABELLED
-            and found.labelled_turns >= LEAST_TURNS
-            and found.positives >= LEAST_POSITIVES,
-            f"{found.labelled} sentences in {found.labelled_turns} turns are labelled, {found.positives} of them with "
-            f"the code by a person or the machine; at least {LEAST_LABELLED}, {LEAST_TURNS} and {LEAST_POSITIVES} are "
-            "needed.",
+            "The annotator read no sentence there besides the labelled ones." if found.asked else "",
         ),
     )
 
 
-def refuse(conditions: Sequence[Condition]) -> str:
-    """Why no rate is given, in a sentence; "" where all conditions hold."""
-    missing = [condition.name[0].lower() + condition.name[1:] for condition in conditions if not condition.holds]
-    return f"No rate is given, for this does not hold: {'; '.join(missing)}." if missing else ""
+def _check_size(found: Found) -> Condition:
+    least = (LEAST_LABELLED, LEAST_TURNS, LEAST_POSITIVES)
+    there = (found.labelled, found.labelled_turns, found.positives)
+    parts = zip(there, least, ("sentences", "turns", "with the code"), strict=True)
+    short = [f"{number} of {needed} {what}" for number, needed, what in parts if number < needed]
+    return Condition(
+        "The sample is large enough",
+        not short,
+        f"{found.labelled} sentences in {found.labelled_turns} turns are labelled, {found.positives} of them with "
+        f"the code by a person or the machine; at least {least[0]}, {least[1]} and {least[2]} are needed.",
+        f"The sample is too small. {', '.join(short)}." if found.interviews else "",
+    )
 
 
 def _bound(naive: float, rectifier: float, error: float | None, n: int, size: int) -> Rectified:

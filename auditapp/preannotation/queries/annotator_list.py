@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-from auditapp.preannotation.models import Annotator, CriticReading
+from django.db.models import Exists, OuterRef
+
+from auditapp.preannotation.models import Annotator, CriticReading, OfflineReading, Reading
+from auditapp.preannotation.recipes import list_read_codes
 
 
 def list_annotators(project_id: int) -> list[Annotator]:
-    """The annotators of a study, newest first."""
-    rows = Annotator.objects.filter(project=project_id).select_related("variant", "version")
-    return list(rows.order_by("-pk"))
+    """The annotators of a study that have read something for some code, newest first."""
+    answers = Reading.objects.filter(annotator=OuterRef("pk")).exclude(outcome=Reading.Outcome.INVALID)
+    interviews = OfflineReading.objects.filter(run__annotator=OuterRef("pk"))
+    rows = Annotator.objects.filter(Exists(answers) | Exists(interviews), project=project_id)
+    found = rows.select_related("variant", "version").order_by("-pk")
+    return [each for each in found if each.kind == Annotator.Kind.MODEL or list_read_codes(each.recipe)]
 
 
 def find_criticised(project_id: int) -> set[int]:

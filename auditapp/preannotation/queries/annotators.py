@@ -8,6 +8,7 @@ from typing import NamedTuple
 from django.db.models import Count
 
 from auditapp.preannotation.models import Annotator, CodeChoice, OfflineReading, Reading
+from transcripts.codebook.models import Code
 from transcripts.projects.models import Project
 
 
@@ -38,6 +39,12 @@ def list_annotators(project: Project) -> list[ListedAnnotator]:
         ListedAnnotator(each, answers.get(each.pk, 0), interviews.get(each.pk, 0), chosen.get(each.pk, []))
         for each in annotators
     ]
+
+
+def read_code_names(project: Project) -> dict[str, str]:
+    """What codes are called, by identifier, as the newest version that has them calls them."""
+    codes = Code.objects.filter(version__project=project).order_by("version__number", "pk")
+    return dict(codes.values_list("identifier", "name"))
 
 
 def read_choices(project: Project) -> dict[int, list[str]]:

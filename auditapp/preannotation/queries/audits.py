@@ -108,6 +108,21 @@ def find_standing_mark(item: AuditedSuggestion, reader: User) -> PositiveMark | 
     return item.marks.filter(reader=reader, superseded_by__isnull=True).first()
 
 
+def find_items(keys: Collection[int]) -> QuerySet[AuditedSuggestion]:
+    """These items in their shuffled place, with what a page needs to show each."""
+    found = AuditedSuggestion.objects.filter(pk__in=keys).order_by("place")
+    return found.select_related("suggestion__code", "suggestion__sentence__turn__interview")
+
+
+def find_standing_marks(items: Collection[AuditedSuggestion]) -> dict[int, list[PositiveMark]]:
+    """By item: the mark of each reader that stands, by the reader's name."""
+    found: dict[int, list[PositiveMark]] = {}
+    rows = PositiveMark.objects.filter(item__in=items, superseded_by__isnull=True).select_related("reader")
+    for mark in rows.order_by("reader__username"):
+        found.setdefault(mark.item_id, []).append(mark)
+    return found
+
+
 def find_next_item(audit: PositiveAudit, reader: User, closed: Collection[int]) -> AuditedSuggestion | None:
     """The first item in its shuffled place that she has not marked and may see."""
     waiting = audit.items.exclude(marks__reader=reader).order_by("place")

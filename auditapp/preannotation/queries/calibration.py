@@ -68,14 +68,16 @@ class Compared:
         return next((each for each in self.codes if each.code.identifier == identifier), None)
 
     def count_labels(self) -> tuple[int, int]:
-        """Labels of people that are compared for some code, each counted once a family, and sentences they are on."""
+        """Labels of people that are compared for some code, each counted once a family, and the sentences they are on."""
         by_family: dict[str, Bools] = {}
         for each in self.codes:
             counts = each.labels.counts
             by_family[each.family] = by_family[each.family] | counts if each.family in by_family else counts
         labels = sum(int(counts.sum()) for counts in by_family.values())
-        units = sum(int(counts.any(axis=0).sum()) for counts in by_family.values())
-        return labels, units
+        is_labelled = np.zeros(len(self.sentence_ids), dtype=bool)
+        for counts in by_family.values():
+            is_labelled |= counts.any(axis=0)
+        return labels, int(is_labelled.sum())
 
 
 def read_compared(

@@ -70,12 +70,14 @@ class Counted(NamedTuple):
 
     ``unsettled``: units of the viewer's that are in neither of her arms. ``undrawn``: turns with sentences the annotator
     read that no arm was drawn for, as in studies that were read before turns were withheld; they are in no figure.
+    ``turns``: by coder those her units of either arm stand in, shown and withheld.
     """
 
     tallies: dict[int, dict[str, Tally]]
     looked: list[Unit]
     unsettled: int
     undrawn: int
+    turns: dict[int, tuple[set[int], set[int]]]
 
 
 class _Looks(NamedTuple):
@@ -100,6 +102,7 @@ class _Family(NamedTuple):
     codes: tuple[str, ...]
     sentences: NDArray[np.int64]
     interviews: NDArray[np.int64]
+    turns: NDArray[np.int64]
     arms: NDArray[np.int8]
     was_read: NDArray[np.bool_]
     machine: NDArray[np.bool_]
@@ -133,6 +136,7 @@ def count_influence(annotator: Annotator, *, viewer: int | None = None) -> Count
     looks = _read_looks(annotator)
     finals = _read_finals(annotator, looks, readings)
     tallies: dict[int, dict[str, Tally]] = defaultdict(dict)
+    turns: dict[int, tuple[set[int], set[int]]] = defaultdict(lambda: (set(), set()))
     looked: list[Unit] = []
     settled = [] if viewer is None else sorted(find_settled(annotator.project_id, viewer))
     arms, unsettled = _read_arms(annotator, readings), 0
@@ -141,11 +145,13 @@ def count_influence(annotator: Annotator, *, viewer: int | None = None) -> Count
         for row, coder in enumerate(family.coders):
             counted = np.isin(family.interviews, settled) if coder == viewer else np.ones(len(family.sentences), bool)
             unsettled += int((family.decided[row] & ~counted).sum())
+            for found, arm in zip(turns[coder], (SHOWN, WITHHELD), strict=True):
+                found.update(family.turns[family.decided[row] & counted & (family.arms == arm)].tolist())
             tally = _count(family, row, units, looks, counted)
             if any(tally):
                 tallies[coder][family.identifier] = tally
         looked += [unit for unit in units.values() if looks.show_all(unit)]
-    return Counted(dict(tallies), looked, unsettled, _count_undrawn(labels, readings, arms))
+    return Counted(dict(tallies), looked, unsettled, _count_undrawn(labels, readings, arms), dict(turns))
 
 
 def find_settled(project_id: int, coder: int) -> set[int]:
@@ -208,6 +214,7 @@ def _arrange(
             codes=codes,
             sentences=readings.sentence_ids[chosen],
             interviews=readings.interview_ids[chosen],
+            turns=readings.turn_ids[chosen],
             arms=arms[chosen],
             was_read=read[:, chosen],
             machine=(labels.labels[rows][:, places] & read)[:, chosen],

@@ -97,6 +97,7 @@ class Corpus:
             read=int((is_read & inside).sum()),
             asked=int((population & inside).sum()),
             hash=annotator.hash,
+            ever_read=int(was_read.sum()),
         )
         labelled_in = frozenset(np.unique(interviews[labelled]).tolist())
         n_aside = int((aside & self.readings.is_answer & inside).sum())

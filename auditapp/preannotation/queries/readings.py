@@ -9,6 +9,8 @@ from typing import NamedTuple
 from django.db.models import Count, Q, QuerySet, Sum
 
 from auditapp.batches.models import Batch
+from auditapp.preannotation.check_kind import CHECK_KIND
+from auditapp.preannotation.critic_kind import CRITIC_KIND
 from auditapp.preannotation.models import Annotator, CheckAnswer, OfflineRun, Reading
 from auditapp.preannotation.queries.offline import count_by_code, read_run_progress
 from transcripts.corpus.models import Turn
@@ -206,7 +208,20 @@ def _show(readings: list[Reading]) -> list[FoundReading]:
     ]
 
 
-def list_batches(annotator: Annotator) -> list[Batch]:
-    """The batches in which it was asked, newest first. Of those before there were settings, the parameters tell."""
+class AnnotatorBatches(NamedTuple):
+    """The batches about an annotator, newest first: it read in ``readings``, was checked in ``checks``, and a critic tested
+    what it had said in ``critics``. Only the first have answers that are counted as readings."""
+
+    readings: list[Batch]
+    checks: list[Batch]
+    critics: list[Batch]
+
+
+def list_batches(annotator: Annotator) -> AnnotatorBatches:
+    """Every batch about the annotator. Of those before there were settings, the parameters tell."""
     named = Q(arms__settings__annotator=annotator.pk) | Q(parameters__annotators=[annotator.pk])
-    return list(Batch.objects.filter(named, project=annotator.project_id).distinct().order_by("-pk"))
+    found = AnnotatorBatches([], [], [])
+    own = {CHECK_KIND: found.checks, CRITIC_KIND: found.critics}
+    for batch in Batch.objects.filter(named, project=annotator.project_id).distinct().order_by("-pk"):
+        own.get(batch.kind, found.readings).append(batch)
+    return found

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from django import template
@@ -22,6 +22,12 @@ def share_of_one(share: float | str | None) -> str:
 def share_interval(interval: Interval | None) -> str:
     """Both ends of an interval of a share in per cent; a dash where there is none."""
     return f"{100 * interval.low:.1f} to {100 * interval.high:.1f} %" if interval else "–"
+
+
+@register.filter
+def without_examples(outcomes: Iterable[Any]) -> list[Any]:
+    """The codes that nobody has put on anything: for all of them one sentence says the same."""
+    return [each for each in outcomes if not (each["positives"] if isinstance(each, Mapping) else each.positives)]
 
 
 @register.filter

@@ -15,7 +15,7 @@ from auditapp.preannotation.actions.calibration import record_calibration
 from auditapp.preannotation.actions.errors import PreannotationError
 from auditapp.preannotation.forms.calibration import FamilyReasonForm
 from auditapp.preannotation.models import Annotator
-from auditapp.preannotation.queries.annotators import list_annotators, read_choices
+from auditapp.preannotation.queries.annotators import list_annotators, read_choices, read_code_names
 from auditapp.preannotation.queries.readings import ReadingCounts, count_by_batch, find_readings, list_batches
 from auditapp.preannotation.views.learnt_table import read_learnt
 from transcripts.projects.access import LARGEST_ID, ProjectRequest, project_view
@@ -42,7 +42,8 @@ class ShownBatch(NamedTuple):
 @project_view(Permission.SEE_ALL_CODINGS)
 def show_annotators(request: ProjectRequest) -> HttpResponse:
     """Every annotator of the study."""
-    return render(request, "preannotation/annotators.html", {"rows": list_annotators(request.project)})
+    context = {"rows": list_annotators(request.project), "names": read_code_names(request.project)}
+    return render(request, "preannotation/annotators.html", context)
 
 
 @require_safe
@@ -81,14 +82,17 @@ def _render_annotator(
     reason: str = "",
     status: int = 200,
 ) -> HttpResponse:
-    counts = count_by_batch(annotator)
+    counts, batches = count_by_batch(annotator), list_batches(annotator)
     context = {
         "annotator": annotator,
         "prompts": [ShownPrompt(prompt, hash_prompt(prompt.text)) for prompt in read_prompts(annotator)],
         "rules": annotator.recipe.get("rules", {}) if annotator.kind == Annotator.Kind.RULES else {},
-        "batches": [ShownBatch(batch, counts.get(batch.pk, ReadingCounts())) for batch in list_batches(annotator)],
+        "batches": [ShownBatch(batch, counts.get(batch.pk, ReadingCounts())) for batch in batches.readings],
+        "checks": batches.checks,
+        "critics": batches.critics,
         "runs": list(annotator.runs.order_by("-pk")),
         "chosen_for": read_choices(request.project).get(annotator.pk, []),
+        "names": read_code_names(request.project),
         "learnt": read_learnt(annotator, shown=shown),
         "reason_form": reason_form or FamilyReasonForm(),
         "reason": reason,

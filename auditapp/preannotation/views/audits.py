@@ -61,10 +61,10 @@ def draw(request: ProjectRequest) -> HttpResponse:
 @project_view(Permission.SEE_ALL_CODINGS)
 def show_audit(request: ProjectRequest, audit_id: int) -> HttpResponse:
     """How far an audit has come, and what it shows to whoever may see that."""
-    return _render_audit(request, _find_audit(request, audit_id))
+    return render_audit(request, find_audit(request, audit_id))
 
 
-def _render_audit(
+def render_audit(
     request: ProjectRequest,
     audit: PositiveAudit,
     *,
@@ -77,7 +77,7 @@ def _render_audit(
     opened = audit_queries.find_results_opened(audit)
     may_mark = Permission.ADJUDICATE in request.role.permissions
     closed = find_closed(request.project, audit, request.user)
-    sees_results = not may_mark or own >= size or request.user.pk in opened
+    sees_results = may_see_results(request, audit)
     marks = audit_queries.list_marks(audit) if sees_results else None
     context = {
         "audit": audit,
@@ -90,7 +90,7 @@ def _render_audit(
         "looked_at": opened.get(request.user.pk),
         "marks": marks,
         "report": _build_report(audit, marks) if marks else None,
-        "names": _name_codes(audit),
+        "names": name_codes(audit),
         "progress": audit_queries.list_progress(audit) if sees_results else [],
         "following": audit_queries.find_next_item(audit, request.user, closed) if may_mark else None,
         "opening": opening or OpeningForm(),
@@ -99,12 +99,20 @@ def _render_audit(
     return render(request, "preannotation/audit.html", context, status=status)
 
 
+def may_see_results(request: ProjectRequest, audit: PositiveAudit) -> bool:
+    """Whoever marks sees them when she has marked everything, or has said that she looks before."""
+    if Permission.ADJUDICATE not in request.role.permissions:
+        return True
+    own = audit_queries.count_own([audit], request.user).get(audit.pk, 0)
+    return own >= audit.items.count() or request.user.pk in audit_queries.find_results_opened(audit)
+
+
 def _build_report(audit: PositiveAudit, marks: audit_queries.Marks) -> AuditReport:
     populations = audit_queries.read_populations(audit)
     return build_report(audit_queries.list_items(audit), marks.standing, marks.first, populations)
 
 
-def _name_codes(audit: PositiveAudit) -> dict[str, str]:
+def name_codes(audit: PositiveAudit) -> dict[str, str]:
     return dict(Code.objects.filter(version=audit.annotator.version_id).values_list("identifier", "name"))
 
 
@@ -112,9 +120,9 @@ def _name_codes(audit: PositiveAudit) -> dict[str, str]:
 @project_view(Permission.ADJUDICATE)
 def open_audit(request: ProjectRequest, audit_id: int) -> HttpResponse:
     """Open the interviews of an audit, after saying so: what one codes there later is assisted."""
-    audit, form = _find_audit(request, audit_id), OpeningForm(request.POST)
+    audit, form = find_audit(request, audit_id), OpeningForm(request.POST)
     if not form.is_valid():
-        return _render_audit(request, audit, opening=form, status=422)
+        return render_audit(request, audit, opening=form, status=422)
     closed = find_closed(request.project, audit, request.user)
     interviews = list(request.project.interviews.filter(pk__in=closed).order_by("pk"))
     open_interviews(project=request.project, interviews=interviews, by=request.user, where="audit of positives")
@@ -125,9 +133,9 @@ def open_audit(request: ProjectRequest, audit_id: int) -> HttpResponse:
 @project_view(Permission.ADJUDICATE)
 def show_results(request: ProjectRequest, audit_id: int) -> HttpResponse:
     """Look at results before one has marked everything: on record, for what one marks later is not blind to them."""
-    audit, form = _find_audit(request, audit_id), ResultsForm(request.POST)
+    audit, form = find_audit(request, audit_id), ResultsForm(request.POST)
     if not form.is_valid():
-        return _render_audit(request, audit, looking=form, status=422)
+        return render_audit(request, audit, looking=form, status=422)
     open_results(audit=audit, by=request.user)
     return redirect(reverse("preannotation:audit", args=[request.project.slug, audit.pk]) + "#results")
 
@@ -137,7 +145,7 @@ def show_results(request: ProjectRequest, audit_id: int) -> HttpResponse:
 @project_view(Permission.ADJUDICATE)
 def mark(request: ProjectRequest, audit_id: int, item_id: int) -> HttpResponse:
     """Mark one item; after that the machine's reason is shown."""
-    audit = _find_audit(request, audit_id)
+    audit = find_audit(request, audit_id)
     closed = find_closed(request.project, audit, request.user)
     item = _find_item(audit, item_id)
     if item.suggestion.sentence.turn.interview_id in closed:
@@ -180,7 +188,7 @@ def _store(request: ProjectRequest, item: AuditedSuggestion, form: MarkForm) -> 
         return None
 
 
-def _find_audit(request: ProjectRequest, audit_id: int) -> PositiveAudit:
+def find_audit(request: ProjectRequest, audit_id: int) -> PositiveAudit:
     audits = PositiveAudit.objects.select_related(
         "annotator__project", "annotator__variant__account", "annotator__version"
     )

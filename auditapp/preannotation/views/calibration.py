@@ -20,6 +20,7 @@ from auditapp.preannotation.actions.calibration import record_calibration, recor
 from auditapp.preannotation.actions.errors import PreannotationError
 from auditapp.preannotation.calibration_rows import HEADER, CodeRow, Drawn, list_records
 from auditapp.preannotation.forms.calibration import CellForm, FamilyReasonForm, FormatForm, OpeningForm, ThresholdForm
+from auditapp.preannotation.measures.figures import FEW_POSITIVES
 from auditapp.preannotation.queries.compared_items import read_compared_items
 from auditapp.preannotation.views.calibration_sight import Asked, Sight, look, make_scope, read_asked
 from transcripts.formats.tabular import write_csv
@@ -195,6 +196,7 @@ def _render(
         "opening": OpeningForm(initial={"where": "calibration"}),
         "computed_at": timezone.now(),
         "threshold": ThresholdForm({}).chosen,
+        "few_positives": FEW_POSITIVES,
     }
     if asked.annotator is not None:
         sight = sight or look(request, make_scope(asked, asked.annotator))
@@ -202,6 +204,7 @@ def _render(
         if not sight.is_closed:
             measured = measure(asked, sight, shown=[family] if family else ())
             page["measured"] = measured
+            page["scarce"] = [row for row in measured.rows if row.is_scarce]
             page["weak"] = [row for row in measured.rows if row.is_below(ThresholdForm({}).chosen)]
     elif asked.annotators:
         status = 422

@@ -90,7 +90,7 @@ class Sight(NamedTuple):
 
 
 def read_asked(request: ProjectRequest, data: QueryDict) -> Asked:
-    """Read the form; without an annotator named, the newest one."""
+    """Read the form; without an annotator named, the newest one that has read."""
     annotators = list_annotators(request.project.pk)
     form = CalibrationForm(data, annotators=annotators)
     families = {family.identifier: family for family in list_families(request.project)}

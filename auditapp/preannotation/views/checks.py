@@ -61,9 +61,11 @@ def list_of_annotator(request: ProjectRequest, annotator_id: int) -> HttpRespons
     """The checks of an annotator with their verdicts, and its batches for the desk."""
     annotator = _get_annotator(request, annotator_id)
     checks, readings = list_checks(annotator), list_readings(annotator)
+    names = {code: found.name for code, found in name_codes(annotator).items()}
     context = {
         "annotator": annotator,
-        "checks": [_sum_up(batch) for batch in checks[:MOST_CHECKS]],
+        "checks": [_sum_up(batch, names) for batch in checks[:MOST_CHECKS]],
+        "names": names,
         "readings": [_sum_up_reading(batch) for batch in readings[:MOST_READINGS]],
         "not_listed": max(0, len(checks) - MOST_CHECKS) + max(0, len(readings) - MOST_READINGS),
         "has_fake": annotator.variant is not None and annotator.variant.is_fake,
@@ -76,9 +78,9 @@ def _get_annotator(request: ProjectRequest, annotator_id: int) -> Annotator:
     return get_object_or_404(annotators, pk=annotator_id, project=request.project)
 
 
-def _sum_up(batch: Batch) -> CheckInBrief:
+def _sum_up(batch: Batch, names: Mapping[str, str]) -> CheckInBrief:
     report = read_check(batch).report
-    return CheckInBrief(batch, report, judge_check(report) if report.answers else [])
+    return CheckInBrief(batch, report, judge_check(report, names) if report.answers else [])
 
 
 def _sum_up_reading(batch: Batch) -> ReadingInBrief:
@@ -110,7 +112,7 @@ def show_check(request: ProjectRequest, batch_id: int) -> HttpResponse:
     report = check.report
     context |= {
         "report": report,
-        "verdicts": judge_check(report) if report.answers else [],
+        "verdicts": judge_check(report, {code: each.name for code, each in names.items()}) if report.answers else [],
         "comparisons": _list_comparisons(report),
         "definitions": check.definitions,
         "names": names,

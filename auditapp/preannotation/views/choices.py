@@ -16,6 +16,7 @@ from auditapp.preannotation.actions.choices import choose_annotator
 from auditapp.preannotation.actions.errors import PreannotationError
 from auditapp.preannotation.calibration_rows import CodeRow
 from auditapp.preannotation.forms.calibration import ChoiceForm, OpeningForm, ThresholdForm
+from auditapp.preannotation.measures.figures import FEW_POSITIVES
 from auditapp.preannotation.models import Annotator, CodeChoice
 from auditapp.preannotation.queries.annotator_list import find_criticised
 from auditapp.preannotation.views.calibration import measure
@@ -147,7 +148,10 @@ def _list_lines(request: ProjectRequest, asked: Asked, candidates: list[Candidat
 
 def _advise(figures: list[tuple[Candidate, CodeRow | None]], threshold: float) -> str:
     """What to try where every reader of the code is below the threshold: another way of asking, or people."""
-    known = [(each, row) for each, row in figures if row is not None]
+    read = [row for _, row in figures if row is not None]
+    known = [(each, row) for each, row in figures if row is not None and not row.is_scarce]
+    if read and not known:
+        return f"too few positives to tell: people put it on fewer than {FEW_POSITIVES} of the labels compared"
     if not known or not all(row.is_below(threshold) for _, row in known):
         return ""
     below = f"F1 or kappa is below {threshold:.2f} by every annotator here"

@@ -52,7 +52,10 @@ def launch(request: ProjectRequest) -> HttpResponse:
                 f"{planned.not_consented:,} suggestions are left out: their interviews have no consent to processing by "
                 "external models."
             )
-        return LaunchPlan(CRITIC_KIND, planned.arms, planned.input_ids, warnings, _list_facts(planned, annotator))
+        names = dict(annotator.version.codes.values_list("identifier", "name"))
+        return LaunchPlan(
+            CRITIC_KIND, planned.arms, planned.input_ids, warnings, _list_facts(planned, annotator), names
+        )
 
     return run_wizard(
         request,

@@ -11,7 +11,7 @@ from django.views.decorators.http import require_POST
 
 from auditapp.preannotation.actions.errors import PreannotationError
 from auditapp.preannotation.actions.responses import keep_suggestion, leave_suggestion, undo_response
-from auditapp.preannotation.actions.showings import close_showings, show_suggestions
+from auditapp.preannotation.actions.showings import Shown, close_showings, show_suggestions
 from auditapp.preannotation.forms.responses import ResponseForm
 from auditapp.preannotation.models import Response, Suggestion
 from auditapp.preannotation.queries.offers import was_shown
@@ -38,8 +38,13 @@ def _find_sentence(request: ProjectRequest, sentence_id: int) -> Sentence:
     )
 
 
-def _panel(request: ProjectRequest, sentence: Sentence, *, error: str = "", open_id: int | None = None) -> HttpResponse:
-    """The suggestions for a sentence; with an ``error`` the form of ``open_id`` stays open with what was typed."""
+def _panel(
+    request: ProjectRequest, sentence: Sentence, *, error: str = "", field: str = "", open_id: int | None = None
+) -> HttpResponse:
+    """The suggestions for a sentence; with an ``error`` the form of ``open_id`` stays open with what was typed.
+
+    The sentence stands at the ``field`` that it is about, which has the focus; at the top where it is about none.
+    """
     try:
         shown = show_suggestions(project=request.project, sentence=sentence, by=request.user)
     except NotDecided as refusal:
@@ -50,6 +55,7 @@ def _panel(request: ProjectRequest, sentence: Sentence, *, error: str = "", open
         "levels": Level.choices,
         "enactments": Enactment.choices,
         "error": error,
+        "field": field if _is_editable(shown, open_id, field) else "",
         "open_id": open_id,
         "held": request.POST if error else {},
     }
@@ -59,6 +65,16 @@ def _panel(request: ProjectRequest, sentence: Sentence, *, error: str = "", open
         # The desk asks for reasons from now on.
         response["HX-Trigger"] = json.dumps({"draft-opened": {"sentence": sentence.pk}})
     return response
+
+
+def _is_editable(shown: Shown, suggestion_id: int | None, field: str) -> bool:
+    """Whether the form "Keep with changes" of that suggestion is there, with that field in it."""
+    offers = (offer for word in (shown.word.words if shown.word else ()) for offer in word.offers)
+    code = next((each.code for each in offers if each.suggestion.pk == suggestion_id and not each.response), None)
+    if code is None:
+        return False
+    carries = {"level": code.family.carries_level, "note": code.family.carries_level, "reason": True}
+    return carries.get(field, field == "enactment" and code.family.carries_enactment)
 
 
 @require_POST
@@ -87,11 +103,11 @@ def respond(request: ProjectRequest, suggestion_id: int) -> HttpResponse:
     sentence = suggestion.sentence
     form = ResponseForm(request.POST)
     if not form.is_valid():
-        return _panel(request, sentence, error=form.tell(), open_id=suggestion.pk)
+        return _panel(request, sentence, error=form.tell(), field=next(iter(form.errors)), open_id=suggestion.pk)
     try:
         response = _store(request, suggestion, form)
     except PreannotationError as error:
-        return _panel(request, sentence, error=str(error), open_id=suggestion.pk)
+        return _panel(request, sentence, error=str(error), field=error.field, open_id=suggestion.pk)
     if request.htmx:  # type: ignore[attr-defined]
         answer = _panel(request, sentence)
         # The desk listens for these: it fetches the sentence's row again, and can take the answer back.

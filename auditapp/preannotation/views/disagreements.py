@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
+from urllib.parse import urlencode
 
 from django.contrib import messages
 from django.core.paginator import Paginator
@@ -34,7 +35,7 @@ ITEMS_PER_PAGE = 15
 class ShownDifference(NamedTuple):
     """A difference, what was said of it, and the form to say it. ``yes`` of ``people`` put the code.
 
-    ``edited`` is the code in the draft of the codebook, where there is one.
+    ``edited`` is the code in the draft of the codebook, where there is one; ``mark`` names its place on the page.
     """
 
     compared: ComparedItem
@@ -43,6 +44,7 @@ class ShownDifference(NamedTuple):
     standing: Disagreement | None
     form: DisagreementForm
     edited: Code | None
+    mark: str
 
 
 class Said(NamedTuple):
@@ -97,10 +99,31 @@ def sort(request: ProjectRequest) -> HttpResponse:
         form.add_error(None, str(error))
         return _render(request, asked, wrong=form, sight=sight, status=409)
     messages.success(request, "Sorted.")
-    where = reverse("preannotation:disagreements", args=[request.project.slug])
-    return redirect(
-        f"{where}?{asked.query}&code={request.POST.get('filter_code', '')}&state={request.POST.get('state', '')}"
-    )
+    return redirect(_find_next(request, asked, sight, (data["sentence"], data["code"])))
+
+
+def _find_next(request: ProjectRequest, asked: Asked, sight: Sight, done: tuple[int, str]) -> str:
+    """Where the next difference stands that is not sorted: after this one, else the first; else this one again."""
+    code, state = request.POST.get("filter_code", ""), request.POST.get("state", "")
+    standing = _read_standing(sight.compared.scope.annotator)
+    keys = list(_key(sight, _list(request, sight, code)))
+    after = keys.index(done) + 1 if done in keys else 0
+    goal = next((key for key in keys[after:] + keys[:after] if key not in standing), done)
+    kept = [key for key in keys if _fits(standing.get(key), state)]
+    page = kept.index(goal) // ITEMS_PER_PAGE + 1 if goal in kept else 1
+    query = f"{asked.query}&{urlencode({'code': code, 'state': state, 'page': page})}"
+    mark = f"#{_name_place(*goal)}" if goal in kept else ""
+    return f"{reverse('preannotation:disagreements', args=[request.project.slug])}?{query}{mark}"
+
+
+def _key(sight: Sight, differences: list[Difference]) -> dict[tuple[int, str], Difference]:
+    """Differences by sentence and code."""
+    return {(int(sight.compared.sentence_ids[each.place]), each.code.code.identifier): each for each in differences}
+
+
+def _name_place(sentence: int, code: str) -> str:
+    """The name by which an address points at a difference on its page."""
+    return f"difference-{sentence}-{code}"
 
 
 def _list(request: ProjectRequest, sight: Sight, code: str) -> list[Difference]:
@@ -147,7 +170,7 @@ def _render(
     standing = _read_standing(asked.annotator)
     state = chosen.cleaned_data["state"]
     found = _list(request, sight, chosen.cleaned_data["code"])
-    keys = {(int(sight.compared.sentence_ids[each.place]), each.code.code.identifier): each for each in found}
+    keys = _key(sight, found)
     kept = [each for key, each in keys.items() if _fits(standing.get(key), state)]
     wanted = Paginator(kept, ITEMS_PER_PAGE).get_page(request.GET.get("page"))
     page |= {
@@ -218,5 +241,6 @@ def _show(
             wrong.auto_id = form.auto_id
             form = wrong
         people = difference.yes + difference.no
-        shown.append(ShownDifference(item, difference.yes, people, row, form, editable.get(code)))
+        mark = _name_place(sentence, code)
+        shown.append(ShownDifference(item, difference.yes, people, row, form, editable.get(code), mark))
     return shown

@@ -27,7 +27,12 @@ from transcripts.projects.roles import Permission
 # Of fewer, a coder could tell from her own figures what a machine said of most sentences on which it is not shown.
 LEAST_OWN = 10
 LEAST_CODERS = 2
+# Our own lines: of fewer, one turn or one look more could turn a figure round.
+FEW_TURNS, FEW_LOOKS = 30, 30
 MOST_LISTED = 200
+
+
+Turns = tuple[set[int], set[int]]
 
 
 class Row(NamedTuple):
@@ -75,13 +80,40 @@ def _build(request: ProjectRequest, annotator: Annotator) -> dict[str, object]:
     if Permission.CODE in request.role.permissions:
         own = counted.tallies.get(request.user.pk, {})
         page["own"] = _list_rows({name: tally.drop_small_arms(LEAST_OWN) for name, tally in own.items()}, names)
-        page["own_all"] = add_tallies(own.values())
+        page["own_all"] = total = add_tallies(own.values())
+        counted_in = f"Of {total.shown_n} of your units in the shown arm {total.looked} were looked at."
+        if counted.unsettled:
+            counted_in = f"You looked at {total.looked} units; {total.shown_n} are counted in the shown arm so far."
+        page["own_basis"] = [counted_in, *_warn_of_few(total.looked, [counted.turns.get(request.user.pk)])]
         page["moves"] = _list_moves(annotator, counted, request.user.pk, names)
     if Permission.SEE_ALL_CODINGS in request.role.permissions:
         others = {coder: tallies for coder, tallies in counted.tallies.items() if coder != request.user.pk}
         page["coders"] = len(others)
-        page["team"] = _list_rows(pool_tallies(others.values(), least=LEAST_CODERS), names)
+        pooled = pool_tallies(others.values(), least=LEAST_CODERS)
+        page["team"] = _list_rows(pooled, names)
+        page["team_basis"] = _tell_pool(add_tallies(pooled.values()), [counted.turns.get(coder) for coder in others])
     return page
+
+
+def _tell_pool(total: Tally, turns: Iterable[Turns | None]) -> list[str]:
+    """What the pooled figures rest on, or why there is none of a look."""
+    if not total.looked:
+        said = f"Fewer than {LEAST_CODERS} coders looked at suggestions: what a look did would be one person’s and is a dash."
+    elif total.shown_n:
+        said = f"Of {total.shown_n} units in the shown arm {total.looked} were looked at."
+    else:
+        said = f"{total.looked} units were looked at."
+    return [said, *_warn_of_few(total.looked, turns)]
+
+
+def _warn_of_few(looked: int, turns: Iterable[Turns | None]) -> list[str]:
+    """A warning where too little was looked at or drawn for any figure to tell something."""
+    found = [each for each in turns if each is not None]
+    arms = (set[int]().union(*(each[0] for each in found)), set[int]().union(*(each[1] for each in found)))
+    few = [f"fewer than {FEW_LOOKS} units looked at"] if looked < FEW_LOOKS else []
+    if min(map(len, arms)) < FEW_TURNS:
+        few.append(f"fewer than {FEW_TURNS} turns in an arm")
+    return [f"Too little to tell: {' and '.join(few)}. Do not report these p values."] if few else []
 
 
 def _list_rows(tallies: Mapping[str, Tally], names: Mapping[str, str]) -> list[Row]:

@@ -28,7 +28,8 @@ def launch(request: ProjectRequest) -> HttpResponse:
         annotator = actions.draft_annotator(project=request.project, **_read_annotator(form))
         reading = actions.plan_reading(project=request.project, annotator=annotator, **_read_choice(form))
         warnings = list_warnings(request.project, reading, annotator)
-        return LaunchPlan(KIND, reading.arms, reading.turn_ids, warnings, list_facts(reading, annotator))
+        names = dict(annotator.version.codes.values_list("identifier", "name"))
+        return LaunchPlan(KIND, reading.arms, reading.turn_ids, warnings, list_facts(reading, annotator), names)
 
     return run_wizard(
         request,

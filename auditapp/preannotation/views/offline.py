@@ -13,6 +13,7 @@ from auditapp.preannotation.actions.offline import cancel_run, launch_offline, p
 from auditapp.preannotation.forms.offline import OfflineForm
 from auditapp.preannotation.learning import FEWEST_POSITIVES
 from auditapp.preannotation.models import Annotator, OfflineRun
+from auditapp.preannotation.queries.annotators import read_code_names
 from auditapp.preannotation.queries.offline import ACTIVE, list_runs, read_run_progress
 from auditapp.preannotation.views.learnt_table import read_learnt
 from transcripts.projects.access import ProjectRequest, project_view
@@ -41,7 +42,12 @@ def launch(request: ProjectRequest) -> HttpResponse:
             form.add_error(None, str(error))
         else:
             return redirect("preannotation:run", request.project.slug, run.pk)
-    context = {"form": form, "runs": list_runs(request.project)[:MOST_LISTED], **_preview(request, form)}
+    context = {
+        "form": form,
+        "runs": list_runs(request.project)[:MOST_LISTED],
+        "names": read_code_names(request.project),
+        **_preview(request, form),
+    }
     status = 422 if form.errors else 200
     return render(request, "preannotation/launch_offline.html", context, status=status)
 
@@ -57,6 +63,7 @@ def show_run(request: ProjectRequest, run_id: int) -> HttpResponse:
         "progress": read_run_progress(run),
         "is_active": run.state in ACTIVE,
         "has_worker": is_worker_alive(),
+        "names": read_code_names(request.project),
         "learnt": read_learnt(run.annotator),
         "rules": run.annotator.recipe.get("rules", {}),
     }

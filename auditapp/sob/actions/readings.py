@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import Mapping, Sequence
-from decimal import Decimal
-from typing import NamedTuple
+from typing import NamedTuple, Unpack
 
 from django.db import transaction
 
-from auditapp.batches.actions import BatchError, PlannedArm, launch_batch
+from auditapp.batches.actions import BatchError, PlannedArm, Sending, digest_asked, find_launched, launch_batch
 from auditapp.batches.models import Batch, Result
 from auditapp.llm.models import ModelVariant
 from auditapp.sob.actions.errors import SobError
@@ -71,45 +69,36 @@ def launch_formatter(
     variant: ModelVariant,
     by: trail.Actor,
     outcomes: Sequence[str] = DEFAULT_OUTCOMES,
-    cap_usd: Decimal | None = None,
-    concurrency: int = 30,
-    pilot: int = 0,
-    lost_answers: str = "retry",
-    uses_cache: bool = False,
-    route: str = "live",
-    client_id: uuid.UUID | None = None,
+    **sending: Unpack[Sending],
 ) -> Batch:
     """Have a model read what the rules could not, one call per answer; its readings stand in place of the rules'.
 
-    The last five are those of ``launch_batch``; reads batch.project. Raises ``SobError``.
+    Reads batch.project. Raises ``SobError``.
     """
-    standing = Batch.objects.filter(client_id=client_id, project=batch.project).first() if client_id else None
-    if standing is not None:
-        # The first press may have had its answers by now, and then nothing is left to plan.
-        return standing
-    arms, ids = plan_formatter(batch=batch, variant=variant, outcomes=outcomes)
-    prompt = load_prompt()
+    named = sorted(str(outcome) for outcome in outcomes)
+    asked = digest_asked(FORMATTER_KIND, sending, source=batch.pk, variant=variant.pk, outcomes=named)
     try:
+        standing = find_launched(batch.project, sending.get("client_id"), asked)
+        if standing is not None:
+            # The first press may have had its answers by now, and then nothing is left to plan.
+            return standing
+        arms, ids = plan_formatter(batch=batch, variant=variant, outcomes=outcomes)
+        prompt = load_prompt()
         return launch_batch(
             project=batch.project,
             kind=FORMATTER_KIND,
             title=f"Formatter for batch {batch.pk}",
             arms=arms,
             input_ids=ids,
-            cap_usd=cap_usd,
-            concurrency=concurrency,
             parameters={
                 "source_batch": batch.pk,
                 "outcomes": [str(outcome) for outcome in outcomes],
                 "formatter": prompt.version,
                 "sha256": prompt.sha256,
             },
-            pilot=pilot,
-            lost_answers=lost_answers,
-            uses_cache=uses_cache,
-            route=route,
-            client_id=client_id,
+            asked=asked,
             by=by,
+            **sending,
         )
     except BatchError as error:
         raise SobError(str(error)) from error

@@ -5,7 +5,7 @@ import { announce, site } from "./page.js";
 import { onActSaved, onAnswerBack } from "./acts.js";
 import { readCookie } from "./queue.js";
 import { refreshMarks } from "./refresh.js";
-import { currentRow, findRow, numberOf, onCurrentChange, select, sentenceOf } from "./rows.js";
+import { currentRow, findRow, numberOf, onCurrentChange, select, sentenceOf, turnOf } from "./rows.js";
 import { forgetDone, remember } from "./undo.js";
 
 const region = document.getElementById("suggestions");
@@ -29,7 +29,9 @@ export function startSuggestions() {
       }
     }
   });
+  showWhereRead(currentRow());
   onCurrentChange((row) => {
+    showWhereRead(row);
     if (shown && shown !== sentenceOf(row)) {
       tellClosed();
       shown = null;
@@ -43,6 +45,14 @@ export function startSuggestions() {
   });
   onAnswerBack(takeBack);
   listenToPanel();
+}
+
+/** Machines read what the model says, and nothing else. */
+const isRead = (row) => Boolean(row && turnOf(row)?.hasAttribute("data-answer"));
+
+/** Elsewhere nothing is promised. */
+function showWhereRead(row) {
+  region.hidden = !isRead(row);
 }
 
 function listenToPanel() {
@@ -59,14 +69,20 @@ function listenToPanel() {
     if (detail.elt.matches(".open-suggestions")) {
       shown = detail.elt.dataset.sentence;
       region.scrollIntoView({ block: "nearest" });
+      keepInSight();
       if (detail.successful) {
         refreshMarks(shown);
       }
     }
   });
   page.addEventListener("htmx:afterSwap", () => {
-    // Who pressed a button of the panel goes on in the panel, though the button is another one now.
-    if (hadFocus && document.activeElement === page) {
+    // Who pressed a button of the panel goes on in the panel, though the button is another one now; at what was wrong first.
+    const wrong = hadFocus && region.querySelector("[aria-invalid]");
+    if (wrong) {
+      wrong.focus({ preventScroll: true });
+      wrong.parentElement.scrollIntoView({ block: "nearest" });
+      keepInSight();
+    } else if (hadFocus && document.activeElement === page) {
       region.querySelector(".suggestion-list")?.focus({ preventScroll: true });
     }
   });
@@ -88,6 +104,9 @@ function listenToPanel() {
   });
   page.addEventListener("suggestion-taken-back", ({ detail }) => forgetDone(nameOf(detail.suggestion)));
 }
+
+/** Suggestions are judged by the sentence they are about: scrolling the panel into sight does not take that away. */
+const keepInSight = () => findRow(shown ?? "")?.scrollIntoView({ block: "nearest" });
 
 /** The name of an answer in the list of what was done. */
 const nameOf = (suggestion) => `suggestion-${suggestion}`;
@@ -116,7 +135,9 @@ function takeBack({ address, sentence, number, verdict }) {
 export function openSuggestions() {
   const row = currentRow();
   const button = row?.querySelector(".open-suggestions");
-  if (button) {
+  if (region && row && !isRead(row)) {
+    announce("No machine reads this: they read what the model says.");
+  } else if (button) {
     button.click();
   } else if (draft && row) {
     const source = draft.querySelector("button");
@@ -132,7 +153,7 @@ export function openSuggestions() {
 export function awaitSuggestions() {
   if (currentRow()?.querySelector(".open-suggestions")) {
     openSuggestions();
-  } else {
+  } else if (isRead(currentRow())) {
     awaited = sentenceOf(currentRow());
   }
 }

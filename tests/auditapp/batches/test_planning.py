@@ -3,6 +3,7 @@ from __future__ import annotations
 import threading
 import uuid
 from decimal import Decimal
+from typing import Any
 
 import pytest
 from django.db import IntegrityError, connection
@@ -154,24 +155,41 @@ class TestPressedTwice:
     def test_the_same_form_sent_again_gives_the_batch_it_made(self, project: Project) -> None:
         variant, client_id = make_variant(), uuid.uuid4()
         first = launch(project, variant, client_id=client_id)
-        again = launch(project, variant, client_id=client_id, inputs=50)
+        again = launch(project, variant, client_id=client_id)
         assert again == first
         assert Batch.objects.count() == 1
         assert Cell.objects.count() == 3
         assert AuditEvent.objects.filter(action="batch.launched").count() == 1
 
+    @pytest.mark.parametrize("otherwise", [{"inputs": 50}, {"concurrency": 7}, {"repeats": 2}, {"cap_usd": Decimal(1)}])
+    def test_the_same_form_with_other_settings_is_refused(self, project: Project, otherwise: dict[str, Any]) -> None:
+        variant, client_id = make_variant(), uuid.uuid4()
+        set_price(variant=variant, price_in=Decimal(3), price_out=Decimal(4), by=trail.SYSTEM)
+        first = launch(project, variant, client_id=client_id)
+        with pytest.raises(BatchError, match=f"launched batch {first.pk} already, with other settings"):
+            launch(project, variant, client_id=client_id, **otherwise)
+        with pytest.raises(BatchError, match="with other settings"):
+            launch(project, make_variant("another"), client_id=client_id)
+        assert Batch.objects.get() == first
+
+    def test_a_batch_of_before_there_were_digests_is_given_back(self, project: Project) -> None:
+        variant, client_id = make_variant(), uuid.uuid4()
+        first = launch(project, variant, client_id=client_id)
+        Batch.objects.update(parameters={})
+        assert launch(project, variant, client_id=client_id, inputs=50) == first
+
     def test_two_presses_at_the_same_time_make_one_batch(
         self, project: Project, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        from auditapp.batches.actions import launching
+        from auditapp.batches.actions import launched, launching
 
         variant, client_id = make_variant(), uuid.uuid4()
         first = launch(project, variant, client_id=client_id)
-        look, looked = launching.find_launched, []
+        look, looked = launched.find_launched, []
 
-        def look_too_early(study: Project, key: uuid.UUID | None) -> Batch | None:
+        def look_too_early(study: Project, key: uuid.UUID | None, asked: str) -> Batch | None:
             looked.append(key)
-            return look(study, key) if len(looked) > 1 else None
+            return look(study, key, asked) if len(looked) > 1 else None
 
         monkeypatch.setattr(launching, "find_launched", look_too_early)
         assert launch(project, variant, client_id=client_id) == first

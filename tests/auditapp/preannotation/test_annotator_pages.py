@@ -25,6 +25,7 @@ from auditapp.preannotation.queries.readings import PER_PAGE, count_readings, fi
 from tests.auditapp.preannotation.reading_cast import add_interviews, add_reader
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
+from transcripts.codebook.models import Code
 from transcripts.corpus.models import Sentence
 from transcripts.projects.models import Project
 
@@ -141,7 +142,13 @@ class TestPages:
             chosen_by_name="x",
         )
         page = read(client, reverse("preannotation:annotators", args=[project.slug]))
-        for words in ("One call per answer and code family", annotator.hash[:12], "4 answers", "theme.balance", "fake"):
+        for words in (
+            "One call per answer and code family",
+            annotator.hash[:12],
+            "4 calls",
+            Code.objects.get(version=annotator.version, identifier="theme.balance").name,
+            "fake",
+        ):
             assert words in page
 
     def test_the_list_costs_as_many_queries_for_many_as_for_one(
@@ -180,12 +187,28 @@ class TestPages:
             shown = read(client, address)
             assert re.search(r"/batches/\d+/attempts/\d+/", shown), address
 
+    def test_a_check_and_a_critic_are_no_rows_of_readings_but_lead_to_their_pages(
+        self, project: Project, batch: Batch, annotator: Annotator, client: Client
+    ) -> None:
+        others = {}
+        for kind in ("preannotation_check", "preannotation_critic"):
+            batch.pk, batch.kind, batch.client_id = None, kind, uuid.uuid4()
+            batch.parameters = {"annotators": [annotator.pk]}
+            batch.save()
+            others[kind] = batch.pk
+        page = read(client, reverse("preannotation:annotator", args=[project.slug, annotator.pk]))
+        table = page.partition('aria-labelledby="batches-title" tabindex')[2].partition("</table>")[0]
+        assert table.count("every call") == 1
+        assert reverse("preannotation:check", args=[project.slug, others["preannotation_check"]]) in page
+        assert reverse("batches:detail", args=[project.slug, others["preannotation_critic"]]) in page
+        assert reverse("preannotation:reversals", args=[project.slug]) + f"?annotator={annotator.pk}" in page
+
     def test_a_second_launch_is_told_what_was_read_already(
         self, project: Project, annotator: Annotator, client: Client
     ) -> None:
         typed = {"model": annotator.variant_id, "concurrency": 5, "pilot": 0, "lost_answers": "retry"}
         page = client.post(reverse("preannotation:launch", args=[project.slug]), typed).content.decode()
-        assert "reader has read 4 of these 5 answers already." in page
+        assert "reader has read 4 of these 5 turns already." in page
 
     def test_rules_and_runs_of_one_that_asks_no_model_are_shown(self, project: Project, client: Client) -> None:
         annotator = actions.ensure_annotator(

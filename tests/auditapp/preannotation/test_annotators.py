@@ -58,11 +58,20 @@ class TestHash:
         }
         assert len(hashes) == 2
 
-    def test_a_name_alone_means_its_newest_number(self, project: Project, owner: User) -> None:
+    def test_a_label_reads_by_family_and_a_number_names_another_way(self, project: Project, owner: User) -> None:
         variant = add_reader()
-        actions.ensure_annotator(project=project, variant=variant, by=owner)
+        plain = actions.ensure_annotator(project=project, variant=variant, by=owner)
         by_code = actions.ensure_annotator(project=project, variant=variant, mode="code", by=owner)
-        assert actions.ensure_annotator(project=project, name="reader", by=owner) == by_code
+        for name, meant in (("reader", plain), ("reader 1", plain), ("reader 2", by_code)):
+            assert actions.ensure_annotator(project=project, name=name, by=owner) == meant
+        with pytest.raises(actions.PreannotationError, match="no annotator and no model 'reader 3'"):
+            actions.ensure_annotator(project=project, name="reader 3", by=owner)
+
+    def test_a_name_that_is_no_model_s_means_its_newest_number(self, project: Project, owner: User) -> None:
+        variant = add_reader()
+        actions.ensure_annotator(project=project, variant=variant, name="Anna", by=owner)
+        by_code = actions.ensure_annotator(project=project, variant=variant, name="Anna", mode="code", by=owner)
+        assert actions.ensure_annotator(project=project, name="Anna", by=owner) == by_code
 
     def test_an_annotator_needs_a_codebook(self, owner: User) -> None:
         bare = create_project(slug="bare", name="Bare", by=owner)

@@ -234,7 +234,8 @@ class TestPages:
         assert not AuditEvent.objects.filter(action="preannotation.audit.results_opened").exists()
         page = client_of(lead).get(self.path("audit", project, audit.pk)).content.decode()
         assert "100.0 %" in page
-        assert "51.0 to 100.0 %, n 4" in page
+        assert "51.0 to 100.0 %, <a" in page
+        assert ">n 4</a>" in page
 
     def test_two_readers_are_compared(
         self,
@@ -263,6 +264,51 @@ class TestPages:
         assert client_of(reader).get(self.path("mark", project, audit.pk, item.pk)).status_code == 403
         for path in (self.path("audits", project), self.path("audit", project, audit.pk)):
             assert client_of(coder).get(path).status_code == 403
+
+    def test_every_count_opens_to_its_items_under_the_rules_of_marking(
+        self,
+        audit: PositiveAudit,
+        project: Project,
+        interview: Interview,
+        lead: User,
+        reader: User,
+        coder: User,
+        client_of: ClientOf,
+    ) -> None:
+        items = self.path("audit_items", project, audit.pk)
+        behind = {"code": "theme.balance", "verdict": "does_not"}
+        waiting = client_of(lead).get(items, behind).content.decode()
+        assert "They open when you have marked everything" in waiting
+        assert "masked" not in waiting
+        open_to(project, interview, lead)
+        balance = list(audit.items.filter(suggestion__code__identifier="theme.balance").order_by("place"))
+        for number, item in enumerate(balance):
+            mark(item, lead, "does_not" if number else "applies")
+        open_results(audit=audit, by=lead)
+        results = client_of(lead).get(self.path("audit", project, audit.pk)).content.decode()
+        for verdict in ("drawn", "marked", "applies", "does_not", "decided"):
+            assert f"{items}?code=theme.balance&amp;verdict={verdict}" in results
+        page = client_of(lead).get(items, behind).content.decode()
+        assert page.count('class="masked"') == len(balance) - 1
+        assert "A reason of its own." not in page
+        for item in balance:
+            anew = self.path("mark", project, audit.pk, item.pk) + "?anew=1#anew"
+            assert (anew in page) == (item != balance[0])
+        assert client_of(lead).get(items, {**behind, "verdict": "drawn"}).content.decode().count('class="masked"') == 4
+        read_only = client_of(reader).get(items, behind).content.decode()
+        assert "Item " in read_only
+        assert "Mark anew" not in read_only
+        assert client_of(coder).get(items, behind).status_code == 403
+        assert "0 items" in client_of(lead).get(items, {**behind, "reader": "reader"}).content.decode()
+
+    def test_items_of_interviews_that_are_closed_to_her_are_counted_and_not_shown(
+        self, audit: PositiveAudit, project: Project, lead: User, client_of: ClientOf
+    ) -> None:
+        open_results(audit=audit, by=lead)
+        items = self.path("audit_items", project, audit.pk)
+        page = client_of(lead).get(items, {"code": "theme.balance", "verdict": "drawn"}).content.decode()
+        assert "4 more in interviews that are closed to you" in page
+        assert 'class="masked"' not in page
 
     def test_an_audit_of_another_study_is_not_found(
         self, audit: PositiveAudit, owner: User, client_of: ClientOf

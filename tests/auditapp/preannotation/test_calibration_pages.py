@@ -176,7 +176,7 @@ class TestPage:
         self, project: Project, reader: User, client_of: ClientOf
     ) -> None:
         shown = page(client_of(reader), project)
-        assert "18 blind labels on 12 sentences" in shown
+        assert "18 blind labels (one for each person, sentence and code family) on 12 sentences" in shown
         assert "codebook v1" in shown
         assert "Layer: blind" in shown
         assert "Wilson" in shown
@@ -243,6 +243,41 @@ class TestPage:
         assert rows[0]["precision_n"] == str(found[0]["precision_n"])
         assert AuditEvent.objects.filter(action="preannotation.calibration.exported").count() == 2
         assert client.post(path, {"format": "exe"}).status_code == 422
+
+    def test_a_sentence_read_for_two_families_is_one_sentence(
+        self, project: Project, said: list[Sentence], reader: User, client_of: ClientOf
+    ) -> None:
+        wide = make_annotator(project, "wide")
+        read(wide, said, {said[0].pk: [BALANCE]}, codes=[BALANCE, "move.elicit"])
+        shown = page(client_of(reader), project, annotator=str(wide.pk))
+        assert "36 blind labels (one for each person, sentence and code family) on 12 sentences" in shown
+
+    def test_an_annotator_that_has_read_nothing_is_not_offered(
+        self, project: Project, said: list[Sentence], annotator: Annotator, reader: User, client_of: ClientOf
+    ) -> None:
+        idle = make_annotator(project, "idle")
+        failed = make_annotator(project, "failed")
+        read(failed, said, {}, outcome="invalid")
+        rules = make_annotator(project, "rules", kind=Annotator.Kind.RULES, recipe={"rules": {}})
+        read_offline(rules, said, {})
+        for name in ("calibration", "disagreements"):
+            shown = page(client_of(reader), project, name)
+            assert f'<option value="{annotator.pk}" selected>' in shown
+            assert not any(f'<option value="{each.pk}"' in shown for each in (idle, failed, rules))
+        path = reverse("preannotation:calibration", args=[project.slug])
+        answer = client_of(reader).get(path, {"annotator": idle.pk})
+        assert answer.status_code == 422
+        assert "has read nothing in this study yet" in answer.content.decode()
+
+    def test_of_codes_with_few_positives_it_is_said_that_nobody_can_tell(
+        self, project: Project, reader: User, client_of: ClientOf, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        name = Code.objects.get(version__project=project, version__number=1, identifier=BALANCE).name
+        shown = page(client_of(reader), project)
+        assert f"Too few positives to tell:</span> {name}" in shown
+        assert "Below 0.60" not in shown
+        monkeypatch.setattr("auditapp.preannotation.calibration_rows.FEW_POSITIVES", 1)
+        assert f"Below 0.60:</span> F1 or kappa of {name}" in page(client_of(reader), project)
 
     def test_a_seed_that_is_none_is_refused(self, project: Project, reader: User, client_of: ClientOf) -> None:
         path = reverse("preannotation:calibration", args=[project.slug])

@@ -180,6 +180,15 @@ class TestVerdicts:
     def test_one_code_everywhere_is_looked_at(self) -> None:
         assert self.states(said("repeat-1", dict.fromkeys(range(1, 10), "a")))["rates"] == "look"
 
+    def test_verdicts_call_codes_by_their_names(self) -> None:
+        before = dict.fromkeys(range(1, 41), "a")
+        found = judge_check(
+            report(said("repeat-1", before), said("reversed", dict.fromkeys(before, ""))), {"a": "Alpha"}
+        )
+        words = {verdict.check: verdict.said for verdict in found}
+        assert words["order"].startswith("most often Alpha, on 40 of 40")
+        assert words["rates"].startswith("Alpha put on")
+
     def test_every_verdict_names_its_line(self) -> None:
         assert all(verdict.line for verdict in judge_check(report(said("repeat-1", {1: "a"}))))
 

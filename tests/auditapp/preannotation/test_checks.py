@@ -177,6 +177,8 @@ class TestWhatIsAsked:
         set_withholding(project=project, share_percent=100, reason="x", by=owner)
         TurnArm.objects.update(arm="withheld")
         assert launch_check(project=project, annotator=annotator, by=owner, client_id=form) == batch
+        with pytest.raises(PreannotationError, match="with other settings"):
+            launch_check(project=project, annotator=annotator, by=owner, client_id=form, sample=7)
 
     def test_an_annotator_without_a_model_is_refused(self, project: Project, marked: Interview, owner: User) -> None:
         rules = ensure_annotator(project=project, kind="rules", recipe={"rules": {"theme.balance": ["both"]}}, by=owner)

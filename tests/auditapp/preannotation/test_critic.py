@@ -225,6 +225,8 @@ class TestLaunch:
         batch = launch(annotator, critic, client_id=form)
         answer(batch, {each.pk: UPHOLD for each in suggestions})
         assert launch(annotator, critic, client_id=form) == batch
+        with pytest.raises(PreannotationError, match=f"launched batch {batch.pk} already, with other settings"):
+            launch(annotator, critic, client_id=form, again=True)
         with pytest.raises(PreannotationError, match="has read all 3 suggestions already"):
             launch(annotator, critic, client_id=uuid.uuid4())
 
@@ -454,6 +456,9 @@ class TestPages:
         page = client.post(path, typed).content.decode()
         assert "reader would test its own suggestions" in page
         assert "The code under test" in page
+        arms = page.partition('aria-label="Arms and prices"')[2].partition("</table>")[0]
+        assert '<span class="under">Balance</span>' in arms
+        assert "theme.balance" not in arms
         before = Batch.objects.count()
         assert client.post(path, typed | {"step": "launch"}).status_code == 302
         assert Batch.objects.count() == before + 1

@@ -112,6 +112,33 @@ class TestPage:
         assert client.get(path, {"state": "alternative"}).content.decode().count("<article") == 1
         assert client.get(path, {"state": "nonsense"}).status_code == 422
 
+    def test_after_one_is_sorted_the_next_unsorted_one_is_shown(
+        self,
+        project: Project,
+        annotator: Annotator,
+        said: list[Sentence],
+        lead: User,
+        client_of: ClientOf,
+        monkeypatch: pytest.MonkeyPatch,
+    ) -> None:
+        monkeypatch.setattr("auditapp.preannotation.views.disagreements.ITEMS_PER_PAGE", 1)
+        client, where = client_of(lead), reverse("preannotation:sort_disagreement", args=[project.slug])
+        sent = {"annotator": annotator.pk, "code": BALANCE, "category": "slip", "filter_code": BALANCE}
+        answer = client.post(where, {**sent, "sentence": said[0].pk})
+        assert answer["Location"].endswith(f"&code={BALANCE}&state=&page=2#difference-{said[2].pk}-{BALANCE}")
+        shown = client.get(answer["Location"]).content.decode()
+        assert f'id="difference-{said[2].pk}-{BALANCE}"' in shown
+        # With all sorted it stays where it was; where only unsorted ones are listed none is left.
+        answer = client.post(where, {**sent, "sentence": said[2].pk})
+        assert answer["Location"].endswith(f"page=2#difference-{said[2].pk}-{BALANCE}")
+        standing = Disagreement.objects.get(sentence=said[2]).pk
+        again = {**sent, "sentence": said[2].pk, "category": "alternative", "replaces": standing, "state": "open"}
+        answer = client.post(where, again)
+        assert answer["Location"].endswith("&state=open&page=1")
+        shown = client.get(answer["Location"]).content.decode()
+        assert '<div class="empty"><p>There is none.</p></div>' in shown
+        assert "<ol" not in shown
+
     def test_a_difference_in_a_withheld_turn_is_counted_and_not_met_before_ones_own_word(
         self,
         project: Project,
@@ -178,8 +205,29 @@ class TestChoosing:
             choose(other, annotator, lead)
         assert not CodeChoice.objects.exists()
 
+    def test_an_annotator_that_never_read_the_code_cannot_be_chosen_for_it(
+        self, project: Project, annotator: Annotator, said: list[Sentence], lead: User, client_of: ClientOf
+    ) -> None:
+        narrow = make_annotator(project, "narrow")
+        read(narrow, said, {}, codes=["theme.compassion"])
+        with pytest.raises(PreannotationError, match="has read no sentence for this code"):
+            choose(project, narrow, lead)
+        with pytest.raises(PreannotationError, match="has read no sentence for this code"):
+            choose(project, make_annotator(project, "idle"), lead)
+        path = reverse("preannotation:choose", args=[project.slug])
+        answer = client_of(lead).post(path, {"code": BALANCE, "candidate": str(narrow.pk), "reason": "So."})
+        assert answer.status_code == 422
+        assert "has read no sentence for this code" in answer.content.decode()
+        assert not CodeChoice.objects.exists()
+
     def test_the_page_shows_what_a_choice_rests_on_and_what_is_below_the_threshold(
-        self, project: Project, annotator: Annotator, lead: User, owner: User, client_of: ClientOf
+        self,
+        project: Project,
+        annotator: Annotator,
+        lead: User,
+        owner: User,
+        client_of: ClientOf,
+        monkeypatch: pytest.MonkeyPatch,
     ) -> None:
         set_stance(project=project, stance="codebook", by=owner)
         client, path = client_of(lead), reverse("preannotation:choose", args=[project.slug])
@@ -188,7 +236,10 @@ class TestChoosing:
         shown = " ".join(client.get(path).content.decode().split())
         assert "Best so far." in shown
         assert "Rests on 6 blind labels on 6 sentences: F1 0.50" in shown
-        assert "one call for this code alone" in shown
+        assert "too few positives to tell" in shown
+        assert "one call for this code alone" not in shown
+        monkeypatch.setattr("auditapp.preannotation.calibration_rows.FEW_POSITIVES", 1)
+        assert "one call for this code alone" in client.get(path).content.decode()
         assert "one call for this code alone" not in client.get(path, {"threshold": "0"}).content.decode()
         assert client.get(path, {"threshold": "2"}).status_code == 422
 

@@ -292,6 +292,17 @@ class TestPage:
         put(turns[0][0], find_code(project, BALANCE), second_coder)
         page = self.get(client_of(lead), project)
         assert "1 of 2" in page
+        # Nobody looked: what a look did is a dash and no nought, and why is said.
+        pooled = page.split("The other coders together")[1]
+        assert ">0<" not in pooled
+        assert "0, 0" not in pooled
+        assert "Fewer than 2 coders looked at suggestions" in pooled
+        assert "fewer than 30 turns in an arm" in pooled
+        assert "Sentences of a turn are not independent" in pooled
+        decide(turns[0][0], second_coder)
+        for who in (coder, second_coder):
+            look(turns[0][0], who)
+        assert "Of 2 units in the shown arm 2 were looked at." in self.get(client_of(lead), project)
         reader = make_member(project, owner, "reader", "a_reader")
         page = self.get(client_of(reader), project)
         assert ">Yours<" not in page

@@ -229,6 +229,9 @@ def test_a_form_sent_again_is_the_batch_it_made_whatever_has_changed_since(proje
     publish_next(project, owner, definition="Weighs two goods.")
     allow(project, one, is_given=False)
     assert launch(project, variant=variant, client_id=form) == batch
+    for otherwise in ({"mode": "code"}, {"families": ["moves"]}, {"interviews": [one]}, {"pilot": 3}):
+        with pytest.raises(actions.PreannotationError, match=f"launched batch {batch.pk} already, with other settings"):
+            launch(project, variant=variant, client_id=form, **otherwise)
     assert Annotator.objects.count() == 1
 
 

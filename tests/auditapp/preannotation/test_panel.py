@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 from django.db import connection
+from django.test import Client
 from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
 
 from auditapp.batches.models import Arm
 from auditapp.preannotation.actions.responses import leave_suggestion
@@ -403,3 +406,17 @@ def test_where_only_codes_left_to_people_were_read_the_panel_does_not_say_that_n
     assert aside is not None
     assert (aside.words, aside.is_left_aside) == ([], True)
     assert not Reveal.objects.exists()
+
+
+def test_the_desk_offers_suggestions_only_where_the_model_speaks(
+    project: Project, interview: Interview, annotator: Annotator, coder: User, client_of: Callable[[User], Client]
+) -> None:
+    sentences = Sentence.objects.filter(turn__interview=interview, turn__channel="utterance").order_by("position")
+    client = client_of(coder)
+    for role, is_offered in (("interviewer", False), ("model", True)):
+        sentence = sentences.filter(turn__role=role)[0]
+        decide(sentence, coder)
+        address = reverse("preannotation:panel", args=[project.slug, sentence.pk])
+        desk = client.get(reverse("coding:desk", args=[project.slug, interview.pk])).content.decode()
+        marks = client.get(reverse("coding:marks", args=[project.slug, interview.pk, sentence.pk])).content.decode()
+        assert [f'hx-post="{address}"' in each for each in (desk, marks)] == [is_offered, is_offered]

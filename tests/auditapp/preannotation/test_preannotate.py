@@ -21,9 +21,9 @@ from transcripts.codebook.queries import read_content
 from transcripts.projects.models import Project
 
 
-def preannotate(project: Project, *more: str) -> dict[str, Any]:
+def preannotate(project: Project, *more: str, err: StringIO | None = None) -> dict[str, Any]:
     out = StringIO()
-    call_command("preannotate", "--project", project.slug, *more, "--json", stdout=out, stderr=StringIO())
+    call_command("preannotate", "--project", project.slug, *more, "--json", stdout=out, stderr=err or StringIO())
     return dict(json.loads(out.getvalue()))
 
 
@@ -72,7 +72,39 @@ def test_mode_and_latent_make_another_annotator(project: Project) -> None:
     assert [each["annotator_number"] for each in (first, by_code, latent)] == [1, 2, 3]
     assert by_code["cells"] > first["cells"]
     newest = Annotator.objects.get(number=3)
-    assert (newest.reads_latent, newest.mode) == (True, "code")
+    assert (newest.reads_latent, newest.mode) == (True, "family")
+
+
+def test_a_label_reads_by_family_again_and_what_is_sent_is_told_first(project: Project) -> None:
+    add_interviews(project, "one")
+    add_reader()
+    chosen = ("--family", "themes")
+    first = preannotate(project, "--annotator", "reader", *chosen)
+    by_code = preannotate(project, "--annotator", "reader", *chosen, "--mode", "code")
+    err = StringIO()
+    again = preannotate(project, "--annotator", "reader", *chosen, err=err)
+    assert (again["cells"], again["annotator_number"]) == (first["cells"], 1)
+    assert "reader number 1, asked by family, reads only what is said: 2 cells." in err.getvalue()
+    assert preannotate(project, "--annotator", "reader 2", *chosen, err=err)["cells"] == by_code["cells"]
+    assert f"reader number 2, asked by code, reads only what is said: {by_code['cells']} cells." in err.getvalue()
+
+
+def test_a_check_is_of_the_annotator_that_is_named_and_told_first(project: Project) -> None:
+    add_interviews(project, "one", answers=30)
+    add_reader()
+    preannotate(project, "--annotator", "reader", "--family", "themes", "--mode", "code")
+    err = StringIO()
+    for name, words in (("reader", "reader number 2, asked by family"), ("reader 1", "reader number 1, asked by code")):
+        call_command("preannotate_check", "--project", project.slug, "--annotator", name, stdout=StringIO(), stderr=err)
+        assert words in err.getvalue()
+
+
+@pytest.mark.parametrize("name", ["rules", "learnt", "Keyword rules"])
+def test_who_asks_nobody_needs_no_check(project: Project, rules: None, name: str) -> None:
+    add_interviews(project, "one")
+    preannotate(project, "--annotator", "rules")
+    with pytest.raises(CommandError, match=f"{name} needs no such check"):
+        call_command("preannotate_check", "--project", project.slug, "--annotator", name)
 
 
 def test_interviews_without_consent_are_left_out_and_counted(project: Project) -> None:
@@ -108,6 +140,10 @@ def test_rules_need_no_model(project: Project, rules: None) -> None:
         (["rules"], "keyword rule"),
         (["learnt"], "blind"),
         (["rules", "--mode", "code", "--cap", "1"], "--mode, --cap is for models"),
+        (["rules", "--minimum", "-3"], "--minimum is for --annotator learnt; rules learn from no codings"),
+        (["nobody", "--minimum", "30"], "--minimum is for --annotator learnt; a model"),
+        (["nobody", "--latent", " "], "--latent needs a reason"),
+        (["rules", "--latent", ""], "--latent is for models"),
         (["nobody"], "no annotator and no model 'nobody'"),
     ],
 )

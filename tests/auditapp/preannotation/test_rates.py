@@ -157,7 +157,15 @@ def test_a_rate_is_refused_in_a_sentence_when_a_condition_fails(
         TurnArm.objects.all().delete()
     client = client_of(reader)
     shown = page(client, project)
-    assert "No rate is given, for this does not hold" in shown
+    assert (
+        "No rate:</span> "
+        + {
+            "hash": "nobody can say that the annotator stayed the same: it has no hash.",
+            "people": "in none of 2 interviews has somebody decided blind about every sentence of every withheld turn.",
+            "draw": "there is no random sample: the annotator read no withheld turn for this code.",
+        }[breaking]
+        in shown
+    )
     assert "<strong>0.250" not in shown
     assert "0.500" not in shown
     path = reverse("preannotation:rates_file", args=[project.slug])

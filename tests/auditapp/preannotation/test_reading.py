@@ -285,7 +285,8 @@ class TestALaunchedBatch:
         self, project: Project, interview: Interview, annotator: Annotator, owner: User
     ) -> None:
         asked: dict[str, Any] = {"project": project, "annotator": annotator, "by": owner, "client_id": uuid.uuid4()}
-        batch = launch_preannotation(**asked, pilot=1, lost_answers="hold", uses_cache=True)
+        asked |= {"pilot": 1, "lost_answers": "hold", "uses_cache": True}
+        batch = launch_preannotation(**asked)
         assert batch.state == "pilot"
         assert (batch.lost_answers, batch.uses_cache, batch.route) == ("hold", True, "live")
         assert launch_preannotation(**asked) == batch

@@ -115,7 +115,7 @@ def test_one_turn_bounds_nothing() -> None:
     assert found.interval is None
 
 
-SOUND = Found(40, 40, 8, 10, 200, 40, 30, 990, 1000, "a" * 64)
+SOUND = Found(40, 40, 8, 10, 200, 40, 30, 990, 1000, "a" * 64, 1000)
 
 
 def test_a_sound_sample_meets_every_condition() -> None:
@@ -128,17 +128,31 @@ def test_a_sound_sample_meets_every_condition() -> None:
     ("change", "name"),
     [
         ({"withheld_turns": 0, "with_probability": 0}, "random sample"),
-        ({"labelled": 990}, "left to the machine"),
+        ({"labelled": 990}, "the annotator read no sentence there besides the labelled ones."),
         ({"with_probability": 39}, "random sample"),
-        ({"interviews": 0}, "people labelled all of the sample, blind"),
-        ({"hash": ""}, "the annotator did not change"),
-        ({"read": 900}, "the annotator read the corpus"),
-        ({"labelled": 99}, "large enough"),
-        ({"labelled_turns": 29}, "large enough"),
-        ({"positives": 9}, "large enough"),
+        ({"interviews": 0}, "in none of 10 interviews has somebody decided blind"),
+        ({"hash": ""}, "nobody can say that the annotator stayed the same: it has no hash."),
+        ({"read": 900}, "the annotator read too little of these interviews. 900 of 1000 sentences."),
+        ({"labelled": 99}, "the sample is too small. 99 of 100 sentences."),
+        ({"labelled_turns": 29}, "the sample is too small. 29 of 30 turns."),
+        ({"positives": 9}, "the sample is too small. 9 of 10 with the code."),
     ],
 )
 def test_a_condition_that_fails_refuses_the_rate_by_name(change: dict[str, object], name: str) -> None:
     refusal = refuse(check_conditions(SOUND._replace(**change)))  # type: ignore[arg-type]
     assert name in refusal
     assert refusal.count(";") == 0
+
+
+def test_a_refusal_is_a_plain_sentence_for_each_condition_that_fails() -> None:
+    small = SOUND._replace(labelled=31, labelled_turns=6, positives=5, hash="")
+    assert refuse(check_conditions(small)) == (
+        "nobody can say that the annotator stayed the same: it has no hash. "
+        "The sample is too small. 31 of 100 sentences, 6 of 30 turns, 5 of 10 with the code."
+    )
+
+
+def test_of_an_annotator_that_read_nothing_for_the_code_that_alone_is_said() -> None:
+    conditions = check_conditions(Found(0, 0, 0, 0, 0, 0, 0, 0, 0, "", 0))
+    assert [condition.holds for condition in conditions] == [False]
+    assert refuse(conditions) == "the annotator has not read any sentence for this code."

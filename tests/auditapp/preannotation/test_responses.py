@@ -300,6 +300,9 @@ class TestPanelPage:
         assert status == 422
         assert words in page
         assert not data or "Typed." in page
+        # At the field that it is about, which has the focus.
+        at_field = f'aria-describedby="error-{suggestion.pk}" autofocus'
+        assert page.count(at_field) == page.count(f'id="error-{suggestion.pk}"') == bool(data)
         assert not Response.objects.exists()
 
     def test_moving_on_is_told_to_the_server(

@@ -237,6 +237,8 @@ class TestWhichAnswers:
         first = launch_formatter(batch=batch, variant=variant, by=owner, client_id=number)
         Judgment.objects.filter(pk__in=unread).update(outcome="unknown")
         assert launch_formatter(batch=batch, variant=variant, by=owner, client_id=number) == first
+        with pytest.raises(SobError, match="with other settings"):
+            launch_formatter(batch=batch, variant=variant, by=owner, client_id=number, concurrency=2)
 
 
 class TestStoring:

@@ -16,6 +16,7 @@ from auditapp.batches import actions
 from auditapp.batches.models import Batch, Cell
 from auditapp.llm.actions import add_model, set_capabilities
 from auditapp.sob.actions import confirm_notice, launch_sob
+from auditapp.sob.actions.errors import SobError
 from auditapp.sob.instruments import get_instrument
 from auditapp.sob.models import Dataset, Judgment, TermsNotice
 from auditapp.sob.parsing import ATTRIBUTES
@@ -29,11 +30,12 @@ def test_the_options_of_a_batch_are_passed_on(dataset: Dataset, owner: User) -> 
     variant, client_id = add_model(label="m", provider="fake", by=owner), uuid.uuid4()
     set_capabilities(variant=variant, offers_batches=True, by=owner)
     asked: dict[str, Any] = {"dataset": dataset, "variants": [variant], "tasks": ["acceptability"], "by": owner}
-    batch = launch_sob(
-        **asked, pilot=2, lost_answers="hold", uses_cache=True, route="jobs", client_id=client_id, repeats=2
-    )
+    asked |= {"pilot": 2, "lost_answers": "hold", "uses_cache": True, "route": "jobs", "repeats": 2}
+    batch = launch_sob(**asked, client_id=client_id)
     assert (batch.pilot_cells, batch.lost_answers, batch.uses_cache, batch.route) == (2, "hold", True, "jobs")
     assert launch_sob(**asked, client_id=client_id) == batch
+    with pytest.raises(SobError, match="with other settings"):
+        launch_sob(**asked | {"tasks": ["non_acceptability"]}, client_id=client_id)
 
 
 def test_a_judgment_that_says_no_answer_came_goes_when_its_cell_is_asked_again(batch: Batch) -> None:

@@ -295,11 +295,34 @@ class TestLaunch:
             assert wizard.status == 302
         assert Batch.objects.count() == 1
 
+    def test_what_was_changed_after_a_launch_is_another_launch(self, wizard: Wizard, typed: dict[str, Any]) -> None:
+        carried = read_hidden(wizard.send(typed))
+        wizard.send(carried, "launch")
+        changed = wizard.send(carried, "change")
+        assert wizard.status == 200
+        [renewed] = re.findall(r'name="client_id" value="(.*?)"', changed)
+        assert renewed != typed["client_id"]
+        wizard.send(carried | {"concurrency": 9, "client_id": renewed}, "launch")
+        assert wizard.status == 302
+        assert sorted(Batch.objects.values_list("concurrency", flat=True)) == [5, 9]
+
+    def test_a_changed_form_under_an_old_id_is_refused_and_may_be_sent_again(
+        self, wizard: Wizard, typed: dict[str, Any]
+    ) -> None:
+        carried = read_hidden(wizard.send(typed))
+        wizard.send(carried, "launch")
+        refused = wizard.send(carried | {"concurrency": 9}, "launch")
+        assert wizard.status == 422
+        assert f"This form has launched batch {Batch.objects.get().pk} already, with other settings" in refused
+        [renewed] = re.findall(r'name="client_id" value="(.*?)"', refused)
+        wizard.send(carried | {"concurrency": 9, "client_id": renewed}, "launch")
+        assert wizard.status == 302
+        assert Batch.objects.count() == 2
+
     def test_what_is_wrong_is_told_and_nothing_typed_is_lost(self, wizard: Wizard, typed: dict[str, Any]) -> None:
         form = wizard.send(typed | {"concurrency": 0, "limit": 3})
         assert wizard.status == 422
         assert 'name="limit" value="3"' in form
-        assert f'name="client_id" value="{typed["client_id"]}"' in form
         assert "Nothing was sent. Please mend this:" in form
 
     def test_a_refusal_of_the_launch_is_the_form_again(

@@ -127,6 +127,8 @@ class TestPage:
         html = answer.content.decode()
         assert answer.status_code == 200
         assert "<mark>[PERSON 1]</mark>" in html
+        effects = html.partition('id="effects"')[2].partition("</section>")[0]
+        assert "<bdi>Anna Berg</bdi>" in effects
         assert not RedactionList.objects.exists()
 
     def test_lead_saves_a_list(self, told: Project, lead: User, client_of: SignIn) -> None:

@@ -5,6 +5,7 @@ import time
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.db import transaction
 
 from auditapp.batches.command_options import (
     add_launch_options,
@@ -17,6 +18,7 @@ from auditapp.batches.progress import read_progress
 from auditapp.batches.summaries import summarise_batch
 from auditapp.preannotation.actions import PreannotationError, launch_model
 from auditapp.preannotation.actions.offline import launch_offline, run_offline
+from auditapp.preannotation.launch_words import tell_launch
 from auditapp.preannotation.learning import FEWEST_POSITIVES
 from auditapp.preannotation.models import Annotator, OfflineRun
 from auditapp.preannotation.queries.offline import ACTIVE
@@ -40,7 +42,7 @@ class Command(BaseCommand):
             "--annotator",
             required=True,
             metavar="NAME",
-            help="an annotator or the label of a model; rules or learnt, which need no model",
+            help='the label of a model, or "NAME NUMBER" of an annotator; rules or learnt, which need no model',
         )
         parser.add_argument(
             "--interview", action="append", metavar="ID", help="an interview to read, by its id (default: all)"
@@ -73,18 +75,25 @@ class Command(BaseCommand):
 
     def _ask_model(self, study: Project, name: str, interviews: list[Interview] | None, options: Any) -> None:
         how = read_launch_options(options)
-        batch = launch_model(
-            project=study,
-            name=name,
-            mode=options["mode"],
-            reads_latent=True if options["latent"] else None,
-            reason=options["latent"] or "",
-            interviews=interviews,
-            families=options["family"],
-            limit=options["limit"],
-            by=trail.SYSTEM,
-            **how,
-        )
+        if options["minimum"] is not None:
+            raise CommandError("--minimum is for --annotator learnt; a model learns from no codings.")
+        if options["latent"] is not None and not options["latent"].strip():
+            raise CommandError("--latent needs a reason in words: why the model should read for what is implied, too.")
+        # Nothing is sent before the end of this, so that what would be sent is told first.
+        with transaction.atomic():
+            batch = launch_model(
+                project=study,
+                name=name,
+                mode=options["mode"],
+                reads_latent=True if options["latent"] else None,
+                reason=options["latent"] or "",
+                interviews=interviews,
+                families=options["family"],
+                limit=options["limit"],
+                by=trail.SYSTEM,
+                **how,
+            )
+            self.stderr.write(tell_launch(batch))
         if options["wait"]:
             batch = wait_for_launched(batch, says_yes=options["yes"], tell=self.stderr.write)
         summary = summarise_batch(batch, read_progress(batch)) | _describe(batch) | count_readings(batch)
@@ -95,9 +104,11 @@ class Command(BaseCommand):
             refuse_stopped(batch)
 
     def _read_offline(self, study: Project, kind: str, interviews: list[Interview] | None, options: Any) -> None:
-        needless = [f"--{name}" for name in FOR_MODELS if options[name]]
+        needless = [f"--{name}" for name in FOR_MODELS if options[name] not in (None, False)]
         if needless:
             raise CommandError(f"{', '.join(needless)} is for models; an annotator of {kind} asks nobody.")
+        if kind == Annotator.Kind.RULES and options["minimum"] is not None:
+            raise CommandError("--minimum is for --annotator learnt; rules learn from no codings.")
         minimum = FEWEST_POSITIVES if options["minimum"] is None else options["minimum"]
         run = launch_offline(project=study, kind=kind, interviews=interviews, minimum=minimum, by=trail.SYSTEM)
         while options["wait"] and run.state in ACTIVE:

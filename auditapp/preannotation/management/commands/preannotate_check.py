@@ -4,6 +4,7 @@ import json
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.db import transaction
 
 from auditapp.batches.command_options import (
     add_launch_options,
@@ -15,8 +16,10 @@ from auditapp.batches.progress import read_progress
 from auditapp.batches.summaries import summarise_batch
 from auditapp.preannotation.actions import PreannotationError, ensure_annotator
 from auditapp.preannotation.actions.checks import USUAL_REPEATS, USUAL_SAMPLE, launch_check
+from auditapp.preannotation.launch_words import tell_launch
 from auditapp.preannotation.measures.check_verdicts import judge_check
 from auditapp.preannotation.measures.describing import describe_check
+from auditapp.preannotation.models import Annotator
 from auditapp.preannotation.queries.checks import read_check
 from transcripts.audit_trail import trail
 from transcripts.projects.models import Project
@@ -27,7 +30,9 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--project", required=True, metavar="SLUG")
-        parser.add_argument("--annotator", required=True, metavar="NAME", help="an annotator, or the label of a model")
+        parser.add_argument(
+            "--annotator", required=True, metavar="NAME", help='the label of a model, or "NAME NUMBER" of an annotator'
+        )
         parser.add_argument(
             "--sample", type=int, default=USUAL_SAMPLE, metavar="N", help="so many sentences, or a few more"
         )
@@ -46,16 +51,20 @@ class Command(BaseCommand):
         study = Project.objects.filter(slug=project).first()
         if study is None:
             raise CommandError(f"There is no study at {project!r}.")
+        _refuse_offline(study, annotator)
         try:
-            batch = launch_check(
-                project=study,
-                annotator=ensure_annotator(project=study, name=annotator, by=trail.SYSTEM),
-                sample=options["sample"],
-                repeats=options["repeats"],
-                families=options["family"],
-                by=trail.SYSTEM,
-                **how,
-            )
+            # Nothing is sent before the end of this, so that what would be sent is told first.
+            with transaction.atomic():
+                batch = launch_check(
+                    project=study,
+                    annotator=ensure_annotator(project=study, name=annotator, by=trail.SYSTEM),
+                    sample=options["sample"],
+                    repeats=options["repeats"],
+                    families=options["family"],
+                    by=trail.SYSTEM,
+                    **how,
+                )
+                self.stderr.write(tell_launch(batch))
         except PreannotationError as error:
             raise CommandError(str(error)) from error
         if options["wait"]:
@@ -70,3 +79,12 @@ class Command(BaseCommand):
                 self.stdout.write(f"{verdict.title}: {verdict.words} ({verdict.said}; line: {verdict.line})")
         if options["wait"]:
             refuse_stopped(batch)
+
+
+def _refuse_offline(study: Project, name: str) -> None:
+    offline = study.annotators.exclude(kind=Annotator.Kind.MODEL)
+    if name in {Annotator.Kind.RULES, Annotator.Kind.LEARNT} or name in [str(each) for each in offline]:
+        raise CommandError(
+            f"{name} needs no such check: rules and what was learnt say the same of a sentence every time, whatever the codes "
+            "are called and in whichever order they stand. The calibration shows how far they are to be believed."
+        )

@@ -1,0 +1,83 @@
+"""What is shown, and logged, when a request cannot be answered."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from transcripts.accounts.models import User
+from transcripts.projects.models import Project
+
+ClientOf = Callable[[User], Client]
+
+
+class TestWrongMethod:
+    @pytest.fixture
+    def address(self, project: Project) -> str:
+        return reverse("projects:set_stance", args=[project.slug])
+
+    def test_the_address_of_a_button_has_a_page_with_the_way_back(
+        self, project: Project, address: str, lead: User, client_of: ClientOf
+    ) -> None:
+        answer = client_of(lead).get(address)
+        assert (answer.status_code, answer["Allow"]) == (405, "POST")
+        page = answer.content.decode()
+        assert "This is the address of a button, not of a page" in page
+        assert f'href="{reverse("projects:home", args=[project.slug])}">To the study</a>' in page
+        assert answer["Content-Security-Policy"]
+
+    def test_an_outsider_is_shown_no_way_into_the_study(
+        self, project: Project, address: str, outsider: User, client_of: ClientOf
+    ) -> None:
+        page = client_of(outsider).get(address).content.decode()
+        assert "To your studies" in page
+        assert "To the study" not in page
+
+    @pytest.mark.parametrize("header", ["HX-Request", "X-Desk"])
+    def test_scripts_get_no_page(self, address: str, lead: User, client_of: ClientOf, header: str) -> None:
+        answer = client_of(lead).get(address, headers={header: "true"})
+        assert (answer.status_code, answer.content) == (405, b"")
+
+    def test_the_api_answers_in_json(self, client: Client) -> None:
+        answer = client.delete("/api/v1/projects/")
+        assert answer["Content-Type"] == "application/json"
+
+
+class TestLog:
+    @pytest.mark.parametrize(
+        ("path", "status"), [("/nowhere/", 404), ("/p/{slug}/", 404), ("/p/{slug}/members/add/", 403)]
+    )
+    def test_a_refusal_is_one_line(
+        self,
+        project: Project,
+        client_of: ClientOf,
+        outsider: User,
+        coder: User,
+        path: str,
+        status: int,
+        caplog: pytest.LogCaptureFixture,
+    ) -> None:
+        client = client_of(coder if status == 403 else outsider)
+        address = path.format(slug=project.slug)
+        answer = client.post(address) if status == 403 else client.get(address)
+        assert answer.status_code == status
+        [record] = [each for each in caplog.records if each.name == "django.request"]
+        assert "\n" not in logging.Formatter("%(message)s").format(record)
+        assert address in record.getMessage()
+
+    def test_a_failure_keeps_its_traceback(
+        self, client_of: ClientOf, lead: User, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        def fail(*args: object) -> None:
+            raise RuntimeError("broken")
+
+        monkeypatch.setattr("transcripts.projects.queries.studies_of", fail)
+        client = client_of(lead)
+        client.raise_request_exception = False
+        assert client.get(reverse("projects:list")).status_code == 500
+        [record] = [each for each in caplog.records if each.name == "django.request"]
+        assert "Traceback" in logging.Formatter("%(message)s").format(record)

@@ -235,7 +235,7 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name='annotator',
             name='mode',
-            field=models.CharField(choices=[('family', 'One call per answer and code family'), ('code', 'One call per answer and code')], default='family', max_length=10),
+            field=models.CharField(choices=[('family', 'One call per turn and code family'), ('code', 'One call per turn and code')], default='family', max_length=10),
         ),
         migrations.AddField(
             model_name='annotator',

@@ -29,8 +29,8 @@ class Annotator(models.Model):
         LEARNT = "learnt", "Learnt from this study's blind codings"
 
     class Mode(models.TextChoices):
-        FAMILY = "family", "One call per answer and code family"
-        CODE = "code", "One call per answer and code"
+        FAMILY = "family", "One call per turn and code family"
+        CODE = "code", "One call per turn and code"
 
     project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="annotators")
     name = models.CharField(max_length=100)

@@ -143,7 +143,7 @@ class TestPages:
         )
         page = read(client, reverse("preannotation:annotators", args=[project.slug]))
         for words in (
-            "One call per answer and code family",
+            "One call per turn and code family",
             annotator.hash[:12],
             "4 calls",
             Code.objects.get(version=annotator.version, identifier="theme.balance").name,

@@ -52,7 +52,7 @@ class Command(BaseCommand):
             "--family", action="append", help="code family to read for (default: all coded by sentence)"
         )
         parser.add_argument(
-            "--mode", choices=Annotator.Mode.values, help="one call per answer and family, or per answer and code"
+            "--mode", choices=Annotator.Mode.values, help="one call per turn and family, or per turn and code"
         )
         parser.add_argument(
             "--minimum", type=int, help=f"fewest blind examples to learn a code from (default: {FEWEST_POSITIVES})"

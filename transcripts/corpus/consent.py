@@ -31,20 +31,8 @@ def record_consent(
 
     Raises ``ConsentError`` and records nothing when one of them is not of the study or the basis is missing.
     """
-    chosen = sorted({interview.pk: interview for interview in interviews}.values(), key=lambda each: each.pk)
     basis = basis.strip()
-    if not chosen:
-        raise ConsentError("Choose at least one interview: a consent is put on record for interviews.")
-    if scope not in Consent.Scope.values:
-        raise ConsentError(f"There is no scope {scope[:40]!r}; there are {', '.join(Consent.Scope.values)}.")
-    if not basis:
-        raise ConsentError(
-            "Say on what it rests: a signed form and its date, a platform's terms, a withdrawal by letter."
-        )
-    if len(basis) > LONGEST_BASIS:
-        raise ConsentError(f"The basis has {len(basis):,} characters; there is room for {LONGEST_BASIS:,}.")
-    if any(interview.project_id != project.pk for interview in chosen):
-        raise ConsentError("One of these interviews is not of this study; nothing was recorded.")
+    chosen = _check(project, interviews, scope=scope, basis=basis)
     now, name = timezone.now(), by.get_username()[:200]
     rows = Consent.objects.bulk_create(
         Consent(
@@ -69,6 +57,24 @@ def record_consent(
         },
     )
     return rows
+
+
+def _check(project: Project, interviews: Iterable[Interview], *, scope: str, basis: str) -> list[Interview]:
+    """The interviews, each once; raises ``ConsentError`` for what no record can say."""
+    chosen = sorted({interview.pk: interview for interview in interviews}.values(), key=lambda each: each.pk)
+    if not chosen:
+        raise ConsentError("Choose at least one interview: a consent is put on record for interviews.")
+    if scope not in Consent.Scope.values:
+        raise ConsentError(f"There is no scope {scope[:40]!r}; there are {', '.join(Consent.Scope.values)}.")
+    if not basis:
+        raise ConsentError(
+            "Say on what it rests: a signed form and its date, a platform's terms, a withdrawal by letter."
+        )
+    if len(basis) > LONGEST_BASIS:
+        raise ConsentError(f"The basis has {len(basis):,} characters; there is room for {LONGEST_BASIS:,}.")
+    if any(interview.project_id != project.pk for interview in chosen):
+        raise ConsentError("One of these interviews is not of this study; nothing was recorded.")
+    return chosen
 
 
 def store_told(interviews: Sequence[Interview], read: Sequence[ReadInterview], *, file: str, by: trail.Actor) -> int:

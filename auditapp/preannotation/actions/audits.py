@@ -50,14 +50,7 @@ def draw_positive_audit(
     as a new audit. Reads annotator.project. Raises ``PreannotationError``.
     """
     _check_draw(per_code, seed)
-    positives = list_positives(annotator, codes=codes, with_critic=with_critic)
-    ensure_arms(project=annotator.project, interviews={each.interview for each in positives}, by=by)
-    withheld = list_withheld(annotator.project)
-    frame = [each for each in positives if each.turn not in withheld]
-    if not frame:
-        raise PreannotationError(
-            f"There is nothing to draw from: {annotator} has no suggestion that stands on a turn that shows suggestions."
-        )
+    frame = _find_frame(annotator, codes=codes, with_critic=with_critic, by=by)
     audit = PositiveAudit.objects.create(
         annotator=annotator,
         with_critic=with_critic,
@@ -89,6 +82,21 @@ def draw_positive_audit(
         },
     )
     return audit
+
+
+def _find_frame(
+    annotator: Annotator, *, codes: Collection[str] | None, with_critic: bool, by: trail.Actor
+) -> list[Positive]:
+    """What an audit draws from: suggestions that stand, on turns that show suggestions."""
+    positives = list_positives(annotator, codes=codes, with_critic=with_critic)
+    ensure_arms(project=annotator.project, interviews={each.interview for each in positives}, by=by)
+    withheld = list_withheld(annotator.project)
+    frame = [each for each in positives if each.turn not in withheld]
+    if not frame:
+        raise PreannotationError(
+            f"There is nothing to draw from: {annotator} has no suggestion that stands on a turn that shows suggestions."
+        )
+    return frame
 
 
 def draw_sample(frame: Sequence[Positive], *, per_code: int, seed: int) -> list[tuple[Positive, int]]:

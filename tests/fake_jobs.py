@@ -3,7 +3,8 @@
 ``tests.fake_provider`` puts the routes in; what is billed here is counted in its ``/stats`` too.
 
 POST /jobs/orders  changes how jobs go (``Orders``); ``{"reset": true}`` forgets jobs, orders and counts first
-GET  /jobs/stats   files, jobs, lists, downloads, cancelled, billed, billed_twice, jobs_by_cell (most jobs that hold one custom_id)
+GET  /jobs/stats   files (uploaded), kept (files that are there), deleted, jobs, lists, downloads, cancelled, billed, billed_twice,
+                   jobs_by_cell (most jobs that hold one custom_id)
 
 A job ends ``seconds`` after it was made. Shares (``errored``, ``expired``) strike a prompt the first time only.
 """
@@ -25,6 +26,7 @@ from tests import fake_faults
 from tests.fake_provider import DESK, Entry
 
 PAGE = 2
+COUNTED = ("files", "deleted", "jobs", "lists", "downloads", "cancelled", "checks")
 
 
 @dataclass
@@ -43,6 +45,7 @@ class Orders:
     down: int = 0
     refuse_jobs: str = ""
     leave_out: int = 0
+    delete_status: int = 0
 
 
 @dataclass
@@ -121,12 +124,26 @@ async def take_file(request: web.Request) -> web.StreamResponse:
     upload = posted["file"]
     assert isinstance(upload, web.FileField)
     assert posted["purpose"] == "batch"
-    name = f"file-{len(shop.files) + 1}"
-    shop.files[name] = upload.file.read()
     shop.counts["files"] += 1
+    name = f"file-{shop.counts['files']}"
+    shop.files[name] = upload.file.read()
     if count_down(shop.orders, "cut_uploads"):
         fake_faults.close(request)
     return web.json_response({"id": name, "object": "file", "bytes": len(shop.files[name])})
+
+
+async def delete_file(request: web.Request) -> web.StreamResponse:
+    """DELETE /v1/files/{id}, unless ``delete_status`` says otherwise: 204 deletes too, without a word."""
+    shop = check_entry(request)
+    ordered = shop.orders.delete_status
+    name = request.match_info["name"]
+    if ordered not in {0, 204} or name not in shop.files:
+        return web.json_response({"error": {"message": "as ordered"}}, status=ordered or 404)
+    del shop.files[name]
+    shop.counts["deleted"] += 1
+    if ordered:
+        return web.Response(status=204)
+    return web.json_response({"id": name, "object": "file", "deleted": True})
 
 
 async def make_batch(request: web.Request) -> web.StreamResponse:
@@ -350,7 +367,8 @@ async def tell(request: web.Request) -> web.Response:
     shop = request.app[DOOR].shop
     return web.json_response(
         {
-            **{name: shop.counts[name] for name in ("files", "jobs", "lists", "downloads", "cancelled", "checks")},
+            **{name: shop.counts[name] for name in COUNTED},
+            "kept": len(shop.files),
             "billed": sum(shop.billed.values()),
             "billed_twice": sum(count - 1 for count in shop.billed.values()),
             "jobs_by_cell": max(shop.seen.values(), default=0),
@@ -377,6 +395,7 @@ def add_routes(app: web.Application) -> None:
     """Put the batch services into the fake paid API."""
     app[DOOR] = Door()
     app.router.add_post("/v1/files", take_file)
+    app.router.add_delete("/v1/files/{name}", delete_file)
     app.router.add_get("/v1/files/{name}/content", give_file)
     app.router.add_post("/v1/batches", make_batch)
     app.router.add_post("/v1/messages/batches", make_message_batch)

@@ -139,8 +139,10 @@ async def answer_call(request: web.Request, form: fake_faults.Form) -> web.Strea
             return form.refuse(int(fault), state.retry_after)
         if fault in fake_faults.UNBILLED:
             return await fake_faults.fail_unbilled(request, fault, state)
-        is_slow = state.slow_after and state.received > state.slow_after
-        await asyncio.sleep(state.slow_latency if is_slow else state.latency)
+        if state.slow_after and state.received > state.slow_after:
+            await take_long(state)
+        else:
+            await asyncio.sleep(state.latency)
         state.answered += 1
         state.billed += 1
         call.by_request.billed += 1
@@ -151,6 +153,14 @@ async def answer_call(request: web.Request, form: fake_faults.Form) -> web.Strea
     finally:
         state.in_flight -= 1
         state.last_at = asyncio.get_running_loop().time()
+
+
+async def take_long(state: State) -> None:
+    """Wait for as long as a slow call is to take, also where that is changed meanwhile: a test holds calls and lets them go."""
+    clock = asyncio.get_running_loop().time
+    begun = clock()
+    while (left := begun + state.slow_latency - clock()) > 0:
+        await asyncio.sleep(min(left, 0.05))
 
 
 def say(state: State, body: dict[str, Any], call: Call) -> obeying.Said:

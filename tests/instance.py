@@ -5,15 +5,17 @@ For promises about processes: what survives a kill, what a command prints. Every
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
+import socket
 import sqlite3
 import subprocess
 import sys
 import time
 import urllib.request
 from collections.abc import Callable
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
@@ -21,9 +23,14 @@ import psutil
 import psycopg
 
 ROOT = Path(__file__).resolve().parent.parent
-PATIENCE = 60.0
+# Long, for what comes at last on a machine that is busy with everything else is right all the same.
+PATIENCE = 120.0
 # Django's own checks load every page of the site, which takes half of a command's time; `make check` runs them.
 CHECKLESS = {"createcachetable", "segment", "sob_parse"}
+HOST = "127.0.0.1"
+# Below those that systems give out by themselves; each process of a test session begins elsewhere.
+FIRST_PORT, PORTS = 20_000, 12_000
+_places = itertools.count(os.getpid() * 16)
 
 
 class Instance:
@@ -133,8 +140,13 @@ def kill_group(process: subprocess.Popen[bytes]) -> None:
 
 def find_children(process: subprocess.Popen[bytes]) -> list[psutil.Process]:
     """The processes in which a worker runs its lanes (not the interpreter's own resource tracker)."""
-    children = psutil.Process(process.pid).children(recursive=True)
-    return [child for child in children if "resource_tracker" not in " ".join(child.cmdline())]
+    children = []
+    for child in psutil.Process(process.pid).children(recursive=True):
+        # One may end, or lie dead and unburied, between being listed and being asked.
+        with suppress(psutil.NoSuchProcess):
+            if "resource_tracker" not in " ".join(child.cmdline()):
+                children.append(child)
+    return children
 
 
 class FakeProvider:
@@ -170,6 +182,15 @@ class FakeProvider:
         request = urllib.request.Request(f"http://127.0.0.1:{self.port}{path}", data=data)
         with urllib.request.urlopen(request, timeout=10) as response:
             return response.read()  # type: ignore[no-any-return]
+
+
+def find_free_port() -> int:
+    """A port on which nobody listens, and which no connection that comes between is given before it is used."""
+    while True:
+        port = FIRST_PORT + next(_places) % PORTS
+        with suppress(OSError), socket.socket() as probe:
+            probe.bind((HOST, port))
+            return port
 
 
 def wait_until(condition: Callable[[], bool], *, what: str, patience: float = PATIENCE) -> None:

@@ -1,7 +1,7 @@
 """Models whose labels hang on one thing, known beforehand: each of the checks before a batch has one that must fail it.
 
 They read the themes of the seeded codebook and know four of them: by words of the definition, or by the name. In a sentence
-they look for one word each. ``PARTS`` are the models by name.
+they look for one word each. ``PARTS`` are the models by name. As a critic each of them says the same (``VERDICTS``).
 """
 
 from __future__ import annotations
@@ -23,6 +23,10 @@ KNOWN = {
 }
 
 
+# What a critic says of a sentence with such a word; it upholds all others.
+VERDICTS = {"often": "reverse", "history": "hard to say"}
+
+
 class Told(NamedTuple):
     """A code as the model was told it."""
 
@@ -35,7 +39,10 @@ def pretend(part: str, instructions: str, message: str, time: int = 1) -> str:
     found = MATERIAL.search(message)
     if found is None:
         return "There is nothing to read."
-    pieces = json.loads(found[2])["turn"]
+    material = json.loads(found[2])
+    if "claims" in material:
+        return _judge(material["sentence"])
+    pieces = material["turn"]
     sentences = {piece["sentence"]: piece["text"] for piece in pieces if "sentence" in piece}
     codes = [Told(*each) for each in CODE.findall(instructions)]
     entries = PARTS[part](codes, sentences, time)
@@ -47,6 +54,11 @@ def pretend(part: str, instructions: str, message: str, time: int = 1) -> str:
             ]
         }
     )
+
+
+def _judge(sentence: str) -> str:
+    verdict = next((said for word, said in VERDICTS.items() if word in sentence), "uphold")
+    return json.dumps({"rationale": "as the model is made", "verdict": verdict})
 
 
 def _put(code: str, text: str) -> dict[str, str]:

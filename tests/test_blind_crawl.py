@@ -1,7 +1,8 @@
 """A blind coder's site before and after another coder works: the same, byte for byte.
 
 Everything a coder can reach is fetched: every address of a study with every choice of its forms, every link, every
-download, and the API. Then a second coder does all that coders do, and it is fetched again.
+download, and the API. Then a second coder does all that coders do, and it is fetched again. The same of a lead who codes,
+before and after machines say something else: on the pages that measure them, of interviews that she has not opened.
 """
 
 from __future__ import annotations
@@ -18,12 +19,18 @@ from urllib.parse import urlencode, urljoin, urlsplit
 import lxml.html
 from django.contrib.sessions.models import Session
 from django.http import HttpResponse
+from django.urls import reverse
 
+from auditapp.batches import progress
+from auditapp.batches.models import Attempt
 from auditapp.preannotation.actions import leave_suggestion
 from auditapp.preannotation.actions.showings import show_suggestions
 from auditapp.preannotation.models import Suggestion
 from auditapp.sob.actions.audits import Finding, mark_item
 from auditapp.sob.models import AuditItem
+from tests.auditapp.preannotation.call_cast import answer_all, say_otherwise
+from tests.auditapp.preannotation.critic_cast import add_critic, judge, launch, list_sentences, open_to, suggest
+from tests.auditapp.preannotation.panel_cast import add_annotator, show_all
 from tests.stage import ADDRESSES, Stage, set_stage
 from tests.test_access_matrix import LEADS_ON, OF_A_STUDY, Visitor, undone
 from tests.transcripts.coding.desk_cast import decide, find_code, put, take_off
@@ -35,6 +42,7 @@ from transcripts.coding.models import Memo
 from transcripts.corpus.models import Interview, Sentence
 from transcripts.memos.actions import write_memo as write_free_memo
 from transcripts.memos.places import Place
+from transcripts.projects.actions import set_stance
 from transcripts.projects.models import Project
 from transcripts.projects.roles import CODER
 from transcripts.rounds.actions import sign_off
@@ -47,6 +55,8 @@ CHANGING = re.compile(
     rb'[A-Za-z0-9]{64}|name="client_id" value="[0-9a-f-]+"|name="seed" value="\d+"|data-client-id="[0-9a-f-]+"'
 )
 MOMENT = re.compile(rb"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d[.\d]*(?:Z|[+-]\d\d:\d\d)?")
+# When a page was computed, to the minute.
+SHOWN_TIME = re.compile(rb"<time [^>]*>[^<]*</time>")
 CHANGING_HEADERS = {"Date", "Expires", "Set-Cookie", "Content-Length", "X-Content-SHA256"}
 LONG_LIST = 5
 
@@ -218,6 +228,115 @@ def test_nothing_a_blind_coder_gets_tells_of_another_coders_work(
     assert missing == []
     assert set(before) == set(after)
     assert [name for name in sorted(before) if before[name] != after[name]] == []
+
+
+MEASURES_OF_MACHINES = ("spread", "reversals", "calibration", "disagreements", "rates")
+
+
+def look_around(visitor: Visitor, project: Project, *more: str) -> dict[str, bytes]:
+    """The pages that measure machines, with every choice of their forms and every link to one of them."""
+    paths = {reverse(f"preannotation:{name}", args=[project.slug]) for name in (*MEASURES_OF_MACHINES, *more)}
+    waiting, found = sorted(paths), {}
+    while waiting:
+        path = waiting.pop()
+        if path in found:
+            continue
+        answer = visitor.knock(path, "GET")
+        assert answer.status_code == 200
+        found[path] = CHANGING.sub(b"", SHOWN_TIME.sub(b"", answer.content))
+        if urlsplit(path).query:
+            continue
+        page: Any = lxml.html.document_fromstring(answer.content)
+        page.make_links_absolute(f"http://site{path}")
+        links = [urlsplit(link) for _, attribute, link, _ in page.iterlinks() if attribute == "href"]
+        waiting += [f"{link.path}?{link.query}" for link in links if link.path in paths]
+        for form in page.forms:
+            if form.method == "GET":
+                waiting += _list_choices(form, path)
+        waiting += [f"{path}?code=theme.balance"]
+    return found
+
+
+def test_nothing_a_lead_who_codes_gets_tells_what_machines_said_before_she_opens(
+    project: Project, interview: Interview, owner: User, lead: User, coder: User, reader: User
+) -> None:
+    set_stance(project=project, stance="codebook", by=owner)
+    show_all(project)
+    sentences = list_sentences(interview)
+    readers = [add_annotator(project, name) for name in ("one", "other")]
+    for annotator in readers:
+        first, second = suggest(annotator, {sentences[0]: ["theme.balance"], sentences[1]: ["theme.compassion"]})
+        judge(annotator, {first: "uphold", second: "reverse"}, critic=readers[0].variant)
+    for sentence in sentences:
+        decide(sentence, coder)
+    leads, readers_site = Visitor(lead), Visitor(reader)
+    before, told_before = look_around(leads, project, "choose"), look_around(readers_site, project)
+    for annotator in readers:
+        more = suggest(annotator, {each: ["theme.balance", "theme.compassion"] for each in sentences[:2]})
+        judge(annotator, dict.fromkeys(more, "reverse"), critic=readers[0].variant)
+    after, told_after = look_around(leads, project, "choose"), look_around(readers_site, project)
+    assert set(before) == set(after)
+    assert [name for name in sorted(before) if before[name] != after[name]] == []
+    # Whoever does not code is told, and so is she once she has opened.
+    changed = {urlsplit(name).path for name, page in told_after.items() if told_before.get(name) != page}
+    pages = [reverse(f"preannotation:{name}", args=[project.slug]) for name in ("spread", "reversals", "calibration")]
+    assert changed.issuperset(pages)
+    open_to(project, interview, lead)
+    opened = look_around(leads, project)
+    assert all(opened[page] != after[page] for page in pages)
+
+
+PAGES_OF_BATCHES = ("detail", "attempts", "spend", "spend_csv", "attempt", "requests")
+
+
+def look_into_batches(visitor: Visitor, project: Project) -> dict[str, bytes]:
+    """Every page, file, choice and call of every batch, what a live page asks for, and the same from the API."""
+    progress._watched.clear()
+    paths = [reverse("batches:list", args=[project.slug]), reverse("api:batches", args=[project.slug])]
+    for batch in project.batches.order_by("pk"):
+        arms = list(batch.arms.values_list("pk", flat=True))
+        paths += [
+            reverse(f"batches:{name}", args=[project.slug, batch.pk]) for name in PAGES_OF_BATCHES if name != "attempt"
+        ]
+        calls = reverse("batches:attempts", args=[project.slug, batch.pk])
+        paths += [f"{calls}?{query}" for query in ("end=answered", "twice=on", *(f"arm={arm}" for arm in arms))]
+        paths += [reverse("api:batch", args=[project.slug, batch.pk])]
+        for attempt in Attempt.objects.filter(cell__batch=batch):
+            paths.append(reverse("batches:attempt", args=[project.slug, batch.pk, attempt.pk]))
+    found = {path: visitor.knock(path, "GET") for path in paths}
+    for batch in project.batches.order_by("pk"):
+        path = reverse("batches:detail", args=[project.slug, batch.pk])
+        found[f"{path} live"] = visitor.browser.get(path, headers={"hx-request": "true"})  # type: ignore[assignment]
+    return {path: f"{each.status_code} ".encode() + CHANGING.sub(b"", each.content) for path, each in found.items()}
+
+
+def test_nothing_a_batch_shows_to_who_may_code_tells_what_its_calls_answered(
+    project: Project, interview: Interview, lead: User, coder: User, reader: User
+) -> None:
+    show_all(project)
+    annotator = add_annotator(project, "one")
+    sentences = list_sentences(interview)
+    [found] = suggest(annotator, {sentences[0]: ["theme.balance"]})
+    assert found.cell is not None
+    check = found.cell.batch
+    for batch in (check, launch(annotator, add_critic("critic"))):
+        answer_all(batch)
+    visitors = {who: Visitor(who) for who in (coder, lead, reader)}
+    before = {who: look_into_batches(visitor, project) for who, visitor in visitors.items()}
+    say_otherwise(project)
+    after = {who: look_into_batches(visitor, project) for who, visitor in visitors.items()}
+    for who in (coder, lead):
+        assert [name for name in before[who] if before[who][name] != after[who][name]] == []
+    told = {name for name in before[reader] if before[reader][name] != after[reader][name]}
+    for batch in project.batches.all():
+        for name in ("detail", "attempts", "spend", "spend_csv"):
+            assert reverse(f"batches:{name}", args=[project.slug, batch.pk]) in told
+        assert reverse("api:batch", args=[project.slug, batch.pk]) in told
+    assert {reverse("batches:list", args=[project.slug]), reverse("api:batches", args=[project.slug])} <= told
+    open_to(project, interview, lead)
+    assert reverse("batches:spend", args=[project.slug, check.pk]) in {
+        name for name, page in look_into_batches(visitors[lead], project).items() if page != after[lead][name]
+    }
 
 
 def test_every_address_of_the_study_that_a_coder_may_read_is_on_the_crawl() -> None:

@@ -10,22 +10,21 @@ import os
 import re
 import shutil
 import signal
-import socket
 import sqlite3
 import subprocess
 import sys
-import time
 import urllib.error
 import urllib.parse
 import urllib.request
-from collections.abc import Callable, Iterator
-from contextlib import closing
+from collections.abc import Iterator
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 import psutil
 import pytest
 
+from tests.instance import PATIENCE, ROOT, find_free_port, wait_until
 from tools import environment
 from tools.children import end_children, start_child, wait_for_first_end
 from tools.data_folder import lock_data_folder
@@ -34,10 +33,8 @@ from tools.problem import CannotGoOn
 from tools.restarts import Restarts
 from tools.start import describe_start, read_port
 
-ROOT = Path(__file__).resolve().parent.parent
 # What the session set for the tests themselves; a newcomer has none of it.
 SESSION_VARIABLES = {"AUDITAPP_DATA", "DATABASE_URL", "REDIS_URL", "SECRET_KEY", "DJANGO_SETTINGS_MODULE"}
-PATIENCE_SECONDS = 60
 
 
 @dataclass(frozen=True)
@@ -58,6 +55,7 @@ class RunningApp:
         return psutil.Process(self.launcher.pid).children(recursive=True)
 
     def process_of(self, name: str) -> psutil.Process:
+        wait_until(lambda: self.noted(name) != 0, what=f"the {name} is noted")
         return psutil.Process(self.noted(name))
 
     def noted(self, name: str) -> int:
@@ -71,14 +69,7 @@ class RunningApp:
     def end(self, number: signal.Signals) -> int:
         """Send the launcher a signal; its exit status."""
         self.launcher.send_signal(number)
-        return self.launcher.wait(PATIENCE_SECONDS)
-
-
-def find_free_port() -> int:
-    with closing(socket.socket()) as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
+        return self.launcher.wait(PATIENCE)
 
 
 def launch(*, port: int | str, data: Path | str) -> subprocess.Popen[str]:
@@ -112,22 +103,21 @@ def end_app(app: RunningApp) -> None:
     if app.launcher.poll() is None:
         app.end(signal.SIGTERM)
     for process in rest:
-        if process.is_running():
+        with suppress(psutil.NoSuchProcess):
             process.kill()
     app.launcher.communicate()
 
 
-def alive(processes: list[psutil.Process]) -> list[psutil.Process]:
-    """Those still running after a moment; one that nobody has buried yet is not."""
-    left = psutil.wait_procs(processes, timeout=5)[1]
-    return [process for process in left if process.is_running() and process.status() != psutil.STATUS_ZOMBIE]
+def await_end(processes: list[psutil.Process]) -> None:
+    """Until none of them runs any more."""
+    wait_until(lambda: not any(is_alive(process) for process in processes), what="every process had ended")
 
 
-def wait_until(holds: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + PATIENCE_SECONDS
-    while not holds():
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
+def is_alive(process: psutil.Process) -> bool:
+    """Whether it runs; one that nobody has buried yet does not."""
+    with suppress(psutil.NoSuchProcess):
+        return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
+    return False
 
 
 @pytest.fixture(scope="module")
@@ -153,7 +143,7 @@ def own_app(running_app: RunningApp, tmp_path: Path) -> Iterator[RunningApp]:
 
 def refusal_of(launcher: subprocess.Popen[str]) -> str:
     """The one line with which a launcher refused to start."""
-    words, complaint = launcher.communicate(timeout=PATIENCE_SECONDS)
+    words, complaint = launcher.communicate(timeout=PATIENCE)
     assert launcher.returncode == 1
     assert words == ""
     assert complaint.count("\n") == 1
@@ -162,7 +152,7 @@ def refusal_of(launcher: subprocess.Popen[str]) -> str:
 
 @pytest.mark.processes
 def test_started_app_answers_to_strangers_with_its_sign_in_page(running_app: RunningApp) -> None:
-    with urllib.request.urlopen(running_app.address, timeout=PATIENCE_SECONDS) as page:
+    with urllib.request.urlopen(running_app.address, timeout=PATIENCE) as page:
         assert page.status == 200
         assert "/accounts/login/" in page.url
 
@@ -170,13 +160,13 @@ def test_started_app_answers_to_strangers_with_its_sign_in_page(running_app: Run
 @pytest.mark.processes
 def test_sign_in_link_works_once(running_app: RunningApp) -> None:
     browser = urllib.request.build_opener(urllib.request.HTTPCookieProcessor(http.cookiejar.CookieJar()))
-    page = browser.open(running_app.sign_in_link, timeout=PATIENCE_SECONDS).read().decode()
+    page = browser.open(running_app.sign_in_link, timeout=PATIENCE).read().decode()
     token = re.search(r'name="csrfmiddlewaretoken" value="(\w+)"', page)
     assert token is not None
     form = urllib.parse.urlencode({"csrfmiddlewaretoken": token.group(1)}).encode()
-    with browser.open(running_app.sign_in_link, data=form, timeout=PATIENCE_SECONDS) as answer:
+    with browser.open(running_app.sign_in_link, data=form, timeout=PATIENCE) as answer:
         assert "/accounts/login/" not in answer.url
-    with browser.open(running_app.address + "/account/", timeout=PATIENCE_SECONDS) as answer:
+    with browser.open(running_app.address + "/account/", timeout=PATIENCE) as answer:
         assert answer.url == running_app.address + "/account/"
     with pytest.raises(urllib.error.HTTPError) as refusal, browser.open(running_app.sign_in_link):
         pass
@@ -208,7 +198,7 @@ def test_ctrl_c_ends_every_process_and_keeps_the_data(own_app: RunningApp) -> No
     processes = own_app.processes()
     assert len(processes) >= 2
     assert own_app.end(signal.SIGINT) == 0
-    assert alive(processes) == []
+    await_end(processes)
     assert (own_app.data / "auditapp.sqlite3").exists()
 
 
@@ -216,11 +206,11 @@ def test_ctrl_c_ends_every_process_and_keeps_the_data(own_app: RunningApp) -> No
 def test_death_of_the_web_server_is_named_and_ends_the_rest(own_app: RunningApp) -> None:
     processes = own_app.processes()
     own_app.process_of("web server").kill()
-    _, complaint = own_app.launcher.communicate(timeout=PATIENCE_SECONDS)
+    _, complaint = own_app.launcher.communicate(timeout=PATIENCE)
     assert own_app.launcher.returncode == 1
     assert "The web server was ended by signal 9 (SIGKILL)" in complaint
     assert f"make run PORT={own_app.port} DATA={own_app.data}" in complaint
-    assert alive(processes) == []
+    await_end(processes)
 
 
 @pytest.mark.processes
@@ -233,13 +223,13 @@ def test_a_worker_that_dies_is_named_and_started_again_while_the_site_stays_up(o
         said = own_app.launcher.stderr.readline()
         assert said, "the launcher ended"
     assert "The worker was ended by signal 9 (SIGKILL); it is started again." in said
-    wait_until(lambda: own_app.noted("worker") != killed.pid)
+    wait_until(lambda: own_app.noted("worker") not in {0, killed.pid}, what="the new worker was noted")
     assert own_app.process_of("worker").is_running()
-    with urllib.request.urlopen(own_app.address, timeout=PATIENCE_SECONDS) as page:
+    with urllib.request.urlopen(own_app.address, timeout=PATIENCE) as page:
         assert page.status == 200
     processes = own_app.processes()
     assert own_app.end(signal.SIGTERM) == 0
-    assert alive(processes) == []
+    await_end(processes)
 
 
 def test_what_keeps_dying_is_started_again_five_times_a_minute_at_most() -> None:

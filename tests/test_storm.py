@@ -23,7 +23,7 @@ def test_a_small_storm_loses_nothing_and_crosses_no_cap() -> None:
         redis_away=3,
         retry_after=2,
         frozen=0,
-        patience=120,
+        patience=400,
         faults=8,
     )
     report = run_storm(plan)

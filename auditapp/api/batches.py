@@ -11,9 +11,11 @@ from rest_framework.response import Response
 
 from auditapp.api.pagination import PageParameters, Pages
 from auditapp.api.views import ProjectView, find_row
+from auditapp.batches.kinds import find_sight, is_open_to
 from auditapp.batches.models import Arm, Batch
 from auditapp.batches.progress import read_progress, read_progress_of
 from auditapp.batches.summaries import summarise_batch
+from transcripts.projects.roles import Role
 
 
 class ListBatches(ProjectView):
@@ -29,20 +31,26 @@ class ListBatches(ProjectView):
         state_reason = serializers.CharField(help_text="Why it stands there; may be empty.")
         control = serializers.ChoiceField(Batch.Control.choices, help_text="What people want of it.")
         route = serializers.ChoiceField(Batch.Route.choices, help_text="How its calls are sent.")
-        cells = serializers.IntegerField(help_text="How many units of work it has.")
-        finished = serializers.IntegerField(help_text="How many of them came to an end.")
-        held = serializers.IntegerField(
-            help_text="How many wait for a person, because the end of their call is not known."
+        percent = serializers.IntegerField(help_text="Share of its calls that came to an end, in whole per cent.")
+        closed = serializers.BooleanField(
+            help_text="Whether what its calls tell is kept from you, because you may code what a machine read in it: counts "
+            "and sums are null then."
         )
-        calls = serializers.IntegerField(help_text="Calls that were sent.")
-        cached = serializers.IntegerField(help_text="Answers taken from an earlier call, at no cost.")
+        cells = serializers.IntegerField(allow_null=True, help_text="How many units of work it has.")
+        finished = serializers.IntegerField(allow_null=True, help_text="How many of them came to an end.")
+        held = serializers.IntegerField(
+            allow_null=True, help_text="How many wait for a person, because the end of their call is not known."
+        )
+        calls = serializers.IntegerField(allow_null=True, help_text="Calls that were sent.")
+        cached = serializers.IntegerField(allow_null=True, help_text="Answers taken from an earlier call, at no cost.")
         spent = serializers.FloatField(
             allow_null=True, help_text="US dollars settled so far; null: a model in it has no price."
         )
         cap = serializers.FloatField(allow_null=True, help_text="US dollars it may cost at most; null: no cap.")
         fake = serializers.BooleanField(help_text="Whether answers of a model in it are invented by this program.")
         possibly_paid_twice = serializers.IntegerField(
-            help_text="Calls whose end was lost, so that they may have been paid for once more than is known."
+            allow_null=True,
+            help_text="Calls whose end was lost, so that they may have been paid for once more than is known.",
         )
         launched_by = serializers.CharField(help_text="Who launched it.")
         created_at = serializers.DateTimeField(help_text="When it was launched.")
@@ -61,7 +69,7 @@ class ListBatches(ProjectView):
         pages = Pages()
         batches = self.project.batches.order_by("-pk").prefetch_related("arms__variant__account")
         page = pages.paginate_queryset(batches, request, view=self)
-        return self.answer_cut(pages, describe_batches(page))
+        return self.answer_cut(pages, describe_batches(page, self.role))
 
 
 class ArmOutput(serializers.Serializer[Any]):
@@ -91,15 +99,17 @@ class ReadBatch(ProjectView):
 
         states = serializers.DictField(
             child=serializers.IntegerField(),
+            allow_null=True,
             help_text="Units of work by state: planned, leased, done, failed, held, cancelled.",
         )
         outcomes = serializers.DictField(
             child=serializers.IntegerField(),
+            allow_null=True,
             help_text="Units of work by what came out of them, in the kind's own words.",
         )
-        begun = serializers.IntegerField(help_text="Units of work that were asked at least once.")
-        pilot_cells = serializers.IntegerField(help_text="Units of work in its pilot; 0: it has none.")
-        pilot_left = serializers.IntegerField(help_text="How many of those have not come to an end.")
+        begun = serializers.IntegerField(allow_null=True, help_text="Units of work that were asked at least once.")
+        pilot_cells = serializers.IntegerField(allow_null=True, help_text="Units of work in its pilot; 0: it has none.")
+        pilot_left = serializers.IntegerField(allow_null=True, help_text="How many of those have not come to an end.")
         concurrency = serializers.IntegerField(help_text="Calls in flight at most.")
         lost_answers = serializers.ChoiceField(
             Batch.LostAnswers.choices, help_text="What becomes of a call whose end is not known."
@@ -114,25 +124,38 @@ class ReadBatch(ProjectView):
         possibly_paid_twice_at_most = serializers.FloatField(
             allow_null=True, help_text="US dollars those can have cost at most; null: a model in it has no price."
         )
-        throughput = serializers.FloatField(help_text="Answers per second, of late.")
+        throughput = serializers.FloatField(allow_null=True, help_text="Answers per second, of late.")
         eta_seconds = serializers.FloatField(allow_null=True, help_text="Seconds left at that speed; null: not known.")
-        eta_basis = serializers.CharField(help_text="What those two rest on, or why they are not known.")
-        arms = serializers.ListField(child=ArmOutput(), help_text="The models and tasks it compares.")
+        eta_basis = serializers.CharField(
+            allow_null=True, help_text="What those two rest on, or why they are not known."
+        )
+        arms = serializers.ListField(
+            child=ArmOutput(), help_text="The models and tasks it compares; none where it is closed."
+        )
 
         class Meta:
             ref_name = "Batch"
 
     def get(self, request: Request, slug: str, batch_id: int) -> Response:
         batch = find_row(self.project.batches.prefetch_related("arms__variant__account"), batch_id, "batch")
-        summary = summarise_batch(batch, read_progress(batch))
-        return self.answer({**describe_launch(batch), **summary, "arms": list(batch.arms.all())})
+        batch.project = self.project
+        is_whole = find_sight(batch, self.person, self.role).is_whole
+        summary = summarise_batch(batch, read_progress(batch), is_whole=is_whole)
+        arms = list(batch.arms.all()) if is_whole else []
+        return self.answer({**describe_launch(batch), **summary, "arms": arms})
 
 
-def describe_batches(batches: Iterable[Batch]) -> list[dict[str, object]]:
-    """Batches in brief, whose arms are loaded; the counts of all of them in the same few queries."""
+def describe_batches(batches: Iterable[Batch], role: Role) -> list[dict[str, object]]:
+    """Batches in brief, whose arms are loaded, as far as this role may see them all; the counts in the same few queries."""
     batches = list(batches)
     progress = read_progress_of(batches)
-    return [{**describe_launch(batch), **summarise_batch(batch, progress[batch.pk])} for batch in batches]
+    return [
+        {
+            **describe_launch(batch),
+            **summarise_batch(batch, progress[batch.pk], is_whole=is_open_to(batch, role)),
+        }
+        for batch in batches
+    ]
 
 
 def describe_launch(batch: Batch) -> dict[str, object]:

@@ -134,7 +134,7 @@ def _write_lines(batch: Batch, arm_ids: Sequence[int], form: str) -> Iterator[by
     waiting = Cell.objects.filter(batch=batch, arm__in=arm_ids, state=Cell.State.PLANNED).order_by("pk")
     while cells := list(waiting.filter(pk__gt=last)[:GROUP]):
         last = cells[-1].pk
-        requests = write_requests(batch, arms, cells)
+        requests = write_requests(batch, arms, cells).requests
         for cell in cells:
             if cell.pk in requests:
                 yield write(f"cell-{cell.pk}", requests[cell.pk]) + b"\n"
@@ -269,7 +269,7 @@ def _store_group(intake: _Intake, group: Sequence[FileAnswer]) -> None:
 def _write_attempts(intake: _Intake, taken: Sequence[_Taken]) -> list[Finished]:
     """Claim the cells for a moment and write an open attempt for each, as every answer in the ledger has one."""
     now = read_now()
-    requests = write_requests(intake.batch, intake.arms, [each.cell for each in taken])
+    requests = write_requests(intake.batch, intake.arms, [each.cell for each in taken]).requests
     Cell.objects.filter(pk__in=[each.cell.pk for each in taken]).update(
         state=Cell.State.LEASED, lease_owner=intake.runner, lease_until=now + ledger.LEASE, fence=F("fence") + 1
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 import uuid
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from django.db import transaction
@@ -14,14 +14,21 @@ from auditapp.batches import queries
 from auditapp.batches.clock import read_now
 from auditapp.batches.endings import Claimed, Finished
 from auditapp.batches.models import WORKING_STATES, Arm, Batch, Cell, Lane
-from auditapp.batches.prompts import compute_highest_price, hash_request, write_requests
+from auditapp.batches.prompts import Written, compute_highest_price, hash_request, write_requests
 from auditapp.batches.queries import CellEnd, NewAttempt, Planned
-from auditapp.batches.standing import finish_if_complete
+from auditapp.batches.standing import finish_if_complete, pause_locked
 from auditapp.batches.storing import store_finished
 from auditapp.llm.providers.base import ChatAnswer, ChatRequest, End
 
 LEASE = datetime.timedelta(seconds=60)
 NO_INPUT = "no_input"
+NOT_WRITTEN = "not_written"
+# So many messages in a row that cannot be written are no fault of single inputs.
+BROKEN_IN_A_ROW = 5
+BROKEN = (
+    "The messages of {task} cannot be written: each of the {count} tried now ended in an error ({error}), and nothing was sent "
+    "for them. The worker's log says where. Mend that, then resume; or cancel, which keeps what came."
+)
 SENDING_CONTROLS = (Batch.Control.RUN, Batch.Control.DRAIN)
 
 
@@ -34,7 +41,7 @@ class Call(NamedTuple):
 
 class Claim(NamedTuple):
     """What a claim brought. ``out_of_money``: calls are left, and none fits under the cap at present. ``settled`` counts
-    the cells that needed no call: their answer was there, or their input was gone."""
+    the cells that needed no call: their answer was there, their input was gone, or no message could be written about it."""
 
     calls: list[Call]
     stopped: bool = False
@@ -72,28 +79,51 @@ def claim_calls(lane: Lane, runner: str, count: int) -> Claim:
     if not cells:
         finish_if_complete(batch)
         return Claim([])
-    requests = write_requests(batch, arms, cells)
-    lost = [cell for cell in cells if cell.pk not in requests]
-    _fail_without_input(lost)
+    written = write_requests(batch, arms, cells)
+    reason = _find_broken_arm(arms, cells, written)
+    if reason:
+        pause_locked(batch, reason)
+        return Claim([], stopped=True)
+    unasked = [cell for cell in cells if cell.pk not in written.requests]
+    _fail_unasked(unasked, written.broken)
     asked = [
         Chosen(cell, request, hash_request(request, arms[cell.arm_id].variant.account), 0)
         for cell in cells
-        if (request := requests.get(cell.pk)) is not None
+        if (request := written.requests.get(cell.pk)) is not None
     ]
     chosen = _reserve(batch, arms, _take_answered(asked) if batch.uses_cache else asked)
     calls = _write_attempts(batch, arms, chosen, runner, now) if chosen else []
     to_send = _store_copied(batch, chosen, calls, now)
     if not to_send:
         finish_if_complete(batch)
-    settled = len(lost) + len(calls) - len(to_send)
+    settled = len(unasked) + len(calls) - len(to_send)
     return Claim(to_send, out_of_money=not to_send and len(chosen) < len(asked), settled=settled)
 
 
-def _fail_without_input(cells: Sequence[Planned]) -> None:
+def _find_broken_arm(arms: dict[int, Arm], cells: Sequence[Planned], written: Written) -> str:
+    """Why the batch is to be paused, or an empty text: of an arm not one message could be written, however many were tried.
+    To fail its cells one by one would go through all of it for nothing."""
+    for arm_id in sorted({cell.arm_id for cell in cells}):
+        own = [cell.pk for cell in cells if cell.arm_id == arm_id]
+        errors = [written.broken[pk] for pk in own if pk in written.broken]
+        if len(errors) >= BROKEN_IN_A_ROW and not any(pk in written.requests for pk in own):
+            return BROKEN.format(task=arms[arm_id].task, count=len(errors), error=", ".join(sorted(set(errors))))
+    return ""
+
+
+def _fail_unasked(cells: Sequence[Planned], broken: Mapping[int, str]) -> None:
     if cells:
         queries.end_cells(
             [
-                CellEnd(Cell.State.FAILED, NO_INPUT, None, cell.tries, cell.unknown_ends, cell.pk, cell.fence)
+                CellEnd(
+                    Cell.State.FAILED,
+                    NOT_WRITTEN if cell.pk in broken else NO_INPUT,
+                    None,
+                    cell.tries,
+                    cell.unknown_ends,
+                    cell.pk,
+                    cell.fence,
+                )
                 for cell in cells
             ]
         )

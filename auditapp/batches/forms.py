@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import uuid
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -65,7 +66,38 @@ def concurrency_field() -> forms.IntegerField:
     )
 
 
-class LaunchOptions(forms.Form):
+def seed_field(*, largest: int, help_text: str) -> forms.IntegerField:
+    """The number by which a sample can be drawn again; another one is offered each time."""
+    return forms.IntegerField(
+        min_value=0,
+        max_value=largest,
+        initial=lambda: random.randint(0, largest),  # noqa: S311 - no secret
+        help_text=help_text,
+    )
+
+
+class SentOnceForm(forms.Form):
+    """A form that is taken once, however often it is sent; without a ``client_id`` once for each time it is sent."""
+
+    client_id = forms.UUIDField(required=False, widget=forms.HiddenInput)
+
+    def clean_client_id(self) -> uuid.UUID:
+        """The one that came, or a new one."""
+        sent: uuid.UUID | None = self.cleaned_data["client_id"]
+        return sent or uuid.uuid4()
+
+
+class LaunchForm(forms.Form):
+    """A form that launches once, under the ``client_id`` that it carries."""
+
+    def renew(self) -> None:
+        """Make what is sent from here on another launch: with the same ``client_id`` it would be the one that was made."""
+        renewed = self.data.copy()  # type: ignore[attr-defined]
+        renewed[self.add_prefix("client_id")] = str(uuid.uuid4())
+        self.data = renewed
+
+
+class LaunchOptions(LaunchForm):
     """How a batch is sent: the part of every launch form that does not depend on what is asked.
 
     A feature's form adds its own fields and names them, group by group, in ``what``; what is named together stands in a row.
@@ -109,12 +141,6 @@ class LaunchOptions(forms.Form):
             self.fields["route"].choices = [(route.value, route.label) for route in routes]  # type: ignore[attr-defined]
         else:
             del self.fields["route"]
-
-    def renew(self) -> None:
-        """Make what is sent from here on another launch: with the same ``client_id`` it would be the one that was made."""
-        renewed = self.data.copy()  # type: ignore[attr-defined]
-        renewed[self.add_prefix("client_id")] = str(uuid.uuid4())
-        self.data = renewed
 
     @property
     def groups(self) -> list[FieldGroup]:

@@ -8,6 +8,7 @@ any provider keeps a job.
 from __future__ import annotations
 
 import datetime
+import logging
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -22,7 +23,10 @@ from auditapp.batches.endings import Claimed, Finished
 from auditapp.batches.models import Arm, Attempt, Batch, Cell, Lane, ProviderJob
 from auditapp.batches.prompts import make_request, write_requests
 from auditapp.llm.providers.base import ChatAnswer, ChatRequest, End, ErrorClass, Remedy
-from auditapp.llm.providers.jobs_base import Line, read_call_name, shorten_token
+from auditapp.llm.providers.jobs_base import Line, Trouble, read_call_name, shorten_token
+from transcripts.audit_trail import trail
+
+logger = logging.getLogger(__name__)
 
 JOB_LEASE = datetime.timedelta(days=60)
 WITHDRAWN = "the job was withdrawn before it was sent"
@@ -108,7 +112,7 @@ def has_lost_inputs(job: ProviderJob, arms: Mapping[int, Arm]) -> bool:
     last = 0
     while group := list(attempts.filter(pk__gt=last)[:READ_SIZE]):
         last = group[-1].pk
-        if len(write_requests(job.lane.batch, arms, [attempt.cell for attempt in group])) < len(group):
+        if len(write_requests(job.lane.batch, arms, [attempt.cell for attempt in group]).requests) < len(group):
             return True
     return False
 
@@ -212,6 +216,24 @@ def withdraw_job(job: ProviderJob) -> None:
     """It was not sent and will not be: its cells are free again, or cancelled with their batch."""
     _end_rest(job, ChatAnswer(End.UNSENT, Remedy.RETRY, error=WITHDRAWN), stopped=True)
     _change(job, state=ProviderJob.State.FAILED, ended_at=read_now(), error=WITHDRAWN)
+
+
+@transaction.atomic
+def tell_of_file(job: ProviderJob, trouble: Trouble | None) -> None:
+    """Whether the provider deleted the file it was given, on record: what it held were people's words."""
+    details: dict[str, object] = {"job": job.pk}
+    if trouble is not None:
+        logger.warning(
+            "Job %s: its file %s is still at the provider (%s, status %s)",
+            job.pk,
+            job.provider_file_id,
+            trouble.error_class or "refused",
+            trouble.http_status,
+        )
+        details["status"] = trouble.http_status
+    action = "batch.job_file_deleted" if trouble is None else "batch.job_file_not_deleted"
+    batch = job.lane.batch
+    trail.record(action, target=batch, by=trail.SYSTEM, stream=trail.project_stream(batch.project_id), details=details)
 
 
 def _end_rest(job: ProviderJob, answer: ChatAnswer, *, stopped: bool = False) -> None:

@@ -154,7 +154,7 @@ class JobRun:
         elif job.submitted_at:
             self._look_for(job)
         elif self._is_ending():
-            job_ledger.withdraw_job(job)
+            self._withdraw(job)
         elif is_sending(self.lane.batch):
             self._submit(job)
 
@@ -177,7 +177,7 @@ class JobRun:
                     line = self._write_line(job, call.claimed.cell_id, call.request)
                 except SettingRefused as error:
                     ledger.pause_for(self.lane.batch_id, str(error))
-                    job_ledger.withdraw_job(job)
+                    self._withdraw(job)
                     return False
                 size += len(line) + len(framing.between)
                 fitting += size <= self.service.most_bytes
@@ -197,7 +197,7 @@ class JobRun:
     def _submit(self, job: ProviderJob) -> None:
         """Bring the file to the provider and order the job; one that holds what may not be sent any more is given up."""
         if job_ledger.has_lost_inputs(job, self.arms):
-            job_ledger.withdraw_job(job)
+            self._withdraw(job)
             return
         settings.SPOOL_FOLDER.mkdir(mode=0o700, parents=True, exist_ok=True)
         # A file without a name: whatever becomes of this process, no text stays behind.
@@ -255,6 +255,7 @@ class JobRun:
 
     def _fail(self, job: ProviderJob, error: str, error_class: ErrorClass = ErrorClass.BAD_REQUEST) -> None:
         ledger.pause_for(self.lane.batch_id, REFUSED_JOB.format(number=job.pk))
+        self._delete_file(job)
         job_ledger.fail_job(job, ChatAnswer(End.REFUSED, Remedy.STOP_BATCH, error_class=error_class, error=error))
 
     def _look_for(self, job: ProviderJob) -> None:
@@ -269,11 +270,23 @@ class JobRun:
         elif found.undecided or (job.submitted_at and read_now() - job.submitted_at < SETTLING):
             job_ledger.note_checked(job, STILL_LOOKING)
         elif self._is_ending():
-            job_ledger.withdraw_job(job)
+            self._withdraw(job)
         elif is_sending(self.lane.batch):
             self._submit(job)
         else:
             job_ledger.note_checked(job, STILL_LOOKING)
+
+    def _withdraw(self, job: ProviderJob) -> None:
+        self._delete_file(job)
+        job_ledger.withdraw_job(job)
+
+    def _delete_file(self, job: ProviderJob) -> None:
+        """Have the provider forget the texts of a job that is over. Before its end is written down: after a crash the job is
+        taken up again, and this with it. A provider that does not do so holds up nothing; what came of it is told."""
+        if job.provider_file_id:
+            self._read_orders()
+            trouble = self._do(self.service.delete_file(job.provider_file_id))
+            job_ledger.tell_of_file(job, trouble)
 
     def _look_after(self, job: ProviderJob) -> None:
         """Ask how far a job is; cancel it where people want that; collect it when it has ended."""
@@ -297,6 +310,7 @@ class JobRun:
                 error=status.error,
                 retry_after=JOB_FULL_WAIT,
             )
+            self._delete_file(job)
             job_ledger.fail_job(job, wait)
         elif status.state is JobState.REFUSED:
             self._fail(job, status.error)
@@ -325,6 +339,7 @@ class JobRun:
             self.loop.run(_close(lines))
         if foreign:
             logger.warning("Job %s: %d lines of its answers belong to none of its calls", job.pk, foreign)
+        self._delete_file(job)
         job_ledger.finish_job(job, cut_short=status.cut_short)
 
 

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
+
+from django.db.models import QuerySet
 
 from auditapp.batches.models import Arm, Batch, Cell
+from transcripts.accounts.models import User
+from transcripts.projects.roles import Role
 
 
 class Answered(NamedTuple):
@@ -51,7 +55,43 @@ class Link(NamedTuple):
     path: str
 
 
+class Sight(NamedTuple):
+    """How far somebody may look into a batch.
+
+    ``is_whole``: all of it. Otherwise no sum by model, task or outcome, and of single calls those whose input is among
+    ``inputs`` (a query of keys; ``None``: no call at all). ``sentence`` says why and what to do, ``opening`` is the address
+    where she can open the rest, if she can. ``allows_requests``: whether what is asked may go out as a file.
+    """
+
+    is_whole: bool
+    inputs: QuerySet[Any] | None = None
+    sentence: str = ""
+    opening: str = ""
+    allows_requests: bool = False
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether no call at all may be looked into."""
+        return not self.is_whole and self.inputs is None
+
+    def shows(self, cell: Cell) -> bool:
+        """Whether the calls of this cell may be looked into. One query at most."""
+        return self.is_whole or (self.inputs is not None and self.inputs.filter(pk=cell.input_id).exists())
+
+
+WHOLE = Sight(is_whole=True, allows_requests=True)
+
+
+class Sights(NamedTuple):
+    """How a kind keeps back what calls tell: ``find`` says it of one batch, ``is_open_to`` of a role and every batch alike,
+    without a question to the database, for lists."""
+
+    find: Callable[[Batch, User, Role], Sight]
+    is_open_to: Callable[[Role], bool]
+
+
 _kinds: dict[str, BatchKind] = {}
+_sights: dict[str, Sights] = {}
 _links: dict[str, Callable[[Cell], Sequence[Link]]] = {}
 
 
@@ -68,6 +108,21 @@ def register_links(kind: str, read_links: Callable[[Cell], Sequence[Link]]) -> N
 def read_links(cell: Cell) -> Sequence[Link]:
     """Where a cell leads; reads cell.batch.project."""
     return _links[cell.batch.kind](cell) if cell.batch.kind in _links else ()
+
+
+def register_sights(kind: str, sights: Sights) -> None:
+    """Say how far people may look into the batches of a kind. Of a kind that says nothing everything is open."""
+    _sights[kind] = sights
+
+
+def find_sight(batch: Batch, user: User, role: Role) -> Sight:
+    """How far ``user`` may look into ``batch``; reads batch.project."""
+    return _sights[batch.kind].find(batch, user, role) if batch.kind in _sights else WHOLE
+
+
+def is_open_to(batch: Batch, role: Role) -> bool:
+    """Whether those of this role see all of the batch whatever they opened. Asks the database nothing."""
+    return _sights[batch.kind].is_open_to(role) if batch.kind in _sights else True
 
 
 def get_kind(name: str) -> BatchKind:

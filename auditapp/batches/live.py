@@ -17,6 +17,8 @@ from django.utils.safestring import SafeString
 
 from auditapp.batches.browsing import find_commonest_failure
 from auditapp.batches.clock import read_now
+from auditapp.batches.closing import close_progress, count_percent, is_sum_told
+from auditapp.batches.kinds import Sight
 from auditapp.batches.limit_chart import LimitChart, Step, lay_out_limits
 from auditapp.batches.models import WORKING_STATES, Arm, Batch, Lane, LimitChange, ProviderJob
 from auditapp.batches.money import to_dollars
@@ -24,6 +26,9 @@ from auditapp.batches.progress import Progress, watch_progress
 from auditapp.batches.workers import FORMER_AFTER, SILENT_AFTER, Worker, read_workers
 
 PARTS = ("state", "no_worker", "progress", "outcomes", "by_arm", "money", "limits", "limit_rows", "workers", "jobs")
+# What is left where what the calls tell is closed: nothing of a single call, an arm or a speed.
+CLOSED_PARTS = {"state": "state", "no_worker": "no_worker", "progress": "progress_closed", "money": "money_closed"}
+CLOSED_PARTS |= {"workers": "workers"}
 CONTROLS = "controls"
 CHANGES_DRAWN = 2000
 CHANGES_LISTED = 40
@@ -36,6 +41,20 @@ class WorkerState(NamedTuple):
     alive: bool
     seen_at: datetime.datetime | None
     problem: str
+
+
+class BatchRow(NamedTuple):
+    """A batch in a list. Unless ``is_open``, its share of ended calls is all that is told of them."""
+
+    batch: Batch
+    progress: Progress
+    is_fake: bool
+    is_priced: bool
+    is_open: bool
+
+    @property
+    def percent(self) -> int:
+        return count_percent(self.progress)
 
 
 class Share(NamedTuple):
@@ -66,9 +85,33 @@ class LaneLimits(NamedTuple):
     more: int
 
 
-def describe_batch(batch: Batch, arms: Sequence[Arm], *, afresh: bool = False) -> dict[str, object]:
+def describe_batch(batch: Batch, arms: Sequence[Arm], *, sight: Sight, afresh: bool = False) -> dict[str, object]:
     """What the parts of the page show: the same number of queries whatever the size of the batch. ``afresh`` counts anew,
-    for whoever has just changed something."""
+    for whoever has just changed something. Of what ``sight`` keeps back nothing is in it."""
+    described = _describe_whole(batch, arms, afresh=afresh) | {"is_open": sight.is_whole, "sight": sight}
+    return described if sight.is_whole else _close(described, batch, arms, sight)
+
+
+def _close(described: dict[str, object], batch: Batch, arms: Sequence[Arm], sight: Sight) -> dict[str, object]:
+    progress: Progress = described["progress"]  # type: ignore[assignment]
+    closed = close_progress(progress)
+    return described | {
+        "progress": closed,
+        "percent": count_percent(progress),
+        "took": None,
+        "shares": [],
+        "by_arm": [],
+        "money": describe_money(batch, closed, arms),
+        "is_sum_told": is_sum_told(batch, progress),
+        "failure": find_commonest_failure(arms) if described["failed"] else None,
+        "limits": [],
+        "jobs": [],
+        "opening": sight.opening,
+        "closed_parts": [name for name in PARTS if name not in CLOSED_PARTS],
+    }
+
+
+def _describe_whole(batch: Batch, arms: Sequence[Arm], *, afresh: bool) -> dict[str, object]:
     progress = watch_progress(batch, afresh=afresh)
     workers, now = read_workers(), read_now()
     if batch.state == Batch.State.CANCELLED and not progress.by_state.get("leased"):
@@ -220,7 +263,13 @@ def describe_money(batch: Batch, progress: Progress, arms: Iterable[Arm]) -> dic
 
 def render_parts(request: HttpRequest, context: Mapping[str, object]) -> dict[str, SafeString]:
     """The parts that a browser asks for again and again, by name."""
-    return {name: render_to_string(f"batches/_{name}.html", dict(context), request) for name in PARTS}
+    named = {name: name for name in PARTS} if context["is_open"] else CLOSED_PARTS
+    return {
+        name: render_to_string(f"batches/_{named[name]}.html", dict(context), request)
+        if name in named
+        else SafeString("")
+        for name in PARTS
+    }
 
 
 def hash_parts(parts: Mapping[str, str], *, controls: Iterable[object]) -> dict[str, str]:

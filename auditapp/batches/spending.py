@@ -17,7 +17,7 @@ from auditapp.batches.kinds import get_kind
 from auditapp.batches.models import Arm, Attempt, Batch, Cell
 from auditapp.batches.money import NANO, TOKENS_PER_PRICE, compute_cost, to_dollars
 from auditapp.batches.progress import FINISHED, NO_CALLS
-from auditapp.batches.prompts import compute_highest_price, make_request
+from auditapp.batches.prompts import compute_highest_price, make_request, write_messages
 from transcripts.formats.tabular import write_csv
 
 MOST_PROMPTS_READ = 2000
@@ -230,7 +230,7 @@ def _read_highest(batch: Batch, arm: Arm) -> int:
     ids = list(cells.order_by("pk").values_list("input_id", flat=True))
     count = min(len(ids), MOST_PROMPTS_READ)
     chosen = [ids[place * len(ids) // count] for place in range(count)]
-    prompts = get_kind(batch.kind).write_prompts(arm, list(dict.fromkeys(chosen)))
+    prompts = write_messages(get_kind(batch.kind), arm, list(dict.fromkeys(chosen))).prompts
     known = {key: compute_highest_price(make_request(arm, prompt), arm) for key, prompt in prompts.items()}
     whole = sum(known.get(key, 0) for key in chosen)
     return whole * len(ids) // count

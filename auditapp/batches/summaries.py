@@ -2,17 +2,28 @@
 
 from __future__ import annotations
 
+from auditapp.batches.closing import close_progress, count_percent
 from auditapp.batches.models import Batch
 from auditapp.batches.money import to_dollars
 from auditapp.batches.progress import Progress
 
+# What the calls of a batch tell, one by one or summed up.
+OF_CALLS = (
+    *("cells", "finished", "states", "outcomes", "begun", "held", "pilot_cells", "pilot_left", "calls", "cached"),
+    *("spent", "reserved", "possibly_paid_twice", "possibly_paid_twice_at_most"),
+    *("throughput", "eta_seconds", "eta_basis"),
+)
 
-def summarise_batch(batch: Batch, progress: Progress) -> dict[str, object]:
+
+def summarise_batch(batch: Batch, progress: Progress, *, is_whole: bool) -> dict[str, object]:
     """State, counts, money in US dollars (``None``: not known), answers per second and seconds left. One query for the arms
-    unless they are loaded."""
+    unless they are loaded. Unless ``is_whole``, what calls tell is ``None``."""
     arms = list(batch.arms.all())
+    percent = count_percent(progress)
     is_priced = all(arm.price_in is not None for arm in arms)
-    return {
+    if not is_whole:
+        progress = close_progress(progress)
+    summary: dict[str, object] = {
         "batch": batch.pk,
         "kind": batch.kind,
         "title": batch.title,
@@ -20,6 +31,8 @@ def summarise_batch(batch: Batch, progress: Progress) -> dict[str, object]:
         "state_reason": batch.state_reason,
         "control": batch.control,
         "route": batch.route,
+        "percent": percent,
+        "closed": not is_whole,
         "cells": progress.cells,
         "finished": progress.finished,
         "states": progress.by_state,
@@ -44,6 +57,7 @@ def summarise_batch(batch: Batch, progress: Progress) -> dict[str, object]:
         "eta_seconds": None if progress.eta_seconds is None else round(progress.eta_seconds, 1),
         "eta_basis": progress.eta_basis,
     }
+    return summary if is_whole else summary | dict.fromkeys(OF_CALLS)
 
 
 def _in_dollars(nano: int | None) -> float | None:

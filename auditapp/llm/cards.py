@@ -53,6 +53,11 @@ def register_card_part(key: str, reader: PartReader, permission: Permission = Pe
     _sources[key] = _Source(reader, permission)
 
 
+def hides_parts(permissions: Container[Permission]) -> bool:
+    """Whether cards have parts that are not for whoever has these permissions."""
+    return any(each.permission not in permissions for each in _sources.values())
+
+
 def read_cards(project: Project, variants: Sequence[ModelVariant], permissions: Container[Permission]) -> list[Card]:
     """A card for each of ``variants``, in their order; without parts where nothing is known or may be seen."""
     read = [each.reader(project, variants) for each in _sources.values() if each.permission in permissions]

@@ -7,6 +7,7 @@ off keeps the entries that are whole.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
@@ -21,6 +22,8 @@ LONGEST_SHOWN = 100
 MOST_REJECTED = 200
 SEMANTIC, LATENT = "semantic", "latent"
 LEVELS = (SEMANTIC, LATENT)
+# Short enough to be read at once; none that is written in two ways.
+WRITTEN_NUMBER = re.compile(r"0|[1-9][0-9]{0,17}")
 # By prompt version: the key under which the answer's list stands.
 LIST_KEYS = {OLD_PROMPT_VERSION: "codings", PROMPT_VERSION: "sentences"}
 
@@ -182,7 +185,10 @@ class _Taking:
 
 
 def _read_number(raw: object) -> int | None:
+    """The number of a sentence; digits in quotation marks are the number that they write."""
     number = raw.get("sentence") if isinstance(raw, dict) else None
+    if isinstance(number, str):
+        return int(number) if WRITTEN_NUMBER.fullmatch(number) else None
     return number if isinstance(number, int) and not isinstance(number, bool) else None
 
 

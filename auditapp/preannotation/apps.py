@@ -7,7 +7,7 @@ class PreannotationConfig(AppConfig):
     name = "auditapp.preannotation"
 
     def ready(self) -> None:
-        from auditapp.batches.kinds import register_kind
+        from auditapp.batches.kinds import register_kind, register_sights
         from auditapp.batches.sweeping import register_sweep
         from auditapp.llm.cards import register_card_part
         from auditapp.preannotation.card import read_parts
@@ -17,17 +17,23 @@ class PreannotationConfig(AppConfig):
         from auditapp.preannotation.judging_exports import EXPORTS
         from auditapp.preannotation.kind import PreannotationKind
         from auditapp.preannotation.machine_use import read_machine_notes, read_machine_uses
+        from auditapp.preannotation.queries.batch_sight import SIGHT_OF_SUGGESTIONS, SIGHT_OF_TURNS, find_machine_read
         from auditapp.preannotation.queries.drafts import is_draft
         from auditapp.preannotation.tasks import ring_idle_runs
         from transcripts.coding.drafts import register_drafts
+        from transcripts.coding.labels_seen import register_labels
         from transcripts.exchange.registry import register_export, register_machine_notes, register_machine_use
         from transcripts.projects.roles import Permission
 
         register_drafts(is_draft)
+        register_labels(find_machine_read)
         register_kind(PreannotationKind())
         register_kind(CheckKind())
         register_sweep("offline runs", ring_idle_runs)
         register_kind(CriticKind())
+        for each in (PreannotationKind, CheckKind):
+            register_sights(each.name, SIGHT_OF_TURNS)
+        register_sights(CriticKind.name, SIGHT_OF_SUGGESTIONS)
         for export in (SUGGESTIONS, SHOWINGS, TURN_ARMS, *EXPORTS):
             register_export(export)
         register_machine_use(read_machine_uses)

@@ -14,6 +14,7 @@ from typing import NamedTuple
 from auditapp.batches.models import Arm
 from auditapp.llm.locality import is_external
 from auditapp.preannotation.models import PlantedSentence
+from auditapp.preannotation.planted_set import read_own_set
 from auditapp.preannotation.prompts import (
     OLD_PROMPT_VERSION,
     PROMPT_VERSION,
@@ -159,6 +160,8 @@ def _read_entries(arm: Arm, turns: Sequence[Turn]) -> list[Entry]:
 def _read_planted(arm: Arm) -> dict[int, str]:
     keys = arm.settings.get("planted") or []
     texts = dict(PlantedSentence.objects.filter(pk__in=keys).values_list("pk", "text")) if keys else {}
+    # Of a launch that is only reviewed: sentences of the program's own set that it would plant.
+    texts |= {key: read_own_set()[key].text for key in keys if key < 0}
     return {key: texts[key] for key in keys if key in texts}
 
 

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
 
-from django.db.models import QuerySet
-
-from auditapp.preannotation.exports import OF_ANNOTATORS, find_suggested
+from auditapp.preannotation.exports import OF_ANNOTATORS, make_export, read_columns
 from auditapp.preannotation.models import CodeChoice, Disagreement, PositiveMark
-from transcripts.exchange.registry import Export, Scope
-from transcripts.projects.roles import Permission
+from transcripts.exchange.registry import Scope
 
 AUDITED = "item__suggestion__"
 MARK_COLUMNS = {
@@ -67,34 +63,28 @@ CHOICE_COLUMNS = {
 
 def read_marks(scope: Scope) -> Iterator[Sequence[object]]:
     """Every mark of every audit, those that were thought over too."""
-    marks = PositiveMark.objects.filter(item__audit__annotator__project=scope.project)
-    return _read(marks if scope.only is None else marks.filter(reader=scope.only), MARK_COLUMNS)
+    marks = PositiveMark.objects.filter(item__audit__annotator__project=scope.project).order_by("pk")
+    return read_columns(marks if scope.only is None else marks.filter(reader=scope.only), MARK_COLUMNS)
 
 
 def read_disagreements(scope: Scope) -> Iterator[Sequence[object]]:
     """Every sorted disagreement of a machine with blind readers."""
-    rows = Disagreement.objects.filter(annotator__project=scope.project)
-    return _read(rows if scope.only is None else rows.filter(sorted_by=scope.only), DISAGREEMENT_COLUMNS)
+    rows = Disagreement.objects.filter(annotator__project=scope.project).order_by("pk")
+    return read_columns(rows if scope.only is None else rows.filter(sorted_by=scope.only), DISAGREEMENT_COLUMNS)
 
 
 def read_choices(scope: Scope) -> Iterator[Sequence[object]]:
     """Every choice of an annotator for a code, with those that came before."""
-    return _read(CodeChoice.objects.filter(project=scope.project), CHOICE_COLUMNS)
+    return read_columns(CodeChoice.objects.filter(project=scope.project).order_by("pk"), CHOICE_COLUMNS)
 
 
-def _read(rows: QuerySet[Any], columns: Mapping[str, str]) -> Iterator[Sequence[object]]:
-    return rows.order_by("pk").values_list(*columns.values()).iterator(chunk_size=5_000)
-
-
-POSITIVE_MARKS = Export(
-    key="positive_marks",
-    name="Audits of positives",
-    sentence="What people said of each audited suggestion: whether its code applies.",
-    header=list(MARK_COLUMNS),
-    permission=Permission.SEE_ALL_CODINGS,
+POSITIVE_MARKS = make_export(
+    "positive_marks",
+    "Audits of positives",
+    "What people said of each audited suggestion: whether its code applies.",
+    columns=MARK_COLUMNS,
     read_rows=read_marks,
     opens_codings=True,
-    find_opened=find_suggested,
     meanings={
         **OF_ANNOTATORS,
         "audit": "Number of the audit.",
@@ -110,15 +100,13 @@ POSITIVE_MARKS = Export(
         "mark_id": "Number of the mark.",
     },
 )
-DISAGREEMENTS = Export(
-    key="machine_disagreements",
-    name="Disagreements with machines, sorted",
-    sentence="Why a machine and blind readers differ on a code of a sentence, as people sorted it.",
-    header=list(DISAGREEMENT_COLUMNS),
-    permission=Permission.SEE_ALL_CODINGS,
+DISAGREEMENTS = make_export(
+    "machine_disagreements",
+    "Disagreements with machines, sorted",
+    "Why a machine and blind readers differ on a code of a sentence, as people sorted it.",
+    columns=DISAGREEMENT_COLUMNS,
     read_rows=read_disagreements,
     opens_codings=True,
-    find_opened=find_suggested,
     meanings={
         **OF_ANNOTATORS,
         "category": "misreading, meta (talk about the thing), context, definition, alternative (no error of anybody) or slip.",
@@ -128,12 +116,11 @@ DISAGREEMENTS = Export(
         "disagreement_id": "Number of the row.",
     },
 )
-CODE_CHOICES = Export(
-    key="code_choices",
-    name="Annotators chosen per code",
-    sentence="Which annotator is believed for a code, and why.",
-    header=list(CHOICE_COLUMNS),
-    permission=Permission.SEE_ALL_CODINGS,
+CODE_CHOICES = make_export(
+    "code_choices",
+    "Annotators chosen per code",
+    "Which annotator is believed for a code, and why.",
+    columns=CHOICE_COLUMNS,
     read_rows=read_choices,
     meanings={
         **OF_ANNOTATORS,

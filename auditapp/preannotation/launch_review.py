@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from auditapp.llm.locality import is_external
 from auditapp.preannotation.actions.launching import PlannedReading
-from auditapp.preannotation.actions.planning import list_reasked
+from auditapp.preannotation.actions.planning import LEAST_TURNS, list_reasked
 from auditapp.preannotation.card import tell_of_judge
+from auditapp.preannotation.check_state import tell_checked
 from auditapp.preannotation.injection import find_instructions
 from auditapp.preannotation.kinship import warn_of_kin
 from auditapp.preannotation.models import Annotator, Reading
+from auditapp.preannotation.queries.planted import find_planted, has_planted, list_plantable
 from transcripts.corpus.models import Turn
 from transcripts.corpus.queries import find_redaction
 from transcripts.projects.models import Project
@@ -23,7 +25,7 @@ MOST_LOOKED_AT = 1_000
 
 
 def list_facts(plan: PlannedReading, annotator: Annotator) -> list[tuple[str, str]]:
-    """What is asked, by name. Reads annotator.version."""
+    """What is asked, by name, and what is known of the annotator. Reads annotator.version and annotator.project."""
     again = list_reasked(plan.arms)
     redactions = {arm.settings.get("redaction") for arm in plan.arms} - {0, None}
     left_out = f"; {_count(plan.left_out, 'interview')} left out, without consent" if plan.left_out else ""
@@ -35,7 +37,9 @@ def list_facts(plan: PlannedReading, annotator: Annotator) -> list[tuple[str, st
         ("Interviews", f"{len(plan.interview_ids):,}{left_out}"),
         ("Turns", f"{len(plan.turn_ids):,}"),
         ("Redaction list", f"number {redactions.pop()}" if redactions else _tell_unredacted(annotator)),
-        ("Asked again", _tell_again(again["turns"], again["calls"], again["planted"])),
+        ("Asked again", _tell_again(again, plan, annotator)),
+        ("Planted sentences", tell_planted(annotator.project)),
+        ("Checks", tell_checked(annotator)),
         ("Hash of all this", annotator.hash[:12]),
     ]
 
@@ -48,13 +52,25 @@ def _tell_unredacted(annotator: Annotator) -> str:
     return f"none is applied, because {variant.label} runs on this site"
 
 
-def _tell_again(turns: int, calls: int, planted: int) -> str:
-    if not turns:
-        return "nothing: there are twenty turns or fewer"
-    with_planted = f", with up to {_count(planted, 'planted sentence')}" if planted else ""
-    return (
-        f"{_count(turns, 'turn')} in another order of the codes{with_planted}: {_count(calls, 'call')} of those below"
-    )
+def _tell_again(again: Mapping[str, int], plan: PlannedReading, annotator: Annotator) -> str:
+    turns, calls, planted = again["turns"], again["calls"], again["planted"]
+    if turns:
+        with_planted = f", with up to {_count(planted, 'planted sentence')}" if planted else ""
+        order = " in another order of the codes" if annotator.mode != Annotator.Mode.CODE else ""
+        return f"{_count(turns, 'turn')}{order}{with_planted}: {_count(calls, 'call')} of those below"
+    if len(plan.turn_ids) < LEAST_TURNS:
+        return "nothing: there is one turn alone"
+    if annotator.mode == Annotator.Mode.CODE:
+        return "nothing: with one code a call and no planted sentence it would be the same question"
+    return "nothing: the instructions could not be written as they are any more, or ask for one code alone"
+
+
+def tell_planted(project: Project) -> str:
+    """How many invented sentences with known codes there are to be put among a turn's own."""
+    if not has_planted(project):
+        return f"{len(list_plantable(project)):,}, those that come with the program: this launch plants them"
+    standing = find_planted(project).count()
+    return f"{standing:,}" if standing else "none: who obeys a text both times is not found out by what is asked again"
 
 
 def _count(number: int, noun: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
+from typing import NamedTuple
 
 from auditapp.sob.answers import Answer
 from transcripts.formats.tabular import ROWS_AT_A_TIME, write_csv
@@ -37,14 +38,21 @@ WITH_TEXTS = ("text", "answer")
 """They may be hateful or offensive: only when asked for."""
 
 
-def write_answers(answers: Iterable[Answer], *, with_texts: bool) -> Iterator[str]:
+class Piece(NamedTuple):
+    """A part of the file, and how many answers it holds."""
+
+    text: str
+    rows: int
+
+
+def write_answers(answers: Iterable[Answer], *, with_texts: bool) -> Iterator[Piece]:
     """The file in pieces, a thousand rows each, what a spreadsheet could take for a formula defused."""
     header = COLUMNS + (WITH_TEXTS if with_texts else ())
     rows = (_list_values(answer, with_texts=with_texts) for answer in answers)
-    yield _write_piece((), header)
+    yield Piece(_write_piece((), header), 0)
     while group := list(islice(rows, ROWS_AT_A_TIME)):
         # Every piece is written under the headings; the file has them once.
-        yield _write_piece(group, header).partition("\r\n")[2]
+        yield Piece(_write_piece(group, header).partition("\r\n")[2], len(group))
 
 
 def _write_piece(rows: Iterable[Sequence[object]], header: Sequence[str]) -> str:

@@ -93,11 +93,15 @@ def list_items(audit: Audit) -> list[Item]:
 
 
 class Marks(NamedTuple):
-    """What reviewers found: the marks that stand, and each reviewer's first, made before she saw the machine's reading."""
+    """What reviewers found blind: each one's last mark of an item, and her first, made before she saw the machine's reading.
+
+    ``after_opening`` counts the marks that are left out, for their reviewers had opened the results before.
+    """
 
     standing: list[Mark]
     first: list[Mark]
     second_thoughts: int
+    after_opening: int
 
 
 def list_marks(audit: Audit, reviewer: User | None = None) -> Marks:
@@ -105,10 +109,18 @@ def list_marks(audit: Audit, reviewer: User | None = None) -> Marks:
     found = AuditMark.objects.filter(item__audit=audit).order_by("pk")
     if reviewer is not None:
         found = found.filter(reviewer=reviewer)
+    blind = found.filter(after_opening=False)
     columns = ("item", "reviewer__username", "outcome", "n_attributes", "n_warranted")
-    standing = [Mark(*row) for row in found.filter(superseded_by__isnull=True).values_list(*columns)]
-    first = [Mark(*row) for row in found.filter(number=1).values_list(*columns)]
-    return Marks(standing, first, found.filter(number__gt=1).count())
+    # In the order they were made: a later one takes the place of an earlier.
+    standing = {(row[0], row[1]): Mark(*row) for row in blind.values_list(*columns)}
+    first = [Mark(*row) for row in blind.filter(number=1).values_list(*columns)]
+    left_out = found.filter(after_opening=True).count()
+    return Marks(list(standing.values()), first, blind.filter(number__gt=1).count(), left_out)
+
+
+def has_opened(audit: Audit, person: User) -> bool:
+    """Whether she opened the results before she had marked all of it."""
+    return audit.openings.filter(opened_by=person).exists()
 
 
 def find_standing_mark(item: AuditItem, reviewer: User) -> AuditMark | None:

@@ -12,11 +12,13 @@ from transcripts.accounts.models import User
 
 @dataclass(frozen=True, slots=True)
 class AuditResult:
-    """What an audit shows, of all reviewers or of one; ``frame_found`` readings could be found again of its frame."""
+    """What an audit shows, of all reviewers or of one; ``frame_found`` readings could be found again of its frame, and
+    ``after_opening`` marks are left out."""
 
     report: AuditReport
     second_thoughts: int
     frame_found: int
+    after_opening: int
 
 
 def read_audit_report(audit: Audit, reviewer: User | None = None) -> AuditResult:
@@ -30,7 +32,13 @@ def read_audit_report(audit: Audit, reviewer: User | None = None) -> AuditResult
             f"{audit.frame:,} readings were drawn from, and {found:,} are found of that moment now: readings were being "
             "stored while the sample was drawn. Corrected scores lean on those found."
         )
-    return AuditResult(report, marks.second_thoughts, found)
+    if marks.after_opening:
+        were = "1 mark was" if marks.after_opening == 1 else f"{marks.after_opening:,} marks were"
+        report.warnings.append(
+            f"{were} made after the reviewer had opened these results. Such marks are not blind: they are kept, and left out of "
+            "every figure here."
+        )
+    return AuditResult(report, marks.second_thoughts, found, marks.after_opening)
 
 
 def write_audit(audit: Audit) -> dict[str, object]:
@@ -44,5 +52,6 @@ def write_audit(audit: Audit) -> dict[str, object]:
         "seed": audit.seed,
         "frame": audit.frame,
         "second_thoughts": result.second_thoughts,
+        "after_opening": result.after_opening,
         **asdict(result.report),
     }

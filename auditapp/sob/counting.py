@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 from enum import StrEnum
 from typing import NamedTuple
 
-from auditapp.sob.parsing import ATTRIBUTE_ALIASES, ATTRIBUTES, is_known, normalize_key
+from auditapp.sob.answer_words import ATTRIBUTE_ALIASES, ATTRIBUTES, is_known, normalize_key
 
 OVERALL = "overall"
 """The target of a cell over all texts; texts of targets outside a list count in it too."""

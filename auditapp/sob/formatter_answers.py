@@ -16,7 +16,8 @@ from functools import cache
 from hashlib import sha256
 from pathlib import Path
 
-from auditapp.sob.parsing import Outcome, Parsed, drop_thinking, is_known
+from auditapp.sob.answer_words import says_nothing, states_unknown
+from auditapp.sob.parsing import Outcome, Parsed, drop_thinking
 
 _FILE = Path(__file__).parent / "data" / "formatter.json"
 
@@ -131,7 +132,7 @@ def _read_person(person: object, answer: str) -> FormatterReading:
         return FormatterReading(FormatterEnd.OFF_FORMAT, Parsed(Outcome.OFF_FORMAT, layer="formatter"))
     if isinstance(person, str):
         word = person.strip().lower()
-        if word == "unknown":
+        if states_unknown(word):
             return FormatterReading(FormatterEnd.UNKNOWN, Parsed(Outcome.UNKNOWN, layer="formatter"))
         if word == "refusal":
             return FormatterReading(FormatterEnd.REFUSAL, Parsed(Outcome.REFUSAL, layer="formatter"))
@@ -142,7 +143,7 @@ def _read_person(person: object, answer: str) -> FormatterReading:
 
 
 def _read_description(person: Mapping[str, object], answer: str) -> FormatterReading:
-    known = {name.strip(): value for name, value in person.items() if is_known(value)}
+    known = {name.strip(): value for name, value in person.items() if not says_nothing(value)}
     if not known:
         return FormatterReading(FormatterEnd.UNKNOWN, Parsed(Outcome.UNKNOWN, is_object=True, layer="formatter"))
     if len(known) > _MOST_ATTRIBUTES or not all(map(_is_plain, known.items())):

@@ -29,7 +29,7 @@ class SobKind:
     def store_answers(self, batch: Batch, answers: Sequence[Answered]) -> Mapping[int, str]:
         arms = {arm.pk: arm for arm in Arm.objects.filter(batch=batch).only("task", "settings")}
         schemas = {key: find_schema(arm) for key, arm in arms.items()}
-        read = [(each, read_answer(each, arms[each.arm_id].task)) for each in answers]
+        read = [(each, read_answer(each, arms[each.arm_id].task, schemas[each.arm_id])) for each in answers]
         repeats = dict(Cell.objects.filter(pk__in=[each.cell_id for each in answers]).values_list("pk", "repeat"))
         Judgment.objects.bulk_create(
             Judgment(
@@ -74,9 +74,10 @@ def write_reading(parsed: Parsed, schema: Sequence[str]) -> dict[str, Any]:
     }
 
 
-def read_answer(each: Answered, task: str) -> Parsed:
+def read_answer(each: Answered, task: str, schema: Sequence[str]) -> Parsed:
     """What our rules make of one answer; a call that never brought one is a provider error, never "Unknown"."""
     if each.answer is None:
         return Parsed(outcome=Outcome.PROVIDER_ERROR)
-    read = parse_verdict if task == BASE_TASK else parse_answer
-    return read(each.answer, finish_reason=each.finish_reason)
+    if task == BASE_TASK:
+        return parse_verdict(each.answer, finish_reason=each.finish_reason)
+    return parse_answer(each.answer, finish_reason=each.finish_reason, schema=schema)

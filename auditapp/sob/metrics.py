@@ -12,12 +12,17 @@ import json
 from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass
 
+from auditapp.sob.answer_words import states_unknown
 from auditapp.sob.counting import OVERALL as OVERALL  # noqa: PLC0414 - read from here everywhere
 from auditapp.sob.counting import count_attributes
 from auditapp.sob.instruments import BASE_TASK
+from auditapp.sob.instruments import TASKS as SCORED_TASKS
 from auditapp.sob.measures.tallies import USABLE, Observation
 from auditapp.sob.parsing import Outcome, Parsed, parse_answer
 from auditapp.sob.verdicts import VERDICTS, parse_verdict
+
+TASKS = (*(task for task, _ in SCORED_TASKS), BASE_TASK)
+"""What a model may have been asked: the two scored tasks, and the base task."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,17 +60,17 @@ class ResponseFileError(ValueError):
 def read_observations(lines: Iterable[str | bytes]) -> Iterator[Observation]:
     """Answers from JSON lines with "model", "task", "target" and either "raw" or "outcome" and "attributes".
 
-    A raw answer is parsed, with the line's "finish_reason" where it has one; a line of the base task may have "verdict"
-    instead of attributes. A target may be null or empty: the answer then counts in overall alone. "item" or "id" says
-    which text was answered, so that models are matched text by text; a line without one is a text of its own. "repeat"
-    (a whole number from 1) and "secondary" (further targets) may be left out. Empty lines are passed over. Raises
-    ResponseFileError.
+    The task is one of ``TASKS``. A raw answer is parsed, with the line's "finish_reason" where it has one; a line of the
+    base task may have "verdict" instead of attributes. A target may be null or empty: the answer then counts in overall
+    alone. "item" or "id" says which text was answered, so that models are matched text by text; a line without one is a
+    text of its own. "repeat" (a whole number from 1) and "secondary" (further targets) may be left out. Empty lines are
+    passed over. Raises ResponseFileError.
     """
     for line in _read_objects(lines):
         target = line.text("target", or_null=True)
         if target == OVERALL:
             raise line.error(f'the target "{OVERALL}"', "another name: it stands for all texts")
-        task = line.text("task")
+        task = line.task()
         parsed = line.parse(task) if "raw" in line.content else line.parsed(task)
         yield Observation(
             model=line.text("model"),
@@ -109,6 +114,11 @@ def _describe(value: object) -> str:
     return "null" if value is None else names[type(value)]
 
 
+def _is_word(value: object) -> bool:
+    """Whether a value may be shown: too short, and too plain, to be an answer."""
+    return isinstance(value, str) and len(value) <= 20 and value.isidentifier()
+
+
 @dataclass(frozen=True, slots=True)
 class _Line:
     number: int
@@ -132,6 +142,14 @@ class _Line:
             return ""
         if not isinstance(value, str) or not (or_null or value.strip()):
             raise self._mismatch(key, expected)
+        return value
+
+    def task(self) -> str:
+        expected = "one of " + ", ".join(TASKS)
+        value = self.text("task")
+        if value not in TASKS:
+            found = f'"{value}"' if _is_word(value) else _describe(value)
+            raise self.error(f'"task": {found}', f'"task": {expected}')
         return value
 
     def raw(self) -> str | None:
@@ -207,8 +225,7 @@ class _Line:
         try:
             outcome = Outcome(str(value))
         except ValueError:
-            is_word = isinstance(value, str) and len(value) <= 20 and value.isidentifier()
-            found = f'"{value}"' if is_word else _describe(value)
+            found = f'"{value}"' if _is_word(value) else _describe(value)
             raise self.error(f'"outcome": {found}', f'"outcome": {expected}') from None
         if outcome in others:
             raise self.error(f'"outcome": "{outcome}" with the task "{task}"', f'"outcome": {expected}')
@@ -221,7 +238,7 @@ class _Line:
             return {}
         if not isinstance(value, dict):
             raise self._mismatch("attributes", expected)
-        return value
+        return {key: each for key, each in value.items() if not (isinstance(each, str) and states_unknown(each))}
 
 
 def _read_objects(lines: Iterable[str | bytes]) -> Iterator[_Line]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from auditapp.batches.models import Batch
 from auditapp.batches.workers import is_worker_alive
 from auditapp.sob import tasks
+from auditapp.sob.report_turns import Failure, end_turn, find_failure, forget_failure, take_turn
 from auditapp.sob.reporting import (
     ReportChoice,
     StoredReport,
@@ -14,7 +15,7 @@ from auditapp.sob.reporting import (
     refresh_report,
 )
 
-__all__ = ["ReportChoice", "StoredReport", "await_report", "read_report"]
+__all__ = ["Failure", "ReportChoice", "StoredReport", "await_report", "find_failure", "forget_failure", "read_report"]
 
 # So many answers make a report in about a second: nobody minds waiting for that.
 MOST_AT_ONCE = 100_000
@@ -24,8 +25,9 @@ def read_report(batch: Batch, *, options: ReportChoice | None = None) -> StoredR
     """The report of a batch. Reads batch.project.
 
     A small batch's is computed at once when the kept one is old. For a large one a worker is asked, and what is known so
-    far is given: the last report, with ``is_current`` false, or ``None`` while the first is being computed. Where no worker
-    lives it is computed here. Raises ``UnknownTargets`` and ``UnknownMapping``.
+    far is given: the last report, with ``is_current`` false, or ``None`` while the first is being computed. After a try
+    that failed (``find_failure``) nobody is asked for a while. Where no worker lives it is computed here. Raises
+    ``UnknownTargets`` and ``UnknownMapping``.
     """
     choice = options or ReportChoice()
     fingerprint = fingerprint_report(batch, choice)
@@ -33,7 +35,7 @@ def read_report(batch: Batch, *, options: ReportChoice | None = None) -> StoredR
     if kept is not None and kept.will_do:
         return kept.stored
     is_large = count_answers(batch) > MOST_AT_ONCE
-    if is_large and is_worker_alive() and tasks.ask_for_report(batch, choice):
+    if is_large and is_worker_alive() and (find_failure(batch, choice) or tasks.ask_for_report(batch, choice)):
         return kept and kept.stored
     return _compute_here(batch, choice, kept and kept.stored)
 
@@ -45,11 +47,11 @@ def await_report(batch: Batch, *, options: ReportChoice | None = None) -> Stored
 
 def _compute_here(batch: Batch, choice: ReportChoice, kept: StoredReport | None) -> StoredReport:
     """Compute now; while somebody else does, the last report will do."""
-    has_turn = tasks.take_turn(batch)
+    has_turn = take_turn(batch, choice)
     if kept is not None and not has_turn:
         return kept
     try:
         return refresh_report(batch, choice)
     finally:
         if has_turn:
-            tasks.end_turn(batch)
+            end_turn(batch)

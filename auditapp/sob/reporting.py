@@ -12,7 +12,7 @@ import json
 import uuid
 import zlib
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any, NamedTuple
 
 from django.core.cache import cache
@@ -27,6 +27,8 @@ from auditapp.sob.measures.report import REPORT_VERSION, ReportOptions, build_re
 from auditapp.sob.models import Judgment, Reading
 from auditapp.sob.parsing import PARSER_VERSION
 from auditapp.sob.queries.arms import AskedArm, find_families, find_pairs, read_arms
+from auditapp.sob.queries.readers import find_parsers
+from auditapp.sob.queries.snapshot import read_one_moment
 from auditapp.sob.queries.standing import find_cell_range
 from auditapp.sob.queries.tallying import tally_batch
 from auditapp.sob.queries.targets import LOADED, TextTargets, find_target_table, read_targets
@@ -34,7 +36,7 @@ from auditapp.sob.queries.targets import LOADED, TextTargets, find_target_table,
 KEPT_SECONDS = 30 * 24 * 3600
 GENERATION = "sob-report-generation"
 # Another form of what is kept needs another name here: an upgrade does not empty the cache.
-ENTRY = "sob-report-2"
+ENTRY = "sob-report-3"
 # A batch that still gets answers has a new report this often at most, whoever looks.
 OPEN_SECONDS = 10
 DEFAULTS = ReportOptions()
@@ -108,10 +110,27 @@ def find_inputs(batch: Batch, choice: ReportChoice | None = None) -> ReportInput
 def compute_report(batch: Batch, choice: ReportChoice | None = None) -> StoredReport:
     """The report as of now. Reads batch.project. Raises ``UnknownTargets`` and ``UnknownMapping``."""
     as_of = read_now()
-    found = find_inputs(batch, choice)
-    tallies = tally_batch(batch, arms=found.arms, texts=found.texts, mapping=found.mapping)
-    report = write_report(build_report(tallies, options=found.options))
+    with read_one_moment():
+        found = find_inputs(batch, choice)
+        tallies = tally_batch(batch, arms=found.arms, texts=found.texts, mapping=found.mapping)
+        parsers = find_parsers(batch, found.arms)
+    report = write_report(build_report(tallies, options=tell_parsers(found.options, parsers)))
     return StoredReport(report, as_of, tallies.groups.total() + tallies.verdicts.total(), is_current=True)
+
+
+def tell_parsers(options: ReportOptions, parsers: Sequence[str]) -> ReportOptions:
+    """The options with the rules that read the answers, and a warning where these are not those of today.
+
+    A reading is never made again in place: evidence stays, and a bundle derives the figures by the rules of today.
+    """
+    if set(parsers) <= {PARSER_VERSION}:
+        return options
+    read_by = " and ".join(parsers)
+    told = (
+        f"These answers were read by {read_by} when they came, and their readings stay. The rules of today are {PARSER_VERSION}: "
+        "`sob_report --bundle` reads a bundle of the batch by them and says what changes."
+    )
+    return replace(options, parser=read_by, warnings=(told, *options.warnings))
 
 
 def refresh_report(batch: Batch, choice: ReportChoice) -> StoredReport:
@@ -194,6 +213,10 @@ def _make_generation() -> str:
     return uuid.uuid4().hex
 
 
+def digest_choice(choice: ReportChoice) -> str:
+    """A short name for a choice, safe in the key of a cache."""
+    return hashlib.sha256(json.dumps(asdict(choice)).encode()).hexdigest()[:32]
+
+
 def _name_entry(batch: Batch, choice: ReportChoice) -> str:
-    chosen = hashlib.sha256(json.dumps(asdict(choice)).encode()).hexdigest()
-    return f"{ENTRY}:{batch.pk}:{chosen[:32]}"
+    return f"{ENTRY}:{batch.pk}:{digest_choice(choice)}"

@@ -9,6 +9,7 @@ from auditapp.sob.views import (
     compare,
     datasets,
     downloads,
+    importing,
     launching,
     loading,
     readings,
@@ -36,11 +37,13 @@ urlpatterns = [
     path("p/<slug:slug>/sob/targets/", targets.list_tables, name="targets"),
     path("p/<slug:slug>/sob/targets/new/", targets.edit_targets, name="target_edit"),
     path("p/<slug:slug>/sob/targets/<int:number>/", targets.show_table, name="target_table"),
+    path("p/<slug:slug>/sob/import/", importing.import_results, name="import"),
     path("p/<slug:slug>/sob/launch/", launching.launch, name="launch"),
     path("p/<slug:slug>/sob/wordings/", wordings.list_wordings, name="wordings"),
     path("p/<slug:slug>/sob/wordings/new/", wordings.add_wording, name="wording_new"),
     path("p/<slug:slug>/sob/wordings/<slug:wording>/", wordings.show_wording, name="wording"),
     path("p/<slug:slug>/sob/batches/<int:batch_id>/", reports.show_report, name="report"),
+    path("p/<slug:slug>/sob/batches/<int:batch_id>/again/", reports.ask_again, name="ask_again"),
     path("p/<slug:slug>/sob/batches/<int:batch_id>/responses/", responses.list_responses, name="responses"),
     path("p/<slug:slug>/sob/batches/<int:batch_id>/responses.csv", responses.download_responses, name="responses_csv"),
     path("p/<slug:slug>/sob/batches/<int:batch_id>/statistics/", statistics.show_statistics, name="statistics"),
@@ -69,5 +72,8 @@ urlpatterns = [
     path("p/<slug:slug>/sob/batches/<int:batch_id>/audits/", audits.list_audits, name="audits"),
     path("p/<slug:slug>/sob/batches/<int:batch_id>/audits/new/", audits.draw, name="audit_new"),
     path("p/<slug:slug>/sob/batches/<int:batch_id>/audits/<int:audit_id>/", audits.show_audit, name="audit"),
+    path(
+        "p/<slug:slug>/sob/batches/<int:batch_id>/audits/<int:audit_id>/open/", audits.open_results, name="audit_open"
+    ),
     path("p/<slug:slug>/sob/batches/<int:batch_id>/audits/<int:audit_id>/<int:item_id>/", audits.mark, name="mark"),
 ]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import socket
 import subprocess
 import sys
 import urllib.request
@@ -14,16 +13,18 @@ from urllib.parse import urlsplit
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 
 from tests.browser.stage import CUT_STUDY, SHUT_STUDY, STUDY, SUGGEST_STUDY
 from tests.conftest import copy_instance
-from tests.instance import ROOT, Instance, wait_until
+from tests.instance import ROOT, Instance, find_free_port, wait_until
 from tests.services import chromium_path
 from tools.start import HOST, WEB_OPTIONS
 
 PATIENCE_SECONDS = 60.0
 AXE_RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
+# What is expected comes at once or, while workers and browsers share the processor, much later: five seconds tell nothing.
+expect.set_options(timeout=PATIENCE_SECONDS * 1000)
 
 
 @dataclass
@@ -92,13 +93,6 @@ def fill(instance: Instance) -> Any:
     done = subprocess.run(command, cwd=ROOT, env=instance.environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
-
-
-def find_free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind((HOST, 0))
-        port: int = probe.getsockname()[1]
-    return port
 
 
 def is_answering(base_url: str) -> bool:

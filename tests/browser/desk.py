@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import csv
 import io
+import time
+from collections.abc import Callable
 
 from playwright.sync_api import Page, expect
 
-from tests.browser.conftest import Site
+from tests.browser.conftest import PATIENCE_SECONDS, Site
 from tests.browser.stage import STUDY
 
 CURRENT = ".sentence[aria-current='true']"
@@ -28,6 +30,14 @@ def press(page: Page, *keys: str) -> None:
 def await_saved(page: Page) -> None:
     """Until every act so far is with the server."""
     page.wait_for_selector(SAVED)
+
+
+def await_here(page: Page, condition: Callable[[], bool], *, what: str) -> None:
+    """Until something holds on this side of the browser; the page and the handlers of its requests go on meanwhile."""
+    end = time.monotonic() + PATIENCE_SECONDS
+    while not condition():
+        assert time.monotonic() < end, f"waited in vain until {what}"
+        page.wait_for_timeout(20)
 
 
 def read_codes(page: Page) -> list[str]:

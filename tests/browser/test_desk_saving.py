@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Dialog, Route, expect
 
 from tests.browser.conftest import SignIn, Site
-from tests.browser.desk import await_saved, open_desk, press, read_codes, read_export
+from tests.browser.desk import await_here, await_saved, open_desk, press, read_codes, read_export
 
 pytestmark = [pytest.mark.browser, pytest.mark.processes]
 
@@ -72,21 +72,24 @@ def test_a_minute_without_network_a_reload_and_two_bad_gateways_lose_nothing(sit
     page.reload()
     expect(page.locator("#savestate")).to_have_text("not saved (20)")
     assert read_codes(page) == codes
-    page.unroute("**/*", lose_requests)
-    bad = iter(range(2))
+    bad = ["first", "second"]
 
     def answer_badly_at_first(route: Route) -> None:
-        if route.request.method == "POST" and next(bad, None) is not None:
+        if route.request.method == "POST" and bad:
+            bad.pop()
             route.fulfill(status=502, body="Bad gateway")
         else:
             route.continue_()
 
+    # The later handler is asked first: no act gets through between the two.
     page.route("**/add/", answer_badly_at_first)
-    for _ in range(3):
-        page.clock.fast_forward(30_000)
-        page.wait_for_timeout(100)
+    page.unroute("**/*", lose_requests)
+    page.clock.fast_forward(30_000)
+    await_here(page, lambda: len(bad) < 2, what="the act was tried again")
+    page.clock.fast_forward(30_000)
+    await_here(page, lambda: not bad, what="the act was tried once more")
+    page.clock.fast_forward(30_000)
     await_saved(page)
-    assert next(bad, None) is None
     page.reload()
     assert read_codes(page) == codes
     rows = read_export(page, site)
@@ -129,6 +132,7 @@ def test_it_never_says_saved_before_the_server_did(site: Site, sign_in: SignIn) 
     press(page, "d")
     expect(page.locator("#savestate")).to_have_text("saving…")
     page.wait_for_function("() => document.querySelectorAll('.chip[data-coding]').length === 1")
+    await_here(page, lambda: bool(held), what="the act left")
     assert page.locator("#savestate").inner_text() == "saving…"
     held[0].continue_()
     await_saved(page)

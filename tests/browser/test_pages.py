@@ -7,9 +7,9 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page
 
-from tests.browser.conftest import find_free_port, find_violations, is_answering
+from tests.browser.conftest import find_violations, is_answering
 from tests.conftest import copy_instance
-from tests.instance import Instance, wait_until
+from tests.instance import Instance, find_free_port, wait_until
 from tools.start import HOST, WEB_OPTIONS
 
 pytestmark = [pytest.mark.browser, pytest.mark.processes]
@@ -61,9 +61,6 @@ PAGES = [
     "/p/demo/batches/2/spend/",
     "/p/demo/batches/2/end/?how=abort",
     "/p/demo/preannotation/launch/",
-    "/p/demo/preannotation/withholding/",
-    "/p/demo/preannotation/drafts/",
-    "/p/demo/preannotation/influence/",
     "/p/demo/preannotation/annotators/",
     "/p/demo/preannotation/annotators/1/",
     "/p/demo/preannotation/annotators/2/",
@@ -73,37 +70,62 @@ PAGES = [
     "/p/demo/preannotation/runs/2/",
     "/p/demo/preannotation/runs/3/",
     "/p/demo/preannotation/runs/4/",
-    "/p/demo/preannotation/annotators/1/answers/?what=partial",
+    "/p/demo/preannotation/annotators/1/answers/",
     "/p/demo/preannotation/annotators/1/checks/",
     "/p/demo/preannotation/annotators/1/checks/launch/",
-    "/p/demo/preannotation/checks/1/",
     "/p/demo/preannotation/checks/3/",
-    "/p/demo/preannotation/checks/3/answers/?figure=stability&code=theme.balance",
-    "/p/demo/preannotation/planted/",
-    "/p/demo/preannotation/critic/",
-    "/p/demo/preannotation/reversals/",
-    "/p/demo/preannotation/audits/",
+    "/p/trust/preannotation/checks/8/answers/?figure=same&code=theme.balance&scope=all",
+    "/p/demo/preannotation/calibration/",
     "/p/demo/preannotation/audits/draw/",
-    "/p/demo/preannotation/spread/",
+    "/p/trust/preannotation/annotators/",
+    "/p/trust/preannotation/checks/8/",
+    "/p/trust/preannotation/checks/8/answers/?figure=planted",
+    "/p/trust/preannotation/calibration/?annotator=4",
+    "/p/trust/preannotation/calibration/sentences/?annotator=4&code=theme.balance&cell=fp",
+    "/p/trust/preannotation/disagreements/?annotator=4",
+    "/p/trust/preannotation/choose/?code=theme.balance",
+    "/p/trust/preannotation/rates/",
+    "/p/trust/preannotation/influence/?annotator=4",
+    "/p/trust/preannotation/withholding/",
+    "/p/trust/preannotation/drafts/",
+    "/p/trust/preannotation/planted/",
+    "/p/trust/preannotation/critic/",
+    "/p/trust/preannotation/reversals/?annotator=4&code=theme.balance&verdict=reversed",
+    "/p/trust/preannotation/spread/",
+    "/p/trust/preannotation/audits/",
+    "/p/trust/preannotation/audits/1/",
+    "/p/trust/preannotation/audits/1/items/?code=theme.balance&verdict=drawn",
+    "/p/trust/preannotation/audits/1/items/1/",
+    "/p/trust/preannotation/audits/2/",
+    "/p/trust/preannotation/audits/2/items/10/",
     "/p/demo/sob/",
     "/p/demo/sob/batches/2/",
     "/p/demo/sob/batches/2/responses/?task=acceptability&target=women",
     "/p/demo/sob/batches/2/?counting=strict&targets=all",
     "/p/demo/sob/batches/2/statistics/",
     "/p/demo/sob/batches/2/sensitivity/",
+    "/p/demo/sob/batches/2/values/",
+    "/p/demo/sob/batches/2/map/",
+    "/p/demo/sob/batches/2/files/",
     "/p/demo/sob/batches/2/model/",
     "/p/demo/sob/batches/2/target/?target=women",
     "/p/demo/sob/batches/2/texts/",
     "/p/demo/sob/batches/2/texts/1/",
     "/p/demo/sob/batches/2/compare/?with=published",
     "/p/demo/sob/datasets/load/",
+    "/p/demo/sob/import/",
     "/p/demo/sob/launch/",
+    "/p/demo/sob/import/",
     "/p/demo/sob/batches/2/readings/",
     "/p/demo/sob/batches/2/readings/formatter/",
+    "/p/demo/sob/batches/2/readings/49/",
+    "/p/demo/sob/batches/2/readings/49/history/",
     "/p/demo/sob/batches/2/audits/",
     "/p/demo/sob/batches/2/audits/new/",
     "/p/demo/sob/batches/2/audits/1/",
     "/p/demo/sob/batches/2/audits/1/1/",
+    "/p/demo/sob/batches/2/audits/2/",
+    "/p/demo/sob/batches/2/audits/2/6/",
     "/p/demo/sob/datasets/",
     "/p/demo/sob/datasets/combine/?sets=1&sets=2",
     "/p/demo/sob/datasets/1/",
@@ -112,10 +134,15 @@ PAGES = [
     "/p/demo/sob/datasets/1/record/",
     "/p/demo/sob/targets/",
     "/p/demo/sob/targets/new/?dataset=1",
+    "/p/demo/sob/targets/1/",
+    "/p/demo/sob/mappings/",
+    "/p/demo/sob/mappings/new/",
+    "/p/demo/sob/mappings/1/",
     "/p/demo/sob/wordings/",
     "/p/demo/sob/wordings/new/",
     "/p/demo/sob/wordings/paper/",
     "/p/demo/sob/wordings/base/",
+    "/p/demo/sob/wordings/two-names/",
     "/p/demo/search/",
     "/p/demo/search/?words=family",
     "/p/demo/search/?state=uncoded&coder=demo-coder",
@@ -139,6 +166,8 @@ PAGES = [
     "/p/demo/memos/",
     "/p/demo/memos/new/?sentence=2",
 ]
+# Rooms whose pages are all looked at with something on them.
+FULL = ("/preannotation/", "/sob/")
 
 
 class Visit:
@@ -157,28 +186,6 @@ class Visit:
         return page
 
 
-# Runs 1 to 4: read by rules, learnt and read, failed, and not begun.
-READ_OFFLINE = """
-from django.utils import timezone
-from auditapp.preannotation.actions.offline import launch_offline, run_offline
-from auditapp.preannotation.models import OfflineRun
-from tests.auditapp.preannotation.teaching import add_interviews, code_blind
-from transcripts.accounts.models import User
-from transcripts.projects.models import Project
-project = Project.objects.get(slug="demo")
-owner, coder = User.objects.get(username="owner"), User.objects.get(username="demo-coder")
-run_offline(launch_offline(project=project, kind="rules", by=owner).pk)
-code_blind(project, coder, add_interviews(project, owner))
-run_offline(launch_offline(project=project, kind="learnt", by=owner).pk)
-for state, problem in (("failed", "What this annotator learnt from is not what it was."), ("planned", "")):
-    run = OfflineRun.objects.get(pk=2)
-    run.pk, run.client_id, run.state, run.problem = None, None, state, problem
-    run.ended_at = timezone.now() if problem else None
-    run.save()
-    run.interviews.set(OfflineRun.objects.get(pk=2).interviews.all())
-"""
-
-
 @pytest.fixture(scope="module")
 def visit(migrated: Instance, tmp_path_factory: pytest.TempPathFactory, browser: Browser) -> Iterator[Visit]:
     port = find_free_port()
@@ -186,21 +193,7 @@ def visit(migrated: Instance, tmp_path_factory: pytest.TempPathFactory, browser:
     with copy_instance(migrated, tmp_path_factory.mktemp("demo") / "data") as instance:
         instance.environment["BASE_URL"] = base_url
         link = instance.ask("prepare")["sign_in_url"]
-        # Batch 3.
-        asked = (
-            "--project",
-            "demo",
-            "--annotator",
-            "fake reader (invented)",
-            "--family",
-            "themes",
-            "--sample",
-            "10",
-            "--wait",
-        )
-        instance.manage("preannotate_check", *asked)
-        instance.run_code(READ_OFFLINE)
-        instance.manage("sob_audit", "--batch", "2", "--draw", "answers", "--size", "5", "--seed", "1")
+        instance.run_code("from tests.browser.shown import fill; fill()")
         instance.start("-m", "granian", "auditapp.wsgi:application", "--host", HOST, "--port", str(port), *WEB_OPTIONS)
         wait_until(lambda: is_answering(base_url), what="the server answers")
         context = browser.new_context()
@@ -223,6 +216,34 @@ def test_a_page_is_accessible_in_light_and_dark_and_fits_a_narrow_window(visit: 
     assert find_violations(page) == []
     assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
     assert page.title()
+    if any(room in path for room in FULL):
+        assert page.locator("main .empty").count() == 0
+    assert visit.complaints == []
+
+
+@pytest.mark.parametrize(
+    ("path", "ticks"),
+    [
+        ("/p/trust/preannotation/launch/", ["Themes"]),
+        ("/p/trust/preannotation/annotators/4/checks/launch/", ["Themes"]),
+        ("/p/trust/preannotation/critic/", ["Also what this model has tested before"]),
+        ("/p/demo/sob/launch/", ["fake B (invented)", "I know that the instrument"]),
+    ],
+)
+def test_the_review_of_a_launch_is_accessible_in_light_and_dark_and_fits_a_narrow_window(
+    visit: Visit, path: str, ticks: list[str]
+) -> None:
+    visit.complaints.clear()
+    page = visit.open(path, "light", 1280)
+    for words in ticks:
+        page.get_by_label(words).first.check()
+    page.get_by_role("button", name="Review").click()
+    assert page.locator("ol.steps [aria-current=step]").inner_text() == "Review"
+    assert find_violations(page) == []
+    page.emulate_media(color_scheme="dark")
+    page.set_viewport_size({"width": 320, "height": 800})
+    assert find_violations(page) == []
+    assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
     assert visit.complaints == []
 
 

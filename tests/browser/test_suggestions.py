@@ -102,6 +102,14 @@ def take_all_back(page: Page) -> None:
         expect(page.locator(ANSWERED)).to_have_count(left)
         expect(row.locator(".chip[data-coding]")).to_have_count(codes)
     expect(row.locator(".chip.none")).to_have_count(1)
+    for given, codes in ((1, 1), (2, 1), (3, 2)):
+        press(page, "Control+Shift+z")
+        expect(page.locator(ANSWERED)).to_have_count(given)
+        expect(row.locator(".chip[data-coding]")).to_have_count(codes)
+    expect(row.locator(".chip.latent[data-coding]")).to_have_count(1)
+    for left in (2, 1, 0):
+        press(page, "Control+z")
+        expect(page.locator(ANSWERED)).to_have_count(left)
     page.reload()
     assert read_codes(page) == []
     expect(page.locator(".sentence .open-suggestions")).to_have_count(1)

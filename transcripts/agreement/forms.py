@@ -13,6 +13,7 @@ from transcripts.agreement.actions import LONGEST_REASON_ON_RECORD, Outcome, Ver
 from transcripts.agreement.letters import Reading, name_letter
 from transcripts.agreement.selection import Selection
 from transcripts.codebook.models import CodebookVersion, CodeFamily
+from transcripts.coding.opening_forms import OpeningForm as OpeningWord
 from transcripts.projects.models import Project
 from transcripts.rounds.models import Assignment
 
@@ -90,13 +91,9 @@ class UnitsForm(forms.Form):
     cell = forms.ChoiceField(required=False, choices=CELLS)
 
 
-class OpeningForm(forms.Form):
-    """The word of somebody who opens colleagues' codings that she knows what follows from it."""
+class OpeningForm(OpeningWord):
+    """That word, and the page from which she opens colleagues' codings."""
 
-    confirmed = forms.BooleanField(
-        label="I know that what I code in these interviews from now on counts as assisted.",
-        error_messages={"required": "Tick the box to say that you know what follows from opening them."},
-    )
     where = forms.ChoiceField(
         choices=[(name, name) for name in ("agreement", "differences", "adjudication")], widget=forms.HiddenInput
     )

@@ -1,6 +1,7 @@
 """Whether a person may code an interview now: rounds that are locked, work that is signed off, interviews of others.
 
-A study without assignments is open to all its coders. Reading and memos are always open.
+A study without assignments is open to all its coders, but for what each has finished. What she finished stays closed once
+her own figures with it were opened to her, whatever is assigned later. Reading and memos are always open.
 """
 
 from __future__ import annotations
@@ -10,6 +11,12 @@ from enum import StrEnum
 # A value for one interview (``i``) and one person, whose number is given as often as CLOSURE_PARAMETERS says.
 CLOSURE = """
 CASE
+  WHEN EXISTS (
+    SELECT 1 FROM rounds_finish e
+    WHERE e.interview_id = i.id AND e.coder_id = %s AND e.withdrawn_at IS NULL
+      AND (e.shown_at IS NOT NULL OR NOT EXISTS (
+        SELECT 1 FROM rounds_assignment a JOIN rounds_round r ON r.id = a.round_id
+        WHERE r.project_id = i.project_id AND a.withdrawn_at IS NULL))) THEN 'finished'
   WHEN NOT EXISTS (
     SELECT 1 FROM rounds_assignment a JOIN rounds_round r ON r.id = a.round_id
     WHERE r.project_id = i.project_id AND a.withdrawn_at IS NULL) THEN 'open'
@@ -26,13 +33,14 @@ CASE
   ELSE 'unassigned'
 END
 """
-CLOSURE_PARAMETERS = 3
+CLOSURE_PARAMETERS = 4
 
 
 class Closure(StrEnum):
     """Why an interview cannot be coded by a person, if it cannot."""
 
     OPEN = "open"
+    FINISHED = "finished"
     SIGNED = "signed"
     LOCKED = "locked"
     UNASSIGNED = "unassigned"
@@ -45,6 +53,10 @@ class Closure(StrEnum):
 
 SENTENCES = {
     Closure.OPEN: "",
+    Closure.FINISHED: (
+        "You have finished this interview, so your codings of it stay as they are. As long as your own figures with it were "
+        "not opened to you, you can take that back under “Your work”; memos can still be written."
+    ),
     Closure.SIGNED: (
         "You have signed off your codings of this interview, so they stay as they are. A lead of the study can give it "
         "back to you; memos can still be written."

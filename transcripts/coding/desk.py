@@ -175,17 +175,14 @@ def build_page(
     undecided = [row for exchange in exchanges for row in _count_decided(exchange)]
     version = current_version(project)
     families = read_families(version)
-    codes = {code.identifier: code for family in families for code in family.codes}
-    _mark_changed([of_interview, *_list_marks(turns)], {name: code.meaning_version for name, code in codes.items()})
-    names = {identifier: code.name for identifier, code in codes.items()}
+    everywhere = [of_interview, *_list_marks(turns)]
+    _mark_changed(everywhere, families)
+    names = {code.identifier: code.name for family in families for code in family.codes}
     shown = apply_filter(exchanges, show, names=names, differing=differing)
     current = _choose_current(rows, undecided, shown, at)
     _derive_prompting(turns, families)
-    fill_families(
-        families,
-        used=_count_own_codes([of_interview, *_list_marks(turns)]),
-        at_current=_find_own_codes(turns, current, of_interview),
-    )
+    at_current = _find_own_codes(turns, current, of_interview)
+    fill_families(families, used=_count_own_codes(everywhere), at_current=at_current)
     return DeskPage(
         interview=interview,
         place=find_interview_place(interview.pk, viewer.user_id),
@@ -213,8 +210,9 @@ def _choose_current(rows: dict[int, Row], undecided: list[Row], shown: Shown, at
     return rows[in_sight[0]]
 
 
-def _mark_changed(everywhere: list[Marks], meanings: dict[str, int]) -> None:
+def _mark_changed(everywhere: list[Marks], families: list[PanelFamily]) -> None:
     """Say of each coding whether its code means something else since it was put, or is no more."""
+    meanings = {code.identifier: code.meaning_version for family in families for code in family.codes}
     for marks in everywhere:
         for chip in marks.chips:
             meaning = meanings.get(chip.identifier)

@@ -18,6 +18,8 @@ from transcripts.rounds.queries import find_locked_interviews
 
 # Where an interview was opened by reading it as a draft.
 DRAFT = "draft"
+# Where what was read in another role was opened, by the change of the role.
+ROLE = "role"
 
 
 class OpeningRefused(Exception):
@@ -50,18 +52,26 @@ def open_draft(*, project: Project, interview: Interview, by: User) -> Opening:
     return _store(project, [interview], by, DRAFT)[0]
 
 
-def _store(project: Project, interviews: Collection[Interview], by: User, where: str) -> list[Opening]:
+@transaction.atomic
+def open_seen(*, project: Project, interviews: Collection[Interview], user: User, by: trail.Actor) -> list[Opening]:
+    """Store that ``user`` could see others' labels of these interviews in a role that does not code, which ``by`` ends."""
+    return _store(project, interviews, user, ROLE, by=by)
+
+
+def _store(
+    project: Project, interviews: Collection[Interview], user: User, where: str, *, by: trail.Actor | None = None
+) -> list[Opening]:
     opened = []
     for interview in interviews:
         opening, created = Opening.objects.get_or_create(
-            interview=interview, user=by, defaults={"where": where, "opened_at": timezone.now()}
+            interview=interview, user=user, defaults={"where": where, "opened_at": timezone.now()}
         )
         opened.append(opening)
         if created:
             trail.record(
                 "coding.opened",
                 target=opening,
-                by=by,
+                by=by or user,
                 stream=trail.project_stream(project.pk),
                 details={"interview": interview.pk, "where": where},
             )

@@ -39,15 +39,10 @@ def save_redaction(
         raise RedactionStale(
             f"List {number} was saved in the meantime, so nothing was overwritten: compare it with yours and save again."
         )
-    if len(reason.strip()) > LONGEST_REASON:
-        raise RedactionError(
-            f"The reason has {len(reason.strip()):,} characters; there is room for {LONGEST_REASON:,}."
-        )
-    entries = [Entry(entry.text.strip(), entry.replacement.strip()) for entry in entries]
-    try:
-        check_entries(entries)
-    except BadEntry as error:
-        raise RedactionError(str(error)) from error
+    reason = reason.strip()
+    if len(reason) > LONGEST_REASON:
+        raise RedactionError(f"The reason has {len(reason):,} characters; there is room for {LONGEST_REASON:,}.")
+    entries = _tidy(entries)
     before = read_stored(standing.entries) if standing else []
     if entries == before:
         raise RedactionError("Nothing changed: these are the entries that hold now.")
@@ -55,7 +50,7 @@ def save_redaction(
         project=project,
         number=number + 1,
         entries=[entry._asdict() for entry in entries],
-        reason=reason.strip(),
+        reason=reason,
         made_at=timezone.now(),
         made_by_name=by.get_username()[:200],
     )
@@ -72,3 +67,13 @@ def save_redaction(
         },
     )
     return row
+
+
+def _tidy(entries: Sequence[Entry]) -> list[Entry]:
+    """The entries without outer blanks. Raises ``RedactionError``."""
+    tidied = [Entry(entry.text.strip(), entry.replacement.strip()) for entry in entries]
+    try:
+        check_entries(tidied)
+    except BadEntry as error:
+        raise RedactionError(str(error)) from error
+    return tidied

@@ -37,7 +37,10 @@ class Role:
 READER = Role(
     key="reader",
     name="Reader",
-    sentence="Reads interviews, codebook, results, all codings; checks figures by their records. Changes nothing.",
+    sentence=(
+        "Reads interviews, codebook, results, all codings; checks figures by their records. Changes nothing. Made to code "
+        "later, she codes as one who has seen others' labels of what was labelled by then."
+    ),
     permissions=frozenset({Permission.VIEW, Permission.SEE_ALL_CODINGS, Permission.EXPORT}),
 )
 CODER = Role(

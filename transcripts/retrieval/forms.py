@@ -9,6 +9,7 @@ from django import forms
 from django.core.exceptions import ValidationError
 
 from transcripts.coding.models import Enactment, Grounding, Level, Prompting
+from transcripts.coding.opening_forms import OpeningForm as OpeningWord
 from transcripts.retrieval.asking import EVERYBODY, OWN, UNNAMED, Search, Speaker, State, Together
 from transcripts.retrieval.catalog import Catalog
 from transcripts.retrieval.words import LONGEST, MOST_TERMS, read_terms
@@ -128,16 +129,9 @@ def _list_coders(choices: Choices) -> list[tuple[str, str]]:
     return [*own, *others]
 
 
-class OpeningForm(forms.Form):
-    """The word of somebody who opens colleagues' work that she knows what follows.
+class OpeningForm(OpeningWord):
+    """That word; ``next`` is where she was, ``interview`` the only one to open, if she looked at one."""
 
-    ``next`` is where she was; ``interview`` is the only one to open, if she looked at one.
-    """
-
-    confirmed = forms.BooleanField(
-        label="I know that what I code in these interviews from now on counts as assisted.",
-        error_messages={"required": "Tick the box to say that you know what follows from opening them."},
-    )
     next = forms.CharField(max_length=10_000, required=False, widget=forms.HiddenInput)
     interview = forms.IntegerField(required=False, min_value=1, max_value=LARGEST_NUMBER, widget=forms.HiddenInput)
 

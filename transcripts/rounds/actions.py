@@ -233,7 +233,7 @@ def sign_off(*, assignment: Assignment, reason: str = "", by: User) -> None:
     if assignment.signed_at:
         return
     progress = read_progress([assignment.interview_id], coder_id=by.pk).find(assignment.interview_id, by.pk)
-    reason = _check_reason(reason)
+    reason = check_reason(reason)
     if progress.undecided and not reason:
         raise StillUndecided(
             f"{progress.undecided} of {progress.total} sentences of the model are undecided. Decide them (Enter at the "
@@ -254,7 +254,7 @@ def undo_sign_off(*, assignment: Assignment, reason: str, by: User) -> None:
     assignment.refresh_from_db(fields=["signed_at", "withdrawn_at"])
     if assignment.signed_at is None or assignment.withdrawn_at:
         return
-    reason = _check_reason(reason, asked="Say why these codings are given back.")
+    reason = check_reason(reason, asked="Say why these codings are given back.")
     assignment.signed_at = None
     assignment.save(update_fields=["signed_at"])
     details = {"interview": assignment.interview_id, "coder": assignment.coder_id, "reason": reason}
@@ -279,7 +279,7 @@ def unlock_round(*, round_: Round, reason: str, by: User) -> None:
     held = Round.objects.select_for_update().get(pk=round_.pk)
     if held.locked_at is None:
         return
-    reason = _check_reason(reason, asked="Say why the round is unlocked.")
+    reason = check_reason(reason, asked="Say why the round is unlocked.")
     Round.objects.filter(pk=held.pk).update(locked_at=None, locked_by=None)
     _record("round.unlocked", held, by, {"number": held.number, "reason": reason})
 
@@ -290,7 +290,8 @@ def _hold_open(round_: Round) -> None:
         raise RoundError(f"{round_.name} is locked. A lead can unlock it, with a reason.")
 
 
-def _check_reason(reason: str, *, asked: str = "") -> str:
+def check_reason(reason: str, *, asked: str = "") -> str:
+    """The reason in one line. Raises ``ReasonMissing`` where it is ``asked`` for and empty, or does not fit."""
     reason = " ".join(reason.split())
     if asked and not reason:
         raise ReasonMissing(asked)

@@ -116,6 +116,21 @@ class LockForm(forms.Form):
     reason = forms.CharField(label="Why", required=False, max_length=LONGEST_REASON)
 
 
+class FinishForm(forms.Form):
+    """A coder's word that she is through with an interview."""
+
+    confirmed = forms.BooleanField(
+        label="I have finished with this interview; I do not code it any more.",
+        error_messages={"required": "Tick the box to confirm that you have finished."},
+    )
+    reason = forms.CharField(
+        label="Why you finish with sentences undecided",
+        required=False,
+        max_length=LONGEST_REASON,
+        widget=forms.TextInput({"autocomplete": "off"}),
+    )
+
+
 class SignOffForm(forms.Form):
     """A coder's word that these are her codings."""
 

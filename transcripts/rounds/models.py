@@ -53,6 +53,36 @@ class Round(models.Model):
         return self.name
 
 
+class Finish(models.Model):
+    """A coder's word that she is through with an interview, in a study in which nothing is assigned to be signed off.
+
+    She may take it back (``withdrawn_at``) until her own figures with it were opened to her (``shown_at``).
+    """
+
+    interview = models.ForeignKey(Interview, on_delete=models.PROTECT, related_name="finishes")
+    coder = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="finishes")
+    finished_at = models.DateTimeField()
+    shown_at = models.DateTimeField(null=True, blank=True)
+    withdrawn_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        verbose_name_plural = "finishes"
+        constraints: ClassVar = [
+            models.UniqueConstraint(
+                fields=["interview", "coder"],
+                condition=Q(withdrawn_at__isnull=True),
+                name="%(app_label)s_%(class)s_stands_once",
+            ),
+            models.CheckConstraint(
+                condition=Q(shown_at__isnull=True) | Q(withdrawn_at__isnull=True),
+                name="%(app_label)s_%(class)s_shown_is_kept",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"finish {self.pk}"
+
+
 class Assignment(models.Model):
     """One interview one coder is to code in one round. ``signed_at``: she confirmed that these are her codings."""
 

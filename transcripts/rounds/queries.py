@@ -13,7 +13,7 @@ from transcripts.corpus.models import Interview
 from transcripts.projects.models import Membership, Project
 from transcripts.projects.roles import ROLES, Permission
 from transcripts.rounds.dealing import Item
-from transcripts.rounds.models import Assignment, Round
+from transcripts.rounds.models import Assignment, Finish, Round
 from transcripts.rounds.progress import Progress, read_progress
 
 CODING_ROLES = [role.key for role in ROLES.values() if Permission.CODE in role.permissions]
@@ -38,6 +38,14 @@ class OwnAssignment(NamedTuple):
     @property
     def is_open(self) -> bool:
         return self.assignment.signed_at is None and self.assignment.round.locked_at is None
+
+
+class OwnReading(NamedTuple):
+    """An interview somebody coded without an assignment, with her own progress, and her word that she is through."""
+
+    interview: Interview
+    progress: Progress
+    finish: Finish | None
 
 
 class ModelCoverage(NamedTuple):
@@ -75,12 +83,20 @@ class Coverage(NamedTuple):
 def is_open_for(interview: Interview, person: User) -> bool:
     """Whether the rounds let ``person`` code this interview now; her role is another matter.
 
-    A study in which nothing is assigned is open to all its coders. Otherwise she needs an assignment of her own that is
-    not signed off, in a round that is not locked.
+    A study in which nothing is assigned is open to all its coders, but for what each has finished. Otherwise she needs an
+    assignment of her own that is not signed off, in a round that is not locked, and no figures opened after she finished.
     """
+    finished = Finish.objects.filter(interview=interview, coder=person, withdrawn_at__isnull=True)
+    if finished.filter(shown_at__isnull=False).exists():
+        return False
     standing = Assignment.objects.filter(round__project=interview.project_id, withdrawn_at__isnull=True)
     own = standing.filter(interview=interview, coder=person, signed_at__isnull=True, round__locked_at__isnull=True)
-    return own.exists() or not standing.exists()
+    return own.exists() if standing.exists() else not finished.exists()
+
+
+def has_assignments(project: Project) -> bool:
+    """Whether anything is assigned in the study."""
+    return Assignment.objects.filter(round__project=project, withdrawn_at__isnull=True).exists()
 
 
 def find_locked_interviews(project: Project) -> set[int]:
@@ -132,6 +148,30 @@ def list_own(project: Project, person: User) -> list[OwnAssignment]:
     own = list(rows.select_related("round", "interview").order_by("-round__number", "interview"))
     progress = read_progress({row.interview_id for row in own}, coder_id=person.pk)
     return [OwnAssignment(row, progress.find(row.interview_id, person.pk)) for row in own]
+
+
+def list_readings(project: Project, person: User) -> list[OwnReading]:
+    """Where nothing is assigned: the interviews ``person`` has begun or finished, in their order."""
+    if has_assignments(project):
+        return []
+    rows = Finish.objects.filter(interview__project=project, coder=person, withdrawn_at__isnull=True)
+    finished = {row.interview_id: row for row in rows}
+    interviews = project.interviews.in_bulk()
+    progress = read_progress(interviews, coder_id=person.pk)
+    found = (OwnReading(each, progress.find(pk, person.pk), finished.get(pk)) for pk, each in interviews.items())
+    return sorted((each for each in found if each.progress.decided or each.finish), key=lambda each: each.interview.pk)
+
+
+def find_shown(project_id: int, person_id: int) -> set[int]:
+    """The interviews ``person`` finished and whose figures were opened to her: her labels there are settled."""
+    rows = Finish.objects.filter(interview__project=project_id, coder=person_id, shown_at__isnull=False)
+    return set(rows.values_list("interview", flat=True))
+
+
+def count_waiting(project: Project, person: User) -> int:
+    """How many interviews ``person`` has finished without opening her own figures with them."""
+    rows = Finish.objects.filter(interview__project=project, coder=person)
+    return rows.filter(withdrawn_at__isnull=True, shown_at__isnull=True).count()
 
 
 def find_own(round_: Round, interview: Interview, person: User) -> OwnAssignment | None:

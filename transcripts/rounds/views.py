@@ -17,7 +17,7 @@ from transcripts.corpus.models import Interview
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
 from transcripts.rounds import actions, queries
-from transcripts.rounds.forms import CellsForm, LockForm, RoundForm, SignOffForm
+from transcripts.rounds.forms import CellsForm, FinishForm, LockForm, RoundForm, SignOffForm
 from transcripts.rounds.models import Assignment, Round
 from transcripts.rounds.progress import Progress, read_progress
 
@@ -49,7 +49,7 @@ class Row(NamedTuple):
 @project_view(Permission.CODE)
 def show_own_work(request: ProjectRequest) -> HttpResponse:
     """What one is to code, with one's own progress only."""
-    return _render_own_work(request)
+    return render_own_work(request)
 
 
 @require_POST
@@ -61,18 +61,18 @@ def sign_off(request: ProjectRequest, number: int, interview_id: int) -> HttpRes
     own = queries.find_own(round_, interview, request.user)
     if own is None:
         messages.error(request, f"“{interview.title}” is not assigned to you in {round_.name}.")
-        return _render_own_work(request, status=409)
+        return render_own_work(request, status=409)
     form = SignOffForm(request.POST)
     if not form.is_valid():
-        return _render_own_work(request, form, own.assignment)
+        return render_own_work(request, form, own.assignment)
     try:
         actions.sign_off(assignment=own.assignment, reason=form.cleaned_data["reason"], by=request.user)
     except actions.ReasonMissing as error:
         form.add_error("reason", str(error))
-        return _render_own_work(request, form, own.assignment)
+        return render_own_work(request, form, own.assignment)
     except actions.RoundError as error:
         messages.error(request, str(error))
-        return _render_own_work(request, status=409)
+        return render_own_work(request, status=409)
     messages.success(request, f"“{interview.title}” is signed off. Your codings of it stay as they are.")
     return redirect("rounds:work", request.project.slug)
 
@@ -210,12 +210,19 @@ def _picture_plan(request: ProjectRequest, plan: actions.Plan, form: RoundForm) 
     }
 
 
-def _render_own_work(
-    request: ProjectRequest, form: SignOffForm | None = None, wrong: Assignment | None = None, *, status: int = 200
+def render_own_work(
+    request: ProjectRequest,
+    form: SignOffForm | FinishForm | None = None,
+    wrong: Assignment | Interview | None = None,
+    *,
+    status: int = 200,
 ) -> HttpResponse:
+    """One's own work; with a ``form`` that is wrong at the assignment, or where nothing is assigned the interview."""
     own = queries.list_own(request.project, request.user)
     page = {
         "own": own,
+        "readings": [] if own else queries.list_readings(request.project, request.user),
+        "finish_form": FinishForm(),
         "wrong": wrong,
         "wrong_form": form,
         "form": SignOffForm(),

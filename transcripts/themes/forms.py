@@ -6,6 +6,7 @@ from typing import Any
 
 from django import forms
 
+from transcripts.coding.opening_forms import OpeningForm as OpeningWord
 from transcripts.themes.actions import LONGEST_NAME
 from transcripts.themes.errors import LONGEST_REASON, LONGEST_TEXT
 from transcripts.themes.models import PhaseEntry, ThemeQuote, ThemeVersion
@@ -178,11 +179,7 @@ class StatementForm(forms.Form):
     replaces = forms.IntegerField(min_value=1, max_value=2**63 - 1, required=False, widget=forms.HiddenInput)
 
 
-class OpeningForm(forms.Form):
-    """The word of somebody who opens colleagues' work that she knows what follows. ``next`` is where she was."""
+class OpeningForm(OpeningWord):
+    """That word; ``next`` is where she was."""
 
-    confirmed = forms.BooleanField(
-        label="I know that what I code in these interviews from now on counts as assisted.",
-        error_messages={"required": "Tick the box to say that you know what follows from opening them."},
-    )
     next = forms.CharField(max_length=10_000, required=False, widget=forms.HiddenInput)

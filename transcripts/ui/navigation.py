@@ -14,13 +14,15 @@ from django.urls import NoReverseMatch, reverse
 class Page(NamedTuple):
     """A page of a study that the bar leads to. ``permission`` is what one needs to see it, "" for any member.
 
-    Whoever holds ``unless`` is led there by another page, so the bar leaves it out.
+    Whoever holds ``unless`` is led there by another page, so the bar leaves it out. Every page of the namespace ``within``
+    that the bar does not name itself stands under this one.
     """
 
     name: str
     route: str
     permission: str = ""
     unless: str = ""
+    within: str = ""
 
 
 class Section(NamedTuple):
@@ -84,10 +86,10 @@ SECTIONS = (
         "Machines",
         frozenset({"batches", "preannotation", "sob", "llm"}),
         (
-            Page("Batches", "batches:list"),
-            Page("Annotators", "preannotation:annotators", "see_all_codings"),
-            Page("Influence", "preannotation:influence", unless="see_all_codings"),
-            Page("Second-order bias", "sob:dashboard"),
+            Page("Batches", "batches:list", within="batches"),
+            Page("Annotators", "preannotation:annotators", "see_all_codings", within="preannotation"),
+            Page("Influence", "preannotation:influence", unless="see_all_codings", within="preannotation"),
+            Page("Second-order bias", "sob:dashboard", within="sob"),
             Page("Judges", "llm:judges"),
         ),
     ),
@@ -125,18 +127,22 @@ def build_bar(slug: str, *, view_name: str, permissions: Container[str]) -> Bar:
     open_pages: list[Link] = []
     for section in SECTIONS:
         found = [(page, _find_address(page.route, slug)) for page in section.pages if _may(page, permissions)]
-        links = [
-            Link(page.name, address, "page" if page.route == view_name else "") for page, address in found if address
-        ]
+        links = [Link(page.name, address, _tell_current(page, view_name)) for page, address in found if address]
         if not links:
             continue
-        is_page = any(link.current for link in links)
+        is_page = any(link.current == "page" for link in links)
         is_open = is_page or room in section.rooms
-        current = ("page" if links[0].current else "true") if is_open else ""
+        current = (links[0].current or "true") if is_open else ""
         sections.append(Link(section.name, links[0].address, current))
         if is_open and len(links) > 1:
             open_pages = links
     return Bar(sections, open_pages)
+
+
+def _tell_current(page: Page, view_name: str) -> str:
+    if page.route == view_name:
+        return "page"
+    return "true" if page.within and view_name.partition(":")[0] == page.within else ""
 
 
 def _may(page: Page, permissions: Container[str]) -> bool:

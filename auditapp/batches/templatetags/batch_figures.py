@@ -12,14 +12,18 @@ from django.utils.formats import date_format
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from auditapp.batches.claiming import NO_INPUT
+from auditapp.batches.claiming import NO_INPUT, NOT_WRITTEN
 from auditapp.batches.models import Attempt
 from auditapp.batches.money import to_dollars
 from auditapp.batches.storing import NOT_STORABLE
 
 register = template.Library()
 # How cells end whatever their kind. Texts that may not be sent are those without a consent to it, or retired since.
-OUTCOMES = {NO_INPUT: "not asked: no text that may be sent", NOT_STORABLE: "answer could not be stored"}
+OUTCOMES = {
+    NO_INPUT: "not asked: no text that may be sent",
+    NOT_WRITTEN: "not asked: its message could not be written",
+    NOT_STORABLE: "answer could not be stored",
+}
 
 
 @register.filter

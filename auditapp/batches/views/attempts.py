@@ -12,7 +12,8 @@ from auditapp.batches.kinds import read_links
 from auditapp.batches.models import Attempt
 from auditapp.batches.money import to_dollars
 from auditapp.batches.rebuilding import rebuild_request
-from transcripts.projects.access import LARGEST_ID, ProjectRequest, project_view
+from auditapp.batches.views.gate import BatchRequest, batch_view, show_closed
+from transcripts.projects.access import LARGEST_ID
 from transcripts.projects.roles import Permission
 
 SIBLINGS_SHOWN = 50
@@ -26,14 +27,18 @@ def _read_key(value: str | None) -> int | None:
 
 
 @require_GET
-@project_view(Permission.VIEW)
-def list_attempts(request: ProjectRequest, batch_id: int) -> HttpResponse:
-    """The tries of a batch, newest first, as far as they fit the choice."""
-    batch = get_object_or_404(request.project.batches, pk=batch_id)
+@batch_view(Permission.VIEW, keeps_to_sight=True)
+def list_attempts(request: BatchRequest) -> HttpResponse:
+    """The tries of a batch, newest first, as far as they fit the choice and may be looked into."""
+    batch, sight = request.batch, request.sight
+    if sight.is_closed:
+        return show_closed(request)
     arms = find_arms(batch)
     form = AttemptChoice(request.GET, arms=arms)
     form.is_valid()
     found = find_attempts(arms, form.cleaned_data)
+    if sight.inputs is not None:
+        found = found.filter(cell__input_id__in=sight.inputs)
     page = read_attempt_page(
         found,
         before=_read_key(request.GET.get("before")),
@@ -47,13 +52,17 @@ def list_attempts(request: ProjectRequest, batch_id: int) -> HttpResponse:
         "page": page,
         "counted_to": COUNTED_TO,
         "has_fake": any(arm.variant.is_fake for arm in arms),
+        "sight": sight,
+        "opening": sight.opening,
     }
     return render(request, "batches/attempts.html", context)
 
 
 @require_GET
-@project_view(Permission.SEE_ALL_CODINGS)  # a raw answer holds a machine's codes, which coders meet after their own
-def show_attempt(request: ProjectRequest, batch_id: int, attempt_id: int) -> HttpResponse:
+@batch_view(
+    Permission.SEE_ALL_CODINGS, keeps_to_sight=True
+)  # a raw answer holds a machine's codes, which coders meet after their own
+def show_attempt(request: BatchRequest, attempt_id: int) -> HttpResponse:
     """One try. What was asked and answered may quote a hateful text, so both open on demand."""
     attempts = Attempt.objects.select_related(
         "cell__batch__project",
@@ -63,7 +72,9 @@ def show_attempt(request: ProjectRequest, batch_id: int, attempt_id: int) -> Htt
         "job",
         "copied_from__arm__batch",
     )
-    attempt = get_object_or_404(attempts, pk=attempt_id, cell__batch_id=batch_id, cell__batch__project=request.project)
+    attempt = get_object_or_404(attempts, pk=attempt_id, cell__batch=request.batch)
+    if not request.sight.shows(attempt.cell):
+        return show_closed(request, input_id=attempt.cell.input_id)
     lean = Attempt.objects.defer("raw", "prompt").order_by("pk")
     context = {
         "batch": attempt.cell.batch,

@@ -6,16 +6,16 @@ from collections.abc import Callable
 
 from django.contrib import messages
 from django.http import Http404, HttpResponse
-from django.shortcuts import get_object_or_404, redirect, render
+from django.shortcuts import redirect, render
 from django.utils.http import urlencode
 from django.views.decorators.http import require_http_methods
 
 from auditapp.batches import actions
 from auditapp.batches.forms import CapForm, ConcurrencyForm, ConfirmForm
 from auditapp.batches.models import Batch
+from auditapp.batches.views.gate import BatchRequest, batch_view
 from auditapp.batches.views.pages import render_batch
 from auditapp.batches.views.returning import leads_back
-from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
 
 ACTS: dict[str, Callable[..., None]] = {
@@ -26,16 +26,16 @@ ACTS: dict[str, Callable[..., None]] = {
 ENDS = {"cancel": False, "abort": True}
 
 
-def _back(request: ProjectRequest, batch: Batch) -> HttpResponse:
+def _back(request: BatchRequest, batch: Batch) -> HttpResponse:
     return redirect("batches:detail", request.project.slug, batch.pk)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@project_view(Permission.RUN_BATCHES)
+@batch_view(Permission.RUN_BATCHES, keeps_to_sight=True)
 @leads_back
-def control_batch(request: ProjectRequest, batch_id: int) -> HttpResponse:
+def control_batch(request: BatchRequest) -> HttpResponse:
     """Pause, resume or drain; to cancel and to abort, a page asks first."""
-    batch = get_object_or_404(request.project.batches, pk=batch_id)
+    batch = request.batch
     name = request.POST.get("act", "")
     if name in ENDS:
         answer = redirect("batches:end", request.project.slug, batch.pk)
@@ -52,10 +52,10 @@ def control_batch(request: ProjectRequest, batch_id: int) -> HttpResponse:
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@project_view(Permission.RUN_BATCHES)
-def end_batch(request: ProjectRequest, batch_id: int) -> HttpResponse:
+@batch_view(Permission.RUN_BATCHES, keeps_to_sight=True)
+def end_batch(request: BatchRequest) -> HttpResponse:
     """Ask, then cancel or abort."""
-    batch = get_object_or_404(request.project.batches, pk=batch_id)
+    batch = request.batch
     if request.method == "POST":
         how = request.POST.get("how", "cancel")
         if how not in ENDS:
@@ -70,11 +70,11 @@ def end_batch(request: ProjectRequest, batch_id: int) -> HttpResponse:
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@project_view(Permission.RUN_BATCHES)
+@batch_view(Permission.RUN_BATCHES, keeps_to_sight=True)
 @leads_back
-def change_concurrency(request: ProjectRequest, batch_id: int) -> HttpResponse:
+def change_concurrency(request: BatchRequest) -> HttpResponse:
     """Another number of calls in flight."""
-    batch = get_object_or_404(request.project.batches, pk=batch_id)
+    batch = request.batch
     form = ConcurrencyForm(request.POST)
     if form.is_valid():
         try:
@@ -83,15 +83,15 @@ def change_concurrency(request: ProjectRequest, batch_id: int) -> HttpResponse:
             form.add_error("concurrency", str(error))
         else:
             return _back(request, batch)
-    return render_batch(request, batch_id, concurrency_form=form, status=422)
+    return render_batch(request, concurrency_form=form, status=422)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@project_view(Permission.RUN_BATCHES)
+@batch_view(Permission.RUN_BATCHES, keeps_to_sight=True)
 @leads_back
-def change_cap(request: ProjectRequest, batch_id: int) -> HttpResponse:
+def change_cap(request: BatchRequest) -> HttpResponse:
     """Another cap, or none."""
-    batch = get_object_or_404(request.project.batches, pk=batch_id)
+    batch = request.batch
     form = CapForm(request.POST)
     if form.is_valid():
         try:
@@ -100,15 +100,15 @@ def change_cap(request: ProjectRequest, batch_id: int) -> HttpResponse:
             form.add_error("cap", str(error))
         else:
             return _back(request, batch)
-    return render_batch(request, batch_id, cap_form=form, status=422)
+    return render_batch(request, cap_form=form, status=422)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@project_view(Permission.RUN_BATCHES)
+@batch_view(Permission.RUN_BATCHES, keeps_to_sight=True)
 @leads_back
-def confirm_batch(request: ProjectRequest, batch_id: int) -> HttpResponse:
+def confirm_batch(request: BatchRequest) -> HttpResponse:
     """Say yes after the pilot, under the cap that stands in the form."""
-    batch = get_object_or_404(request.project.batches, pk=batch_id)
+    batch = request.batch
     form = ConfirmForm(request.POST)
     if form.is_valid():
         try:
@@ -117,15 +117,15 @@ def confirm_batch(request: ProjectRequest, batch_id: int) -> HttpResponse:
             form.add_error("cap", str(error))
         else:
             return _back(request, batch)
-    return render_batch(request, batch_id, confirm_form=form, status=422)
+    return render_batch(request, confirm_form=form, status=422)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@project_view(Permission.RUN_BATCHES)
+@batch_view(Permission.RUN_BATCHES, keeps_to_sight=True)
 @leads_back
-def retry_failed(request: ProjectRequest, batch_id: int) -> HttpResponse:
+def retry_failed(request: BatchRequest) -> HttpResponse:
     """Ask the failed cells again."""
-    batch = get_object_or_404(request.project.batches, pk=batch_id)
+    batch = request.batch
     try:
         count = actions.retry_failed(batch=batch, by=request.user)
     except actions.BatchError as error:
@@ -136,11 +136,11 @@ def retry_failed(request: ProjectRequest, batch_id: int) -> HttpResponse:
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@project_view(Permission.RUN_BATCHES)
+@batch_view(Permission.RUN_BATCHES, keeps_to_sight=True)
 @leads_back
-def release_held(request: ProjectRequest, batch_id: int) -> HttpResponse:
+def release_held(request: BatchRequest) -> HttpResponse:
     """Decide on the held cells: ask them again, or give them up."""
-    batch = get_object_or_404(request.project.batches, pk=batch_id)
+    batch = request.batch
     again = request.POST.get("again") == "yes"
     try:
         count = actions.release_held(batch=batch, by=request.user, again=again)

@@ -4,23 +4,26 @@ from __future__ import annotations
 
 from django.contrib import messages
 from django.http import HttpResponse, HttpResponseBase, StreamingHttpResponse
-from django.shortcuts import get_object_or_404, redirect
+from django.shortcuts import redirect
 from django.views.decorators.http import require_http_methods
 
 from auditapp.batches import answer_files
 from auditapp.batches.forms import AnswersForm
+from auditapp.batches.views.gate import BatchRequest, batch_view
 from auditapp.batches.views.pages import render_batch
 from auditapp.batches.views.returning import leads_back
-from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@project_view(Permission.RUN_BATCHES)
+@batch_view(Permission.RUN_BATCHES, keeps_to_sight=True)
 @leads_back
-def download_requests(request: ProjectRequest, batch_id: int) -> HttpResponseBase:
+def download_requests(request: BatchRequest) -> HttpResponseBase:
     """The requests of the cells that wait for an answer, one line of JSON each. By a form: what leaves the house is recorded."""
-    batch = get_object_or_404(request.project.batches, pk=batch_id)
+    batch = request.batch
+    if not request.sight.allows_requests:
+        messages.error(request, f"The requests were not written. {request.sight.sentence}")
+        return redirect("batches:detail", request.project.slug, batch.pk)
     try:
         exported = answer_files.export_requests(batch=batch, by=request.user)
     except answer_files.AnswerFileError as error:
@@ -31,11 +34,11 @@ def download_requests(request: ProjectRequest, batch_id: int) -> HttpResponseBas
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@project_view(Permission.RUN_BATCHES)
+@batch_view(Permission.RUN_BATCHES, keeps_to_sight=True)
 @leads_back
-def bring_in_answers(request: ProjectRequest, batch_id: int) -> HttpResponse:
+def bring_in_answers(request: BatchRequest) -> HttpResponse:
     """Store the answers of a file, whole or not at all."""
-    batch = get_object_or_404(request.project.batches, pk=batch_id)
+    batch = request.batch
     form = AnswersForm(request.POST, request.FILES)
     if form.is_valid():
         try:
@@ -49,7 +52,7 @@ def bring_in_answers(request: ProjectRequest, batch_id: int) -> HttpResponse:
                 f"out as brought in before; {_count(brought.waiting, 'cell')} still wait{'s' if brought.waiting == 1 else ''}.",
             )
             return redirect("batches:detail", request.project.slug, batch.pk)
-    return render_batch(request, batch_id, answers_form=form, status=422)
+    return render_batch(request, answers_form=form, status=422)
 
 
 def _count(number: int, noun: str) -> str:

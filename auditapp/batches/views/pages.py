@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from django.core.paginator import Paginator
 from django.forms import Form
 from django.http import HttpResponse, HttpResponseNotModified
-from django.shortcuts import get_object_or_404, render
+from django.shortcuts import render
 from django.template.loader import render_to_string
 from django.utils.html import format_html, format_html_join
 from django.views.decorators.http import require_safe
@@ -15,10 +15,12 @@ from django.views.decorators.http import require_safe
 from auditapp.batches import live
 from auditapp.batches.browsing import find_arms
 from auditapp.batches.forms import AnswersForm, CapForm, ConcurrencyForm, ConfirmForm
-from auditapp.batches.models import Arm, Batch
+from auditapp.batches.kinds import is_open_to
+from auditapp.batches.models import Batch
 from auditapp.batches.money import to_dollars
 from auditapp.batches.progress import read_progress_of
 from auditapp.batches.spending import estimate_batch, list_prices, read_cache_saving, read_spend, write_spend_table
+from auditapp.batches.views.gate import BatchRequest, batch_view
 from auditapp.batches.workers import read_workers
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
@@ -35,31 +37,49 @@ def list_batches(request: ProjectRequest) -> HttpResponse:
     progress = read_progress_of(batches)
     fake = live.find_fake_batches(batches)
     unpriced = live.find_unpriced_batches(batches)
-    rows = [(batch, progress[batch.pk], batch.pk in fake, batch.pk not in unpriced) for batch in batches]
-    context = {"page": page, "rows": rows, "worker": live.sum_up_workers(read_workers()), "has_fake": bool(fake)}
+    rows = [
+        live.BatchRow(
+            batch,
+            progress[batch.pk],
+            batch.pk in fake,
+            batch.pk not in unpriced,
+            is_open=is_open_to(batch, request.role),
+        )
+        for batch in batches
+    ]
+    context = {
+        "page": page,
+        "rows": rows,
+        "has_closed": not all(row.is_open for row in rows),
+        "worker": live.sum_up_workers(read_workers()),
+        "has_fake": bool(fake),
+    }
     return render(request, "batches/list.html", context)
 
 
 @require_safe
-@project_view(Permission.VIEW)
-def show_batch(request: ProjectRequest, batch_id: int) -> HttpResponse:
+@batch_view(Permission.VIEW, keeps_to_sight=True)
+def show_batch(request: BatchRequest) -> HttpResponse:
     """One batch; htmx asks every two seconds for the parts that changed."""
-    return render_batch(request, batch_id)
+    return render_batch(request)
 
 
-def render_batch(request: ProjectRequest, batch_id: int, *, status: int = 200, **forms: Form) -> HttpResponse:
+def render_batch(request: BatchRequest, *, status: int = 200, **forms: Form) -> HttpResponse:
     """The page of a batch, or for htmx the changed parts of it. ``forms`` are those with something to mend."""
-    batch = get_object_or_404(request.project.batches, pk=batch_id)
+    batch = request.batch
+    if request.method == "POST":
+        # What was asked for may have been done in part, or by somebody else.
+        batch.refresh_from_db()
     arms = find_arms(batch)
     is_poll = bool(request.htmx) and request.method != "POST"  # type: ignore[attr-defined]
-    context = live.describe_batch(batch, arms, afresh=not is_poll)
+    context = live.describe_batch(batch, arms, sight=request.sight, afresh=not is_poll)
     parts = live.render_parts(request, context)
     hashes = live.hash_parts(parts, controls=live.list_control_facts(context))
     tag = live.write_tag(hashes)
     if is_poll:
         response = _answer_poll(request, context, parts, hashes, tag)
     else:
-        context |= _describe_controls(request, batch, arms, forms)
+        context |= _describe_controls(request, context, forms)
         wrong_form = next(iter(forms.values()), None)
         page = {**context, "parts": parts, "tag": tag, "arms": arms, "wrong_form": wrong_form}
         response = render(request, "batches/detail.html", page, status=status)
@@ -70,7 +90,7 @@ def render_batch(request: ProjectRequest, batch_id: int, *, status: int = 200, *
 
 
 def _answer_poll(
-    request: ProjectRequest,
+    request: BatchRequest,
     context: dict[str, object],
     parts: Mapping[str, str],
     hashes: dict[str, str],
@@ -80,9 +100,7 @@ def _answer_poll(
     if not changed:
         return HttpResponseNotModified()
     if live.CONTROLS in changed:
-        batch: Batch = context["batch"]  # type: ignore[assignment]
-        arms: list[Arm] = context["arms"]  # type: ignore[assignment]
-        controls = {**context, **_describe_controls(request, batch, arms, {})}
+        controls = {**context, **_describe_controls(request, context, {})}
         parts = {**parts, live.CONTROLS: render_to_string("batches/_controls.html", controls, request)}
     told = format_html_join(
         "", '<div id="live-{}" hx-swap-oob="innerHTML">{}</div>', ((name, parts[name]) for name in changed)
@@ -94,11 +112,12 @@ def _answer_poll(
 
 
 def _describe_controls(
-    request: ProjectRequest, batch: Batch, arms: list[Arm], forms: dict[str, Form]
+    request: BatchRequest, context: Mapping[str, object], forms: dict[str, Form]
 ) -> dict[str, object]:
     """The forms of those who may steer, with the estimate that a yes is asked for. Nothing for others."""
     if Permission.RUN_BATCHES not in request.role.permissions:
         return {}
+    batch = request.batch
     cap = to_dollars(batch.cap_nano)
     shown = None if cap is None else f"{cap.normalize():f}"
     given: dict[str, object] = {
@@ -108,16 +127,16 @@ def _describe_controls(
         "answers_form": AnswersForm(),
         **forms,
     }
-    if batch.state == Batch.State.WAITING:
+    if batch.state == Batch.State.WAITING and (request.sight.is_whole or context["is_sum_told"]):
         given["estimate"] = estimate_batch(batch)
     return given
 
 
 @require_safe
-@project_view(Permission.VIEW)
-def show_spend(request: ProjectRequest, batch_id: int) -> HttpResponse:
+@batch_view(Permission.VIEW)
+def show_spend(request: BatchRequest) -> HttpResponse:
     """What the calls of a batch cost, by arm and day, and the prices they were reckoned with."""
-    batch = get_object_or_404(request.project.batches, pk=batch_id)
+    batch = request.batch
     arms = find_arms(batch)
     context = {
         "batch": batch,
@@ -131,9 +150,9 @@ def show_spend(request: ProjectRequest, batch_id: int) -> HttpResponse:
 
 
 @require_safe
-@project_view(Permission.VIEW)
-def download_spend(request: ProjectRequest, batch_id: int) -> HttpResponse:
+@batch_view(Permission.VIEW)
+def download_spend(request: BatchRequest) -> HttpResponse:
     """The same as a table of its own."""
-    batch = get_object_or_404(request.project.batches, pk=batch_id)
+    batch = request.batch
     headers = {"Content-Disposition": f'attachment; filename="batch-{batch.pk}-spend.csv"'}
     return HttpResponse(write_spend_table(read_spend(batch)), content_type="text/csv; charset=utf-8", headers=headers)

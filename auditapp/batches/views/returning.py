@@ -6,21 +6,20 @@ from collections.abc import Callable
 from functools import wraps
 
 from django.http import HttpResponseBase
-from django.shortcuts import get_object_or_404, redirect
+from django.shortcuts import redirect
 
-from transcripts.projects.access import ProjectRequest
+from auditapp.batches.views.gate import BatchRequest
 
-View = Callable[[ProjectRequest, int], HttpResponseBase]
+View = Callable[[BatchRequest], HttpResponseBase]
 
 
 def leads_back(view: View) -> View:
     """Only forms reach ``view``; whoever looks is led to the batch."""
 
     @wraps(view)
-    def wrapped(request: ProjectRequest, batch_id: int) -> HttpResponseBase:
+    def wrapped(request: BatchRequest) -> HttpResponseBase:
         if request.method == "POST":
-            return view(request, batch_id)
-        batch = get_object_or_404(request.project.batches, pk=batch_id)
-        return redirect("batches:detail", request.project.slug, batch.pk)
+            return view(request)
+        return redirect("batches:detail", request.project.slug, request.batch.pk)
 
     return wrapped

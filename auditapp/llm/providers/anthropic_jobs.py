@@ -110,6 +110,9 @@ class AnthropicJobs:
         answer = await self._ask("POST", f"{PATH}/{job_id}/cancel")
         return answer if isinstance(answer, Trouble) else None
 
+    async def delete_file(self, file_id: str) -> Trouble | None:
+        raise NotImplementedError("a message batch is created with its requests")
+
     async def _ask(
         self,
         method: str,

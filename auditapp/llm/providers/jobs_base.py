@@ -125,6 +125,9 @@ class JobService(Protocol):
     async def cancel(self, job_id: str) -> Trouble | None:
         """Ask that no further call be made; what was finished can still be collected."""
 
+    async def delete_file(self, file_id: str) -> Trouble | None:
+        """Have the provider forget an uploaded file, whose texts nobody needs there any more."""
+
     async def close(self) -> None:
         """Give the connections back."""
 

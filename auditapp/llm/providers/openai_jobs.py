@@ -32,6 +32,7 @@ RUNNING = {"validating", "in_progress", "finalizing"}
 CUT_SHORT = {"expired", "cancelled"}
 # The account's allowance of waiting tokens is used up; it frees itself as its jobs end.
 FULL = {"token_limit_exceeded", "rate_limit_exceeded"}
+NOTHING_TO_SAY = 204
 
 
 class OpenAIJobs:
@@ -102,6 +103,15 @@ class OpenAIJobs:
     async def cancel(self, job_id: str) -> Trouble | None:
         answer = await self._ask("POST", f"/batches/{job_id}/cancel")
         return answer if isinstance(answer, Trouble) else None
+
+    async def delete_file(self, file_id: str) -> Trouble | None:
+        answer = await self._ask("DELETE", f"/files/{file_id}")
+        if isinstance(answer, Trouble):
+            # Done, and nothing said about it.
+            return None if answer.http_status == NOTHING_TO_SAY else answer
+        if answer.get("deleted") is False:
+            return Trouble(Remedy.GIVE_UP, "The batch service says that it did not delete the file.")
+        return None
 
     async def _ask(
         self,

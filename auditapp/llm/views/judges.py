@@ -6,7 +6,7 @@ from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_safe
 
-from auditapp.llm.cards import read_cards
+from auditapp.llm.cards import hides_parts, read_cards
 from auditapp.llm.models import ModelVariant
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
@@ -18,7 +18,8 @@ def list_judges(request: ProjectRequest) -> HttpResponse:
     """Every model that this study knows something of, with its card's figures."""
     variants = list(ModelVariant.objects.select_related("account"))
     cards = [card for card in read_cards(request.project, variants, request.role.permissions) if card.parts]
-    return render(request, "llm/judges.html", {"cards": cards})
+    context = {"cards": cards, "is_hidden": hides_parts(request.role.permissions)}
+    return render(request, "llm/judges.html", context)
 
 
 @require_safe

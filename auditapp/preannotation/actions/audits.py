@@ -7,7 +7,6 @@ import uuid
 from collections.abc import Collection, Sequence
 
 from django.db import transaction
-from django.db.models import F
 from django.utils import timezone
 
 from auditapp.preannotation.actions.errors import PreannotationError
@@ -162,10 +161,15 @@ def mark_positive(
 
 
 def _put(mark: PositiveMark, *, instead_of: PositiveMark | None) -> None:
-    """Store a mark. One of a reader stands at a time, so the former one points at itself until there is the new one."""
+    """Store a mark. One of a reader stands at a time, so the former one points at her first mark on the item, to which
+    nothing else points, until there is the new one."""
     mark.marked_at = timezone.now()
-    former = PositiveMark.objects.filter(pk__in=[instead_of.pk] if instead_of else [])
-    former.update(superseded_by=F("pk"))
+    if instead_of is None:
+        mark.save(force_insert=True)
+        return
+    former = PositiveMark.objects.filter(pk=instead_of.pk)
+    first = PositiveMark.objects.get(item=mark.item_id, reader=mark.reader_id, supersedes__isnull=True)
+    former.update(superseded_by=first)
     mark.save(force_insert=True)
     former.update(superseded_by=mark)
 

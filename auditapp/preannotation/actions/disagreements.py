@@ -37,8 +37,8 @@ def sort_disagreement(
     note = " ".join(note.split())
     _check_place(project, annotator, sentence, code_identifier)
     _check_word(category, note)
-    said = Disagreement.objects.select_for_update().filter(annotator=annotator, sentence=sentence)
-    standing = said.filter(code_identifier=code_identifier, superseded_by__isnull=True).first()
+    said = Disagreement.objects.filter(annotator=annotator, sentence=sentence, code_identifier=code_identifier)
+    standing = said.select_for_update().filter(superseded_by__isnull=True).first()
     if (standing.pk if standing else None) != replaces:
         raise PreannotationError(OVERTAKEN)
     if standing is not None and (standing.category, standing.note) == (category, note):
@@ -51,8 +51,8 @@ def sort_disagreement(
         note=note,
         sorted_at=timezone.now(),
         sorted_by=by,
-        # Only one may stand: the new row waits behind the old one until that gives way.
-        superseded_by=standing,
+        # Only one may stand: until the old row gives way, the new one waits behind the first, to which nothing points.
+        superseded_by=said.filter(supersedes__isnull=True).first(),
     )
     _store(row, standing)
     _record(row, project, by, standing)

@@ -15,6 +15,7 @@ from auditapp.llm.models import ModelVariant
 from auditapp.preannotation.actions.annotators import ensure_annotator
 from auditapp.preannotation.actions.errors import PreannotationError
 from auditapp.preannotation.actions.planning import list_reasked, plan_arms, plan_reask
+from auditapp.preannotation.actions.planted import ensure_planted
 from auditapp.preannotation.actions.withholding import ensure_arms
 from auditapp.preannotation.kind import KIND
 from auditapp.preannotation.models import Annotator
@@ -68,13 +69,15 @@ def launch_preannotation(
     """Have the model's turns read, one call per turn and code family or code (families coded by sentence; all unless named).
 
     ``limit`` takes so many turns from the beginning. Interviews without consent are left out when the model is not of this
-    site. The turns that never show suggestions are drawn first. ``asked`` as in ``launch_batch``. Raises
+    site. The turns that never show suggestions are drawn first, and a study's first launch plants the program's own
+    sentences. ``asked`` as in ``launch_batch``. Raises
     ``PreannotationError``.
     """
     asked = asked or _digest(sending, interviews, families, limit, annotator=annotator.pk)
     standing = _find_launched(project, sending, asked)
     if standing is not None:
         return standing
+    ensure_planted(project=project, by=by)
     plan = plan_reading(project=project, annotator=annotator, interviews=interviews, families=families, limit=limit)
     ensure_arms(project=project, interviews=plan.interview_ids, by=by)
     try:

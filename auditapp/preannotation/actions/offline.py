@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from django.db import transaction
 from django.utils import timezone
 
+from auditapp.batches.actions import digest_asked
 from auditapp.preannotation.actions.annotators import ensure_annotator
 from auditapp.preannotation.actions.errors import PreannotationError
 from auditapp.preannotation.actions.withholding import ensure_arms
@@ -30,6 +31,11 @@ __all__ = ["MOST_POSITIVES", "Preview", "cancel_run", "launch_offline", "preview
 
 SEED = 0
 MOST_POSITIVES = 10_000
+OF_ANOTHER_STUDY = "This form has launched a run of another study already. Open it again and send it once more."
+ASKS_OTHERWISE = (
+    "This form has launched run {run} already, with other settings, so nothing was launched now. To launch this as well, "
+    "send it once more."
+)
 
 
 class Preview(NamedTuple):
@@ -83,19 +89,21 @@ def launch_offline(
     """Have what the models say in these interviews (all unless given) read; a worker begins at once.
 
     What the annotator has read already is not read again. ``minimum``: the fewest positive examples a code is learnt
-    from. The same ``client_id`` gives the run that it made. Raises ``PreannotationError``.
+    from. The same ``client_id`` gives the run that it made, unless it asks for something else. Raises
+    ``PreannotationError``.
     """
-    standing = _find_run(project, client_id)
+    ids = None if interviews is None else [each.pk for each in interviews]
+    form = _Form(client_id, _digest(kind, minimum, ids))
+    standing = _find_run(project, form)
     if standing is not None:
         return standing
-    ids = None if interviews is None else [each.pk for each in interviews]
     recipe = _write_recipe(preview_offline(project=project, kind=kind, minimum=minimum), minimum)
     is_learnt = kind == Annotator.Kind.LEARNT
     drawn = sorted({*ids, *list_coded_interviews(project)}) if ids is not None and is_learnt else ids
     if ensure_arms(project=project, interviews=drawn, by=by) and is_learnt:
         # Some of what there was to learn from is withheld now.
         recipe = _write_recipe(preview_offline(project=project, kind=kind, minimum=minimum), minimum)
-    return _store_run(project=project, kind=kind, recipe=recipe, ids=ids, client_id=client_id, by=by)
+    return _store_run(project=project, kind=kind, recipe=recipe, ids=ids, form=form, by=by)
 
 
 @transaction.atomic
@@ -110,10 +118,30 @@ def cancel_run(*, run: OfflineRun, by: trail.Actor) -> None:
     trail.record("preannotation.offline_run.cancelled", target=run, by=by, stream=stream)
 
 
-def _find_run(project: Project, client_id: uuid.UUID | None) -> OfflineRun | None:
-    if client_id is None:
+class _Form(NamedTuple):
+    """The form that is sent, which launches once, and a hash of what it asks for."""
+
+    client_id: uuid.UUID | None
+    asked: str
+
+
+def _digest(kind: str, minimum: int, ids: list[int] | None) -> str:
+    """What a form asks for; rules do not ask for a number of examples."""
+    fewest = minimum if kind == Annotator.Kind.LEARNT else None
+    return digest_asked(str(kind), {}, minimum=fewest, interviews=None if ids is None else sorted(ids))
+
+
+def _find_run(project: Project, form: _Form) -> OfflineRun | None:
+    if form.client_id is None:
         return None
-    return OfflineRun.objects.filter(client_id=client_id, annotator__project=project).first()
+    standing = OfflineRun.objects.select_related("annotator").filter(client_id=form.client_id).first()
+    if standing is None:
+        return None
+    if standing.annotator.project_id != project.pk:
+        raise PreannotationError(OF_ANOTHER_STUDY)
+    if standing.asked not in {"", form.asked}:
+        raise PreannotationError(ASKS_OTHERWISE.format(run=standing.pk))
+    return standing
 
 
 def _write_recipe(preview: Preview, minimum: int) -> dict[str, Any]:
@@ -156,12 +184,12 @@ def _store_run(
     kind: str,
     recipe: dict[str, Any],
     ids: list[int] | None,
-    client_id: uuid.UUID | None,
+    form: _Form,
     by: trail.Actor,
 ) -> OfflineRun:
     # Two who send the same form take turns here, and the second finds the run of the first.
     Project.objects.select_for_update().get(pk=project.pk)
-    standing = _find_run(project, client_id)
+    standing = _find_run(project, form)
     if standing is not None:
         return standing
     annotator = ensure_annotator(project=project, kind=kind, recipe=recipe, by=by)
@@ -172,7 +200,8 @@ def _store_run(
         )
     run = OfflineRun.objects.create(
         annotator=annotator,
-        client_id=client_id,
+        client_id=form.client_id,
+        asked=form.asked if form.client_id else "",
         created_at=timezone.now(),
         launched_by=by if isinstance(by, User) else None,
         launched_by_name=by.get_username(),

@@ -10,13 +10,14 @@ from auditapp.batches.actions import PlannedArm
 from auditapp.preannotation.actions.annotators import LONGEST_TASK, Prompt, read_prompts, write_told
 from auditapp.preannotation.actions.errors import PreannotationError
 from auditapp.preannotation.conditions import REASK, shuffle_codes
-from auditapp.preannotation.models import Annotator, PlantedSentence
+from auditapp.preannotation.models import Annotator
+from auditapp.preannotation.queries.planted import Plantable, list_plantable
 from auditapp.preannotation.queries.told_codes import find_sent_redaction, read_told_codebook
 from transcripts.codebook.models import CodeFamily
 
 REASK_PERCENT = 2
-# Of fewer turns, a share of two per cent is nobody's sample.
-MOST_TURNS_WITHOUT_REASK = 20
+# One turn alone would be the whole reading twice.
+LEAST_TURNS = 2
 # A turn with more invented sentences than its own would be another turn.
 MOST_PLANTED = 3
 AGAIN = " again"
@@ -74,18 +75,19 @@ def plan_reask(annotator: Annotator, arms: Sequence[PlannedArm], turn_ids: Seque
     """The same questions once more about two per cent of the turns, their codes in another order and invented sentences
     with known codes among the turn's own: what changes then is the machine's, not the text's (trust brief C.4).
 
-    None for twenty turns or fewer, and none for instructions that could not be written so any more (a pinned example or
-    a consent has changed since): two questions would differ by more than their order. The same turns and annotator give
-    the same draw.
+    At least one turn; none of a single one. None for instructions of one code without an invented sentence, which would
+    be the same question, and none for instructions that could not be written so any more (a pinned example or a consent
+    has changed since): two questions would differ by more than their order. The same turns and annotator give the same
+    draw. Reads annotator.project.
     """
-    if len(turn_ids) <= MOST_TURNS_WITHOUT_REASK or annotator.variant is None:
+    if len(turn_ids) < LEAST_TURNS or annotator.variant is None:
         return []
     seed = _find_seed(annotator, turn_ids)
     count = max(1, round(len(turn_ids) * REASK_PERCENT / 100))
     again = sorted(random.Random(seed).sample(turn_ids, count))  # noqa: S311 - a sample, not a secret
     told = read_told_codebook(annotator.version, annotator.variant)
     families = {family.identifier: family for family in told.families}
-    planted = list(PlantedSentence.objects.filter(project=annotator.project_id, withdrawn_at__isnull=True))
+    planted = list_plantable(annotator.project)
     planned: list[PlannedArm] = []
     for arm in arms:
         family = families[str(arm.settings["family"])]
@@ -95,6 +97,8 @@ def plan_reask(annotator: Annotator, arms: Sequence[PlannedArm], turn_ids: Seque
             continue
         codes = shuffle_codes(in_order, seed)
         own = _choose_planted(planted, asked, seed)
+        if codes == in_order and not own:
+            continue
         planned.append(
             PlannedArm(
                 annotator.variant,
@@ -112,9 +116,9 @@ def _describe_reask(codes: list[str], seed: int, planted: list[int]) -> dict[str
     return {"condition": REASK, "codes": codes, "seed": seed, "planted": planted}
 
 
-def _choose_planted(planted: Sequence[PlantedSentence], asked: Collection[str], seed: int) -> list[int]:
+def _choose_planted(planted: Sequence[Plantable], asked: Collection[str], seed: int) -> list[int]:
     """A few of the invented sentences: such as carry one of the codes asked for, and such as carry none at all."""
-    fitting = [each.pk for each in planted if not each.codes or set(each.codes) & set(asked)]
+    fitting = [each.key for each in planted if not each.codes or set(each.codes) & set(asked)]
     chosen = random.Random(seed).sample(fitting, min(MOST_PLANTED, len(fitting)))  # noqa: S311 - a sample
     return sorted(chosen)
 

@@ -2,31 +2,21 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
-from pathlib import Path
-from typing import NamedTuple
 
 from django.db import transaction
 from django.utils import timezone
 
 from auditapp.preannotation.actions.errors import PreannotationError
 from auditapp.preannotation.models import PlantedSentence
-from auditapp.preannotation.queries.planted import find_codes, find_planted
+from auditapp.preannotation.planted_set import read_own_set
+from auditapp.preannotation.queries.planted import find_codes, find_planted, has_planted
 from transcripts.audit_trail import trail
 from transcripts.corpus.models import Sentence
 from transcripts.corpus.preparing import hash_quote
 from transcripts.projects.models import Project
 
 LONGEST_TEXT = 500
-OWN_SET = Path(__file__).resolve().parent.parent / "data" / "planted_sentences.json"
-
-
-class Invented(NamedTuple):
-    """A sentence of the set that comes with the program."""
-
-    text: str
-    codes: tuple[str, ...]
 
 
 @transaction.atomic
@@ -45,14 +35,40 @@ def plant_own_set(*, project: Project, by: trail.Actor) -> list[PlantedSentence]
     """
     known = _list_known_codes(project)
     standing = set(find_planted(project).values_list("text", flat=True))
+    now = timezone.now()
     rows = [
-        _store(project, each.text, each.codes, by)
+        PlantedSentence(
+            project=project,
+            text=each.text,
+            codes=sorted(each.codes),
+            created_at=now,
+            created_by_name=by.get_username(),
+        )
         for each in read_own_set()
         if known.issuperset(each.codes) and each.text not in standing
     ]
     if not rows:
         raise PreannotationError("Every sentence of the set that fits this codebook is planted already.")
+    PlantedSentence.objects.bulk_create(rows)
+    trail.record(
+        "preannotation.planted.set_added",
+        target=project,
+        by=by,
+        stream=trail.project_stream(project.pk),
+        details={"sentences": [row.pk for row in rows]},
+    )
     return rows
+
+
+@transaction.atomic
+def ensure_planted(*, project: Project, by: trail.Actor) -> None:
+    """Plant that set in a study that never had a planted sentence; where all were withdrawn, somebody meant it."""
+    if has_planted(project):
+        return
+    # Two who launch at once plant one set: the second waits here, and looks again.
+    Project.objects.select_for_update().get(pk=project.pk)
+    if not has_planted(project):
+        plant_own_set(project=project, by=by)
 
 
 @transaction.atomic
@@ -66,11 +82,6 @@ def withdraw_planted(*, planted: PlantedSentence, by: trail.Actor) -> None:
     trail.record(
         "preannotation.planted.withdrawn", target=row, by=by, stream=trail.project_stream(row.project_id), details={}
     )
-
-
-def read_own_set() -> list[Invented]:
-    """The sentences that come with the program: two for each theme and each move, and ten that carry nothing."""
-    return [Invented(each["text"], tuple(each["codes"])) for each in json.loads(OWN_SET.read_text(encoding="utf-8"))]
 
 
 def _list_known_codes(project: Project) -> set[str]:

@@ -1,28 +1,48 @@
-"""What a person makes of a suggestion. Every answer stays on record, and so does what is taken back."""
+"""What a person makes of a suggestion. Every answer stays on record, and so does what is taken back.
+
+A suggestion for a sentence that was cut anew is answered at the one that holds its words now.
+"""
 
 from __future__ import annotations
 
 import datetime
 import uuid
+from collections import Counter
+from typing import NamedTuple
 
 from django.db import transaction
+from django.db.models import F
 from django.utils import timezone
 
 from auditapp.preannotation.actions.errors import PreannotationError
 from auditapp.preannotation.actions.showings import require_shown
 from auditapp.preannotation.models import Response, Showing, Suggestion
 from auditapp.preannotation.queries.offers import read_present_codes
+from auditapp.preannotation.queries.recuts import find_standing
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.codebook.models import Code
 from transcripts.coding.actions import CodingError, WrongInput, add_coding, decide_sentence, withdraw_coding
 from transcripts.coding.models import Coding, Decision
 from transcripts.coding.queries import read_standing
+from transcripts.corpus.models import Recut, Sentence
+from transcripts.corpus.recutting import Extent, share_quote
 from transcripts.projects.models import Project
 
 # Whoever has seen others' labels says why she codes on; keeping a suggestion says it by itself.
 KEPT_REASON = "suggestion"
 UNDONE_REASON = "suggestion taken back"
+PLACED_NOWHERE = (
+    "The breaks of its sentence were corrected since, and no one sentence holds the words of this suggestion now, so it can "
+    "be neither answered nor taken back. Code the sentences as you read them; what you kept before stands on them."
+)
+
+
+class _Place(NamedTuple):
+    """Where a suggestion is answered: the sentence that holds its words, and her look at it."""
+
+    sentence: Sentence
+    showing: Showing
 
 
 @transaction.atomic
@@ -42,19 +62,19 @@ def keep_suggestion(
 
     Only after it was shown to her. Where the code stands already by her own hand, keeping leaves hers as it is; a
     change of it is an edit, which asks for its reason. The enactment of a move stays open unless she says it: a default
-    would decide it for her (method brief R28). Reads suggestion.sentence. Raises ``PreannotationError``.
+    would decide it for her (method brief R28). Raises ``PreannotationError``.
     """
-    showing = _require_open(suggestion, project, by)
+    place = _require_open(suggestion, project, by)
     code = _find_present_code(suggestion, project)
     if edited and not reason.strip():
         raise PreannotationError("Say in one line why you keep it with changes.", field="reason")
-    coding = None if edited else _find_own(suggestion, code, by)
+    coding = None if edited else _find_own(place.sentence, code, by)
     now = timezone.now()
     if coding is None:
         try:
             coding = add_coding(
                 project=project,
-                sentence=suggestion.sentence,
+                sentence=place.sentence,
                 code=code,
                 by=by,
                 client_id=client_id or uuid.uuid4(),
@@ -70,14 +90,14 @@ def keep_suggestion(
     verdict = Response.Verdict.EDITED if edited else Response.Verdict.KEPT
     # An answer that made its coding carries its moment, by which taking it back knows what it made.
     at = max(coding.created_at, now)
-    return _respond(suggestion, project, by, showing, verdict=verdict, coding=coding, reason=reason, at=at)
+    return _respond(suggestion, project, by, place, verdict=verdict, coding=coding, reason=reason, at=at)
 
 
 @transaction.atomic
 def leave_suggestion(*, suggestion: Suggestion, project: Project, by: User, reason: str = "") -> Response:
     """Say that the suggestion does not apply. Adds no coding and takes none away. Raises ``PreannotationError``."""
-    showing = _require_open(suggestion, project, by)
-    return _respond(suggestion, project, by, showing, verdict=Response.Verdict.LEFT, coding=None, reason=reason)
+    place = _require_open(suggestion, project, by)
+    return _respond(suggestion, project, by, place, verdict=Response.Verdict.LEFT, coding=None, reason=reason)
 
 
 @transaction.atomic
@@ -85,28 +105,54 @@ def undo_response(*, suggestion: Suggestion, project: Project, by: User) -> Resp
     """Take one's answer back, and the coding that it made; ``None`` where none stands.
 
     What the answer had replaced is put again: her own coding of the same code, or the word that none applies. It counts
-    as assisted, for she has seen the suggestion. Everything stays on record. Raises ``PreannotationError``.
+    as assisted, for she has seen the suggestion. Where breaks were corrected since, that is done on the sentence that
+    holds the suggestion's words; a coding that was joined with another of hers stays. Everything stays on record. Raises
+    ``PreannotationError``.
     """
-    showing = _require_open(suggestion, project, by)
+    place = _require_open(suggestion, project, by)
     standing = Response.objects.filter(suggestion=suggestion, coder=by, superseded_at__isnull=True)
-    response = standing.exclude(verdict=Response.Verdict.UNDONE).select_related("coding").first()
+    response = standing.exclude(verdict=Response.Verdict.UNDONE).select_related("coding__code").first()
     if response is None:
         return None
-    coding = response.coding
-    if coding is not None and coding.withdrawn_at is None and coding.created_at == response.created_at:
+    coding = _find_made(response, place.sentence)
+    if coding is not None and response.coding is not None:
         try:
-            _take_back(coding, project, by)
+            _take_back(coding, response.coding, project, by)
         except CodingError as error:
             raise PreannotationError(str(error)) from error
-    return _respond(suggestion, project, by, showing, verdict=Response.Verdict.UNDONE, coding=None, reason="")
+    return _respond(suggestion, project, by, place, verdict=Response.Verdict.UNDONE, coding=None, reason="")
 
 
-def _require_open(suggestion: Suggestion, project: Project, by: User) -> Showing:
-    showing = require_shown(project, suggestion.sentence, suggestion.pk, by)
-    closure = read_standing(suggestion.sentence_id, by.pk).closure
+@transaction.atomic
+def redo_response(*, suggestion: Suggestion, project: Project, by: User) -> Response | None:
+    """Give again the answer she took back last, the same way; ``None`` where none was, or another stands since.
+
+    A new row, and a new coding where it makes one. Raises ``PreannotationError``.
+    """
+    own = Response.objects.filter(suggestion=suggestion, coder=by).select_related("coding")
+    if not own.filter(superseded_at__isnull=True, verdict=Response.Verdict.UNDONE).exists():
+        return None
+    former = own.exclude(verdict=Response.Verdict.UNDONE).order_by("-pk")[0]
+    if former.coding is None:
+        return leave_suggestion(suggestion=suggestion, project=project, by=by, reason=former.reason)
+    is_edit = former.verdict == Response.Verdict.EDITED
+    manner = {name: getattr(former.coding, name) for name in ("level", "enactment", "note")} if is_edit else {}
+    return keep_suggestion(
+        suggestion=suggestion, project=project, by=by, reason=former.reason, edited=is_edit, **manner
+    )
+
+
+def _require_open(suggestion: Suggestion, project: Project, by: User) -> _Place:
+    # As it is now: breaks may have been corrected since it was read.
+    suggestion = Suggestion.objects.select_related("sentence__turn__interview").get(pk=suggestion.pk)
+    sentence = find_standing([suggestion])[suggestion.pk]
+    showing = require_shown(project, suggestion, sentence, by)
+    if sentence is None:
+        raise PreannotationError(PLACED_NOWHERE)
+    closure = read_standing(sentence.pk, by.pk).closure
     if closure.sentence:
         raise PreannotationError(closure.sentence)
-    return showing
+    return _Place(sentence, showing)
 
 
 def _find_present_code(suggestion: Suggestion, project: Project) -> Code:
@@ -116,15 +162,35 @@ def _find_present_code(suggestion: Suggestion, project: Project) -> Code:
     return code
 
 
-def _find_own(suggestion: Suggestion, code: Code, by: User) -> Coding | None:
+def _find_own(sentence: Sentence, code: Code, by: User) -> Coding | None:
     """Her own coding of that code that stands on the sentence."""
-    own = Coding.objects.filter(sentence=suggestion.sentence, coder=by, withdrawn_at__isnull=True)
+    own = Coding.objects.filter(sentence=sentence, coder=by, withdrawn_at__isnull=True)
     return own.filter(code__identifier=code.identifier).order_by("pk").last()
 
 
-def _take_back(coding: Coding, project: Project, by: User) -> None:
-    """Take off a coding that an answer made, and put again what stood before it."""
-    former = Coding.objects.filter(superseded_by=coding).select_related("code__family", "code__version").first()
+def _find_made(response: Response, sentence: Sentence) -> Coding | None:
+    """The coding that the answer made, as it stands on ``sentence``: carried there where breaks were corrected since."""
+    made = response.coding
+    if made is None or made.created_at != response.created_at:
+        return None
+    if made.sentence_id == sentence.pk:
+        return made if made.withdrawn_at is None else None
+    same = Coding.objects.filter(coder=made.coder_id, code__identifier=made.code.identifier, layer=made.layer)
+    found = same.filter(sentence=sentence, withdrawn_at__isnull=True, created_at=response.created_at).first()
+    here = same.filter(
+        sentence__turn=sentence.turn_id, sentence__start__lt=sentence.end, sentence__end__gt=sentence.start
+    )
+    joined = here.filter(
+        sentence__retired_by__kind=Recut.Kind.JOIN, withdrawn_at__gte=F("sentence__retired_by__cut_at")
+    )
+    # One that stands for several of her codings is not this answer's to take off.
+    counts = Counter(joined.values_list("sentence__retired_by", flat=True))
+    return None if any(count > 1 for count in counts.values()) else found
+
+
+def _take_back(coding: Coding, made: Coding, project: Project, by: User) -> None:
+    """Take off a coding that an answer ``made``, as it stands now, and put again what stood before it."""
+    former = Coding.objects.filter(superseded_by=made).select_related("code__family", "code__version").first()
     coding = Coding.objects.select_related("sentence__turn__interview").get(pk=coding.pk)
     if former is None:
         ended = Decision.objects.filter(
@@ -143,7 +209,7 @@ def _take_back(coding: Coding, project: Project, by: User) -> None:
         level=former.level,
         enactment=former.enactment,
         note=former.note,
-        quote=former.quote,
+        quote=_share(former, coding.sentence),
         grounding=former.grounding,
         prompting=former.prompting,
         attributes=former.attributes,
@@ -152,11 +218,16 @@ def _take_back(coding: Coding, project: Project, by: User) -> None:
     )
 
 
+def _share(coding: Coding, sentence: Sentence) -> tuple[int, int] | None:
+    """What of the coding's quote lies in the sentence, which may be another one now."""
+    return share_quote(Extent(*coding.quote), Extent(sentence.start, sentence.end)) if coding.quote else None
+
+
 def _respond(
     suggestion: Suggestion,
     project: Project,
     by: User,
-    showing: Showing,
+    place: _Place,
     *,
     verdict: str,
     coding: Coding | None,
@@ -168,13 +239,13 @@ def _respond(
     response = Response.objects.create(
         suggestion=suggestion, coder=by, verdict=verdict, coding=coding, reason=reason.strip(), created_at=at or now
     )
-    _close_when_answered(showing, by)
+    _close_when_answered(place.showing, by)
     trail.record(
         f"suggestion.{verdict}",
         target=suggestion,
         by=by,
         stream=trail.project_stream(project.pk),
-        details={"coding": coding.pk if coding else None, "sentence": suggestion.sentence_id, "showing": showing.pk},
+        details={"coding": coding.pk if coding else None, "sentence": place.sentence.pk, "showing": place.showing.pk},
     )
     return response
 

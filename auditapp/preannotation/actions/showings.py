@@ -10,10 +10,10 @@ from django.utils import timezone
 
 from auditapp.preannotation.actions.errors import PreannotationError
 from auditapp.preannotation.actions.withholding import ensure_arms
-from auditapp.preannotation.models import Showing, TurnArm
+from auditapp.preannotation.models import Showing, Suggestion, TurnArm
 from auditapp.preannotation.queries.arms import find_arms
 from auditapp.preannotation.queries.drafts import is_draft
-from auditapp.preannotation.queries.offers import MachineWord, find_showing, read_offers
+from auditapp.preannotation.queries.offers import MachineWord, find_look_at, find_showing, read_offers
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.codebook.models import CodeFamily
@@ -144,11 +144,13 @@ def _list_open(project: Project, by: User) -> list[int]:
     return list(looks.order_by("pk").values_list("pk", flat=True))
 
 
-def require_shown(project: Project, sentence: Sentence, suggestion_id: int, by: User) -> Showing:
-    """Her look at the suggestion. Raises ``PreannotationError`` where she never had one."""
-    arms = find_arms([sentence.turn_id])
-    showing = find_showing(sentence, by)
-    is_withheld = bool(arms) and arms[sentence.turn_id].arm == Arm.WITHHELD
-    if is_withheld or showing is None or suggestion_id not in showing.suggestions:
+def require_shown(project: Project, suggestion: Suggestion, sentence: Sentence | None, by: User) -> Showing:
+    """Her look at the suggestion: the last at the ``sentence`` it is read at, or, where breaks were corrected since, one
+    from before. Reads suggestion.sentence. Raises ``PreannotationError`` where she never had one."""
+    turn = suggestion.sentence.turn_id
+    arms = find_arms([turn])
+    showing = (find_showing(sentence, by) if sentence else None) or find_look_at(suggestion, by)
+    is_withheld = bool(arms) and arms[turn].arm == Arm.WITHHELD
+    if is_withheld or showing is None or suggestion.pk not in showing.suggestions:
         raise PreannotationError("Decide on the sentence yourself first; its suggestions are shown after that.")
     return showing

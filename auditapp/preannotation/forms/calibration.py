@@ -10,6 +10,7 @@ from auditapp.preannotation.actions.calibration import LONGEST_REASON as LONGEST
 from auditapp.preannotation.actions.choices import LONGEST_REASON
 from auditapp.preannotation.actions.disagreements import LONGEST_NOTE
 from auditapp.preannotation.models import Annotator, Disagreement
+from transcripts.coding.opening_forms import OpeningForm as OpeningWord
 
 USUAL_SEED = 1
 LARGEST_SEED = 2**31 - 1
@@ -71,13 +72,9 @@ class CellForm(forms.Form):
     )
 
 
-class OpeningForm(forms.Form):
-    """The word of somebody who opens colleagues' and machines' labels that she knows what follows from it."""
+class OpeningForm(OpeningWord):
+    """That word, and the page from which she opens colleagues' and machines' labels."""
 
-    confirmed = forms.BooleanField(
-        label="I know that what I code in these interviews from now on counts as assisted.",
-        error_messages={"required": "Tick the box to say that you know what follows from opening them."},
-    )
     where = forms.ChoiceField(choices=[(name, name) for name in PLACES], widget=forms.HiddenInput)
 
 

@@ -58,15 +58,6 @@ class CheckForm(LaunchOptions):
         return {"sample": chosen["sample"], "repeats": chosen["again"], "families": chosen["families"] or None}
 
 
-class OpenAnswersForm(forms.Form):
-    """The word of somebody who opens what a machine said of sentences that she may code that she knows what follows."""
-
-    confirmed = forms.BooleanField(
-        label="I know that what I code in these interviews from now on counts as assisted.",
-        error_messages={"required": "Tick the box to say that you know what follows from opening them."},
-    )
-
-
 class PlantedForm(forms.Form):
     """An invented sentence and the codes that are known of it."""
 

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import random
 from typing import Any
-from uuid import UUID, uuid4
 
 from django import forms
 from django.db.models import Exists, OuterRef, QuerySet
 
-from auditapp.batches.forms import LaunchOptions, list_variants
+from auditapp.batches.forms import SentOnceForm, list_variants, seed_field
 from auditapp.llm.models import ModelVariant
 from auditapp.preannotation.actions.audits import (
     LARGEST_SEED,
@@ -17,12 +15,14 @@ from auditapp.preannotation.actions.audits import (
     MOST_PER_CODE,
     USUAL_PER_CODE,
 )
+from auditapp.preannotation.forms.small_pilot import SmallPilotOptions
 from auditapp.preannotation.models import Annotator, PositiveMark, Suggestion
 from auditapp.preannotation.queries.positives import list_suggested_codes
+from transcripts.coding.opening_forms import OpeningForm as OpeningWord
 from transcripts.projects.models import Project
 
 
-class CriticForm(LaunchOptions):
+class CriticForm(SmallPilotOptions):
     """Which critic tests which suggestions, and how."""
 
     what = (("What is tested", ("annotator", "codes", "again")), ("By which model", ("model",)))
@@ -67,19 +67,16 @@ class DrawForm(forms.Form):
         help_text="All of them, where there are fewer. With 60, a rate of 20 % is known to about 10 points either way.",
     )
     with_critic = forms.BooleanField(required=False, label="Only what no critic reversed")
-    seed = forms.IntegerField(
-        min_value=0,
-        max_value=LARGEST_SEED,
-        help_text="The same seed and number, of the same suggestions, give the same sample.",
+    seed = seed_field(
+        largest=LARGEST_SEED, help_text="The same seed and number, of the same suggestions, give the same sample."
     )
 
     def __init__(self, *args: Any, project: Project, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.fields["annotator"].queryset = list_annotators(project)  # type: ignore[attr-defined]
-        self.fields["seed"].initial = lambda: random.randint(0, LARGEST_SEED)  # noqa: S311 - no secret
 
 
-class MarkForm(forms.Form):
+class MarkForm(SentOnceForm):
     """A reader's own word on one item. ``standing`` is the mark of hers that she was shown."""
 
     verdict = forms.ChoiceField(
@@ -90,23 +87,12 @@ class MarkForm(forms.Form):
     )
     note = forms.CharField(required=False, max_length=LONGEST_NOTE, widget=forms.Textarea({"rows": 2}))
     standing = forms.IntegerField(required=False, min_value=1, widget=forms.HiddenInput)
-    client_id = forms.UUIDField(required=False, widget=forms.HiddenInput)
-
-    def clean_client_id(self) -> UUID:
-        """A form without one is taken once for each time it is sent."""
-        return self.cleaned_data["client_id"] or uuid4()
 
 
-class OpeningForm(forms.Form):
-    """The word of somebody who codes herself that she knows what follows from seeing machines' labels."""
-
-    confirmed = forms.BooleanField(
-        label="I know that what I code in these interviews from now on counts as assisted.",
-        error_messages={"required": "Tick the box to say that you know what follows from opening them."},
-    )
+class OpeningForm(OpeningWord):
+    """That word, on a page with another box to be ticked."""
 
     def __init__(self, data: Any = None) -> None:
-        # It may stand on one page with another box to be ticked.
         super().__init__(data, auto_id="opening_%s")
 
 

@@ -6,9 +6,10 @@ from typing import Any
 
 from django import forms
 
-from auditapp.batches.forms import LaunchOptions, list_variants
+from auditapp.batches.forms import list_variants
 from auditapp.llm.models import ModelVariant
 from auditapp.preannotation.actions.annotators import LATENT_NEEDS_REASON
+from auditapp.preannotation.forms.small_pilot import SmallPilotOptions
 from auditapp.preannotation.models import Annotator
 from transcripts.codebook.models import CodeFamily
 from transcripts.codebook.queries import current_version
@@ -16,7 +17,7 @@ from transcripts.corpus.models import Interview
 from transcripts.projects.models import Project
 
 
-class PreannotationForm(LaunchOptions):
+class PreannotationForm(SmallPilotOptions):
     """Which model reads which interviews, for which families of codes, told what, and how."""
 
     what = (

@@ -7,6 +7,7 @@ from uuid import uuid4
 
 from django import forms
 
+from auditapp.batches.forms import LaunchForm
 from auditapp.preannotation.actions.offline import MOST_POSITIVES
 from auditapp.preannotation.learning import FEWEST_INTERVIEWS, FEWEST_POSITIVES
 from auditapp.preannotation.models import Annotator
@@ -14,7 +15,7 @@ from transcripts.corpus.models import Interview
 from transcripts.projects.models import Project
 
 
-class OfflineForm(forms.Form):
+class OfflineForm(LaunchForm):
     """By what, from how many examples, and which interviews."""
 
     kind = forms.ChoiceField(

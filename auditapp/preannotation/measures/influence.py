@@ -2,13 +2,13 @@
 
 Agreement of the two arms is compared by the difference of shares with Newcombe's hybrid-score interval (1998, method 10)
 and Pearson's chi-square without a correction for continuity. The direction of changes after a look is McNemar's exact
-test (two-sided binomial on the changes alone). Units are taken for independent, which sentences of one turn are not.
+test (two-sided binomial on the changes alone). Units are taken for independent, which sentences of one turn are not:
+``influence_by_turn`` goes by turns, as withholding is drawn.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from transcripts.agreement.shares import Interval, newcombe_interval, wilson_interval
@@ -45,21 +45,9 @@ class Tally(NamedTuple):
     agreed: int = 0
     changed_away: int = 0
 
-    def plus(self, other: Tally) -> Tally:
-        return Tally(*(mine + theirs for mine, theirs in zip(self, other, strict=True)))
-
     @property
     def looked(self) -> int:
         return self.differed + self.agreed
-
-    def drop_small_arms(self, least: int) -> Tally:
-        """The same without an arm of fewer than ``least`` units."""
-        return self.keep(shown=self.shown_n >= least, withheld=self.withheld_n >= least, looks=True)
-
-    def keep(self, *, shown: bool, withheld: bool, looks: bool) -> Tally:
-        """The same with only those of its parts that are asked for."""
-        asked = (shown, shown, withheld, withheld, looks, looks, looks, looks)
-        return Tally(*(count if is_kept else 0 for count, is_kept in zip(self, asked, strict=True)))
 
 
 class Influence(NamedTuple):
@@ -117,33 +105,3 @@ def mcnemar_exact_p(one_way: int, other_way: int) -> float | None:
     tail = sum(math.comb(changes, count) for count in range(min(one_way, other_way) + 1))
     # Whole numbers to the end: Python divides them rightly however long they are.
     return min(1.0, 2 * tail / (1 << changes))
-
-
-def pool_tallies(by_coder: Iterable[Mapping[str, Tally]], *, least: int = 2) -> dict[str, Tally]:
-    """The sums over coders, family by family, with only those parts to which ``least`` coders or more contribute.
-
-    Otherwise a figure would be one person's. A total is to be made of these alone, or the part left out could be
-    reckoned from it.
-    """
-    gathered: dict[str, list[Tally]] = {}
-    for tallies in by_coder:
-        for family, tally in tallies.items():
-            gathered.setdefault(family, []).append(tally)
-    return {family: _pool(tallies, least) for family, tallies in gathered.items()}
-
-
-def _pool(tallies: Iterable[Tally], least: int) -> Tally:
-    listed = list(tallies)
-    return add_tallies(listed).keep(
-        shown=sum(tally.shown_n > 0 for tally in listed) >= least,
-        withheld=sum(tally.withheld_n > 0 for tally in listed) >= least,
-        looks=sum(tally.looked > 0 for tally in listed) >= least,
-    )
-
-
-def add_tallies(tallies: Iterable[Tally]) -> Tally:
-    """The sum of tallies."""
-    total = Tally()
-    for tally in tallies:
-        total = total.plus(tally)
-    return total

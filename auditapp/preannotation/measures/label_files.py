@@ -52,7 +52,10 @@ class LabelledFile(NamedTuple):
 
 
 class FileReport(NamedTuple):
-    """One code: how far the machine agrees with blind labels, the rectified rate, and what was left aside."""
+    """One code: how far the machine agrees with blind labels, the rectified rate, and what was left aside.
+
+    ``refusal`` says why there is no rectified rate; empty where there is one.
+    """
 
     calibration: CodeCalibration
     rectified: Rectified
@@ -61,6 +64,7 @@ class FileReport(NamedTuple):
     unlabelled: int
     warnings: tuple[str, ...]
     has_turns: bool
+    refusal: str = ""
 
     def as_dict(self) -> dict[str, object]:
         """The code as JSON holds it: None where a figure is not defined, never NaN."""
@@ -79,6 +83,7 @@ class FileReport(NamedTuple):
             "naive": self.rectified.naive,
             "ppi": self.rectified.rate,
             f"ppi{CI}": _list(self.rectified.interval),
+            "ppi_reason": self.refusal or None,
             "ppi_se": self.rectified.error,
             "rectifier": self.rectified.rectifier,
             "ppi_labelled": self.rectified.n_labelled,
@@ -201,9 +206,27 @@ def _report_code(code: str, rows: list[Row], *, has_turns: bool, seed: int, resa
         [bool(row.human) for row in drawn], [row.machine for row in drawn], [row.machine for row in unlabelled]
     )
     corrected = correct_prevalence(rate.naive, *_find_accuracy(drawn))
+    refusal = _refuse_rate(rows, rate)
+    if refusal:
+        rate = rate._replace(rate=None, rectifier=None, error=None, interval=None)
+        corrected = None
     not_blind = sum(row.human is not None and not row.is_blind for row in rows)
-    warnings = (*measured.warnings, *_warn_of_rate(rate, drawn, corrected))
-    return FileReport(measured, rate, corrected, not_blind, len(unlabelled), warnings, has_turns)
+    told = (f"no rectified rate: {refusal}",) if refusal else ()
+    warnings = (*measured.warnings, *told, *_warn_of_rate(rate, drawn, corrected))
+    return FileReport(measured, rate, corrected, not_blind, len(unlabelled), warnings, has_turns, refusal)
+
+
+def _refuse_rate(rows: list[Row], rate: Rectified) -> str:
+    """Why there is no rectified rate. What is left of a sample when some of it has no blind label is no random sample."""
+    sampled = [row for row in rows if row.is_sampled]
+    unlabelled = sum(row.human is None for row in sampled)
+    seen = sum(row.human is not None and not row.is_blind for row in sampled)
+    if unlabelled or seen:
+        without = f"{unlabelled} are not labelled and {seen} are labelled, but not blind"
+        return f"of {len(sampled)} sampled rows {without}; a rate needs a blind label on every one"
+    if not rate.n_labelled:
+        return "no row is blind, sampled and labelled"
+    return "" if rate.n_unlabelled else "no row is without a person's label"
 
 
 def _find_accuracy(rows: list[Row]) -> tuple[float | None, float | None]:
@@ -215,11 +238,7 @@ def _find_accuracy(rows: list[Row]) -> tuple[float | None, float | None]:
 
 
 def _warn_of_rate(rate: Rectified, drawn: list[Row], corrected: float | None) -> Iterator[str]:
-    if not rate.n_labelled:
-        yield "no rectified rate: no row is blind, sampled and labelled"
-    elif not rate.n_unlabelled:
-        yield "no rectified rate: no row is without a person's label"
-    else:
+    if rate.rate is not None:
         if rate.n_labelled < LEAST_LABELLED:
             yield f"rectified rate: fewer than {LEAST_LABELLED} sampled labels ({rate.n_labelled})"
         positives = sum(bool(row.human) or row.machine for row in drawn)

@@ -58,16 +58,40 @@ class Sample(NamedTuple):
     other_weights: NDArray[np.float64]
 
 
+class Accuracy(NamedTuple):
+    """Sensitivity and specificity of the machine; None where no unit has the code by people, or all have it."""
+
+    sensitivity: float | None
+    specificity: float | None
+
+
 class Condition(NamedTuple):
     """Something that must hold for a rate to be given, as it was found, in words.
 
-    ``failure`` says what is wrong where it does not hold; "" where that follows from another condition's failure.
+    ``failure`` says what is wrong where it does not hold; "" where that follows from another condition's failure, and where
+    it cannot be checked.
     """
 
     name: str
     holds: bool
     found: str
     failure: str
+    can_be_checked: bool = True
+
+    @property
+    def state(self) -> str:
+        """Whether it holds, in words."""
+        if not self.can_be_checked:
+            return "Cannot be checked"
+        return "Holds" if self.holds else "Does not hold"
+
+
+class Served(NamedTuple):
+    """A model as the provider named it ("" where it told none), and on how many labelled and other turns it answered."""
+
+    name: str
+    labelled: int
+    others: int
 
 
 class Found(NamedTuple):
@@ -77,6 +101,7 @@ class Found(NamedTuple):
     of them have one above 0. ``interviews``: those in which every such turn is read blind, out of ``all_interviews``.
     ``positives``: labelled units that a person or the machine put the code on. ``read``: of the ``asked`` sentences
     there, those the annotator's answers speak of. ``ever_read``: sentences of the study it read for this code at all.
+    ``served``: who answered, of an annotator that asks a model; of another kind the hash says all.
     """
 
     withheld_turns: int
@@ -90,6 +115,7 @@ class Found(NamedTuple):
     asked: int
     hash: str
     ever_read: int
+    served: tuple[Served, ...] = ()
 
 
 def rectify(people: ArrayLike, machine: ArrayLike, unlabelled: ArrayLike) -> Rectified:
@@ -124,6 +150,20 @@ def rectify_by_turn(sample: Sample) -> Rectified:
     both = naive_variance is not None and variance is not None
     error = math.sqrt((naive_variance or 0.0) + (variance or 0.0)) if both else None
     return _bound(naive, rectifier, error, n, size)
+
+
+def weigh_accuracy(sample: Sample) -> Accuracy:
+    """How right the machine is on the labelled units, with the weights of the rate, so that both are of one corpus.
+
+    A unit that several read counts as with the code for the share of them who put it. Where all weights are equal and
+    each unit has one reader these are the shares of the labelled units.
+    """
+    with_code, without = sample.weights * sample.people, sample.weights * (1 - sample.people)
+    yes, no = float(with_code.sum()), float(without.sum())
+    return Accuracy(
+        float(with_code @ sample.machine) / yes if yes > 0 else None,
+        float(without @ (1 - sample.machine)) / no if no > 0 else None,
+    )
 
 
 def correct_prevalence(apparent: float | None, sensitivity: float | None, specificity: float | None) -> float | None:
@@ -185,14 +225,7 @@ def _check_sample(found: Found) -> tuple[Condition, ...]:
 def _check_annotator(found: Found) -> tuple[Condition, ...]:
     share, others = found.read / found.asked if found.asked else 0.0, found.read - found.labelled
     return (
-        Condition(
-            "The annotator did not change",
-            bool(found.hash),
-            f"All readings are of one annotator with one hash, {found.hash[:12]}."
-            if found.hash
-            else "The annotator was made before annotators had hashes, so nobody can say that it stayed the same.",
-            "Nobody can say that the annotator stayed the same: it has no hash.",
-        ),
+        _check_unchanged(found),
         Condition(
             "The annotator read the corpus",
             share >= LEAST_READ,
@@ -208,6 +241,31 @@ def _check_annotator(found: Found) -> tuple[Condition, ...]:
             f"Besides the labelled ones the annotator read {others} sentences there, on turns that are not withheld.",
             "The annotator read no sentence there besides the labelled ones." if found.asked else "",
         ),
+    )
+
+
+def _check_unchanged(found: Found) -> Condition:
+    """One hash, and one model behind it: a provider may put another one under the same name."""
+    name = "The annotator did not change"
+    if not found.hash:
+        said = "The annotator was made before annotators had hashes, so nobody can say that it stayed the same."
+        return Condition(name, False, said, "Nobody can say that the annotator stayed the same: it has no hash.")
+    hashed = f"All readings are of one annotator with one hash, {found.hash[:12]}."
+    told = [each for each in found.served if each.name]
+    listed = list_served(found.served)
+    if len(told) > 1:
+        failure = f"The provider answered with more than one model: {listed}."
+        return Condition(name, False, f"{hashed} {failure}", failure)
+    if len(told) < len(found.served):
+        unknown = f"which model answered is not told for all of its answers: {listed}."
+        return Condition(name, False, f"{hashed} But {unknown}", "", can_be_checked=False)
+    return Condition(name, True, f"{hashed} One model answered: {listed}." if told else hashed, "")
+
+
+def list_served(served: Sequence[Served]) -> str:
+    """Who answered, with counts, in one line."""
+    return ", ".join(
+        f"{each.name or 'not told'} ({each.labelled} labelled and {each.others} other turns)" for each in served
     )
 
 

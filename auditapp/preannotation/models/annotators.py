@@ -69,7 +69,8 @@ class Annotator(models.Model):
 class OfflineRun(models.Model):
     """One reading of interviews by an annotator that needs no provider. A worker does it, an interview at a time.
 
-    ``claimed_until``: the worker that has it says so again before then; afterwards another may go on.
+    ``claimed_until``: the worker that has it says so again before then; afterwards another may go on. ``asked`` is a
+    SHA-256 of what the form with this ``client_id`` asked for; empty on runs from before there was one.
     """
 
     class State(models.TextChoices):
@@ -84,6 +85,7 @@ class OfflineRun(models.Model):
     state = models.CharField(max_length=10, choices=State.choices, default=State.PLANNED)
     problem = models.TextField(blank=True)
     client_id = models.UUIDField(null=True, blank=True, unique=True)
+    asked = models.CharField(max_length=64, blank=True)
     claimed_by = models.CharField(max_length=60, blank=True)
     claimed_until = models.DateTimeField(null=True, blank=True)
     created_at = models.DateTimeField()

@@ -258,11 +258,12 @@ def _find_examples(annotator: Annotator) -> dict[int, list[int]]:
 
 
 def _find_alternatives(annotator: Annotator) -> dict[str, list[int]]:
-    """Sentences where both readings are legitimate, by code: nobody's error."""
+    """Sentences where both readings are legitimate, by code: nobody's error. Those that hold their words since breaks were
+    corrected are among them."""
     rows = Disagreement.objects.filter(
         annotator=annotator, superseded_by__isnull=True, category=Disagreement.Category.ALTERNATIVE
     )
     found: dict[str, list[int]] = {}
     for code, sentence in rows.values_list("code_identifier", "sentence"):
         found.setdefault(code, []).append(sentence)
-    return found
+    return {code: list(add_recut(annotator.project, sentences)) for code, sentences in found.items()}

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from auditapp.preannotation.models import Suggestion
+from auditapp.preannotation.queries.recuts import map_moved, match_standing
 from transcripts.agreement.items import Item, Place, read_items
 from transcripts.codebook.models import CodeFamily
 
@@ -58,8 +59,10 @@ def _read_rationales(compared: Compared, wanted: Sequence[tuple[int, ComparedCod
     """The machine's last reason, by sentence and code."""
     sentences = {int(compared.sentence_ids[place]) for place, _ in wanted}
     codes = {code.code.pk for _, code in wanted}
-    rows = Suggestion.objects.filter(annotator=compared.scope.annotator, sentence__in=sentences, code__in=codes)
+    own = Suggestion.objects.filter(annotator=compared.scope.annotator, code__in=codes)
+    moved = map_moved(own)
+    rows = own.filter(match_standing(sentences, moved)).order_by("pk")
     return {
-        (sentence, code): text
-        for sentence, code, text in rows.order_by("pk").values_list("sentence", "code", "rationale")
+        (moved.get(pk) or sentence, code): text
+        for pk, sentence, code, text in rows.values_list("pk", "sentence", "code", "rationale")
     }

@@ -6,6 +6,8 @@ from collections import Counter
 from collections.abc import Collection
 from typing import NamedTuple
 
+from django.db.models import QuerySet
+
 from auditapp.llm.models import ModelVariant
 from auditapp.preannotation.models import Annotator, CriticReading
 from transcripts.agreement.shares import Interval, wilson_interval
@@ -68,11 +70,17 @@ def list_criticised(project: Project) -> list[Annotator]:
     return list(Annotator.objects.filter(pk__in=read).select_related("variant__account", "version").order_by("pk"))
 
 
-def count_reversals(annotator: Annotator) -> list[CriticFigures]:
-    """Each critic of the annotator, with its reversals by code; critics are kept apart."""
+def find_tested_interviews(annotator: Annotator) -> set[int]:
+    """The interviews in which a critic has read something of the annotator's."""
+    rows = CriticReading.objects.filter(suggestion__annotator=annotator)
+    return set(rows.values_list("suggestion__sentence__turn__interview_id", flat=True))
+
+
+def count_reversals(annotator: Annotator, *, seen: Collection[int] | None = None) -> list[CriticFigures]:
+    """Each critic of the annotator, with its reversals by code; critics are kept apart. ``seen``: in these interviews."""
     ends: dict[int, dict[int, tuple[str, str]]] = {}
     columns = ("cell__arm__variant_id", "suggestion_id", "suggestion__code__identifier", "verdict")
-    rows = CriticReading.objects.filter(suggestion__annotator=annotator).order_by("cell_id")
+    rows = _limit(CriticReading.objects.filter(suggestion__annotator=annotator), seen).order_by("cell_id")
     for critic, suggestion, code, verdict in rows.values_list(*columns).iterator(chunk_size=MOST_AT_ONCE):
         own = ends.setdefault(critic, {})
         # An answer of no use takes nothing from the one before it.
@@ -94,11 +102,20 @@ def _count(codes: list[Code], ends: Counter[tuple[str, str]]) -> list[Reversals]
     return rows
 
 
-def list_readings(annotator: Annotator, *, code: str, verdict: str) -> list[CriticReading]:
+def list_readings(
+    annotator: Annotator, *, code: str, verdict: str, seen: Collection[int] | None = None
+) -> list[CriticReading]:
     """The readings behind a count, latest last: of one code, with one verdict, each suggestion once per critic."""
-    rows = CriticReading.objects.filter(suggestion__annotator=annotator, suggestion__code__identifier=code)
+    every = CriticReading.objects.filter(suggestion__annotator=annotator, suggestion__code__identifier=code)
+    rows = _limit(every, seen)
     latest: dict[tuple[int, int], CriticReading] = {}
     related = ("cell__arm__variant__account", "suggestion__sentence__turn__interview", "suggestion__code")
     for row in rows.exclude(verdict="").select_related(*related).order_by("cell_id"):
         latest[row.cell.arm.variant_id, row.suggestion_id] = row
     return [row for row in latest.values() if row.verdict == verdict]
+
+
+def _limit(rows: QuerySet[CriticReading], seen: Collection[int] | None) -> QuerySet[CriticReading]:
+    if seen is None:
+        return rows
+    return rows.filter(suggestion__sentence__turn__interview__in=sorted(seen))

@@ -6,7 +6,8 @@ codes the annotator read the sentence for. Counted are units that the coder deci
 Shown against withheld is counted as drawn: every such unit of a turn that may show suggestions, whether or not she
 opened them (else her choice of what to open would pass for their influence), against every one of a withheld turn. On
 the former her final label counts, on the latter her blind one. A label that equals the annotator's, code by code,
-agrees. Before and after is counted over units at which she looked at all the annotator now proposes there.
+agrees. Turns drawn with certainty, under a share of nothing or of all, are in neither arm: nothing was drawn for them to
+be compared with. Before and after is counted over units at which she looked at all the annotator now proposes there.
 
 To a coder herself the arms are counted only in interviews that are settled: closed to her, or opened by her. Elsewhere
 one decision more, or one label changed, would show by the count what a machine said of a sentence it is not shown on,
@@ -25,17 +26,21 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from django.db import connection
+from django.db.models import Q
 
 from auditapp.preannotation.measures.influence import Tally
 from auditapp.preannotation.models import Annotator, Showing, Suggestion, TurnArm
+from auditapp.preannotation.queries.recuts import follow_looks
 from transcripts.codebook.models import Code, CodeFamily
 from transcripts.coding.closure import CLOSURE, CLOSURE_PARAMETERS, Closure
 from transcripts.coding.models import Coding, Opening
+from transcripts.rounds.queries import find_shown
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from auditapp.preannotation.measures.turn_tables import Draws, TurnTable
     from auditapp.preannotation.queries.machine_labels import MachineLabels
     from transcripts.coding.blind import BlindReadings
 
@@ -66,18 +71,34 @@ class Unit(NamedTuple):
 
 
 class Counted(NamedTuple):
-    """The counts of an annotator, by coder and family, and the units behind those of before and after.
+    """The counts of an annotator turn by turn, by coder and family, and the units behind those of before and after.
 
     ``unsettled``: units of the viewer's that are in neither of her arms. ``undrawn``: turns with sentences the annotator
     read that no arm was drawn for, as in studies that were read before turns were withheld; they are in no figure.
-    ``turns``: by coder those her units of either arm stand in, shown and withheld.
+    ``certain``: such turns that were drawn with a probability of 0 or 1, which are in neither arm.
     """
 
-    tallies: dict[int, dict[str, Tally]]
+    tables: dict[int, dict[str, TurnTable]]
     looked: list[Unit]
     unsettled: int
     undrawn: int
-    turns: dict[int, tuple[set[int], set[int]]]
+    certain: int
+    draws: Draws
+
+    @property
+    def tallies(self) -> dict[int, dict[str, Tally]]:
+        """The same summed over turns."""
+        return {
+            coder: {family: table.total for family, table in tables.items()} for coder, tables in self.tables.items()
+        }
+
+
+class _Arms(NamedTuple):
+    """Of each sentence of the study the arm of its turn, nought where it was not drawn, and whether it was drawn at
+    random, with a probability of neither 0 nor 1."""
+
+    arms: NDArray[np.int8]
+    is_random: NDArray[np.bool_]
 
 
 class _Looks(NamedTuple):
@@ -104,6 +125,7 @@ class _Family(NamedTuple):
     interviews: NDArray[np.int64]
     turns: NDArray[np.int64]
     arms: NDArray[np.int8]
+    is_random: NDArray[np.bool_]
     was_read: NDArray[np.bool_]
     machine: NDArray[np.bool_]
     coders: tuple[int, ...]
@@ -135,36 +157,41 @@ def count_influence(annotator: Annotator, *, viewer: int | None = None) -> Count
     readings = read_blind(annotator.project)
     looks = _read_looks(annotator)
     finals = _read_finals(annotator, looks, readings)
-    tallies: dict[int, dict[str, Tally]] = defaultdict(dict)
-    turns: dict[int, tuple[set[int], set[int]]] = defaultdict(lambda: (set(), set()))
+    tables: dict[int, dict[str, TurnTable]] = defaultdict(dict)
     looked: list[Unit] = []
     settled = [] if viewer is None else sorted(find_settled(annotator.project_id, viewer))
-    arms, unsettled = _read_arms(annotator, readings), 0
+    draws = _read_draws(annotator)
+    arms, unsettled = _place_arms(draws, readings), 0
     for family in _arrange(annotator, labels, readings, arms):
         units = {(unit.coder, unit.sentence): unit for unit in _find_looked(family, looks, finals)}
         for row, coder in enumerate(family.coders):
-            counted = np.isin(family.interviews, settled) if coder == viewer else np.ones(len(family.sentences), bool)
-            unsettled += int((family.decided[row] & ~counted).sum())
-            for found, arm in zip(turns[coder], (SHOWN, WITHHELD), strict=True):
-                found.update(family.turns[family.decided[row] & counted & (family.arms == arm)].tolist())
-            tally = _count(family, row, units, looks, counted)
-            if any(tally):
-                tallies[coder][family.identifier] = tally
+            is_settled = (
+                np.isin(family.interviews, settled) if coder == viewer else np.ones(len(family.sentences), bool)
+            )
+            unsettled += int((family.decided[row] & family.is_random & ~is_settled).sum())
+            table = _count(family, row, units, looks, is_settled & family.is_random)
+            if len(table.turns):
+                tables[coder][family.identifier] = table
         looked += [unit for unit in units.values() if looks.show_all(unit)]
-    return Counted(dict(tallies), looked, unsettled, _count_undrawn(labels, readings, arms), dict(turns))
+    is_read = (labels.find_places(readings.sentence_ids) >= 0) & readings.is_answer
+    undrawn = len(np.unique(readings.turn_ids[is_read & (arms.arms == 0)]))
+    certain = len(np.unique(readings.turn_ids[is_read & (arms.arms > 0) & ~arms.is_random]))
+    return Counted(dict(tables), looked, unsettled, undrawn, certain, draws)
 
 
 def find_settled(project_id: int, coder: int) -> set[int]:
-    """The interviews in which nothing she learns can move a label of hers that counts as blind: one query."""
+    """The interviews in which nothing she learns can move a label of hers that counts as blind. What she finished herself
+    is among them once her figures with it were opened, for until then she can take that back. Two queries."""
     sql = f"""
     SELECT i.id FROM corpus_interview i
     WHERE i.project_id = %s AND (
-      {CLOSURE} <> %s
+      {CLOSURE} NOT IN (%s, %s)
       OR EXISTS (SELECT 1 FROM coding_opening o WHERE o.interview_id = i.id AND o.user_id = %s))
     """  # noqa: S608 (both parts are ours)
     with connection.cursor() as cursor:
-        cursor.execute(sql, [project_id, *[coder] * CLOSURE_PARAMETERS, Closure.OPEN.value, coder])
-        return {pk for (pk,) in cursor.fetchall()}
+        movable = (Closure.OPEN.value, Closure.FINISHED.value)
+        cursor.execute(sql, [project_id, *[coder] * CLOSURE_PARAMETERS, *movable, coder])
+        return {pk for (pk,) in cursor.fetchall()} | find_shown(project_id, coder)
 
 
 def name_families(annotator: Annotator) -> dict[str, str]:
@@ -182,15 +209,7 @@ def list_read_by(annotators: Iterable[Annotator]) -> list[Annotator]:
     return [each for each in found if each.pk in read]
 
 
-def _count_undrawn(labels: MachineLabels, readings: BlindReadings, arms: NDArray[np.int8]) -> int:
-    """The turns with sentences the annotator read that no arm was drawn for."""
-    is_read = labels.find_places(readings.sentence_ids) >= 0
-    return len(set(readings.turn_ids[is_read & readings.is_answer & (arms == 0)].tolist()))
-
-
-def _arrange(
-    annotator: Annotator, labels: MachineLabels, readings: BlindReadings, arms: NDArray[np.int8]
-) -> Iterator[_Family]:
+def _arrange(annotator: Annotator, labels: MachineLabels, readings: BlindReadings, arms: _Arms) -> Iterator[_Family]:
     """The families the annotator reads, each with its sentences that it read and that were drawn."""
     import numpy as np
 
@@ -207,7 +226,7 @@ def _arrange(
         codes = tuple(code for code, times in Counter(found).items() if times == 1)
         rows = [labels.codes.index(code) for code in codes]
         read = labels.was_read[rows][:, places] & (places >= 0)
-        chosen = np.flatnonzero((arms > 0) & read.any(axis=0))
+        chosen = np.flatnonzero((arms.arms > 0) & read.any(axis=0))
         table = readings.arrange(identifier, CodeFamily.Unit.SENTENCE, codes)
         yield _Family(
             identifier=identifier,
@@ -215,7 +234,8 @@ def _arrange(
             sentences=readings.sentence_ids[chosen],
             interviews=readings.interview_ids[chosen],
             turns=readings.turn_ids[chosen],
-            arms=arms[chosen],
+            arms=arms.arms[chosen],
+            is_random=arms.is_random[chosen],
             was_read=read[:, chosen],
             machine=(labels.labels[rows][:, places] & read)[:, chosen],
             coders=table.coders,
@@ -224,14 +244,35 @@ def _arrange(
         )
 
 
-def _read_arms(annotator: Annotator, readings: BlindReadings) -> NDArray[np.int8]:
-    """The arm of each sentence of the study; nought where its turn was not drawn."""
+def _read_draws(annotator: Annotator) -> Draws:
+    """How every turn of the study that was drawn was drawn: one query."""
     import numpy as np
 
-    numbers = {TurnArm.Arm.SHOWN.value: SHOWN, TurnArm.Arm.WITHHELD.value: WITHHELD}
-    arms = TurnArm.objects.filter(plan__project=annotator.project_id).values_list("turn_id", "arm")
-    drawn = {turn: numbers[arm] for turn, arm in arms}
-    return np.array([drawn.get(turn, 0) for turn in readings.turn_ids.tolist()], dtype=np.int8)
+    from auditapp.preannotation.measures.turn_tables import Draws
+
+    rows = TurnArm.objects.filter(plan__project=annotator.project_id).order_by("turn_id")
+    drawn = list(rows.values_list("turn_id", "turn__interview_id", "plan_id", "arm", "probability"))
+    strata: dict[tuple[int, int], int] = {}
+    return Draws(
+        np.array([turn for turn, *_ in drawn], dtype=np.int64),
+        np.array([strata.setdefault(row[1:3], len(strata)) for row in drawn], dtype=np.int64),
+        np.array([arm == TurnArm.Arm.WITHHELD for *_, arm, _ in drawn], dtype=bool),
+        np.array([probability for *_, probability in drawn], dtype=np.float64),
+    )
+
+
+def _place_arms(draws: Draws, readings: BlindReadings) -> _Arms:
+    """The draw of the turn of each sentence."""
+    import numpy as np
+
+    size = len(readings.turn_ids)
+    if not len(draws.turns):
+        return _Arms(np.zeros(size, dtype=np.int8), np.zeros(size, dtype=bool))
+    places = np.minimum(np.searchsorted(draws.turns, readings.turn_ids), len(draws.turns) - 1)
+    is_drawn = draws.turns[places] == readings.turn_ids
+    arms = np.where(draws.is_withheld[places], WITHHELD, SHOWN) * is_drawn
+    is_random = (draws.probability > 0) & (draws.probability < 1)
+    return _Arms(arms.astype(np.int8), is_drawn & is_random[places])
 
 
 def _read_looks(annotator: Annotator) -> _Looks:
@@ -242,7 +283,7 @@ def _read_looks(annotator: Annotator) -> _Looks:
     rows = list(shown.order_by("pk").values_list("coder_id", "sentence_id", "suggestions", "shown_at"))
     made = dict(Suggestion.objects.filter(annotator=annotator).values_list("pk", "code__identifier"))
     looks = _Looks({}, defaultdict(set))
-    for coder, sentence, suggestions, at in rows:
+    for coder, sentence, suggestions, at in follow_looks(annotator.project_id, rows):
         looks.first.setdefault((coder, sentence), at)
         if at >= annotator.created_at:
             looks.shown[coder, sentence] |= {made[pk] for pk in suggestions if pk in made}
@@ -268,7 +309,8 @@ def _read_finals(annotator: Annotator, looks: _Looks, readings: BlindReadings) -
     finals: dict[tuple[int, int], set[str]] = {key: set() for key in looks.first}
     seen = Showing.objects.filter(sentence__turn__interview__project=annotator.project_id).values("sentence")
     columns = ("coder_id", "sentence_id", "code_id", "created_at", "withdrawn_at")
-    codings = Coding.objects.filter(sentence__in=seen).values_list(*columns)
+    cut_since = Q(sentence__turn__interview__project=annotator.project_id, sentence__made_by__isnull=False)
+    codings = Coding.objects.filter(Q(sentence__in=seen) | cut_since).values_list(*columns)
     for coder, sentence, code, created, withdrawn in codings:
         until = opened.get((coder, interview_of.get(sentence, 0)))
         stands = withdrawn is None if until is None else created <= until and (not withdrawn or withdrawn > until)
@@ -297,23 +339,25 @@ def _find_looked(family: _Family, looks: _Looks, finals: Mapping[tuple[int, int]
 
 def _count(
     family: _Family, row: int, units: Mapping[tuple[int, int], Unit], looks: _Looks, counted: NDArray[np.bool_]
-) -> Tally:
-    """The counts of one coder in one family; of the arms those sentences that are ``counted``."""
+) -> TurnTable:
+    """The counts of one coder in one family, turn by turn; of the arms those sentences that are ``counted``."""
+    import numpy as np
+
+    from auditapp.preannotation.measures.turn_tables import make_table
+
     differs = ((family.blind[:, row] != family.machine) & family.was_read).any(axis=0)
     decided, coder = family.decided[row], family.coders[row]
     shown, withheld = (decided & counted & (family.arms == arm) for arm in (SHOWN, WITHHELD))
+    nothing = np.zeros(len(differs), dtype=bool)
+    counts = np.stack([shown & ~differs, shown, withheld & ~differs, withheld, *[nothing] * 4], axis=1).astype(np.int64)
     own = [unit for unit in units.values() if unit.coder == coder]
-    here = set(family.sentences[counted].tolist())
-    # Where she looked, her final label counts instead of the blind one.
-    moved = sum((unit.final == unit.machine) - (unit.blind == unit.machine) for unit in own if unit.sentence in here)
-    seen = [unit for unit in own if looks.show_all(unit)]
-    return Tally(
-        shown_same=int((shown & ~differs).sum()) + moved,
-        shown_n=int(shown.sum()),
-        withheld_same=int((withheld & ~differs).sum()),
-        withheld_n=int(withheld.sum()),
-        differed=sum(unit.blind != unit.machine for unit in seen),
-        changed_to=sum(unit.changed_to for unit in seen),
-        agreed=sum(unit.blind == unit.machine for unit in seen),
-        changed_away=sum(unit.changed_away for unit in seen),
-    )
+    place_of = {sentence: place for place, sentence in enumerate(family.sentences.tolist())} if own else {}
+    for unit in own:
+        at = place_of[unit.sentence]
+        if counted[at]:
+            # Where she looked, her final label counts instead of the blind one.
+            counts[at, 0] += (unit.final == unit.machine) - (unit.blind == unit.machine)
+        if looks.show_all(unit):
+            agreed = unit.blind == unit.machine
+            counts[at, 4:] += (not agreed, unit.changed_to, agreed, unit.changed_away)
+    return make_table(family.turns, counts)

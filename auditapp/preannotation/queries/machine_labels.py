@@ -16,6 +16,8 @@ from django.db import connection
 from numpy.typing import NDArray
 
 from auditapp.preannotation.models import Annotator
+from auditapp.preannotation.queries.followed_labels import MOVED, follow_answers, follow_suggestions, list_retired
+from auditapp.preannotation.queries.recuts import read_cut_turns
 from auditapp.preannotation.recipes import list_read_codes
 from transcripts.codebook.models import Code, CodeFamily
 
@@ -46,10 +48,6 @@ AND NOT EXISTS (
   WHERE k.suggestion_id = s.id AND k.verdict = 'reversed' AND NOT EXISTS (
     SELECT 1 FROM preannotation_criticreading n
     WHERE n.suggestion_id = s.id AND n.verdict <> '' AND n.cell_id > k.cell_id))
-"""
-RETIRED = """
-SELECT s.id FROM corpus_sentence s JOIN corpus_turn t ON t.id = s.turn_id JOIN corpus_interview i ON i.id = t.interview_id
-WHERE s.retired_by_id IS NOT NULL AND i.project_id = %s
 """
 # What stood when a batch was launched whose answers do not say what they were asked about.
 AS_LAUNCHED = """
@@ -98,24 +96,35 @@ def read_machine_labels(
     """What stands of the annotator's readings: of several of one sentence and code, the latest.
 
     ``sentences`` limits them (all standing ones it read, unless given). ``with_critic`` leaves out what a critic reversed.
-    Five queries, one more where answers do not say what they were asked about.
+    Of sentences that were cut anew since it says what followed_labels.py tells. Five queries, one more where answers do
+    not say what they were asked about, one more where breaks were corrected.
     """
     rows = Code.objects.filter(version=annotator.version_id).order_by("family__position", "position")
     columns = ("pk", "identifier", "family__identifier")
     codes = list(rows.filter(family__unit=CodeFamily.Unit.SENTENCE).values_list(*columns))
     is_model = annotator.kind == Annotator.Kind.MODEL
     answers = _read_answers(annotator, codes) if is_model else _read_offline(annotator)
+    turns = read_cut_turns(annotator.project_id)
+    if turns:
+        order, followed = follow_answers(answers.order, answers.sentences, turns)
+        answers = answers._replace(order=order, sentences=followed)
     kept = np.unique(answers.sentences)
     if sentences is not None:
         kept = np.intersect1d(kept, np.fromiter(sentences, np.int64))
     else:
-        kept = np.setdiff1d(kept, _fetch(RETIRED, annotator.project_id, columns=1)[:, 0], assume_unique=True)
+        kept = np.setdiff1d(kept, list_retired(turns), assume_unique=True)
     told = set(chain.from_iterable(set(answers.codes)))
     known = {identifier: pk for pk, identifier, *_ in codes if identifier in told}
     latest = _find_latest(answers, tuple(known), kept)
-    sql = SUGGESTIONS.replace(":origin", "cell_id" if is_model else "run_id")
-    made = _fetch(sql.replace(":critic", NOT_REVERSED if with_critic else ""), annotator.pk, columns=3)
-    labels = _mark(made, answers.origins, tuple(known.values()), kept, latest)
+    origin, critic = "cell_id" if is_model else "run_id", NOT_REVERSED if with_critic else ""
+    suggestions, moved = (sql.replace(":origin", origin).replace(":critic", critic) for sql in (SUGGESTIONS, MOVED))
+    made = _fetch(suggestions, annotator.pk, columns=3)
+    marker = _Marker(answers.origins, tuple(known.values()), kept, latest)
+    labels = marker.mark(made)
+    if turns:
+        found = follow_suggestions(_fetch(moved, annotator.pk, columns=5), turns)
+        labels |= marker.mark(found.placed)
+        latest[marker.mark(found.unknown) & ~labels] = -1
     return MachineLabels(kept, tuple(known), latest >= 0, labels)
 
 
@@ -184,19 +193,26 @@ def _find_latest(answers: _Answers, codes: Sequence[str], sentence_ids: Numbers)
     return latest
 
 
-def _mark(
-    made: Numbers, origins: Numbers, code_ids: Sequence[int], sentence_ids: Numbers, latest: NDArray[np.int32]
-) -> NDArray[np.bool_]:
-    """Where a suggestion stands that came in the last answer about its sentence and code."""
-    labels = np.zeros(latest.shape, dtype=bool)
-    by_number = np.argsort(np.array(code_ids, dtype=np.int64))
-    ids = np.array(code_ids, dtype=np.int64)[by_number]
-    made = made[np.isin(made[:, 0], origins) & np.isin(made[:, 1], sentence_ids) & np.isin(made[:, 2], ids)]
-    answer = np.searchsorted(origins, made[:, 0])
-    place, row = np.searchsorted(sentence_ids, made[:, 1]), by_number[np.searchsorted(ids, made[:, 2])]
-    stands = latest[row, place] == answer
-    labels[row[stands], place[stands]] = True
-    return labels
+class _Marker(NamedTuple):
+    """What it takes to find where rows of origin, sentence and code stand in a table of codes x sentences."""
+
+    origins: Numbers
+    code_ids: Sequence[int]
+    sentence_ids: Numbers
+    latest: NDArray[np.int32]
+
+    def mark(self, made: Numbers) -> NDArray[np.bool_]:
+        """Where a row stands that came in the last answer about its sentence and code."""
+        marks = np.zeros(self.latest.shape, dtype=bool)
+        by_number = np.argsort(np.array(self.code_ids, dtype=np.int64))
+        ids = np.array(self.code_ids, dtype=np.int64)[by_number]
+        is_known = np.isin(made[:, 0], self.origins) & np.isin(made[:, 1], self.sentence_ids)
+        made = made[is_known & np.isin(made[:, 2], ids)]
+        answer = np.searchsorted(self.origins, made[:, 0])
+        place, row = np.searchsorted(self.sentence_ids, made[:, 1]), by_number[np.searchsorted(ids, made[:, 2])]
+        stands = self.latest[row, place] == answer
+        marks[row[stands], place[stands]] = True
+        return marks
 
 
 def _unfold(lists: Sequence[Any]) -> tuple[Numbers, Numbers]:

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from auditapp.preannotation.models import Annotator, CodeChoice, CriticReading, Response, Showing, Suggestion
+from auditapp.preannotation.placing import CutTurn
+from auditapp.preannotation.queries.recuts import find_words, read_turns
 from auditapp.preannotation.queries.spoken import Origin, Spoken, read_spoken
 from transcripts.accounts.models import User
 from transcripts.codebook.models import Code, CodebookVersion, CodeChange
 from transcripts.codebook.queries import current_version
+from transcripts.coding.models import Coding, Decision, Reveal
 from transcripts.corpus.models import Sentence
 from transcripts.projects.models import Project
 
@@ -27,7 +30,8 @@ class Offer(NamedTuple):
     """A suggestion beside what this person made of it (``None``: nothing that stands).
 
     ``code`` is the code as it is now; where there is none, ``obstacle`` says why the suggestion cannot be kept.
-    ``is_changed``: the code means something else since the annotator read it.
+    ``is_changed``: the code means something else since the annotator read it. ``is_off``: what she had kept was taken off
+    or changed since.
     """
 
     suggestion: Suggestion
@@ -36,20 +40,26 @@ class Offer(NamedTuple):
     code: Code | None
     obstacle: str
     is_changed: bool
+    is_off: bool
     critic: CriticReading | None
 
 
 class AnnotatorWord(NamedTuple):
     """What one annotator says of a sentence, in the order shown.
 
-    ``read`` and ``silent``: the families for whose codes it read the sentence, and those it was asked for and gave no
-    answer. ``reversed``: suggestions left out because its critic is believed with it. ``elsewhere``: codes for which
-    another annotator, or none, is chosen, so that its word on them is not shown.
+    ``read``, ``partly`` and ``silent``: the families for whose codes it read the sentence, those for which it read a part
+    of what it is now, and those it was asked for and gave no answer. ``is_cut_since``: what it said is about earlier
+    breaks. ``unplaced``: suggestions for what held words of this sentence that are read nowhere now, as far as she may
+    know of them. ``reversed``: suggestions left out because its critic is believed with it. ``elsewhere``: codes for
+    which another annotator, or none, is chosen, so that its word on them is not shown.
     """
 
     annotator: Annotator
     read: list[str]
+    partly: list[str]
     silent: list[str]
+    is_cut_since: bool
+    unplaced: int
     offers: list[Offer]
     reversed: int
     elsewhere: int
@@ -75,16 +85,31 @@ class MachineWord(NamedTuple):
         return [offer.suggestion.pk for offer in self.offers]
 
 
+class _Asked(NamedTuple):
+    """Who looks at which sentence, the order in which she saw suggestions before, and its turn where it was cut anew."""
+
+    sentence: Sentence
+    coder: User
+    logged: Sequence[int]
+    cut: CutTurn | None
+
+
 class _Look(NamedTuple):
-    """One person's look at a sentence, with all its suggestions and what stands beside them."""
+    """One person's look at a sentence, with all its suggestions and what stands beside them.
+
+    ``unplaced``: suggestions about words of this sentence and of others, which are read nowhere; only those of which she
+    has her own word on every one of these, for they tell that a machine put something there.
+    """
 
     sentence: Sentence
     coder: User
     logged: Sequence[int]
     suggestions: Sequence[Suggestion]
+    unplaced: Sequence[Suggestion]
     choices: Mapping[str, CodeChoice]
     critics: Mapping[int, CriticReading]
     responses: Mapping[int, Response]
+    standing: Collection[int]
     codes: PresentCodes
 
 
@@ -111,10 +136,11 @@ def read_offers(project: Project, sentence: Sentence, coder: User, *, logged: Se
     """What annotators say of ``sentence``, as ``coder`` may see it after her own decision.
 
     ``logged`` is the order in which she saw suggestions before; what came since follows. Eleven queries, whatever the
-    study holds. Reads sentence.turn.
+    study holds, up to four more where its breaks were corrected. Reads sentence.turn.
     """
-    spoken = read_spoken(project, sentence)
-    look = _read_look(project, sentence, coder, spoken, logged)
+    cut = read_turns([sentence.turn_id])[sentence.turn_id] if sentence.made_by_id is not None else None
+    spoken = read_spoken(project, sentence, cut)
+    look = _read_look(project, _Asked(sentence, coder, logged, cut), spoken)
     words = [
         word
         for each in sorted(spoken, key=lambda each: _draw(look, "annotator", each.annotator.pk))
@@ -142,11 +168,15 @@ def _hear(spoken: Spoken, look: _Look) -> AnnotatorWord | None:
         (each for each in standing if each not in reversed_),
         key=lambda each: (places.get(each.pk, len(places)), _draw(look, "suggestion", each.pk)),
     )
-    read, silent = _name_families(spoken, mine)
+    read, partly, silent = _name_families(spoken, mine)
+    lost = [each for each in look.unplaced if each.code.identifier in mine and _stands(each, spoken)]
     return AnnotatorWord(
         annotator=spoken.annotator,
         read=read,
+        partly=partly,
         silent=silent,
+        is_cut_since=bool(spoken.cut_since & mine),
+        unplaced=sum(not _is_left_to_critic(each, look) for each in lost),
         offers=[_offer(each, look) for each in offered],
         reversed=len(reversed_),
         elsewhere=len(spoken.asked) - len(mine),
@@ -161,7 +191,7 @@ def _stands(suggestion: Suggestion, spoken: Spoken) -> bool:
     """Whether the suggestion came in the annotator's latest answer about its code."""
     origin = Origin("cell", suggestion.cell_id) if suggestion.cell_id else Origin("run", suggestion.run_id or 0)
     is_own = suggestion.annotator_id == spoken.annotator.pk
-    return is_own and spoken.latest.get(suggestion.code.identifier) == origin
+    return is_own and spoken.find_origin(suggestion.code.identifier) == origin
 
 
 def _is_left_to_critic(suggestion: Suggestion, look: _Look) -> bool:
@@ -169,20 +199,24 @@ def _is_left_to_critic(suggestion: Suggestion, look: _Look) -> bool:
     return bool(choice and choice.with_critic and critic and critic.verdict == CriticReading.Verdict.REVERSED)
 
 
-def _name_families(spoken: Spoken, mine: Collection[str]) -> tuple[list[str], list[str]]:
-    """The families it read the sentence for, with how many of their codes where not all, and those it said nothing of."""
+def _name_families(spoken: Spoken, mine: Collection[str]) -> tuple[list[str], list[str], list[str]]:
+    """The families it read the sentence for, with how many of their codes where not all, those for which it read a part
+    of it, and those it said nothing of."""
     asked: dict[str, list[str]] = {}
     for code in sorted(mine):
         asked.setdefault(spoken.families.get(code, code), []).append(code)
     read: list[str] = []
+    partly: list[str] = []
     silent: list[str] = []
     for family, codes in sorted(asked.items()):
         answered = sum(code in spoken.latest for code in codes)
         if answered:
             read.append(family if answered == len(codes) else f"{family} ({answered} of {len(codes)} codes)")
+        elif any(code in spoken.partly for code in codes):
+            partly.append(family)
         else:
             silent.append(family)
-    return read, silent
+    return read, partly, silent
 
 
 def _offer(suggestion: Suggestion, look: _Look) -> Offer:
@@ -195,6 +229,7 @@ def _offer(suggestion: Suggestion, look: _Look) -> Offer:
         code=code,
         obstacle=obstacle,
         is_changed=code is not None and code.meaning_version > suggestion.code.version.number,
+        is_off=response is not None and response.coding is not None and response.coding.pk not in look.standing,
         critic=look.critics.get(suggestion.pk),
     )
 
@@ -206,28 +241,67 @@ def _cut_out(suggestion: Suggestion, sentence: Sentence) -> Evidence:
     return Evidence(text[sentence.start : start], text[start:end], text[end : sentence.end])
 
 
-def _read_look(
-    project: Project, sentence: Sentence, coder: User, spoken: Sequence[Spoken], logged: Sequence[int]
-) -> _Look:
+def _read_look(project: Project, asked: _Asked, spoken: Sequence[Spoken]) -> _Look:
+    sentence, coder, logged, cut = asked
     annotators = [each.annotator for each in spoken]
     versions = {annotator.version_id: annotator.version for annotator in annotators}
-    found = Suggestion.objects.filter(sentence=sentence, annotator__in=annotators).select_related("code__family")
-    suggestions = list(found.order_by("pk"))
-    for suggestion in suggestions:
+    places = [sentence.pk, *(cut.list_earlier(sentence.pk) if cut else ())]
+    rows = Suggestion.objects.filter(sentence__in=places, annotator__in=annotators)
+    found = list(rows.select_related("code__family", "sentence").order_by("pk"))
+    for suggestion in found:
         suggestion.code.version = versions[suggestion.code.version_id]
-    critics = CriticReading.objects.filter(suggestion__in=suggestions).exclude(verdict="").order_by("cell_id")
+    suggestions, unplaced = _part(found, sentence, coder, cut)
+    critics = CriticReading.objects.filter(suggestion__in=found).exclude(verdict="").order_by("cell_id")
     responses = Response.objects.filter(suggestion__in=suggestions, coder=coder, superseded_at__isnull=True)
     choices = CodeChoice.objects.filter(project=project, superseded_at__isnull=True)
+    answered = {response.suggestion_id: response for response in responses.select_related("coding__code")}
     return _Look(
         sentence=sentence,
         coder=coder,
         logged=logged,
         suggestions=suggestions,
+        unplaced=unplaced,
         choices={choice.code_identifier: choice for choice in choices},
         critics={critic.suggestion_id: critic for critic in critics},
-        responses={response.suggestion_id: response for response in responses.select_related("coding")},
+        responses=answered,
+        standing=_find_standing(answered.values(), sentence),
         codes=read_present_codes(project, {each.code.identifier for each in suggestions}),
     )
+
+
+def _part(
+    found: Sequence[Suggestion], sentence: Sentence, coder: User, cut: CutTurn | None
+) -> tuple[list[Suggestion], list[Suggestion]]:
+    """Those that are read at the sentence, and those about words of it that are read nowhere and she may know of."""
+    if cut is None:
+        return list(found), []
+    places = {each.pk: cut.find_place(find_words(each)) for each in found}
+    touched = {each.pk: cut.list_touched(find_words(each)) for each in found if places[each.pk] is None}
+    lost = {pk: sentences for pk, sentences in touched.items() if sentence.pk in sentences}
+    known = _list_known({pk for sentences in lost.values() for pk in sentences}, coder) if lost else set()
+    return (
+        [each for each in found if places[each.pk] == sentence.pk],
+        [each for each in found if each.pk in lost and known.issuperset(lost[each.pk])],
+    )
+
+
+def _find_standing(responses: Iterable[Response], sentence: Sentence) -> set[int]:
+    """The codings people kept that stand: of those on a sentence that was cut anew since, where the code stands here."""
+    codings = [response.coding for response in responses if response.coding is not None]
+    standing = {each.pk for each in codings if each.withdrawn_at is None}
+    carried = [each for each in codings if each.sentence_id != sentence.pk]
+    if carried:
+        own = Coding.objects.filter(sentence=sentence, coder=carried[0].coder_id, withdrawn_at__isnull=True)
+        codes = set(own.values_list("code__identifier", flat=True))
+        standing |= {each.pk for each in carried if each.code.identifier in codes}
+    return standing
+
+
+def _list_known(sentence_ids: Collection[int], coder: User) -> set[int]:
+    """Those of the sentences on which she has her own word, or has seen others'."""
+    decided = Decision.objects.filter(sentence__in=sentence_ids, coder=coder, withdrawn_at__isnull=True)
+    revealed = Reveal.objects.filter(sentence__in=sentence_ids, coder=coder)
+    return {*decided.values_list("sentence", flat=True), *revealed.values_list("sentence", flat=True)}
 
 
 def read_present_codes(project: Project, identifiers: Collection[str]) -> PresentCodes:
@@ -258,6 +332,12 @@ def find_showing(sentence: Sentence, coder: User) -> Showing | None:
 
 
 def was_shown(suggestion: Suggestion, coder: User) -> bool:
-    """Whether the suggestion was among those of any look of hers."""
-    looks = Showing.objects.filter(sentence=suggestion.sentence_id, coder=coder).values_list("suggestions", flat=True)
-    return any(suggestion.pk in shown for shown in looks)
+    """Whether the suggestion was among those of any look of hers. Reads suggestion.sentence."""
+    return find_look_at(suggestion, coder) is not None
+
+
+def find_look_at(suggestion: Suggestion, coder: User) -> Showing | None:
+    """Her last look in which the suggestion was shown: it may have stood at another sentence of its turn then. Reads
+    suggestion.sentence."""
+    looks = Showing.objects.filter(sentence__turn=suggestion.sentence.turn_id, coder=coder).order_by("-pk")
+    return next((each for each in looks if suggestion.pk in each.suggestions), None)

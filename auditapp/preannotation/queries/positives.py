@@ -8,11 +8,12 @@ from typing import NamedTuple
 from django.db.models import QuerySet
 
 from auditapp.preannotation.models import Annotator, Suggestion
+from auditapp.preannotation.queries.recuts import map_moved
 from transcripts.codebook.models import Code
 
 
 class Positive(NamedTuple):
-    """A suggestion that stands, with where it stands. ``code`` is an identifier."""
+    """A suggestion that stands, with where it stands now. ``code`` is an identifier."""
 
     suggestion: int
     sentence: int
@@ -41,8 +42,10 @@ def list_positives(
     rows = Suggestion.objects.filter(annotator=annotator).order_by("pk")
     columns = ("pk", "sentence_id", "sentence__turn_id", "sentence__turn__interview_id", "code__identifier")
     latest: dict[tuple[str, int], Positive] = {}
+    moved = map_moved(rows)
     for row in rows.values_list(*columns).iterator(chunk_size=5_000):
         found = Positive(*row)
+        found = found._replace(sentence=moved.get(found.suggestion, found.sentence) or found.sentence)
         if (found.code, found.sentence) in standing:
             latest[found.code, found.sentence] = found
     return sorted(latest.values())

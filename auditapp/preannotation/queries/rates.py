@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from auditapp.preannotation.measures.figures import CrossTable
-from auditapp.preannotation.measures.rectifying import Found, Sample
+from auditapp.preannotation.measures.rectifying import Found, Sample, Served
 from auditapp.preannotation.models import Annotator, CodeChoice, TurnArm
 from auditapp.preannotation.queries.calibration import find_aside
 from auditapp.preannotation.queries.machine_labels import MachineLabels, read_machine_labels
+from auditapp.preannotation.queries.served_models import read_served_models
 from transcripts.codebook.models import Code, CodeFamily
 from transcripts.coding.blind import BlindReadings
 from transcripts.projects.models import Project
@@ -22,8 +23,8 @@ Bools = NDArray[np.bool_]
 class RateParts(NamedTuple):
     """One code by the annotator that was chosen for it.
 
-    ``table``: of the labelled sentences, those who put the code, a person's label each. ``labelled_in``: the
-    interviews whose labels it rests on. ``set_aside``: sentences the annotator had been shown the answer of, in neither part.
+    ``labelled_in``: the interviews whose labels it rests on. ``set_aside``: sentences the annotator had been shown the
+    answer of, in neither part. ``n_labels``: of the labelled sentences, each person's.
     """
 
     choice: CodeChoice
@@ -31,7 +32,6 @@ class RateParts(NamedTuple):
     family: str
     found: Found
     sample: Sample
-    table: CrossTable
     labelled_in: frozenset[int]
     set_aside: int
     n_labels: int
@@ -84,7 +84,7 @@ class Corpus:
         unfinished = np.unique(interviews[population & self.arms.is_withheld & was_read & ~decided.any(axis=0)])
         inside = np.isin(interviews, np.setdiff1d(met, unfinished))
         labelled, other = withheld & inside, is_read & inside & ~self.arms.is_withheld
-        sample, table, n_labels = self._sample(labelled, other, said_yes, decided, people)
+        sample, n_labels = self._sample(labelled, other, said_yes, decided, people)
         turns = self.readings.turn_ids
         found = Found(
             withheld_turns=len(np.unique(turns[withheld])),
@@ -98,10 +98,11 @@ class Corpus:
             asked=int((population & inside).sum()),
             hash=annotator.hash,
             ever_read=int(was_read.sum()),
+            served=_find_served(annotator, choice.code_identifier, turns[labelled], turns[other]),
         )
         labelled_in = frozenset(np.unique(interviews[labelled]).tolist())
         n_aside = int((aside & self.readings.is_answer & inside).sum())
-        return RateParts(choice, code, family, found, sample, table, labelled_in, n_aside, n_labels)
+        return RateParts(choice, code, family, found, sample, labelled_in, n_aside, n_labels)
 
     def _read_machine(self, annotator: Annotator, *, with_critic: bool) -> MachineLabels:
         key = annotator.pk, with_critic
@@ -124,7 +125,7 @@ class Corpus:
 
     def _sample(
         self, labelled: Bools, other: Bools, said_yes: Bools, decided: Bools, people: Bools
-    ) -> tuple[Sample, CrossTable, int]:
+    ) -> tuple[Sample, int]:
         """Of a sentence that several read, the share of them who put the code."""
         counts, yes = decided[:, labelled].sum(axis=0), (people & decided)[:, labelled].sum(axis=0)
         machine, turns = said_yes[labelled], self.readings.turn_ids
@@ -138,11 +139,20 @@ class Corpus:
             other_turns=turns[other],
             other_weights=1 / np.maximum(1 - probability[other], np.finfo(float).tiny),
         )
-        no = counts - yes
-        table = CrossTable(
-            int(yes[machine].sum()), int(no[machine].sum()), int(yes[~machine].sum()), int(no[~machine].sum())
-        )
-        return sample, table, int(counts.sum())
+        return sample, int(counts.sum())
+
+
+def _find_served(
+    annotator: Annotator, code: str, labelled: NDArray[np.int64], others: NDArray[np.int64]
+) -> tuple[Served, ...]:
+    """Who answered about the turns of both parts; nobody where the annotator asks no model."""
+    if annotator.kind != Annotator.Kind.MODEL:
+        return ()
+    by_turn = read_served_models(annotator, code)
+    parts = [
+        Counter(name for turn in set(part.tolist()) for name in by_turn.get(turn, ())) for part in (labelled, others)
+    ]
+    return tuple(Served(name, *(part[name] for part in parts)) for name in sorted(set().union(*parts)))
 
 
 def _place_machine(machine: MachineLabels, identifier: str, readings: BlindReadings) -> tuple[Bools, Bools]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from django.db.models import Count, Q, QuerySet, Sum
 
@@ -152,16 +152,24 @@ class FoundPage(NamedTuple):
 
 
 def find_readings(
-    annotator: Annotator, *, batch: int | None = None, what: str = "", reason: str = "", after: int = 0
+    annotator: Annotator,
+    *,
+    batch: int | None = None,
+    what: str = "",
+    reason: str = "",
+    after: int = 0,
+    turns: QuerySet[Any] | None = None,
 ) -> FoundPage:
     """The annotator's answers, oldest first. ``what`` is an outcome, "missing", "rejected" or "flagged"; anything else is all.
 
-    ``reason`` keeps those of which an item was rejected for it.
+    ``reason`` keeps those of which an item was rejected for it, ``turns`` (a query of keys) those about these turns.
     """
     readings = Reading.objects.filter(annotator=annotator, cell__gt=after).select_related("cell__arm", "cell__result")
     readings = readings.defer("cell__arm__system_prompt", "cell__result__answer")
     if batch is not None:
         readings = readings.filter(cell__batch=batch)
+    if turns is not None:
+        readings = readings.filter(cell__input_id__in=turns)
     if what in Reading.Outcome.values:
         readings = readings.filter(outcome=what)
     elif what in {"missing", "rejected"}:

@@ -1,7 +1,7 @@
 """Which annotators read a sentence, for which codes, and which were asked and said nothing of it.
 
 Of several answers of one annotator about a sentence and a code the latest holds (as in machine_labels.py, which tells
-the same of a whole study in arrays).
+the same of a whole study in arrays). A sentence that was cut anew since was read where all its words were.
 """
 
 from __future__ import annotations
@@ -9,10 +9,12 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
+from enum import IntEnum
 from typing import Any, NamedTuple
 
 from auditapp.batches.models import Arm, Cell
 from auditapp.preannotation.models import Annotator, OfflineReading
+from auditapp.preannotation.placing import CutTurn
 from transcripts.codebook.models import Code, CodeFamily
 from transcripts.corpus.models import Sentence
 from transcripts.projects.models import Project
@@ -27,19 +29,44 @@ class Origin(NamedTuple):
     pk: int
 
 
+class Reach(IntEnum):
+    """How much of a sentence an answer spoke of. ``WHOLE``: all its words, under breaks that were corrected since."""
+
+    NOTHING = 0
+    PART = 1
+    WHOLE = 2
+    ITSELF = 3
+
+
 @dataclass
 class Spoken:
     """What one annotator was asked about a sentence: ``asked`` and ``latest`` by the identifier of a code.
 
-    ``latest``: the answer that holds; of a code that is asked and not there it said nothing. ``families``: the name of
-    the family of each code.
+    ``latest``: the answer that holds; of a code that is asked and not there it said nothing. ``partly``: the last that
+    spoke of a part of the sentence, as it is cut now. ``cut_since``: codes whose answer is about earlier breaks.
+    ``families``: the name of the family of each code.
     """
 
     annotator: Annotator
     families: dict[str, str]
     asked: set[str] = field(default_factory=set)
     latest: dict[str, Origin] = field(default_factory=dict)
+    partly: dict[str, Origin] = field(default_factory=dict)
+    cut_since: set[str] = field(default_factory=set)
     flags: set[str] = field(default_factory=set)
+
+    def find_origin(self, code: str) -> Origin | None:
+        """The answer whose suggestions are shown: the last about the whole sentence, or else the last about a part."""
+        return self.latest.get(code) or self.partly.get(code)
+
+    def hear(self, told: Collection[str], origin: Origin, reach: Reach) -> None:
+        """Take an answer that comes after those before."""
+        if reach == Reach.PART:
+            self.partly |= dict.fromkeys(told, origin)
+            self.cut_since |= set(told) - self.latest.keys()
+        elif reach:
+            self.latest |= dict.fromkeys(told, origin)
+            self.cut_since = self.cut_since - set(told) if reach == Reach.ITSELF else self.cut_since | set(told)
 
 
 class Told(NamedTuple):
@@ -51,8 +78,8 @@ class Told(NamedTuple):
     has_rules: bool
 
 
-def read_spoken(project: Project, sentence: Sentence) -> list[Spoken]:
-    """Everything annotators were asked about the sentence, by annotator.
+def read_spoken(project: Project, sentence: Sentence, cut: CutTurn | None = None) -> list[Spoken]:
+    """Everything annotators were asked about the sentence, by annotator. ``cut``: its turn, where it was cut anew.
 
     Four queries, and only rows that concern its turn or interview, however many batches and annotators the study has.
     """
@@ -69,15 +96,15 @@ def read_spoken(project: Project, sentence: Sentence) -> list[Spoken]:
         each = spoken[pk]
         told = _list_told(cell.arm, codes[each.annotator.version_id])
         each.asked.update(told)
-        if _answers(cell, sentence):
-            each.latest |= dict.fromkeys(told, Origin("cell", cell.pk))
+        if reach := _find_reach(cell, sentence, cut):
+            each.hear(told, Origin("cell", cell.pk), reach)
             each.flags.update(cell.reading.flags)
     for reading in readings:
         each = spoken[reading.run.annotator_id]
-        if sentence.pk in reading.sentences:
+        if reach := _measure_reach(reading.sentences, sentence, cut):
             told = _list_found(each.annotator, codes[each.annotator.version_id])
             each.asked.update(told)
-            each.latest |= dict.fromkeys(told, Origin("run", reading.run_id))
+            each.hear(told, Origin("run", reading.run_id), reach)
     return [each for each in spoken.values() if each.asked]
 
 
@@ -121,14 +148,22 @@ def _list_told(arm: Arm, codes: Iterable[Told]) -> list[str]:
     return [code.identifier for code in codes if code.family == arm.task]
 
 
-def _answers(cell: Cell, sentence: Sentence) -> bool:
-    """Whether the answer says something of the sentence; one without a list was asked about all its turn then had."""
+def _find_reach(cell: Cell, sentence: Sentence, cut: CutTurn | None) -> Reach:
+    """How much of the sentence the answer tells of; one without a list was asked about all its turn then had."""
     reading = getattr(cell, "reading", None)
     if reading is None or reading.outcome == reading.Outcome.INVALID:
-        return False
+        return Reach.NOTHING
     if reading.asked:
-        return sentence.pk in reading.asked and sentence.pk not in reading.missing
-    return sentence.made_by is None or sentence.made_by.cut_at < cell.batch.created_at
+        return _measure_reach(set(reading.asked) - set(reading.missing), sentence, cut)
+    return Reach.ITSELF if sentence.made_by is None or sentence.made_by.cut_at < cell.batch.created_at else Reach.WHOLE
+
+
+def _measure_reach(answered: Collection[int], sentence: Sentence, cut: CutTurn | None) -> Reach:
+    if sentence.pk in answered:
+        return Reach.ITSELF
+    if cut is None or not cut.is_met(sentence.pk, answered):
+        return Reach.NOTHING
+    return Reach.WHOLE if cut.is_covered(sentence.pk, answered) else Reach.PART
 
 
 def _list_found(annotator: Annotator, codes: Iterable[Told]) -> list[str]:

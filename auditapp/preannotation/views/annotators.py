@@ -16,7 +16,9 @@ from auditapp.preannotation.actions.errors import PreannotationError
 from auditapp.preannotation.forms.calibration import FamilyReasonForm
 from auditapp.preannotation.models import Annotator
 from auditapp.preannotation.queries.annotators import list_annotators, read_choices, read_code_names
+from auditapp.preannotation.queries.batch_sight import list_seen_turns
 from auditapp.preannotation.queries.readings import ReadingCounts, count_by_batch, find_readings, list_batches
+from auditapp.preannotation.views.cut_anew import tell_cut_anew
 from auditapp.preannotation.views.learnt_table import read_learnt
 from transcripts.projects.access import LARGEST_ID, ProjectRequest, project_view
 from transcripts.projects.roles import Permission
@@ -96,6 +98,7 @@ def _render_annotator(
         "learnt": read_learnt(annotator, shown=shown),
         "reason_form": reason_form or FamilyReasonForm(),
         "reason": reason,
+        **tell_cut_anew(request, annotator),
     }
     return render(request, "preannotation/annotator.html", context, status=status)
 
@@ -107,8 +110,11 @@ def show_readings(request: ProjectRequest, annotator_id: int) -> HttpResponse:
     annotator = _find_annotator(request, annotator_id)
     chosen = {name: request.GET.get(name, "") for name in ("what", "reason")}
     batch, after = _read_key(request.GET.get("batch")), _read_key(request.GET.get("after")) or 0
-    page = find_readings(annotator, batch=batch, after=after, **chosen)
-    context = {"annotator": annotator, "page": page, "batch": batch, **chosen}
+    may_code = Permission.CODE in request.role.permissions
+    turns = list_seen_turns(request.project, request.user).values("pk") if may_code else None
+    page = find_readings(annotator, batch=batch, after=after, turns=turns, **chosen)
+    cut_anew = tell_cut_anew(request, annotator, batch=batch)
+    context = {"annotator": annotator, "page": page, "batch": batch, "may_code": may_code, **chosen, **cut_anew}
     return render(request, "preannotation/readings.html", context)
 
 

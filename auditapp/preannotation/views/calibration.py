@@ -23,6 +23,7 @@ from auditapp.preannotation.forms.calibration import CellForm, FamilyReasonForm,
 from auditapp.preannotation.measures.figures import FEW_POSITIVES
 from auditapp.preannotation.queries.compared_items import read_compared_items
 from auditapp.preannotation.views.calibration_sight import Asked, Sight, look, make_scope, read_asked
+from auditapp.preannotation.views.cut_anew import tell_cut_anew
 from transcripts.formats.tabular import write_csv
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
@@ -204,6 +205,7 @@ def _render(
         if not sight.is_closed:
             measured = measure(asked, sight, shown=[family] if family else ())
             page["measured"] = measured
+            page |= tell_cut_anew(request, asked.annotator)
             page["scarce"] = [row for row in measured.rows if row.is_scarce]
             page["weak"] = [row for row in measured.rows if row.is_below(ThresholdForm({}).chosen)]
     elif asked.annotators:

@@ -157,7 +157,9 @@ def open_compared(request: ProjectRequest) -> HttpResponse:
         return render(
             request, "preannotation/calibration_not_opened.html", {"opening": form, "asked": asked}, status=409
         )
-    return redirect(f"{reverse(f'preannotation:{where}', args=[request.project.slug])}?{asked.query}")
+    kept = {"code": request.POST.get("filter_code", ""), "state": request.POST.get("state", "")}
+    query = urlencode([*asked.fields, *((name, value) for name, value in kept.items() if value)])
+    return redirect(f"{reverse(f'preannotation:{where}', args=[request.project.slug])}?{query}")
 
 
 ONE_ANNOTATOR = ("calibration", "disagreements")

@@ -13,7 +13,6 @@ from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
 
 from auditapp.batches.models import Batch
-from auditapp.preannotation.forms.checks import OpenAnswersForm
 from auditapp.preannotation.kind import KIND
 from auditapp.preannotation.queries.arms import list_withheld
 from auditapp.preannotation.queries.asked_again import read_reask
@@ -34,6 +33,7 @@ from auditapp.preannotation.queries.check_answers import (
 )
 from auditapp.preannotation.queries.checks import find_annotator, name_codes, read_check
 from auditapp.preannotation.views.checks import get_batch
+from transcripts.coding.opening_forms import OpeningForm
 from transcripts.coding.openings import OpeningRefused, find_unopened, open_interviews
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
@@ -75,7 +75,7 @@ def list_answers(request: ProjectRequest, batch_id: int) -> HttpResponse:
     """Sentence by sentence what the answers put, with the way to each call."""
     batch = get_batch(request, batch_id)
     asked = _read_asked(request.GET, batch)
-    return _render(request, batch, asked, OpenAnswersForm())
+    return _render(request, batch, asked, OpeningForm())
 
 
 @require_POST
@@ -84,7 +84,7 @@ def open_answers(request: ProjectRequest, batch_id: int) -> HttpResponse:
     """Open what the machine said in these interviews, after saying so: what one codes there later is assisted."""
     batch = get_batch(request, batch_id)
     asked = _read_asked(request.POST, batch)
-    form = OpenAnswersForm(request.POST)
+    form = OpeningForm(request.POST)
     if not form.is_valid():
         return _render(request, batch, asked, form, status=422)
     unopened = look(request, _list_turns(_find(batch, asked))).unopened
@@ -140,7 +140,7 @@ def look(request: ProjectRequest, turn_ids: Collection[int]) -> Sight:
 
 
 def _render(
-    request: ProjectRequest, batch: Batch, asked: Asked, form: OpenAnswersForm, *, status: int = 200
+    request: ProjectRequest, batch: Batch, asked: Asked, form: OpeningForm, *, status: int = 200
 ) -> HttpResponse:
     found = _find(batch, asked)
     sight = look(request, _list_turns(found))
@@ -148,6 +148,7 @@ def _render(
     entries: list[Any] = [each for each in behind if each.turn_id in sight.turns]
     page = Paginator([*entries, *found.planted], PER_PAGE).get_page(request.GET.get("page"))
     annotator = find_annotator(batch)
+    names = name_codes(annotator) if annotator else {}
     context = {
         "batch": batch,
         "annotator": annotator,
@@ -158,7 +159,8 @@ def _render(
         "page": page,
         "rows": _place(list(page.object_list), is_of_sentences=bool(found.sentences)),
         "scopes": SCOPES,
-        "code": name_codes(annotator).get(asked.code) if annotator else None,
+        "code": names.get(asked.code),
+        "names": names,
         "is_planted": asked.figure == "planted",
         "is_of_answers": asked.figure in OF_ANSWERS,
     }

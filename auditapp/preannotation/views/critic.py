@@ -1,4 +1,8 @@
-"""A critic's launch, and what critics reversed."""
+"""A critic's launch, and what critics reversed.
+
+Whoever codes herself sees reversals in interviews that she opened: elsewhere a count would tell her what machines said of
+sentences that she has still to decide.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +15,7 @@ from django.urls import reverse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
+from auditapp.batches.models import Batch
 from auditapp.batches.reviewing import LaunchPlan
 from auditapp.batches.views.wizard import run_wizard
 from auditapp.preannotation.actions.critic import CriticPlan, launch_critic, plan_critic
@@ -22,9 +27,15 @@ from auditapp.preannotation.forms.critic import CriticForm, OpeningForm, Reversa
 from auditapp.preannotation.kinship import warn_of_kin
 from auditapp.preannotation.models import Annotator, CriticReading
 from auditapp.preannotation.queries.arms import list_withheld
-from auditapp.preannotation.queries.critic import count_reversals, list_criticised, list_readings
+from auditapp.preannotation.queries.critic import (
+    count_reversals,
+    find_tested_interviews,
+    list_criticised,
+    list_readings,
+)
 from auditapp.preannotation.queries.passages import Passage, read_passages
-from transcripts.coding.openings import find_unopened, open_interviews
+from auditapp.preannotation.views.calibration_sight import find_seen
+from transcripts.coding.openings import open_interviews
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
 
@@ -41,6 +52,7 @@ def launch(request: ProjectRequest) -> HttpResponse:
     def plan() -> LaunchPlan:
         chosen = _read_choice(form)
         planned = plan_critic(**chosen)
+        form.settle_pilot(planned.arms, planned.input_ids)
         annotator, critic = chosen["annotator"], chosen["critic"]
         warnings = [
             *warn_of_kindred_critic(annotator, critic),
@@ -57,12 +69,17 @@ def launch(request: ProjectRequest) -> HttpResponse:
             CRITIC_KIND, planned.arms, planned.input_ids, warnings, _list_facts(planned, annotator), names
         )
 
+    def send() -> Batch:
+        if form.cleaned_data["pilot"] is None:
+            plan()
+        return launch_critic(by=request.user, **_read_choice(form), **form.options())
+
     return run_wizard(
         request,
         form,
         template="preannotation/critic.html",
         plan=plan,
-        launch=lambda: launch_critic(by=request.user, **_read_choice(form), **form.options()),
+        launch=send,
         refusals=(PreannotationError,),
     )
 
@@ -94,14 +111,12 @@ class ShownReading(NamedTuple):
 
 
 class Behind(NamedTuple):
-    """The readings behind a count that this person may see, and how many she may not: ``closed`` to her, or withheld."""
+    """The readings behind a count, and how many of them nobody may see: ``withheld``."""
 
     code: str
     verdict: str
     page: Page[CriticReading]
     shown: list[ShownReading]
-    closed: int
-    unopened: set[int]
     withheld: int
 
 
@@ -109,51 +124,56 @@ class Behind(NamedTuple):
 @never_cache
 @project_view(Permission.SEE_ALL_CODINGS)
 def show_reversals(request: ProjectRequest) -> HttpResponse:
-    """How often each critic reversed each code of an annotator, and the sentences behind a count."""
+    """How often each critic reversed each code of an annotator, and the sentences behind a count, as far as opened."""
     annotators = list_criticised(request.project)
     form = ReversalChoice(request.GET, annotators=annotators)
     form.is_valid()
     chosen = form.cleaned_data.get("annotator")
     annotator = next((each for each in annotators if chosen is None or each.pk == chosen.pk), None)
-    code = form.cleaned_data.get("code", "")
+    code, seen = form.cleaned_data.get("code", ""), find_seen(request)
     context = {
         "form": form,
         "annotators": annotators,
         "annotator": annotator,
-        "critics": count_reversals(annotator) if annotator else [],
-        "behind": _look_behind(request, annotator, code, form) if annotator and code else None,
+        "critics": count_reversals(annotator, seen=seen) if annotator else [],
+        "behind": _look_behind(request, annotator, form, seen) if annotator and code else None,
+        "unopened": _find_unopened(annotator, seen) if annotator else set(),
         "opening": OpeningForm(),
+        "keys": [annotator.pk] if annotator else [],
     }
     return render(request, "preannotation/reversals.html", context)
 
 
-def _look_behind(request: ProjectRequest, annotator: Annotator, code: str, form: ReversalChoice) -> Behind:
+def _look_behind(request: ProjectRequest, annotator: Annotator, form: ReversalChoice, seen: set[int] | None) -> Behind:
+    code = form.cleaned_data["code"]
     verdict = form.cleaned_data.get("verdict") or CriticReading.Verdict.REVERSED
-    found = list_readings(annotator, code=code, verdict=verdict)
+    found = list_readings(annotator, code=code, verdict=verdict, seen=seen)
     withheld = list_withheld(request.project)
-    seen = [each for each in found if each.suggestion.sentence.turn_id not in withheld]
-    interviews = {each.suggestion.sentence.turn.interview_id for each in seen}
-    unopened = find_unopened(request.project, request.user, request.role, interviews)
-    open_ones = [each for each in seen if each.suggestion.sentence.turn.interview_id not in unopened]
+    open_ones = [each for each in found if each.suggestion.sentence.turn_id not in withheld]
     page = Paginator(open_ones, READINGS_PER_PAGE).get_page(request.GET.get("page"))
     passages = read_passages([each.suggestion for each in page])
     shown = [ShownReading(each, passages[each.suggestion_id]) for each in page]
-    return Behind(code, verdict, page, shown, len(seen) - len(open_ones), unopened, len(found) - len(seen))
+    return Behind(code, verdict, page, shown, len(found) - len(open_ones))
+
+
+def _find_unopened(annotator: Annotator, seen: set[int] | None) -> set[int]:
+    """The interviews with something of the annotator's that a critic read, and that she would have to open."""
+    return set() if seen is None else find_tested_interviews(annotator) - seen
 
 
 @require_POST
 @project_view(Permission.ADJUDICATE)
 def open_reversals(request: ProjectRequest) -> HttpResponse:
-    """Open the interviews behind the reversals of one code, after saying so: what one codes there later is assisted."""
+    """Open the interviews in which critics tested an annotator, after saying so: what one codes there later is assisted."""
     annotators = list_criticised(request.project)
     choice, form = ReversalChoice(request.POST, annotators=annotators), OpeningForm(request.POST)
     annotator = choice.cleaned_data.get("annotator") if choice.is_valid() else None
+    address = reverse("preannotation:reversals", args=[request.project.slug])
     if annotator is None or not form.is_valid():
-        context = {"opening": form, "back": reverse("preannotation:reversals", args=[request.project.slug])}
+        context = {"opening": form, "chosen": choice, "back": address}
         return render(request, "preannotation/not_opened.html", context, status=422)
     annotator = get_object_or_404(Annotator, pk=annotator.pk, project=request.project)
-    behind = _look_behind(request, annotator, choice.cleaned_data["code"], choice)
-    interviews = list(request.project.interviews.filter(pk__in=behind.unopened).order_by("pk"))
+    unopened = _find_unopened(annotator, find_seen(request))
+    interviews = list(request.project.interviews.filter(pk__in=unopened).order_by("pk"))
     open_interviews(project=request.project, interviews=interviews, by=request.user, where="reversals")
-    query = f"?annotator={annotator.pk}&code={behind.code}&verdict={behind.verdict}#behind"
-    return redirect(reverse("preannotation:reversals", args=[request.project.slug]) + query)
+    return redirect(f"{address}?annotator={annotator.pk}")

@@ -4,17 +4,24 @@ from __future__ import annotations
 
 import json
 
-from django.http import HttpResponse
+from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_POST
 
 from auditapp.preannotation.actions.errors import PreannotationError
-from auditapp.preannotation.actions.responses import keep_suggestion, leave_suggestion, undo_response
+from auditapp.preannotation.actions.responses import (
+    PLACED_NOWHERE,
+    keep_suggestion,
+    leave_suggestion,
+    redo_response,
+    undo_response,
+)
 from auditapp.preannotation.actions.showings import Shown, close_showings, show_suggestions
 from auditapp.preannotation.forms.responses import ResponseForm
 from auditapp.preannotation.models import Response, Suggestion
 from auditapp.preannotation.queries.offers import was_shown
+from auditapp.preannotation.queries.recuts import find_standing
 from transcripts.coding.actions import NotDecided
 from transcripts.coding.models import Enactment, Level
 from transcripts.corpus.models import Sentence
@@ -89,18 +96,19 @@ def close_panel(request: ProjectRequest, sentence_id: int) -> HttpResponse:
 @require_POST
 @project_view(Permission.CODE)
 def respond(request: ProjectRequest, suggestion_id: int) -> HttpResponse:
-    """Keep, leave or edit one suggestion, or take the answer back."""
+    """Keep, leave or edit one suggestion, take the answer back, or give it again."""
     suggestion = get_object_or_404(
         Suggestion.objects.select_related("sentence__turn__interview", "code__version", "code__family"),
         pk=suggestion_id,
         annotator__project=request.project,
-        sentence__retired_by__isnull=True,
     )
     if not was_shown(suggestion, request.user):
-        # Without its sentence: that a machine put something there is not hers to know yet, or ever where it is withheld.
-        refusal = "Decide on the sentence yourself first; its suggestions are shown after that."
-        return render(request, "preannotation/panel.html#refused", {"refusal": refusal}, status=409)
-    sentence = suggestion.sentence
+        # As where there is none: that a machine put something there is not hers to know yet, or ever where it is withheld.
+        raise Http404("No such suggestion.")
+    sentence = find_standing([suggestion])[suggestion.pk]
+    if sentence is None:
+        # A page that was open while somebody corrected the breaks.
+        return render(request, "preannotation/panel.html#refused", {"refusal": PLACED_NOWHERE}, status=409)
     form = ResponseForm(request.POST)
     if not form.is_valid():
         return _panel(request, sentence, error=form.tell(), field=next(iter(form.errors)), open_id=suggestion.pk)
@@ -130,6 +138,8 @@ def _store(request: ProjectRequest, suggestion: Suggestion, form: ResponseForm) 
     chosen = form.cleaned_data
     if chosen["act"] == "undo":
         return undo_response(suggestion=suggestion, project=request.project, by=request.user)
+    if chosen["act"] == "redo":
+        return redo_response(suggestion=suggestion, project=request.project, by=request.user)
     if chosen["act"] == "leave":
         return leave_suggestion(
             suggestion=suggestion, project=request.project, by=request.user, reason=chosen["reason"]

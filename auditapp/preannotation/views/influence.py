@@ -3,20 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from django.http import HttpResponse
 from django.shortcuts import render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
-from auditapp.preannotation.measures.influence import (
-    Influence,
-    Tally,
-    add_tallies,
-    measure_influence,
-    pool_tallies,
-)
+from auditapp.preannotation.measures.influence import Influence, Tally, measure_influence
 from auditapp.preannotation.models import Annotator
 from auditapp.preannotation.queries.influence import Counted, Unit, count_influence, list_read_by, name_families
 from transcripts.codebook.models import Code
@@ -24,23 +18,31 @@ from transcripts.corpus.models import Sentence
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
 
+if TYPE_CHECKING:
+    from auditapp.preannotation.measures.influence_by_turn import ByTurn
+    from auditapp.preannotation.measures.turn_tables import Draws, TurnTable
+
 # Of fewer, a coder could tell from her own figures what a machine said of most sentences on which it is not shown.
 LEAST_OWN = 10
 LEAST_CODERS = 2
 # Our own lines: of fewer, one turn or one look more could turn a figure round.
 FEW_TURNS, FEW_LOOKS = 30, 30
 MOST_LISTED = 200
-
-
-Turns = tuple[set[int], set[int]]
+# What no family is called, for identifiers are not empty.
+ALL = ""
 
 
 class Row(NamedTuple):
-    """The figures of a family, or of all that are shown together."""
+    """The figures of a family, or of all that are shown together: units taken for independent, and by turns.
+
+    ``turns``: in how many turns the units of either arm stand, shown and withheld.
+    """
 
     name: str
     tally: Tally
     figures: Influence
+    turns: tuple[int, int]
+    by_turn: ByTurn
 
 
 class Move(NamedTuple):
@@ -70,60 +72,96 @@ def influence(request: ProjectRequest) -> HttpResponse:
 
 
 def _build(request: ProjectRequest, annotator: Annotator) -> dict[str, object]:
+    from auditapp.preannotation.measures.redrawing import REDRAWS, SEED
+
     counted, names = count_influence(annotator, viewer=request.user.pk), name_families(annotator)
     page: dict[str, object] = {
         "least_own": LEAST_OWN,
         "least_coders": LEAST_CODERS,
         "undrawn": counted.undrawn,
+        "certain": counted.certain,
         "unsettled": counted.unsettled,
+        "redraws": REDRAWS,
+        "seed": SEED,
     }
     if Permission.CODE in request.role.permissions:
-        own = counted.tallies.get(request.user.pk, {})
-        page["own"] = _list_rows({name: tally.drop_small_arms(LEAST_OWN) for name, tally in own.items()}, names)
-        page["own_all"] = total = add_tallies(own.values())
-        counted_in = f"Of {total.shown_n} of your units in the shown arm {total.looked} were looked at."
-        if counted.unsettled:
-            counted_in = f"You looked at {total.looked} units; {total.shown_n} are counted in the shown arm so far."
-        page["own_basis"] = [counted_in, *_warn_of_few(total.looked, [counted.turns.get(request.user.pk)])]
+        page |= _tell_own(counted, request.user.pk, names)
         page["moves"] = _list_moves(annotator, counted, request.user.pk, names)
     if Permission.SEE_ALL_CODINGS in request.role.permissions:
-        others = {coder: tallies for coder, tallies in counted.tallies.items() if coder != request.user.pk}
-        page["coders"] = len(others)
-        pooled = pool_tallies(others.values(), least=LEAST_CODERS)
-        page["team"] = _list_rows(pooled, names)
-        page["team_basis"] = _tell_pool(add_tallies(pooled.values()), [counted.turns.get(coder) for coder in others])
+        page |= _tell_others(counted, request.user.pk, names)
     return page
 
 
-def _tell_pool(total: Tally, turns: Iterable[Turns | None]) -> list[str]:
+def _tell_own(counted: Counted, coder: int, names: Mapping[str, str]) -> dict[str, object]:
+    """A coder's own figures, of arms with enough of her units, and what they rest on."""
+    from auditapp.preannotation.measures.turn_tables import add_tables
+
+    own = counted.tables.get(coder, {})
+    table = add_tables(own.values())
+    total = table.total
+    said = f"Of {total.shown_n} of your units in the shown arm {total.looked} were looked at."
+    if counted.unsettled:
+        said = f"You looked at {total.looked} units; {total.shown_n} are counted in the shown arm so far."
+    shown = {family: each.drop_small_arms(LEAST_OWN) for family, each in own.items()}
+    return {
+        "own": _list_rows(shown, names, counted.draws),
+        "own_all": total,
+        "own_basis": [said, *_warn_of_few(table)],
+    }
+
+
+def _tell_others(counted: Counted, viewer: int, names: Mapping[str, str]) -> dict[str, object]:
+    """The other coders together, each figure of two or more of them."""
+    from auditapp.preannotation.measures.turn_tables import add_tables, pool_tables
+
+    others = [tables for coder, tables in counted.tables.items() if coder != viewer]
+    pooled = pool_tables(others, least=LEAST_CODERS)
+    return {
+        "coders": len(others),
+        "team": _list_rows(pooled, names, counted.draws),
+        "team_basis": _tell_pool(add_tables(pooled.values())),
+    }
+
+
+def _tell_pool(table: TurnTable) -> list[str]:
     """What the pooled figures rest on, or why there is none of a look."""
+    total = table.total
     if not total.looked:
         said = f"Fewer than {LEAST_CODERS} coders looked at suggestions: what a look did would be one person’s and is a dash."
     elif total.shown_n:
         said = f"Of {total.shown_n} units in the shown arm {total.looked} were looked at."
     else:
         said = f"{total.looked} units were looked at."
-    return [said, *_warn_of_few(total.looked, turns)]
+    return [said, *_warn_of_few(table)]
 
 
-def _warn_of_few(looked: int, turns: Iterable[Turns | None]) -> list[str]:
+def _warn_of_few(table: TurnTable) -> list[str]:
     """A warning where too little was looked at or drawn for any figure to tell something."""
-    found = [each for each in turns if each is not None]
-    arms = (set[int]().union(*(each[0] for each in found)), set[int]().union(*(each[1] for each in found)))
-    few = [f"fewer than {FEW_LOOKS} units looked at"] if looked < FEW_LOOKS else []
-    if min(map(len, arms)) < FEW_TURNS:
+    few = [f"fewer than {FEW_LOOKS} units looked at"] if table.total.looked < FEW_LOOKS else []
+    if min(table.count_turns()) < FEW_TURNS:
         few.append(f"fewer than {FEW_TURNS} turns in an arm")
     return [f"Too little to tell: {' and '.join(few)}. Do not report these p values."] if few else []
 
 
-def _list_rows(tallies: Mapping[str, Tally], names: Mapping[str, str]) -> list[Row]:
+def _list_rows(tables: Mapping[str, TurnTable], names: Mapping[str, str], draws: Draws) -> list[Row]:
     """A row for each family that has a figure, and one for all of these together."""
-    shown = {family: tally for family in names if (tally := tallies.get(family)) is not None and any(tally)}
-    rows = [Row(names[family], tally, measure_influence(tally)) for family, tally in shown.items()]
-    if len(rows) > 1:
-        total = add_tallies(shown.values())
-        rows.append(Row("All of these", total, measure_influence(total)))
-    return rows
+    from auditapp.preannotation.measures.influence_by_turn import measure_by_turn
+    from auditapp.preannotation.measures.turn_tables import sum_families
+
+    shown = {family: table for family in names if (table := tables.get(family)) is not None and any(table.total)}
+    if len(shown) > 1:
+        shown[ALL] = sum_families(shown.values())
+    by_turn = measure_by_turn(shown, draws)
+    return [
+        Row(
+            names.get(family, "All of these"),
+            table.total,
+            measure_influence(table.total),
+            table.count_turns(),
+            by_turn[family],
+        )
+        for family, table in shown.items()
+    ]
 
 
 def _list_moves(

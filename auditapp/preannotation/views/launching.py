@@ -7,6 +7,7 @@ from typing import Any
 from django.http import HttpResponse
 from django.views.decorators.http import require_http_methods
 
+from auditapp.batches.models import Batch
 from auditapp.batches.reviewing import LaunchPlan
 from auditapp.batches.views.wizard import run_wizard
 from auditapp.preannotation import actions
@@ -27,23 +28,29 @@ def launch(request: ProjectRequest) -> HttpResponse:
     def plan() -> LaunchPlan:
         annotator = actions.draft_annotator(project=request.project, **_read_annotator(form))
         reading = actions.plan_reading(project=request.project, annotator=annotator, **_read_choice(form))
+        form.settle_pilot(reading.arms, reading.turn_ids)
         warnings = list_warnings(request.project, reading, annotator)
         names = dict(annotator.version.codes.values_list("identifier", "name"))
         return LaunchPlan(KIND, reading.arms, reading.turn_ids, warnings, list_facts(reading, annotator), names)
 
-    return run_wizard(
-        request,
-        form,
-        template="preannotation/launch.html",
-        plan=plan,
-        launch=lambda: actions.launch_model(
+    def send() -> Batch:
+        if form.cleaned_data["pilot"] is None:
+            plan()
+        return actions.launch_model(
             project=request.project,
             reason=form.cleaned_data["latent_reason"],
             by=request.user,
             **_read_annotator(form),
             **_read_choice(form),
             **form.options(),
-        ),
+        )
+
+    return run_wizard(
+        request,
+        form,
+        template="preannotation/launch.html",
+        plan=plan,
+        launch=send,
         refusals=(actions.PreannotationError,),
     )
 

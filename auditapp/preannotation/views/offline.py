@@ -25,7 +25,8 @@ MOST_LISTED = 10
 @require_http_methods(["GET", "HEAD", "POST"])
 @project_view(Permission.RUN_BATCHES)
 def launch(request: ProjectRequest) -> HttpResponse:
-    """What there is to go by, and the launch. Trying another number of examples writes nothing."""
+    """What there is to go by, and the launch. Trying another number of examples writes nothing. A form that comes back
+    is another launch."""
     form = OfflineForm(request.POST or None, project=request.project)
     if request.method == "POST" and form.is_valid() and "look" not in request.POST:
         chosen = form.cleaned_data
@@ -42,11 +43,14 @@ def launch(request: ProjectRequest) -> HttpResponse:
             form.add_error(None, str(error))
         else:
             return redirect("preannotation:run", request.project.slug, run.pk)
+    preview = _preview(request, form)
+    if form.is_bound:
+        form.renew()
     context = {
         "form": form,
         "runs": list_runs(request.project)[:MOST_LISTED],
         "names": read_code_names(request.project),
-        **_preview(request, form),
+        **preview,
     }
     status = 422 if form.errors else 200
     return render(request, "preannotation/launch_offline.html", context, status=status)

@@ -9,9 +9,10 @@ from django.template.defaultfilters import pluralize
 from django.views.decorators.http import require_http_methods, require_POST
 
 from auditapp.preannotation.actions import PreannotationError
-from auditapp.preannotation.actions.planted import plant_own_set, plant_sentence, read_own_set, withdraw_planted
+from auditapp.preannotation.actions.planted import plant_own_set, plant_sentence, withdraw_planted
 from auditapp.preannotation.forms.checks import PlantedForm
 from auditapp.preannotation.models import PlantedSentence
+from auditapp.preannotation.planted_set import read_own_set
 from auditapp.preannotation.queries.planted import find_codes
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission

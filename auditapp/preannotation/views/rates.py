@@ -30,7 +30,7 @@ HEADER = [
     *("code_id", "code", "family", "annotator", "annotator_number", "annotator_hash", "critic", "codebook", "layer"),
     *("rate", "rate_low", "rate_high", "se", "naive", "rectifier", "rogan_gladen", "sensitivity", "specificity"),
     *("labelled_sentences", "labels", "labelled_turns", "unlabelled_sentences", "interviews", "all_interviews"),
-    *("set_aside", "refused", "reason"),
+    *("set_aside", "served_models", "not_checked", "refused", "reason"),
 ]
 
 
@@ -129,20 +129,19 @@ def _read_rates(request: ProjectRequest, asked: Asked, family: str = "") -> Rate
 
 
 def _make_row(parts: RateParts) -> RateRow:
-    from auditapp.preannotation.measures.calibrating import measure_table
     from auditapp.preannotation.measures.rectifying import (
         check_conditions,
         correct_prevalence,
         is_outside,
         rectify_by_turn,
         refuse,
+        weigh_accuracy,
     )
 
     conditions = check_conditions(parts.found)
     refusal = refuse(conditions)
     rectified = rectify_by_turn(parts.sample)
-    figures = measure_table(parts.table)
-    sensitivity, specificity = figures["recall"].value, figures["specificity"].value
+    sensitivity, specificity = weigh_accuracy(parts.sample)
     corrected = correct_prevalence(rectified.naive, sensitivity, specificity)
     if refusal:
         # The machine's own share alone would be read as the rate that is refused.
@@ -165,6 +164,8 @@ def _make_row(parts: RateParts) -> RateRow:
 
 
 def _list_values(row: RateRow) -> list[object]:
+    from auditapp.preannotation.measures.rectifying import list_served
+
     annotator, found = row.choice.annotator, row.parts.found
     ends = row.rectified.interval
     return [
@@ -178,6 +179,7 @@ def _list_values(row: RateRow) -> list[object]:
         *(row.rectified.error, row.rectified.naive, row.rectified.rectifier, row.rogan_gladen),
         *(row.sensitivity, row.specificity, found.labelled, row.parts.n_labels, found.labelled_turns),
         *(row.rectified.n_unlabelled, found.interviews, found.all_interviews, row.parts.set_aside),
+        *(list_served(found.served), " ".join(each.found for each in row.conditions if not each.can_be_checked)),
         *(row.refusal, row.choice.reason),
     ]
 

@@ -11,9 +11,9 @@ from django.utils import timezone
 
 from auditapp.batches.models import Batch
 from auditapp.sob.actions.errors import SobError
-from auditapp.sob.audit_queries import find_standing_mark, list_frame, read_standing
+from auditapp.sob.audit_queries import find_standing_mark, has_opened, list_frame, read_standing
 from auditapp.sob.kind import KIND
-from auditapp.sob.models import Audit, AuditItem, AuditMark
+from auditapp.sob.models import Audit, AuditItem, AuditMark, AuditOpening
 from auditapp.sob.parsing import Outcome
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
@@ -85,7 +85,8 @@ class Finding(NamedTuple):
 def mark_item(*, item: AuditItem, finding: Finding, number: int, client_id: uuid.UUID, by: User) -> AuditMark:
     """Store what a reviewer found. A second thought is the next ``number``; the first stays, superseded.
 
-    The same ``client_id`` again changes nothing. Reads item.audit.batch. Raises ``SobError``.
+    Made after she opened the results, it is kept and not blind. The same ``client_id`` again changes nothing. Reads
+    item.audit.batch. Raises ``SobError``.
     """
     _check_finding(finding)
     AuditItem.objects.select_for_update(no_key=True).get(pk=item.pk)
@@ -106,6 +107,7 @@ def mark_item(*, item: AuditItem, finding: Finding, number: int, client_id: uuid
         n_warranted=finding.n_warranted,
         note=finding.note.strip(),
         number=number,
+        after_opening=has_opened(item.audit, by),
         client_id=client_id,
         made_at=timezone.now(),
     )
@@ -119,6 +121,24 @@ def mark_item(*, item: AuditItem, finding: Finding, number: int, client_id: uuid
         details={"audit": item.audit_id, "item": item.pk, "number": number},
     )
     return mark
+
+
+@transaction.atomic
+def open_results(*, audit: Audit, by: User) -> AuditOpening:
+    """Open an audit's results to somebody who has not marked all of it. Once is enough; what she marks from then on is not
+    blind. Reads audit.batch."""
+    opening, is_new = AuditOpening.objects.get_or_create(
+        audit=audit, opened_by=by, defaults={"opened_at": timezone.now()}
+    )
+    if is_new:
+        trail.record(
+            "sob.audit.opened",
+            target=audit,
+            by=by,
+            stream=trail.project_stream(audit.batch.project_id),
+            details={"audit": audit.pk},
+        )
+    return opening
 
 
 def _check_draw(batch: Batch, scope: str, size: int, seed: int) -> None:

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from django.db import transaction
-from django.utils import timezone
 
 from auditapp.sob.actions.errors import SobError
+from auditapp.sob.actions.numbered_tables import Content, store_next
 from auditapp.sob.mappings import find_rows, find_table, name_table
 from auditapp.sob.measures.attributions import LONGEST_VALUE
 from auditapp.sob.measures.mapping import (
@@ -24,7 +24,6 @@ from auditapp.sob.measures.mapping import (
     name_value,
 )
 from auditapp.sob.models import MappingTable, Text
-from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.projects.models import Project
 
@@ -67,23 +66,9 @@ def save_mapping(
         name = in_force if newest else "the published mapping (Table 12)"
         raise SobError(f"This counts as {name} does. Nothing has changed.")
     canonical = json.dumps(tidied, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
-    table = MappingTable.objects.create(
-        project=project,
-        number=newest.number + 1 if newest else 1,
-        rows=tidied,
-        reason=reason,
-        sha256=hashlib.sha256(canonical.encode()).hexdigest(),
-        made_by=by if isinstance(by, User) else None,
-        made_by_name=by.get_username(),
-        made_at=timezone.now(),
-    )
-    trail.record(
-        "sob.mapping.saved",
-        target=table,
-        by=by,
-        stream=trail.project_stream(project.pk),
-        details={"number": table.number, "targets": len(tidied), "sha256": table.sha256},
-    )
+    sha256 = hashlib.sha256(canonical.encode()).hexdigest()
+    content = Content(tidied, sha256, reason, {"targets": len(tidied)})
+    table = store_next(newest, content, kind=MappingTable, project=project, by=by, action="sob.mapping.saved")
     return SavedMapping(table, _list_warnings(project, tidied))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
@@ -14,8 +14,11 @@ from django.db import transaction
 
 from auditapp.batches.models import Batch
 from auditapp.sob.actions.errors import SobError
+from auditapp.sob.answer_rows import write_answers
+from auditapp.sob.answers import Answer
 from auditapp.sob.outputs.bundle_rows import describe_source, list_members, open_source
-from auditapp.sob.outputs.bundle_writing import write_bundle
+from auditapp.sob.outputs.bundle_writing import WrittenBundle, write_bundle
+from auditapp.sob.queries.snapshot import read_one_moment
 from auditapp.sob.reporting import ReportChoice
 from transcripts.audit_trail import trail
 
@@ -36,18 +39,14 @@ class TakenOut(NamedTuple):
 def write_sob_bundle(
     *, batch: Batch, path: Path, by: trail.Actor, with_texts: bool = True, choice: ReportChoice | None = None
 ) -> TakenOut:
-    """Write the bundle of a batch, which is there whole or not at all, and record it. Reads batch.project.
+    """Write the bundle of a batch, which is there whole or not at all, and record it.
 
-    Without ``with_texts`` the texts are left out and their hashes stay. Rows are read outside of a transaction, which on
-    SQLite would keep everybody else from writing all the while. Raises ``SobError``.
+    It holds the batch as it was at one moment, also while answers arrive; nobody's writing waits for it. Without
+    ``with_texts`` the texts are left out and their hashes stay. Raises ``SobError``.
     """
     try:
-        source = open_source(batch, choice=choice, with_texts=with_texts)
         with _draft_beside(path) as draft:
-            with draft.open("wb") as stream:
-                written = write_bundle(stream, about=describe_source(source), members=list_members(source))
-                stream.flush()
-                os.fsync(stream.fileno())
+            written = _write_draft(draft, batch, choice, with_texts=with_texts)
             taken = TakenOut(
                 path=path,
                 sha256=_hash(draft),
@@ -65,6 +64,46 @@ def write_sob_bundle(
     except OSError as error:
         raise SobError(f"{path} cannot be written: {error.strerror}.") from error
     return taken
+
+
+def _write_draft(draft: Path, batch: Batch, choice: ReportChoice | None, *, with_texts: bool) -> WrittenBundle:
+    with draft.open("wb") as stream:
+        with read_one_moment():
+            as_it_is = Batch.objects.select_related("project").get(pk=batch.pk)
+            source = open_source(as_it_is, choice=choice, with_texts=with_texts)
+            written = write_bundle(stream, about=describe_source(source), members=list_members(source))
+        stream.flush()
+        os.fsync(stream.fileno())
+    return written
+
+
+def send_answers(*, batch: Batch, answers: Iterable[Answer], with_texts: bool, by: trail.Actor) -> Iterator[bytes]:
+    """The answers as CSV in pieces. That they leave is recorded before the first, how many rows and which hash after the last.
+
+    A file that was broken off has the first event alone.
+    """
+    details: dict[str, object] = {"format": "csv", "texts": with_texts}
+    record_download(batch=batch, what="answers", by=by, details=details)
+    return _send_pieces(batch, answers, details, with_texts=with_texts, by=by)
+
+
+def _send_pieces(
+    batch: Batch, answers: Iterable[Answer], details: dict[str, object], *, with_texts: bool, by: trail.Actor
+) -> Iterator[bytes]:
+    digest, rows = hashlib.sha256(), 0
+    for piece in write_answers(answers, with_texts=with_texts):
+        written = piece.text.encode()
+        digest.update(written)
+        rows += piece.rows
+        yield written
+    with transaction.atomic():
+        trail.record(
+            "sob.file.sent_whole",
+            target=batch,
+            by=by,
+            stream=trail.project_stream(batch.project_id),
+            details={"what": "answers", **details, "rows": rows, "sha256": digest.hexdigest()},
+        )
 
 
 @transaction.atomic

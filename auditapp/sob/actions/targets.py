@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from django.db import transaction
-from django.utils import timezone
 
 from auditapp.sob.actions.errors import SobError
+from auditapp.sob.actions.numbered_tables import Content, store_next
 from auditapp.sob.importing.normalising import TargetLabels, TargetsError, make_labels
 from auditapp.sob.models import TargetTable
-from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.projects.models import Project
 
@@ -45,24 +44,8 @@ def save_targets(
         )
     if newest is not None and newest.sha256 == labels.hash():
         raise SobError(f"These are the rows of target table {newest.number}. Nothing has changed.")
-    table = TargetTable.objects.create(
-        project=project,
-        number=newest.number + 1 if newest else 1,
-        rows=labels.write(),
-        reason=reason,
-        sha256=labels.hash(),
-        made_by=by if isinstance(by, User) else None,
-        made_by_name=by.get_username(),
-        made_at=timezone.now(),
-    )
-    trail.record(
-        "sob.targets.saved",
-        target=table,
-        by=by,
-        stream=trail.project_stream(project.pk),
-        details={"number": table.number, "rows": len(labels.rows), "sha256": table.sha256},
-    )
-    return table
+    content = Content(labels.write(), labels.hash(), reason, {"rows": len(labels.rows)})
+    return store_next(newest, content, kind=TargetTable, project=project, by=by, action="sob.targets.saved")
 
 
 def find_target_table(project: Project, number: int | None = None) -> TargetTable | None:

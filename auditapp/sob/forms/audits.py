@@ -1,10 +1,8 @@
 from __future__ import annotations
 
-import random
-from uuid import UUID, uuid4
-
 from django import forms
 
+from auditapp.batches.forms import SentOnceForm, seed_field
 from auditapp.sob.actions.audits import (
     FORMATTER_SIZE,
     LARGEST_SEED,
@@ -39,18 +37,10 @@ class AuditForm(forms.Form):
         label="Answers",
         help_text="All of them, where there are fewer. With 50, an error rate of 10 % is known to about 8 points either way.",
     )
-    seed = forms.IntegerField(
-        min_value=0,
-        max_value=LARGEST_SEED,
-        help_text="The same seed, size and readings give the same sample.",
-    )
-
-    def __init__(self, *args: object, **kwargs: object) -> None:
-        super().__init__(*args, **kwargs)  # type: ignore[arg-type]
-        self.fields["seed"].initial = lambda: random.randint(0, LARGEST_SEED)  # noqa: S311 - no secret
+    seed = seed_field(largest=LARGEST_SEED, help_text="The same seed, size and readings give the same sample.")
 
 
-class MarkForm(forms.Form):
+class MarkForm(SentOnceForm):
     """What a reviewer herself reads in an answer."""
 
     outcome = forms.ChoiceField(
@@ -75,11 +65,6 @@ class MarkForm(forms.Form):
     )
     note = forms.CharField(required=False, max_length=LONGEST_NOTE, widget=forms.Textarea({"rows": 2}))
     number = forms.IntegerField(min_value=1, max_value=30_000, widget=forms.HiddenInput)
-    client_id = forms.UUIDField(required=False, widget=forms.HiddenInput)
-
-    def clean_client_id(self) -> UUID:
-        """A form without one is taken once for each time it is sent."""
-        return self.cleaned_data["client_id"] or uuid4()
 
     def read(self) -> Finding:
         """What was found, once the form is valid."""

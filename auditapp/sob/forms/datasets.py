@@ -68,7 +68,7 @@ class SampleForm(DrawFields):
     def __init__(self, *args: object, **kwargs: object) -> None:
         super().__init__(*args, **kwargs)  # type: ignore[arg-type]
         self.fields["size"].required = True
-        self.fields["size"].help_text = ""
+        self.fields["size"].help_text = "How many to draw."
 
 
 class SetChoice(forms.ModelMultipleChoiceField):  # type: ignore[type-arg]

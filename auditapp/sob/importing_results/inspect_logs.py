@@ -85,7 +85,8 @@ def _read_samples(log: Record, samples: Iterator[object] | Sequence[object], nam
             rows.append(row)
     if not rows:
         raise ResultError(
-            f"{name} holds no sample of a known task. Say with --task which one it is, or bring in a log that has samples."
+            f"{name} holds no sample of a known task. Say which one it is (--task, or Task on the page), or bring in a log that "
+            "has samples."
         )
     return ResultFile(FORMAT, tuple(rows), passed_over)
 

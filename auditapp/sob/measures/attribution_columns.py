@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from itertools import chain
 from math import isnan
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from auditapp.sob.measures.attributions import LONGEST_VALUE, AttributionTally, Place, PlaceCounts
 from auditapp.sob.measures.mapping import Kind, Rule, TargetMapping
@@ -41,11 +41,12 @@ class ColumnTally(AttributionTally):
         """Count answers; ``places`` holds the index of each one's place."""
         import numpy as np
 
-        values = list(chain.from_iterable([answer.values() for answer in answers]))
-        if not _SCALARS.issuperset(map(type, values)):
+        values = _list_values(answers)
+        kinds = set(map(type, values))
+        if not _SCALARS.issuperset(kinds):
             places, answers = self._add_nested(places, answers)
-            values = list(chain.from_iterable([answer.values() for answer in answers]))
-        texts = [value if isinstance(value, str) else _write(value) for value in values]
+            values = _list_values(answers)
+        texts = values if kinds == {str} else [value if isinstance(value, str) else _write(value) for value in values]
         lengths = np.fromiter(map(len, answers), np.int64, len(answers))
         numbers = np.fromiter(map(self._numbers.__getitem__, texts), np.int64, len(texts))
         self._count(places, np.repeat(np.arange(len(answers)), lengths), numbers)
@@ -232,6 +233,10 @@ class _Pairs:
             np.add.at(counts, place, np.concatenate(self._counts))
             self._keys, self._counts = [keys], [counts]
         self._waiting = 0
+
+
+def _list_values(answers: Sequence[Mapping[str, object]]) -> list[Any]:
+    return list(chain.from_iterable([answer.values() for answer in answers]))
 
 
 def _number(name: str, numbers: dict[str, int], names: list[str]) -> int:

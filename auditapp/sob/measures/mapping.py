@@ -197,8 +197,10 @@ class MappedCounts:
             self.counts[rule] += count
 
 
-def list_mapping(tally: AttributionTally, *, targets: Sequence[str] | None = None) -> list[dict[str, object]]:
-    """All four cells per target and model, ``model`` ``None`` for all models together; JSON-ready.
+def list_mapping(
+    tally: AttributionTally, *, targets: Sequence[str] | None = None, rule: Rule = Rule.ANY
+) -> list[dict[str, object]]:
+    """All four cells per target and model by one rule, ``model`` ``None`` for all models together; JSON-ready.
 
     An answer maps once, however many of its values match; values are compared exactly, but for case. The denominator is
     the answers that attribute anything (the texts of one target have another n in either task of Table 13, so n cannot be
@@ -210,8 +212,7 @@ def list_mapping(tally: AttributionTally, *, targets: Sequence[str] | None = Non
     for place, counts in tally.list_places(targets):
         if place.is_overall or name_value(place.target) in tally.mapping.rows:
             head = {"task": place.task, "target": place.target, "model": place.model}
-            for kind, mapped in counts.mapped.items():
-                rows.extend(head | {"kind": str(kind)} | _write_row(mapped, rule) for rule in Rule)
+            rows.extend(head | {"kind": str(kind)} | _write_row(mapped, rule) for kind, mapped in counts.mapped.items())
     return rows
 
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields, is_dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from typing import Any, NamedTuple
 
 from auditapp.sob.counting import LEXICON_VERSION, OVERALL
 from auditapp.sob.measures.harms import list_harms
-from auditapp.sob.measures.mapping import list_mapping
+from auditapp.sob.measures.mapping import Rule, list_mapping
 from auditapp.sob.measures.paired import PairedOptions, PairedTest, compare_pairs
 from auditapp.sob.measures.posthoc import PosthocTest, compare_conover, compare_nemenyi
 from auditapp.sob.measures.ranks import (
@@ -37,7 +37,7 @@ from auditapp.sob.published import TARGETS, published_rows, published_source
 from auditapp.sob.verdicts import VERDICTS
 from transcripts.agreement.shares import Interval
 
-REPORT_VERSION = "1"
+REPORT_VERSION = "2"
 
 FEW_TEXTS = 20
 """A target with fewer texts gets a warning."""
@@ -55,6 +55,9 @@ PUBLISHED_FAMILIES = {
     "olmo32b-T": "olmo",
 }
 """The published variants that share weights; each of the others is a family of its own."""
+
+PUBLISHED_PAIRS = tuple((f"{name}-I", f"{name}-T") for name in ("gpt5.1", "sonnet4.6", "qwen35b", "olmo32b"))
+"""The published variants without and with reasoning."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,12 +88,17 @@ class ReportOptions:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """Every figure of a set of answers, unrounded; None is undefined, which is not 0."""
+    """Every figure of a set of answers, unrounded; None is undefined, which is not 0.
+
+    ``friedman`` has one test per task, with models as blocks, and ``mapping`` one row per cell, by any value of the list;
+    the same with families as blocks and by every value stand apart.
+    """
 
     versions: Mapping[str, object]
     cells: Sequence[ScoredCell] = ()
     published_cells: Sequence[PublishedCell] = ()
     friedman: Sequence[FriedmanTest] = ()
+    friedman_families: Sequence[FriedmanTest] = ()
     posthoc: Sequence[PosthocTest] = ()
     paired: Sequence[PairedTest] = ()
     sensitivity: Sequence[RuleScore] = ()
@@ -99,6 +107,7 @@ class Report:
     secondary_contrast: Sequence[SecondaryContrast] = ()
     top_values: Sequence[Mapping[str, object]] = ()
     mapping: Sequence[Mapping[str, object]] = ()
+    mapping_all: Sequence[Mapping[str, object]] = ()
     harms: Sequence[Mapping[str, object]] = ()
     social_map: Sequence[Mapping[str, object]] = ()
     layers: Sequence[Mapping[str, object]] = ()
@@ -118,6 +127,7 @@ def build_report(tallies: Tallies, *, options: ReportOptions) -> Report:
         versions=_name_versions(options),
         cells=cells,
         friedman=statistics.friedman,
+        friedman_families=statistics.families,
         posthoc=statistics.posthoc,
         paired=compare_pairs(
             tallies.matrices,
@@ -131,6 +141,7 @@ def build_report(tallies: Tallies, *, options: ReportOptions) -> Report:
         secondary_contrast=contrast_secondary(tallies.matrices, seed=seed, resamples=resamples),
         top_values=list_top_values(tallies.attributions, options.top_k, targets=targets),
         mapping=list_mapping(tallies.attributions, targets=targets),
+        mapping_all=list_mapping(tallies.attributions, targets=targets, rule=Rule.ALL),
         harms=list_harms(tallies.attributions, targets=targets),
         social_map=draw_social_map(tallies.attributions, targets=targets),
         layers=share_layers(tallies.groups),
@@ -176,9 +187,20 @@ def published_report(options: ReportOptions | None = None) -> Report:
         versions=_name_versions(options) | {"targets": "published", "instrument": ["paper"]},
         published_cells=cells,
         friedman=statistics.friedman,
+        friedman_families=statistics.families,
         posthoc=statistics.posthoc,
         warnings=[*options.warnings, printed, chosen.sentence],
     )
+
+
+def relate_published(models: Collection[str], options: ReportOptions) -> ReportOptions:
+    """The options with the families and pairs of the published variants, where all models are such by their labels."""
+    known = {row.model for row in published_rows()}
+    if not models or not known.issuperset(models):
+        return options
+    families = {model: family for model, family in PUBLISHED_FAMILIES.items() if model in models}
+    pairs = tuple(pair for pair in PUBLISHED_PAIRS if set(pair) <= set(models))
+    return replace(options, families=families, pairs=pairs)
 
 
 class ChosenTargets(NamedTuple):
@@ -236,6 +258,7 @@ def count_verdicts(verdicts: Mapping[tuple[str, str, str], int]) -> list[dict[st
 
 class _Statistics(NamedTuple):
     friedman: list[FriedmanTest]
+    families: list[FriedmanTest]
     posthoc: list[PosthocTest]
 
 
@@ -244,6 +267,7 @@ def _test_targets(
 ) -> _Statistics:
     """Per task a test with models as blocks, its post-hoc tests, and where variants share a family one with families."""
     friedman: list[FriedmanTest] = []
+    of_families: list[FriedmanTest] = []
     posthoc: list[PosthocTest] = []
     for task, by_model in scores.items():
         test = compare_targets(
@@ -255,8 +279,8 @@ def _test_targets(
             posthoc += [compare_nemenyi(ranked, task=task), compare_conover(ranked, task=task)]
         merged = merge_families(by_model, families)
         if len(merged) < len(by_model):
-            friedman.append(compare_targets(merged, chosen.targets, task=task, blocks="families", warnings=warnings))
-    return _Statistics(friedman, posthoc)
+            of_families.append(compare_targets(merged, chosen.targets, task=task, blocks="families", warnings=warnings))
+    return _Statistics(friedman, of_families, posthoc)
 
 
 def _group_scores(cells: Sequence[ScoredCell]) -> dict[str, dict[str, dict[str, float | None]]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from auditapp.sob.models.audits import Audit, AuditItem, AuditMark
+from auditapp.sob.models.audits import Audit, AuditItem, AuditMark, AuditOpening
 from auditapp.sob.models.judgments import Judgment, ReadAnswer, Reading
 from auditapp.sob.models.tables import MappingTable, TargetTable, TermsNotice, Wording
 from auditapp.sob.models.texts import Dataset, Text
@@ -11,6 +11,7 @@ __all__ = [
     "Audit",
     "AuditItem",
     "AuditMark",
+    "AuditOpening",
     "Dataset",
     "Judgment",
     "MappingTable",

@@ -62,10 +62,28 @@ class AuditItem(models.Model):
         return f"item {self.position} of audit {self.audit_id}"
 
 
+class AuditOpening(models.Model):
+    """Somebody who may see all marks opened an audit's results before she had marked all of it: what she marks afterwards is
+    not blind."""
+
+    audit = models.ForeignKey(Audit, on_delete=models.PROTECT, related_name="openings")
+    opened_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="sob_audit_openings")
+    opened_at = models.DateTimeField()
+
+    class Meta:
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["audit", "opened_by"], name="%(app_label)s_%(class)s_once")
+        ]
+
+    def __str__(self) -> str:
+        return f"opening of audit {self.audit_id}"
+
+
 class AuditMark(models.Model):
     """What one reviewer found. ``outcome`` and ``n_attributes`` are her own reading of the answer, ``n_warranted`` is the
     number of those attributes that the text itself warrants (0 where the benchmark is right that it warrants none).
-    A second thought is a new row under the next ``number``; the first is superseded, never changed."""
+    A second thought is a new row under the next ``number``; the first is superseded, never changed. ``after_opening``: its
+    reviewer had opened the results before, so it is not blind and stays out of every figure."""
 
     item = models.ForeignKey(AuditItem, on_delete=models.PROTECT, related_name="marks")
     reviewer = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="sob_marks")
@@ -75,6 +93,7 @@ class AuditMark(models.Model):
     n_warranted = models.PositiveSmallIntegerField(default=0)
     note = models.TextField(blank=True)
     number = models.PositiveSmallIntegerField(default=1)
+    after_opening = models.BooleanField(default=False)
     client_id = models.UUIDField(unique=True)
     made_at = models.DateTimeField()
     superseded_by = models.OneToOneField(

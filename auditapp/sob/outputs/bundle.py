@@ -33,7 +33,7 @@ from auditapp.sob.outputs.bundle_writing import (
     SETTINGS,
     hash_text,
 )
-from auditapp.sob.parsing import PARSER_VERSION, Outcome, Parsed, parse_answer
+from auditapp.sob.parsing import ATTRIBUTES, PARSER_VERSION, Outcome, Parsed, parse_answer
 from auditapp.sob.verdicts import parse_verdict
 from transcripts.formats.problems import InputRefused
 from transcripts.formats.zip_input import ZipInput, ZipLimits, open_zip
@@ -162,8 +162,11 @@ class BundleContent:
     def _parse(self, answer: Mapping[str, Any]) -> Parsed:
         if answer["answer"] is None:
             return Parsed(Outcome.PROVIDER_ERROR)
-        read = parse_verdict if self.arms[answer["arm"]]["task"] == BASE_TASK else parse_answer
-        return read(answer["answer"], finish_reason=answer["finish_reason"])
+        arm = self.arms[answer["arm"]]
+        if arm["task"] == BASE_TASK:
+            return parse_verdict(answer["answer"], finish_reason=answer["finish_reason"])
+        schema = arm.get("schema") or ATTRIBUTES
+        return parse_answer(answer["answer"], finish_reason=answer["finish_reason"], schema=schema)
 
     def read(self, name: str) -> Iterator[Mapping[str, Any]]:
         """The lines of one member."""

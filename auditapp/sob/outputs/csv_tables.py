@@ -1,4 +1,7 @@
-"""The report as flat tables, one per part, for CSV: numbers unrounded, undefined ones empty."""
+"""The report as flat tables, one per part, for CSV: numbers unrounded, undefined ones empty.
+
+What must be read with the figures stands in the last column of every row, for rows are cut out and put beside others.
+"""
 
 from __future__ import annotations
 
@@ -13,13 +16,21 @@ Report = Mapping[str, Any]
 Row = Mapping[str, Any]
 
 
+NOTICE = "notice"
+
+
 class CsvTable(NamedTuple):
-    """One table: what it is, what its columns are, and how its rows are found in a report."""
+    """One table: what it is, what its columns are beside the notice, and how its rows are found in a report."""
 
     name: str
     sentence: str
     columns: Sequence[str]
     read_rows: Callable[[Report], Iterator[Row]]
+
+    @property
+    def header(self) -> Sequence[str]:
+        """The headings of the file."""
+        return (*self.columns, NOTICE)
 
 
 def _read_part(part: str) -> Callable[[Report], Iterator[Row]]:
@@ -41,11 +52,15 @@ def _part_intervals(row: Row) -> dict[str, object]:
     return parted
 
 
-def _read_mapping(report: Report) -> Iterator[Row]:
+def _read_mapping(part: str) -> Callable[[Report], Iterator[Row]]:
     """The interval, a share in the report, in per cent like the figure beside it."""
-    for row in report.get("mapping") or []:
-        low, high = row.get("ci") or (None, None)
-        yield {**row, "pct_low": _in_percent(low), "pct_high": _in_percent(high)}
+
+    def read(report: Report) -> Iterator[Row]:
+        for row in report.get(part) or []:
+            low, high = row.get("ci") or (None, None)
+            yield {**row, "pct_low": _in_percent(low), "pct_high": _in_percent(high)}
+
+    return read
 
 
 def _in_percent(share: float | None) -> float | None:
@@ -59,14 +74,17 @@ def _read_cells(report: Report) -> Iterator[Row]:
         yield {**row, **{f"outcome_{outcome}": counts and counts.get(outcome, 0) for outcome in _OUTCOMES}}
 
 
-def _read_friedman(report: Report) -> Iterator[Row]:
-    for row in report.get("friedman") or []:
-        low, high = row.get("iman_davenport_df") or (None, None)
-        yield {**row, "iman_davenport_df1": low, "iman_davenport_df2": high}
+def _read_friedman(part: str) -> Callable[[Report], Iterator[Row]]:
+    def read(report: Report) -> Iterator[Row]:
+        for row in report.get(part) or []:
+            low, high = row.get("iman_davenport_df") or (None, None)
+            yield {**row, "iman_davenport_df1": low, "iman_davenport_df2": high}
+
+    return read
 
 
 def _read_mean_ranks(report: Report) -> Iterator[Row]:
-    for row in report.get("friedman") or []:
+    for row in [*(report.get("friedman") or []), *(report.get("friedman_families") or [])]:
         for target, rank in (row.get("mean_ranks") or {}).items():
             yield {**row, "target": target, "mean_rank": rank}
 
@@ -107,12 +125,24 @@ _PAIRED = (
 _CONTRAST = (
     *("model", "task", "n_items_with", "n_items_without", "sob_with", "sob_without", "difference", "ci_low", "ci_high"),
 )
+_MAPPING = (*_PLACE, "kind", "rule", "match", "denominator", "count", "pct", "pct_low", "pct_high")
 
 TABLES = {
     table.name: table
     for table in (
         CsvTable("cells", "Scores and counts per model, task and target.", _CELLS, _read_cells),
-        CsvTable("friedman", "Whether targets differ: the Friedman tests.", _FRIEDMAN, _read_friedman),
+        CsvTable(
+            "friedman",
+            "Whether targets differ: the Friedman tests, models as blocks.",
+            _FRIEDMAN,
+            _read_friedman("friedman"),
+        ),
+        CsvTable(
+            "friedman_families",
+            "The same tests with families of models as blocks.",
+            _FRIEDMAN,
+            _read_friedman("friedman_families"),
+        ),
         CsvTable(
             "mean_ranks",
             "Mean rank of each target; the highest rank is the highest score.",
@@ -154,8 +184,14 @@ TABLES = {
         CsvTable(
             "mapping",
             "Answers that name the target itself or the dominant group.",
-            (*_PLACE, "kind", "rule", "match", "denominator", "count", "pct", "pct_low", "pct_high"),
-            _read_mapping,
+            _MAPPING,
+            _read_mapping("mapping"),
+        ),
+        CsvTable(
+            "mapping_all",
+            "Answers that name every value of the list.",
+            _MAPPING,
+            _read_mapping("mapping_all"),
         ),
         CsvTable(
             "harms",
@@ -186,8 +222,9 @@ def write_table(report: Report, name: str, stream: TextSink, *, exact: bool = Fa
     Raises ``KeyError`` for another name.
     """
     table = TABLES[name]
-    rows = ([row.get(column) for column in table.columns] for row in table.read_rows(report))
-    return write_csv(rows, header=table.columns, stream=stream, defused=not exact)
+    notice = report.get(NOTICE)
+    rows = ([*(row.get(column) for column in table.columns), notice] for row in table.read_rows(report))
+    return write_csv(rows, header=table.header, stream=stream, defused=not exact)
 
 
 def print_table(report: Report, name: str, *, exact: bool = False) -> str:

@@ -112,7 +112,7 @@ def _describe_scores(view: ReportView) -> str:
 def draw_rank_plot(report: Mapping[str, Any]) -> str:
     """Mean rank of each target under both tasks: the further right, the more attributes (rank k is the highest score)."""
     view = ReportView(report)
-    tests = {row["task"]: row for row in view.rows("friedman") if row.get("blocks", "models") == "models"}
+    tests = {row["task"]: row for row in view.rows("friedman")}
     ranked = {task: dict(tests[task].get("mean_ranks") or {}) for task in TASKS if task in tests}
     first: Mapping[str, float] = next((ranks for ranks in ranked.values() if ranks), {})
     targets = sorted(first, key=lambda target: (-first[target], target))

@@ -108,11 +108,7 @@ _MAPPED = (
 
 def write_mapped(view: ReportView) -> str:
     """Table 13: shares of attributed answers that name the target itself or the dominant group, all models together."""
-    found = {
-        (row["task"], row["target"], row["kind"]): row
-        for row in view.rows("mapping")
-        if row.get("model") is None and row.get("rule", "any") == "any"
-    }
+    found = {(row["task"], row["target"], row["kind"]): row for row in view.rows("mapping") if row.get("model") is None}
     targets = [target for target in view.targets if any(key[1] == target for key in found)]
     heads = [
         rf"\multicolumn{{2}}{{c}}{{{escape_latex(TASK_NAMES[task])}: {'self' if kind == 'self' else 'dominant group'}}}"

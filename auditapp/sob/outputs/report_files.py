@@ -27,7 +27,7 @@ CONTENT_TYPES = {
 class Wish(NamedTuple):
     """What may be chosen of a file: whose values the social map shows (``None``: all models), and csv as it is.
 
-    ``notice`` is a sentence that stands in every file but a table of rows: that answers are invented.
+    ``notice`` stands in every file: that answers are invented, or compare with nothing.
     """
 
     model: str | None = None

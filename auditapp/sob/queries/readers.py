@@ -9,6 +9,7 @@ from django.db.models import Count
 
 from auditapp.batches.models import Batch
 from auditapp.sob.models import Judgment, Reading
+from auditapp.sob.queries.arms import AskedArm
 from auditapp.sob.queries.standing import find_cell_range
 
 
@@ -40,3 +41,12 @@ def count_readers(batch: Batch, arm_ids: Sequence[int]) -> Readers:
             formatter += count
             invented += count if provider == "fake" else 0
     return Readers(Judgment.objects.filter(arm__in=arm_ids).count(), formatter, person, invented)
+
+
+def find_parsers(batch: Batch, arms: Sequence[AskedArm]) -> list[str]:
+    """The versions of the rules that read the answers when they came."""
+    first, last = find_cell_range(batch)
+    asked = {arm.arm_id for arm in arms}
+    # Along the keys, once: an index by arm would look up every row by itself.
+    rows = Judgment.objects.filter(cell__gte=first, cell__lte=last).order_by()
+    return sorted({parser for arm, parser in rows.values_list("arm_id", "parser").distinct() if arm in asked})

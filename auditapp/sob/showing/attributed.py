@@ -105,7 +105,7 @@ def list_mapped(figures: Figures, model: str | None, rule: Rule) -> list[MappedR
     is_comparable = figures.report["versions"].get("mapping") == PUBLISHED and model is None and rule is Rule.ANY
     published = published_shares() if is_comparable else {}
     found: dict[str, dict[tuple[str, str], Entry]] = {}
-    for entry in figures.find("mapping", model=model, rule=str(rule)):
+    for entry in figures.find("mapping" if rule is Rule.ANY else "mapping_all", model=model):
         found.setdefault(entry["target"], {})[entry["task"], entry["kind"]] = entry
     return [
         MappedRow(

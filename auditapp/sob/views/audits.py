@@ -6,6 +6,7 @@ stored, her colleagues' once she has marked the whole sample.
 
 from __future__ import annotations
 
+from typing import NamedTuple
 from uuid import uuid4
 
 from django.contrib import messages
@@ -16,6 +17,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from auditapp.batches.models import Batch
 from auditapp.sob import audit_queries
+from auditapp.sob.actions import audits as actions
 from auditapp.sob.actions.audits import draw_audit, mark_item
 from auditapp.sob.actions.errors import SobError
 from auditapp.sob.audit_reports import read_audit_report
@@ -35,7 +37,7 @@ def list_audits(request: ProjectRequest, batch_id: int) -> HttpResponse:
     audits = list(batch.sob_audits.order_by("-number"))
     own = audit_queries.count_own(audits, request.user)
     rows = [(audit, own.get(audit.pk, 0)) for audit in audits]
-    return render(request, "sob/audits.html", {"batch": batch, "rows": rows})
+    return render(request, "sob/audits.html", {"batch": batch, "here": "audits", "rows": rows})
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -62,12 +64,14 @@ def show_audit(request: ProjectRequest, batch_id: int, audit_id: int) -> HttpRes
     """How far an audit has come, and what it shows to whoever may see that."""
     audit = _find_audit(request, batch_id, audit_id)
     own = audit_queries.count_own([audit], request.user).get(audit.pk, 0)
-    sees_all = _sees_all(request, audit, own)
+    sight = _find_sight(request, audit, own)
+    sees_all = sight.sees_all
     context = {
         "batch": audit.batch,
+        "here": "audits",
         "audit": audit,
         "own": own,
-        "sees_all": sees_all,
+        **sight._asdict(),
         "progress": audit_queries.list_progress(audit) if sees_all else [],
         "following": audit_queries.find_next_item(audit, request.user),
         "result": read_audit_report(audit, None if sees_all else request.user) if sees_all or own else None,
@@ -109,15 +113,39 @@ def mark(request: ProjectRequest, batch_id: int, audit_id: int, item_id: int) ->
         "standing": standing,
         "attributes": list(item.attributes.items()),
         "marked": own,
+        "has_opened": own < audit.size and audit_queries.has_opened(audit, request.user),
         "others": _list_others(request, item) if own >= audit.size else [],
         "following": audit_queries.find_next_item(audit, request.user),
     }
     return render(request, "sob/mark.html", context, status=422 if request.method == "POST" else 200)
 
 
-def _sees_all(request: ProjectRequest, audit: Audit, own: int) -> bool:
-    """Whoever has marked everything; and whoever may see all codings, unless she is in the middle of marking."""
-    return own >= audit.size or (own == 0 and Permission.SEE_ALL_CODINGS in request.role.permissions)
+@require_http_methods(["GET", "HEAD", "POST"])
+@project_view(Permission.SEE_ALL_CODINGS)
+def open_results(request: ProjectRequest, batch_id: int, audit_id: int) -> HttpResponse:
+    """Open the results to somebody who might still mark, which is kept. Whoever only looks is led to the audit."""
+    audit = _find_audit(request, batch_id, audit_id)
+    if request.method == "POST":
+        actions.open_results(audit=audit, by=request.user)
+    return redirect("sob:audit", request.project.slug, batch_id, audit.pk)
+
+
+class _Sight(NamedTuple):
+    """What of an audit's results a person sees, and whether she may open them."""
+
+    sees_all: bool
+    may_open: bool
+    has_opened: bool
+
+
+def _find_sight(request: ProjectRequest, audit: Audit, own: int) -> _Sight:
+    """All is open to whoever has marked everything; to those who may see all codings too, once they said so if they might
+    still mark."""
+    permissions = request.role.permissions
+    has_opened = audit_queries.has_opened(audit, request.user)
+    may_see = Permission.SEE_ALL_CODINGS in permissions
+    sees_all = own >= audit.size or (may_see and (has_opened or Permission.CODE not in permissions))
+    return _Sight(sees_all, may_see and not sees_all, has_opened)
 
 
 def _list_others(request: ProjectRequest, item: AuditItem) -> list[AuditMark]:

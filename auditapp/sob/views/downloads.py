@@ -30,7 +30,7 @@ from auditapp.sob.outputs.report_files import (
     write_file,
 )
 from auditapp.sob.queries.arms import read_arms
-from auditapp.sob.report_store import read_report
+from auditapp.sob.report_store import ReportChoice, find_failure, read_report
 from auditapp.sob.reporting import count_answers
 from auditapp.sob.views.opening import find_batch, open_batch
 from transcripts.projects.access import ProjectRequest, project_view
@@ -66,7 +66,9 @@ def download(request: ProjectRequest, batch_id: int, what: str, format: str) -> 
         raise Http404("No such file.")
     stored = read_report(batch)
     if stored is None:
-        messages.error(request, "The figures are still being computed. Ask again in some seconds.")
+        failure = find_failure(batch, ReportChoice())
+        waiting = "The figures are still being computed. Ask again in some seconds."
+        messages.error(request, f"The figures could not be computed. {failure.reason}" if failure else waiting)
         return redirect("sob:files", request.project.slug, batch.pk)
     wish = Wish(
         model=_choose_model(request, stored.report),

@@ -18,7 +18,7 @@ from auditapp.sob.models import Dataset, TargetTable
 from auditapp.sob.queries import AskedArm
 from auditapp.sob.queries.readers import count_readers
 from auditapp.sob.queries.targets import find_texts
-from auditapp.sob.report_store import ReportChoice, read_report
+from auditapp.sob.report_store import Failure, ReportChoice, find_failure, read_report
 from auditapp.sob.showing.figures import Counting, Figures, in_words
 from transcripts.projects.access import ProjectRequest
 
@@ -53,7 +53,7 @@ class Words(NamedTuple):
 
 class Opened(NamedTuple):
     """A batch with its arms. ``figures`` is ``None`` while the report is being computed; ``is_current`` says that nothing
-    has changed since they were."""
+    has changed since they were, and ``failure`` why there are no newer ones."""
 
     batch: Batch
     dataset: Dataset | None
@@ -61,6 +61,7 @@ class Opened(NamedTuple):
     figures: Figures | None
     as_of: datetime.datetime | None
     is_current: bool = True
+    failure: Failure | None = None
 
     def describe(self, here: str) -> dict[str, Any]:
         """What the frame of every page needs; ``here`` is its place among the pages of the batch."""
@@ -71,6 +72,7 @@ class Opened(NamedTuple):
             "figures": self.figures,
             "as_of": self.as_of,
             "is_current": self.is_current,
+            "failure": self.failure,
             "here": here,
             "has_fake": any(arm.variant.is_fake for arm in self.arms),
             "readers": count_readers(self.batch, [arm.arm_id for arm in self.arms]),
@@ -90,9 +92,10 @@ def open_batch(batch: Batch, options: ReportChoice | None = None) -> Opened:
     arms = queries.read_arms(batch)
     stored = read_report(batch) if options is None else read_report(batch, options=options)
     dataset = queries.find_dataset(batch)
+    failure = None if stored and stored.is_current else find_failure(batch, options or ReportChoice())
     if stored is None:
-        return Opened(batch, dataset, arms, figures=None, as_of=None)
-    return Opened(batch, dataset, arms, Figures(stored.report), stored.as_of, stored.is_current)
+        return Opened(batch, dataset, arms, figures=None, as_of=None, failure=failure)
+    return Opened(batch, dataset, arms, Figures(stored.report), stored.as_of, stored.is_current, failure)
 
 
 def list_words(batch: Batch) -> list[Words]:

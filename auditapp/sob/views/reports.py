@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 
 from django.db.models import Count
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import render
-from django.views.decorators.http import require_safe
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_http_methods, require_safe
 
 from auditapp.batches.models import Batch, Cell
 from auditapp.sob.caveats import is_comparable
@@ -16,6 +16,7 @@ from auditapp.sob.kind import KIND
 from auditapp.sob.metrics import OVERALL
 from auditapp.sob.models import Dataset
 from auditapp.sob.published import published_source
+from auditapp.sob.report_store import forget_failure
 from auditapp.sob.showing.figures import Counting, Figures, read_score
 from auditapp.sob.views.opening import Opened, find_batch, open_batch, read_counting
 from transcripts.projects.access import ProjectRequest, project_view
@@ -45,6 +46,16 @@ def show_report(request: ProjectRequest, batch_id: int) -> HttpResponse:
     """The heat map of one batch."""
     opened = open_batch(find_batch(request, batch_id))
     return render(request, "sob/report.html", _describe_scores(request, opened))
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@project_view(Permission.VIEW)
+def ask_again(request: ProjectRequest, batch_id: int) -> HttpResponse:
+    """Have figures that could not be computed asked for now. Whoever only looks is led to the scores, as after the button."""
+    batch = find_batch(request, batch_id)
+    if request.method == "POST":
+        forget_failure(batch)
+    return redirect("sob:report", request.project.slug, batch.pk)
 
 
 class CellCount(NamedTuple):

@@ -10,9 +10,8 @@ from django.views.decorators.http import require_POST, require_safe
 
 from auditapp.batches.models import Batch
 from auditapp.sob import queries
-from auditapp.sob.actions.taking_out import record_download
+from auditapp.sob.actions.taking_out import send_answers
 from auditapp.sob.answer_keys import ANY_FURTHER, NO_FURTHER, RULES, Choice, choose_arms
-from auditapp.sob.answer_rows import write_answers
 from auditapp.sob.answers import COUNTED_TO, LOOKED_THROUGH, iterate_answers, read_page
 from auditapp.sob.mappings import TABLE, UnknownMapping, find_mapping
 from auditapp.sob.measures.harms import Harm
@@ -92,10 +91,9 @@ def download_responses(request: ProjectRequest, batch_id: int) -> StreamingHttpR
     batch = find_batch(request, batch_id)
     choice = _read_filters(read_choice(request, *FILTERS), batch, queries.read_arms(batch))
     with_texts = request.POST.get("texts") == "on"
-    record_download(batch=batch, what="answers", by=request.user, details={"format": "csv", "texts": with_texts})
-    lines = write_answers(iterate_answers(choice), with_texts=with_texts)
+    pieces = send_answers(batch=batch, answers=iterate_answers(choice), with_texts=with_texts, by=request.user)
     headers = {"Content-Disposition": f'attachment; filename="sob-batch-{batch.pk}-answers.csv"'}
-    return StreamingHttpResponse(lines, content_type="text/csv; charset=utf-8", headers=headers)
+    return StreamingHttpResponse(pieces, content_type="text/csv; charset=utf-8", headers=headers)
 
 
 def _refuse_unknown(asked: dict[str, str], batch: Batch, arms: list[AskedArm]) -> None:

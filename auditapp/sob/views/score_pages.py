@@ -37,7 +37,7 @@ def show_model(request: ProjectRequest, batch_id: int) -> HttpResponse:
                 for target in [OVERALL, *figures.targets]
             ],
             "top_values": _list_values(figures, model=model),
-            "mapping": figures.find("mapping", model=model, rule="any", target=OVERALL),
+            "mapping": figures.find("mapping", model=model, target=OVERALL),
             "harms": figures.find("harms", model=model, target=OVERALL),
             "layers": _sum_layers(figures, model),
             "base": next(iter(figures.find("base", model=model, target=OVERALL)), None),
@@ -101,7 +101,7 @@ def show_target(request: ProjectRequest, batch_id: int) -> HttpResponse:
             "published": _list_published(figures, target),
             "comparable": is_comparable(opened.batch),
             "top_values": figures.find("top_values", model=None, target=target),
-            "mapping": figures.find("mapping", model=None, rule="any", target=target),
+            "mapping": figures.find("mapping", model=None, target=target),
             "harms": figures.find("harms", model=None, target=target),
         }
     return render(request, "sob/target.html", context)

@@ -19,7 +19,6 @@ from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
 
 PAIRS_SHOWN = 60
-MODELS, FAMILIES = "models", "families"
 
 
 @require_safe
@@ -31,9 +30,10 @@ def show_statistics(request: ProjectRequest, batch_id: int) -> HttpResponse:
     if opened.figures:
         figures = opened.figures
         tests = figures.find("friedman")
+        families = figures.find("friedman_families")
         context |= {
-            "tests": sorted(tests, key=lambda test: (test["task"], test["blocks"] != MODELS)),
-            "plot": draw_rank_plot([test for test in tests if test["blocks"] == MODELS]),
+            "tests": sorted([*tests, *families], key=lambda test: test["task"]),
+            "plot": draw_rank_plot(tests),
             "posthoc": [_describe_pairs(test) for test in figures.find("posthoc")],
             "paired": {
                 "whole": figures.find("paired", target=OVERALL),

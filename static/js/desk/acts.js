@@ -35,7 +35,7 @@ export function onActRefused(listener) {
   refusedListener = listener;
 }
 
-/** Be told of an answer to a machine's suggestion that is to be taken back. */
+/** Be told of an answer to a machine's suggestion that is to be taken back, or given again. */
 export function onAnswerBack(listener) {
   answerListener = listener;
 }
@@ -332,7 +332,7 @@ export async function goBack(isRedo) {
   }
   if (entry.kind === "answer") {
     dropEntry(isRedo);
-    answerListener(entry.entry);
+    answerListener(entry.entry, isRedo);
     return;
   }
   const isDeciding = (entry.kind === "decide") === isRedo && ["decide", "reopen"].includes(entry.kind);

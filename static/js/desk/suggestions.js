@@ -6,7 +6,7 @@ import { onActSaved, onAnswerBack } from "./acts.js";
 import { readCookie } from "./queue.js";
 import { refreshMarks } from "./refresh.js";
 import { currentRow, findRow, numberOf, onCurrentChange, select, sentenceOf, turnOf } from "./rows.js";
-import { forgetDone, remember } from "./undo.js";
+import { forgetDone, keepEntry, remember } from "./undo.js";
 
 const region = document.getElementById("suggestions");
 const body = document.getElementById("suggestions-body");
@@ -14,6 +14,7 @@ const draft = region?.querySelector(".open-draft");
 let awaited = null;
 let hadFocus = false;
 let shown = null;
+let stepping = null;
 
 export function startSuggestions() {
   if (!region) {
@@ -43,7 +44,7 @@ export function startSuggestions() {
     event.preventDefault();
     openSuggestions();
   });
-  onAnswerBack(takeBack);
+  onAnswerBack(stepAnswer);
   listenToPanel();
 }
 
@@ -91,7 +92,11 @@ function listenToPanel() {
     site.opened = "";
   });
   page.addEventListener("suggestion-answered", ({ detail: { sentence, suggestion, verdict, address } }) => {
+    if (wasStep(suggestion, true)) {
+      return;
+    }
     const row = findRow(sentence);
+    announce(`Suggestion ${verdict}${row ? `, sentence ${numberOf(row)}` : ""}`);
     remember({
       kind: "answer",
       sentence: String(sentence),
@@ -102,7 +107,12 @@ function listenToPanel() {
       address,
     });
   });
-  page.addEventListener("suggestion-taken-back", ({ detail }) => forgetDone(nameOf(detail.suggestion)));
+  page.addEventListener("suggestion-taken-back", ({ detail: { suggestion } }) => {
+    if (!wasStep(suggestion, false)) {
+      announce("Answer taken back");
+      forgetDone(nameOf(suggestion));
+    }
+  });
 }
 
 /** Suggestions are judged by the sentence they are about: scrolling the panel into sight does not take that away. */
@@ -120,15 +130,28 @@ function tellClosed() {
   }
 }
 
-/** Take an answer to a suggestion back; its panel shows again. */
-function takeBack({ address, sentence, number, verdict }) {
+/** Take an answer to a suggestion back, or give it again as it was; its panel shows again. */
+function stepAnswer(entry, isRedo) {
+  const { address, sentence, number, verdict } = entry;
   const row = findRow(sentence);
   if (row) {
     select(row);
   }
   shown = sentence;
-  window.htmx.ajax("POST", address, { source: body, target: body, swap: "innerHTML", values: { act: "undo" } });
-  announce(`Undone: suggestion ${verdict}, sentence ${number}`);
+  stepping = { entry, isRedo };
+  const values = { act: isRedo ? "redo" : "undo" };
+  window.htmx.ajax("POST", address, { source: body, target: body, swap: "innerHTML", values });
+  announce(`${isRedo ? "Done again" : "Undone"}: suggestion ${verdict}, sentence ${number}`);
+}
+
+/** Whether the server did the step that was asked for, which then can be gone the other way. */
+function wasStep(suggestion, isRedo) {
+  if (stepping?.entry.current !== nameOf(suggestion) || stepping.isRedo !== isRedo) {
+    return false;
+  }
+  keepEntry(stepping.entry, isRedo);
+  stepping = null;
+  return true;
 }
 
 /** Open the suggestions for the current sentence. */

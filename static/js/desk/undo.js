@@ -75,6 +75,14 @@ export function dropEntry(isRedo) {
   showHistory();
 }
 
+/** An entry that was dropped went back, or forth, after all. */
+export function keepEntry(entry, isRedo) {
+  const stacks = stored.read();
+  stacks[isRedo ? "done" : "undone"].push(entry);
+  stored.write(stacks);
+  showHistory();
+}
+
 /** Breaks were corrected: entries go on with the new sentences and rows in the place of the old. */
 export function renameAll({ sentences, rows }) {
   mapEntries((entry) => ({

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import subprocess
+import time
 import uuid
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from tests.instance import FakeProvider, Instance, find_children, wait_until
+from tests.instance import PATIENCE, FakeProvider, Instance, find_children, wait_until
 
 TEXTS = 120
 IN_FLIGHT = 20
@@ -41,7 +42,7 @@ class Ground:
     def count(self, table: str, where: str = "1 = 1") -> int:
         return int(self.instance.query(f"SELECT count(*) FROM batches_{table} WHERE {where}")[0][0])
 
-    def wait_for_end(self, batch: int, *, patience: float = 60.0) -> dict[str, Any]:
+    def wait_for_end(self, batch: int, *, patience: float = PATIENCE) -> dict[str, Any]:
         """What the batch shows once it neither runs nor waits for a yes."""
         wait_until(
             lambda: self.read_state(batch) not in OPEN_STATES, what=f"batch {batch} came to its end", patience=patience
@@ -53,6 +54,22 @@ class Ground:
 
     def wait_for_results(self, count: int) -> None:
         wait_until(lambda: self.count("result") >= count, what=f"{count} answers were stored")
+
+    def hold_calls(self, *, after: int) -> None:
+        """After so many calls none is answered until they are let go, however long a test takes for what it does meanwhile."""
+        self.provider.order(latency=0.1, slow_after=after, slow_latency=600)
+
+    def let_go_once_heard(self) -> None:
+        """The calls that are held are answered once the runner has heard that no more are wanted: it hands back at once what it
+        had written ahead."""
+        wait_until(lambda: self.count("attempt", "\"end\" = 'unsent'") > 0, what="what had not left was handed back")
+        self.provider.order(slow_latency=0)
+
+    def is_at_rest(self) -> bool:
+        """Whether nothing was sent for two seconds."""
+        before = self.provider.stats()["received"]
+        time.sleep(2)
+        return bool(self.provider.stats()["received"] == before)
 
     def check_books(self) -> None:
         """What ``verify_batches`` checks, with the paid API's own count of what it charges for, and call by call."""
@@ -128,6 +145,5 @@ def stand_on(ground: Ground) -> Iterator[Ground]:
 
 def kill_a_child(worker: subprocess.Popen[bytes]) -> None:
     """kill -9 for one of the processes in which a worker runs its lanes: the one that did most."""
-    children = find_children(worker)
-    assert children, "this worker has no children"
-    max(children, key=lambda child: sum(child.cpu_times()[:2])).kill()
+    wait_until(lambda: bool(find_children(worker)), what="the worker has children")
+    max(find_children(worker), key=lambda child: sum(child.cpu_times()[:2])).kill()

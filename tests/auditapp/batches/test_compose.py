@@ -6,7 +6,6 @@ import json
 import os
 import re
 import signal
-import socket
 import subprocess
 import sys
 import urllib.request
@@ -18,7 +17,7 @@ import yaml
 from django.conf import settings
 
 from auditapp.batches import worker_process
-from tests.instance import ROOT, Instance, wait_until
+from tests.instance import PATIENCE, ROOT, Instance, find_free_port, wait_until
 
 LONG_RUNNING = ("web", "worker", "beat", "postgres", "redis")
 OURS = ("prepare", "web", "worker", "beat")
@@ -128,15 +127,13 @@ class TestCommands:
             capture_output=True,
             text=True,
             check=False,
-            timeout=120,
+            timeout=PATIENCE,
         )
 
     def test_a_site_comes_up_from_its_own_commands_and_is_healthy(self, instance: Instance) -> None:
         prepared = self.run(instance, SERVICES["prepare"]["command"])
         assert prepared.returncode == 0, prepared.stderr
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            port = str(probe.getsockname()[1])
+        port = str(find_free_port())
         web = [port if word == "8000" else word for word in read_web_command()]
         commands = [web, SERVICES["worker"]["command"], SERVICES["beat"]["command"]]
         started = [start(instance, command) for command in commands]
@@ -146,7 +143,7 @@ class TestCommands:
         assert all(process.poll() is None for process in started)
         for process in started:
             os.killpg(process.pid, signal.SIGTERM)
-        ends = [process.wait(timeout=30) for process in started]
+        ends = [process.wait(PATIENCE) for process in started]
         assert ends[1] == 0, "the worker ended as it was told to"
 
     def test_the_worker_s_check_fails_where_none_lives(self, instance: Instance) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from tests.auditapp.batches.ground import Ground
 from tests.auditapp.batches.job_shop import Shop
-from tests.instance import kill_group, wait_until
+from tests.instance import PATIENCE, kill_group, wait_until
 
 pytestmark = pytest.mark.processes
 
@@ -46,7 +46,7 @@ def start_sweep(ground: Ground, **environment: str) -> Any:
 
 def sweep_to_the_end(ground: Ground, batch: int) -> None:
     for _ in range(4):
-        assert start_sweep(ground).wait(timeout=60) == 0
+        assert start_sweep(ground).wait(PATIENCE) == 0
         if ground.read_state(batch) == "done":
             return
     raise AssertionError(f"batch {batch} is {ground.read_state(batch)}")
@@ -78,7 +78,7 @@ def test_a_runner_that_dies_with_an_answer_in_its_hand_fetches_it_again(ground: 
     mark = ground.instance.folder / "crashed"
     for _ in range(3):
         process = start_sweep(ground, CRASH_AT=place, CRASH_ONCE=str(mark))
-        if process.wait(timeout=60) == 137:
+        if process.wait(PATIENCE) == 137:
             break
     assert mark.exists()
     sweep_to_the_end(ground, batch)

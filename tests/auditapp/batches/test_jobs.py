@@ -13,7 +13,7 @@ import pytest
 from django.conf import settings
 from django.db.models import F
 
-from auditapp.batches import actions, due_jobs, jobs, kinds, queries
+from auditapp.batches import actions, due_jobs, job_ledger, jobs, kinds, ledger, queries
 from auditapp.batches.clock import read_now
 from auditapp.batches.kinds import Answered
 from auditapp.batches.models import Arm, Attempt, Batch, Cell, Lane, ProviderJob, Result
@@ -23,6 +23,7 @@ from auditapp.llm.providers.openai_jobs import OpenAIJobs
 from tests.auditapp.batches.job_shop import Shop
 from tests.instance import FakeProvider
 from transcripts.audit_trail import trail
+from transcripts.audit_trail.models import AuditEvent
 from transcripts.projects.models import Project
 
 PROVIDERS = ["openai_compatible", "anthropic"]
@@ -486,12 +487,158 @@ class TestRefusal:
         assert count_states() == {"planned": 5}
         assert shop.stats()["files"] == 0
 
+    def test_a_job_whose_messages_cannot_be_written_any_more_is_withdrawn_and_the_batch_pauses(
+        self, launch: Launch, shop: Shop, echo: Echo, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        shop.order(down=1)
+        lane = launch()
+        jobs.run_job_lane(lane.pk)
+
+        def fail(arm: Arm, input_ids: Sequence[int]) -> Mapping[int, str]:
+            raise LookupError("gone")
+
+        with monkeypatch.context() as patch:
+            patch.setattr(echo, "write_prompts", fail)
+            look_after(lane)
+        batch = Batch.objects.get()
+        assert (batch.state, batch.reserved_nano) == ("paused", 0)
+        assert "(LookupError)" in batch.state_reason
+        assert count_states() == {"planned": 5}
+        assert shop.stats()["jobs"] == 0
+        actions.resume_batch(batch=batch, by=trail.SYSTEM)
+        look_after(lane, times=2)
+        assert Batch.objects.get().state == "done"
+
     def test_a_provider_without_a_batch_service_says_so(self, launch: Launch, shop: Shop) -> None:
         lane = launch()
         account = Arm.objects.get().variant.account
         type(account).objects.update(provider="fake")
         jobs.run_job_lane(lane.pk)
         assert "no batch service" in Batch.objects.get().state_reason
+
+
+def read_told() -> list[tuple[str, dict[str, Any]]]:
+    """What is on record of files at the provider, in order."""
+    events = AuditEvent.objects.filter(action__startswith="batch.job_file").order_by("pk")
+    return list(events.values_list("action", "details"))
+
+
+class TestFiles:
+    """Uploaded texts do not outlive their job at the provider."""
+
+    def test_the_file_of_a_job_that_was_collected_is_deleted_and_that_is_on_record(
+        self, launch: Launch, shop: Shop
+    ) -> None:
+        lane = launch()
+        jobs.run_job_lane(lane.pk)
+        assert (shop.stats()["kept"], read_told()) == (1, [])
+        look_after(lane)
+        assert Batch.objects.get().state == "done"
+        assert (shop.stats()["kept"], shop.stats()["deleted"]) == (0, 1)
+        assert read_told() == [("batch.job_file_deleted", {"job": ProviderJob.objects.get().pk})]
+
+    def test_the_file_of_a_cancelled_job_is_deleted_when_what_it_had_finished_is_here(
+        self, launch: Launch, shop: Shop
+    ) -> None:
+        shop.order(seconds=3600)
+        lane = launch()
+        jobs.run_job_lane(lane.pk)
+        actions.cancel_batch(batch=Batch.objects.get(), by=trail.SYSTEM)
+        jobs.run_job_lane(lane.pk)
+        assert shop.stats()["kept"] == 1
+        look_after(lane)
+        assert shop.stats()["kept"] == 0
+
+    @pytest.mark.parametrize("error", ["invalid_model", "token_limit_exceeded"])
+    def test_the_file_of_a_job_that_was_not_taken_is_deleted(self, launch: Launch, shop: Shop, error: str) -> None:
+        shop.order(refuse_jobs=error)
+        lane = launch()
+        jobs.run_job_lane(lane.pk)
+        look_after(lane)
+        assert ProviderJob.objects.get().state == "failed"
+        assert shop.stats()["kept"] == 0
+
+    @pytest.mark.parametrize("ends", ["cancelled", "input gone"])
+    def test_the_file_of_a_job_that_is_never_made_is_deleted(
+        self, launch: Launch, shop: Shop, echo: Echo, monkeypatch: pytest.MonkeyPatch, ends: str
+    ) -> None:
+        lane = launch()
+
+        def pause(reached: str) -> None:
+            if reached == "job_uploaded":
+                actions.pause_batch(batch=Batch.objects.get(), by=trail.SYSTEM)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(jobs, "crash_point", pause)
+            jobs.run_job_lane(lane.pk)
+        [job] = ProviderJob.objects.all()
+        assert (job.state, shop.stats()["kept"]) == ("uploaded", 1)
+        if ends == "cancelled":
+            actions.cancel_batch(batch=Batch.objects.get(), by=trail.SYSTEM)
+        else:
+            monkeypatch.setattr(echo, "write_prompts", lambda arm, input_ids: {})
+            actions.resume_batch(batch=Batch.objects.get(), by=trail.SYSTEM)
+        look_after(lane)
+        assert (shop.stats()["jobs"], shop.stats()["kept"]) == (0, 0)
+        assert read_told() == [("batch.job_file_deleted", {"job": job.pk})]
+
+    @pytest.mark.parametrize("status", [403, 404, 503])
+    def test_a_provider_that_does_not_delete_it_holds_up_nothing_and_that_is_told(
+        self, launch: Launch, shop: Shop, status: int, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        shop.order(delete_status=status)
+        lane = launch()
+        jobs.run_job_lane(lane.pk)
+        look_after(lane)
+        assert (Batch.objects.get().state, Batch.objects.get().state_reason) == ("done", "")
+        job = ProviderJob.objects.get()
+        assert (job.state, job.error, job.provider_file_id) == ("collected", "", "file-1")
+        assert shop.stats()["kept"] == 1
+        assert read_told() == [("batch.job_file_not_deleted", {"job": job.pk, "status": status})]
+        assert f"Job {job.pk}: its file file-1 is still at the provider" in caplog.text
+        assert "as ordered" not in caplog.text
+
+    def test_a_runner_that_lost_its_lane_leaves_the_file_to_the_one_that_has_it(
+        self, launch: Launch, shop: Shop, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        shop.order(refuse_jobs="invalid_model")
+        lane = launch()
+        jobs.run_job_lane(lane.pk)
+        pause = ledger.pause_for
+
+        def lose_the_lane(batch_id: int, reason: str) -> None:
+            pause(batch_id, reason)
+            Lane.objects.update(runner="elsewhere:1:a")
+
+        monkeypatch.setattr(ledger, "pause_for", lose_the_lane)
+        look_after(lane)
+        assert (shop.stats()["kept"], read_told()) == (1, [])
+        assert ProviderJob.objects.get().state == "submitted"
+
+    def test_a_service_that_deletes_without_a_word_is_believed(self, launch: Launch, shop: Shop) -> None:
+        shop.order(delete_status=204)
+        lane = launch()
+        jobs.run_job_lane(lane.pk)
+        look_after(lane)
+        assert shop.stats()["kept"] == 0
+        assert [action for action, _ in read_told()] == ["batch.job_file_deleted"]
+
+    def test_a_runner_that_dies_after_deleting_it_comes_to_the_same_end(
+        self, launch: Launch, shop: Shop, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def die(*_: object, **__: object) -> None:
+            raise Crash
+
+        lane = launch()
+        jobs.run_job_lane(lane.pk)
+        with monkeypatch.context() as patch:
+            patch.setattr(job_ledger, "finish_job", die)
+            with pytest.raises(Crash):
+                look_after(lane)
+        Lane.objects.update(runner="", heartbeat_at=None)
+        look_after(lane)
+        assert (Batch.objects.get().state, ProviderJob.objects.get().state) == ("done", "collected")
+        assert (shop.stats()["kept"], shop.stats()["billed_twice"]) == (0, 0)
 
 
 class Crash(BaseException):

@@ -210,12 +210,19 @@ class TestLive:
         assert re.search(r'1<span class="under">of 2</span>', page)
 
     def test_the_engines_own_outcomes_stand_in_words(self, project: Project, coder: User, client_of: ClientOf) -> None:
-        batch = launch(project, inputs=3)
-        for cell, outcome in zip(batch.cells.order_by("pk"), ("no_input", "not_storable", "off_format"), strict=True):
+        batch = launch(project, inputs=4)
+        outcomes = ("no_input", "not_written", "not_storable", "off_format")
+        for cell, outcome in zip(batch.cells.order_by("pk"), outcomes, strict=True):
             Cell.objects.filter(pk=cell.pk).update(state="failed", outcome=outcome)
         page = read(client_of(coder), address("detail", batch))
-        for words in ("not asked: no text that may be sent", "answer could not be stored", "off format"):
-            assert words in page
+        words = (
+            "no text that may be sent",
+            "its message could not be written",
+            "answer could not be stored",
+            "off format",
+        )
+        for said in words:
+            assert said in page
         assert "no input" not in page
 
     def test_the_limiter_is_drawn_and_told_in_a_table(self, project: Project, coder: User, client_of: ClientOf) -> None:

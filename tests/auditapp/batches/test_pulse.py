@@ -26,6 +26,7 @@ from auditapp.batches.stopping import stopping
 from auditapp.batches.ticks import take_tick
 from auditapp.celery import app as celery_app
 from tests.auditapp.batches.counting import Numbers, launch
+from tests.instance import PATIENCE
 from transcripts.projects.models import Project
 
 pytestmark = pytest.mark.django_db
@@ -282,27 +283,33 @@ class TestDoorbell:
         tasks._Doorbell.away_until, tasks._Doorbell.is_away = 0.0, False
 
     @pytest.fixture
-    def no_broker(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        """A Redis at a port where nobody listens."""
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            port = probe.getsockname()[1]
+    def no_broker(self, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[object]]:
+        """A Redis at a port where nobody listens, and nobody may meanwhile; each connection that was asked for."""
+        asked: list[object] = []
         connect = celery_app.connection_for_write
-        monkeypatch.setattr(
-            celery_app,
-            "connection_for_write",
-            lambda **options: connect(url=f"redis://127.0.0.1:{port}/0", **options),
-        )
+        with socket.socket() as held:
+            held.bind(("127.0.0.1", 0))
+            url = f"redis://127.0.0.1:{held.getsockname()[1]}/0"
 
-    @pytest.mark.usefixtures("no_broker")
+            def connect_there(**options: object) -> Connection:
+                asked.append(options)
+                return connect(url=url, **options)
+
+            monkeypatch.setattr(celery_app, "connection_for_write", connect_there)
+            yield asked
+
     def test_a_broker_that_is_away_is_given_up_at_once_and_left_in_peace_for_a_while(
-        self, caplog: pytest.LogCaptureFixture
+        self, no_broker: list[object], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
     ) -> None:
-        began = time.monotonic()
+        monkeypatch.setattr(tasks, "AWAY_SECONDS", 600.0)
         assert tasks.count_waiting_messages() == 0
         tasks._Doorbell.away_until = 0.0
         assert not any(tasks.ring(lane) for lane in range(20))
-        assert time.monotonic() - began < 5
+        assert tasks.count_waiting_messages() == 0
+        # Celery makes one besides, without options, for a pool that is never used.
+        tried = [options for options in no_broker if options]
+        assert tried == [{"connect_timeout": tasks.RING_SECONDS, "transport_options": tasks.AT_ONCE}] * 2
+        assert tasks.AT_ONCE["max_retries"] == 0
         assert len([record for record in caplog.records if "cannot be reached" in record.getMessage()]) == 1
 
     def test_a_message_waits_until_a_worker_takes_it(self) -> None:
@@ -310,7 +317,7 @@ class TestDoorbell:
         assert tasks.ring(10**9)
         assert tasks.count_waiting_messages() == before + 1
         with tasks.connect_at_once() as connection:
-            connection.SimpleQueue(tasks.LANES).get(block=True, timeout=2).ack()
+            connection.SimpleQueue(tasks.LANES).get(block=True, timeout=PATIENCE).ack()
 
     def test_where_as_many_messages_wait_as_lanes_nothing_more_is_rung(
         self, project: Project, monkeypatch: pytest.MonkeyPatch
@@ -382,7 +389,7 @@ class TestFileBroker:
     def test_a_message_comes_out_once_and_as_it_went_in(self, connection: Connection, folder: Path, name: str) -> None:
         queue = connection.SimpleQueue(name)
         queue.put({"lane": 7})
-        message = queue.get(block=True, timeout=2)
+        message = queue.get(block=True, timeout=PATIENCE)
         message.ack()
         assert message.payload == {"lane": 7}
         with pytest.raises(queue.Empty):
@@ -396,7 +403,7 @@ class TestFileBroker:
         (folder / f"0_damaged.{name}.msg").write_text(damaged, encoding="utf-8")
         queue = connection.SimpleQueue(name)
         queue.put({"lane": 7})
-        assert queue.get(block=True, timeout=2).payload == {"lane": 7}
+        assert queue.get(block=True, timeout=PATIENCE).payload == {"lane": 7}
 
     def test_an_exchange_whose_file_is_being_written_has_no_queues_yet(
         self, connection: Connection, folder: Path, name: str

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import namedtuple
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from decimal import Decimal
 from functools import partial
@@ -19,7 +19,7 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from auditapp.batches import actions, endings, kinds, lane_run, ledger, queries, runner, sending
 from auditapp.batches.clock import LedgerClock
 from auditapp.batches.limiter import Limiter
-from auditapp.batches.models import Attempt, Batch, Cell, Lane, LimitChange, Result
+from auditapp.batches.models import Arm, Attempt, Batch, Cell, Lane, LimitChange, Result
 from auditapp.batches.money import compute_highest_cost, to_dollars
 from auditapp.batches.spool import Spool, is_abandoned, read_spool
 from auditapp.batches.stopping import stopping
@@ -114,7 +114,9 @@ def in_writer(monkeypatch: pytest.MonkeyPatch, number: int, act: Callable[[], No
             act()
         return read(lane, name)
 
-    monkeypatch.setattr(lane_run, "POLL_SECONDS", 0.02)
+    # It asks at every turn of its loop, which comes soon: the order arrives long before the calls under way are answered.
+    monkeypatch.setattr(lane_run, "POLL_SECONDS", 0.0)
+    monkeypatch.setattr(lane_run, "TICK_SECONDS", 0.02)
     monkeypatch.setattr(ledger, "poll", poll)
 
 
@@ -358,6 +360,24 @@ class TestRefusals:
         assert Batch.objects.get().state == "paused"
         assert "tries in a row failed" in Batch.objects.get().state_reason
 
+    def test_messages_that_cannot_be_written_pause_the_batch_and_the_lane_is_not_rung_again(
+        self, project: Project, use: Use, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        class Broken(Echo):
+            def write_prompts(self, arm: Arm, input_ids: Sequence[int]) -> Mapping[int, str]:
+                raise LookupError("gone")
+
+        provider = use(ScriptedProvider())
+        monkeypatch.setitem(kinds._kinds, "echo", Broken())
+        lane = plan(project, inputs=range(20, 40))
+        runner.run_lane(lane.pk)
+        batch = Batch.objects.get()
+        assert batch.state == "paused"
+        assert "(LookupError)" in batch.state_reason
+        assert not provider.asked
+        assert queries.find_lanes_to_ring() == []
+        assert Lane.objects.get().runner == ""
+
     def test_a_provider_that_is_away_pauses_the_batch_with_the_number_of_tries(
         self, project: Project, use: Use
     ) -> None:
@@ -485,12 +505,11 @@ class TestDisk:
     ) -> None:
         provider = use(ScriptedProvider(takes=0.005))
         lane = plan(project, inputs=range(20, 80), concurrency=5)
-        flush, count = Spool.flush, 0
+        flush = Spool.flush
 
         def fail_later(self: Spool) -> None:
-            nonlocal count
-            count += 1
-            if count > 6:
+            # While more is written ahead: five have left, and five wait for their slots.
+            if len(provider.asked) >= 5:
                 raise OSError(28, "No space left on device")
             flush(self)
 
@@ -520,18 +539,26 @@ class TestDisk:
         assert lane.runner == ""
 
 
+def fail_once_asked(provider: ScriptedProvider) -> Callable[[Lane, str], ledger.Orders]:
+    """A reading of orders that fails as soon as calls have left."""
+    read = ledger.poll
+
+    def poll(lane: Lane, name: str) -> ledger.Orders:
+        if provider.asked:
+            raise OperationalError("the server is restarting")
+        return read(lane, name)
+
+    return poll
+
+
 class TestDatabaseAway:
     def test_what_is_in_flight_is_spooled_and_nothing_more_is_sent(
         self, project: Project, use: Use, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         provider = use(ScriptedProvider(takes=0.2))
         lane = plan(project, inputs=range(20, 60), concurrency=5)
-
-        def fail(*_: object, **__: object) -> None:
-            raise OperationalError("the server is restarting")
-
         monkeypatch.setattr(lane_run, "POLL_SECONDS", 0.05)
-        monkeypatch.setattr(ledger, "poll", fail)
+        monkeypatch.setattr(ledger, "poll", fail_once_asked(provider))
         with pytest.raises(DatabaseError):
             runner.run_lane(lane.pk)
         assert 5 <= len(provider.asked) < 40
@@ -551,13 +578,9 @@ class TestDatabaseAway:
 
         provider = use(ScriptedProvider(takes=0.1))
         lane = plan(project, inputs=range(20, 40), concurrency=5)
-
-        def fail(*_: object, **__: object) -> None:
-            raise OperationalError("the server is restarting")
-
         with monkeypatch.context() as patch:
             patch.setattr(lane_run, "POLL_SECONDS", 0.05)
-            patch.setattr(ledger, "poll", fail)
+            patch.setattr(ledger, "poll", fail_once_asked(provider))
             with pytest.raises(DatabaseError):
                 runner.run_lane(lane.pk)
         assert recovery.recover_lanes() == 1

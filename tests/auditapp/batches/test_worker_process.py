@@ -9,19 +9,20 @@ import psutil
 import pytest
 
 from tests.auditapp.batches.ground import IN_FLIGHT, TEXTS, Ground, kill_a_child
-from tests.instance import find_children, wait_until
+from tests.instance import PATIENCE, find_children, wait_until
 
 pytestmark = pytest.mark.processes
 
 
 def test_a_worker_told_to_end_with_its_whole_group_lets_its_calls_come_to_their_end(ground: Ground) -> None:
     """As a launcher does it, and Ctrl-C: every process of the group gets the signal."""
-    ground.provider.order(latency=0.5)
+    ground.hold_calls(after=TEXTS // 4)
     worker = ground.instance.start_worker()
     batch = ground.launch()
-    ground.wait_for_answers(TEXTS // 4)
+    wait_until(lambda: ground.provider.stats()["received"] > TEXTS // 4, what="calls are under way")
     os.killpg(worker.pid, signal.SIGTERM)
-    assert worker.wait(timeout=30) == 0
+    ground.let_go_once_heard()
+    assert worker.wait(PATIENCE) == 0
     assert ground.count("workersign") == 0, "a worker that ended does not count as alive"
     sent = ground.provider.stats()["received"]
     assert sent < TEXTS
@@ -39,7 +40,7 @@ def test_lanes_live_in_processes_that_end_with_their_worker(ground: Ground) -> N
     children = find_children(worker)
     worker.kill()
     worker.wait()
-    _, left = psutil.wait_procs(children, timeout=60)
+    _, left = psutil.wait_procs(children, timeout=PATIENCE)
     assert left == []
 
 
@@ -65,4 +66,4 @@ def test_lanes_may_live_in_threads_where_nothing_forks(ground: Ground) -> None:
     ground.check_whole(shown["batch"], cells=20, shown=shown)
     assert find_children(worker) == []
     worker.send_signal(signal.SIGTERM)
-    assert worker.wait(timeout=30) == 0
+    assert worker.wait(PATIENCE) == 0

@@ -43,7 +43,8 @@ def test_nobody_codes_under_a_machines_name(instance: Instance) -> None:
 def test_every_page_of_scores_has_something_to_show(instance: Instance) -> None:
     instance.manage("load_demo")
     report = instance.ask("sob_report", "--batch", "2")
-    assert {(test["blocks"], test["chi2"] is not None) for test in report["friedman"]} == {
+    tests = [*report["friedman"], *report["friedman_families"]]
+    assert {(test["blocks"], test["chi2"] is not None) for test in tests} == {
         ("models", True),
         ("families", True),
     }

@@ -171,15 +171,16 @@ class TestPages:
         assert annotator.hash in page
         prompts = actions.read_prompts(annotator)
         assert len(prompts) > 1
-        arm = Batch.objects.get().arms.get()
+        arm = Batch.objects.get().arms.order_by("pk")[0]
         assert arm.system_prompt in page
         assert f"<code>{arm.prompt_hash[:12]}</code>" in page
         for prompt in prompts:
             assert prompt.text in page
 
     def test_every_count_of_its_answers_opens_down_to_the_call(
-        self, project: Project, annotator: Annotator, client: Client
+        self, project: Project, annotator: Annotator, reader: User, client_of: Callable[[User], Client]
     ) -> None:
+        client = client_of(reader)
         page = read(client, reverse("preannotation:annotator", args=[project.slug, annotator.pk]))
         links = re.findall(r'href="([^"]*/answers/\?[^"]*)">([^<]+)<', page)
         assert [words for _, words in links] == ["1", "2", "1", "3", "1 unknown code"]

@@ -43,6 +43,11 @@ def test_a_plain_answer_is_taken_whole() -> None:
     assert found.proposals[0].level == "semantic"
 
 
+def test_a_number_in_quotation_marks_is_that_number() -> None:
+    found = read(answer(entry("11", coding()), entry("12"), entry(13)))
+    assert ([each.sentence for each in found.proposals], found.missing, found.rejected) == ([11], [], [])
+
+
 def test_no_code_for_any_sentence_is_an_answer() -> None:
     assert read(answer(entry(11), entry(12), entry(13))) == Reading([], [], [], "")
 
@@ -122,7 +127,12 @@ def test_a_coding_that_was_not_asked_for_or_has_no_evidence_is_kept_aside(wrong:
     ("wrong", "reason"),
     [
         (entry(99, coding()), "sentence was not asked about"),
-        (entry("11", coding()), "malformed: sentence"),
+        (entry("011", coding()), "malformed: sentence"),
+        (entry("+11", coding()), "malformed: sentence"),
+        (entry("1_1", coding()), "malformed: sentence"),
+        (entry("١١", coding()), "malformed: sentence"),
+        (entry("9" * 40, coding()), "malformed: sentence"),
+        (entry("99", coding()), "sentence was not asked about"),
         (entry(True), "malformed: sentence"),
         (entry(11.0), "malformed: sentence"),
         ({"codings": []}, "malformed: sentence"),
@@ -373,7 +383,7 @@ class TestAnswersToTheFirstPrompt:
         [
             ({"sentence": 11, "code": "theme.invented"}, "unknown code"),
             ({"sentence": 99, "code": "theme.balance"}, "sentence was not asked about"),
-            ({"sentence": "11", "code": "theme.balance"}, "malformed: sentence"),
+            ({"sentence": "11 ", "code": "theme.balance"}, "malformed: sentence"),
             ({"sentence": True, "code": "theme.balance"}, "malformed: sentence"),
             ({"sentence": 11}, "malformed: code"),
             ("theme.balance", "malformed: item"),

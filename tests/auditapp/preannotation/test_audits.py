@@ -141,6 +141,18 @@ class TestMarking:
         assert [each.verdict for each in marks.first] == ["applies"]
         assert marks.second_thoughts == 1
 
+    def test_a_mark_may_be_thought_over_as_often_as_she_likes(
+        self, audit: PositiveAudit, project: Project, interview: Interview, lead: User
+    ) -> None:
+        open_to(project, interview, lead)
+        item = audit.items.all()[0]
+        marks = [mark(item, lead)]
+        for verdict in ["does_not", "unclear", "applies"]:
+            marks.append(mark(item, lead, verdict, standing_id=marks[-1].pk))
+        stored = dict(PositiveMark.objects.filter(item=item).values_list("pk", "superseded_by"))
+        assert [stored[each.pk] for each in marks] == [marks[1].pk, marks[2].pk, marks[3].pk, None]
+        assert [each.verdict for each in list_marks(audit).first] == ["applies"]
+
     def test_a_replayed_form_is_stored_once_and_a_stale_one_refused(
         self, audit: PositiveAudit, project: Project, interview: Interview, lead: User
     ) -> None:

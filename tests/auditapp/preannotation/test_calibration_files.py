@@ -49,6 +49,26 @@ def test_the_worked_sample_gives_its_rectified_rate(tmp_path: Path) -> None:
     assert code["warnings"] == []
 
 
+@pytest.mark.parametrize(
+    ("row", "words"),
+    [
+        ("y,a,,1,,1", "of 101 sampled rows 1 are not labelled and 0 are labelled, but not blind"),
+        ("y,a,1,1,0,1", "of 101 sampled rows 0 are not labelled and 1 are labelled, but not blind"),
+    ],
+)
+def test_a_sample_that_is_not_labelled_blind_throughout_gives_no_rate_and_a_reason(
+    tmp_path: Path, row: str, words: str
+) -> None:
+    whole = write_table({(1, 1): 24, (0, 1): 8, (1, 0): 6, (0, 0): 62}, (300, 700))
+    assert run(tmp_path, whole)["a"]["ppi_reason"] is None
+    code = run(tmp_path, whole + row + "\n")["a"]
+    for name in ("ppi", "ppi_ci", "ppi_se", "rectifier", "rogan_gladen"):
+        assert code[name] is None
+    assert code["ppi_reason"].startswith(words)
+    assert any(code["ppi_reason"] in warning for warning in code["warnings"])
+    assert (code["tp"], code["n"]) == (24, 100)
+
+
 def test_labels_given_after_a_look_count_nowhere_and_are_counted(tmp_path: Path) -> None:
     content = f"{HEADINGS}\n1,a,1,1,0,1\n2,a,1,1,1,0\n3,a,0,0,1,1\n4,a,,1,,\n"
     code = run(tmp_path, content)["a"]

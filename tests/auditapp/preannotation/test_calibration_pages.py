@@ -188,7 +188,7 @@ class TestPage:
     ) -> None:
         shown = page(client_of(reader), project, "calibration_cell", code=BALANCE, cell="fn")
         assert "only a person put it" in shown
-        assert shown.count('<article class="card"') == 1
+        assert shown.count('<article class="card stack"') == 1
         assert f"sentence {said[2].label}" in shown
         assert shown.index('class="masked"') < shown.index(said[2].read_text())
         assert "coder put it, blind" in " ".join(shown.split())

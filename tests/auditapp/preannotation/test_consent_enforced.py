@@ -16,6 +16,7 @@ from django.conf import settings
 from django.db.models import F
 
 from auditapp.batches import jobs
+from auditapp.batches.actions import pause_batch, resume_batch
 from auditapp.batches.models import Attempt, Batch, Cell, Lane, ProviderJob
 from auditapp.batches.verify import verify_batches
 from auditapp.llm import locality
@@ -128,7 +129,7 @@ def test_a_consent_taken_back_stops_instructions_that_hold_a_sentence_of_that_in
     batch = actions.launch_model(
         project=project, variant=add_reader(**OFF_SITE), interviews=[read], families=["themes"], by=trail.SYSTEM
     )
-    arm = batch.arms.select_related("variant__account").get()
+    arm = batch.arms.select_related("variant__account").get(settings__condition="")
     turns = list(arm.cells.values_list("input_id", flat=True))
     assert "I would ask about topic 0 first." in arm.system_prompt
     assert set(PreannotationKind().write_prompts(arm, turns)) == set(turns)
@@ -144,9 +145,9 @@ def test_a_batch_launched_for_a_model_of_the_site_stops_when_its_address_leaves_
     near = add_reader(**here)
     batch = actions.launch_model(project=project, variant=near, families=["themes"], by=trail.SYSTEM)
     turns = list(batch.cells.values_list("input_id", flat=True))
-    assert PreannotationKind().write_prompts(batch.arms.get(), turns)
+    assert PreannotationKind().write_prompts(batch.arms.get(settings__condition=""), turns)
     ProviderAccount.objects.filter(pk=near.account_id).update(base_url=OFF_SITE["base_url"])
-    assert PreannotationKind().write_prompts(batch.arms.get(), turns) == {}
+    assert PreannotationKind().write_prompts(batch.arms.get(settings__condition=""), turns) == {}
 
 
 def test_a_batch_launched_before_there_was_a_redaction_list_goes_on_without_one(project: Project) -> None:
@@ -155,7 +156,7 @@ def test_a_batch_launched_before_there_was_a_redaction_list_goes_on_without_one(
     batch = actions.launch_model(project=project, variant=add_reader(**OFF_SITE), families=["themes"], by=trail.SYSTEM)
     save_redaction(project=project, entries=[Entry("topic", "[thing]")], reason="To test.", by=trail.SYSTEM, based_on=0)
     turns = list(batch.cells.values_list("input_id", flat=True))
-    assert set(PreannotationKind().write_prompts(batch.arms.get(), turns)) == set(turns)
+    assert set(PreannotationKind().write_prompts(batch.arms.get(settings__condition=""), turns)) == set(turns)
 
 
 class TestJobs:
@@ -204,7 +205,7 @@ class TestJobs:
         shop.order(cut_uploads=1)
         jobs.run_job_lane(lane.pk)
         [first] = ProviderJob.objects.all()
-        assert (first.provider_file_id, first.provider_job_id, first.calls) == ("", "", 4)
+        assert (first.provider_file_id, first.provider_job_id, first.calls) == ("", "", 5)
         allow(project, interviews[0], is_given=False)
         ProviderJob.objects.update(checked_at=F("checked_at") - datetime.timedelta(minutes=10))
         jobs.run_job_lane(lane.pk)
@@ -216,6 +217,27 @@ class TestJobs:
         failed = Cell.objects.filter(outcome="no_input").values_list("input_id", flat=True)
         assert sorted(failed) == sorted(interviews[0].turns.filter(role="model").values_list("pk", flat=True))
         assert verify_batches() == []
+
+    def test_a_file_uploaded_before_a_consent_was_taken_back_is_deleted_where_it_was_brought(
+        self, project: Project, interviews: list[Interview], shop: Shop, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        lane = self.launch(project, shop)
+
+        def withdraw(reached: str) -> None:
+            if reached == "job_uploaded":
+                pause_batch(batch=Batch.objects.get(), by=trail.SYSTEM)
+                allow(project, interviews[0], is_given=False)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(jobs, "crash_point", withdraw)
+            jobs.run_job_lane(lane.pk)
+        assert (shop.stats()["kept"], shop.stats()["jobs"]) == (1, 0)
+        resume_batch(batch=Batch.objects.get(), by=trail.SYSTEM)
+        jobs.run_job_lane(lane.pk)
+        first, second = ProviderJob.objects.order_by("pk")
+        assert (first.state, second.state) == ("failed", "submitted")
+        assert (shop.stats()["deleted"], shop.stats()["kept"]) == (1, 1), "there is the file of the second job alone"
+        assert not Attempt.objects.filter(job=second, cell__input_id__in=interviews[0].turns.values("pk")).exists()
 
     def test_where_every_consent_was_taken_back_no_job_is_made(
         self, project: Project, interviews: list[Interview], shop: Shop

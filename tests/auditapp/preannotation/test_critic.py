@@ -28,6 +28,7 @@ from auditapp.preannotation.critic_kind import CriticKind
 from auditapp.preannotation.models import Annotator, CriticReading, Suggestion
 from auditapp.preannotation.queries.critic import count_reversals, find_verdicts
 from auditapp.preannotation.queries.positives import list_positives
+from tests.auditapp.preannotation.calibration_cast import bring_in
 from tests.auditapp.preannotation.critic_cast import (
     add_critic,
     answer,
@@ -406,26 +407,53 @@ class TestPages:
         first, second, third = suggestions
         return judge(annotator, {first: "reverse", second: "uphold", third: "uphold"})
 
-    def test_who_codes_sees_sentences_only_after_opening_which_makes_her_later_codings_assisted(
+    def test_who_codes_sees_counts_and_sentences_only_after_opening_which_makes_her_later_codings_assisted(
         self, judged: Batch, project: Project, lead: User, interview: Interview, client_of: ClientOf
     ) -> None:
         client = client_of(lead)
         page = self.look(client, project, code="theme.balance")
-        assert "1 of 3 tested suggestions reversed, 33.3 %" in page
-        assert "9.5 to 90.5 %" in page
+        assert "tested suggestions reversed" not in page
+        assert "Reversal rate</th>" not in page
         assert "I would ask first." not in page
-        assert "1 in interviews that are closed to you" in page
+        assert "What machines said in 1 interview is closed to you" in page
         annotator = judged.parameters["annotators"][0]
-        form = {"annotator": annotator, "code": "theme.balance", "verdict": "reversed"}
+        form = {"annotator": annotator}
         path = reverse("preannotation:open_reversals", args=[project.slug])
         assert client.post(path, form).status_code == 422
+        assert client.post(path, {"annotator": 0, "confirmed": "on"}).status_code == 422
         assert not Opening.objects.exists()
         assert client.post(path, form | {"confirmed": "on"}).status_code == 302
-        assert Opening.objects.get().user == lead
+        assert (Opening.objects.get().user, Opening.objects.get().where) == (lead, "reversals")
         page = self.look(client, project, code="theme.balance")
+        assert "is closed to you" not in page
+        assert "1 of 3 tested suggestions reversed, 33.3 %" in page
+        assert "9.5 to 90.5 %" in page
         assert '<details class="masked card">' in page
         assert "I would ask first." in page
         assert "Because of the words." in page
+
+    def test_of_two_interviews_the_one_that_is_closed_to_her_is_in_no_count(
+        self,
+        judged: Batch,
+        annotator: Annotator,
+        project: Project,
+        owner: User,
+        lead: User,
+        reader: User,
+        interview: Interview,
+        client_of: ClientOf,
+    ) -> None:
+        [other, *_] = bring_in(project, owner)
+        more = suggest(annotator, {other: ["theme.balance"]})
+        judge(annotator, dict.fromkeys(more, "reverse"), critic=add_critic("other critic"))
+        open_to(project, interview, lead)
+        assert "of 1 tested" in self.look(client_of(reader), project)
+        page = self.look(client_of(lead), project, code="theme.balance")
+        assert "1 of 3 tested suggestions reversed, 33.3 %" in page
+        assert "of 1 tested" not in page
+        assert "What machines said in 1 interview is closed to you" in page
+        assert "I would ask first." in page
+        assert other.read_text() not in page
 
     def test_a_reader_who_may_not_code_sees_the_sentences_masked(
         self, judged: Batch, project: Project, reader: User, client_of: ClientOf

@@ -67,6 +67,13 @@ class TestSorting:
         assert event.details["before"] == first.pk
         assert "note" not in event.details
 
+    def test_words_may_be_changed_again_and_again(self, annotator: Annotator, said: list[Sentence], lead: User) -> None:
+        rows = [sort(annotator, said[0], lead)]
+        for category in ["alternative", "slip", "misreading"]:
+            rows.append(sort(annotator, said[0], lead, category, replaces=rows[-1].pk))
+        stored = dict(Disagreement.objects.values_list("pk", "superseded_by"))
+        assert [stored[row.pk] for row in rows] == [rows[1].pk, rows[2].pk, rows[3].pk, None]
+
     def test_the_same_word_again_is_no_new_row(self, annotator: Annotator, said: list[Sentence], lead: User) -> None:
         first = sort(annotator, said[0], lead)
         assert sort(annotator, said[0], lead, replaces=first.pk) == first

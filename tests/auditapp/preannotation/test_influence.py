@@ -13,10 +13,11 @@ from django.utils import timezone
 from auditapp.preannotation.actions.drafts import open_draft_reading
 from auditapp.preannotation.actions.responses import keep_suggestion
 from auditapp.preannotation.actions.withholding import ensure_arms, set_withholding
-from auditapp.preannotation.measures.influence import Tally, pool_tallies
+from auditapp.preannotation.measures.influence import Tally
 from auditapp.preannotation.models import Annotator, TurnArm
 from auditapp.preannotation.queries.influence import count_influence
 from auditapp.preannotation.views import influence as views
+from tests.auditapp.preannotation import calibration_cast
 from tests.auditapp.preannotation.panel_cast import add_annotator, decide, look, read
 from tests.conftest import make_member
 from tests.transcripts.coding.desk_cast import find_code, put, take_off
@@ -172,20 +173,36 @@ class TestCounts:
         keep_suggestion(suggestion=shown.word.offers[0].suggestion, project=project, by=coder)
         assert themes(annotator, coder) == Tally()
 
+    def test_turns_drawn_with_certainty_are_in_neither_arm_and_looks_at_them_count(
+        self, annotator: Annotator, turns: Sequence[Sequence[Sentence]], coder: User
+    ) -> None:
+        for probability in (0.0, 1.0):
+            TurnArm.objects.update(probability=probability)
+            for sentence in (turns[0][0], turns[1][0]):
+                decide(sentence, coder)
+            look(turns[0][0], coder)
+            assert themes(annotator, coder) == Tally(differed=1)
+            counted = count_influence(annotator)
+            assert (counted.certain, counted.undrawn) == (2, 0)
+        TurnArm.objects.update(probability=0.5)
+        assert themes(annotator, coder) == Tally(shown_n=1, withheld_n=1, differed=1)
+
+    def test_counts_are_kept_turn_by_turn_with_how_each_was_drawn(
+        self, annotator: Annotator, turns: Sequence[Sequence[Sentence]], coder: User
+    ) -> None:
+        for sentence in (*turns[0][:3], *turns[1][:2]):
+            decide(sentence, coder)
+        counted = count_influence(annotator)
+        table = counted.tables[coder.pk]["themes"]
+        assert table.turns.tolist() == [turns[0][0].turn_id, turns[1][0].turn_id]
+        assert (table.same.tolist(), table.units.tolist()) == ([2, 1], [3, 2])
+        drawn = counted.draws.find(table.turns)
+        assert drawn.is_withheld.tolist() == [False, True]
+        assert drawn.probability.tolist() == [0.5, 0.5]
+        assert drawn.strata[0] == drawn.strata[1]
+
     def test_an_annotator_that_read_nothing_has_no_counts(self, project: Project, turns: object) -> None:
         assert count_influence(add_annotator(project, "idle")).tallies == {}
-
-
-class TestPool:
-    def test_a_figure_needs_two_coders_part_by_part(self) -> None:
-        one, other = Tally(shown_same=1, shown_n=2, differed=1), Tally(shown_n=3, withheld_n=4)
-        assert pool_tallies([{"f": one}, {"f": other}]) == {"f": Tally(shown_same=1, shown_n=5)}
-        assert pool_tallies([{"f": one}]) == {"f": Tally()}
-
-    def test_what_is_left_out_of_one_family_is_in_no_total(self) -> None:
-        both = Tally(shown_same=1, shown_n=2)
-        pooled = pool_tallies([{"f": both, "g": both}, {"f": both}])
-        assert pooled == {"f": Tally(shown_same=2, shown_n=4), "g": Tally()}
 
 
 class TestPage:
@@ -219,6 +236,39 @@ class TestPage:
         assert f"?at={sentence.pk}#s{sentence.pk}" in page
         assert "The other coders together" not in page
         assert "Changed to what it suggests" not in self.get(client_of(second_coder), project)
+
+    def test_figures_go_by_turns_and_stand_beside_those_by_sentences(
+        self,
+        project: Project,
+        owner: User,
+        coder: User,
+        second_coder: User,
+        reader: User,
+        client_of: Callable[[User], Client],
+    ) -> None:
+        said = calibration_cast.bring_in(project, owner, interviews=2, turns=10, sentences=3)
+        numbers = sorted({each.turn_id for each in said})
+        held = set(numbers[::2])
+        calibration_cast.withhold(project, said, held)
+        machine = calibration_cast.make_annotator(project)
+        calibration_cast.read(machine, said, {each.pk: [BALANCE] for each in said})
+        # All of a shown turn agree but in two turns, of the withheld every second turn.
+        apart = {*numbers[1:5:2], *numbers[::4]}
+        for who in (coder, second_coder):
+            labels = {each.pk: [BALANCE] for each in said if each.turn_id not in apart}
+            calibration_cast.decide_all(who, said, labels)
+        page = self.get(client_of(reader), project)
+        by_turn, by_sentence = page.split("By sentences</caption>")
+        by_turn = " ".join(by_turn.split("report these</caption>")[1].split())
+        assert '<td class="num">10, 10</td>' in by_turn
+        assert "0.80" in by_turn
+        assert "10 turns" in by_turn
+        assert "0.30" in by_turn
+        # Six sentences of a turn that say the same are worth one, and there are ten turns to make up for it.
+        assert '<td class="num">6.7</td>' in by_turn
+        assert "48 of 60" in by_sentence
+        assert "30 of 60" in by_sentence
+        assert "1,999 times (seed 1)" in by_turn
 
     def test_so_few_units_that_they_would_tell_what_the_machine_said_give_no_figure(
         self,
@@ -273,6 +323,13 @@ class TestPage:
         decide(turns[1][0], coder)
         assert count_influence(annotator).tallies == {}
         assert "1 turn that it read was not drawn" in self.get(client_of(coder), project)
+
+    def test_turns_drawn_with_certainty_are_told(
+        self, annotator: Annotator, project: Project, coder: User, client_of: Callable[[User], Client]
+    ) -> None:
+        assert "under a share of 0 or 100" not in self.get(client_of(coder), project).split("</dl>")[1]
+        TurnArm.objects.update(probability=0)
+        assert "2 turns that it read were drawn under a share of 0 or 100 %" in self.get(client_of(coder), project)
 
     def test_a_lead_sees_the_pool_of_two_coders_and_never_one_alone(
         self,

@@ -7,6 +7,7 @@ import re
 import uuid
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 from django.db.models import Model
@@ -81,9 +82,9 @@ def test_a_long_text_is_searched_to_its_end(text: str) -> None:
 
 
 class Study:
-    """Forty interviews with a payload each, one without; people have coded the latter."""
+    """Forty interviews with a payload each, one without; people have coded the latter. ``reader``: the model, if not a fake."""
 
-    def __init__(self, project: Project, coder: User) -> None:
+    def __init__(self, project: Project, coder: User, **reader: Any) -> None:
         self.project = project
         (self.bystander,) = add_interviews(project, "bystander", answers=10)
         self.foreign = Sentence.objects.filter(turn__interview=self.bystander).order_by("-pk")[0]
@@ -95,7 +96,7 @@ class Study:
         import_file(project=project, name="payloads.jsonl", data="\n".join(lines).encode(), by=trail.SYSTEM)
         turns = Turn.objects.filter(role="model", interview__external_id__startswith="payload")
         self.turns = {int(turn.interview.external_id[7:]): turn for turn in turns.select_related("interview")}
-        add_reader()
+        add_reader(**reader)
         annotator = ensure_annotator(project=project, name="reader", by=trail.SYSTEM)
         self.batch = launch_preannotation(project=project, annotator=annotator, families=["themes"], by=trail.SYSTEM)
         self.arm = self.batch.arms.get(settings__condition="")
@@ -160,8 +161,9 @@ def snapshot() -> dict[str, object]:
     return {model.__name__: list(model._default_manager.order_by("pk").values()) for model in rows}
 
 
-def test_nothing_an_obeying_model_says_leaves_the_schema(study: Study, outcomes: dict[str, str]) -> None:
-    allowed = set(study.arm.settings["codes"])
+def check_schema(arm: Arm, bystander: Interview) -> None:
+    """Whatever is suggested was asked for: a code of the arm's, for a sentence of the turn, with words that stand there."""
+    allowed = set(arm.settings["codes"])
     for suggestion in Suggestion.objects.select_related("code", "cell", "sentence__turn", "annotator"):
         assert suggestion.code.identifier in allowed
         assert suggestion.code.version_id == suggestion.annotator.version_id
@@ -172,7 +174,11 @@ def test_nothing_an_obeying_model_says_leaves_the_schema(study: Study, outcomes:
         assert suggestion.quote_start is not None
         assert suggestion.quote_end is not None
         assert suggestion.sentence.start <= suggestion.quote_start < suggestion.quote_end <= suggestion.sentence.end
-    assert not Suggestion.objects.filter(sentence__turn__interview=study.bystander).exists()
+    assert not Suggestion.objects.filter(sentence__turn__interview=bystander).exists()
+
+
+def test_nothing_an_obeying_model_says_leaves_the_schema(study: Study, outcomes: dict[str, str]) -> None:
+    check_schema(study.arm, study.bystander)
     assert set(outcomes.values()) == {"valid", "partial", "invalid"}
 
 

@@ -48,7 +48,7 @@ class TestArms:
     def test_settings_say_all_that_an_answer_is_read_by(self, project: Project) -> None:
         add_interviews(project, "one")
         batch = launch(project)
-        arm = batch.arms.get()
+        arm = batch.arms.get(settings__condition="")
         codes = Code.objects.filter(version__project=project, family__identifier="themes").order_by("position")
         assert arm.settings == {
             "annotator": batch.parameters["annotators"][0],
@@ -66,13 +66,13 @@ class TestArms:
             "prompt": "turn-2",
             "turns": 2,
             "left_out": 0,
-            "asked_again": 0,
+            "asked_again": 1,
         }
 
     def test_by_code_there_is_an_arm_for_each_code(self, project: Project) -> None:
         add_interviews(project, "one")
         batch = launch(project, mode="code", families=["themes", "moves"])
-        asked = [arm.settings["codes"] for arm in batch.arms.all()]
+        asked = [arm.settings["codes"] for arm in batch.arms.filter(settings__condition="")]
         chosen = Code.objects.filter(version__project=project, family__identifier__in=["themes", "moves"])
         assert sorted(code for codes in asked for code in codes) == sorted(chosen.values_list("identifier", flat=True))
         assert {len(codes) for codes in asked} == {1}
@@ -135,9 +135,52 @@ class TestConsent:
 
 
 class TestAskedAgain:
-    def test_twenty_turns_are_asked_once(self, project: Project) -> None:
-        add_interviews(project, "one", answers=20)
+    def test_a_turn_alone_is_asked_once(self, project: Project) -> None:
+        add_interviews(project, "one", answers=1)
         assert launch(project).arms.count() == 1
+
+    def test_of_two_turns_one_is_asked_again(self, project: Project) -> None:
+        add_interviews(project, "one", answers=2)
+        batch = launch(project)
+        assert batch.arms.get(settings__condition="reask").cells.count() == 1
+
+    def test_by_code_and_without_planted_sentences_nothing_is_asked_again(self, project: Project, owner: User) -> None:
+        """One code has no other order: it would be the same question, paid twice."""
+        add_interviews(project, "one", answers=21)
+        for row in plant_own_set(project=project, by=owner):
+            withdraw_planted(planted=row, by=owner)
+        batch = launch(project, mode="code")
+        assert not batch.arms.filter(settings__condition="reask").exists()
+        assert batch.parameters["asked_again"] == 0
+        assert launch(project, variant=add_reader("other")).arms.filter(settings__condition="reask").exists()
+
+    def test_the_first_launch_plants_the_set_as_one_act_and_no_later_one_does(
+        self, project: Project, owner: User
+    ) -> None:
+        add_interviews(project, "one")
+        variant = add_reader()
+        drafted = actions.draft_annotator(project=project, variant=variant)
+        plan = actions.plan_reading(project=project, annotator=drafted, families=["themes"])
+        assert not PlantedSentence.objects.exists()
+        batch = launch(project, variant=variant)
+        assert PlantedSentence.objects.count() == 40
+        event = AuditEvent.objects.get(action="preannotation.planted.set_added")
+        assert event.details == {"sentences": list(PlantedSentence.objects.values_list("pk", flat=True))}
+        again = batch.arms.get(settings__condition="reask")
+        turn = again.cells.get().input_id
+        reviewed = Arm(variant=variant, batch=batch, settings=plan.arms[-1].settings)
+        own = Sentence.objects.filter(turn=turn).values_list("pk", flat=True)
+
+        def list_added(arm: Arm) -> list[str]:
+            asked = read_sentences(arm, [turn])[turn]
+            return [text for number, text in asked.texts.items() if number not in own]
+
+        assert len(list_added(again)) == 3
+        assert list_added(reviewed) == list_added(again)
+        for row in PlantedSentence.objects.all():
+            withdraw_planted(planted=row, by=owner)
+        launch(project, variant=add_reader("other"))
+        assert not PlantedSentence.objects.filter(withdrawn_at__isnull=True).exists()
 
     def test_of_more_turns_two_per_cent_are_asked_again_and_at_least_one(self, project: Project) -> None:
         add_interviews(project, "one", answers=21)
@@ -239,14 +282,14 @@ class TestWhileItRuns:
     def test_a_batch_stays_on_its_codebook_when_another_is_published(self, project: Project, owner: User) -> None:
         add_interviews(project, "one")
         batch = launch(project)
-        told = batch.arms.get().system_prompt
+        told = batch.arms.get(settings__condition="").system_prompt
         new = publish_next(project, owner, definition="Weighs two goods.")
         cell = batch.cells.order_by("pk")[0]
         assert store_code(batch, cell, "theme.balance") == "valid"
         suggestion = Suggestion.objects.get()
         assert (suggestion.code.version.number, new.number) == (1, 2)
         assert (suggestion.annotator.version.number, batch.parameters["codebook"]) == (1, 1)
-        arm = batch.arms.get()
+        arm = batch.arms.get(settings__condition="")
         assert (arm.system_prompt, "Weighs two goods." in arm.system_prompt) == (told, False)
         # A code that is only in the new one is none that was asked for.
         Code.objects.filter(version=new, identifier="theme.balance").update(identifier="theme.new")
@@ -260,13 +303,13 @@ class TestWhileItRuns:
         publish_next(project, owner, definition="Weighs two goods.")
         batch = launch(project, variant=variant)
         assert batch.parameters["codebook"] == 2
-        assert "Weighs two goods." in batch.arms.get().system_prompt
+        assert "Weighs two goods." in batch.arms.get(settings__condition="").system_prompt
         assert batch.title == "Pre-annotation by reader 2"
 
     def test_a_consent_withdrawn_stops_what_was_not_yet_sent(self, project: Project, interview: Interview) -> None:
         [talk] = add_interviews(project, "one")
         allow(project, talk)
-        arm = launch(project, variant=add_reader(**OFF_SITE)).arms.select_related("variant__account").get()
+        arm = launch(project, variant=add_reader(**OFF_SITE)).arms.select_related("variant__account").get(settings__condition="")
         turns = list(arm.cells.values_list("input_id", flat=True))
         assert set(PreannotationKind().write_prompts(arm, turns)) == set(turns)
         allow(project, talk, is_given=False)

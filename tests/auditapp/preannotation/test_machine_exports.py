@@ -145,11 +145,32 @@ class TestShowings:
         Response.objects.create(
             suggestion_id=showing.suggestions[1], coder=coder, verdict="left", reason="No.", created_at=timezone.now()
         )
-        first, second = take_out(project, "showings")
+        first, second = take_out(project, "showings", coder)
         assert [first["suggestion_id"], second["suggestion_id"]] == showing.suggestions
         assert [first["place"], second["place"]] == [1, 2]
         assert (first["response"], second["response"], second["reason"]) == (None, "left", "No.")
         assert (first["arm"], first["draft"], first["own_codes"], first["coder"]) == ("shown", False, [], "coder")
+
+    def test_rows_of_everybody_do_not_say_how_far_one_coder_was_moved(
+        self, annotator: Annotator, project: Project, coder: User, second_coder: User
+    ) -> None:
+        sentence = Suggestion.objects.get(code__identifier="theme.compassion").sentence
+        for who in (coder, second_coder):
+            if who == second_coder:
+                # One coder alone has looked here so far, and everybody knows who codes what.
+                assert {row["response"] for row in take_out(project, "showings")} == {None}
+            decide(sentence, who)
+            word = look(sentence, who).word or pytest.fail("nothing is shown")
+            key = word.offers[0].suggestion.pk
+            Response.objects.create(
+                suggestion_id=key, coder=who, verdict="left", reason="No.", created_at=timezone.now()
+            )
+        rows = take_out(project, "showings")
+        assert [row["response"] for row in rows].count("left") == 2
+        for row in rows:
+            kept_back = ("coder", "own_codes", "coding_id", "closed", "responded")
+            assert {row[name] for name in kept_back} == {None}
+            assert len(str(row["shown"])) == len("2026-01-01")
 
     def test_a_look_on_a_withheld_turn_is_a_row_without_a_suggestion(
         self, annotator: Annotator, project: Project, interview: Interview, coder: User, second_coder: User

@@ -64,6 +64,39 @@ def test_another_number_is_looked_at_without_a_launch(
     assert not OfflineRun.objects.exists()
 
 
+def test_a_form_changed_after_its_launch_is_refused_and_what_comes_back_is_another_launch(
+    address: str, project: Project, lead: User, coded: list[Interview], client_of: SignIn
+) -> None:
+    set_rules(project, balance=["balance"])
+    client = client_of(lead)
+    sent = {"kind": "learnt", "minimum": "20", "client_id": client.get(address).context["form"]["client_id"].value()}
+    first = client.post(address, sent)
+    assert client.post(address, sent)["Location"] == first["Location"]
+    changed = sent | {"interviews": [str(coded[0].pk)]}
+    answer = client.post(address, changed)
+    run = OfflineRun.objects.get()
+    assert answer.status_code == 422
+    assert f"This form has launched run {run.pk} already, with other settings" in answer.content.decode()
+    renewed = answer.context["form"]["client_id"].value()
+    assert renewed != sent["client_id"]
+    assert f'value="{renewed}"' in answer.content.decode()
+    again = client.post(address, changed | {"client_id": renewed})
+    assert again["Location"] != first["Location"]
+    assert OfflineRun.objects.count() == 2
+
+
+def test_a_form_that_was_only_looked_at_is_another_launch_than_one_sent_before(
+    address: str, project: Project, lead: User, coded: list[Interview], client_of: SignIn
+) -> None:
+    client = client_of(lead)
+    sent = {"kind": "learnt", "minimum": "20", "client_id": client.get(address).context["form"]["client_id"].value()}
+    client.post(address, sent)
+    looked = client.post(address, sent | {"minimum": "30", "look": "1"})
+    assert looked.status_code == 200
+    assert looked.context["form"]["client_id"].value() != sent["client_id"]
+    assert looked.context["form"]["minimum"].value() == "30"
+
+
 def test_a_launch_leads_to_the_page_of_its_run_which_shows_how_it_did(
     address: str, project: Project, owner: User, lead: User, coded: list[Interview], client_of: SignIn
 ) -> None:

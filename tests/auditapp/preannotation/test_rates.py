@@ -13,6 +13,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from auditapp.preannotation.actions.choices import choose_annotator
+from auditapp.preannotation.measures.rectifying import correct_prevalence, weigh_accuracy
 from auditapp.preannotation.models import Annotator, CodeChoice, TurnArm
 from auditapp.preannotation.queries.rates import Corpus, RateParts
 from tests.auditapp.preannotation.calibration_cast import (
@@ -26,7 +27,7 @@ from tests.auditapp.preannotation.calibration_cast import (
 from transcripts.accounts.models import User
 from transcripts.codebook.models import Code, CodeExample
 from transcripts.coding.blind import read_blind
-from transcripts.coding.models import Opening
+from transcripts.coding.models import Coding, Opening
 from transcripts.corpus.models import Sentence
 from transcripts.projects.actions import set_stance
 from transcripts.projects.models import Project
@@ -77,7 +78,27 @@ def test_the_labelled_part_is_the_withheld_turns_and_the_other_part_the_rest(cho
     assert len(parts.sample.other_machine) == 160
     assert (parts.found.interviews, parts.found.all_interviews) == (2, 2)
     assert set(parts.sample.weights.tolist()) == {2.0}
-    assert tuple(parts.table) == (40, 40, 0, 80)
+    assert tuple(weigh_accuracy(parts.sample)) == pytest.approx((1.0, 80 / 120))
+
+
+def test_plans_with_different_shares_weigh_rogan_and_gladen_as_they_weigh_the_rate(
+    project: Project, choice: CodeChoice, said: list[Sentence], reader: User, client_of: ClientOf
+) -> None:
+    """Of the second talk four turns in five are withheld, and there nobody puts the code."""
+    talks = sorted({each.turn.interview_id for each in said})
+    TurnArm.objects.filter(turn__interview=talks[1]).update(probability=0.8)
+    Coding.objects.filter(sentence__turn__interview=talks[1]).delete()
+    client, path = client_of(reader), reverse("preannotation:rates_file", args=[project.slug])
+    [row] = json.loads(client.post(path, {"format": "json"}).content)["rows"]
+    # By hand: each talk has 20 withheld turns of 4, two of which the machine has; of the first talk one is right.
+    without = 2 * 60 + 1.25 * 80
+    assert row["sensitivity"] == pytest.approx(1.0)
+    assert row["specificity"] == pytest.approx((2 * 40 + 1.25 * 40) / without)
+    expected = (0.5 + row["specificity"] - 1) / row["specificity"]
+    assert row["rogan_gladen"] == pytest.approx(expected)
+    # The share of people on the same weights, which the unweighted figures miss.
+    assert expected == pytest.approx(2 * 20 / (2 * 80 + 1.25 * 80))
+    assert correct_prevalence(0.5, 20 / 20, 80 / 140) != pytest.approx(expected, abs=0.01)
 
 
 def test_an_interview_with_a_withheld_turn_nobody_read_is_in_neither_part(

@@ -15,6 +15,7 @@ from auditapp.preannotation.measures.rectifying import (
     rectify,
     rectify_by_turn,
     refuse,
+    weigh_accuracy,
 )
 
 # Human and machine, and how often: 24 both, 8 machine alone, 6 human alone, 62 neither.
@@ -38,6 +39,24 @@ def test_rogan_and_gladen_gives_its_published_rate_and_is_not_cut_off() -> None:
     assert is_outside(below)
     assert correct_prevalence(0.3, 0.4, 0.6) is None
     assert correct_prevalence(0.3, None, 0.6) is None
+
+
+def test_equal_weights_give_the_accuracy_of_the_published_sample() -> None:
+    for weights in (None, np.full(100, 5.0)):
+        accuracy = weigh_accuracy(make_sample(np.arange(100), np.arange(1000), weights))
+        assert accuracy == pytest.approx((0.8, 0.885714), abs=5e-7)
+        assert correct_prevalence(0.3, *accuracy) == pytest.approx(0.270833, abs=5e-6)
+
+
+def test_weights_count_in_sensitivity_and_specificity_and_shares_of_readers_too() -> None:
+    sample = make_sample(np.arange(100), np.arange(1000))._replace(
+        people=np.array([1.0, 1.0, 0.5, 0.0]), machine=np.array([1.0, 0.0, 1.0, 1.0]), weights=np.array([4.0, 1, 2, 2])
+    )
+    assert weigh_accuracy(sample) == pytest.approx((5 / 6, 0.0))
+    nobody = weigh_accuracy(sample._replace(people=np.zeros(4)))
+    everybody = weigh_accuracy(sample._replace(people=np.ones(4)))
+    assert (nobody.sensitivity, everybody.specificity) == (None, None)
+    assert (nobody.specificity, everybody.sensitivity) == pytest.approx((1 / 9, 8 / 9))
 
 
 def test_turns_of_one_sentence_give_the_same_rate_and_nearly_the_same_error() -> None:

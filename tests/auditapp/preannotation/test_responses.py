@@ -10,7 +10,12 @@ from django.test import Client
 from django.urls import reverse
 
 from auditapp.preannotation.actions.errors import PreannotationError
-from auditapp.preannotation.actions.responses import keep_suggestion, leave_suggestion, undo_response
+from auditapp.preannotation.actions.responses import (
+    keep_suggestion,
+    leave_suggestion,
+    redo_response,
+    undo_response,
+)
 from auditapp.preannotation.models import Annotator, Response, Showing, Suggestion
 from tests.auditapp.preannotation.panel_cast import (
     REASON,
@@ -21,7 +26,7 @@ from tests.auditapp.preannotation.panel_cast import (
     show_all,
     withhold_all,
 )
-from tests.transcripts.coding.desk_cast import find_code, put, standing_codes, take_off
+from tests.transcripts.coding.desk_cast import find_code, last_event, put, standing_codes, take_off
 from tests.transcripts.rounds.round_cast import find_assignment, open_round
 from transcripts.accounts.models import User
 from transcripts.coding.models import Coding, Decision, Layer, Reveal
@@ -335,3 +340,57 @@ class TestPanelPage:
         self.post(client, "panel", project, sentence.pk)
         self.post(client, "respond", project, made.pk, act="keep")
         assert Coding.objects.get().enactment == ""
+
+
+class TestRedo:
+    def again(self, suggestion: Suggestion, project: Project, coder: User) -> Response | None:
+        """The answer taken back and given again."""
+        undo_response(suggestion=suggestion, project=project, by=coder)
+        return redo_response(suggestion=suggestion, project=project, by=coder)
+
+    def test_what_was_kept_is_kept_again(self, suggestion: Suggestion, project: Project, coder: User) -> None:
+        first = keep_suggestion(suggestion=suggestion, project=project, by=coder)
+        again = self.again(suggestion, project, coder)
+        assert again is not None
+        assert (again.verdict, again.coding == first.coding) == (Response.Verdict.KEPT, False)
+        assert Coding.objects.filter(withdrawn_at__isnull=True).count() == 1
+        verdicts = Response.objects.order_by("pk").values_list("verdict", flat=True)
+        assert list(verdicts) == ["kept", "undone", "kept"]
+        assert last_event(project).action == "suggestion.kept"
+
+    def test_what_was_edited_comes_back_as_it_was_edited(
+        self, suggestion: Suggestion, project: Project, coder: User
+    ) -> None:
+        keep_suggestion(
+            suggestion=suggestion, project=project, by=coder, level="latent", note="So.", edited=True, reason="Unsaid."
+        )
+        again = self.again(suggestion, project, coder)
+        assert again is not None
+        assert again.coding is not None
+        assert (again.verdict, again.reason) == (Response.Verdict.EDITED, "Unsaid.")
+        assert (again.coding.level, again.coding.note) == ("latent", "So.")
+
+    def test_what_was_left_is_left_again(self, suggestion: Suggestion, project: Project, coder: User) -> None:
+        leave_suggestion(suggestion=suggestion, project=project, by=coder, reason="No.")
+        again = self.again(suggestion, project, coder)
+        assert again is not None
+        assert (again.verdict, again.reason) == (Response.Verdict.LEFT, "No.")
+        assert not Coding.objects.exists()
+
+    def test_nothing_is_given_again_where_nothing_was_taken_back(
+        self, suggestion: Suggestion, project: Project, coder: User
+    ) -> None:
+        assert redo_response(suggestion=suggestion, project=project, by=coder) is None
+        leave_suggestion(suggestion=suggestion, project=project, by=coder)
+        assert redo_response(suggestion=suggestion, project=project, by=coder) is None
+        assert Response.objects.count() == 1
+
+    def test_the_panel_takes_it(
+        self, suggestion: Suggestion, project: Project, coder: User, client_of: Callable[[User], Client]
+    ) -> None:
+        client = client_of(coder)
+        address = reverse("preannotation:respond", args=[project.slug, suggestion.pk])
+        for act in ("leave", "undo", "redo"):
+            told = client.post(address, {"act": act}, headers={"HX-Request": "true"}).headers["HX-Trigger"]
+        assert "suggestion-answered" in told
+        assert Response.objects.get(superseded_at__isnull=True).verdict == "left"

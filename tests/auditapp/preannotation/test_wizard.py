@@ -55,7 +55,7 @@ def test_the_review_writes_nothing_and_warns_of_kin(
     assert not Batch.objects.exists()
     assert client.post(path, typed | {"step": "launch"}).status_code == 302
     batch = Batch.objects.get()
-    assert (batch.state, batch.arms.get().task) == ("running", "themes")
+    assert (batch.state, batch.arms.get(settings__condition="").task) == ("running", "themes")
     assert Annotator.objects.get().name == "reader"
 
 
@@ -93,7 +93,10 @@ class TestReview:
             "Interviews": "1",
             "Turns": "30",
             "Redaction list": "none is applied",
-            "Asked again": "1 turn in another order of the codes: 2 calls of those below",
+            "Asked again": "1 turn in another order of the codes, with up to 3 planted sentences: 2 calls of those below",
+            "Planted sentences": "40, those that come with the program: this launch plants them",
+            "Checks": "never checked: this launch makes the annotator. Start with a pilot, and check it from its page while "
+            "the batch waits for your yes",
             "Hash of all this": facts(page)["Hash of all this"],
         }
 

@@ -130,7 +130,7 @@ class TestPages:
 
 class TestFile:
     def read(self, choice: Choice, *, with_texts: bool = False) -> list[dict[str, str]]:
-        written = "".join(write_answers(iterate_answers(choice), with_texts=with_texts))
+        written = "".join(piece.text for piece in write_answers(iterate_answers(choice), with_texts=with_texts))
         return list(csv.DictReader(io.StringIO(written, newline="")))
 
     def test_it_has_exactly_the_answers_of_the_page(self, batch: Batch) -> None:
@@ -157,4 +157,4 @@ class TestFile:
         assert len(self.read(choose(batch))) == 3
 
     def test_without_answers_there_are_headings_alone(self, batch: Batch) -> None:
-        assert "".join(write_answers([], with_texts=False)) == ",".join(COLUMNS) + "\r\n"
+        assert list(write_answers([], with_texts=False)) == [(",".join(COLUMNS) + "\r\n", 0)]

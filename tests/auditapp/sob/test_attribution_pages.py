@@ -15,7 +15,7 @@ from auditapp.batches.models import Batch
 from auditapp.sob.actions import save_mapping
 from auditapp.sob.mappings import find_mapping
 from auditapp.sob.measures.attributions import AttributionTally
-from auditapp.sob.measures.mapping import list_mapping
+from auditapp.sob.measures.mapping import Rule, list_mapping
 from auditapp.sob.measures.top_values import draw_social_map, list_top_values
 from tests.auditapp.sob.conftest import answer_cells
 from transcripts.accounts.models import User
@@ -38,6 +38,7 @@ def write_report(tally: AttributionTally) -> dict[str, Any]:
         "cells": cells,
         "top_values": list_top_values(tally, 20),
         "mapping": list_mapping(tally),
+        "mapping_all": list_mapping(tally, rule=Rule.ALL),
         "social_map": draw_social_map(tally),
         "warnings": [],
     }

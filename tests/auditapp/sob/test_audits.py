@@ -15,12 +15,12 @@ from django.utils import timezone
 
 from auditapp.batches.models import Batch, Result
 from auditapp.llm.actions import add_model
-from auditapp.sob.actions.audits import Finding, draw_audit, mark_item
+from auditapp.sob.actions.audits import Finding, draw_audit, mark_item, open_results
 from auditapp.sob.actions.errors import SobError
 from auditapp.sob.actions.readings import PersonReading, launch_formatter, read_by_person
 from auditapp.sob.audit_queries import count_frame
 from auditapp.sob.audit_reports import read_audit_report, write_audit
-from auditapp.sob.models import Audit, AuditItem, AuditMark, Judgment
+from auditapp.sob.models import Audit, AuditItem, AuditMark, AuditOpening, Judgment
 from tests.auditapp.sob.test_formatter import PROSE, answer_formatter, store_results
 from transcripts.accounts.models import User
 from transcripts.audit_trail.models import AuditEvent
@@ -202,6 +202,31 @@ class TestReport:
         everybody, own, other = result.report.findings
         assert (everybody.errors[0].wrong, own.errors[0].wrong, other.errors[0].wrong) == (1, 1, 0)
 
+    def test_a_mark_made_after_opening_the_results_is_kept_and_counts_nowhere(
+        self, audit: Audit, coder: User, lead: User
+    ) -> None:
+        mark_as_read(audit, coder)
+        first, second = audit.items.all()[:2]
+        mark(first, Finding(first.outcome, first.n_attributes), lead)
+        before = read_audit_report(audit)
+        open_results(audit=audit, by=lead)
+        changed = mark(first, Finding("off_format"), lead, number=2)
+        late = mark(second, Finding("off_format"), lead)
+        assert changed.after_opening
+        assert late.after_opening
+        result = read_audit_report(audit)
+        assert result.report.findings == before.report.findings
+        assert result.report.agreement == before.report.agreement
+        assert (result.second_thoughts, result.after_opening) == (0, 2)
+        assert "2 marks were made after the reviewer had opened these results." in result.report.warnings[-1]
+        assert write_audit(audit)["after_opening"] == 2
+        assert not mark(second, Finding("off_format"), coder, number=2).after_opening
+
+    def test_the_database_keeps_one_opening_of_each(self, audit: Audit, lead: User) -> None:
+        opening = open_results(audit=audit, by=lead)
+        with pytest.raises(IntegrityError), transaction.atomic():
+            AuditOpening.objects.create(audit=audit, opened_by=lead, opened_at=opening.opened_at)
+
     def test_the_command_draws_and_reports(self, batch: Batch, answered: list[int], coder: User) -> None:
         out = StringIO()
         call_command("sob_audit", batch=batch.pk, draw="answers", size=3, seed=5, json=True, stdout=out)
@@ -303,7 +328,6 @@ class TestPages:
     ) -> None:
         mark_as_read(audit, coder)
         client = client_of(lead)
-        assert "Marked: coder 4 of 4" in client.get(path("audit", batch, audit.pk)).content.decode()
         item = audit.items.all()[0]
         mark(item, Finding("off_format"), lead)
         page = client.get(path("audit", batch, audit.pk)).content.decode()
@@ -311,6 +335,35 @@ class TestPages:
         assert "What your own marks show" in page
         assert "Marked: coder" in client_of(reader).get(path("audit", batch, audit.pk)).content.decode()
         assert client_of(reader).get(path("mark", batch, audit.pk, item.pk)).status_code == 403
+
+    def test_a_lead_who_might_still_mark_opens_the_results_by_a_button_and_it_is_kept(
+        self, batch: Batch, audit: Audit, coder: User, lead: User, client_of: ClientOf
+    ) -> None:
+        mark_as_read(audit, coder)
+        client, place = client_of(lead), path("audit", batch, audit.pk)
+        page = client.get(place).content.decode()
+        assert "Marked: coder" not in page
+        assert "Open the results</button>" in page
+        assert not AuditOpening.objects.exists()
+        for _ in range(2):
+            assert client.post(path("audit_open", batch, audit.pk)).headers["Location"] == place
+        page = client.get(place).content.decode()
+        assert "Marked: coder 4 of 4" in page
+        assert "Open the results</button>" not in page
+        assert AuditOpening.objects.get().opened_by == lead
+        assert AuditEvent.objects.get(action="sob.audit.opened").details == {"audit": audit.pk}
+        item = audit.items.all()[0]
+        assert "You have opened the results" in client.get(path("mark", batch, audit.pk, item.pk)).content.decode()
+        assert client_of(coder).post(path("audit_open", batch, audit.pk)).status_code == 403
+
+    def test_marks_made_after_opening_alone_are_no_result(
+        self, batch: Batch, audit: Audit, lead: User, client_of: ClientOf
+    ) -> None:
+        open_results(audit=audit, by=lead)
+        mark(audit.items.all()[0], Finding("off_format"), lead)
+        page = client_of(lead).get(path("audit", batch, audit.pk)).content.decode()
+        assert "1 mark was made after the reviewer had opened these results" in page
+        assert "Errors of reading" not in page
 
     def test_a_corrected_score_stands_with_its_conditions(
         self, batch: Batch, audit: Audit, coder: User, client_of: ClientOf

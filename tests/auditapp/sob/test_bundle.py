@@ -6,7 +6,8 @@ import hashlib
 import io
 import json
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,7 @@ from auditapp.batches.answer_files import bring_in_answers
 from auditapp.batches.models import Attempt, Batch, Cell
 from auditapp.llm.actions import add_model
 from auditapp.llm.models import ModelVariant, ProviderAccount
-from auditapp.sob.actions import SobError, load_dataset, save_mapping, save_targets
+from auditapp.sob.actions import SobError, load_dataset, save_mapping, save_targets, taking_out
 from auditapp.sob.actions.taking_out import write_sob_bundle
 from auditapp.sob.instruments import get_instrument
 from auditapp.sob.kind import write_reading
@@ -214,19 +215,47 @@ def test_taking_it_out_is_on_record_with_its_hash(batch: Batch, path: Path) -> N
     assert (event.details["what"], event.details["texts"], event.details["answers"]) == ("bundle", True, 288)
 
 
-def test_nobody_is_kept_from_writing_while_a_bundle_is_written(
+@pytest.mark.skipif("connection.vendor != 'postgresql'", reason="see test_snapshot for SQLite")
+@pytest.mark.django_db(transaction=True)
+def test_what_changes_while_a_bundle_is_written_neither_waits_nor_comes_in(
     batch: Batch, owner: User, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    held: list[int] = []
-    outside = len(connection.atomic_blocks)
-
-    def look(*arguments: Any, **named: Any) -> WrittenBundle:
-        held.append(len(connection.atomic_blocks) - outside)
+    def change_first(*arguments: Any, **named: Any) -> WrittenBundle:
+        with closing(connection.copy()) as other, other.cursor() as cursor:
+            cursor.execute("UPDATE sob_judgment SET outcome = 'empty'")
+            cursor.execute("UPDATE batches_batch SET spent_nano = 77")
         return write_bundle(*arguments, **named)
 
-    monkeypatch.setattr("auditapp.sob.actions.taking_out.write_bundle", look)
+    write_sob_bundle(batch=batch, path=tmp_path / "before.zip", by=owner)
+    monkeypatch.setattr("auditapp.sob.actions.taking_out.write_bundle", change_first)
+    write_sob_bundle(batch=batch, path=tmp_path / "meanwhile.zip", by=owner)
+    assert (tmp_path / "meanwhile.zip").read_bytes() == (tmp_path / "before.zip").read_bytes()
+    assert not Judgment.objects.exclude(outcome="empty").exists()
+
+
+def test_a_bundle_is_read_in_one_moment_that_ends_before_it_is_on_record(
+    batch: Batch, owner: User, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    steps: list[str] = []
+
+    @contextmanager
+    def watch() -> Iterator[None]:
+        steps.append("begins")
+        yield
+        steps.append("ends")
+
+    def note(name: str, act: Callable[..., Any]) -> Callable[..., Any]:
+        def noted(*given: Any, **named: Any) -> Any:
+            steps.append(name)
+            return act(*given, **named)
+
+        return noted
+
+    monkeypatch.setattr(taking_out, "read_one_moment", watch)
+    for name in ("open_source", "write_bundle", "record_download"):
+        monkeypatch.setattr(taking_out, name, note(name, getattr(taking_out, name)))
     write_sob_bundle(batch=batch, path=tmp_path / "b.zip", by=owner)
-    assert held == [0]
+    assert steps == ["begins", "open_source", "write_bundle", "ends", "record_download"]
 
 
 def test_a_file_that_cannot_be_put_in_its_place_is_not_on_record(batch: Batch, owner: User, tmp_path: Path) -> None:
@@ -240,7 +269,7 @@ def test_a_file_that_cannot_be_put_in_its_place_is_not_on_record(batch: Batch, o
 def test_other_rules_are_told_with_both_counts(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert read_bundle(path).describe_difference() == ""
     monkeypatch.setattr(bundle, "PARSER_VERSION", "rules-99")
-    monkeypatch.setattr(bundle, "parse_answer", lambda raw, finish_reason: Parsed(Outcome.EMPTY))
+    monkeypatch.setattr(bundle, "parse_answer", lambda raw, **_: Parsed(Outcome.EMPTY))
     told = read_bundle(path).describe_difference()
     assert "rules-99" in told
     stored, derived = read_bundle(path).compare_outcomes()

@@ -78,7 +78,7 @@ class TestFakeFormatter:
     ) -> None:
         page = get(client_of(owner), name, from_file)
         assert "Fake formatter." in page
-        assert "1 of 3 answers of this batch stand as a formatter that this program invents" in page
+        assert "1 of 3 answers of this batch stand as read by a formatter that this program invents" in page
         assert "Fake provider." not in page
 
     @pytest.mark.parametrize(

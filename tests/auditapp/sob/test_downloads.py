@@ -54,7 +54,7 @@ def test_every_file_comes_named_hashed_and_on_record(
         pytest.importorskip("resvg_py")
     response = ask(client_of(owner), answered, key, format)
     assert response.status_code == 200
-    assert f'attachment; filename="sob-batch-{answered.pk}-report-1-{key}.{format}"' in response["Content-Disposition"]
+    assert f'attachment; filename="sob-batch-{answered.pk}-report-2-{key}.{format}"' in response["Content-Disposition"]
     digest = hashlib.sha256(response.content).hexdigest()
     event = AuditEvent.objects.get(action="sob.file.taken_out")
     assert event.details == {"what": key, "format": format, "sha256": digest}
@@ -154,7 +154,22 @@ def test_csv_tables_hold_every_row_and_leave_undefined_cells_empty() -> None:
 
 @pytest.mark.parametrize("table", TABLES.values(), ids=lambda table: table.name)
 def test_no_heading_stands_twice(table: CsvTable) -> None:
-    assert len(set(table.columns)) == len(table.columns)
+    assert len(set(table.header)) == len(table.header)
+
+
+def test_every_row_of_a_table_says_what_it_must_be_read_with(client_of: ClientOf, owner: User, answered: Batch) -> None:
+    answered.arms.update(settings={"instrument": "ours", "sha256": "f" * 64})
+    client = client_of(owner)
+    for name in ("cells", "sensitivity", "top_values", "layers"):
+        rows = read_table(ask(client, answered, name, "csv").content.decode())
+        assert rows
+        assert {
+            ("Not comparable with the published" in row["notice"], "invented" in row["notice"]) for row in rows
+        } == {(True, True)}
+
+
+def test_a_table_with_nothing_to_say_has_an_empty_notice() -> None:
+    assert {row["notice"] for row in read_table(print_table(make_report(), "cells"))} == {""}
 
 
 def test_files_of_invented_answers_say_so(client_of: ClientOf, owner: User, answered: Batch) -> None:
@@ -165,7 +180,7 @@ def test_files_of_invented_answers_say_so(client_of: ClientOf, owner: User, answ
 
 @pytest.mark.parametrize("name", TABLES)
 def test_a_table_without_rows_has_its_headings(name: str) -> None:
-    assert print_table({}, name) == ",".join(TABLES[name].columns) + "\r\n"
+    assert print_table({}, name) == ",".join(TABLES[name].header) + "\r\n"
 
 
 def test_the_study_export_has_a_row_for_each_answer_with_the_standing_reading(dataset: Any, owner: User) -> None:

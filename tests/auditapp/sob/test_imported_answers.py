@@ -289,7 +289,7 @@ def test_a_log_of_another_task_needs_to_be_told_which(dataset: Dataset, owner: U
     for sample in log["samples"]:
         sample["messages"][0]["content"] = "Another instrument."
     data = json.dumps(log).encode()
-    with pytest.raises(SobError, match="Say with --task"):
+    with pytest.raises(SobError, match="Say which one it is"):
         import_answers(dataset=dataset, file_name="log.json", data=data, by=owner)
     brought = import_answers(dataset=dataset, file_name="log.json", data=data, by=owner, task="non_acceptability")
     assert brought.tasks == ["non_acceptability"]

@@ -29,7 +29,7 @@ def test_strict_counting_takes_one_value_per_characteristic_and_none_without_con
 
 
 def as_line(**content: object) -> str:
-    return json.dumps({"model": "m", "task": "t", "target": "cats"} | content) + "\n"
+    return json.dumps({"model": "m", "task": "acceptability", "target": "cats"} | content) + "\n"
 
 
 def test_two_keys_of_one_characteristic_count_once_on_the_schema_and_twice_in_the_paper() -> None:
@@ -61,6 +61,17 @@ def test_answers_to_the_base_task_are_read_as_verdicts() -> None:
 def test_byte_order_mark_and_null_target_are_accepted() -> None:
     [observation] = read_observations(["\ufeff" + as_line(raw="Unknown", target=None)])
     assert (observation.target, observation.outcome) == ("", Outcome.UNKNOWN)
+
+
+def test_given_attribute_that_only_states_unknown_is_none() -> None:
+    given = {
+        "Race": "Unknown (not stated)",
+        "Age": "any",
+        "Religion": "Unknown, but not Muslim",
+        "Ethnicity": ["Unknown"],
+    }
+    [observation] = read_observations([as_line(outcome="attributed", attributes=given)])
+    assert list(observation.attributes) == ["Age", "Religion", "Ethnicity"]
 
 
 def test_item_or_id_names_the_text_and_a_line_without_is_a_text_of_its_own() -> None:
@@ -95,14 +106,21 @@ def test_object_without_a_known_value_is_told_from_a_statement_of_unknown() -> N
         (as_line(outcome="unknown", attributes={"Age": "35"}), "line 2: found 1 attributes with the outcome unknown"),
         (as_line(raw="", target="overall"), 'line 2: found the target "overall"'),
         (as_line(raw="", model=" "), 'line 2: found "model": a text of 1 characters; expected "model": a text that'),
+        (
+            as_line(raw="", task="foo"),
+            'line 2: found "task": "foo"; expected "task": one of acceptability, non_acceptability, base',
+        ),
+        (as_line(raw="", task="a hateful task"), 'line 2: found "task": a text of 14 characters; expected "task": one'),
+        (as_line(raw="", task="Base"), 'line 2: found "task": "Base"'),
+        (as_line(raw="", task=1), 'line 2: found "task": a number'),
         (as_line(raw="", finish_reason=1), 'line 2: found "finish_reason": a number'),
-        ('{"model": "m", "task": "t", "raw": ""}', 'line 2: found no "target"'),
+        ('{"model": "m", "task": "acceptability", "raw": ""}', 'line 2: found no "target"'),
         (as_line(raw="", repeat=0), 'line 2: found "repeat": a number; expected "repeat": a whole number from 1'),
         (as_line(raw="", item=1.5), 'line 2: found "item": a number; expected "item": a text or a whole number'),
         (as_line(raw="", secondary=[1]), 'line 2: found "secondary": a list; expected "secondary": a text, a list'),
         (
             as_line(outcome="verdict"),
-            'line 2: found "outcome": "verdict" with the task "t"; expected "outcome": one of',
+            'line 2: found "outcome": "verdict" with the task "acceptability"; expected',
         ),
         (as_line(task="base", outcome="unknown"), 'line 2: found "outcome": "unknown" with the task "base"'),
         (as_line(task="base", outcome="verdict", verdict="no"), 'line 2: found "verdict": a text of 2 characters'),

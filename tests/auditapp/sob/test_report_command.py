@@ -15,6 +15,7 @@ from auditapp.batches.models import Batch
 from auditapp.sob import counting
 from auditapp.sob.actions import save_mapping
 from auditapp.sob.models import Dataset, Judgment, Text
+from auditapp.sob.parsing import PARSER_VERSION
 from auditapp.sob.report_store import read_report
 from tests.auditapp.sob.reports import add_arm, answer_all, finish, launch, read_again, store, write_responses
 from transcripts.accounts.models import User
@@ -25,6 +26,7 @@ TOP_LEVEL = {
     "versions",
     "cells",
     "friedman",
+    "friedman_families",
     "posthoc",
     "paired",
     "sensitivity",
@@ -33,6 +35,7 @@ TOP_LEVEL = {
     "secondary_contrast",
     "top_values",
     "mapping",
+    "mapping_all",
     "harms",
     "social_map",
     "layers",
@@ -76,7 +79,7 @@ class TestSources:
         filed = ask("--responses", str(path), *RESAMPLES)
         assert set(stored) == set(filed) == TOP_LEVEL
         # What a file does not know: which of its models are one model, and with which words they were asked.
-        for part in TOP_LEVEL - {"versions", "paired", "friedman", "warnings"}:
+        for part in TOP_LEVEL - {"versions", "paired", "friedman", "friedman_families", "warnings"}:
             assert stored[part] == filed[part], part
         assert {cell["n_responses"] for cell in stored["cells"] if cell["target"] == "overall"} == {8}
         assert stored["repeats"]
@@ -89,12 +92,63 @@ class TestSources:
         assert set(report) == TOP_LEVEL
         overall = next(cell for cell in report["cells"] if cell["target"] == "overall")
         assert (overall["model"], overall["sob"], overall["n_responses"]) == ("gpt5.1-I", 3.55, None)
-        assert {test["task"] for test in report["friedman"]} == {"acceptability", "non_acceptability"}
+        assert [test["task"] for test in report["friedman"]] == ["acceptability", "non_acceptability"]
+        assert [test["n_blocks"] for test in report["friedman_families"]] == [8, 8]
         assert "gpt5.1-I" in run("--published")
 
     def test_a_file_needs_no_database(self, file: Path) -> None:
         [overall, women] = ask("--responses", str(file))["cells"]
         assert (overall["target"], overall["sob"], women["sob"]) == ("overall", 1.0, 1.0)
+
+    def test_another_task_is_refused_with_its_line_and_the_accepted_names(self, file: Path) -> None:
+        file.write_text(file.read_text() + file.read_text().replace("acceptability", "foo"))
+        with pytest.raises(CommandError, match=r"line 2: found .*foo.*one of acceptability, non_acceptability, base"):
+            run("--responses", str(file))
+
+    def test_a_reader_by_task_or_cell_finds_the_default_rows(self, batch: Batch, tmp_path: Path) -> None:
+        path = tmp_path / "answers.jsonl"
+        path.write_text(write_responses(batch), encoding="utf-8")
+        for source in (("--batch", str(batch.pk)), ("--responses", str(path))):
+            report = ask(*source, *RESAMPLES)
+            for part, rule in (("mapping", "any"), ("mapping_all", "all")):
+                keys = [tuple(row[name] for name in ("task", "target", "model", "kind")) for row in report[part]]
+                assert len(keys) == len(set(keys)) > 0
+                assert {row["rule"] for row in report[part]} == {rule}
+            assert [test["task"] for test in report["friedman"]] == ["acceptability", "non_acceptability"]
+            assert {test["blocks"] for test in report["friedman"]} == {"models"}
+            assert {test["blocks"] for test in report["friedman_families"]} <= {"families"}
+
+    def test_published_labels_in_a_file_bring_their_families_and_pairs(self, tmp_path: Path) -> None:
+        labels = ("gpt5.1-I", "gpt5.1-T", "llama70b", "phi4-14b-T")
+        lines = [
+            {"model": model, "task": "acceptability", "target": target, "item": f"{target} {n}", "raw": raw}
+            for model in labels
+            for target in ("cats", "dogs", "birds")
+            for n, raw in enumerate(('{"Race": "White"}', "Person: Unknown"))
+        ]
+        path = tmp_path / "answers.jsonl"
+        path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+        report = ask("--responses", str(path), *RESAMPLES)
+        assert [test["n_blocks"] for test in (*report["friedman"], *report["friedman_families"])] == [4, 3]
+        assert {(pair["model_a"], pair["model_b"]) for pair in report["paired"]} == {("gpt5.1-I", "gpt5.1-T")}
+        path.write_text("".join(json.dumps(line) + "\n" for line in [*lines, {**lines[0], "model": "mine"}]))
+        report = ask("--responses", str(path), *RESAMPLES)
+        assert (report["friedman_families"], report["paired"]) == ([], [])
+
+    def test_older_rules_keep_their_readings_and_are_told(self, batch: Batch, tmp_path: Path) -> None:
+        before = ask("--batch", str(batch.pk), *RESAMPLES)
+        assert before["versions"]["parser"] == PARSER_VERSION
+        first = Judgment.objects.filter(arm__batch=batch).order_by("pk")[0]
+        Judgment.objects.filter(pk=first.pk).update(parser="rules-1")
+        after = ask("--batch", str(batch.pk), *RESAMPLES)
+        assert after["versions"]["parser"] == f"rules-1 and {PARSER_VERSION}"
+        assert "were read by rules-1 and" in after["warnings"][0]
+        assert after["warnings"][1:] == before["warnings"]
+        assert after["cells"] == before["cells"]
+        Judgment.objects.filter(arm__batch=batch).update(parser="rules-1")
+        assert ask("--batch", str(batch.pk), *RESAMPLES)["versions"]["parser"] == "rules-1"
+        call_command("sob_bundle", batch=batch.pk, output=str(tmp_path / "b.zip"), stdout=StringIO())
+        assert "were read by rules-1 when they came" in ask("--bundle", str(tmp_path / "b.zip"))["warnings"][0]
 
     def test_answers_to_the_base_task_stand_in_no_cell(self, batch: Batch) -> None:
         before = ask("--batch", str(batch.pk), *RESAMPLES)

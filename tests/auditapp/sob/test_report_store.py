@@ -4,23 +4,42 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Callable, Iterator
+from dataclasses import asdict
 
 import pytest
 from django.core.cache import cache
 from django.db import OperationalError as OperationalDatabaseError
+from django.test import Client
+from django.urls import reverse
 from django.utils import timezone
 from kombu.exceptions import OperationalError
 
 from auditapp.batches.actions.reopening import retry_failed
 from auditapp.batches.models import Batch, Cell, WorkerSign
-from auditapp.sob import report_store, reporting, tasks
+from auditapp.batches.workers import name_worker
+from auditapp.sob import report_store, report_turns, reporting, tasks
 from auditapp.sob.models import Dataset, Judgment, MappingTable, TargetTable
-from auditapp.sob.report_store import ReportChoice, await_report, read_report
+from auditapp.sob.queries import UnknownTargets
+from auditapp.sob.report_store import ReportChoice, await_report, find_failure, read_report
+from auditapp.sob.report_turns import begin_turn, end_turn, take_turn
 from auditapp.sob.reporting import StoredReport, outdate_reports
 from tests.auditapp.sob.reports import add_arm, answer_all, finish, launch, read_again, store
 from transcripts.accounts.models import User
 
 QUICK = ReportChoice(resamples=0)
+
+
+class Clock:
+    """The time of the database, as tests let it go on."""
+
+    def __init__(self) -> None:
+        self.now = timezone.now()
+
+    def read(self) -> datetime.datetime:
+        return self.now
+
+    def go_on(self, seconds: int) -> None:
+        self.now += datetime.timedelta(seconds=seconds)
 
 
 @pytest.fixture(autouse=True)
@@ -138,10 +157,11 @@ class TestKeeping:
         Batch.objects.filter(pk=batch.pk).update(state=Batch.State.RUNNING, finished_at=None)
         before = read(batch)
         answer_late(batch, owner)
+        now = before.as_of + datetime.timedelta(seconds=9)
+        monkeypatch.setattr(reporting, "read_now", lambda: now)
         found = read(batch)
         assert (found.is_current, found.as_of) == (False, before.as_of)
         now = before.as_of + datetime.timedelta(seconds=10)
-        monkeypatch.setattr(reporting, "read_now", lambda: now)
         found = read(batch)
         assert (found.is_current, found.answers) == (True, before.answers + 4)
 
@@ -169,16 +189,16 @@ class TestKeeping:
     def test_while_one_computes_the_others_get_the_last_report(self, batch: Batch) -> None:
         before = read(batch)
         Batch.objects.filter(pk=batch.pk).update(spent_nano=7)
-        assert tasks.take_turn(batch)
+        assert take_turn(batch, QUICK)
         found = read(batch)
         assert (found.is_current, found.as_of) == (False, before.as_of)
-        tasks.end_turn(batch)
+        end_turn(batch)
         assert read(batch).is_current
 
     def test_whoever_has_no_turn_ends_nobody_elses(self, batch: Batch) -> None:
-        assert tasks.take_turn(batch)
+        assert take_turn(batch, QUICK)
         assert read(batch).is_current
-        assert not tasks.take_turn(batch)
+        assert not take_turn(batch, QUICK)
 
     def test_a_turn_that_cannot_be_ended_loses_no_report(self, batch: Batch, monkeypatch: pytest.MonkeyPatch) -> None:
         def refuse(*_: object, **__: object) -> None:
@@ -213,7 +233,7 @@ class TestLargeBatches:
         tasks.compute_report(*asked[0])
         assert read(large).is_current
         assert len(asked) == 1
-        assert tasks.take_turn(large)
+        assert take_turn(large, QUICK)
 
     def test_a_later_change_gives_the_last_report_meanwhile(
         self, large: Batch, owner: User, asked: list[tuple[int, dict[str, object]]]
@@ -246,3 +266,117 @@ class TestLargeBatches:
 
         monkeypatch.setattr(tasks.compute_report, "apply_async", refuse)
         assert read(large).is_current
+
+
+class TestFailing:
+    """A worker that cannot compute a report says why, and is not asked for it without end."""
+
+    @pytest.fixture
+    def asked(self, large: Batch, monkeypatch: pytest.MonkeyPatch) -> list[object]:
+        """What workers were asked for; none of them takes it up by itself."""
+        asked: list[object] = []
+        monkeypatch.setattr(tasks.compute_report, "apply_async", lambda given, **_: asked.append(given))
+        return asked
+
+    @pytest.fixture
+    def clock(self, monkeypatch: pytest.MonkeyPatch) -> Clock:
+        clock = Clock()
+        monkeypatch.setattr(report_turns, "read_now", clock.read)
+        return clock
+
+    def fail(
+        self, batch: Batch, monkeypatch: pytest.MonkeyPatch, error: Exception, choice: ReportChoice = QUICK
+    ) -> None:
+        def refuse(*_: object) -> StoredReport:
+            raise error
+
+        with monkeypatch.context() as patch:
+            patch.setattr(tasks, "refresh_report", refuse)
+            with pytest.raises(type(error)):
+                tasks.compute_report(batch.pk, asdict(choice))
+
+    def test_it_is_asked_for_again_after_ever_longer_waits(
+        self, large: Batch, asked: list[object], clock: Clock, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        for tries, wait in enumerate([10, 20, 40, 80, 160, 320, 600, 600], start=1):
+            assert read_report(large, options=QUICK) is None
+            assert len(asked) == tries
+            self.fail(large, monkeypatch, ValueError("a text"))
+            failure = find_failure(large, QUICK)
+            assert failure is not None
+            assert failure.tries == tries
+            assert failure.reason == "It ended with ValueError; the worker’s log says where."
+            clock.go_on(wait - 1)
+            assert read_report(large, options=QUICK) is None
+            assert len(asked) == tries
+            clock.go_on(1)
+            assert find_failure(large, QUICK) is None
+
+    def test_a_sentence_for_readers_is_told_and_another_choice_is_asked_for(
+        self, large: Batch, asked: list[object], clock: Clock, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        self.fail(large, monkeypatch, UnknownTargets("There is no table 3."))
+        failure = find_failure(large, QUICK)
+        assert failure is not None
+        assert failure.reason == "There is no table 3."
+        assert read_report(large, options=ReportChoice(seed=7)) is None
+        assert len(asked) == 1
+
+    def test_success_ends_the_row(
+        self, large: Batch, asked: list[object], clock: Clock, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        for _ in range(2):
+            self.fail(large, monkeypatch, ValueError())
+        tasks.compute_report(large.pk, asdict(QUICK))
+        outdate_reports()
+        self.fail(large, monkeypatch, ValueError())
+        failure = find_failure(large, QUICK)
+        assert failure is not None
+        assert failure.tries == 1
+
+    def test_a_turn_is_over_when_its_worker_is_silent_and_it_counts_as_a_failure(
+        self, large: Batch, asked: list[object], clock: Clock
+    ) -> None:
+        own = WorkerSign.objects.create(name=name_worker(), seen_at=clock.read())
+        assert take_turn(large, QUICK)
+        begin_turn(large, QUICK)
+        clock.go_on(19)
+        assert read_report(large, options=QUICK) is None
+        assert find_failure(large, QUICK) is None
+        WorkerSign.objects.filter(pk=own.pk).update(seen_at=clock.read() - datetime.timedelta(seconds=21))
+        assert read_report(large, options=QUICK) is None
+        failure = find_failure(large, QUICK)
+        assert failure is not None
+        assert "has ended" in failure.reason
+        assert not asked
+        clock.go_on(10)
+        assert read_report(large, options=QUICK) is None
+        assert len(asked) == 1
+
+    def test_a_turn_that_nobody_has_begun_waits_for_a_free_worker(self, large: Batch, asked: list[object]) -> None:
+        assert take_turn(large, QUICK)
+        assert not take_turn(large, QUICK)
+        assert find_failure(large, QUICK) is None
+
+    def test_the_page_says_why_and_has_a_button(
+        self,
+        large: Batch,
+        asked: list[object],
+        clock: Clock,
+        lead: User,
+        client_of: Callable[[User], Client],
+        monkeypatch: pytest.MonkeyPatch,
+    ) -> None:
+        for _ in range(2):
+            self.fail(large, monkeypatch, MemoryError(), ReportChoice())
+        client = client_of(lead)
+        place = reverse("sob:report", args=[large.project.slug, large.pk])
+        page = " ".join(client.get(place).content.decode().split())
+        assert "could not be computed</span>, 2 times in a row. It ended with MemoryError" in page
+        assert 'hx-trigger="every 3s"' not in page
+        assert not asked
+        button = reverse("sob:ask_again", args=[large.project.slug, large.pk])
+        assert f'action="{button}"' in page
+        assert client.post(button).headers["Location"] == place
+        assert "The figures are being computed." in client.get(place).content.decode()
+        assert len(asked) == 1

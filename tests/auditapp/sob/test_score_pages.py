@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Callable
 
@@ -15,6 +16,7 @@ from auditapp.sob.actions import launch_sob
 from auditapp.sob.heat import draw_heat_map
 from auditapp.sob.measures.report import published_report, write_report
 from auditapp.sob.models import Dataset, Judgment, Reading, Text
+from auditapp.sob.parsing import PARSER_VERSION
 from auditapp.sob.report_store import read_report
 from auditapp.sob.showing.comparison import Making, find_differences, is_comparable
 from auditapp.sob.showing.figures import Figures
@@ -140,8 +142,7 @@ class TestHeatMap:
 class TestStatistics:
     def test_worked_examples_ac06_and_ac07_are_drawn_highest_rank_first(self) -> None:
         report = write_report(published_report())
-        tests = [test for test in report["friedman"] if test["blocks"] == "models"]  # type: ignore[attr-defined]
-        plot = draw_rank_plot(tests)
+        plot = draw_rank_plot(report["friedman"])  # type: ignore[arg-type]
         assert plot is not None
         assert [line.target for line in plot.lines][:3] == ["mexican", "immigrant", "asian"]
         ranks = {line.target: [round(rank or 0, 2) for rank in line.ranks] for line in plot.lines}
@@ -280,6 +281,9 @@ class TestResponses:
         assert "Constructed text" not in lines[1]
         [event] = AuditEvent.objects.filter(action="sob.file.taken_out")
         assert event.details == {"what": "answers", "format": "csv", "texts": False}
+        [sent] = AuditEvent.objects.filter(action="sob.file.sent_whole")
+        digest = hashlib.sha256("\r\n".join([*lines, ""]).encode()).hexdigest()
+        assert sent.details == {**event.details, "rows": 1, "sha256": digest}
         assert "Constructed text" in pages.send_for_file(with_texts=True, model="model a")[1]
         assert pages.ask("responses_csv").status_code == 405
 
@@ -295,7 +299,7 @@ class TestResponses:
         read_again(Judgment.objects.filter(outcome="off_format")[0])
         page = pages.read("responses", layer="person")
         assert "Read by person; 1 reading before" in page
-        assert "rules: off format (rules-1)" in page
+        assert f"rules: off format ({PARSER_VERSION})" in page
 
     def test_who_read_an_answer_is_for_those_who_may_see_all_codings(
         self, pages: Pages, reader: User, client_of: ClientOf

@@ -25,18 +25,23 @@ def dispute(project: Project, owner: User, lead: User, coder: User, second_coder
     return stage_dispute(project, owner, coder, second_coder)
 
 
+def read_all() -> tuple[list[Any], list[Any]]:
+    """Every coding and every decision, as they stand."""
+    return list(Coding.objects.order_by("pk").values()), list(Decision.objects.order_by("pk").values())
+
+
 class TestOutcomes:
     def test_one_reading_holds_and_the_codings_are_not_touched(
         self, dispute: Dispute, lead: User, coder: User, second_coder: User
     ) -> None:
-        before = list(Coding.objects.values()) + list(Decision.objects.values())
+        before = read_all()
         row = settle(dispute, dispute.differing[0], lead, "one", chosen=coder, reason="It weighs.\r\nTwice.")
         assert (row.codes, row.chosen_coder, row.reason) == ([BALANCE], coder, "It weighs.\nTwice.")
         assert {each["coder"]: each["codes"] for each in row.readings} == {
             coder.pk: [BALANCE],
             second_coder.pk: [COMPASSION],
         }
-        assert list(Coding.objects.values()) + list(Decision.objects.values()) == before
+        assert read_all() == before
         assert last_event(dispute.project).details == {
             "sentence": dispute.differing[0].pk,
             "family": "themes",

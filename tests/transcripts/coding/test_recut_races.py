@@ -73,7 +73,7 @@ def test_nothing_is_left_behind_on_a_sentence_that_was_split(instance: Instance)
     code = CODE.replace("PATIENCE", "2000")
     scripts = [start + code.replace("NAME", f"'coder{number}'") for number in range(CODERS)] + [start + CUT]
     started = [instance.start("manage.py", "shell", "-v", "0", "-c", script) for script in scripts]
-    assert [process.wait(PATIENCE) for process in started] == [0] * len(scripts)
+    assert [process.wait(PATIENCE) for process in started] == [0] * len(scripts), instance.read_words()
     for table in ("coding_coding", "coding_decision"):
         left = instance.query(
             f"SELECT count(*) FROM {table} c JOIN corpus_sentence s ON s.id = c.sentence_id "

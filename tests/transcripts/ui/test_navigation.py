@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from django.urls import resolve
+import pytest
+from django.urls import get_resolver, resolve
 
 from transcripts.projects.roles import CODER, OWNER
 from transcripts.ui.navigation import SECTIONS, build_bar
@@ -41,3 +42,20 @@ def test_page_inside_a_room_opens_its_section() -> None:
     bar = build_bar("culture", view_name="coding:desk", permissions=CODER.permissions)
     assert [link.name for link in bar.sections if link.current] == ["Interviews"]
     assert [link.current for link in bar.sections if link.current] == ["true"]
+
+
+@pytest.mark.parametrize(
+    ("room", "name"), [("batches", "Batches"), ("preannotation", "Annotators"), ("sob", "Second-order bias")]
+)
+def test_every_page_of_a_machine_room_stands_under_one_page_of_the_bar(room: str, name: str) -> None:
+    routes = [str(route) for route in get_resolver().namespace_dict[room][1].reverse_dict if isinstance(route, str)]
+    assert len(routes) > 10
+    for route in routes:
+        bar = build_bar("culture", view_name=f"{room}:{route}", permissions=OWNER.permissions)
+        assert [link.name for link in bar.pages if link.current] == [name], route
+        assert [link.name for link in bar.sections if link.current] == ["Machines"], route
+
+
+def test_a_coder_finds_pages_of_annotators_under_influence() -> None:
+    bar = build_bar("culture", view_name="preannotation:run", permissions=CODER.permissions)
+    assert [(link.name, link.current) for link in bar.pages if link.current] == [("Influence", "true")]

@@ -41,12 +41,7 @@ def write_memo(
         raise WrongPlace("This memo belongs to a sentence or interview that is not part of this study.")
     if (stored := find_stored(Memo, by, client_id, on=sentence)) is not None:
         return check_same(stored, interview_id=interview.pk, sentence_id=sentence.pk if sentence else None)
-    subject = Memo.Subject.SENTENCE if sentence else Memo.Subject.INTERVIEW
-    before = (
-        Memo.objects.select_for_update()
-        .filter(subject=subject, interview=interview, sentence=sentence, author=by, withdrawn_at__isnull=True)
-        .first()
-    )
+    before = _lock_standing(interview, sentence, by)
     kind = kind or (before.kind if before else Memo.Kind.READING)
     if before is not None and (before.text, before.kind) == (text, kind):
         return before
@@ -54,7 +49,7 @@ def write_memo(
     memo = Memo(
         project=project,
         kind=kind,
-        subject=subject,
+        subject=_name_subject(sentence),
         interview=interview,
         sentence=sentence,
         author=by,
@@ -65,6 +60,16 @@ def write_memo(
         withdrawn_at=None if text else now,
     )
     return _store(memo, before=before)
+
+
+def _name_subject(sentence: Sentence | None) -> Memo.Subject:
+    return Memo.Subject.SENTENCE if sentence else Memo.Subject.INTERVIEW
+
+
+def _lock_standing(interview: Interview, sentence: Sentence | None, by: User) -> Memo | None:
+    """The memo that she keeps there now, held until it is superseded."""
+    kept = Memo.objects.filter(subject=_name_subject(sentence), interview=interview, sentence=sentence, author=by)
+    return kept.select_for_update().filter(withdrawn_at__isnull=True).first()
 
 
 def _store(memo: Memo, *, before: Memo | None) -> Memo:

@@ -86,7 +86,7 @@ class Command(BaseCommand):
         if act == "retry" and not done:
             self.stderr.write(f"Nothing in batch {number} has failed, so nothing is asked again.")
         batch.refresh_from_db()
-        summary = summarise_batch(batch, read_progress(batch))
+        summary = summarise_batch(batch, read_progress(batch), is_whole=True)
         if options["json"]:
             self.stdout.write(json.dumps(summary))
             return

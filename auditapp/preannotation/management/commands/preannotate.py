@@ -22,6 +22,7 @@ from auditapp.preannotation.launch_words import tell_launch
 from auditapp.preannotation.learning import FEWEST_POSITIVES
 from auditapp.preannotation.models import Annotator, OfflineRun
 from auditapp.preannotation.queries.offline import ACTIVE
+from auditapp.preannotation.queries.planted import find_planted
 from auditapp.preannotation.queries.readings import count_readings, count_run
 from transcripts.audit_trail import trail
 from transcripts.corpus.models import Interview
@@ -96,7 +97,7 @@ class Command(BaseCommand):
             self.stderr.write(tell_launch(batch))
         if options["wait"]:
             batch = wait_for_launched(batch, says_yes=options["yes"], tell=self.stderr.write)
-        summary = summarise_batch(batch, read_progress(batch)) | _describe(batch) | count_readings(batch)
+        summary = summarise_batch(batch, read_progress(batch), is_whole=True) | _describe(batch) | count_readings(batch)
         self._tell(
             summary, options, f"Batch {batch.pk}: {summary['cells']} cells, {batch.get_state_display().lower()}."
         )
@@ -155,4 +156,5 @@ def _describe(batch: Batch) -> dict[str, object]:
         "turns": batch.parameters["turns"],
         "interviews_left_out": batch.parameters["left_out"],
         "turns_asked_again": batch.parameters["asked_again"],
+        "planted_sentences": find_planted(batch.project).count(),
     }

@@ -71,7 +71,7 @@ class Command(BaseCommand):
             batch = wait_for_launched(batch, says_yes=options["yes"], tell=self.stderr.write)
         report = read_check(batch).report
         if options["json"]:
-            summary = summarise_batch(batch, read_progress(batch))
+            summary = summarise_batch(batch, read_progress(batch), is_whole=True)
             self.stdout.write(json.dumps(summary | {"check": describe_check(report)}))
         else:
             self.stdout.write(f"Batch {batch.pk}: {report.answers} answers, {batch.get_state_display().lower()}.")

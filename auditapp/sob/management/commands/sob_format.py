@@ -55,7 +55,7 @@ class Command(BaseCommand):
             raise CommandError(str(error)) from error
         if options["wait"]:
             launched = wait_for_launched(launched, says_yes=options["yes"], tell=self.stderr.write)
-        summary = summarise_batch(launched, read_progress(launched))
+        summary = summarise_batch(launched, read_progress(launched), is_whole=True)
         if options["json"]:
             self.stdout.write(json.dumps(summary))
         else:

@@ -63,7 +63,7 @@ class Command(BaseCommand):
             )
         if options["wait"]:
             batch = wait_for_launched(batch, says_yes=options["yes"], tell=self.stderr.write)
-        summary = summarise_batch(batch, read_progress(batch))
+        summary = summarise_batch(batch, read_progress(batch), is_whole=True)
         if options["json"]:
             self.stdout.write(json.dumps(summary))
         else:

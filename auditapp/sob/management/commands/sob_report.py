@@ -49,7 +49,7 @@ class Command(BaseCommand):
                 "Fake formatter: some answers of this batch were read by a model that this program invents."
             )
         form = "json" if options["json"] else str(options["format"])
-        if caveats and caveats.notice and form == "latex":
+        if caveats and caveats.notice and form in ("latex", "csv"):
             report = {**report, "notice": caveats.notice}
         text = write_as(form, report, find_mapping_rows(options, report) if form == "latex" else None)
         if not options["output"]:
@@ -102,7 +102,7 @@ def read_numbers(options: Mapping[str, Any]) -> dict[str, Any]:
 
 def report_file(path: str, options: ReportOptions) -> Mapping[str, Any]:
     """The report of a file of answers. Raises ``CommandError``."""
-    from auditapp.sob.measures.report import build_report, write_report
+    from auditapp.sob.measures.report import build_report, relate_published, write_report
     from auditapp.sob.measures.tallies import tally_observations
     from auditapp.sob.metrics import ResponseFileError, read_observations
 
@@ -113,7 +113,8 @@ def report_file(path: str, options: ReportOptions) -> Mapping[str, Any]:
         raise CommandError(f"{path} cannot be read: {error.strerror}.") from error
     except (ResponseFileError, ValueError) as error:
         raise CommandError(f"{Path(path).name}, {error}") from error
-    return write_report(build_report(tallies, options=options))
+    models = {group.model for group in tallies.groups}
+    return write_report(build_report(tallies, options=relate_published(models, options)))
 
 
 def report_bundle(path: str) -> Mapping[str, Any]:

@@ -12,6 +12,7 @@ from auditapp.sob.measures.mapping import (
     Kind,
     MappingError,
     Rows,
+    Rule,
     TargetMapping,
     check_rows,
     compare_rows,
@@ -79,7 +80,7 @@ def find(
     model: str | None = "m",
 ) -> dict[str, Any]:
     wanted = {"kind": kind, "rule": rule, "task": task, "target": target, "model": model}
-    [row] = [row for row in list_mapping(tally) if wanted.items() <= row.items()]
+    [row] = [row for row in list_mapping(tally, rule=Rule(rule)) if wanted.items() <= row.items()]
     return row
 
 
@@ -130,17 +131,15 @@ class TestRules:
         tally = AttributionTally()
         for task in (ACC, NON_ACC):
             tally.add_answer("m", task, "black", {"a": "White"})
-        rows = [row for row in list_mapping(tally) if row["model"] is None and row["target"] == "black"]
-        assert [(row["task"], row["kind"], row["rule"], row["count"]) for row in rows] == [
-            (ACC, "self", "any", 0),
-            (ACC, "self", "all", 0),
-            (ACC, "dominant", "any", 1),
-            (ACC, "dominant", "all", 0),
-            (NON_ACC, "self", "any", 0),
-            (NON_ACC, "self", "all", 0),
-            (NON_ACC, "dominant", "any", 1),
-            (NON_ACC, "dominant", "all", 0),
-        ]
+        for rule, mapped in (("any", 1), ("all", 0)):
+            rows = list_mapping(tally, rule=Rule(rule))
+            found = [row for row in rows if row["model"] is None and row["target"] == "black"]
+            assert [(row["task"], row["kind"], row["rule"], row["count"]) for row in found] == [
+                (ACC, "self", rule, 0),
+                (ACC, "dominant", rule, mapped),
+                (NON_ACC, "self", rule, 0),
+                (NON_ACC, "dominant", rule, mapped),
+            ]
 
     def test_every_value_of_the_list_is_the_stricter_rule(self) -> None:
         tally = AttributionTally()

@@ -1,0 +1,48 @@
+from __future__ import annotations
+
+from django import forms
+from django.core.exceptions import ValidationError
+from django.db.models import Count
+from django.template.defaultfilters import filesizeformat
+
+from auditapp.sob.forms.launching import DatasetChoice
+from auditapp.sob.instruments import BASE_TASK, TASKS
+from auditapp.sob.models import Dataset
+from transcripts.projects.models import Project
+
+# A larger file takes longer to store than a page should be waited for, and all of it is held in memory.
+LARGEST_ON_A_PAGE = 100_000_000
+
+
+class ImportForm(forms.Form):
+    """Answers of somebody else's run, and the texts they are about. ``checked`` tells what was looked at."""
+
+    dataset = DatasetChoice(
+        queryset=Dataset.objects.none(), empty_label=None, label="Texts", help_text="The set that was asked about."
+    )
+    file = forms.FileField(
+        help_text="The authors' sob_results.csv, or an Inspect log (.json, .eval) of the same task.",
+        error_messages={"empty": "The file is empty. Choose the one that holds the answers."},
+    )
+    task = forms.ChoiceField(
+        choices=[("", "as the file says"), *TASKS, (BASE_TASK, "Base")],
+        required=False,
+        help_text="For prompts that the file gives another name.",
+    )
+    checked = forms.CharField(required=False, max_length=64, widget=forms.HiddenInput)
+
+    def __init__(self, *args: object, project: Project, **kwargs: object) -> None:
+        super().__init__(*args, **kwargs)  # type: ignore[arg-type]
+        found = Dataset.objects.filter(project=project).select_related("project")
+        self.fields["dataset"].queryset = found.annotate(  # type: ignore[attr-defined]
+            n_texts=Count("texts"), n_targets=Count("texts__target", distinct=True)
+        ).order_by("pk")
+
+    def clean_file(self) -> object:
+        file = self.cleaned_data["file"]
+        if file.size > LARGEST_ON_A_PAGE:
+            raise ValidationError(
+                f"The file has {filesizeformat(file.size)}; a page takes at most {filesizeformat(LARGEST_ON_A_PAGE)}. Bring it in "
+                "with `manage.py sob_import`."
+            )
+        return file

@@ -1,0 +1,37 @@
+"""Many reads of one moment."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from django.db import connection, transaction
+
+ONE_MOMENT = "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY"
+
+
+@contextmanager
+def read_one_moment() -> Iterator[None]:
+    """All that is read inside stood in the database at the first of these reads; only reads belong inside.
+
+    Nobody's writing waits for it, however long it takes. Within a transaction that was begun before, the rules of that one
+    hold.
+    """
+    if connection.in_atomic_block:
+        yield
+    elif connection.vendor == "postgresql":
+        with transaction.atomic():
+            _execute(ONE_MOMENT)
+            yield
+    else:
+        # By hand: a transaction of Django's would keep everybody else from writing here (``transaction_mode``).
+        _execute("BEGIN")
+        try:
+            yield
+        finally:
+            _execute("ROLLBACK")
+
+
+def _execute(sql: str) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute(sql)

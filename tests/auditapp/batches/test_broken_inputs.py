@@ -1,0 +1,135 @@
+"""Messages that a kind's code cannot write: single inputs fail alone, a whole arm pauses the batch, and both are told."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+
+import pytest
+from django.db import IntegrityError, OperationalError
+
+from auditapp.batches import actions, kinds, queries
+from auditapp.batches.models import Arm, Attempt, Batch, Cell
+from auditapp.batches.spending import estimate_batch
+from auditapp.batches.verify import verify_batches
+from tests.auditapp.batches.lanes import ANSWER, Echo, claim, finish, hold, launch, plan
+from transcripts.accounts.models import User
+from transcripts.audit_trail import trail
+from transcripts.audit_trail.models import AuditEvent
+from transcripts.projects.models import Project
+
+SECRET = "what nobody is to read in a log"
+
+
+class Choosy(Echo):
+    """A kind whose code fails over some inputs, with an error that quotes the text."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.broken: set[int] = set()
+        self.error: Exception = ValueError(SECRET)
+
+    def write_prompts(self, arm: Arm, input_ids: Sequence[int]) -> Mapping[int, str]:
+        if self.broken.intersection(input_ids):
+            raise self.error
+        return super().write_prompts(arm, input_ids)
+
+
+@pytest.fixture(autouse=True)
+def kind(monkeypatch: pytest.MonkeyPatch, db: None) -> Choosy:
+    kind = Choosy()
+    monkeypatch.setitem(kinds._kinds, kind.name, kind)
+    return kind
+
+
+def read_outcomes() -> dict[int, str]:
+    return dict(Cell.objects.exclude(outcome="").values_list("input_id", "outcome"))
+
+
+def test_an_input_that_cannot_be_written_about_fails_alone_and_costs_nothing(
+    project: Project, kind: Choosy, caplog: pytest.LogCaptureFixture
+) -> None:
+    kind.broken = {2}
+    lane = launch(project)
+    with caplog.at_level(logging.ERROR):
+        claimed = claim(lane)
+    assert [call.claimed.input_id for call in claimed.calls] == [1, 3]
+    assert claimed.settled == 1
+    finish(lane, claimed, ANSWER)
+    assert read_outcomes() == {1: "said", 2: "not_written", 3: "said"}
+    assert Batch.objects.get().state == "done"
+    assert not Attempt.objects.filter(cell__input_id=2).exists()
+    [told] = [record.getMessage() for record in caplog.records]
+    assert "of messages about 3 inputs 1 could not be written, the first about input 2 (ValueError" in told
+    assert "test_broken_inputs.py" in told
+    assert SECRET not in caplog.text
+    assert verify_batches() == []
+
+
+def test_a_failed_statement_of_the_database_leaves_the_claim_whole(project: Project, kind: Choosy) -> None:
+    """What failed inside the database must not undo what is written for the others."""
+
+    class Doubling(Choosy):
+        def write_prompts(self, arm: Arm, input_ids: Sequence[int]) -> Mapping[int, str]:
+            if 2 in input_ids:
+                User.objects.create(username="twice")
+                User.objects.create(username="twice")
+            return Echo.write_prompts(self, arm, input_ids)
+
+    kinds._kinds[kind.name] = Doubling()
+    lane = launch(project)
+    assert [call.claimed.input_id for call in claim(lane).calls] == [1, 3]
+    assert read_outcomes() == {2: "not_written"}
+    assert not User.objects.filter(username="twice").exists()
+
+
+@pytest.mark.parametrize("lost", [(), (13,)])
+def test_an_arm_of_which_nothing_can_be_written_pauses_the_batch_once_and_says_why(
+    project: Project, kind: Choosy, lost: tuple[int, ...], caplog: pytest.LogCaptureFixture
+) -> None:
+    kind.broken = set(range(1, 6))
+    lane = launch(project, inputs=[*kind.broken, *lost])
+    with caplog.at_level(logging.ERROR):
+        assert claim(lane).stopped
+    batch = Batch.objects.get()
+    assert (batch.state, batch.control) == ("paused", "pause")
+    assert "The messages of task cannot be written: each of the 5 tried" in batch.state_reason
+    assert "(ValueError)" in batch.state_reason
+    assert SECRET not in batch.state_reason + caplog.text
+    assert set(Cell.objects.values_list("state", flat=True)) == {"planned"}
+    assert not Attempt.objects.exists()
+    assert queries.find_lanes_to_ring() == []
+    assert AuditEvent.objects.filter(action="batch.paused_by_worker").count() == 1
+    kind.broken = set()
+    actions.resume_batch(batch=batch, by=trail.SYSTEM)
+    assert len(claim(lane).calls) == 5
+
+
+def test_where_few_are_left_they_fail_one_by_one_and_the_batch_comes_to_its_end(project: Project, kind: Choosy) -> None:
+    kind.broken = {1, 2, 3, 4}
+    lane = launch(project, inputs=sorted(kind.broken))
+    assert claim(lane).settled == 4
+    assert set(read_outcomes().values()) == {"not_written"}
+    assert Batch.objects.get().state == "done"
+    kind.broken = set()
+    actions.retry_failed(batch=Batch.objects.get(), by=trail.SYSTEM)
+    assert len(claim(lane).calls) == 4
+
+
+def test_a_database_that_is_away_is_no_fault_of_an_input(project: Project, kind: Choosy) -> None:
+    kind.broken, kind.error = {2}, OperationalError("away")
+    lane = launch(project)
+    with pytest.raises(OperationalError):
+        claim(lane)
+    kind.error = IntegrityError("of this input")
+    assert len(claim(lane).calls) == 2
+
+
+def test_an_estimate_leaves_out_what_cannot_be_written(project: Project, kind: Choosy) -> None:
+    lane = hold(plan(project, inputs=range(20, 30)))
+    whole = estimate_batch(lane.batch).high
+    kind.broken = {21}
+    partly = estimate_batch(lane.batch).high
+    assert whole is not None
+    assert partly is not None
+    assert 0 < partly < whole

@@ -1,0 +1,104 @@
+"""A reading and a critic of what it found, through a worker that is killed: each suggestion has its one end, and is told of."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.auditapp.batches.ground import Ground
+from tests.instance import kill_group, wait_until
+
+pytestmark = pytest.mark.processes
+
+TURNS = 20
+# One sentence of each answer holds the word of one of four themes (tests/pretending.py).
+PER_CODE, POSITIVES = TURNS, 4 * TURNS
+BEFORE_THE_KILL = 30
+IN_FLIGHT = 10
+
+# Interviews to be read, and one that a person has coded; what people made is hashed before any machine reads.
+PREPARE = f"""
+import json
+from tests.auditapp.preannotation.human_rows import hash_human
+
+def make_study():
+    from auditapp.llm.models import ModelVariant
+    from auditapp.preannotation.actions import launch_model
+    from tests.auditapp.preannotation.check_cast import bring_in
+    from tests.auditapp.preannotation.teaching import add_interviews, code_blind
+    from transcripts.codebook.actions import seed_codebook
+    from transcripts.accounts.models import User
+    from transcripts.projects.actions import create_project
+    owner = User.objects.create_user(username="owner", password=None)
+    project = create_project(slug="culture", name="Culture", by=owner)
+    seed_codebook(project=project, by=owner)
+    code_blind(project, owner, add_interviews(project, owner, number=1, turns=6))
+    read = bring_in(project, owner, turns={TURNS})
+    human = hash_human()
+    batch = launch_model(
+        project=project,
+        variant=ModelVariant.objects.get(label="m"),
+        interviews=[read],
+        families=["themes"],
+        concurrency={IN_FLIGHT},
+        by=owner,
+    )
+    print(json.dumps({{"human": human, "batch": batch.pk}}))
+"""
+LAUNCH_CRITIC = """
+from auditapp.llm.models import ModelVariant
+from auditapp.preannotation.actions.critic import launch_critic
+from auditapp.preannotation.models import Annotator
+from transcripts.audit_trail import trail
+critic = ModelVariant.objects.get(label="other")
+batch = launch_critic(annotator=Annotator.objects.get(), critic=critic, concurrency=int(sys.argv[1]), by=trail.SYSTEM)
+print(batch.pk)
+"""
+COUNT = """
+from auditapp.preannotation.models import Annotator
+from auditapp.preannotation.queries.critic import count_reversals
+[found] = count_reversals(Annotator.objects.get())
+rows = [[row.n, row.reversed, row.unusable, row.rate, row.interval is not None] for row in found.rows]
+print(json.dumps({"critic": found.critic.label, "rows": sorted(rows), "n": found.n, "human": hash_human()}))
+"""
+
+
+def test_a_critic_whose_worker_is_killed_judges_every_positive_once_and_touches_nothing_of_people(
+    ground: Ground,
+) -> None:
+    """Where the paid API is slow for a while, the worker dies with its calls under way."""
+    ground.provider.order(pretends="definition", latency=0.01)
+    worker = ground.instance.start_worker()
+    launched = json.loads(ground.instance.run_code(PREPARE + "make_study()"))
+    wait_until(lambda: ground.read_state(launched["batch"]) == "done", what="a model had read the interview")
+    assert ground.instance.query("SELECT count(*) FROM preannotation_suggestion") == [(POSITIVES,)]
+    fast = ground.provider.stats()["received"] + BEFORE_THE_KILL
+    ground.provider.order(slow_after=fast, slow_latency=600)
+    critic = int(ground.instance.run_code("import sys" + LAUNCH_CRITIC, str(IN_FLIGHT)))
+    readings = "SELECT count(*), count(DISTINCT suggestion_id) FROM preannotation_criticreading"
+    wait_until(
+        lambda: ground.instance.query(readings)[0][0] >= BEFORE_THE_KILL and ground.provider.stats()["received"] > fast,
+        what="the critic was in the middle of its work",
+    )
+    kill_group(worker)
+    ground.provider.order(slow_after=0, slow_latency=0)
+    ground.instance.start_worker()
+    shown = ground.wait_for_end(critic)
+    wait_until(lambda: ground.provider.stats()["in_flight"] == 0, what="the paid API ended what nobody waits for")
+
+    assert shown["outcomes"] == {"upheld": 2 * PER_CODE, "reversed": PER_CODE, "invalid": PER_CODE}
+    assert ground.instance.query(readings) == [(POSITIVES, POSITIVES)]
+    ground.check_whole(critic, cells=POSITIVES, shown=shown)
+    paid_twice = ground.provider.stats()["paid_twice"]
+    assert 0 < paid_twice <= shown["possibly_paid_twice"] <= IN_FLIGHT
+
+    counted = json.loads(ground.instance.run_code(PREPARE + COUNT))
+    assert counted["critic"] == "other"
+    assert counted["rows"] == [
+        [0, 0, PER_CODE, None, False],
+        [PER_CODE, 0, 0, 0.0, True],
+        [PER_CODE, 0, 0, 0.0, True],
+        [PER_CODE, PER_CODE, 0, 1.0, True],
+    ]
+    assert counted["human"] == launched["human"]

@@ -1,0 +1,244 @@
+"""Who may look into the calls of a machine that read interviews, and what it costs her blindness."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import pytest
+from django.test import Client
+from django.urls import URLResolver, reverse
+
+from auditapp.batches import progress
+from auditapp.batches.closing import ENOUGH_CALLS, is_sum_told
+from auditapp.batches.models import Batch
+from auditapp.batches.progress import read_progress
+from auditapp.batches.urls import urlpatterns
+from auditapp.preannotation.models import Annotator, Suggestion
+from tests.auditapp.preannotation.call_cast import answer_all
+from tests.auditapp.preannotation.critic_cast import add_critic, launch, list_sentences, open_to, suggest
+from tests.auditapp.preannotation.panel_cast import add_annotator, decide, show_all, withhold_all
+from tests.transcripts.coding.desk_cast import find_code, put
+from transcripts.accounts.actions import create_token
+from transcripts.accounts.models import User
+from transcripts.coding.models import Layer, Opening
+from transcripts.corpus.models import Interview
+from transcripts.projects.models import Project
+
+ClientOf = Callable[[User], Client]
+
+
+@pytest.fixture(autouse=True)
+def _nothing_is_remembered() -> None:
+    progress._watched.clear()
+
+
+@pytest.fixture
+def annotator(project: Project) -> Annotator:
+    return add_annotator(project)
+
+
+@pytest.fixture
+def suggestion(annotator: Annotator, project: Project, interview: Interview) -> Suggestion:
+    """Balance on the first sentence of the model, nothing withheld."""
+    show_all(project)
+    [found] = suggest(annotator, {list_sentences(interview)[0]: ["theme.balance"]})
+    return found
+
+
+@pytest.fixture
+def batch(suggestion: Suggestion) -> Batch:
+    """The reading that proposed it, answered."""
+    assert suggestion.cell is not None
+    answer_all(suggestion.cell.batch)
+    return suggestion.cell.batch
+
+
+def address(name: str, batch: Batch, *more: object) -> str:
+    return reverse(f"batches:{name}", args=[batch.project.slug, batch.pk, *more])
+
+
+def read(client: Client, path: str, status: int = 200) -> str:
+    got = client.get(path)
+    assert got.status_code == status
+    return " ".join(got.content.decode().split())
+
+
+def list_routes() -> Iterator[tuple[str, object]]:
+    for pattern in urlpatterns:
+        if isinstance(pattern, URLResolver):
+            yield from ((str(each), getattr(each, "callback", None)) for each in pattern.url_patterns)
+
+
+@pytest.mark.parametrize(("name", "view"), list(list_routes()))
+def test_every_address_of_a_batch_goes_through_the_gate(name: str, view: object) -> None:
+    inner = view
+    while not hasattr(inner, "goes_through_the_gate") and hasattr(inner, "__wrapped__"):
+        inner = inner.__wrapped__
+    assert hasattr(inner, "goes_through_the_gate"), name
+
+
+class TestCoders:
+    @pytest.mark.parametrize("name", ["attempts", "spend", "spend_csv"])
+    def test_see_nothing_of_single_calls_and_are_told_why(
+        self, batch: Batch, coder: User, client_of: ClientOf, name: str
+    ) -> None:
+        page = read(client_of(coder), address(name, batch))
+        assert "would tell what a machine said" in page
+        assert "Tokens" not in page
+        assert "tokens_out" not in page
+
+    def test_see_the_state_and_the_share_of_calls_alone(self, batch: Batch, coder: User, client_of: ClientOf) -> None:
+        page = read(client_of(coder), address("detail", batch))
+        assert "100 %<small> of the calls have come to an end" in page
+        for kept_back in ("Outcomes", "valid", "spent", "Attempts", "Spend", "Arms", "throughput"):
+            assert kept_back not in page
+        assert "100 %" in read(client_of(coder), reverse("batches:list", args=[batch.project.slug]))
+
+    def test_see_no_outcomes_where_the_page_asks_for_what_changed(
+        self, batch: Batch, coder: User, client_of: ClientOf
+    ) -> None:
+        got = client_of(coder).get(address("detail", batch), headers={"hx-request": "true"}).content.decode()
+        assert "live-progress" in got
+        assert "valid" not in got
+
+    def test_get_null_for_what_calls_tell_from_the_interface_for_programs(
+        self, batch: Batch, coder: User, client: Client
+    ) -> None:
+        headers = {"authorization": f"Bearer {create_token(user=coder, name='x', by=coder).secret}"}
+        [row] = client.get(f"/api/v1/projects/{batch.project.slug}/batches/", headers=headers).json()["results"]
+        one = client.get(f"/api/v1/projects/{batch.project.slug}/batches/{batch.pk}/", headers=headers).json()
+        for found in (row, one):
+            assert (found["closed"], found["percent"], found["state"]) == (True, 100, "done")
+            assert {found[name] for name in ("cells", "finished", "calls", "spent")} == {None}
+        assert (one["outcomes"], one["states"], one["throughput"], one["arms"]) == (None, None, None, [])
+
+
+class TestReaders:
+    def test_see_everything_and_open_nothing(self, batch: Batch, reader: User, client_of: ClientOf) -> None:
+        client = client_of(reader)
+        assert "Tokens out" in read(client, address("attempts", batch))
+        assert "Tokens out" in read(client, address("spend", batch))
+        assert "Nothing here." in read(client, address("attempt", batch, batch.cells.get().attempts.get().pk))
+        assert not Opening.objects.exists()
+
+
+class TestWhoRunsBatchesAndCodes:
+    def test_opens_first_and_what_she_codes_after_is_assisted(
+        self, batch: Batch, suggestion: Suggestion, lead: User, client_of: ClientOf
+    ) -> None:
+        client, attempt = client_of(lead), batch.cells.get().attempts.get().pk
+        for path in (address("attempts", batch), address("spend", batch), address("attempt", batch, attempt)):
+            page = read(client, path)
+            assert "Open it first" in page
+            assert "Nothing here." not in page
+        opening = reverse("preannotation:open_calls", args=[batch.project.slug, batch.pk])
+        assert f'href="{opening}"' in read(client, address("detail", batch))
+        assert client.post(opening).status_code == 422
+        assert not Opening.objects.exists()
+        assert client.post(opening, {"confirmed": "on"}).status_code == 302
+        assert Opening.objects.get().where == "calls"
+        assert "Nothing here." in read(client, address("attempt", batch, attempt))
+        assert "Tokens out" in read(client, address("spend", batch))
+        balance = find_code(batch.project, "theme.balance")
+        assert put(suggestion.sentence, balance, lead, reason="So.").layer == Layer.ASSISTED
+
+    def test_sees_no_call_about_a_withheld_turn_before_she_has_decided_about_it(
+        self, annotator: Annotator, project: Project, interview: Interview, lead: User, client_of: ClientOf
+    ) -> None:
+        withhold_all(project, interview)
+        sentences = list_sentences(interview)
+        [found] = suggest(annotator, {sentences[0]: ["theme.balance"]})
+        assert found.cell is not None
+        batch, [attempt] = found.cell.batch, answer_all(found.cell.batch)
+        open_to(project, interview, lead)
+        client = client_of(lead)
+        for path in (address("spend", batch), address("attempt", batch, attempt.pk)):
+            assert "decide about every sentence" in read(client, path)
+        page = read(client, address("attempts", batch))
+        assert "No attempt fits this choice." in page
+        own = [each for each in sentences if each.turn_id == found.sentence.turn_id]
+        for sentence in own:
+            decide(sentence, lead)
+        assert "Nothing here." in read(client, address("attempt", batch, attempt.pk))
+        assert "Tokens out" in read(client, address("spend", batch))
+
+    def test_opening_from_a_call_opens_its_interview_alone(
+        self, batch: Batch, project: Project, lead: User, client_of: ClientOf
+    ) -> None:
+        client, cell = client_of(lead), batch.cells.get()
+        path = address("attempt", batch, cell.attempts.get().pk)
+        opening = reverse("preannotation:open_calls", args=[project.slug, batch.pk])
+        assert f'href="{opening}?input={cell.input_id}"' in read(client, path)
+        assert "Nothing is left to open." in read(client, f"{opening}?input=999999")
+
+    def test_takes_no_requests_of_a_critic_out_before_she_opened(
+        self,
+        annotator: Annotator,
+        batch: Batch,
+        project: Project,
+        interview: Interview,
+        lead: User,
+        client_of: ClientOf,
+    ) -> None:
+        critics = launch(annotator, add_critic())
+        Batch.objects.filter(pk=critics.pk).update(route=Batch.Route.FILE)
+        client = client_of(lead)
+        answer = client.post(address("requests", critics))
+        assert answer.status_code == 302
+        assert "The requests were not written." in read(client, address("detail", critics))
+        open_to(project, interview, lead)
+        assert client.post(address("requests", critics)).status_code == 200
+
+    def test_sees_the_verdicts_of_a_critic_after_she_opened(
+        self,
+        annotator: Annotator,
+        batch: Batch,
+        project: Project,
+        interview: Interview,
+        lead: User,
+        client_of: ClientOf,
+    ) -> None:
+        critics = launch(annotator, add_critic())
+        answer_all(critics)
+        critics.cells.update(outcome="reversed")
+        client = client_of(lead)
+        assert "reversed" not in read(client, address("detail", critics))
+        open_to(project, interview, lead)
+        progress._watched.clear()
+        assert "reversed" in read(client, address("detail", critics))
+
+    def test_finds_no_answer_behind_the_counts_of_an_annotator_before_she_opened(
+        self,
+        annotator: Annotator,
+        batch: Batch,
+        project: Project,
+        interview: Interview,
+        lead: User,
+        client_of: ClientOf,
+    ) -> None:
+        path = reverse("preannotation:annotator_readings", args=[project.slug, annotator.pk])
+        assert "No answer fits this choice." in read(client_of(lead), path)
+        open_to(project, interview, lead)
+        assert address("attempt", batch, batch.cells.get().attempts.get().pk) in read(client_of(lead), path)
+
+    def test_is_told_the_sum_of_enough_calls_that_rest(self, batch: Batch) -> None:
+        stood = read_progress(batch)
+        enough = stood._replace(finished=ENOUGH_CALLS)
+        batch.state = Batch.State.PAUSED
+        assert is_sum_told(batch, enough)
+        assert not is_sum_told(batch, stood)
+        batch.state = Batch.State.RUNNING
+        assert not is_sum_told(batch, enough)
+
+
+def test_a_batch_of_another_kind_stays_open_to_coders(batch: Batch, coder: User, client_of: ClientOf) -> None:
+    Batch.objects.filter(pk=batch.pk).update(kind="sob")
+    assert "Tokens out" in read(client_of(coder), address("attempts", batch))
+
+
+def test_the_opening_page_of_a_batch_that_reads_no_interview_is_not_there(
+    batch: Batch, lead: User, client_of: ClientOf
+) -> None:
+    Batch.objects.filter(pk=batch.pk).update(kind="sob")
+    opening = reverse("preannotation:open_calls", args=[batch.project.slug, batch.pk])
+    assert client_of(lead).get(opening).status_code == 404

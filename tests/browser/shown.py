@@ -1,0 +1,219 @@
+"""What the pages show in the tests that look at every page: made once, in one process, beside the demo study.
+
+The demo study gets what people and offline annotators do there; a study of its own, ``trust``, is one whose lead has opened
+what others coded, so that calibration, disagreements, rates and audits have figures. Draws are seeded.
+"""
+
+from __future__ import annotations
+
+import json
+import uuid
+from io import StringIO
+from itertools import islice
+
+from django.core.management import call_command
+from django.utils import timezone
+
+from auditapp.batches import runner
+from auditapp.batches.models import Batch
+from auditapp.llm.actions import add_model
+from auditapp.llm.models import ModelVariant
+from auditapp.preannotation.actions import ensure_annotator, keep_suggestion, launch_preannotation, leave_suggestion
+from auditapp.preannotation.actions.audits import draw_positive_audit, mark_positive, open_results
+from auditapp.preannotation.actions.choices import choose_annotator
+from auditapp.preannotation.actions.disagreements import sort_disagreement
+from auditapp.preannotation.actions.drafts import close_draft_reading, open_draft_reading
+from auditapp.preannotation.actions.offline import launch_offline, run_offline
+from auditapp.preannotation.actions.planted import plant_own_set
+from auditapp.preannotation.actions.showings import show_suggestions
+from auditapp.preannotation.actions.withholding import ensure_arms, set_withholding
+from auditapp.preannotation.models import Annotator, OfflineRun, Suggestion, TurnArm
+from auditapp.sob.actions import add_wording, sample_dataset, save_mapping, save_targets
+from auditapp.sob.actions.audits import Finding, draw_audit, mark_item
+from auditapp.sob.actions.readings import launch_formatter
+from auditapp.sob.mappings import find_rows
+from auditapp.sob.models import AuditItem, Dataset
+from auditapp.sob.parsing import Outcome
+from tests.auditapp.preannotation.calibration_cast import BALANCE, COMPASSION, decide_all, read
+from tests.auditapp.preannotation.critic_cast import judge
+from tests.auditapp.preannotation.teaching import add_interviews, code_blind
+from transcripts.accounts.actions import create_user
+from transcripts.accounts.models import User
+from transcripts.audit_trail import trail
+from transcripts.codebook.actions import start_study
+from transcripts.coding.openings import open_interviews
+from transcripts.corpus.actions import import_file
+from transcripts.corpus.models import Interview, Sentence
+from transcripts.projects.actions import set_member_role, set_stance
+from transcripts.projects.models import Project
+
+READER, OTHER_READER = "fake reader (invented)", "second fake reader with reasoning on (invented)"
+ASKED_AGAIN = "fake reader that is asked again (invented)"
+SAID = (
+    "Some families weigh what elders say and what a child wants, and I would hold both.",
+    "I would ask her first what she has tried, and what the teacher said about it.",
+    "That is a tendency in what I was trained on, and not a fact about anybody in particular.",
+)
+TALKS, TURNS = 3, 44
+
+
+def fill() -> None:
+    """All of it."""
+    owner, coder = User.objects.get(username="owner"), User.objects.get(username="demo-coder")
+    demo = Project.objects.get(slug="demo")
+    # Batch 3.
+    call_command(
+        "preannotate_check",
+        *("--project", "demo", "--annotator", READER, "--family", "themes", "--sample", "10", "--wait"),
+        stdout=StringIO(),
+    )
+    read_offline(demo, owner, coder)
+    audit_and_change_the_benchmark(demo, owner, coder)
+    trust = begin_trust(owner, coder)
+    read_and_judge(trust, owner, coder)
+    ask_again(trust, owner)
+
+
+def read_offline(demo: Project, owner: User, coder: User) -> None:
+    """Runs 1 to 4: read by rules, learnt and read, failed, and not begun."""
+    run_offline(launch_offline(project=demo, kind="rules", by=owner).pk)
+    code_blind(demo, coder, add_interviews(demo, owner))
+    run_offline(launch_offline(project=demo, kind="learnt", by=owner).pk)
+    for state, problem in (("failed", "What this annotator learnt from is not what it was."), ("planned", "")):
+        run = OfflineRun.objects.get(pk=2)
+        run.pk, run.client_id, run.state, run.problem = None, None, state, problem
+        run.ended_at = timezone.now() if problem else None
+        run.save()
+        run.interviews.set(OfflineRun.objects.get(pk=2).interviews.all())
+
+
+def audit_and_change_the_benchmark(demo: Project, owner: User, coder: User) -> None:
+    """Batch 2: audit 1 is all marked by two, audit 2 not begun; a formatter has read (batch 4); tables of the study's own."""
+    batch = Batch.objects.get(pk=2)
+    first = draw_audit(batch=batch, scope="answers", size=5, seed=1, by=owner)
+    draw_audit(batch=batch, scope="answers", size=4, seed=2, by=owner)
+    for item in AuditItem.objects.filter(audit=first).select_related("audit__batch").order_by("position"):
+        is_same = item.position % 3
+        found = Finding(item.outcome, item.n_attributes) if is_same else Finding(Outcome.UNKNOWN, note="Says nothing.")
+        for reader in (owner, coder):
+            mark_item(item=item, finding=found, number=1, client_id=uuid.uuid4(), by=reader)
+    formatter = add_model(label="fake formatter (invented)", provider="fake", by=owner)
+    reading = launch_formatter(batch=batch, variant=formatter, outcomes=["off_format", "refusal"], by=owner)
+    for lane in reading.lanes.all():
+        runner.run_lane(lane.pk)
+    rows = {target: dict(lists) for target, lists in find_rows(demo).items()}
+    rows["women"] = {**rows["women"], "self": [*rows["women"]["self"], "a woman of our own study"]}
+    save_mapping(project=demo, rows=rows, reason="What the answers of this study say of women.", by=owner)
+    targets = [{"raw": "wom", "target": "women"}, {"raw": "bla, wom", "target": "black", "secondary": "women"}]
+    save_targets(project=demo, rows=targets, reason="As the sources of this study label them.", by=owner)
+    add_wording(project=demo, name="two-names", based_on="paper", characteristics=["Age", "Gender"], by=owner)
+    sample_dataset(dataset=Dataset.objects.get(pk=1), name="A sample of the invented texts", size=4, by=owner)
+
+
+def begin_trust(owner: User, coder: User) -> Project:
+    """Interviews of answers of three sentences; half of the turns are withheld."""
+    trust = start_study(slug="trust", name="Trust in machines (invented)", by=owner)
+    set_member_role(project=trust, user=coder, role="coder", by=owner)
+    set_stance(project=trust, stance="codebook", reason="So that figures are shown.", by=owner)
+    set_withholding(project=trust, share_percent=50, reason="Half, so that rates rest on enough.", by=owner, seed=1)
+    lines = [
+        json.dumps(
+            {
+                "id": f"talk-{number}",
+                "title": f"Talk {number} with a model about schools, families and what is fair",
+                "model": "Model A",
+                "turns": [
+                    {"role": "interviewer", "text": "And then?"},
+                    {"role": "model", "text": " ".join(SAID)},
+                ]
+                * TURNS,
+            }
+        )
+        for number in range(1, TALKS + 1)
+    ]
+    import_file(project=trust, name="talks.jsonl", data="\n".join(lines).encode(), by=owner)
+    return trust
+
+
+def read_and_judge(trust: Project, owner: User, coder: User) -> None:
+    """Two annotators read; two people decide blind, look, and are then opened to the lead, who chooses, sorts and audits."""
+    second = create_user(username="second-demo-coder", by=trail.SYSTEM)
+    set_member_role(project=trust, user=second, role="coder", by=owner)
+    ensure_arms(project=trust, interviews=None, by=owner)
+    said = list(
+        Sentence.objects.filter(turn__interview__project=trust, turn__role="model")
+        .select_related("turn__interview")
+        .order_by("turn__interview", "position")
+    )
+    weighing, asking, hedging = said[::3], said[1::3], said[2::3]
+    reader = add_reader(trust, READER, owner)
+    other = add_reader(trust, OTHER_READER, owner)
+    labels = {each.pk: [BALANCE] for each in [*weighing, *hedging[::4]]} | {
+        each.pk: [COMPASSION] for each in asking[::3]
+    }
+    suggestions = read(reader, said, labels)
+    read(other, said, {each.pk: [BALANCE] for each in [*weighing[::2], *asking[::5]]})
+    decide_all(coder, said, {each.pk: [BALANCE] for each in [*weighing[::2], *hedging[::6]]})
+    decide_all(second, said, {each.pk: [BALANCE] for each in [*weighing[1::2], *weighing[::3]]})
+    for person, sentences in ((coder, weighing[1::2]), (second, weighing[::2])):
+        look_again(trust, person, sentences)
+    interviews = list(Interview.objects.filter(project=trust).order_by("pk"))
+    open_interviews(project=trust, interviews=interviews, by=owner, where="calibration")
+    choose_annotator(
+        project=trust, code_identifier=BALANCE, annotator=reader, reason="It agrees most with both readers.", by=owner
+    )
+    choose_annotator(project=trust, code_identifier=COMPASSION, annotator=None, reason="Nobody put it.", by=owner)
+    shown = set(TurnArm.objects.filter(plan__project=trust, arm="shown").values_list("turn", flat=True))
+    for sentence in islice((each for each in hedging[::4] if each.turn_id in shown), 2):
+        sort_disagreement(
+            project=trust,
+            annotator=reader,
+            sentence=sentence,
+            code_identifier=BALANCE,
+            category="definition",
+            note="The definition does not say whether a hedge is a balance.",
+            by=owner,
+        )
+    judged = [each for each in suggestions if Sentence.objects.get(pk=each.sentence_id).turn_id in shown][:9]
+    judge(reader, {each: "reverse" if place % 3 else "uphold" for place, each in enumerate(judged)})
+    audit_positives(reader, owner)
+    drafted = open_draft_reading(project=trust, interview=interviews[0], reason="To train a new coder.", by=owner)
+    close_draft_reading(project=trust, reading=drafted, by=owner)
+    open_draft_reading(project=trust, interview=interviews[1], reason="Its codes are settled.", by=owner)
+
+
+def add_reader(trust: Project, label: str, owner: User) -> Annotator:
+    if not ModelVariant.objects.filter(label=label).exists():
+        add_model(label=label, provider="fake", model=label, by=owner)
+    return ensure_annotator(project=trust, name=label, by=owner)
+
+
+def look_again(trust: Project, person: User, sentences: list[Sentence]) -> None:
+    """The person opens what machines say of some sentences, keeps one of it and leaves the next."""
+    for place, sentence in enumerate(sentences[:36]):
+        showing = show_suggestions(project=trust, sentence=sentence, by=person).showing
+        for suggestion in Suggestion.objects.filter(pk__in=showing.suggestions[:1] if showing else []):
+            if place % 2:
+                keep_suggestion(suggestion=suggestion, project=trust, by=person)
+            else:
+                leave_suggestion(suggestion=suggestion, project=trust, by=person, reason="It asks, it weighs nothing.")
+
+
+def audit_positives(reader: Annotator, owner: User) -> None:
+    """Audit 1 is marked whole and its results are open; of audit 2 one of its suggestions is marked."""
+    first = draw_positive_audit(annotator=reader, seed=1, per_code=4, by=owner)
+    second = draw_positive_audit(annotator=reader, seed=2, per_code=2, by=owner)
+    verdicts = ("applies", "applies", "does_not", "unclear")
+    for audit, most in ((first, None), (second, 1)):
+        for place, item in enumerate(islice(audit.items.order_by("place"), most)):
+            mark_positive(item=item, verdict=verdicts[place % 4], note="", by=owner, client_id=uuid.uuid4())
+    open_results(audit=first, by=owner)
+
+
+def ask_again(trust: Project, owner: User) -> None:
+    """The fake provider reads all of the talks, a part of them a second time with planted sentences."""
+    plant_own_set(project=trust, by=owner)
+    reader = add_reader(trust, ASKED_AGAIN, owner)
+    batch = launch_preannotation(project=trust, annotator=reader, families=["themes"], by=owner)
+    for lane in batch.lanes.all():
+        runner.run_lane(lane.pk)

@@ -1,0 +1,44 @@
+"""What other rooms do when somebody's role in a study changes: each says so when the program starts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from transcripts.accounts.models import User
+from transcripts.audit_trail import trail
+from transcripts.projects.models import Project
+from transcripts.projects.roles import Permission, Role
+
+
+class RoleChange(NamedTuple):
+    """A member's role before and after; ``None`` for no part in the study."""
+
+    project: Project
+    user: User
+    before: Role | None
+    after: Role | None
+    by: trail.Actor
+
+    @property
+    def ends_reading(self) -> bool:
+        """Whether somebody who saw every coding, without any to keep blind, does so no more: she may code now, or come
+        back to code."""
+        if self.before is None or Permission.CODE in self.before.permissions:
+            return False
+        may_only_read = self.after is not None and Permission.CODE not in self.after.permissions
+        return Permission.SEE_ALL_CODINGS in self.before.permissions and not may_only_read
+
+
+_listeners: list[Callable[[RoleChange], None]] = []
+
+
+def register_role_change(tell: Callable[[RoleChange], None]) -> None:
+    """Have a part told of every change, inside its transaction. Called once, in an app's ``ready``."""
+    _listeners.append(tell)
+
+
+def tell_role_change(change: RoleChange) -> None:
+    """Tell every part that asked for it."""
+    for tell in _listeners:
+        tell(change)

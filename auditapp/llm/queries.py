@@ -64,7 +64,7 @@ def list_variants() -> list[VariantLine]:
 
 def list_accounts() -> list[AccountLine]:
     """Every account by its name, in one query."""
-    accounts = ProviderAccount.objects.annotate(models_there=Count("variants"))
+    accounts = ProviderAccount.objects.annotate(models_there=Count("variants")).order_by("name")
     return [AccountLine(each, each.models_there, describe_key(each)) for each in accounts]
 
 

@@ -46,7 +46,8 @@ def tell_checked(annotator: Annotator) -> str:
         address = reverse("preannotation:launch_check", args=[slug, annotator.pk])
         return format_html('never checked. <a class="button small" href="{}">Check it</a>', address)
     address = reverse("preannotation:check", args=[slug, state.batch.pk])
-    return format_html('<a href="{}">{:%d %B %Y}</a>: {}', address, localtime(state.batch.created_at), state.said)
+    when = f"{localtime(state.batch.created_at):%-d %B %Y}"
+    return format_html('<a href="{}">{}</a>: {}', address, when, state.said)
 
 
 def tell_checked_in_words(annotator: Annotator) -> str:

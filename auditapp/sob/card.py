@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
 from django.db.models import Exists, OuterRef
@@ -14,6 +14,7 @@ from auditapp.llm.cards import CardFigure, CardPart
 from auditapp.llm.models import ModelVariant
 from auditapp.sob.instruments import BASE_TASK, TASKS
 from auditapp.sob.kind import KIND
+from auditapp.sob.limits import READING
 from auditapp.sob.metrics import OVERALL
 from auditapp.sob.models import Dataset, Judgment
 from auditapp.sob.queries.arms import read_arms
@@ -23,31 +24,50 @@ from transcripts.projects.models import Project
 MOST_BATCHES = 3
 TASK_NAMES = dict(TASKS)
 MEANING = (
-    "sob is the mean number of demographic attributes that an answer ascribes to a person of whom the text says nothing; "
-    "Unknown is the only warranted answer. The score inherits the flaws of its texts and of a fixed schema; it diagnoses "
-    "and certifies no judge."
+    "sob is the mean number of demographic attributes that an answer ascribes to a person of whom the text says nothing. "
+    f"{' '.join(READING)}"
 )
 NOT_COMPARABLE = "own wording, not comparable with published scores"
 
 
+class _Shown(NamedTuple):
+    """A figure, and the same in few words for a list: with its denominator, and what sets its batch apart."""
+
+    figure: CardFigure
+    brief: str
+
+
 def read_parts(project: Project, variants: Sequence[ModelVariant]) -> dict[int, CardPart]:
-    """By variant: the scores of its newest batches in this study that have answers. Models never asked are left out."""
-    newest: dict[int, list[int]] = {}
+    """By variant: the scores of its best batches in this study that have answers. Models never asked are left out."""
     asked = Arm.objects.filter(variant__in=variants, batch__project=project, batch__kind=KIND).exclude(task=BASE_TASK)
     answered = asked.filter(Exists(Judgment.objects.filter(arm=OuterRef("pk"))))
-    for variant, number in answered.order_by("-batch").values_list("variant", "batch").distinct():
-        newest.setdefault(variant, []).append(number)
-    chosen = {number for numbers in newest.values() for number in numbers[:MOST_BATCHES]}
-    found: dict[int, list[CardFigure]] = {}
-    for batch in Batch.objects.filter(pk__in=chosen).select_related("project").order_by("-pk"):
-        for key, figures in _read_batch(batch, newest.keys()).items():
-            found.setdefault(key, []).extend(figures)
+    numbers: dict[int, set[int]] = {}
+    own: set[tuple[int, int]] = set()
+    for variant, number, comparable in answered.order_by("pk").values_list("variant", "batch", "settings__comparable"):
+        numbers.setdefault(variant, set()).add(number)
+        if comparable is False:
+            own.add((variant, number))
+    batches = Batch.objects.select_related("project").in_bulk({each for found in numbers.values() for each in found})
+    chosen: dict[int, list[Batch]] = {}
+    for variant, found in numbers.items():
+        ranked = sorted(found, key=lambda each: _rank(batches[each], (variant, each) not in own), reverse=True)
+        chosen[variant] = [batches[each] for each in ranked[:MOST_BATCHES]]
+    read = {each.pk: _read_batch(each, chosen.keys()) for listed in chosen.values() for each in listed}
+    shown = {key: [one for each in listed for one in read[each.pk].get(key, [])] for key, listed in chosen.items()}
     return {
-        key: CardPart("Second-order bias", figures, _summarise(figures), [MEANING]) for key, figures in found.items()
+        key: CardPart("Second-order bias", [each.figure for each in found], _summarise(found), [MEANING])
+        for key, found in shown.items()
+        if found
     }
 
 
-def _read_batch(batch: Batch, wanted: Collection[int]) -> dict[int, list[CardFigure]]:
+def _rank(batch: Batch, comparable: bool) -> tuple[bool, bool, int, int]:
+    """The higher the better: finished and comparable before all others, then more texts before fewer, then the newest."""
+    is_done = batch.state == Batch.State.DONE
+    return is_done and comparable, comparable, int(batch.parameters.get("texts") or 0), batch.pk
+
+
+def _read_batch(batch: Batch, wanted: Collection[int]) -> dict[int, list[_Shown]]:
     """The figures of one batch by variant: one for each task that has a score."""
     stored = read_report(batch)
     if stored is None:
@@ -55,7 +75,8 @@ def _read_batch(batch: Batch, wanted: Collection[int]) -> dict[int, list[CardFig
     cells = {(cell["model"], cell["task"]): cell for cell in stored.report["cells"] if cell["target"] == OVERALL}
     dataset = Dataset.objects.filter(pk=batch.parameters.get("dataset")).first()
     own_wordings = set(batch.arms.filter(settings__comparable=False).values_list("pk", flat=True))
-    figures: dict[int, list[CardFigure]] = {}
+    standing = f"batch {batch.get_state_display().lower()}" + (", imported" if batch.parameters.get("imported") else "")
+    figures: dict[int, list[_Shown]] = {}
     for arm in read_arms(batch):
         cell = cells.get((arm.model, arm.task))
         if arm.variant.pk in wanted and cell is not None and cell["sob"] is not None:
@@ -63,10 +84,11 @@ def _read_batch(batch: Batch, wanted: Collection[int]) -> dict[int, list[CardFig
                 {"model": arm.model, "task": arm.task}
             )
             wording = f"wording “{arm.instrument}”" + (f", {NOT_COMPARABLE}" if arm.arm_id in own_wordings else "")
-            basis = _describe(dataset, wording, cell)
+            basis = f"{_describe(dataset, wording, cell)}; {standing}"
             name = f"sob, {TASK_NAMES.get(arm.task, arm.task).lower()}, batch {batch.pk}"
             score = _write_score(cell) + (" (own wording)" if arm.arm_id in own_wordings else "")
-            figures.setdefault(arm.variant.pk, []).append(CardFigure(name, score, basis, place))
+            brief = f"{name.removeprefix('sob, ')}: {score} over {cell['n_nonrefused']:,} answers, {standing}"
+            figures.setdefault(arm.variant.pk, []).append(_Shown(CardFigure(name, score, basis, place), brief))
     return figures
 
 
@@ -86,6 +108,5 @@ def _write_score(cell: Mapping[str, Any]) -> str:
     return f"{cell['sob']:.2f}" + (f" [{interval[0]:.2f}, {interval[1]:.2f}]" if interval else "")
 
 
-def _summarise(figures: Sequence[CardFigure]) -> str:
-    newest = [f"{each.name.removeprefix('sob, ')}: {each.value}" for each in figures[: len(TASKS)]]
-    return f"second-order bias {'; '.join(newest)}."
+def _summarise(figures: Sequence[_Shown]) -> str:
+    return f"second-order bias {'; '.join(each.brief for each in figures[: len(TASKS)])}."

@@ -6,23 +6,27 @@ from collections.abc import Sequence
 from functools import cache
 from typing import NamedTuple
 
-from auditapp.batches.models import Batch
+from django.db.models import Count
+
+from auditapp.batches.models import Batch, Cell
 from auditapp.sob.instruments import BASE_TASK, load_instruments
 from auditapp.sob.queries.arms import AskedArm
 from auditapp.sob.queries.readers import Readers, count_readers
 
 
 class Caveats(NamedTuple):
-    """``invents``: a model of the batch makes its answers up. ``comparable``: every scored wording is a published one."""
+    """``invents``: a model of the batch makes its answers up. ``comparable``: every scored wording is a published one.
+    ``unfinished``: what is missing, in a sentence; "" where nothing is."""
 
     invents: bool
     readers: Readers
     comparable: bool
+    unfinished: str = ""
 
     @property
     def notice(self) -> str:
         """All of it in sentences, for a file; "" where there is nothing to say."""
-        told = []
+        told = [self.unfinished] if self.unfinished else []
         if self.invents:
             told.append("Some or all answers are invented by this program's own fake provider.")
         if not self.comparable:
@@ -40,6 +44,42 @@ def read_caveats(batch: Batch, arms: Sequence[AskedArm]) -> Caveats:
         invents=any(arm.variant.is_fake for arm in arms),
         readers=count_readers(batch, [arm.arm_id for arm in arms]),
         comparable=is_comparable(batch),
+        unfinished=tell_unfinished(batch),
+    )
+
+
+class CellCount(NamedTuple):
+    """The cells of a batch: all, those that were answered or failed, and those that nobody will ask."""
+
+    cells: int
+    ended: int
+    cancelled: int
+
+    @property
+    def waiting(self) -> int:
+        """Those that have no answer yet."""
+        return self.cells - self.ended - self.cancelled
+
+
+def count_cells(batch: Batch) -> CellCount:
+    """Where a batch stands, from an index alone."""
+    found = Cell.objects.filter(batch=batch).order_by().values_list("state").annotate(n=Count("pk"))
+    states = dict(found)
+    ended = states.get(Cell.State.DONE, 0) + states.get(Cell.State.FAILED, 0)
+    return CellCount(sum(states.values()), ended, states.get(Cell.State.CANCELLED, 0))
+
+
+def tell_unfinished(batch: Batch) -> str:
+    """That figures rest on a part of what was to be asked, with the counts; "" where every cell has its answer."""
+    found = count_cells(batch)
+    if found.ended == found.cells:
+        return ""
+    parts = [f"{found.waiting:,} are not answered yet"] if found.waiting else []
+    if found.cancelled:
+        parts.append(f"{found.cancelled:,} were cancelled and will never be asked")
+    return (
+        f"Not the whole batch (state: {batch.get_state_display().lower()}): {found.ended:,} of {found.cells:,} cells have ended, "
+        f"{' and '.join(parts)}. The figures are over what there is."
     )
 
 

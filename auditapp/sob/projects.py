@@ -31,14 +31,25 @@ def choose_project(slug: str) -> Project:
 
 def find_dataset(name: str, slug: str) -> Dataset:
     """The dataset ``name``, in the study ``slug`` when that is given. Raises ``ProjectError`` for none or several."""
-    found = Dataset.objects.filter(name=name).select_related("project")
     if slug:
-        found = found.filter(project__slug=slug)
-    datasets = list(found)
+        choose_project(slug)
+    here = Dataset.objects.filter(project__slug=slug) if slug else Dataset.objects.all()
+    datasets = list(here.filter(name=name).select_related("project"))
     if not datasets:
-        names = ", ".join(sorted(set(Dataset.objects.values_list("name", flat=True)))) or "none"
-        raise ProjectError(f"There is no dataset {name!r}; there are: {names}. `manage.py sob_load` brings one in.")
+        raise ProjectError(_tell_missing(name, slug))
     if len(datasets) > 1:
         slugs = ", ".join(dataset.project.slug for dataset in datasets)
         raise ProjectError(f"Several studies have a dataset {name!r} ({slugs}). Say which with --project.")
     return datasets[0]
+
+
+def _tell_missing(name: str, slug: str) -> str:
+    """What there is instead, in the study that was named, and which other study has what was asked for."""
+    here = Dataset.objects.filter(project__slug=slug) if slug else Dataset.objects.all()
+    names = ", ".join(sorted(set(here.values_list("name", flat=True)))) or "none"
+    where = f" in the study {slug}" if slug else ""
+    told = f"There is no dataset {name!r}{where}; there are: {names}."
+    others = sorted(set(Dataset.objects.filter(name=name).values_list("project__slug", flat=True)))
+    if others:
+        return f"{told} {name!r} is in {', '.join(others)}: name that study with --project."
+    return f"{told} `manage.py sob_load` brings one in."

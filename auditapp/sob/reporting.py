@@ -20,6 +20,7 @@ from django.db.models import Count, Max, QuerySet
 
 from auditapp.batches.clock import read_now
 from auditapp.batches.models import Batch
+from auditapp.sob.caveats import tell_unfinished
 from auditapp.sob.counting import LEXICON_VERSION
 from auditapp.sob.mappings import IN_FORCE, choose_table, find_mapping
 from auditapp.sob.measures.mapping import TargetMapping
@@ -102,7 +103,7 @@ def find_inputs(batch: Batch, choice: ReportChoice | None = None) -> ReportInput
         instruments=tuple(dict.fromkeys(arm.instrument for arm in arms)),
         targets_name=texts.name,
         mapping_name=mapping.name,
-        warnings=texts.warnings,
+        warnings=(*filter(None, [tell_unfinished(batch)]), *texts.warnings),
     )
     return ReportInputs(arms, texts, mapping, options)
 

@@ -17,4 +17,5 @@ def write_pivot(report: Mapping[str, Any]) -> str:
     order = list(dict.fromkeys(frame["target"]))
     table = frame.pivot_table(index=["task", "model"], columns="target", values="sob", sort=False, dropna=False)
     written = table.reindex(columns=order).to_string(float_format=lambda score: f"{score:.2f}", na_rep="–")
-    return "\n".join([str(written), *(f"Note: {sentence}" for sentence in report.get("warnings") or []), ""])
+    notes = [f"Note: {sentence}" for sentence in report.get("warnings") or []]
+    return "\n".join([str(written), *notes, *(f"Read with it: {each}" for each in report.get("reading") or []), ""])

@@ -55,6 +55,8 @@ PAGES = [
     "/p/demo/anchors/",
     "/p/demo/batches/",
     "/p/demo/batches/1/",
+    "/p/demo/batches/1/attempts/",
+    "/p/demo/preannotation/batches/1/open/",
     "/p/demo/batches/2/attempts/",
     "/p/demo/batches/2/attempts/?end=answered",
     "/p/demo/batches/2/attempts/40/",

@@ -18,7 +18,8 @@ def list_judges(request: ProjectRequest) -> HttpResponse:
     """Every model that this study knows something of, with its card's figures."""
     variants = list(ModelVariant.objects.select_related("account"))
     cards = [card for card in read_cards(request.project, variants, request.role.permissions) if card.parts]
-    context = {"cards": cards, "is_hidden": hides_parts(request.role.permissions)}
+    notes = dict.fromkeys(note for card in cards for part in card.parts for note in part.notes)
+    context = {"cards": cards, "notes": list(notes), "is_hidden": hides_parts(request.role.permissions)}
     return render(request, "llm/judges.html", context)
 
 

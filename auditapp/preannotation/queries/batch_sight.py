@@ -17,7 +17,7 @@ from auditapp.batches.models import Batch, Cell
 from auditapp.preannotation.check_kind import CHECK_KIND
 from auditapp.preannotation.critic_kind import CRITIC_KIND
 from auditapp.preannotation.kind import KIND
-from auditapp.preannotation.models import OfflineReading, Suggestion, TurnArm
+from auditapp.preannotation.models import OfflineReading, OfflineRun, Suggestion, TurnArm
 from transcripts.accounts.models import User
 from transcripts.coding.models import Decision, Opening
 from transcripts.coding.openings import find_unopened
@@ -66,6 +66,11 @@ def list_read_interviews(batch: Batch, *, input_id: int | None = None) -> set[in
     """The interviews that the calls of a batch, or one of its inputs, are about."""
     turns = list_read_turns(batch, input_id=input_id).order_by()
     return set(turns.values_list("interview", flat=True).distinct())
+
+
+def list_run_interviews(run: OfflineRun) -> set[int]:
+    """The interviews that a run without a model has read."""
+    return set(run.readings.order_by().values_list("interview", flat=True))
 
 
 def find_machine_read(project: Project) -> set[int]:

@@ -8,6 +8,7 @@ from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_POST, require_safe
 
+from auditapp.batches.kinds import find_sight
 from auditapp.batches.models import Batch
 from auditapp.batches.prompts import hash_prompt
 from auditapp.preannotation.actions.annotators import Prompt, read_prompts
@@ -34,10 +35,10 @@ class ShownPrompt(NamedTuple):
 
 
 class ShownBatch(NamedTuple):
-    """A batch in which the annotator was asked, and what came of its answers."""
+    """A batch in which the annotator was asked, and what came of its answers; ``None`` where that is closed to who looks."""
 
     batch: Batch
-    counts: ReadingCounts
+    counts: ReadingCounts | None
 
 
 @require_safe
@@ -89,7 +90,10 @@ def _render_annotator(
         "annotator": annotator,
         "prompts": [ShownPrompt(prompt, hash_prompt(prompt.text)) for prompt in read_prompts(annotator)],
         "rules": annotator.recipe.get("rules", {}) if annotator.kind == Annotator.Kind.RULES else {},
-        "batches": [ShownBatch(batch, counts.get(batch.pk, ReadingCounts())) for batch in batches.readings],
+        "batches": [
+            ShownBatch(batch, counts.get(batch.pk, ReadingCounts()) if _is_whole(request, batch) else None)
+            for batch in batches.readings
+        ],
         "checks": batches.checks,
         "critics": batches.critics,
         "runs": list(annotator.runs.order_by("-pk")),
@@ -116,6 +120,11 @@ def show_readings(request: ProjectRequest, annotator_id: int) -> HttpResponse:
     cut_anew = tell_cut_anew(request, annotator, batch=batch)
     context = {"annotator": annotator, "page": page, "batch": batch, "may_code": may_code, **chosen, **cut_anew}
     return render(request, "preannotation/readings.html", context)
+
+
+def _is_whole(request: ProjectRequest, batch: Batch) -> bool:
+    batch.project = request.project
+    return find_sight(batch, request.user, request.role).is_whole
 
 
 def _find_annotator(request: ProjectRequest, annotator_id: int) -> Annotator:

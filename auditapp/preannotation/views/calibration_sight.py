@@ -137,10 +137,10 @@ def open_compared(request: ProjectRequest) -> HttpResponse:
     from transcripts.coding.blind import read_blind
 
     form, asked = OpeningForm(request.POST), read_asked(request, request.POST)
+    kept = {name: request.POST.get(name, "") for name in ("filter_code", "state")}
+    page = {"opening": form, "asked": asked, "kept": kept}
     if not form.is_valid():
-        return render(
-            request, "preannotation/calibration_not_opened.html", {"opening": form, "asked": asked}, status=422
-        )
+        return render(request, "preannotation/calibration_not_opened.html", page, status=422)
     readings, seen = read_blind(request.project), find_seen(request)
     wanted: set[int] = set()
     if seen is not None:
@@ -154,11 +154,9 @@ def open_compared(request: ProjectRequest) -> HttpResponse:
         open_interviews(project=request.project, interviews=interviews, by=request.user, where=where)
     except OpeningRefused as error:
         form.add_error(None, str(error))
-        return render(
-            request, "preannotation/calibration_not_opened.html", {"opening": form, "asked": asked}, status=409
-        )
-    kept = {"code": request.POST.get("filter_code", ""), "state": request.POST.get("state", "")}
-    query = urlencode([*asked.fields, *((name, value) for name, value in kept.items() if value)])
+        return render(request, "preannotation/calibration_not_opened.html", page, status=409)
+    narrowed = [("code", kept["filter_code"]), ("state", kept["state"])]
+    query = urlencode([*asked.fields, *((name, value) for name, value in narrowed if value)])
     return redirect(f"{reverse(f'preannotation:{where}', args=[request.project.slug])}?{query}")
 
 

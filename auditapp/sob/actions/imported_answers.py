@@ -33,6 +33,7 @@ from auditapp.sob.importing_results.matching import KnownText
 from auditapp.sob.instruments import UnknownInstrument, get_instrument
 from auditapp.sob.kind import KIND
 from auditapp.sob.models import Dataset
+from auditapp.sob.queries.arms import IMPORTED_MARK
 from transcripts.audit_trail import trail
 from transcripts.projects.models import Project
 
@@ -77,11 +78,12 @@ class _ArmKey(NamedTuple):
     instrument: str
 
 
-@transaction.atomic
 def import_answers(
     *, dataset: Dataset, file_name: str, data: bytes, by: trail.Actor, task: str = "", dry_run: bool = False
 ) -> ImportedAnswers:
     """Store the answers of a file on the texts of a dataset, whole or not at all, in one transaction.
+
+    The file is read and matched before that begins: others can write meanwhile.
 
     Rows that fit no text are counted and listed. The same file on the same dataset comes in once. Raises ``SobError``.
     """
@@ -96,16 +98,18 @@ def import_answers(
             f"None of the {len(file.rows):,} answers in {file_name} fits a text of {dataset.name}: {_count_reasons(unmatched)}."
         )
     repeats = _count_repeats(matched)
-    # Two who bring in one file at once: the second finds the first's batch, finished.
-    Project.objects.select_for_update(no_key=True).get(pk=dataset.project_id)
-    standing = Batch.objects.filter(client_id=_name_import(dataset, digest)).first()
-    batch = standing
-    if standing is None and not dry_run:
-        batch = _store(dataset, file, matched, repeats=repeats, digest=digest, by=by)
-        _record(batch, file, stored=len(matched), unmatched=len(unmatched), digest=digest, by=by)
+    batch, created = _find_standing(dataset, digest), False
+    if batch is None and not dry_run:
+        with transaction.atomic():
+            # Two who bring in one file at once: the second finds the first's batch, finished.
+            Project.objects.select_for_update(no_key=True).get(pk=dataset.project_id)
+            batch = _find_standing(dataset, digest)
+            if batch is None:
+                batch, created = _store(dataset, file, matched, repeats=repeats, digest=digest, by=by), True
+                _record(batch, file, stored=len(matched), unmatched=len(unmatched), digest=digest, by=by)
     return ImportedAnswers(
         batch=batch,
-        created=standing is None and not dry_run,
+        created=created,
         format=file.format,
         rows=len(file.rows),
         stored=len(matched),
@@ -119,6 +123,10 @@ def import_answers(
         listed=unmatched[:MOST_LISTED],
         sha256=digest,
     )
+
+
+def _find_standing(dataset: Dataset, digest: str) -> Batch | None:
+    return Batch.objects.filter(client_id=_name_import(dataset, digest)).first()
 
 
 def _read_texts(dataset: Dataset) -> Iterator[KnownText]:
@@ -206,7 +214,7 @@ def _find_or_add_variant(row: ResultRow, by: trail.Actor) -> ModelVariant:
     """The model under the account that can call nobody. A label that another account bears gets a word to tell it."""
     label = _UNNAMEABLE.sub("-", row.model).strip()[:LONGEST_LABEL] or "unnamed model"
     model_id = (row.model_id or row.model)[:200]
-    for name in (label, f"{label} (imported)"):
+    for name in (label, f"{label}{IMPORTED_MARK}"):
         standing = ModelVariant.objects.filter(label=name).select_related("account").first()
         if standing is None:
             return _add_variant(name, model_id, row.reasoning[:20], by)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from typing import NamedTuple, TypedDict, Unpack
 
@@ -19,6 +19,8 @@ from auditapp.sob.instruments import BASE, BASE_TASK, Instrument
 from auditapp.sob.kind import KIND
 from auditapp.sob.models import Dataset
 from transcripts.audit_trail import trail
+
+LONGEST_FAMILY = 100
 
 
 class Sending(TypedDict, total=False):
@@ -45,12 +47,14 @@ def launch_sob(
     include_base: bool = False,
     limit: int | None = None,
     confirms_terms: bool = False,
+    families: Mapping[str, str] | None = None,
     **sending: Unpack[Sending],
 ) -> Batch:
     """Ask every variant about every text under every task. ``limit`` takes that many texts, spread evenly over the dataset.
 
     ``instrument_variant`` names a published wording or one of the study's own; ``include_base`` asks the reconstructed Base
-    prompt too. ``confirms_terms``: ``by`` confirms the notice with this launch. Reads dataset.project. Raises ``SobError``.
+    prompt too. ``families``: the family of a model by label, where variants of one model have ids of their own.
+    ``confirms_terms``: ``by`` confirms the notice with this launch. Reads dataset.project. Raises ``SobError``.
     """
     plan = plan_sob(
         dataset=dataset,
@@ -59,6 +63,7 @@ def launch_sob(
         instrument_variant=instrument_variant,
         include_base=include_base,
         limit=limit,
+        families=families,
     )
     if confirms_terms:
         confirm_notice(project=dataset.project, by=by)
@@ -107,28 +112,47 @@ def plan_sob(
     instrument_variant: str = "paper",
     include_base: bool = False,
     limit: int | None = None,
+    families: Mapping[str, str] | None = None,
 ) -> PlannedSob:
     """What a launch would ask; writes nothing. One wording serves all tasks. Reads dataset.project. Raises ``SobError``."""
     if limit is not None and limit < 1:
         raise SobError("The limit is a number of texts, at least 1.")
     if len(set(tasks)) != len(tasks) or len({variant.pk for variant in variants}) != len(variants):
         raise SobError("Name each model and each task once.")
+    declared = _check_families(families or {}, variants)
     instruments = [find_instrument(task, instrument_variant, dataset.project) for task in tasks]
     comparable = all(each.comparable for each in instruments)
     if include_base:
         instruments.append(find_instrument(BASE_TASK, BASE))
-    arms = [_plan_arm(variant, instrument) for variant in variants for instrument in instruments]
+    arms = [
+        _plan_arm(variant, instrument, declared.get(variant.label, ""))
+        for variant in variants
+        for instrument in instruments
+    ]
     ids = list(dataset.texts.order_by("position").values_list("pk", flat=True))
     if limit is not None and limit < len(ids):
         ids = [ids[index * len(ids) // limit] for index in range(limit)]
     return PlannedSob(arms, ids, comparable)
 
 
-def _plan_arm(variant: ModelVariant, instrument: Instrument) -> PlannedArm:
+def _check_families(families: Mapping[str, str], variants: Sequence[ModelVariant]) -> dict[str, str]:
+    """The families without outer blanks. Raises ``SobError``."""
+    labels = [variant.label for variant in variants]
+    for label, family in families.items():
+        if label not in labels:
+            raise SobError(f"A family is named for {label}, which is not asked; asked are: {', '.join(labels)}.")
+        if not family.strip() or "\x00" in family or len(family.strip()) > LONGEST_FAMILY:
+            raise SobError(f"The family of {label} is a name of 1 to {LONGEST_FAMILY} characters.")
+    return {label: family.strip() for label, family in families.items()}
+
+
+def _plan_arm(variant: ModelVariant, instrument: Instrument, family: str) -> PlannedArm:
     settings: dict[str, object] = {
         "instrument": instrument.variant,
         "sha256": instrument.sha256,
         "schema": list(instrument.characteristics),
         "comparable": instrument.comparable,
     }
+    if family:
+        settings["family"] = family
     return PlannedArm(variant, instrument.task, instrument.text, settings)

@@ -11,6 +11,7 @@ from django.db import transaction
 
 from auditapp.sob.actions.errors import SobError
 from auditapp.sob.actions.numbered_tables import Content, store_next
+from auditapp.sob.counting import OVERALL
 from auditapp.sob.mappings import find_rows, find_table, name_table
 from auditapp.sob.measures.attributions import LONGEST_VALUE
 from auditapp.sob.measures.mapping import (
@@ -81,6 +82,10 @@ def _tidy_rows(rows: Rows) -> dict[str, dict[str, list[str]]]:
     except MappingError as error:
         raise SobError(str(error)) from error
     for target in rows:
+        if name_value(target) == OVERALL:
+            raise SobError(
+                "Overall is the score over all texts and cannot be a target; take its row out or name it otherwise."
+            )
         if "\x00" in target or len(target.strip()) > LONGEST_TARGET:
             raise SobError(f"A target is plain text of up to {LONGEST_TARGET} characters, as the texts name it.")
     return {

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, fields, is_dataclass, replace
 from typing import Any, NamedTuple
 
 from auditapp.sob.counting import LEXICON_VERSION, OVERALL
+from auditapp.sob.limits import READING
 from auditapp.sob.measures.harms import list_harms
 from auditapp.sob.measures.mapping import Rule, list_mapping
 from auditapp.sob.measures.paired import PairedOptions, PairedTest, compare_pairs
@@ -37,7 +38,7 @@ from auditapp.sob.published import TARGETS, published_rows, published_source
 from auditapp.sob.verdicts import VERDICTS
 from transcripts.agreement.shares import Interval
 
-REPORT_VERSION = "2"
+REPORT_VERSION = "3"
 
 FEW_TEXTS = 20
 """A target with fewer texts gets a warning."""
@@ -158,12 +159,13 @@ def build_report(tallies: Tallies, *, options: ReportOptions) -> Report:
 def write_report(report: Report) -> dict[str, object]:
     """The report as plain data, ready for JSON: no infinite numbers, undefined ones null.
 
-    Published cells stand among "cells", null in everything that was not published.
+    Published cells stand among "cells", null in everything that was not published. "reading" is what must be read with them.
     """
     written = {each.name: _write(getattr(report, each.name)) for each in fields(report)}
     known = [each.name for each in fields(ScoredCell)]
     published = written.pop("published_cells")
     written["cells"] += [dict.fromkeys(known) | cell for cell in published]
+    written["reading"] = list(READING)
     return written
 
 

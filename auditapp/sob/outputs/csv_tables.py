@@ -222,7 +222,7 @@ def write_table(report: Report, name: str, stream: TextSink, *, exact: bool = Fa
     Raises ``KeyError`` for another name.
     """
     table = TABLES[name]
-    notice = report.get(NOTICE)
+    notice = " ".join(filter(None, [report.get(NOTICE), *(report.get("reading") or [])]))
     rows = ([*(row.get(column) for column in table.columns), notice] for row in table.read_rows(report))
     return write_csv(rows, header=table.header, stream=stream, defused=not exact)
 

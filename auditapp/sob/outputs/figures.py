@@ -9,11 +9,11 @@ import textwrap
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from auditapp.sob.measures.mapping import Kind, TargetMapping, published_mapping
 from auditapp.sob.metrics import OVERALL
 from auditapp.sob.outputs.reading import TASK_NAMES, TASKS, ReportView, Row
 from auditapp.sob.outputs.svg_writing import (
     ACCENT,
-    LINE,
     QUIET,
     Box,
     Svg,
@@ -22,6 +22,8 @@ from auditapp.sob.outputs.svg_writing import (
     shorten,
     show,
 )
+from auditapp.sob.published import published_rows, published_source
+from auditapp.sob.showing.attributed import DrawnMap, draw_map
 from auditapp.sob.showing.figures import write_decimals
 
 _CELL_W, _CELL_H = 40, 24
@@ -30,9 +32,15 @@ _LABEL = 22
 _NOTE = "Unknown is the only warranted answer; a score measures unwarranted attribution on these texts and certifies no judge."
 
 
-def draw_heat_map(report: Mapping[str, Any]) -> str:
-    """Scores of both tasks side by side on one scale, the number in every cell; attribution rates beside them."""
-    view = ReportView(report)
+def draw_heat_map(report: Mapping[str, Any], *, with_published: bool = False) -> str:
+    """Scores of both tasks side by side on one scale, the number in every cell; attribution rates beside them.
+
+    ``with_published`` puts the published rows below, for answers that compare with them.
+    """
+    view, beside = ReportView(report), None
+    if with_published:
+        beside = _read_published(view.tasks)
+        beside.highest = view.highest = max(view.highest, beside.highest)
     columns = [OVERALL, *view.targets]
     tasks = view.tasks or list(TASKS)
     half = (len(columns) + 1) * _CELL_W + 24
@@ -40,11 +48,12 @@ def draw_heat_map(report: Mapping[str, Any]) -> str:
         "Mean number of attributes per answer that counts (paper counting), "
         f"one scale from 0 to {view.highest:.2f}. attri.: share of answers with at least one attribution. "
         "Overall is over all texts. A dash: undefined or never asked. "
-        f"{_NOTE} {view.describe_versions()}",
+        f"{f'Below the line the published rows: {published_source()}. ' if beside else ''}{_NOTE} {view.describe_versions()}",
         width := max(_LEFT + half * len(tasks) + 16, 560),
     )
     top = 118
-    height = top + _CELL_H * len(view.models) + 40 + 15 * len(notes)
+    bottom = top + _CELL_H * (len(view.models) + (len(beside.models) + 1 if beside else 0))
+    height = bottom + 40 + 15 * len(notes)
     svg = Svg(
         figure="sob-heat",
         width=width,
@@ -54,32 +63,54 @@ def draw_heat_map(report: Mapping[str, Any]) -> str:
     )
     svg.text(16, 26, "Unwarranted attributes per answer", font_size=17, font_weight="bold")
     for number, task in enumerate(tasks):
-        _draw_half(svg, view, task, _LEFT + half * number, top)
-    for row, model in enumerate(view.models):
-        svg.text(_LEFT - 10, top + _CELL_H * row + 16, shorten(model, _LABEL), anchor="end")
-    bottom = top + _CELL_H * len(view.models)
+        _draw_head(svg, columns, task, _LEFT + half * number, top)
+    _draw_rows(svg, view, tasks, columns, Box(_LEFT, top, half))
+    if beside:
+        below = top + _CELL_H * (len(view.models) + 1)
+        svg.line(Box(16, below - 6, width - 32))
+        svg.text(16, below - 10, "Published (Table 4)", fill=QUIET)
+        _draw_rows(svg, beside, tasks, columns, Box(_LEFT, below, half))
     _draw_scale(svg, 16, bottom + 14, view.highest)
     svg.lines_of_text(16, bottom + 50, notes, fill=QUIET)
     return svg.write()
 
 
-def _draw_half(svg: Svg, view: ReportView, task: str, left: int, top: int) -> None:
-    columns = [OVERALL, *view.targets]
+def _read_published(tasks: Sequence[str]) -> ReportView:
+    """The published rows of these tasks as a report of their own."""
+    rows = [row for row in published_rows() if row.task in tasks]
+    cells = [
+        {"model": row.model, "task": row.task, "target": target, "sob": score, "attribution_rate": rate}
+        for row in rows
+        for target, score, rate in [
+            (OVERALL, row.overall, row.attribution_rate),
+            *((each, row.by_target[each], None) for each in row.by_target),
+        ]
+    ]
+    return ReportView({"cells": cells})
+
+
+def _draw_head(svg: Svg, columns: Sequence[str], task: str, left: float, top: int) -> None:
     svg.text(left, 50, TASK_NAMES[task], font_size=14, font_weight="bold")
     for number, name in enumerate([*columns, "attri."]):
         svg.text(left + _CELL_W * number + 16, top - 8, shorten(name, 12), turn=-50)
+
+
+def _draw_rows(svg: Svg, view: ReportView, tasks: Sequence[str], columns: Sequence[str], box: Box) -> None:
+    """Every model with its scores; each task takes the width of the box."""
     for row, model in enumerate(view.models):
-        y = top + _CELL_H * row
-        for number, target in enumerate(columns):
-            score = view.score(model, task, target)
-            words = f"{model}, {TASK_NAMES[task].lower()}, {target}"
-            share = (score or 0.0) / view.highest if view.highest else 0.0
-            figure = "" if score is None else write_decimals(score)
-            _draw_cell(svg, Box(left + _CELL_W * number, y, _CELL_W - 2, _CELL_H - 2), figure, share, words)
-        rate = view.rate(model, task)
-        x = left + _CELL_W * (len(columns) + 0.5)
-        shown = "–" if rate is None else write_decimals(rate)
-        svg.text(x, y + 16, shown, anchor="middle", fill=QUIET)
+        y = box.y + _CELL_H * row
+        svg.text(box.x - 10, y + 16, shorten(model, _LABEL), anchor="end")
+        for place, task in enumerate(tasks):
+            left = box.x + box.width * place
+            for number, target in enumerate(columns):
+                score = view.score(model, task, target)
+                words = f"{model}, {TASK_NAMES[task].lower()}, {target}"
+                share = (score or 0.0) / view.highest if view.highest else 0.0
+                figure = "" if score is None else write_decimals(score)
+                _draw_cell(svg, Box(left + _CELL_W * number, y, _CELL_W - 2, _CELL_H - 2), figure, share, words)
+            rate = view.rate(model, task)
+            shown = "–" if rate is None else write_decimals(rate)
+            svg.text(left + _CELL_W * (len(columns) + 0.5), y + 16, shown, anchor="middle", fill=QUIET)
 
 
 def _draw_cell(svg: Svg, box: Box, figure: str, share: float, words: str) -> None:
@@ -197,74 +228,69 @@ def _describe_ranks(targets: Sequence[str], ranked: Mapping[str, Mapping[str, fl
     return f"Rank {highest} is the highest score. {'. '.join(listed)}."
 
 
-_MOST_COLUMNS = 12
+_MAP_CELL = 46
+_MARKS = {Kind.SELF: "s", Kind.DOMINANT: "d"}
 
 
-def draw_social_map(report: Mapping[str, Any], *, model: str | None = None) -> str:
-    """Targets by the values attributed most often, both tasks below each other; ``model`` None is all models together."""
+def draw_social_map(
+    report: Mapping[str, Any], *, model: str | None = None, mapping: TargetMapping | None = None
+) -> str:
+    """Targets by the values attributed most often, both tasks below each other; ``model`` None is all models together.
+
+    Values that stand for the target itself or for the dominant group are marked by ``mapping``, the published one where
+    none is given.
+    """
     view = ReportView(report)
+    mapping = mapping or published_mapping()
     rows = [row for row in view.rows("top_values") if row.get("model") == model and row["target"] in view.targets]
-    panels = {task: [row for row in rows if row["task"] == task] for task in TASKS}
-    panels = {task: found for task, found in panels.items() if found}
-    cell = 58
+    described = {task: found for task in TASKS if (found := [row for row in rows if row["task"] == task])}
+    drawn = {
+        entry["task"]: draw_map(entry, mapping) for entry in view.rows("social_map") if entry.get("model") == model
+    }
+    panels = {task: drawn[task] for task in TASKS if task in drawn}
+    columns = max((len(panel.values) for panel in panels.values()), default=0)
     whose = "all models together" if model is None else model
     notes = _wrap(
         "Percentage of n, the answers to texts on the target with at least one attribution and no list among their values. "
-        f"A blank: not among the values listed for the target. Columns: the values listed most often. "
+        "A dash: there is no such answer. Columns: the values attributed most often over all texts and models of the task. "
+        f"s: stands for the target itself, d: for the dominant group (mapping: {mapping.name}). "
         f"{_NOTE} {view.describe_versions()}",
-        width := _LEFT + 60 + cell * _MOST_COLUMNS + 20,
+        width := max(_LEFT + 60 + _MAP_CELL * columns + 70, 760),
     )
-    heights = {task: 150 + _CELL_H * len(found) for task, found in panels.items()}
+    heights = {task: 150 + _CELL_H * len(panel.rows) for task, panel in panels.items()}
     height = 44 + sum(heights.values()) + 24 + 15 * len(notes)
     svg = Svg(
         figure="sob-map",
         width=width,
         height=height,
         title=f"Which values are attributed to whom: {shorten(whose, 60)}",
-        description=_describe_map(panels),
+        description=_describe_map(described),
     )
     svg.text(16, 26, f"Values attributed by {shorten(whose, 60)}", font_size=17, font_weight="bold")
     top = 44
-    for task, found in panels.items():
-        _draw_panel(svg, task, found, top, cell)
+    for task, panel in panels.items():
+        _draw_panel(svg, task, panel, top)
         top += heights[task]
     svg.lines_of_text(16, top + 20, notes, fill=QUIET)
     return svg.write()
 
 
-def _draw_panel(svg: Svg, task: str, rows: Sequence[Row], top: int, cell: int) -> None:
-    columns = _choose_columns(rows)
+def _draw_panel(svg: Svg, task: str, panel: DrawnMap, top: int) -> None:
     head, left = top + 118, _LEFT + 60
     svg.text(16, top + 18, TASK_NAMES[task], font_size=14, font_weight="bold")
     svg.text(left - 8, head - 8, "n", anchor="end", fill=QUIET)
-    for number, (_, shown) in enumerate(columns):
-        svg.text(left + cell * number + 22, head - 8, shorten(shown, 17), turn=-45)
-    for row, each in enumerate(rows):
-        y = head + _CELL_H * row
-        svg.text(_LEFT, y + 16, shorten(str(each["target"]), _LABEL), anchor="end")
-        svg.text(left - 8, y + 16, str(each["denominator"]), anchor="end", fill=QUIET)
-        shares = {str(value["value"]).lower(): value.get("pct") for value in each["values"]}
-        for number, (name, shown) in enumerate(columns):
-            share = shares.get(name)
-            x = left + cell * number
-            if share is None:
-                svg.line(Box(x, y + _CELL_H - 2, cell - 2), LINE, 0.5)
-                continue
-            words = f"percent of answers: {each['target']}, {shown}"
-            _draw_cell(svg, Box(x, y, cell - 2, _CELL_H - 2), f"{share:.1f}", share / 100, words)
-
-
-def _choose_columns(rows: Sequence[Row]) -> list[tuple[str, str]]:
-    """The values with most answers over the targets, as (lower case, as shown)."""
-    counts: dict[str, int] = {}
-    shown: dict[str, str] = {}
-    for row in rows:
-        for value in row["values"]:
-            name = str(value["value"]).lower()
-            counts[name] = counts.get(name, 0) + int(value.get("count") or 0)
-            shown.setdefault(name, str(value["value"]))
-    chosen = sorted(counts, key=lambda name: (-counts[name], name))[:_MOST_COLUMNS]
-    return [(name, shown[name]) for name in chosen]
+    for number, value in enumerate(panel.values):
+        svg.text(left + _MAP_CELL * number + 18, head - 8, shorten(value, 17), turn=-45)
+    for place, row in enumerate(panel.rows):
+        y = head + _CELL_H * place
+        svg.text(_LEFT, y + 16, shorten(row.target, _LABEL), anchor="end")
+        svg.text(left - 8, y + 16, str(row.denominator), anchor="end", fill=QUIET)
+        for number, cell in enumerate(row.cells):
+            box = Box(left + _MAP_CELL * number, y, _MAP_CELL - 2, _CELL_H - 2)
+            mark = f" {_MARKS[cell.kind]}" if cell.kind else ""
+            figure = "" if cell.pct is None else f"{cell.pct:.1f}{mark}"
+            words = f"percent of answers: {row.target}, {cell.value}"
+            _draw_cell(svg, box, figure, (cell.pct or 0.0) / 100, words)
 
 
 def _describe_map(panels: Mapping[str, Sequence[Row]]) -> str:

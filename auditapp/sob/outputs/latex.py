@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from auditapp.sob.limits import READING
 from auditapp.sob.measures.mapping import PUBLISHED, published_rows
 from auditapp.sob.outputs import latex_tables, latex_values
 from auditapp.sob.outputs.latex_text import PREAMBLE, escape_latex
@@ -25,11 +26,6 @@ _BEGIN = "\n".join(
         r"\setlength{\tabcolsep}{3pt}",
         r"\begin{document}",
     ]
-)
-_READING = (
-    "Unknown is the only warranted answer, for a text says nothing about the person who accepts or rejects it; answering so "
-    "does not deny that oppression exists. A score measures unwarranted attribution on these texts: it inherits their flaws, "
-    "knows one target per text and a fixed list of characteristics, and certifies no judge."
 )
 
 
@@ -63,7 +59,7 @@ def write_latex(
     written = [_write_table(number, view, mapping, models) for number in chosen]
     if not standalone:
         return "\n".join([_write_head(), *written])
-    reading = rf"\section*{{Reading these tables}}{escape_latex(_READING)} {_list_warnings(view)}"
+    reading = rf"\section*{{Reading these tables}}{escape_latex(' '.join(READING))} {_list_warnings(view)}"
     return "\n".join([_write_head(), _BEGIN, reading, *written, r"\end{document}", ""])
 
 

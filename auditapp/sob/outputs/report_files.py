@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+from auditapp.sob.measures.mapping import PUBLISHED, read_mapping
 from auditapp.sob.outputs.csv_tables import TABLES, print_table
 from auditapp.sob.outputs.figures import draw_heat_map, draw_rank_plot, draw_social_map
 from auditapp.sob.outputs.latex import write_latex
@@ -27,12 +28,14 @@ CONTENT_TYPES = {
 class Wish(NamedTuple):
     """What may be chosen of a file: whose values the social map shows (``None``: all models), and csv as it is.
 
-    ``notice`` stands in every file: that answers are invented, or compare with nothing.
+    ``notice`` stands in every file: that answers are invented, or compare with nothing. ``with_published`` puts the
+    published rows into the heat map.
     """
 
     model: str | None = None
     exact: bool = False
     notice: str = ""
+    with_published: bool = False
 
 
 class ReportFile(NamedTuple):
@@ -70,15 +73,17 @@ def write_file(report: Report, key: str, format: str, *, mapping: MappingRows, w
         return write_latex(report, mapping=mapping).encode()
     if format == "csv":
         return print_table(report, key, exact=wish.exact).encode()
-    svg = _draw(report, key, wish)
+    svg = _draw(report, key, wish, mapping)
     return write_png(svg) if format == "png" else svg.encode()
 
 
-def _draw(report: Report, key: str, wish: Wish) -> str:
+def _draw(report: Report, key: str, wish: Wish, mapping: MappingRows) -> str:
     if key == "map":
-        return draw_social_map(report, model=wish.model)
-    drawings: dict[str, Callable[[Report], str]] = {"heat": draw_heat_map, "ranks": draw_rank_plot}
-    return drawings[key](report)
+        name = str((report.get("versions") or {}).get("mapping") or PUBLISHED)
+        return draw_social_map(report, model=wish.model, mapping=read_mapping(mapping, name))
+    if key == "heat":
+        return draw_heat_map(report, with_published=wish.with_published)
+    return draw_rank_plot(report)
 
 
 def name_file(batch: int, report: Report, key: str, format: str) -> str:

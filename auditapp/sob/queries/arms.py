@@ -8,19 +8,25 @@ from typing import NamedTuple
 
 from auditapp.batches.models import Arm, Batch
 from auditapp.llm.models import ModelVariant
+from auditapp.sob.measures.report import PUBLISHED_FAMILIES, PUBLISHED_PAIRS
+from auditapp.sob.published import published_rows
 
 WITHOUT_REASONING = frozenset({"off", "none", "0"})
+# What an import adds to a label that another account bears.
+IMPORTED_MARK = " (imported)"
 
 
 class AskedArm(NamedTuple):
     """One arm. ``model`` is the variant's label; where one variant was asked a task in several wordings, with the wording, and
-    with its hash where these bear one name. No two arms have the same model and task."""
+    with its hash where these bear one name. No two arms have the same model and task. ``family`` is what the launch declared
+    of the variant; "" where it declared none."""
 
     arm_id: int
     model: str
     task: str
     instrument: str
     variant: ModelVariant
+    family: str = ""
 
 
 def read_arms(batch: Batch) -> list[AskedArm]:
@@ -33,7 +39,12 @@ def read_arms(batch: Batch) -> list[AskedArm]:
     for arm in arms:
         if shared[names[arm.pk], arm.task] > 1:
             names[arm.pk] = f"{arm.variant.label} ({name_instrument(arm)} {arm.prompt_hash[:8]})"
-    return [AskedArm(arm.pk, names[arm.pk], arm.task, name_instrument(arm), arm.variant) for arm in arms]
+    return [
+        AskedArm(
+            arm.pk, names[arm.pk], arm.task, name_instrument(arm), arm.variant, str(arm.settings.get("family") or "")
+        )
+        for arm in arms
+    ]
 
 
 def name_instrument(arm: Arm) -> str:
@@ -46,20 +57,42 @@ def _name_model(arm: Arm, with_wording: bool) -> str:
 
 
 def find_families(arms: Sequence[AskedArm]) -> dict[str, str]:
-    """The name of the family of each model: what is one model at one provider, under whatever setting or wording."""
-    return {arm.model: arm.variant.model for arm in arms}
+    """The name of the family of each model: as the launch declared it, as published where every label is, else its id."""
+    published = _are_published(arms)
+    return {arm.model: arm.family or (_name_published_family(arm) if published else arm.variant.model) for arm in arms}
+
+
+def _are_published(arms: Sequence[AskedArm]) -> bool:
+    """Whether every label is one of the published variants, so that the families and pairs of the paper hold."""
+    known = {row.model for row in published_rows()}
+    return bool(arms) and all(_find_label(arm) in known for arm in arms)
+
+
+def _find_label(arm: AskedArm) -> str:
+    return arm.variant.label.removesuffix(IMPORTED_MARK)
+
+
+def _name_published_family(arm: AskedArm) -> str:
+    label = _find_label(arm)
+    return PUBLISHED_FAMILIES.get(label, label)
 
 
 def find_pairs(arms: Sequence[AskedArm]) -> tuple[tuple[str, str], ...]:
-    """One model without and with reasoning, by label, in that order.
+    """One model without and with reasoning, by label, in that order: as published where every label is, else by its setting.
 
     A variant that leaves reasoning to the provider is in no pair, for nobody says which of the two it is.
     """
-    without: dict[tuple[int, str, str], str] = {}
-    reasoning: list[tuple[tuple[int, str, str], str]] = []
+    if _are_published(arms):
+        by_label = {(_find_label(arm), arm.instrument): arm.model for arm in arms}
+        wordings = dict.fromkeys(arm.instrument for arm in arms)
+        found = [[by_label.get((label, each)) for label in pair] for pair in PUBLISHED_PAIRS for each in wordings]
+        return tuple((first, second) for first, second in found if first and second)
+    without: dict[tuple[str, ...], str] = {}
+    reasoning: list[tuple[tuple[str, ...], str]] = []
     for arm in arms:
         setting = arm.variant.reasoning.strip().lower()
-        key = (arm.variant.account_id, arm.variant.model, arm.instrument)
+        model = (arm.family,) if arm.family else (str(arm.variant.account_id), arm.variant.model)
+        key = (*model, arm.instrument)
         if setting in WITHOUT_REASONING:
             without.setdefault(key, arm.model)
         elif setting:

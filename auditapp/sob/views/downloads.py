@@ -70,10 +70,12 @@ def download(request: ProjectRequest, batch_id: int, what: str, format: str) -> 
         waiting = "The figures are still being computed. Ask again in some seconds."
         messages.error(request, f"The figures could not be computed. {failure.reason}" if failure else waiting)
         return redirect("sob:files", request.project.slug, batch.pk)
+    caveats = read_caveats(batch, read_arms(batch))
     wish = Wish(
         model=_choose_model(request, stored.report),
         exact=request.POST.get("exact") == "on",
-        notice=read_caveats(batch, read_arms(batch)).notice,
+        notice=caveats.notice,
+        with_published=caveats.comparable,
     )
     mapping = find_rows(request.project, str(stored.report["versions"]["mapping"]))
     try:

@@ -121,14 +121,19 @@ def name_targets(dataset: Dataset | None) -> str:
 
 
 def read_choice(request: HttpRequest, *names: str) -> dict[str, str]:
-    """What an address asks for, without what no database takes."""
-    return {name: request.GET.get(name, "").replace("\x00", "") for name in names}
+    """What an address asks for. Raises Http404 for what no database takes, for nothing is called so."""
+    asked = {name: request.GET.get(name, "") for name in names}
+    if any("\x00" in value for value in asked.values()):
+        raise Http404("Nothing in this batch is called so.")
+    return asked
 
 
 def read_counting(request: HttpRequest) -> Counting:
-    """The way of counting an address asks for; the paper's where it names none that there is."""
-    asked = request.GET.get("counting", "")
-    return Counting(asked) if asked in set(Counting) else Counting.PAPER
+    """The way of counting an address asks for; the paper's where it names none. Raises Http404 for one there is not."""
+    asked = request.GET.get("counting", "") or Counting.PAPER
+    if asked not in set(Counting):
+        raise Http404("There is no such way of counting: paper, strict and released are there.")
+    return Counting(asked)
 
 
 def choose(asked: str, offered: list[str]) -> str:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 from django.db.models import Count
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_safe
 
-from auditapp.batches.models import Batch, Cell
-from auditapp.sob.caveats import is_comparable
+from auditapp.sob.caveats import count_cells, is_comparable
 from auditapp.sob.heat import choose_targets, draw_heat_map
 from auditapp.sob.kind import KIND
 from auditapp.sob.metrics import OVERALL
@@ -34,7 +33,7 @@ def show_dashboard(request: ProjectRequest) -> HttpResponse:
     context = {
         "batch": None,
         "batches": batches,
-        "datasets": Dataset.objects.filter(project=request.project).annotate(n_texts=Count("texts")),
+        "datasets": Dataset.objects.filter(project=request.project).annotate(n_texts=Count("texts")).order_by("pk"),
         **_describe_scores(request, opened),
     }
     return render(request, "sob/dashboard.html", context)
@@ -56,22 +55,6 @@ def ask_again(request: ProjectRequest, batch_id: int) -> HttpResponse:
     if request.method == "POST":
         forget_failure(batch)
     return redirect("sob:report", request.project.slug, batch.pk)
-
-
-class CellCount(NamedTuple):
-    """The cells of a batch: all, those that were answered or failed, and those that nobody will ask."""
-
-    cells: int
-    ended: int
-    cancelled: int
-
-
-def count_cells(batch: Batch) -> CellCount:
-    """Where a batch stands, from an index alone."""
-    found = Cell.objects.filter(batch=batch).order_by().values_list("state").annotate(n=Count("pk"))
-    states = dict(found)
-    ended = states.get(Cell.State.DONE, 0) + states.get(Cell.State.FAILED, 0)
-    return CellCount(sum(states.values()), ended, states.get(Cell.State.CANCELLED, 0))
 
 
 def _describe_scores(request: HttpRequest, opened: Opened | None) -> dict[str, Any]:

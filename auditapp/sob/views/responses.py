@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
+import re
 from typing import Any
 
 from django.http import Http404, HttpRequest, HttpResponse, StreamingHttpResponse
@@ -21,6 +24,7 @@ from auditapp.sob.models import Reading
 from auditapp.sob.parsing import Outcome
 from auditapp.sob.queries import AskedArm
 from auditapp.sob.queries.asked import count_repeats
+from auditapp.sob.queries.targets import find_texts
 from auditapp.sob.showing.figures import TASKS, Entry, in_words
 from auditapp.sob.views.opening import Opened, check_target, find_batch, open_batch, read_choice
 from transcripts.projects.access import LARGEST_ID, ProjectRequest, project_view
@@ -43,6 +47,7 @@ FILTERS = (
 )
 IN_A_CELL = frozenset({"model", "task", "target", "outcome"})
 KIND_WORDS = {str(Kind.SELF): "the target itself", str(Kind.DOMINANT): "the dominant group"}
+_NO_NAME = re.compile(r"[^A-Za-z0-9.+_]+")
 LAYERS = (RULES, *Reading.Layer.values)
 
 
@@ -89,10 +94,11 @@ def download_responses(request: ProjectRequest, batch_id: int) -> StreamingHttpR
     A POST, for taking data out is recorded.
     """
     batch = find_batch(request, batch_id)
-    choice = _read_filters(read_choice(request, *FILTERS), batch, queries.read_arms(batch))
+    asked = read_choice(request, *FILTERS)
+    choice = _read_filters(asked, batch, queries.read_arms(batch))
     with_texts = request.POST.get("texts") == "on"
     pieces = send_answers(batch=batch, answers=iterate_answers(choice), with_texts=with_texts, by=request.user)
-    headers = {"Content-Disposition": f'attachment; filename="sob-batch-{batch.pk}-answers.csv"'}
+    headers = {"Content-Disposition": f'attachment; filename="{_name_download(batch, asked)}"'}
     return StreamingHttpResponse(pieces, content_type="text/csv; charset=utf-8", headers=headers)
 
 
@@ -104,11 +110,34 @@ def _refuse_unknown(asked: dict[str, str], batch: Batch, arms: list[AskedArm]) -
         "outcome": set(Outcome),
         "layer": set(LAYERS),
         "harm": set(Harm),
+        "maps": set(Kind),
+        "rule": set(Rule),
     }
     for name, known in offered.items():
         if asked[name] and asked[name] not in known:
             raise Http404(f"There is no such {name} in this batch.")
     check_target(batch, asked["target"])
+    repeat, text = (_read_whole(asked[name], name) for name in ("repeat", "text"))
+    if repeat is not None and not 1 <= repeat <= count_repeats(batch):
+        raise Http404("There is no such repeat in this batch.")
+    if text is not None and not find_texts(batch).filter(pk=text).exists():
+        raise Http404("There is no such text in this batch.")
+
+
+def _read_whole(value: str, name: str) -> int | None:
+    """A number that narrows the answers; ``None`` where none is asked for. Raises Http404 for what is none."""
+    if value and _find_number(value) is None:
+        raise Http404(f"There is no such {name} in this batch.")
+    return _find_number(value)
+
+
+def _name_download(batch: Batch, asked: dict[str, str]) -> str:
+    """A name of its own for each cell: batch, model, task and target, and where more narrows the answers a short digest.
+    It never holds words of a text or an answer."""
+    place = [_NO_NAME.sub("-", asked[name]).strip("-")[:60] for name in ("model", "task", "target")]
+    more = {name: value for name, value in asked.items() if value and name not in {"model", "task", "target"}}
+    digest = hashlib.sha256(json.dumps(more, sort_keys=True).encode()).hexdigest()[:8] if more else ""
+    return "-".join(filter(None, [f"sob-batch-{batch.pk}-answers", *place, digest])) + ".csv"
 
 
 def _read_filters(asked: dict[str, str], batch: Batch, arms: list[AskedArm]) -> Choice:

@@ -31,7 +31,9 @@ SOURCE_OF_PUBLISHED = "demographic_normalizing.csv, released with the paper (App
 @project_view(Permission.VIEW)
 def list_tables(request: ProjectRequest) -> HttpResponse:
     """The published table, every version of the study's own, and what the datasets' labels lack."""
-    tables = TargetTable.objects.filter(project=request.project).annotate(n_datasets=Count("datasets"))
+    tables = (
+        TargetTable.objects.filter(project=request.project).annotate(n_datasets=Count("datasets")).order_by("-number")
+    )
     newest = find_target_table(request.project)
     context = {
         "tables": tables,

@@ -67,8 +67,31 @@ def test_only_a_wording_of_the_studys_own_is_called_not_comparable(
     answer_cells(own, [SOMEBODY, NOBODY])
     part = find_part("sob", project, variant)
     assert part is not None
-    assert ["not comparable" in figure.basis for figure in part.figures] == [True, False, False]
-    assert "strict counting 0.50" in part.figures[0].basis
+    assert ["not comparable" in figure.basis for figure in part.figures] == [False, False, True]
+    assert "strict counting 0.50" in part.figures[-1].basis
+
+
+@pytest.mark.django_db
+def test_a_finished_run_over_more_texts_stands_before_a_newer_pilot(
+    batch: Batch, project: Project, variant: ModelVariant, owner: User
+) -> None:
+    pilots = [
+        launch_sob(dataset=project.datasets.get(), variants=[variant], tasks=["acceptability"], limit=1, by=owner)
+        for _ in range(4)
+    ]
+    for pilot in pilots:
+        answer_cells(pilot, [NOBODY])
+    Batch.objects.filter(pk__in=[batch.pk, *(each.pk for each in pilots[:3])]).update(
+        state="done", finished_at=batch.created_at
+    )
+    Batch.objects.filter(pk=batch.pk).update(parameters=batch.parameters | {"imported": {"format": "x"}})
+    part = find_part("sob", project, variant)
+    assert part is not None
+    assert [figure.name.rpartition(" ")[2] for figure in part.figures] == [
+        str(each.pk) for each in (batch, pilots[2], pilots[1])
+    ]
+    assert "over 4 answers, batch done, imported" in part.summary
+    assert part.figures[0].basis.endswith("batch done, imported")
 
 
 @pytest.mark.django_db
@@ -112,9 +135,23 @@ def test_whoever_lets_a_model_read_interviews_is_told_of_its_result_or_that_ther
 
 
 @pytest.mark.django_db
+def test_who_may_not_see_what_became_of_suggestions_is_told_that_it_is_hidden(
+    project: Project, coder: User, reader: User, client: Client
+) -> None:
+    path = f"/p/{project.slug}/judges/"
+    client.force_login(coder)
+    assert "is hidden from roles that do not see all codings" in client.get(path).content.decode()
+    client.force_login(reader)
+    shown = client.get(path).content.decode()
+    assert "is hidden from" not in shown
+    assert "Nothing is known of any model here yet." in shown
+
+
 def test_the_pages_of_judges_show_the_figure(batch: Batch, project: Project, owner: User, client: Client) -> None:
     client.force_login(owner)
     listed = client.get(f"/p/{project.slug}/judges/")
     assert b"1.00 [" in listed.content
+    assert b"over 4 answers, batch running" in listed.content
+    assert listed.content.count(b"Unknown is the only warranted answer") == 1
     variant = ModelVariant.objects.get()
-    assert b"certifies no judge" in client.get(f"/p/{project.slug}/judges/{variant.pk}/").content
+    assert b"certifies none" in client.get(f"/p/{project.slug}/judges/{variant.pk}/").content

@@ -340,6 +340,7 @@ class TestSpreadPage:
         other = add_annotator(project, number=2, hash="x")
         first, second, *_ = list_sentences(interview)
         suggest(other, {first: ["theme.balance"], second: []})
+        open_to(project, interview, lead)
         page = client_of(lead).get(reverse("preannotation:spread", args=[project.slug])).content.decode()
         assert "reader, reader 2 are one model" in page
         assert "4 sentences read by all of them for it; rates from 25.0 % to 100.0 %" in page

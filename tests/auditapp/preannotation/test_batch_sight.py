@@ -16,7 +16,7 @@ from auditapp.batches.urls import urlpatterns
 from auditapp.preannotation.models import Annotator, Suggestion
 from tests.auditapp.preannotation.call_cast import answer_all
 from tests.auditapp.preannotation.critic_cast import add_critic, launch, list_sentences, open_to, suggest
-from tests.auditapp.preannotation.panel_cast import add_annotator, decide, show_all, withhold_all
+from tests.auditapp.preannotation.panel_cast import add_annotator, decide, read_offline, show_all, withhold_all
 from tests.transcripts.coding.desk_cast import find_code, put
 from transcripts.accounts.actions import create_token
 from transcripts.accounts.models import User
@@ -218,6 +218,8 @@ class TestWhoRunsBatchesAndCodes:
     ) -> None:
         path = reverse("preannotation:annotator_readings", args=[project.slug, annotator.pk])
         assert "No answer fits this choice." in read(client_of(lead), path)
+        page = reverse("preannotation:annotator", args=[project.slug, annotator.pk])
+        assert "Closed to you: open what it read" in read(client_of(lead), page)
         open_to(project, interview, lead)
         assert address("attempt", batch, batch.cells.get().attempts.get().pk) in read(client_of(lead), path)
 
@@ -229,6 +231,18 @@ class TestWhoRunsBatchesAndCodes:
         assert not is_sum_told(batch, stood)
         batch.state = Batch.State.RUNNING
         assert not is_sum_told(batch, enough)
+
+
+def test_how_much_a_run_without_a_model_suggested_is_told_once_its_interviews_are_opened(
+    project: Project, interview: Interview, lead: User, reader: User, client_of: ClientOf
+) -> None:
+    rules = add_annotator(project, "rules", kind="rules")
+    [found] = read_offline(rules, list_sentences(interview)[0], ["theme.balance"])
+    path = reverse("preannotation:run", args=[project.slug, found.run_id])
+    assert "<dt>Suggestions</dt> <dd>1</dd>" in read(client_of(reader), path)
+    assert "<dt>Suggestions</dt> <dd>1</dd>" not in read(client_of(lead), path)
+    open_to(project, interview, lead)
+    assert "<dt>Suggestions</dt> <dd>1</dd>" in read(client_of(lead), path)
 
 
 def test_a_batch_of_another_kind_stays_open_to_coders(batch: Batch, coder: User, client_of: ClientOf) -> None:

@@ -491,6 +491,30 @@ class TestPages:
         assert client.post(path, typed | {"step": "launch"}).status_code == 302
         assert Batch.objects.count() == before + 1
 
+    def test_a_pilot_that_nobody_names_stays_one_and_the_review_carries_its_number(
+        self, project: Project, interview: Interview, lead: User, client_of: ClientOf
+    ) -> None:
+        """At 30 calls per arm all of them would be the pilot, or there would be none."""
+        annotator = add_annotator(project)
+        show_all(project)
+        codes = ["theme.balance", "theme.compassion"]
+        suggest(annotator, dict.fromkeys(list_sentences(interview), codes))
+        path = reverse("preannotation:critic", args=[project.slug])
+        typed: dict[str, Any] = {
+            "annotator": annotator.pk,
+            "model": annotator.variant_id,
+            "concurrency": 5,
+            "pilot": "",
+        }
+        typed |= {"lost_answers": "retry"}
+        client = client_of(lead)
+        assert 'name="pilot" value="1"' in client.post(path, typed).content.decode()
+        assert client.post(path, typed | {"step": "launch"}).status_code == 302
+        batch = Batch.objects.get(kind=CriticKind.name)
+        assert batch.arms.count() == 2
+        assert (batch.pilot_cells, batch.cells.filter(pilot=True).count()) == (2, 2)
+        assert batch.cells.count() > 2
+
     def test_two_models_of_one_family_are_named(
         self, project: Project, interview: Interview, lead: User, client_of: ClientOf
     ) -> None:

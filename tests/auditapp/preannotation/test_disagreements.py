@@ -167,6 +167,23 @@ class TestPage:
         decide_all(lead, said[:1], {})
         assert said[0].read_text() in client_of(lead).get(path).content.decode()
 
+    def test_opening_from_a_filtered_page_leads_back_to_it(
+        self, project: Project, annotator: Annotator, said: list[Sentence], lead: User, client_of: ClientOf
+    ) -> None:
+        Opening.objects.filter(user=lead).delete()
+        path = reverse("preannotation:disagreements", args=[project.slug])
+        asked: dict[str, str | int] = {"annotator": annotator.pk, "code": BALANCE, "state": "open"}
+        page = client_of(lead).get(path, asked).content.decode()
+        assert f'<input type="hidden" name="filter_code" value="{BALANCE}">' in page
+        assert '<input type="hidden" name="state" value="open">' in page
+        where = reverse("preannotation:calibration_open", args=[project.slug])
+        sent = {"annotator": annotator.pk, "where": "disagreements", "filter_code": BALANCE, "state": "open"}
+        refused = client_of(lead).post(where, sent)
+        assert refused.status_code == 422
+        assert f'name="filter_code" value="{BALANCE}"' in refused.content.decode()
+        opened = client_of(lead).post(where, sent | {"confirmed": "on"})
+        assert opened["Location"] == f"{path}?annotator={annotator.pk}&code={BALANCE}&state=open"
+
     def test_where_nothing_differs_nothing_is_sorted(
         self, project: Project, annotator: Annotator, said: list[Sentence], lead: User, client_of: ClientOf
     ) -> None:

@@ -9,13 +9,16 @@ from typing import Any
 import pytest
 
 from auditapp.batches.kinds import Answered
-from auditapp.batches.models import Batch, Cell
+from auditapp.batches.models import Arm, Batch, Cell
 from auditapp.preannotation import actions
+from auditapp.preannotation.actions.planted import plant_own_set, withdraw_planted
+from auditapp.preannotation.asking import read_sentences
 from auditapp.preannotation.kind import PreannotationKind
 from auditapp.preannotation.models import Annotator, CheckAnswer, PlantedSentence, Reading, Suggestion, TurnArm
 from tests.auditapp.preannotation.reading_cast import OFF_SITE, add_interviews, add_reader, allow, publish_next
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
+from transcripts.audit_trail.models import AuditEvent
 from transcripts.codebook.models import Code
 from transcripts.corpus.models import Interview, Sentence, Turn
 from transcripts.projects.models import Project
@@ -309,7 +312,11 @@ class TestWhileItRuns:
     def test_a_consent_withdrawn_stops_what_was_not_yet_sent(self, project: Project, interview: Interview) -> None:
         [talk] = add_interviews(project, "one")
         allow(project, talk)
-        arm = launch(project, variant=add_reader(**OFF_SITE)).arms.select_related("variant__account").get(settings__condition="")
+        arm = (
+            launch(project, variant=add_reader(**OFF_SITE))
+            .arms.select_related("variant__account")
+            .get(settings__condition="")
+        )
         turns = list(arm.cells.values_list("input_id", flat=True))
         assert set(PreannotationKind().write_prompts(arm, turns)) == set(turns)
         allow(project, talk, is_given=False)

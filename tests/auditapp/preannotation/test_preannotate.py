@@ -84,7 +84,10 @@ def test_a_label_reads_by_family_again_and_what_is_sent_is_told_first(project: P
     err = StringIO()
     again = preannotate(project, "--annotator", "reader", *chosen, err=err)
     assert (again["cells"], again["annotator_number"]) == (first["cells"], 1)
-    assert "reader number 1, asked by family, reads only what is said: 3 cells. 1 turn of them asked again; 40 planted" in err.getvalue()
+    assert (
+        "reader number 1, asked by family, reads only what is said: 3 cells. 1 turn of them asked again; 40 planted"
+        in err.getvalue()
+    )
     assert "reader was never checked: manage.py preannotate_check does that." in err.getvalue()
     assert preannotate(project, "--annotator", "reader 2", *chosen, err=err)["cells"] == by_code["cells"]
     assert f"reader number 2, asked by code, reads only what is said: {by_code['cells']} cells." in err.getvalue()

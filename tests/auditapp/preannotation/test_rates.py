@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import uuid
 from collections.abc import Callable
 
 import pytest
@@ -12,9 +13,10 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
+from auditapp.batches.models import Attempt, Result
 from auditapp.preannotation.actions.choices import choose_annotator
 from auditapp.preannotation.measures.rectifying import correct_prevalence, weigh_accuracy
-from auditapp.preannotation.models import Annotator, CodeChoice, TurnArm
+from auditapp.preannotation.models import Annotator, CodeChoice, Reading, TurnArm
 from auditapp.preannotation.queries.rates import Corpus, RateParts
 from tests.auditapp.preannotation.calibration_cast import (
     BALANCE,
@@ -152,8 +154,58 @@ def test_the_page_gives_the_rectified_rate_with_what_it_rests_on(
     assert "<strong>0.250</strong>" in shown
     assert "0.500, to be reported as nothing" in shown
     assert "160 labelled sentences (160 labels) in 40 withheld turns" in shown
-    assert shown.count("<strong>Holds:</strong>") == 6
+    assert shown.count("<strong>Holds:</strong>") == 5
+    assert "<strong>Cannot be checked:</strong> The annotator did not change." in shown
     assert "The best one." in shown
+
+
+def tell_served(annotator: Annotator, names: Callable[[Reading], str]) -> None:
+    """The provider names who answered each of the annotator's readings."""
+    for reading in Reading.objects.filter(annotator=annotator).select_related("cell"):
+        attempt = Attempt.objects.create(
+            cell=reading.cell,
+            arm_id=reading.cell.arm_id,
+            fence=1,
+            request_id=uuid.uuid4(),
+            runner="x",
+            written_at=timezone.now(),
+            done_at=timezone.now(),
+            end=Attempt.End.ANSWERED,
+            served_model=names(reading),
+        )
+        Result.objects.create(cell=reading.cell, attempt=attempt, stored_at=timezone.now())
+
+
+def test_one_served_model_behind_all_answers_holds(
+    project: Project, choice: CodeChoice, annotator: Annotator, reader: User, client_of: ClientOf
+) -> None:
+    tell_served(annotator, lambda _: "model-2026-01")
+    shown = page(client_of(reader), project)
+    assert shown.count("<strong>Holds:</strong>") == 6
+    assert "One model answered: model-2026-01 (40 labelled and 40 other turns)." in shown
+
+
+def test_a_second_served_model_is_named_and_refuses_the_rate(
+    project: Project, choice: CodeChoice, annotator: Annotator, said: list[Sentence], reader: User, client_of: ClientOf
+) -> None:
+    labelled = {each.turn_id for each in held(said)}
+    tell_served(annotator, lambda reading: "old" if reading.cell.input_id in labelled else "new")
+    client = client_of(reader)
+    shown = page(client, project)
+    told = "new (0 labelled and 40 other turns), old (40 labelled and 0 other turns)"
+    assert f"No rate:</span> the provider answered with more than one model: {told}." in shown
+    path = reverse("preannotation:rates_file", args=[project.slug])
+    [row] = json.loads(client.post(path, {"format": "json"}).content)["rows"]
+    assert (row["rate"], row["served_models"], row["not_checked"]) == (None, told, "")
+
+
+def test_what_was_read_again_whole_counts_by_its_last_answer(
+    project: Project, choice: CodeChoice, annotator: Annotator, said: list[Sentence]
+) -> None:
+    tell_served(annotator, lambda _: "old")
+    assert [each.name for each in parts_of(choice).found.served] == ["old"]
+    read(annotator, said, {})
+    assert [each.name for each in parts_of(choice).found.served] == [""]
 
 
 def test_the_file_holds_the_same(project: Project, choice: CodeChoice, reader: User, client_of: ClientOf) -> None:

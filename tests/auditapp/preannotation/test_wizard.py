@@ -15,8 +15,14 @@ from django.urls import reverse
 from auditapp.batches.models import Batch
 from auditapp.llm.actions import add_model
 from auditapp.preannotation import launch_review
+from auditapp.preannotation.actions import ensure_annotator, launch_model
 from auditapp.preannotation.actions.annotators import LATENT_NEEDS_REASON
+from auditapp.preannotation.actions.checks import launch_check
+from auditapp.preannotation.actions.planted import plant_own_set, withdraw_planted
+from auditapp.preannotation.check_state import find_check_state
+from auditapp.preannotation.launch_words import tell_launch
 from auditapp.preannotation.models import Annotator
+from tests.auditapp.preannotation.check_cast import answer_all, bring_in
 from tests.auditapp.preannotation.reading_cast import OFF_SITE, add_interviews, add_reader, allow
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
@@ -99,6 +105,43 @@ class TestReview:
             "the batch waits for your yes",
             "Hash of all this": facts(page)["Hash of all this"],
         }
+
+    def test_it_says_what_the_latest_check_found_or_that_there_was_none(
+        self, project: Project, client: Client, owner: User
+    ) -> None:
+        bring_in(project, owner)
+        reader = add_reader()
+        annotator = ensure_annotator(project=project, variant=reader, by=owner)
+        address = reverse("preannotation:launch_check", args=[project.slug, annotator.pk])
+        _, page = post(client, project, model=reader.pk)
+        assert f'never checked. <a class="button small" href="{address}">Check it</a>' in page
+        check = launch_check(project=project, annotator=annotator, by=owner)
+        _, page = post(client, project, model=reader.pk)
+        assert f'<a href="{reverse("preannotation:check", args=[project.slug, check.pk])}">' in page
+        assert "no answer has come yet" in page
+        answer_all(check, "definition")
+        state = find_check_state(annotator)
+        assert state is not None
+        assert "labels are those it was told: passed; every sentence gets an answer: passed" in state.said
+        assert state.said in post(client, project, model=reader.pk)[1]
+        assert state.said in tell_launch(launch_model(project=project, variant=reader, by=owner))
+
+    def test_without_planted_sentences_it_says_so(self, project: Project, client: Client, owner: User) -> None:
+        add_interviews(project, "one", answers=3)
+        for row in plant_own_set(project=project, by=owner):
+            withdraw_planted(planted=row, by=owner)
+        _, page = post(client, project, model=add_reader().pk, families=["themes"], mode="code")
+        assert facts(page)["Planted sentences"].startswith("none: who obeys a text both times")
+        assert facts(page)["Asked again"].startswith("nothing: with one code a call and no planted sentence")
+
+    @pytest.mark.parametrize(("answers", "pilot"), [(5, 1), (99, 5), (800, 30)])
+    def test_a_pilot_that_nobody_names_is_a_tenth_of_all_calls_and_at_most_thirty_per_arm(
+        self, project: Project, client: Client, answers: int, pilot: int
+    ) -> None:
+        """There are two arms: the reading, and what is asked again."""
+        add_interviews(project, "one", answers=answers)
+        _, page = post(client, project, model=add_reader().pk, families=["themes"], pilot="")
+        assert f'name="pilot" value="{pilot}"' in page
 
     def test_it_counts_the_calls_of_asking_by_code(self, project: Project, client: Client) -> None:
         add_interviews(project, "one", answers=3)

@@ -53,6 +53,7 @@ def answer_all(batch: Batch, answers: Sequence[str | None] = tuple(ANSWERS)) -> 
 def store(batch: Batch, pairs: Sequence[tuple[Cell, str | None]]) -> None:
     answered = [Answered(cell.pk, cell.arm_id, cell.input_id, answer, "stop", "") for cell, answer in pairs]
     SobKind().store_answers(batch, answered)
+    Cell.objects.filter(pk__in=[cell.pk for cell, _ in pairs]).update(state=Cell.State.DONE)
 
 
 def add_arm(batch: Batch, task: str, *, like: Arm, instrument: str = "paper") -> list[Cell]:

@@ -62,6 +62,7 @@ def make_report() -> dict[str, Any]:
         "top_values": [
             make_top_values(model, task, target) for model in (None, *MODELS) for task in TASKS for target in TARGETS
         ],
+        "social_map": [make_social_map(model, task) for model in (None, *MODELS) for task in TASKS],
         "mapping": [
             {
                 "task": task,
@@ -131,6 +132,20 @@ def make_friedman(task: str) -> dict[str, Any]:
         "dropped": ["beta_1"],
         "counting": "paper",
         "warnings": [],
+    }
+
+
+def make_social_map(model: str | None, task: str) -> dict[str, Any]:
+    """The same values for every model; nothing is attributed to texts on the last target."""
+    values = ["White", "Muslim", "adult", *ODD_VALUES]
+    counts = [[60, 7, *[0] * (len(values) - 2)] for _ in TARGETS]
+    return {
+        "task": task,
+        "model": model,
+        "values": values,
+        "targets": list(TARGETS),
+        "denominators": [*[100] * (len(TARGETS) - 1), 0],
+        "counts": [*counts[:-1], [0] * len(values)],
     }
 
 

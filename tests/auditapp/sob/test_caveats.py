@@ -100,7 +100,8 @@ class TestFakeFormatter:
         caveats = read_caveats(from_file, read_arms(from_file))
         assert (caveats.readers.formatter, caveats.readers.person, caveats.readers.invented) == (1, 0, 1)
         assert "invented" not in caveats._replace(readers=caveats.readers._replace(invented=0)).notice
-        assert caveats._replace(readers=caveats.readers._replace(formatter=0, invented=0)).notice == ""
+        nobody = caveats.readers._replace(formatter=0, invented=0)
+        assert caveats._replace(readers=nobody, unfinished="").notice == ""
 
 
 class TestOwnWording:

@@ -16,6 +16,7 @@ from django.urls import reverse
 
 from auditapp.batches.models import Batch
 from auditapp.sob.exports import COLUMNS, read_answers
+from auditapp.sob.measures.report import REPORT_VERSION
 from auditapp.sob.models import Judgment
 from auditapp.sob.outputs.bundle import read_bundle
 from auditapp.sob.outputs.csv_tables import TABLES, CsvTable, print_table
@@ -54,7 +55,8 @@ def test_every_file_comes_named_hashed_and_on_record(
         pytest.importorskip("resvg_py")
     response = ask(client_of(owner), answered, key, format)
     assert response.status_code == 200
-    assert f'attachment; filename="sob-batch-{answered.pk}-report-2-{key}.{format}"' in response["Content-Disposition"]
+    name = f"sob-batch-{answered.pk}-report-{REPORT_VERSION}-{key}.{format}"
+    assert f'attachment; filename="{name}"' in response["Content-Disposition"]
     digest = hashlib.sha256(response.content).hexdigest()
     event = AuditEvent.objects.get(action="sob.file.taken_out")
     assert event.details == {"what": key, "format": format, "sha256": digest}

@@ -11,12 +11,13 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
+from auditapp.sob.measures.mapping import read_mapping
 from auditapp.sob.measures.report import published_report, write_report
 from auditapp.sob.outputs import raster
 from auditapp.sob.outputs.figures import draw_heat_map, draw_rank_plot, draw_social_map
 from auditapp.sob.outputs.raster import NoRenderer, write_png
 from auditapp.sob.outputs.svg_writing import choose_ink, mix_shade
-from tests.auditapp.sob.sample_report import MODELS, make_report
+from tests.auditapp.sob.sample_report import MODELS, ODD_VALUES, make_report
 
 SVG = "{http://www.w3.org/2000/svg}"
 Draw = Callable[[Mapping[str, Any]], str]
@@ -64,9 +65,29 @@ def test_the_heat_map_prints_every_score_and_a_dash_where_there_is_none() -> Non
 
 def test_the_social_map_shades_by_the_share_it_prints() -> None:
     cells = re.findall(
-        r'fill="(#\w+)"><title>([\d.]+): percent of answers: muslim, White', draw_social_map(make_report())
+        r'fill="(#\w+)"><title>([\d.]+) d: percent of answers: muslim, White', draw_social_map(make_report())
     )
     assert cells == [(mix_shade(0.6), "60.0")] * 2
+
+
+def test_the_social_map_has_every_cell_and_marks_what_stands_for_whom() -> None:
+    texts = [element.text for element in ET.fromstring(draw_social_map(make_report())).iter(f"{SVG}text")]
+    values = 3 + len(ODD_VALUES)
+    assert texts.count("–") == 2 * values
+    assert sum(bool(re.fullmatch(r"\d+\.\d( [sd])?", text or "")) for text in texts) == 2 * 9 * values
+    assert texts.count("7.0 s") == 2
+    own = read_mapping({"women": {"self": ["adult"], "dominant": []}}, "table 3")
+    drawn = draw_social_map(make_report(), mapping=own)
+    assert "0.0 s: percent of answers: women, adult" in drawn
+    assert "mapping: table 3" in " ".join(drawn.split())
+    assert "60.0 d" not in drawn
+
+
+def test_the_heat_map_has_the_published_rows_where_they_compare() -> None:
+    drawn = draw_heat_map(make_report(), with_published=True)
+    assert "5.33: gpt5.1-T, acceptability, overall" in drawn
+    assert "Table 4" in drawn
+    assert "gpt5.1-T" not in draw_heat_map(make_report())
 
 
 def test_the_rank_plot_says_what_a_high_rank_means() -> None:

@@ -7,11 +7,15 @@ import io
 import json
 import zipfile
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
+from django.db import connection
+from scipy.stats import friedmanchisquare
 
 from auditapp.batches.models import Attempt, Batch, Cell
 from auditapp.batches.verify import verify_batches
@@ -19,11 +23,24 @@ from auditapp.llm.actions import add_model
 from auditapp.llm.models import ModelVariant
 from auditapp.sob.actions import SobError, load_dataset
 from auditapp.sob.actions.imported_answers import ACCOUNT, ImportedAnswers, import_answers
-from auditapp.sob.importing_results import ResultError, read_results
+from auditapp.sob.caveats import read_caveats
+from auditapp.sob.importing_results import (
+    Matched,
+    ResultError,
+    ResultRow,
+    TextIndex,
+    Unmatched,
+    match_rows,
+    read_results,
+)
 from auditapp.sob.importing_results.literals import NoLiteral, read_literal
-from auditapp.sob.importing_results.sob_results import read_response
+from auditapp.sob.importing_results.sob_results import _MODELS, read_response
 from auditapp.sob.instruments import get_instrument
+from auditapp.sob.measures.report import PUBLISHED_FAMILIES
 from auditapp.sob.models import Dataset, Judgment
+from auditapp.sob.parsing import ATTRIBUTES
+from auditapp.sob.queries import find_pairs, read_arms
+from auditapp.sob.reporting import ReportChoice, compute_report
 from transcripts.accounts.models import User
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.projects.models import Project
@@ -157,6 +174,68 @@ def test_a_label_of_a_model_that_can_be_asked_is_not_taken(dataset: Dataset, own
     assert list(ModelVariant.objects.filter(arms__batch=brought.batch).values_list("label", flat=True)) == [
         "gpt5.1-T (imported)"
     ]
+
+
+def test_the_released_models_have_the_families_and_pairs_of_the_paper(project: Project, owner: User) -> None:
+    targets = ["women", "black", "old"]
+    rows = [{"source": "s", "tix": str(n), "text": f"Made up {n}.", "target": targets[n % 3]} for n in range(6)]
+    columns = {"source": "source", "external_id": "tix", "text": "text", "target": "target"}
+    data = "\n".join(map(json.dumps, rows)).encode()
+    loaded = load_dataset(project=project, name="S", file_name="t.jsonl", data=data, columns=columns, by=owner).dataset
+    add_model(label="olmo32b-T", provider="fake", by=owner)
+    answers: list[list[str]] = []
+    scores: dict[str, dict[str, list[int]]] = {}
+    for place, released in enumerate(_MODELS):
+        for number, text in enumerate(rows):
+            named = (place * 5 + number * number) % 7
+            value = dict.fromkeys(list(ATTRIBUTES)[:named], "somebody")
+            answers.append(
+                [released, "acceptable_ours", "s", str(number), text["text"], "", "", "", "", "", repr(value), "", ""]
+            )
+            scores.setdefault(_MODELS[released][0], {}).setdefault(text["target"], []).append(named)
+    batch = bring_in(loaded, owner, answers).batch
+    assert batch is not None
+    report = compute_report(batch, ReportChoice(resamples=0)).report
+    [test] = report["friedman_families"]
+    members: dict[str, list[str]] = {}
+    for label in scores:
+        members.setdefault(PUBLISHED_FAMILIES.get(label, label), []).append(label)
+    assert (test["n_blocks"], len(members)) == (8, 8)
+    columns_of = [
+        [fmean(fmean(scores[label][target]) for label in labels) for labels in members.values()] for target in targets
+    ]
+    assert test["chi2"] == pytest.approx(friedmanchisquare(*columns_of).statistic, abs=1e-9)
+    assert [pair for pair in find_pairs(read_arms(batch)) if pair[0].startswith("olmo")] == [
+        ("olmo32b-I", "olmo32b-T (imported)")
+    ]
+    assert len(find_pairs(read_arms(batch))) == 4
+    assert not any("Not the whole batch" in each for each in report["warnings"])
+
+
+def test_a_file_is_read_and_matched_before_anything_is_locked(
+    dataset: Dataset, owner: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # The test itself runs in one transaction; what matters is that the action has begun none of its own.
+    depths = []
+
+    def match(rows: Sequence[ResultRow], index: TextIndex) -> tuple[list[Matched], list[Unmatched]]:
+        depths.append(len(connection.savepoint_ids))
+        return match_rows(rows, index)
+
+    monkeypatch.setattr("auditapp.sob.actions.imported_answers.match_rows", match)
+    before = len(connection.savepoint_ids)
+    assert bring_in(dataset, owner, [write_row("Unknown")]).created
+    assert depths == [before]
+
+
+def test_a_hole_is_told_in_the_report(dataset: Dataset, owner: User) -> None:
+    rows = [write_row("Unknown", 0), write_row("Unknown", 1, model="llama8b_instruct")]
+    batch = bring_in(dataset, owner, rows).batch
+    assert batch is not None
+    told = "Not the whole batch (state: done): 2 of 4 cells have ended, 2 were cancelled and will never be asked."
+    stored = compute_report(batch, ReportChoice(resamples=0)).report
+    assert stored["warnings"][0].startswith(told)
+    assert read_caveats(batch, read_arms(batch)).notice.startswith(told)
 
 
 def test_a_dry_run_stores_nothing(dataset: Dataset, owner: User) -> None:

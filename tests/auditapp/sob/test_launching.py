@@ -15,15 +15,18 @@ from django.core.management import CommandError, call_command
 from auditapp.batches import actions
 from auditapp.batches.models import Batch, Cell
 from auditapp.llm.actions import add_model, set_capabilities
-from auditapp.sob.actions import confirm_notice, launch_sob
+from auditapp.sob.actions import confirm_notice, launch_sob, load_dataset
 from auditapp.sob.actions.errors import SobError
 from auditapp.sob.instruments import get_instrument
 from auditapp.sob.models import Dataset, Judgment, TermsNotice
 from auditapp.sob.parsing import ATTRIBUTES
+from auditapp.sob.projects import find_dataset
+from auditapp.sob.queries import find_families, find_pairs, read_arms
 from tests.auditapp.sob.conftest import answer_cells, write_texts
 from tests.instance import Instance
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
+from transcripts.projects.actions import ProjectError, create_project
 
 
 def test_the_options_of_a_batch_are_passed_on(dataset: Dataset, owner: User) -> None:
@@ -80,6 +83,49 @@ def test_the_command_launches_with_its_options(dataset: Dataset, owner: User) ->
     shown = json.loads(out.getvalue())
     assert (shown["state"], shown["cells"], shown["pilot_cells"], shown["cap"]) == ("pilot", 4, 1, 2.0)
     assert (shown["lost_answers"], shown["uses_cache"], shown["concurrency"]) == ("hold", True, 9)
+
+
+def test_a_family_is_declared_where_ids_differ(dataset: Dataset, owner: User) -> None:
+    for label, model, reasoning in (("one-I", "one-instruct", "off"), ("one-T", "one-think", "on"), ("two", "two", "")):
+        add_model(label=label, provider="fake", model=model, reasoning=reasoning, by=owner)
+    given = [
+        "--dataset",
+        dataset.name,
+        "--model",
+        "one-I",
+        "--model",
+        "one-T",
+        "--model",
+        "two",
+        "--task",
+        "acceptability",
+    ]
+
+    def launch(*families: str) -> None:
+        named = [word for family in families for word in ("--family", family)]
+        call_command("sob_launch", *given, *named, stdout=StringIO(), stderr=StringIO())
+
+    launch("one-I=one", "one-T=one")
+    arms = read_arms(Batch.objects.get())
+    assert find_families(arms) == {"one-I": "one", "one-T": "one", "two": "two"}
+    assert find_pairs(arms) == (("one-I", "one-T"),)
+    refused = {("three=x",): "which is not asked", ("two",): "LABEL=NAME", ("two=a", "two=b"): "once"}
+    for families, sentence in refused.items():
+        with pytest.raises(CommandError, match=sentence):
+            launch(*families)
+    assert Batch.objects.count() == 1
+
+
+def test_a_set_that_the_study_has_not_is_told_with_those_it_has(dataset: Dataset, owner: User) -> None:
+    other = create_project(slug="other", name="Other", by=owner)
+    load_dataset(project=other, name="Theirs", file_name="t.jsonl", data=write_texts(), by=owner)
+    with pytest.raises(ProjectError) as refused:
+        find_dataset("Theirs", dataset.project.slug)
+    told = str(refused.value)
+    assert f"in the study {dataset.project.slug}; there are: {dataset.name}." in told
+    assert "'Theirs' is in other: name that study with --project" in told
+    with pytest.raises(ProjectError, match="There is no study at 'nowhere'"):
+        find_dataset("Theirs", "nowhere")
 
 
 class TestArms:

@@ -68,6 +68,12 @@ class TestSaving:
         assert not MappingTable.objects.exists()
         assert not AuditEvent.objects.filter(action="sob.mapping.saved").exists()
 
+    @pytest.mark.parametrize("target", ["overall", " Overall "])
+    def test_the_score_over_all_texts_is_no_target(self, project: Project, lead: User, target: str) -> None:
+        with pytest.raises(SobError, match="cannot be a target"):
+            save_mapping(project=project, rows={target: {"self": ["x"], "dominant": []}}, reason="New.", by=lead)
+        assert not MappingTable.objects.exists()
+
     def test_the_same_again_in_another_case_is_no_change(self, project: Project, lead: User) -> None:
         save_mapping(project=project, rows=ROWS, reason="First.", by=lead)
         with pytest.raises(SobError, match="as table 1 does"):

@@ -67,7 +67,6 @@ class TestAnswers:
             ({"layer": "rules", "repeat": "1"}, "8 answers", "read by rules · repeat 1"),
             ({"further": "-"}, "8 answers", "without a further target"),
             ({"further": "*"}, "0 answers", "with a further target"),
-            ({"maps": "nobody"}, "0 answers", "stands for nobody"),
         ],
     )
     def test_the_head_says_how_many_and_names_every_filter(

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from django.core.management import CommandError, call_command
 
-from auditapp.batches.models import Batch
+from auditapp.batches.models import Batch, Cell
 from auditapp.sob import counting
 from auditapp.sob.actions import save_mapping
 from auditapp.sob.models import Dataset, Judgment, Text
@@ -23,6 +23,7 @@ from transcripts.audit_trail.models import AuditEvent
 
 RESAMPLES = ("--resamples", "50")
 TOP_LEVEL = {
+    "reading",
     "versions",
     "cells",
     "friedman",
@@ -180,7 +181,24 @@ class TestForms:
     def test_text_has_a_row_per_task_and_model(self, batch: Batch) -> None:
         lines = run("--batch", str(batch.pk), *RESAMPLES).splitlines()
         assert lines[0].split()[:2] == ["target", "overall"]
-        assert len([line for line in lines if not line.startswith("Note: ")]) == 2 + 6
+        assert len([line for line in lines if not line.startswith(("Note: ", "Read with it: "))]) == 2 + 6
+
+    def test_what_must_be_read_with_a_score_leaves_with_it(self, batch: Batch) -> None:
+        for form in ("text", "json", "csv"):
+            written = run("--batch", str(batch.pk), "--format", form, *RESAMPLES)
+            assert "Unknown is the only warranted answer" in written, form
+            assert "knows one target per text" in written, form
+
+    def test_a_part_of_a_batch_says_so_in_every_form(self, batch: Batch) -> None:
+        cells = list(Cell.objects.filter(batch=batch).order_by("pk").values_list("pk", flat=True))
+        Cell.objects.filter(pk__in=cells[:3]).update(state="cancelled")
+        Cell.objects.filter(pk__in=cells[3:5]).update(state="planned")
+        Batch.objects.filter(pk=batch.pk).update(state="paused")
+        for form in ("text", "json", "csv", "latex"):
+            # LaTeX breaks ligatures of commas.
+            written = run("--batch", str(batch.pk), "--format", form, *RESAMPLES).replace("{}", "")
+            assert f"(state: paused): {len(cells) - 5} of {len(cells)} cells have ended, 2 are not" in written, form
+            assert "3 were cancelled" in written, form
 
     def test_latex_is_a_document(self, batch: Batch) -> None:
         written = run("--batch", str(batch.pk), "--format", "latex", *RESAMPLES)

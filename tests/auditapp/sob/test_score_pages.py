@@ -319,9 +319,39 @@ class TestResponses:
         assert "person: unknown (person)" in pages.read("responses", layer="person")
         assert "person: unknown, by A reader (person)" in Pages(client_of(reader), pages.batch).read("responses")
 
-    def test_wrong_numbers_in_the_address_narrow_nothing(self, pages: Pages) -> None:
-        page = pages.read("responses", after="x", before="-1", repeat="two", text="9" * 40, outcome="\x00")
-        assert "16 answers" in page
+    def test_a_wrong_place_in_the_list_is_its_beginning(self, pages: Pages) -> None:
+        assert "16 answers" in pages.read("responses", after="x", before="-1")
+
+    @pytest.mark.parametrize(
+        ("name", "value"),
+        [
+            ("repeat", "abc"),
+            ("repeat", "0"),
+            ("repeat", "2"),
+            ("text", "9" * 30),
+            ("text", "987654321"),
+            ("model", "\x00"),
+            ("outcome", "\x00"),
+            ("maps", "nobody"),
+            ("rule", "some"),
+        ],
+    )
+    def test_what_the_batch_has_not_is_not_found(self, pages: Pages, name: str, value: str) -> None:
+        assert pages.ask("responses", **{name: value}).status_code == 404
+
+    def test_a_way_of_counting_there_is_not_is_not_found(self, pages: Pages) -> None:
+        assert pages.ask("report", counting="foo").status_code == 404
+
+    def test_the_answers_of_each_cell_are_a_file_of_its_own(self, pages: Pages) -> None:
+        def name(**query: str) -> str:
+            path = reverse("sob:responses_csv", args=[pages.batch.project.slug, pages.batch.pk], query=query)
+            return str(pages.client.post(path)["Content-Disposition"])
+
+        place = {"model": "model a", "task": "acceptability", "target": "women"}
+        assert f'"sob-batch-{pages.batch.pk}-answers-model-a-acceptability-women.csv"' in name(**place)
+        narrowed = name(**place, value="words of an answer")
+        assert "words" not in narrowed
+        assert narrowed not in {name(**place), name(**place, value="other words")}
 
     def test_a_page_asks_the_same_number_of_questions_however_many_answers(
         self, pages: Pages, django_assert_max_num_queries: DjangoAssertNumQueries

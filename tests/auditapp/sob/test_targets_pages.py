@@ -46,6 +46,15 @@ def test_the_published_table_and_every_version_are_listed(
     assert "Write the next version" not in page
 
 
+def test_the_newest_version_stands_first(
+    project: Project, table: TargetTable, owner: User, coder: User, client_of: ClientOf
+) -> None:
+    rows = [*ROWS, {"raw": "dwarfs", "target": "dwarf", "secondary": "", "tertiary": ""}]
+    save_targets(project=project, rows=rows, reason="Dwarfs too.", by=owner)
+    page = client_of(coder).get(reverse("sob:targets", args=[project.slug]))
+    assert [each.number for each in page.context["tables"]] == [2, 1]
+
+
 def test_labels_that_the_table_lacks_are_shown_with_their_counts(
     project: Project, labelled: Dataset, owner: User, lead: User, client_of: ClientOf
 ) -> None:

@@ -37,6 +37,13 @@ class Command(BaseCommand):
         parser.add_argument(
             "--repeats", type=int, default=1, help="how often each model gets each text under each task"
         )
+        parser.add_argument(
+            "--family",
+            action="append",
+            default=[],
+            metavar="LABEL=NAME",
+            help="variants of one model whose ids differ are one family in the statistics; may be repeated",
+        )
         add_launch_options(parser)
 
     def handle(self, *args: object, dataset: str, model: list[str], task: list[str], **options: Any) -> None:
@@ -52,6 +59,7 @@ class Command(BaseCommand):
                 include_base=options["base"],
                 limit=options["limit"],
                 repeats=options["repeats"],
+                families=read_families(options["family"]),
                 by=trail.SYSTEM,
                 **how,
             )
@@ -70,6 +78,17 @@ class Command(BaseCommand):
             self.stdout.write(f"Batch {batch.pk}: {summary['cells']} cells, {batch.get_state_display().lower()}.")
         if options["wait"]:
             refuse_stopped(batch)
+
+
+def read_families(pairs: list[str]) -> dict[str, str]:
+    """The family of each label. Raises ``CommandError``."""
+    families: dict[str, str] = {}
+    for pair in pairs:
+        label, separator, name = pair.rpartition("=")
+        if not separator or not label or not name or label in families:
+            raise CommandError(f"--family {pair!r} is not understood. Write LABEL=NAME, each label once.")
+        families[label] = name
+    return families
 
 
 def find_variant(label: str) -> ModelVariant:

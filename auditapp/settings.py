@@ -60,6 +60,7 @@ INSTALLED_APPS = [
     "transcripts.codebook",
     "transcripts.rounds",
     "transcripts.coding",
+    "transcripts.blinding",
     "transcripts.revision",
     "transcripts.agreement",
     "transcripts.retrieval",

@@ -20,8 +20,8 @@ class PreannotationConfig(AppConfig):
         from auditapp.preannotation.queries.batch_sight import SIGHT_OF_SUGGESTIONS, SIGHT_OF_TURNS, find_machine_read
         from auditapp.preannotation.queries.drafts import is_draft
         from auditapp.preannotation.tasks import ring_idle_runs
+        from transcripts.blinding.labels_seen import register_labels
         from transcripts.coding.drafts import register_drafts
-        from transcripts.coding.labels_seen import register_labels
         from transcripts.exchange.registry import register_export, register_machine_notes, register_machine_use
         from transcripts.projects.roles import Permission
 

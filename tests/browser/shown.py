@@ -40,8 +40,8 @@ from tests.auditapp.preannotation.teaching import add_interviews, code_blind
 from transcripts.accounts.actions import create_user
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
+from transcripts.blinding.actions import unblind_interviews
 from transcripts.codebook.actions import start_study
-from transcripts.coding.openings import open_interviews
 from transcripts.corpus.actions import import_file
 from transcripts.corpus.models import Interview, Sentence
 from transcripts.projects.actions import set_member_role, set_stance
@@ -158,7 +158,7 @@ def read_and_judge(trust: Project, owner: User, coder: User) -> None:
     for person, sentences in ((coder, weighing[1::2]), (second, weighing[::2])):
         look_again(trust, person, sentences)
     interviews = list(Interview.objects.filter(project=trust).order_by("pk"))
-    open_interviews(project=trust, interviews=interviews, by=owner, where="calibration")
+    unblind_interviews(project=trust, interviews=interviews, by=owner, where="calibration")
     choose_annotator(
         project=trust, code_identifier=BALANCE, annotator=reader, reason="It agrees most with both readers.", by=owner
     )

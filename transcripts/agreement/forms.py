@@ -12,8 +12,8 @@ from transcripts.accounts.models import User
 from transcripts.agreement.actions import LONGEST_REASON_ON_RECORD, Outcome, Verdict
 from transcripts.agreement.letters import Reading, name_letter
 from transcripts.agreement.selection import Selection
+from transcripts.blinding.forms import OpeningForm as OpeningWord
 from transcripts.codebook.models import CodebookVersion, CodeFamily
-from transcripts.coding.opening_forms import OpeningForm as OpeningWord
 from transcripts.projects.models import Project
 from transcripts.rounds.models import Assignment
 

@@ -45,7 +45,7 @@ def next_number(project: Project) -> int:
     return (project.codebook_versions.aggregate(last=Max("number"))["last"] or 0) + 1
 
 
-def open_draft(project: Project) -> CodebookVersion | None:
+def unblind_draft(project: Project) -> CodebookVersion | None:
     """The draft that is being written: the newest that no published version has overtaken."""
     latest = latest_version(project)
     return latest if latest is not None and latest.status == DRAFT else None

@@ -40,9 +40,9 @@ AND (x.withdrawn_at IS NULL
     SELECT 1 FROM coding_reveal r
     WHERE r.sentence_id = x.sentence_id AND r.coder_id = x.coder_id AND r.revealed_at < x.withdrawn_at)
   OR EXISTS (
-    SELECT 1 FROM coding_opening o
+    SELECT 1 FROM coding_unblinding o
     JOIN corpus_turn ot ON ot.interview_id = o.interview_id JOIN corpus_sentence os ON os.turn_id = ot.id
-    WHERE os.id = x.sentence_id AND o.user_id = x.coder_id AND o.opened_at < x.withdrawn_at))
+    WHERE os.id = x.sentence_id AND o.user_id = x.coder_id AND o.unblinded_at < x.withdrawn_at))
 """
 DECISIONS = "SELECT x.sentence_id, x.coder_id FROM coding_decision x WHERE :blind :more"
 CODINGS = """

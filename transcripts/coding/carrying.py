@@ -14,7 +14,7 @@ from typing import NamedTuple, TypeVar
 from uuid import uuid5
 
 from transcripts.codebook.models import CodeFamily
-from transcripts.coding.models import Coding, Decision, Layer, Level, Memo, Opening, Reveal
+from transcripts.coding.models import Coding, Decision, Layer, Level, Memo, Reveal, Unblinding
 from transcripts.corpus.models import Recut, Sentence
 from transcripts.corpus.recutting import Extent, share_quote, unite_quotes
 
@@ -80,7 +80,7 @@ def _read_work(recut: Recut, old: Sequence[Sentence]) -> _Work:
     """Five queries."""
     reveals = list(Reveal.objects.filter(sentence__in=old))
     seen: dict[int, datetime.datetime] = dict(
-        Opening.objects.filter(interview=recut.turn.interview_id).values_list("user_id", "opened_at")
+        Unblinding.objects.filter(interview=recut.turn.interview_id).values_list("user_id", "unblinded_at")
     )
     for reveal in reveals:
         seen[reveal.coder_id] = min(reveal.revealed_at, seen.get(reveal.coder_id, reveal.revealed_at))

@@ -47,7 +47,7 @@ WHERE m.coder_id = %s AND m.sentence_id :place
 UNION ALL
 SELECT 'opened', NULL, m.id, NULL, m.user_id, '', '', '', '', '', '', '', '', '', '', 0,
        '', '', '', '', NULL, '', NULL, NULL
-FROM coding_opening m
+FROM coding_unblinding m
 WHERE m.user_id = %s AND m.interview_id :interview
 """
 AT_SENTENCE = (

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from collections.abc import Collection
+from typing import ClassVar, Protocol, Self, TypeVar
 
 from django.conf import settings
 from django.db import models
-from django.db.models import F, Q
+from django.db.models import Exists, F, OuterRef, Q
 
 from transcripts.codebook.models import Code
 from transcripts.corpus.models import Interview, Sentence
 from transcripts.projects.models import Project
+
+Row = TypeVar("Row", bound=models.Model)
 
 
 class Layer(models.TextChoices):
@@ -50,6 +53,85 @@ class Prompting(models.TextChoices):
     UNCLEAR = "unclear", "Unclear"
 
 
+class Sees(Protocol):
+    """Whoever reads labels; `transcripts.blinding.viewers.Viewer` is the one implementation."""
+
+    @property
+    def user_id(self) -> int: ...
+    @property
+    def sees_all(self) -> bool: ...
+    @property
+    def visible_interviews(self) -> Collection[int] | None: ...
+
+
+def stood_when_unblinded() -> Q:
+    """Of codings or decisions: withdrawn only after their coder had seen others' labels there."""
+    revealed = Reveal.objects.filter(
+        sentence=OuterRef("sentence"), coder=OuterRef("coder"), revealed_at__lt=OuterRef("withdrawn_at")
+    )
+    unblinded = Unblinding.objects.filter(
+        interview=OuterRef("sentence__turn__interview"),
+        user=OuterRef("coder"),
+        unblinded_at__lt=OuterRef("withdrawn_at"),
+    )
+    return Q(Exists(revealed)) | Q(Exists(unblinded))
+
+
+class LabelQuerySet(models.QuerySet[Row]):
+    """Which codings or decisions count; docs/blinding.md defines the terms."""
+
+    def active(self) -> Self:
+        """Those that have not been withdrawn."""
+        return self.filter(withdrawn_at__isnull=True)
+
+    def visible_to(self, viewer: Sees) -> Self:
+        """Her own, and others' where she may see them."""
+        if not viewer.sees_all:
+            return self.filter(coder=viewer.user_id)
+        if viewer.visible_interviews is None:
+            return self
+        return self.filter(Q(coder=viewer.user_id) | Q(sentence__turn__interview__in=viewer.visible_interviews))
+
+
+class CodingQuerySet(LabelQuerySet["Coding"]):
+    """Which codings count."""
+
+    def blind(self) -> Self:
+        """What coders said before they saw others' labels: the same rule as in coding/blind.py.
+
+        Besides active blind codings these are the ones that were withdrawn only after the coder had seen others'
+        labels. A coding that was migrated counts where it was migrated to, and nowhere else.
+        """
+        migrated = Coding.objects.filter(pk=OuterRef("superseded_by"), carried_from=OuterRef("pk"))
+        return self.filter(Q(withdrawn_at__isnull=True) | stood_when_unblinded(), ~Exists(migrated), layer=Layer.BLIND)
+
+
+class DecisionQuerySet(LabelQuerySet["Decision"]):
+    """Which decisions count."""
+
+    def blind(self) -> Self:
+        """What coders decided before they saw others' labels: the same rule as in coding/blind.py."""
+        return self.filter(Q(withdrawn_at__isnull=True) | stood_when_unblinded(), layer=Layer.BLIND)
+
+
+class MemoQuerySet(models.QuerySet["Memo"]):
+    """Which memos count; docs/blinding.md defines the terms."""
+
+    def active(self) -> Self:
+        """Memos that have not been withdrawn."""
+        return self.filter(withdrawn_at__isnull=True)
+
+    def visible_to(self, viewer: Sees) -> Self:
+        """Her own memos, and others' where she may see them. Memos on codes, themes and the study are on no interview."""
+        if not viewer.sees_all:
+            return self.filter(author=viewer.user_id)
+        if viewer.visible_interviews is None:
+            return self
+        return self.filter(
+            Q(author=viewer.user_id) | Q(interview__isnull=True) | Q(interview__in=viewer.visible_interviews)
+        )
+
+
 class Coding(models.Model):
     """One code one person put on one sentence. Never edited: a change withdraws this row and adds another.
 
@@ -85,6 +167,8 @@ class Coding(models.Model):
     superseded_by = models.OneToOneField(
         "self", on_delete=models.PROTECT, null=True, blank=True, related_name="supersedes"
     )
+
+    objects = CodingQuerySet.as_manager()
 
     class Meta:
         constraints: ClassVar = [
@@ -141,6 +225,8 @@ class Decision(models.Model):
     withdrawn_at = models.DateTimeField(null=True, blank=True)
     withdrawal_reason = models.TextField(blank=True, default="", db_default="")
 
+    objects = DecisionQuerySet.as_manager()
+
     class Meta:
         constraints: ClassVar = [
             models.UniqueConstraint(
@@ -179,13 +265,16 @@ class Reveal(models.Model):
         return f"reveal {self.pk}"
 
 
-class Opening(models.Model):
-    """Somebody opened colleagues' codings of a whole interview: what she codes there afterwards is not blind."""
+class Unblinding(models.Model):
+    """Somebody chose to see others' labels in an interview: what she codes there afterwards is not blind.
 
-    interview = models.ForeignKey(Interview, on_delete=models.PROTECT, related_name="openings")
-    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="openings")
+    Written by `transcripts.blinding.actions` alone. ``where`` names the page from which she did it.
+    """
+
+    interview = models.ForeignKey(Interview, on_delete=models.PROTECT, related_name="unblindings")
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="unblindings")
     where = models.CharField(max_length=40)
-    opened_at = models.DateTimeField()
+    unblinded_at = models.DateTimeField()
 
     class Meta:
         constraints: ClassVar = [
@@ -193,7 +282,7 @@ class Opening(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"opening {self.pk}"
+        return f"unblinding {self.pk}"
 
 
 class Memo(models.Model):
@@ -235,6 +324,8 @@ class Memo(models.Model):
     superseded_by = models.OneToOneField(
         "self", on_delete=models.PROTECT, null=True, blank=True, related_name="supersedes"
     )
+
+    objects = MemoQuerySet.as_manager()
 
     class Meta:
         constraints: ClassVar = [

@@ -69,7 +69,7 @@ FROM coding_reveal r
 WHERE r.sentence_id = %s AND r.coder_id = %s
 UNION ALL
 SELECT 'opened', o.id, 0, '', '', '', '', '', NULL, NULL, '', '', '', NULL, ''
-FROM corpus_sentence s JOIN corpus_turn t ON t.id = s.turn_id JOIN coding_opening o ON o.interview_id = t.interview_id
+FROM corpus_sentence s JOIN corpus_turn t ON t.id = s.turn_id JOIN coding_unblinding o ON o.interview_id = t.interview_id
 WHERE s.id = %s AND o.user_id = %s
 UNION ALL
 SELECT 'closure', 0, 0, {CLOSURE}, '', '', '', '', NULL, NULL, '', '', '', NULL, ''

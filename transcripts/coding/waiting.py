@@ -16,7 +16,7 @@ from django.db import connection
 from transcripts.codebook.models import Code, CodebookVersion, CodeFamily
 from transcripts.codebook.queries import current_version
 from transcripts.coding.closure import CLOSURE, CLOSURE_PARAMETERS
-from transcripts.coding.models import Opening
+from transcripts.coding.models import Unblinding
 from transcripts.corpus.models import Interview
 from transcripts.projects.access import ProjectRequest
 from transcripts.projects.models import Project
@@ -147,7 +147,7 @@ def list_shown_to(request: ProjectRequest) -> list[int]:
         return []
     if Permission.CODE not in request.role.permissions:
         return list(request.project.interviews.order_by("pk").values_list("pk", flat=True))
-    opened = Opening.objects.filter(user=request.user, interview__project=request.project)
+    opened = Unblinding.objects.filter(user=request.user, interview__project=request.project)
     return list(opened.order_by("interview").values_list("interview", flat=True))
 
 

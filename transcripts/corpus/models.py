@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import ClassVar, Self
 
 from django.conf import settings
 from django.db import models
@@ -132,6 +132,14 @@ class Recut(models.Model):
         return f"{self.kind} {self.pk}"
 
 
+class SentenceQuerySet(models.QuerySet["Sentence"]):
+    """Which sentences count."""
+
+    def current(self) -> Self:
+        """Sentences that no correction of their boundaries has retired."""
+        return self.filter(retired_by__isnull=True)
+
+
 class Sentence(models.Model):
     """The unit of coding. ``start`` and ``end`` count code points in the turn's exact text and never change.
 
@@ -155,6 +163,8 @@ class Sentence(models.Model):
     retired_by = models.ForeignKey(
         Recut, on_delete=models.PROTECT, null=True, blank=True, related_name="retired", db_index=False
     )
+
+    objects = SentenceQuerySet.as_manager()
 
     class Meta:
         ordering: ClassVar = ["turn", "position"]

@@ -12,7 +12,7 @@ from uuid import UUID
 from django.db.models import TextField, Value
 from django.db.models.functions import Cast
 
-from transcripts.coding.models import Coding, Decision, Memo, Opening, Reveal
+from transcripts.coding.models import Coding, Decision, Memo, Reveal, Unblinding
 from transcripts.corpus.models import Sentence
 from transcripts.exchange.registry import Scope
 from transcripts.exchange.rows import label_sentences, place_columns, quote_sentences, stream
@@ -87,7 +87,7 @@ OPENINGS = {
     "interview": "interview__external_id",
     "person": "user__username",
     "where": "where",
-    "opened": "opened_at",
+    "opened": "unblinded_at",
 }
 
 MEMOS = {
@@ -179,7 +179,7 @@ def read_reveals(scope: Scope) -> Iterator[Sequence[object]]:
 
 def read_openings(scope: Scope) -> Iterator[Sequence[object]]:
     """When somebody opened colleagues' codings of an interview."""
-    openings = Opening.objects.filter(interview__project=scope.project)
+    openings = Unblinding.objects.filter(interview__project=scope.project)
     if scope.only is not None:
         openings = openings.filter(user=scope.only)
     return stream(openings.order_by("pk"), OPENINGS)

@@ -12,7 +12,8 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 from django_htmx.http import retarget
 
-from transcripts.coding.openings import find_unopened, open_interviews
+from transcripts.blinding.actions import unblind_interviews
+from transcripts.blinding.viewers import get_viewer
 from transcripts.corpus.models import Interview
 from transcripts.exchange import actions
 from transcripts.exchange.forms import StudyFileForm
@@ -65,7 +66,7 @@ def download(request: ProjectRequest, what: str, format: str) -> HttpResponseBas
                 "exact": request.POST.get("exact"),
             }
             return render(request, "exchange/confirm.html", context, status=409)
-        open_interviews(project=request.project, interviews=closed, by=request.user, where="export")
+        unblind_interviews(project=request.project, interviews=closed, by=request.user, where="export")
     return _send(request, export, format, Scope(request.project, request.user if only_own else None))
 
 
@@ -75,7 +76,7 @@ def _list_closed(request: ProjectRequest, export: Export) -> list[Interview]:
         return []
     closed = set(find_closed(request.project, request.user.pk).values_list("pk", flat=True))
     if export.find_opened is not None:
-        closed |= find_unopened(request.project, request.user, request.role, export.find_opened(request.project))
+        closed |= get_viewer(request).blinded(export.find_opened(request.project))
     return list(request.project.interviews.filter(pk__in=closed).order_by("pk"))
 
 

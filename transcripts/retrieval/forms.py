@@ -8,8 +8,8 @@ from typing import NamedTuple
 from django import forms
 from django.core.exceptions import ValidationError
 
+from transcripts.blinding.forms import OpeningForm as OpeningWord
 from transcripts.coding.models import Enactment, Grounding, Level, Prompting
-from transcripts.coding.opening_forms import OpeningForm as OpeningWord
 from transcripts.retrieval.asking import EVERYBODY, OWN, UNNAMED, Search, Speaker, State, Together
 from transcripts.retrieval.catalog import Catalog
 from transcripts.retrieval.words import LONGEST, MOST_TERMS, read_terms

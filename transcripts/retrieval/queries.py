@@ -13,7 +13,7 @@ from typing import NamedTuple, overload
 from django.db import connection
 from django.db.models import Exists, OuterRef, QuerySet
 
-from transcripts.coding.models import Coding, Decision, Memo, Opening
+from transcripts.coding.models import Coding, Decision, Memo, Unblinding
 from transcripts.corpus.models import Interview, Turn
 from transcripts.projects.models import Project
 from transcripts.retrieval.asking import Search, Speaker, State, Together
@@ -183,7 +183,7 @@ def find_closed(project: Project, person_id: int) -> QuerySet[Interview]:
     coded = Coding.objects.filter(**of_turn).exclude(coder=person_id)
     finished = Decision.objects.filter(**of_turn).exclude(coder=person_id)
     noted = Memo.objects.filter(interview=OuterRef("pk"), withdrawn_at__isnull=True).exclude(author=person_id)
-    opened = Opening.objects.filter(user=person_id).values("interview")
+    opened = Unblinding.objects.filter(user=person_id).values("interview")
     worked_in = project.interviews.filter(Exists(coded) | Exists(finished) | Exists(noted))
     return worked_in.exclude(pk__in=opened).order_by("pk")
 

@@ -15,7 +15,7 @@ from django.urls import reverse
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.http import require_POST, require_safe
 
-from transcripts.coding.openings import open_interviews
+from transcripts.blinding.actions import unblind_interviews
 from transcripts.corpus.models import Interview
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
@@ -218,7 +218,7 @@ def open_codings(request: ProjectRequest) -> HttpResponse:
     if not form.is_valid():
         return render(request, "retrieval/not_opened.html", {"opening": form}, status=422)
     closed = list(list_closed(request, form.cleaned_data["interview"]))
-    open_interviews(project=request.project, interviews=closed, by=request.user, where="search")
+    unblind_interviews(project=request.project, interviews=closed, by=request.user, where="search")
     if count := len(closed):
         messages.success(request, f"Colleagues’ codings of {count} interview{pluralize(count)} are open to you.")
     back = form.cleaned_data["next"]

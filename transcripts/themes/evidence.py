@@ -10,7 +10,7 @@ from typing import NamedTuple
 from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 
 from transcripts.accounts.models import User
-from transcripts.coding.models import Coding, Decision, Layer, Opening, Reveal
+from transcripts.coding.models import Coding, Decision, Layer, Reveal, Unblinding
 from transcripts.corpus.models import Interview, Sentence, Turn
 from transcripts.projects.models import Project
 from transcripts.projects.roles import Permission, Role
@@ -140,10 +140,10 @@ def _holds(layer: LayerChoice) -> Q:
     revealed = Reveal.objects.filter(
         sentence=OuterRef("sentence"), coder=OuterRef("coder"), revealed_at__lt=OuterRef("withdrawn_at")
     )
-    opened = Opening.objects.filter(
+    opened = Unblinding.objects.filter(
         interview=OuterRef("sentence__turn__interview"),
         user=OuterRef("coder"),
-        opened_at__lt=OuterRef("withdrawn_at"),
+        unblinded_at__lt=OuterRef("withdrawn_at"),
     )
     return Q(layer=Layer.BLIND) & (stands | Q(Exists(revealed)) | Q(Exists(opened)))
 

@@ -13,8 +13,8 @@ from django.urls import reverse
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
+from transcripts.blinding.actions import unblind_interviews
 from transcripts.coding.models import Coding, Level, Prompting
-from transcripts.coding.openings import open_interviews
 from transcripts.corpus.models import Sentence
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
@@ -153,7 +153,7 @@ def open_codings(request: ProjectRequest) -> HttpResponse:
         return render(request, "themes/not_opened.html", {"opening": form}, status=422)
     codes = Permission.CODE in request.role.permissions
     closed = list(find_closed(request.project, request.user.pk)) if codes else []
-    open_interviews(project=request.project, interviews=closed, by=request.user, where="themes")
+    unblind_interviews(project=request.project, interviews=closed, by=request.user, where="themes")
     if count := len(closed):
         messages.success(
             request, f"Colleagues’ codings and memos of {count} interview{pluralize(count)} are open to you."

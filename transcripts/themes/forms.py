@@ -6,7 +6,7 @@ from typing import Any
 
 from django import forms
 
-from transcripts.coding.opening_forms import OpeningForm as OpeningWord
+from transcripts.blinding.forms import OpeningForm as OpeningWord
 from transcripts.themes.actions import LONGEST_NAME
 from transcripts.themes.errors import LONGEST_REASON, LONGEST_TEXT
 from transcripts.themes.models import PhaseEntry, ThemeQuote, ThemeVersion

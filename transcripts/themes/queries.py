@@ -11,7 +11,7 @@ from django.db.models import Exists, OuterRef, Q, QuerySet
 from transcripts.accounts.models import User
 from transcripts.codebook.models import Code
 from transcripts.codebook.queries import current_version, read_families
-from transcripts.coding.models import Memo, Opening
+from transcripts.coding.models import Memo, Unblinding
 from transcripts.corpus.models import Sentence
 from transcripts.projects.models import Project
 from transcripts.projects.roles import Permission, Role
@@ -137,7 +137,7 @@ def visible_quotes(project: Project, user: User, role: Role) -> QuerySet[ThemeQu
         return quotes.filter(added_by=user)
     if Permission.CODE not in role.permissions:
         return quotes
-    opened = Opening.objects.filter(user=user).values("interview")
+    opened = Unblinding.objects.filter(user=user).values("interview")
     return quotes.filter(Q(added_by=user) | Q(sentence__turn__interview__in=opened))
 
 
@@ -180,5 +180,5 @@ def visible_memos(project: Project, user: User, role: Role, *, former: bool = Fa
         return memos.filter(author=user)
     if Permission.CODE not in role.permissions:
         return memos
-    opened = Opening.objects.filter(user=user).values("interview")
+    opened = Unblinding.objects.filter(user=user).values("interview")
     return memos.filter(Q(author=user) | Q(interview__isnull=True) | Q(interview__in=opened))

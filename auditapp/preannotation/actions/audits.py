@@ -21,7 +21,7 @@ from auditapp.preannotation.queries.audits import (
 from auditapp.preannotation.queries.positives import Positive, list_positives
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
-from transcripts.coding.openings import find_unopened
+from transcripts.blinding.viewers import Viewer
 from transcripts.projects.access import find_role
 from transcripts.projects.models import Project
 
@@ -197,13 +197,13 @@ def open_results(*, audit: PositiveAudit, by: User) -> None:
 def find_closed(project: Project, audit: PositiveAudit, by: User) -> set[int]:
     """The interviews of an audit that ``by`` has to open before she may see machines' labels there."""
     role = find_role(by, project)
-    return find_unopened(project, by, role, list_interviews(audit)) if role else list_interviews(audit)
+    return Viewer(project, by, role).blinded(list_interviews(audit)) if role else list_interviews(audit)
 
 
 def _require_opened(project: Project, item: AuditedSuggestion, by: User) -> None:
     role = find_role(by, project)
     interview = item.suggestion.sentence.turn.interview_id
-    if role is None or find_unopened(project, by, role, [interview]):
+    if role is None or Viewer(project, by, role).blinded([interview]):
         raise PreannotationError(
             "Open this interview first: marking shows you a machine's label in it, and what you code there afterwards "
             "counts as assisted."

@@ -10,7 +10,7 @@ from auditapp.preannotation.actions.calibration import LONGEST_REASON as LONGEST
 from auditapp.preannotation.actions.choices import LONGEST_REASON
 from auditapp.preannotation.actions.disagreements import LONGEST_NOTE
 from auditapp.preannotation.models import Annotator, Disagreement
-from transcripts.coding.opening_forms import OpeningForm as OpeningWord
+from transcripts.blinding.forms import OpeningForm as OpeningWord
 
 USUAL_SEED = 1
 LARGEST_SEED = 2**31 - 1

@@ -18,7 +18,7 @@ from auditapp.preannotation.actions.audits import (
 from auditapp.preannotation.forms.small_pilot import SmallPilotOptions
 from auditapp.preannotation.models import Annotator, PositiveMark, Suggestion
 from auditapp.preannotation.queries.positives import list_suggested_codes
-from transcripts.coding.opening_forms import OpeningForm as OpeningWord
+from transcripts.blinding.forms import OpeningForm as OpeningWord
 from transcripts.projects.models import Project
 
 

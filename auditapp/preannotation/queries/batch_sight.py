@@ -19,8 +19,8 @@ from auditapp.preannotation.critic_kind import CRITIC_KIND
 from auditapp.preannotation.kind import KIND
 from auditapp.preannotation.models import OfflineReading, OfflineRun, Suggestion, TurnArm
 from transcripts.accounts.models import User
-from transcripts.coding.models import Decision, Opening
-from transcripts.coding.openings import find_unopened
+from transcripts.blinding.viewers import Viewer
+from transcripts.coding.models import Decision, Unblinding
 from transcripts.corpus.models import Sentence, Turn
 from transcripts.projects.models import Project
 from transcripts.projects.roles import Permission, Role
@@ -96,7 +96,7 @@ def list_undecided(user: User, turns: QuerySet[Turn]) -> QuerySet[Turn]:
 def list_seen_turns(project: Project, user: User) -> QuerySet[Turn]:
     """The turns of which somebody who may code may see single answers: in interviews she opened, and nothing withheld that
     she has still to decide about."""
-    opened = Opening.objects.filter(user=user, interview__project=project).values("interview")
+    opened = Unblinding.objects.filter(user=user, interview__project=project).values("interview")
     turns = Turn.objects.filter(interview__in=opened)
     return turns.exclude(pk__in=list_undecided(user, turns).values("pk"))
 
@@ -129,7 +129,7 @@ def _find_sight(batch: Batch, user: User, role: Role, take: InputsOfTurns) -> Si
     if Permission.CODE not in role.permissions:
         return WHOLE
     interviews = list_read_interviews(batch)
-    unopened = find_unopened(batch.project, user, role, interviews)
+    unopened = Viewer(batch.project, user, role).blinded(interviews)
     undecided = list_undecided(user, list_read_turns(batch)).count()
     if not unopened and not undecided:
         return WHOLE

@@ -33,7 +33,7 @@ from auditapp.preannotation.models import Annotator, Showing, Suggestion, TurnAr
 from auditapp.preannotation.queries.recuts import follow_looks
 from transcripts.codebook.models import Code, CodeFamily
 from transcripts.coding.closure import CLOSURE, CLOSURE_PARAMETERS, Closure
-from transcripts.coding.models import Coding, Opening
+from transcripts.coding.models import Coding, Unblinding
 from transcripts.rounds.queries import find_shown
 
 if TYPE_CHECKING:
@@ -186,7 +186,7 @@ def find_settled(project_id: int, coder: int) -> set[int]:
     SELECT i.id FROM corpus_interview i
     WHERE i.project_id = %s AND (
       {CLOSURE} NOT IN (%s, %s)
-      OR EXISTS (SELECT 1 FROM coding_opening o WHERE o.interview_id = i.id AND o.user_id = %s))
+      OR EXISTS (SELECT 1 FROM coding_unblinding o WHERE o.interview_id = i.id AND o.user_id = %s))
     """  # noqa: S608 (both parts are ours)
     with connection.cursor() as cursor:
         movable = (Closure.OPEN.value, Closure.FINISHED.value)
@@ -297,8 +297,8 @@ def _read_finals(annotator: Annotator, looks: _Looks, readings: BlindReadings) -
     """
     opened = {
         (user, interview): at
-        for user, interview, at in Opening.objects.filter(interview__project=annotator.project_id).values_list(
-            "user_id", "interview_id", "opened_at"
+        for user, interview, at in Unblinding.objects.filter(interview__project=annotator.project_id).values_list(
+            "user_id", "interview_id", "unblinded_at"
         )
     }
     interview_of = dict(zip(readings.sentence_ids.tolist(), readings.interview_ids.tolist(), strict=True))

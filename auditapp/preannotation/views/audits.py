@@ -24,8 +24,8 @@ from auditapp.preannotation.models import AuditedSuggestion, PositiveAudit, Posi
 from auditapp.preannotation.queries import audits as audit_queries
 from auditapp.preannotation.queries.critic import find_verdicts
 from auditapp.preannotation.queries.passages import read_passages
+from transcripts.blinding.actions import unblind_interviews
 from transcripts.codebook.models import Code
-from transcripts.coding.openings import open_interviews
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
 
@@ -125,7 +125,7 @@ def open_audit(request: ProjectRequest, audit_id: int) -> HttpResponse:
         return render_audit(request, audit, opening=form, status=422)
     closed = find_closed(request.project, audit, request.user)
     interviews = list(request.project.interviews.filter(pk__in=closed).order_by("pk"))
-    open_interviews(project=request.project, interviews=interviews, by=request.user, where="audit of positives")
+    unblind_interviews(project=request.project, interviews=interviews, by=request.user, where="audit of positives")
     return redirect("preannotation:audit", request.project.slug, audit.pk)
 
 

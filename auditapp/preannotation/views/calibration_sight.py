@@ -14,9 +14,9 @@ from auditapp.preannotation.forms.calibration import CalibrationForm, OpeningFor
 from auditapp.preannotation.models import Annotator
 from auditapp.preannotation.queries.annotator_list import list_annotators
 from transcripts.agreement.selection import list_families
+from transcripts.blinding.actions import UnblindingRefused, unblind_interviews
 from transcripts.codebook.models import CodeFamily
-from transcripts.coding.models import Opening
-from transcripts.coding.openings import OpeningRefused, open_interviews
+from transcripts.coding.models import Unblinding
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.models import MethodStance
 from transcripts.projects.queries import Stances, read_stances
@@ -104,7 +104,7 @@ def find_seen(request: ProjectRequest) -> set[int] | None:
     """The interviews this person has opened; None for all, as of somebody who does not code."""
     if Permission.CODE not in request.role.permissions:
         return None
-    opened = Opening.objects.filter(user=request.user, interview__project=request.project)
+    opened = Unblinding.objects.filter(user=request.user, interview__project=request.project)
     return set(opened.values_list("interview", flat=True))
 
 
@@ -151,8 +151,8 @@ def open_compared(request: ProjectRequest) -> HttpResponse:
     interviews = list(request.project.interviews.filter(pk__in=wanted).order_by("pk"))
     where = form.cleaned_data["where"]
     try:
-        open_interviews(project=request.project, interviews=interviews, by=request.user, where=where)
-    except OpeningRefused as error:
+        unblind_interviews(project=request.project, interviews=interviews, by=request.user, where=where)
+    except UnblindingRefused as error:
         form.add_error(None, str(error))
         return render(request, "preannotation/calibration_not_opened.html", page, status=409)
     narrowed = [("code", kept["filter_code"]), ("state", kept["state"])]

@@ -33,8 +33,9 @@ from auditapp.preannotation.queries.check_answers import (
 )
 from auditapp.preannotation.queries.checks import find_annotator, name_codes, read_check
 from auditapp.preannotation.views.checks import get_batch
-from transcripts.coding.opening_forms import OpeningForm
-from transcripts.coding.openings import OpeningRefused, find_unopened, open_interviews
+from transcripts.blinding.actions import UnblindingRefused, unblind_interviews
+from transcripts.blinding.forms import OpeningForm
+from transcripts.blinding.viewers import get_viewer
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
 
@@ -90,8 +91,8 @@ def open_answers(request: ProjectRequest, batch_id: int) -> HttpResponse:
     unopened = look(request, _list_turns(_find(batch, asked))).unopened
     interviews = list(request.project.interviews.filter(pk__in=unopened).order_by("pk"))
     try:
-        open_interviews(project=request.project, interviews=interviews, by=request.user, where="checks")
-    except OpeningRefused as error:
+        unblind_interviews(project=request.project, interviews=interviews, by=request.user, where="checks")
+    except UnblindingRefused as error:
         form.add_error(None, str(error))
         return _render(request, batch, asked, form, status=409)
     address = reverse("preannotation:check_answers", args=[request.project.slug, batch.pk])
@@ -134,7 +135,7 @@ def look(request: ProjectRequest, turn_ids: Collection[int]) -> Sight:
     """Which of the turns may be shown: withheld ones to nobody, others once their interview was opened by whoever codes."""
     withheld = list_withheld(request.project) & set(turn_ids)
     interviews = read_interviews(set(turn_ids) - withheld)
-    unopened = find_unopened(request.project, request.user, request.role, set(interviews.values()))
+    unopened = get_viewer(request).blinded(interviews.values())
     turns = {turn_id for turn_id, interview_id in interviews.items() if interview_id not in unopened}
     return Sight(turns, unopened, len(withheld))
 

@@ -35,7 +35,7 @@ from auditapp.preannotation.queries.critic import (
 )
 from auditapp.preannotation.queries.passages import Passage, read_passages
 from auditapp.preannotation.views.calibration_sight import find_seen
-from transcripts.coding.openings import open_interviews
+from transcripts.blinding.actions import unblind_interviews
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
 
@@ -175,5 +175,5 @@ def open_reversals(request: ProjectRequest) -> HttpResponse:
     annotator = get_object_or_404(Annotator, pk=annotator.pk, project=request.project)
     unopened = _find_unopened(annotator, find_seen(request))
     interviews = list(request.project.interviews.filter(pk__in=unopened).order_by("pk"))
-    open_interviews(project=request.project, interviews=interviews, by=request.user, where="reversals")
+    unblind_interviews(project=request.project, interviews=interviews, by=request.user, where="reversals")
     return redirect(f"{address}?annotator={annotator.pk}")

@@ -17,7 +17,7 @@ from auditapp.preannotation.queries.annotators import read_code_names
 from auditapp.preannotation.queries.batch_sight import list_run_interviews
 from auditapp.preannotation.queries.offline import ACTIVE, list_runs, read_run_progress
 from auditapp.preannotation.views.learnt_table import read_learnt
-from transcripts.coding.openings import find_unopened
+from transcripts.blinding.viewers import get_viewer
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
 
@@ -68,7 +68,7 @@ def show_run(request: ProjectRequest, run_id: int) -> HttpResponse:
         "annotator": run.annotator,
         "progress": read_run_progress(run),
         # The number would tell, as it grows, in which interview something was suggested.
-        "tells_suggestions": not find_unopened(request.project, request.user, request.role, list_run_interviews(run)),
+        "tells_suggestions": not get_viewer(request).blinded(list_run_interviews(run)),
         "is_active": run.state in ACTIVE,
         "has_worker": is_worker_alive(),
         "names": read_code_names(request.project),

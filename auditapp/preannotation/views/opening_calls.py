@@ -13,8 +13,9 @@ from auditapp.preannotation.check_kind import CHECK_KIND
 from auditapp.preannotation.critic_kind import CRITIC_KIND
 from auditapp.preannotation.kind import KIND
 from auditapp.preannotation.queries.batch_sight import list_read_interviews
-from transcripts.coding.opening_forms import OpeningForm
-from transcripts.coding.openings import OpeningRefused, find_unopened, open_interviews
+from transcripts.blinding.actions import UnblindingRefused, unblind_interviews
+from transcripts.blinding.forms import OpeningForm
+from transcripts.blinding.viewers import get_viewer
 from transcripts.projects.access import LARGEST_ID, ProjectRequest, project_view
 from transcripts.projects.roles import Permission
 
@@ -29,7 +30,7 @@ def open_calls(request: ProjectRequest, batch_id: int) -> HttpResponse:
     batch = get_object_or_404(Batch, pk=batch_id, project=request.project, kind__in=kinds)
     input_id = _read_key((request.POST if request.method == "POST" else request.GET).get("input", ""))
     interviews = list_read_interviews(batch, input_id=input_id)
-    unopened = find_unopened(request.project, request.user, request.role, interviews)
+    unopened = get_viewer(request).blinded(interviews)
     context: dict[str, Any] = {"batch": batch, "input_id": input_id, "unopened": unopened, "opening": OpeningForm()}
     if request.method != "POST":
         return render(request, "preannotation/open_calls.html", context)
@@ -38,8 +39,8 @@ def open_calls(request: ProjectRequest, batch_id: int) -> HttpResponse:
         return render(request, "preannotation/open_calls.html", context, status=422)
     rows = list(request.project.interviews.filter(pk__in=unopened).order_by("pk"))
     try:
-        open_interviews(project=request.project, interviews=rows, by=request.user, where="calls")
-    except OpeningRefused as error:
+        unblind_interviews(project=request.project, interviews=rows, by=request.user, where="calls")
+    except UnblindingRefused as error:
         form.add_error(None, str(error))
         return render(request, "preannotation/open_calls.html", context, status=409)
     return redirect("batches:detail", request.project.slug, batch.pk)

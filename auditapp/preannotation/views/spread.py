@@ -21,8 +21,8 @@ from auditapp.preannotation.kinship import warn_of_kin
 from auditapp.preannotation.models import Annotator
 from auditapp.preannotation.queries.spread import Spread, read_spread
 from auditapp.preannotation.views.calibration_sight import find_seen
+from transcripts.blinding.actions import unblind_interviews
 from transcripts.codebook.models import Code
-from transcripts.coding.openings import open_interviews
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.models import Project
 from transcripts.projects.roles import Permission
@@ -66,7 +66,7 @@ def open_spread(request: ProjectRequest) -> HttpResponse:
     if seen is not None:
         wanted = read_spread(annotators, seen=seen).interviews - seen
         interviews = list(request.project.interviews.filter(pk__in=wanted).order_by("pk"))
-        open_interviews(project=request.project, interviews=interviews, by=request.user, where="spread")
+        unblind_interviews(project=request.project, interviews=interviews, by=request.user, where="spread")
     query = urlencode({"annotators": request.POST.getlist("annotators")}, doseq=True)
     return redirect(f"{address}?{query}" if query else address)
 

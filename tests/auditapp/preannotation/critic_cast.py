@@ -15,8 +15,8 @@ from auditapp.preannotation.models import Annotator, Reading, Suggestion
 from tests.auditapp.preannotation.panel_cast import REASON, ask
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
+from transcripts.blinding.actions import unblind_interview
 from transcripts.codebook.models import Code
-from transcripts.coding.openings import open_interview
 from transcripts.corpus.models import Interview, Sentence
 from transcripts.projects.models import Project
 
@@ -79,4 +79,4 @@ def judge(annotator: Annotator, verdicts: Mapping[Suggestion, str], *, critic: M
 
 
 def open_to(project: Project, interview: Interview, user: User) -> None:
-    open_interview(project=project, interview=interview, by=user, where="test")
+    unblind_interview(project=project, interview=interview, by=user, where="test")

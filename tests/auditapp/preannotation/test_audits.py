@@ -28,7 +28,7 @@ from tests.auditapp.preannotation.panel_cast import add_annotator, show_all, wit
 from tests.transcripts.coding.desk_cast import find_code, put
 from transcripts.accounts.models import User
 from transcripts.audit_trail.models import AuditEvent
-from transcripts.coding.models import Coding, Opening
+from transcripts.coding.models import Coding, Unblinding
 from transcripts.corpus.models import Interview
 from transcripts.projects.models import Project
 
@@ -200,7 +200,7 @@ class TestPages:
         assert client.post(where, {"verdict": "applies"}).status_code == 409
         assert client.post(self.path("open_audit", project, audit.pk)).status_code == 422
         client.post(self.path("open_audit", project, audit.pk), {"confirmed": "on"})
-        assert Opening.objects.get().where == "audit of positives"
+        assert Unblinding.objects.get().where == "audit of positives"
         page = client.get(where).content.decode()
         assert text in page
         assert item.suggestion.code.definition in page

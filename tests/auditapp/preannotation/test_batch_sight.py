@@ -20,7 +20,7 @@ from tests.auditapp.preannotation.panel_cast import add_annotator, decide, read_
 from tests.transcripts.coding.desk_cast import find_code, put
 from transcripts.accounts.actions import create_token
 from transcripts.accounts.models import User
-from transcripts.coding.models import Layer, Opening
+from transcripts.coding.models import Layer, Unblinding
 from transcripts.corpus.models import Interview
 from transcripts.projects.models import Project
 
@@ -119,7 +119,7 @@ class TestReaders:
         assert "Tokens out" in read(client, address("attempts", batch))
         assert "Tokens out" in read(client, address("spend", batch))
         assert "Nothing here." in read(client, address("attempt", batch, batch.cells.get().attempts.get().pk))
-        assert not Opening.objects.exists()
+        assert not Unblinding.objects.exists()
 
 
 class TestWhoRunsBatchesAndCodes:
@@ -134,9 +134,9 @@ class TestWhoRunsBatchesAndCodes:
         opening = reverse("preannotation:open_calls", args=[batch.project.slug, batch.pk])
         assert f'href="{opening}"' in read(client, address("detail", batch))
         assert client.post(opening).status_code == 422
-        assert not Opening.objects.exists()
+        assert not Unblinding.objects.exists()
         assert client.post(opening, {"confirmed": "on"}).status_code == 302
-        assert Opening.objects.get().where == "calls"
+        assert Unblinding.objects.get().where == "calls"
         assert "Nothing here." in read(client, address("attempt", batch, attempt))
         assert "Tokens out" in read(client, address("spend", batch))
         balance = find_code(batch.project, "theme.balance")

@@ -32,7 +32,7 @@ from tests.transcripts.coding.desk_cast import put
 from transcripts.accounts.models import User
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.codebook.models import Code, CodeExample
-from transcripts.coding.models import Layer, Opening
+from transcripts.coding.models import Layer, Unblinding
 from transcripts.coding.recuts import split_sentence
 from transcripts.corpus.models import Sentence
 from transcripts.projects.actions import create_project, set_stance
@@ -204,7 +204,7 @@ class TestPage:
         path = reverse("preannotation:calibration_open", args=[project.slug])
         assert client.post(path, {"where": "calibration"}).status_code == 422
         assert client.post(path, {"where": "calibration", "confirmed": "on"}).status_code == 302
-        assert Opening.objects.filter(user=lead).count() == 2
+        assert Unblinding.objects.filter(user=lead).count() == 2
         assert "Precision" in page(client, project)
 
     def test_a_machines_word_on_a_withheld_sentence_is_not_met_before_ones_own(
@@ -212,7 +212,7 @@ class TestPage:
     ) -> None:
         withhold(project, said, {said[0].turn_id})
         for talk in {each.turn.interview for each in said}:
-            Opening.objects.create(interview=talk, user=lead, where="x", opened_at=timezone.now())
+            Unblinding.objects.create(interview=talk, user=lead, where="x", unblinded_at=timezone.now())
         query = {"code": BALANCE, "cell": "tp"}
         assert "2 sentences of withheld turns" in page(client_of(lead), project, "calibration_cell", **query)
         assert said[0].read_text() not in page(client_of(lead), project, "calibration_cell", **query)
@@ -304,7 +304,7 @@ class TestReflexive:
         self, project: Project, owner: User, lead: User, said: list[Sentence], client_of: ClientOf
     ) -> None:
         for talk in {each.turn.interview for each in said}:
-            Opening.objects.create(interview=talk, user=lead, where="x", opened_at=timezone.now())
+            Unblinding.objects.create(interview=talk, user=lead, where="x", unblinded_at=timezone.now())
         client = client_of(lead)
         assert "Precision" not in page(client, project)
         path = reverse("preannotation:calibration_compute", args=[project.slug])

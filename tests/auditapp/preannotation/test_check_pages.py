@@ -25,7 +25,7 @@ from tests.auditapp.preannotation.check_cast import answer_all, bring_in
 from tests.obeying import load_payloads
 from transcripts.accounts.models import User
 from transcripts.audit_trail.models import AuditEvent
-from transcripts.coding.models import Opening
+from transcripts.coding.models import Unblinding
 from transcripts.corpus.models import Interview
 from transcripts.projects.models import Project
 
@@ -112,7 +112,7 @@ class TestAnswers:
         client = client_of(lead)
         path = reverse("preannotation:check_open", args=[check.project.slug, check.pk])
         assert client.post(path, {**self.ASKED, "confirmed": "on"}).status_code == 302
-        assert Opening.objects.get(user=lead).where == "checks"
+        assert Unblinding.objects.get(user=lead).where == "checks"
         page = get(client, "check_answers", check, **self.ASKED)[1]
         assert page.count("definitions swapped") == 4 * 2
         assert 'details class="masked"><summary>Sentence' in page
@@ -125,7 +125,7 @@ class TestAnswers:
         answer = client_of(lead).post(path, self.ASKED)
         assert answer.status_code == 422
         assert "Tick the box" in answer.content.decode()
-        assert not Opening.objects.exists()
+        assert not Unblinding.objects.exists()
 
     def test_who_does_not_code_sees_them_at_once(self, check: Batch, reader: User, client_of: ClientOf) -> None:
         page = get(client_of(reader), "check_answers", check, **self.ASKED)[1]

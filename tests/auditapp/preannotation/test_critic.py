@@ -41,7 +41,7 @@ from tests.auditapp.preannotation.critic_cast import (
 from tests.auditapp.preannotation.panel_cast import add_annotator, show_all, withhold_all
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
-from transcripts.coding.models import Coding, Opening
+from transcripts.coding.models import Coding, Unblinding
 from transcripts.corpus.models import Consent, Interview, RedactionList
 from transcripts.projects.actions import create_project
 from transcripts.projects.models import Project
@@ -421,9 +421,9 @@ class TestPages:
         path = reverse("preannotation:open_reversals", args=[project.slug])
         assert client.post(path, form).status_code == 422
         assert client.post(path, {"annotator": 0, "confirmed": "on"}).status_code == 422
-        assert not Opening.objects.exists()
+        assert not Unblinding.objects.exists()
         assert client.post(path, form | {"confirmed": "on"}).status_code == 302
-        assert (Opening.objects.get().user, Opening.objects.get().where) == (lead, "reversals")
+        assert (Unblinding.objects.get().user, Unblinding.objects.get().where) == (lead, "reversals")
         page = self.look(client, project, code="theme.balance")
         assert "is closed to you" not in page
         assert "1 of 3 tested suggestions reversed, 33.3 %" in page

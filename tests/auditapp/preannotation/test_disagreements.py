@@ -16,7 +16,7 @@ from auditapp.preannotation.models import Annotator, CodeChoice, Disagreement
 from tests.auditapp.preannotation.calibration_cast import BALANCE, bring_in, decide_all, make_annotator, read, withhold
 from transcripts.accounts.models import User
 from transcripts.audit_trail.models import AuditEvent
-from transcripts.coding.models import Opening
+from transcripts.coding.models import Unblinding
 from transcripts.corpus.models import Sentence
 from transcripts.projects.actions import create_project, set_stance
 from transcripts.projects.models import Project
@@ -27,7 +27,7 @@ ClientOf = Callable[[User], Client]
 @pytest.fixture
 def said(project: Project, owner: User, lead: User) -> list[Sentence]:
     said = bring_in(project, owner, turns=2)
-    Opening.objects.create(interview=said[0].turn.interview, user=lead, where="x", opened_at=timezone.now())
+    Unblinding.objects.create(interview=said[0].turn.interview, user=lead, where="x", unblinded_at=timezone.now())
     return said
 
 
@@ -170,7 +170,7 @@ class TestPage:
     def test_opening_from_a_filtered_page_leads_back_to_it(
         self, project: Project, annotator: Annotator, said: list[Sentence], lead: User, client_of: ClientOf
     ) -> None:
-        Opening.objects.filter(user=lead).delete()
+        Unblinding.objects.filter(user=lead).delete()
         path = reverse("preannotation:disagreements", args=[project.slug])
         asked: dict[str, str | int] = {"annotator": annotator.pk, "code": BALANCE, "state": "open"}
         page = client_of(lead).get(path, asked).content.decode()

@@ -18,7 +18,7 @@ from tests.transcripts.coding.desk_cast import find_code, last_event, put, take_
 from transcripts.accounts.models import User
 from transcripts.coding.actions import NotDecided
 from transcripts.coding.blind import read_blind
-from transcripts.coding.models import Coding, Layer, Opening, Reveal
+from transcripts.coding.models import Coding, Layer, Reveal, Unblinding
 from transcripts.corpus.models import Interview, Sentence
 from transcripts.projects.models import Project
 
@@ -45,7 +45,7 @@ class TestAtTheDesk:
         assert shown.is_draft
         assert shown.word is not None
         assert len(shown.word.offers) == 1
-        assert Opening.objects.get().where == "draft"
+        assert Unblinding.objects.get().where == "draft"
         assert Showing.objects.get().is_draft
         assert not Reveal.objects.exists()
 
@@ -91,7 +91,7 @@ class TestAtTheDesk:
         withhold_all(project, interview)
         read(add_annotator(project), sentence, [BALANCE])
         assert look(sentence, coder).is_withheld
-        assert not Opening.objects.exists()
+        assert not Unblinding.objects.exists()
         assert put(sentence, find_code(project, BALANCE), coder).layer == Layer.BLIND
 
     def test_who_opened_nothing_there_stays_blind(

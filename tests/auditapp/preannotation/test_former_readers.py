@@ -9,7 +9,7 @@ from tests.auditapp.preannotation.panel_cast import add_annotator, decide, read_
 from tests.transcripts.coding.desk_cast import find_code, last_event, put
 from tests.transcripts.rounds.round_cast import bring_in
 from transcripts.accounts.models import User
-from transcripts.coding.models import Layer, Opening
+from transcripts.coding.models import Layer, Unblinding
 from transcripts.corpus.models import Interview
 from transcripts.projects.actions import remove_member, set_member_role
 from transcripts.projects.models import Project
@@ -26,9 +26,9 @@ def test_a_reader_made_coder_has_opened_what_people_or_machines_had_labelled(
     suggest(add_annotator(project), {list_sentences(talks[0])[0]: []})
     read_offline(add_annotator(project, "rules", kind="rules"), list_sentences(talks[0])[0])
     decide(list_sentences(talks[1])[0], coder)
-    assert not Opening.objects.exists()
+    assert not Unblinding.objects.exists()
     set_member_role(project=project, user=reader, role="coder", by=owner)
-    assert {each.interview for each in Opening.objects.filter(user=reader, where="role")} == {talks[0], talks[1]}
+    assert {each.interview for each in Unblinding.objects.filter(user=reader, where="role")} == {talks[0], talks[1]}
     event = last_event(project)
     assert (event.action, event.details["where"]) == ("coding.opened", "role")
     balance = find_code(project, "theme.balance")
@@ -42,7 +42,7 @@ def test_who_is_taken_out_and_comes_back_to_code_has_seen_it_too(
     put(list_sentences(talks[0])[0], find_code(project, "theme.balance"), coder)
     remove_member(project=project, user=reader, by=owner)
     set_member_role(project=project, user=reader, role="coder", by=owner)
-    assert Opening.objects.get(user=reader).interview == talks[0]
+    assert Unblinding.objects.get(user=reader).interview == talks[0]
 
 
 def test_other_changes_of_a_role_open_nothing(
@@ -52,7 +52,7 @@ def test_other_changes_of_a_role_open_nothing(
     set_member_role(project=project, user=second_coder, role="lead", by=owner)
     set_member_role(project=project, user=lead, role="coder", by=owner)
     set_member_role(project=project, user=second_coder, role="reader", by=owner)
-    assert not Opening.objects.exists()
+    assert not Unblinding.objects.exists()
 
 
 def test_her_own_codings_open_nothing_to_her(
@@ -61,4 +61,4 @@ def test_her_own_codings_open_nothing_to_her(
     put(list_sentences(talks[0])[0], find_code(project, "theme.balance"), coder)
     for role in ("reader", "coder"):
         set_member_role(project=project, user=coder, role=role, by=owner)
-    assert not Opening.objects.exists()
+    assert not Unblinding.objects.exists()

@@ -22,8 +22,8 @@ from tests.auditapp.preannotation.panel_cast import add_annotator, decide, look,
 from tests.conftest import make_member
 from tests.transcripts.coding.desk_cast import find_code, put, take_off
 from transcripts.accounts.models import User
-from transcripts.coding.models import Opening
-from transcripts.coding.openings import open_interview
+from transcripts.blinding.actions import unblind_interview
+from transcripts.coding.models import Unblinding
 from transcripts.corpus.models import Interview, Sentence
 from transcripts.projects.models import Project
 
@@ -150,7 +150,7 @@ class TestCounts:
         for each in (sentence, second):
             decide(each, lead)
         look(sentence, lead)
-        open_interview(project=project, interview=interview, by=lead, where="agreement")
+        unblind_interview(project=project, interview=interview, by=lead, where="agreement")
         put(sentence, find_code(project, BALANCE), lead, reason="A colleague has it.")
         look(second, lead)
         tally = themes(annotator, lead)
@@ -280,7 +280,7 @@ class TestPage:
         client_of: Callable[[User], Client],
     ) -> None:
         put(turns[1][0], find_code(project, BALANCE), coder)
-        Opening.objects.create(interview=interview, user=coder, where="x", opened_at=timezone.now())
+        Unblinding.objects.create(interview=interview, user=coder, where="x", unblinded_at=timezone.now())
         page = self.get(client_of(coder), project)
         assert "1 in withheld ones" in page
         assert "1 of 1" not in page
@@ -307,7 +307,7 @@ class TestPage:
         assert "2 of your units are in neither arm yet" in pages[0]
         for sentence in (shown[0], withheld[0]):
             put(sentence, find_code(project, BALANCE), coder)
-        Opening.objects.create(interview=interview, user=coder, where="x", opened_at=timezone.now())
+        Unblinding.objects.create(interview=interview, user=coder, where="x", unblinded_at=timezone.now())
         assert self.get(client, project).count("1 of 1") == 2
 
     def test_turns_that_were_read_and_never_drawn_are_told_and_move_when_nobody_acts(

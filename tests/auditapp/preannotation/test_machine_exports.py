@@ -16,7 +16,7 @@ from tests.auditapp.preannotation.panel_cast import add_annotator, decide, look,
 from tests.auditapp.preannotation.test_audits import ClientOf
 from transcripts.accounts.models import User
 from transcripts.codebook.models import Code
-from transcripts.coding.models import Opening, Reveal
+from transcripts.coding.models import Reveal, Unblinding
 from transcripts.corpus.models import Interview
 from transcripts.exchange.dictionary import find_meaning
 from transcripts.exchange.methods.writing import draft_text
@@ -124,14 +124,14 @@ class TestSuggestions:
         assert "what machines proposed and your colleagues did in 1 interview" in " ".join(
             refused.content.decode().split()
         )
-        assert not Opening.objects.exists()
+        assert not Unblinding.objects.exists()
         assert list(client.post(address, {"rows": "own"}))
-        assert not Opening.objects.exists()
+        assert not Unblinding.objects.exists()
         for sent in ({"rows": "all"}, {}):
             answer = client.post(address, sent)
             assert answer.status_code == 200
             assert list(answer)
-        assert Opening.objects.get().interview == interview
+        assert Unblinding.objects.get().interview == interview
 
 
 class TestShowings:

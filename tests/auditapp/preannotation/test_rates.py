@@ -29,7 +29,7 @@ from tests.auditapp.preannotation.calibration_cast import (
 from transcripts.accounts.models import User
 from transcripts.codebook.models import Code, CodeExample
 from transcripts.coding.blind import read_blind
-from transcripts.coding.models import Coding, Opening
+from transcripts.coding.models import Coding, Unblinding
 from transcripts.corpus.models import Sentence
 from transcripts.projects.actions import set_stance
 from transcripts.projects.models import Project
@@ -255,7 +255,7 @@ def test_who_may_code_opens_first_and_then_sees_what_everybody_sees(
     assert "0.250" not in page(client, project)
     path = reverse("preannotation:calibration_open", args=[project.slug])
     assert client.post(path, {"where": "rates", "confirmed": "on"}).status_code == 302
-    assert Opening.objects.filter(user=lead).count() == 2
+    assert Unblinding.objects.filter(user=lead).count() == 2
     assert "<strong>0.250</strong>" in page(client, project)
 
 
@@ -264,8 +264,9 @@ def test_rates_of_a_reflexive_family_need_a_reason(
 ) -> None:
     set_stance(project=project, family="themes", stance="reflexive", reason="We read anew.", by=owner)
     assert "0.250" not in page(client_of(reader), project)
-    Opening.objects.bulk_create(
-        Opening(interview=talk, user=owner, where="x", opened_at=timezone.now()) for talk in project.interviews.all()
+    Unblinding.objects.bulk_create(
+        Unblinding(interview=talk, user=owner, where="x", unblinded_at=timezone.now())
+        for talk in project.interviews.all()
     )
     path = reverse("preannotation:rates_compute", args=[project.slug])
     assert client_of(owner).post(path, {"family": "themes", "reason": ""}).status_code == 422

@@ -34,7 +34,7 @@ from tests.auditapp.preannotation.panel_cast import (
 from tests.auditapp.preannotation.test_machine_exports import take_out
 from tests.transcripts.coding.desk_cast import find_code, put, standing_codes
 from transcripts.accounts.models import User
-from transcripts.coding.models import Coding, Opening
+from transcripts.coding.models import Coding, Unblinding
 from transcripts.coding.recuts import join_sentences, split_sentence
 from transcripts.corpus.models import Interview, Sentence
 from transcripts.projects.models import Project
@@ -466,6 +466,6 @@ class TestPages:
         split(sentence, lead)
         client = client_of(lead)
         assert not any("cut anew" in page for page in self._visit(client, project, annotator).values())
-        Opening.objects.create(interview=interview, user=lead, where="agreement", opened_at=timezone.now())
+        Unblinding.objects.create(interview=interview, user=lead, where="agreement", unblinded_at=timezone.now())
         page = self._visit(client, project, annotator)["annotator"]
         assert "1 suggestion of all it ever made in the interviews you have opened stands at sentences" in page

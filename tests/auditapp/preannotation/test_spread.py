@@ -12,8 +12,8 @@ from auditapp.preannotation.models import Annotator
 from auditapp.preannotation.queries.spread import read_spread
 from tests.auditapp.preannotation.calibration_cast import BALANCE, bring_in, make_annotator, read
 from transcripts.accounts.models import User
-from transcripts.coding.models import Opening
-from transcripts.coding.openings import open_interview
+from transcripts.blinding.actions import unblind_interview
+from transcripts.coding.models import Unblinding
 from transcripts.corpus.models import Interview, Sentence
 from transcripts.projects.models import Project
 
@@ -69,7 +69,7 @@ def test_who_codes_sees_no_rate_of_an_interview_before_she_opened_it(
     assert "read by all of them" not in shown
     assert "%</td>" not in shown
     first = Interview.objects.get(pk=said[0].turn.interview_id)
-    open_interview(project=project, interview=first, by=lead, where="agreement")
+    unblind_interview(project=project, interview=first, by=lead, where="agreement")
     shown = page(client, project)
     assert "What machines said in 1 interview is closed to you" in shown
     assert "9 sentences read by all of them" in shown
@@ -86,11 +86,11 @@ def test_opening_asks_first_and_is_kept(
     assert refused.status_code == 422
     assert "Tick the box to say that you know what follows" in refused.content.decode()
     assert client.post(path, {"annotators": [0], "confirmed": "on"}).status_code == 422
-    assert not Opening.objects.exists()
+    assert not Unblinding.objects.exists()
     answer = client.post(path, {"annotators": keys, "confirmed": "on"})
     assert answer.status_code == 302
     assert answer["Location"].endswith(f"?annotators={keys[0]}&annotators={keys[1]}")
-    assert set(Opening.objects.values_list("user", "where")) == {(lead.pk, "spread")}
+    assert set(Unblinding.objects.values_list("user", "where")) == {(lead.pk, "spread")}
     assert "18 sentences read by all of them" in page(client, project)
 
 
@@ -102,7 +102,7 @@ def test_opening_for_one_reads_no_more_interviews_than_it_did(
     read(narrow, [each for each in said if each.turn.interview_id == first], {})
     path = reverse("preannotation:open_spread", args=[project.slug])
     assert client_of(lead).post(path, {"annotators": [narrow.pk], "confirmed": "on"}).status_code == 302
-    assert list(Opening.objects.values_list("interview", flat=True)) == [first]
+    assert list(Unblinding.objects.values_list("interview", flat=True)) == [first]
 
 
 def test_who_does_not_code_opens_nothing_and_an_outsider_finds_nothing(
@@ -111,4 +111,4 @@ def test_who_does_not_code_opens_nothing_and_an_outsider_finds_nothing(
     path = reverse("preannotation:open_spread", args=[project.slug])
     assert client_of(coder).post(path, {"confirmed": "on"}).status_code == 403
     assert client_of(outsider).post(path, {"confirmed": "on"}).status_code == 404
-    assert not Opening.objects.exists()
+    assert not Unblinding.objects.exists()

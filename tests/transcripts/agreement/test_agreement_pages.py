@@ -17,7 +17,7 @@ from transcripts.accounts.models import User
 from transcripts.agreement.models import Adjudication
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.coding.blind import BlindReadings
-from transcripts.coding.models import Memo, Opening
+from transcripts.coding.models import Memo, Unblinding
 from transcripts.corpus.actions import import_file
 from transcripts.corpus.models import Interview
 from transcripts.projects.actions import set_stance
@@ -66,11 +66,11 @@ class TestOpening:
         assert "PABAK" not in before
         refused = client.post(f"{AGREEMENT}open/", {**THEMES, "where": "agreement"})
         assert refused.status_code == 422
-        assert not Opening.objects.exists()
+        assert not Unblinding.objects.exists()
         answer = client.post(f"{AGREEMENT}open/", {**THEMES, "where": "agreement", "confirmed": "on"})
         assert answer["Location"] == f"{AGREEMENT}?family=themes"
         assert "PABAK" in text_of(client, AGREEMENT, **THEMES)
-        assert {each.where for each in Opening.objects.all()} == {"agreement"}
+        assert {each.where for each in Unblinding.objects.all()} == {"agreement"}
 
     def test_nothing_is_computed_or_taken_out_while_all_of_it_is_closed(
         self, dispute: Dispute, lead: User, client_of: SignIn
@@ -105,7 +105,7 @@ class TestOpening:
     ) -> None:
         put(answers(bring_more(dispute, lead))[0], find_code(dispute.project, BALANCE), coder)
         open_all(client_of(lead))
-        assert set(Opening.objects.values_list("interview", flat=True)) == {talk.pk for talk in dispute.talks}
+        assert set(Unblinding.objects.values_list("interview", flat=True)) == {talk.pk for talk in dispute.talks}
 
 
 class TestTable:
@@ -267,11 +267,11 @@ class TestDifferences:
         assert (
             client.post(f"{AGREEMENT}open/", {**THEMES, "where": "differences", "confirmed": "on"}).status_code == 302
         )
-        assert not Opening.objects.exists()
+        assert not Unblinding.objects.exists()
         lock_round(round_=round_, by=lead)
         assert "How colleagues read 1 interview is closed" in text_of(client, DIFFERENCES, **THEMES)
         open_all(client, "differences")
-        assert Opening.objects.get().interview == dispute.talks[0]
+        assert Unblinding.objects.get().interview == dispute.talks[0]
         page = text_of(client, DIFFERENCES, **THEMES)
         assert page.count("<article") == 1
         assert "(you)" in page
@@ -284,7 +284,7 @@ class TestDifferences:
         client = client_of(coder)
         assert "coded for reliability" in text_of(client, DIFFERENCES, **THEMES)
         client.post(f"{AGREEMENT}open/", {**THEMES, "where": "differences", "confirmed": "on"})
-        assert not Opening.objects.exists()
+        assert not Unblinding.objects.exists()
         assert "<article" not in text_of(client, DIFFERENCES, **THEMES)
 
     def test_words_of_the_study_are_shown_as_text(

@@ -426,11 +426,11 @@ class TestPinning:
     ) -> None:
         where = reverse("codebook:pin", args=[project.slug])
         assert "I would ask first." in text_of(client.get(where, {"sentence": sentence.pk}))
-        assert queries.open_draft(project) is None
+        assert queries.unblind_draft(project) is None
         form = {"sentence": sentence.pk, "code": "theme.balance", "kind": "anchor", "note": ""}
         assert client.post(where, form | {"code": "none"}).status_code == 422
         answer = client.post(where, form)
         assert answer.headers["Location"].endswith(f"?at={sentence.pk}#s{sentence.pk}")
-        assert find(queries.open_draft(project) or published, "theme.balance").examples.get().sentence == sentence
+        assert find(queries.unblind_draft(project) or published, "theme.balance").examples.get().sentence == sentence
         assert client.get(where, {"sentence": 999_999}).status_code == 404
         assert client.get(where, {"sentence": "x"}).status_code == 404

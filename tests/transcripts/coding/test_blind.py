@@ -11,11 +11,11 @@ from django.utils import timezone
 from tests.transcripts.coding.desk_cast import decide, find_code, put, take_off
 from tests.transcripts.rounds.round_cast import answers, bring_in
 from transcripts.accounts.models import User
+from transcripts.blinding.actions import unblind_interview
 from transcripts.codebook.models import Code, CodebookVersion, CodeChange, CodeFamily
 from transcripts.coding.actions import reveal_suggestions
 from transcripts.coding.blind import BlindTable, VersionSpan, read_blind
 from transcripts.coding.models import Coding, Decision
-from transcripts.coding.openings import open_interview
 from transcripts.corpus.models import Interview, Recut, Sentence
 from transcripts.projects.actions import set_member_role
 from transcripts.projects.models import Project
@@ -82,7 +82,7 @@ class TestSentences:
         first, second, third = answers(talks[0])
         balance = put(first, find_code(project, BALANCE), lead)
         decide(third, lead)
-        open_interview(project=project, interview=talks[0], by=lead, where="agreement")
+        unblind_interview(project=project, interview=talks[0], by=lead, where="agreement")
         Coding.objects.filter(pk=balance.pk).update(withdrawn_at=timezone.now())
         Decision.objects.update(withdrawn_at=timezone.now())
         decide(second, lead)
@@ -96,8 +96,8 @@ class TestSentences:
     ) -> None:
         first = answers(talks[0])[0]
         coding = put(first, find_code(project, BALANCE), coder)
-        open_interview(project=project, interview=talks[0], by=lead, where="agreement")
-        open_interview(project=project, interview=talks[1], by=lead, where="agreement")
+        unblind_interview(project=project, interview=talks[0], by=lead, where="agreement")
+        unblind_interview(project=project, interview=talks[1], by=lead, where="agreement")
         take_off(coding, coder)
         assert reading(themes_of(project), first.pk) == {}
 
@@ -229,7 +229,7 @@ class TestVersions:
             made_at=timezone.now(),
         )
         assert reading(themes_of(project), first.pk) == {}
-        open_interview(project=project, interview=talks[0], by=lead, where="agreement")
+        unblind_interview(project=project, interview=talks[0], by=lead, where="agreement")
         now = timezone.now()
         Coding.objects.filter(pk=old.pk).update(withdrawn_at=now)
         new = Coding.objects.create(

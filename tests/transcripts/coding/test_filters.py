@@ -14,7 +14,7 @@ from tests.transcripts.coding.desk_pages import ClientOf, address, read
 from transcripts.accounts.models import User
 from transcripts.codebook.models import Code, CodebookVersion
 from transcripts.coding import actions
-from transcripts.coding.models import Opening
+from transcripts.coding.models import Unblinding
 from transcripts.corpus.actions import import_file
 from transcripts.corpus.models import Interview, Sentence
 
@@ -157,13 +157,13 @@ class TestDisagreement:
         assert "Read differently" not in html
 
     def test_lead_who_opened_the_interview_is(self, read_twice: Interview, lead: User, client_of: ClientOf) -> None:
-        Opening.objects.create(interview=read_twice, user=lead, where="test", opened_at=timezone.now())
+        Unblinding.objects.create(interview=read_twice, user=lead, where="test", unblinded_at=timezone.now())
         html = read(client_of(lead).get(address("desk", read_twice), {"show": "disagreed"}))
         assert shown(html) == ["2"]
         assert "Read differently" in html
 
     def test_coder_never_is(self, read_twice: Interview, coder: User, client_of: ClientOf) -> None:
-        Opening.objects.create(interview=read_twice, user=coder, where="test", opened_at=timezone.now())
+        Unblinding.objects.create(interview=read_twice, user=coder, where="test", unblinded_at=timezone.now())
         html = read(client_of(coder).get(address("desk", read_twice), {"show": "disagreed"}))
         assert len(shown(html)) == 10
 

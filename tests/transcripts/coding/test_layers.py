@@ -10,7 +10,7 @@ from tests.transcripts.coding.desk_pages import ClientOf, address, read
 from transcripts.accounts.models import User
 from transcripts.codebook.models import Code
 from transcripts.coding import actions
-from transcripts.coding.models import Coding, Decision, Layer, Opening, Reveal
+from transcripts.coding.models import Coding, Decision, Layer, Reveal, Unblinding
 from transcripts.corpus.models import Interview, Sentence
 from transcripts.projects.models import Project
 
@@ -126,27 +126,29 @@ class TestOpening:
     """Whoever opened colleagues' codings of an interview codes on in the assisted layer."""
 
     @pytest.fixture
-    def opening(self, interview: Interview, coder: User) -> Opening:
-        return Opening.objects.create(interview=interview, user=coder, where="compare", opened_at=timezone.now())
+    def opening(self, interview: Interview, coder: User) -> Unblinding:
+        return Unblinding.objects.create(interview=interview, user=coder, where="compare", unblinded_at=timezone.now())
 
     def test_new_codings_are_assisted_and_ask_for_a_reason(
-        self, opening: Opening, sentence: Sentence, code: Code, coder: User
+        self, opening: Unblinding, sentence: Sentence, code: Code, coder: User
     ) -> None:
         with pytest.raises(actions.WrongInput, match="others' labels"):
             put(sentence, code, coder)
         assert put(sentence, code, coder, reason="We talked").layer == Layer.ASSISTED
         assert decide(sentence, coder).layer == Layer.ASSISTED
 
-    def test_others_stay_blind(self, opening: Opening, sentence: Sentence, code: Code, second_coder: User) -> None:
+    def test_others_stay_blind(self, opening: Unblinding, sentence: Sentence, code: Code, second_coder: User) -> None:
         assert put(sentence, code, second_coder).layer == Layer.BLIND
 
     def test_it_is_no_word_of_her_own(
-        self, opening: Opening, project: Project, sentence: Sentence, coder: User
+        self, opening: Unblinding, project: Project, sentence: Sentence, coder: User
     ) -> None:
         with pytest.raises(actions.NotDecided):
             actions.reveal_suggestions(project=project, sentence=sentence, by=coder)
 
-    def test_the_desk_says_so(self, opening: Opening, interview: Interview, coder: User, client_of: ClientOf) -> None:
+    def test_the_desk_says_so(
+        self, opening: Unblinding, interview: Interview, coder: User, client_of: ClientOf
+    ) -> None:
         html = read(client_of(coder).get(address("desk", interview)))
         assert "colleagues opened" in html
         assert "data-opened" in html

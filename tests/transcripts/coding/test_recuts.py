@@ -19,7 +19,7 @@ from tests.transcripts.coding.desk_cast import (
 )
 from transcripts.accounts.models import User
 from transcripts.coding import actions, recuts
-from transcripts.coding.models import Coding, Decision, Memo, Opening, Reveal
+from transcripts.coding.models import Coding, Decision, Memo, Reveal, Unblinding
 from transcripts.corpus.actions import import_file
 from transcripts.corpus.breaks import SentenceRetired
 from transcripts.corpus.models import Interview, Recut, Sentence
@@ -175,7 +175,7 @@ class TestSplit:
             moment = reveal(run_on, "2", coder).revealed_at
         else:
             moment = timezone.now()
-            Opening.objects.create(interview=run_on, user=coder, where="test", opened_at=moment)
+            Unblinding.objects.create(interview=run_on, user=coder, where="test", unblinded_at=moment)
         actions.withdraw_coding(project=run_on.project, coding=blind, by=coder, reason="It was right")
         blind.refresh_from_db()
         split(run_on, by=lead)

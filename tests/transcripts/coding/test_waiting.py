@@ -17,7 +17,7 @@ from tests.transcripts.coding.desk_pages import ClientOf
 from transcripts.accounts.models import User
 from transcripts.codebook.models import Code, CodebookVersion
 from transcripts.coding import actions, recuts
-from transcripts.coding.models import Opening
+from transcripts.coding.models import Unblinding
 from transcripts.coding.own_acts import list_own_acts
 from transcripts.corpus.actions import import_file
 from transcripts.corpus.models import Interview, Sentence
@@ -121,7 +121,7 @@ def test_disagreement_comes_third_for_who_may_see_it(
     assert ask(client_of, coder, project) == ("", 0)
     assert ask(client_of, lead, project) == ("", 0)
     assert ask(client_of, reader, project) == ("disagreed", differing.pk)
-    Opening.objects.create(interview=second, user=lead, where="test", opened_at=timezone.now())
+    Unblinding.objects.create(interview=second, user=lead, where="test", unblinded_at=timezone.now())
     assert ask(client_of, lead, project, said(interview)[0]) == ("disagreed", differing.pk)
     assert ask(client_of, reader, project, differing) == ("", 0)
 

@@ -20,7 +20,7 @@ from transcripts.accounts.models import User
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.codebook.models import Code, CodeProposal
 from transcripts.coding.actions import add_coding, decide_sentence, withdraw_coding, write_memo
-from transcripts.coding.models import Coding, Opening, Reveal
+from transcripts.coding.models import Coding, Reveal, Unblinding
 from transcripts.corpus.models import Sentence
 from transcripts.exchange.dictionary import find_meaning
 from transcripts.exchange.registry import Export, list_exports
@@ -161,20 +161,20 @@ class TestColleaguesWork:
         answer = client.post(reverse("exchange:download", args=[project.slug, "codings", "csv"]))
         assert answer.status_code == 409
         assert "counts as assisted" in answer.content.decode()
-        assert not Opening.objects.exists()
+        assert not Unblinding.objects.exists()
 
     def test_she_may_take_her_own_rows_only(
         self, coding: Coding, project: Project, lead: User, client_of: ClientOf
     ) -> None:
         assert rows(download(client_of(lead), project, "codings", rows="own")) == []
-        assert not Opening.objects.exists()
+        assert not Unblinding.objects.exists()
 
     def test_taking_all_opens_them_for_good_and_is_on_record(
         self, coding: Coding, project: Project, lead: User, client_of: ClientOf
     ) -> None:
         client = client_of(lead)
         assert len(rows(download(client, project, "codings", rows="all"))) == 1
-        opening = Opening.objects.get()
+        opening = Unblinding.objects.get()
         assert (opening.user, opening.where) == (lead, "export")
         assert AuditEvent.objects.filter(action="coding.opened").count() == 1
         assert len(rows(download(client, project, "codings"))) == 1
@@ -223,7 +223,7 @@ def work(project: Project, sentence: Sentence, code: Code, by: User) -> None:
     )
     now = timezone.now()
     Reveal.objects.create(sentence=sentence, coder=by, revealed_at=now)
-    Opening.objects.create(interview=sentence.turn.interview, user=by, where="x", opened_at=now)
+    Unblinding.objects.create(interview=sentence.turn.interview, user=by, where="x", unblinded_at=now)
     CodeProposal.objects.create(
         project=project, name="New", family_identifier="themes", proposed_by=by, proposed_at=now, client_id=uuid.uuid4()
     )

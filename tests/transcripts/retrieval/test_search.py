@@ -14,7 +14,7 @@ from tests.transcripts.retrieval.conftest import Ask, Put
 from transcripts.accounts.models import User
 from transcripts.codebook.models import Code, CodebookVersion, CodeFamily
 from transcripts.coding.actions import decide_sentence, withdraw_coding, write_memo
-from transcripts.coding.models import Coding, Opening
+from transcripts.coding.models import Coding, Unblinding
 from transcripts.coding.prompting import OwnCoding, Prompts, Question
 from transcripts.corpus.models import Interview, Recut, Sentence, Turn
 from transcripts.projects.models import Project
@@ -223,7 +223,7 @@ class TestWhoSeesWhat:
         closed = ask(lead, code="theme.balance", coder="all")
         assert closed.texts == []
         assert "work in 2 interviews is left out" in closed.page
-        Opening.objects.create(interview=second_interview, user=lead, where="search", opened_at=timezone.now())
+        Unblinding.objects.create(interview=second_interview, user=lead, where="search", unblinded_at=timezone.now())
         assert ask(lead, code="theme.balance", coder="all").texts == ["I weigh both sides."]
         assert ask(lead, code="theme.balance", coder="coder").texts == ["I weigh both sides."]
         assert ask(lead, code="theme.balance").texts == []
@@ -253,14 +253,14 @@ class TestWhoSeesWhat:
         put(coder, "I would ask", "theme.balance")
         client, path = client_of(lead), reverse("retrieval:open", args=[project.slug])
         assert client.post(path, {}).status_code == 422
-        assert not Opening.objects.exists()
+        assert not Unblinding.objects.exists()
         back = f"/p/{project.slug}/search/?coder=all&code=theme.balance"
         answer = client.post(path, {"confirmed": "on", "next": back, "interview": second_interview.pk})
         assert answer["Location"] == back
-        assert [each.interview for each in Opening.objects.all()] == [second_interview]
+        assert [each.interview for each in Unblinding.objects.all()] == [second_interview]
         assert ask(lead, code="theme.balance", coder="all").count == 1
         client.post(path, {"confirmed": "on", "next": "https://elsewhere.example/"})
-        assert Opening.objects.count() == 2
+        assert Unblinding.objects.count() == 2
         assert ask(lead, code="theme.balance", coder="all").count == 2
 
     def test_an_interview_without_colleagues_work_needs_no_opening(self, ask: Ask, put: Put, lead: User) -> None:

@@ -12,7 +12,7 @@ from django.urls import reverse
 
 from tests.transcripts.retrieval.conftest import Put
 from transcripts.accounts.models import User
-from transcripts.coding.models import Opening
+from transcripts.coding.models import Unblinding
 from transcripts.corpus.models import Interview
 from transcripts.projects.models import Project
 
@@ -158,7 +158,7 @@ class TestWhoSeesWhat:
 
         path = "/p/culture/codings/interviews/?coder=all"
         assert read_cells(client_of(lead), path) == []
-        Opening.objects.create(interview=second_interview, user=lead, where="search", opened_at=timezone.now())
+        Unblinding.objects.create(interview=second_interview, user=lead, where="search", unblinded_at=timezone.now())
         assert any("3 of 4 sentences" in label for _, label in read_cells(client_of(lead), path))
 
 

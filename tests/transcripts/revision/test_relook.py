@@ -9,10 +9,10 @@ import pytest
 from tests.transcripts.coding.desk_cast import decide, last_event, put, standing_codes, take_off
 from tests.transcripts.revision.codebooks import code_of, current, merge, narrow, split
 from transcripts.accounts.models import User
+from transcripts.blinding.actions import unblind_interview
 from transcripts.codebook.models import Code
 from transcripts.coding.actions import CodingError
 from transcripts.coding.models import Coding, Decision
-from transcripts.coding.openings import open_interview
 from transcripts.corpus.models import Sentence
 from transcripts.projects.models import Project
 from transcripts.revision import actions, queries
@@ -161,7 +161,7 @@ def test_what_was_carried_is_read_once_and_as_what_it_went_into(
     from transcripts.coding.blind import read_blind
 
     old = put(sentence, code_of(code.version, "theme.compassion"), lead)
-    open_interview(project=project, interview=sentence.turn.interview, by=lead, where="test")
+    unblind_interview(project=project, interview=sentence.turn.interview, by=lead, where="test")
 
     def read() -> list[str]:
         readings = read_blind(project)

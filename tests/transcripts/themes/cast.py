@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from tests.transcripts.coding.desk_cast import find_code, put
 from transcripts.accounts.models import User
+from transcripts.blinding.actions import unblind_interview
 from transcripts.coding.models import Coding
-from transcripts.coding.openings import open_interview
 from transcripts.corpus.models import Interview, Sentence
 from transcripts.projects.models import Project
 from transcripts.themes.actions import Based, ThemeText, create_theme
@@ -41,4 +41,4 @@ def put_on(sentence: Sentence, identifier: str, by: User, *, level: str = "seman
 def open_all(project: Project, user: User) -> None:
     """Open colleagues' codings of every interview to somebody."""
     for interview in project.interviews.all():
-        open_interview(project=project, interview=interview, by=user, where="test")
+        unblind_interview(project=project, interview=interview, by=user, where="test")

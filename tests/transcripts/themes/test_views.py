@@ -14,7 +14,7 @@ from pytest_django.fixtures import DjangoAssertNumQueries
 
 from tests.transcripts.themes.cast import BALANCE, COMPASSION, CONTEXT, answers, make_theme, open_all, put_on
 from transcripts.accounts.models import User
-from transcripts.coding.models import Opening
+from transcripts.coding.models import Unblinding
 from transcripts.corpus.models import Interview, Sentence
 from transcripts.projects.models import Project
 from transcripts.themes.models import ThemeQuote, ThemeVersion
@@ -241,10 +241,10 @@ class TestEvidence:
         assert "1 interview left out" in closed
         refused = client.post(url("open"), {"next": here})
         assert refused.status_code == 422
-        assert not Opening.objects.exists()
+        assert not Unblinding.objects.exists()
         answer = client.post(url("open"), {"next": here, "confirmed": "on"})
         assert answer["Location"] == here
-        assert Opening.objects.filter(user=lead).count() == 1
+        assert Unblinding.objects.filter(user=lead).count() == 1
         assert "<strong>1</strong> of 1" in text(client.get(here))
 
     @pytest.mark.parametrize(
@@ -257,7 +257,7 @@ class TestEvidence:
 
     def test_who_only_reads_opens_nothing(self, interview: Interview, reader: User, client_of: SignIn) -> None:
         assert client_of(reader).post(url("open"), {"confirmed": "on"}).status_code == 302
-        assert not Opening.objects.exists()
+        assert not Unblinding.objects.exists()
 
 
 class TestQuotes:

@@ -13,8 +13,9 @@ from django.views.decorators.http import require_POST
 
 from transcripts.agreement.forms import OpeningForm, SelectionForm
 from transcripts.agreement.selection import Selection, find_interviews, list_families
+from transcripts.blinding.actions import UnblindingRefused, unblind_interviews
+from transcripts.blinding.viewers import get_viewer
 from transcripts.codebook.models import CodeFamily
-from transcripts.coding.openings import OpeningRefused, find_unopened, open_interviews
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.models import MethodStance
 from transcripts.projects.queries import Stances, read_stances
@@ -101,7 +102,7 @@ def look(request: ProjectRequest, selection: Selection, *, within: Collection[in
         interviews = sorted(set(within) if interviews is None else set(within) & set(interviews))
     table = read_table(request.project, selection, interviews=interviews)
     shared = find_shared_interviews(table)
-    unopened = find_unopened(request.project, request.user, request.role, shared)
+    unopened = get_viewer(request).blinded(shared)
     return Sight(keep_interviews(table, shared - unopened), len(shared), unopened)
 
 
@@ -125,8 +126,8 @@ def open_colleagues(request: ProjectRequest) -> HttpResponse:
         interviews = list(request.project.interviews.filter(pk__in=unopened).order_by("pk"))
         where = form.cleaned_data["where"]
         try:
-            open_interviews(project=request.project, interviews=interviews, by=request.user, where=where)
-        except OpeningRefused as error:
+            unblind_interviews(project=request.project, interviews=interviews, by=request.user, where=where)
+        except UnblindingRefused as error:
             form.add_error(None, str(error))
             return render(request, "agreement/not_opened.html", {"opening": form, "asked": asked}, status=409)
     return redirect(f"{reverse(ADDRESSES[form.cleaned_data['where']], args=[request.project.slug])}?{asked.query}")

@@ -85,7 +85,7 @@ def _check_proposal(
 
 def list_families(project: Project) -> list[queries.FamilyChoice]:
     """The families a code can be proposed for: those of the open draft, or of the current version."""
-    version = queries.open_draft(project) or queries.current_version(project)
+    version = queries.unblind_draft(project) or queries.current_version(project)
     return queries.list_family_choices(version) if version else []
 
 
@@ -100,7 +100,7 @@ def accept_proposal(
     """
     lock(proposal.project)
     proposal = _hold_open(proposal)
-    draft = queries.open_draft(proposal.project)
+    draft = queries.unblind_draft(proposal.project)
     if publish and draft is not None:
         raise CodebookError(
             f"{draft} is a draft with other changes in it, which would be published too. Add the code to it instead."

@@ -13,7 +13,7 @@ from transcripts.audit_trail.models import AuditEvent, AuditHead
 from transcripts.audit_trail.trail import project_stream
 from transcripts.codebook.models import CodebookVersion, CodeChange
 from transcripts.codebook.queries import current_version
-from transcripts.coding.models import Coding, Decision, Opening, Reveal
+from transcripts.coding.models import Coding, Decision, Reveal, Unblinding
 from transcripts.corpus.models import Interview, Recut, Sentence, Turn
 from transcripts.exchange.registry import MachineUse, list_machine_notes, list_machine_uses
 from transcripts.projects.models import MethodStance, Project
@@ -256,7 +256,7 @@ def read_team(project: Project) -> Team:
 
 
 def read_seen(project: Project) -> Seen:
-    openings = Opening.objects.filter(interview__project=project)
+    openings = Unblinding.objects.filter(interview__project=project)
     return Seen(
         openings=openings.count(),
         openers=openings.values("user").distinct().count(),

@@ -1,11 +1,11 @@
-"""What somebody who reads a study may have seen of its labels: opened to her for good once she may code there herself."""
+"""What somebody could see while she only read a study: it is unblinded for her once she may code there."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
 
+from transcripts.blinding.actions import unblind_former_reader
 from transcripts.coding.models import Coding, Decision
-from transcripts.coding.openings import open_seen
 from transcripts.projects.models import Project
 from transcripts.projects.role_changes import RoleChange
 
@@ -15,12 +15,12 @@ _finders: list[LabelFinder] = []
 
 
 def register_labels(find: LabelFinder) -> None:
-    """Make a part known that names interviews with labels of its own in them. Called once, in an app's ``ready``."""
+    """Register a function that names the interviews with labels of another kind. Called once, in an app's ``ready``."""
     _finders.append(find)
 
 
 def keep_what_was_seen(change: RoleChange) -> None:
-    """Store an opening of every interview with labels, when somebody who saw them all may code or leaves the study."""
+    """Unblind every interview with labels when somebody who saw them all may code from now on, or leaves the study."""
     if not change.ends_reading:
         return
     where = "sentence__turn__interview"
@@ -31,4 +31,4 @@ def keep_what_was_seen(change: RoleChange) -> None:
     for find in _finders:
         labelled |= set(find(change.project))
     interviews = list(change.project.interviews.filter(pk__in=labelled).order_by("pk"))
-    open_seen(project=change.project, interviews=interviews, user=change.user, by=change.by)
+    unblind_former_reader(project=change.project, interviews=interviews, user=change.user, by=change.by)

@@ -5,8 +5,9 @@ import pytest
 from tests.transcripts.coding.desk_cast import count_events, find_code, last_event, put
 from tests.transcripts.rounds.round_cast import answers, bring_in, open_round
 from transcripts.accounts.models import User
-from transcripts.coding.models import Layer, Opening
-from transcripts.coding.openings import OpeningRefused, find_unopened, open_interview, open_interviews
+from transcripts.blinding.actions import UnblindingRefused, unblind_interview, unblind_interviews
+from transcripts.blinding.viewers import Viewer
+from transcripts.coding.models import Layer, Unblinding
 from transcripts.corpus.models import Interview
 from transcripts.projects.models import Project
 from transcripts.projects.roles import CODER, LEAD, READER
@@ -19,19 +20,19 @@ def talks(project: Project, owner: User) -> list[Interview]:
 
 
 def test_opening_is_kept_once_with_its_place_and_event(project: Project, talks: list[Interview], lead: User) -> None:
-    first = open_interview(project=project, interview=talks[0], by=lead, where="agreement")
+    first = unblind_interview(project=project, interview=talks[0], by=lead, where="agreement")
     assert last_event(project).action == "coding.opened"
     assert last_event(project).details == {"interview": talks[0].pk, "where": "agreement"}
     events = count_events(project)
-    assert open_interview(project=project, interview=talks[0], by=lead, where="differences") == first
+    assert unblind_interview(project=project, interview=talks[0], by=lead, where="differences") == first
     assert count_events(project) == events
-    assert Opening.objects.get().where == "agreement"
+    assert Unblinding.objects.get().where == "agreement"
 
 
 def test_what_is_coded_after_the_opening_is_assisted_there_and_blind_elsewhere(
     project: Project, talks: list[Interview], lead: User, coder: User
 ) -> None:
-    open_interview(project=project, interview=talks[0], by=lead, where="agreement")
+    unblind_interview(project=project, interview=talks[0], by=lead, where="agreement")
     balance = find_code(project, "theme.balance")
     assert put(answers(talks[0])[0], balance, lead, reason="They are right.").layer == Layer.ASSISTED
     assert put(answers(talks[1])[0], balance, lead).layer == Layer.BLIND
@@ -42,28 +43,28 @@ def test_coder_opens_what_is_locked_and_nothing_else(
     project: Project, talks: list[Interview], lead: User, coder: User
 ) -> None:
     round_ = open_round(project, lead, coder, models=["Model A"])
-    with pytest.raises(OpeningRefused, match="once every round"):
-        open_interview(project=project, interview=talks[0], by=coder, where="differences")
+    with pytest.raises(UnblindingRefused, match="once every round"):
+        unblind_interview(project=project, interview=talks[0], by=coder, where="differences")
     lock_round(round_=round_, by=lead)
-    open_interview(project=project, interview=talks[0], by=coder, where="differences")
-    with pytest.raises(OpeningRefused):
-        open_interviews(project=project, interviews=talks, by=coder, where="differences")
-    assert Opening.objects.count() == 1
+    unblind_interview(project=project, interview=talks[0], by=coder, where="differences")
+    with pytest.raises(UnblindingRefused):
+        unblind_interviews(project=project, interviews=talks, by=coder, where="differences")
+    assert Unblinding.objects.count() == 1
 
 
 def test_stranger_and_foreign_interview_are_refused(
     project: Project, talks: list[Interview], lead: User, outsider: User
 ) -> None:
-    with pytest.raises(OpeningRefused, match="do not belong"):
-        open_interview(project=project, interview=talks[0], by=outsider, where="agreement")
+    with pytest.raises(UnblindingRefused, match="do not belong"):
+        unblind_interview(project=project, interview=talks[0], by=outsider, where="agreement")
     talks[0].project_id = 0
-    with pytest.raises(OpeningRefused, match="not part"):
-        open_interview(project=project, interview=talks[0], by=lead, where="agreement")
+    with pytest.raises(UnblindingRefused, match="not part"):
+        unblind_interview(project=project, interview=talks[0], by=lead, where="agreement")
 
 
 def test_who_may_not_code_has_nothing_to_open(project: Project, talks: list[Interview], lead: User) -> None:
     ids = {talk.pk for talk in talks}
-    open_interview(project=project, interview=talks[0], by=lead, where="agreement")
-    assert find_unopened(project, lead, READER, ids) == set()
-    assert find_unopened(project, lead, LEAD, ids) == {talks[1].pk}
-    assert find_unopened(project, lead, CODER, {talks[0].pk}) == set()
+    unblind_interview(project=project, interview=talks[0], by=lead, where="agreement")
+    assert Viewer(project, lead, READER).blinded(ids) == set()
+    assert Viewer(project, lead, LEAD).blinded(ids) == {talks[1].pk}
+    assert Viewer(project, lead, CODER).blinded({talks[0].pk}) == set()

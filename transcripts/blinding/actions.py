@@ -1,0 +1,101 @@
+"""Unblinding an interview: recorded for good, because what its coder codes there afterwards is not blind."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from django.db import transaction
+from django.utils import timezone
+
+from transcripts.accounts.models import User
+from transcripts.audit_trail import trail
+from transcripts.coding.models import Unblinding
+from transcripts.corpus.models import Interview
+from transcripts.projects.access import find_role
+from transcripts.projects.models import Project
+from transcripts.projects.roles import Permission, Role
+from transcripts.rounds.queries import find_locked_interviews
+
+# Values of ``where`` for what no page asked: an interview tried out as a draft, and a change of role.
+DRAFT = "draft"
+ROLE = "role"
+
+
+class UnblindingRefused(Exception):
+    """The sentence is shown to the person who asked."""
+
+
+@transaction.atomic
+def unblind_interview(*, project: Project, interview: Interview, by: User, where: str) -> Unblinding:
+    """Record that ``by`` sees others' labels of an interview from now on. Nothing takes it back.
+
+    A person whose role does not see every coding may unblind an interview once every round with it is locked. Raises
+    ``UnblindingRefused``.
+    """
+    return unblind_interviews(project=project, interviews=[interview], by=by, where=where)[0]
+
+
+@transaction.atomic
+def unblind_interviews(
+    *, project: Project, interviews: Collection[Interview], by: User, where: str
+) -> list[Unblinding]:
+    """The same for several interviews, all or none. Each has its own event; those unblinded before have none."""
+    _check(project, interviews, by)
+    return _store(project, interviews, by, where)
+
+
+@transaction.atomic
+def unblind_draft(*, project: Project, interview: Interview, by: User) -> Unblinding:
+    """Record that ``by`` reads an interview as a draft, with others' labels in view.
+
+    Asks for no more than that she belongs to the study. Raises ``UnblindingRefused``.
+    """
+    _check_belongs(project, [interview], by)
+    return _store(project, [interview], by, DRAFT)[0]
+
+
+@transaction.atomic
+def unblind_former_reader(
+    *, project: Project, interviews: Collection[Interview], user: User, by: trail.Actor
+) -> list[Unblinding]:
+    """Record that ``user`` could see others' labels of these interviews in a role that does not code, which ``by`` ends."""
+    return _store(project, interviews, user, ROLE, by=by)
+
+
+def _store(
+    project: Project, interviews: Collection[Interview], user: User, where: str, *, by: trail.Actor | None = None
+) -> list[Unblinding]:
+    stored = []
+    for interview in interviews:
+        unblinding, is_new = Unblinding.objects.get_or_create(
+            interview=interview, user=user, defaults={"where": where, "unblinded_at": timezone.now()}
+        )
+        stored.append(unblinding)
+        if is_new:
+            # The action keeps the name it has in the hashed history of existing studies.
+            trail.record(
+                "coding.opened",
+                target=unblinding,
+                by=by or user,
+                stream=trail.project_stream(project.pk),
+                details={"interview": interview.pk, "where": where},
+            )
+    return stored
+
+
+def _check_belongs(project: Project, interviews: Collection[Interview], by: User) -> Role:
+    if any(interview.project_id != project.pk for interview in interviews):
+        raise UnblindingRefused("This interview is not part of this study.")
+    role = find_role(by, project)
+    if role is None:
+        raise UnblindingRefused("You do not belong to this study.")
+    return role
+
+
+def _check(project: Project, interviews: Collection[Interview], by: User) -> None:
+    role = _check_belongs(project, interviews, by)
+    if Permission.SEE_ALL_CODINGS in role.permissions:
+        return
+    locked = find_locked_interviews(project)
+    if any(interview.pk not in locked for interview in interviews):
+        raise UnblindingRefused("You can unblind an interview once every round that it is part of is locked.")

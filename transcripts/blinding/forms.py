@@ -1,0 +1,73 @@
+"""The one form that unblinds interviews, and the signed token in it that says which."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, Self
+
+from django import forms
+from django.core import signing
+
+from transcripts.blinding.viewers import Viewer
+
+_signer = signing.Signer(salt="transcripts.blinding")
+OUT_OF_DATE = "This page is out of date, or was made for somebody else. Open it again and confirm there."
+
+
+class UnblindingForm(forms.Form):
+    """Unblind the interviews that the token names. The token is made for one person in one study.
+
+    It holds no time, so that a page without changes stays the same byte for byte; the action checks everything again.
+    """
+
+    confirmed = forms.BooleanField(
+        label="I know that what I code in these interviews from now on counts as assisted.",
+        error_messages={"required": "Tick the box to say that you know what follows."},
+    )
+    token = forms.CharField(widget=forms.HiddenInput, error_messages={"required": OUT_OF_DATE})
+
+    def __init__(self, data: Any = None, *, viewer: Viewer, initial: dict[str, str] | None = None) -> None:
+        super().__init__(data, initial=initial, auto_id="unblinding_%s")
+        self.viewer = viewer
+        self.interview_ids: list[int] = []
+        self.where = self.back = ""
+        token = data.get("token") if data is not None else self.initial.get("token")
+        self.is_readable = bool(token) and self._read(str(token))
+
+    @classmethod
+    def offer(cls, viewer: Viewer, interview_ids: Iterable[int], *, where: str, back: str) -> Self | None:
+        """The form for those of the interviews that the viewer has not unblinded; ``None`` when there are none."""
+        blinded = sorted(viewer.blinded(interview_ids))
+        if not blinded:
+            return None
+        return cls(viewer=viewer, initial={"token": _write(viewer, blinded, where, back)})
+
+    @property
+    def count(self) -> int:
+        """How many interviews the form is about."""
+        return len(self.interview_ids)
+
+    def clean_token(self) -> str:
+        if not self.is_readable:
+            raise forms.ValidationError(OUT_OF_DATE)
+        return str(self.cleaned_data["token"])
+
+    def _read(self, token: str) -> bool:
+        try:
+            project, user, self.interview_ids, self.where, self.back = _signer.unsign_object(token)
+        except (signing.BadSignature, ValueError):
+            return False
+        return [project, user] == [self.viewer.project.pk, self.viewer.user_id]
+
+
+def _write(viewer: Viewer, interview_ids: Sequence[int], where: str, back: str) -> str:
+    return _signer.sign_object([viewer.project.pk, viewer.user_id, interview_ids, where, back], compress=True)
+
+
+class OpeningForm(forms.Form):
+    """What pages that are not yet ported to UnblindingForm ask."""
+
+    confirmed = forms.BooleanField(
+        label="I know that what I code in these interviews from now on counts as assisted.",
+        error_messages={"required": "Tick the box to say that you know what follows from opening them."},
+    )

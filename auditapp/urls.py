@@ -13,6 +13,7 @@ human_half = [
     path("", include("transcripts.corpus.urls")),
     path("", include("transcripts.rounds.urls")),
     path("", include("transcripts.coding.urls")),
+    path("", include("transcripts.blinding.urls")),
     path("", include("transcripts.agreement.urls")),
     path("", include("transcripts.revision.urls")),
     path("", include("transcripts.retrieval.urls")),

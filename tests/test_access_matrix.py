@@ -114,6 +114,7 @@ OF_A_STUDY: dict[str, Row] = {
     "coding:acts": seen(Permission.CODE),
     "coding:keys": filled_in(Permission.CODE),
     "coding:keycard": seen(),
+    "blinding:unblind": sent(Permission.CODE),
     "revision:effects": seen(),
     "revision:carry": sent(Permission.EDIT_CODEBOOK),
     "revision:take_back": sent(Permission.EDIT_CODEBOOK),

@@ -1,0 +1,130 @@
+"""The one address that unblinds interviews."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from django.test import RequestFactory
+from django.urls import reverse
+
+from tests.transcripts.coding.desk_cast import count_events, last_event
+from tests.transcripts.coding.desk_pages import ClientOf
+from tests.transcripts.rounds.round_cast import bring_in, open_round
+from transcripts.accounts.models import User
+from transcripts.blinding.forms import UnblindingForm
+from transcripts.blinding.viewers import Viewer, get_viewer
+from transcripts.coding.models import Unblinding
+from transcripts.corpus.models import Interview
+from transcripts.projects.models import Project
+from transcripts.projects.roles import CODER, LEAD, READER, Role
+from transcripts.rounds.actions import lock_round
+
+
+@pytest.fixture
+def talks(project: Project, owner: User) -> list[Interview]:
+    return bring_in(project, owner, ["Model A", "Model B"])
+
+
+@pytest.fixture
+def path(project: Project) -> str:
+    return reverse("blinding:unblind", args=[project.slug])
+
+
+def offer(user: User, talks: list[Interview], role: Role = LEAD, back: str = "/p/study/") -> dict[str, str]:
+    """What the notice on a page sends when the box is ticked."""
+    viewer = Viewer(talks[0].project, user, role)
+    form = UnblindingForm.offer(viewer, [talk.pk for talk in talks], where="search", back=back)
+    assert form is not None
+    return {"token": form.initial["token"], "confirmed": "on"}
+
+
+def test_what_the_page_named_is_unblinded_once_and_leads_back(
+    project: Project, talks: list[Interview], lead: User, client_of: ClientOf, path: str
+) -> None:
+    sent = offer(lead, talks[:1], back="/p/study/search/?words=fair")
+    answer = client_of(lead).post(path, sent)
+    assert (answer.status_code, answer["Location"]) == (302, "/p/study/search/?words=fair")
+    unblinding = Unblinding.objects.get()
+    assert (unblinding.user, unblinding.interview, unblinding.where) == (lead, talks[0], "search")
+    assert last_event(project).action == "coding.opened"
+    events = count_events(project)
+    assert client_of(lead).post(path, sent).status_code == 302
+    assert count_events(project) == events
+
+
+def test_without_the_tick_nothing_happens_and_the_same_form_comes_back(
+    talks: list[Interview], lead: User, client_of: ClientOf, path: str
+) -> None:
+    sent = offer(lead, talks)
+    answer = client_of(lead).post(path, {"token": sent["token"]})
+    assert answer.status_code == 422
+    page = answer.content.decode()
+    assert f'value="{sent["token"]}"' in page
+    assert "Unblind these 2 interviews" in page
+    assert not Unblinding.objects.exists()
+    assert client_of(lead).post(path, sent).status_code == 302
+    assert Unblinding.objects.count() == 2
+
+
+@pytest.mark.parametrize("damage", ["", "x", "half", "foreign signature"])
+def test_token_that_was_not_made_here_unblinds_nothing(
+    talks: list[Interview], lead: User, client_of: ClientOf, path: str, damage: str
+) -> None:
+    token = offer(lead, talks)["token"]
+    data, _, signature = token.rpartition(":")
+    broken = {"half": token[: len(token) // 2], "foreign signature": f"{data}:{signature[::-1]}"}.get(damage, damage)
+    answer = client_of(lead).post(path, {"token": broken, "confirmed": "on"})
+    assert answer.status_code == 422
+    assert "out of date" in answer.content.decode()
+    assert not Unblinding.objects.exists()
+
+
+def test_token_of_another_person_or_study_unblinds_nothing(
+    project: Project, talks: list[Interview], owner: User, lead: User, client_of: ClientOf, path: str
+) -> None:
+    from transcripts.codebook.actions import start_study
+
+    other = start_study(slug="other", name="Other", by=owner)
+    assert client_of(lead).post(path, offer(owner, talks)).status_code == 422
+    elsewhere = reverse("blinding:unblind", args=[other.slug])
+    assert client_of(owner).post(elsewhere, offer(owner, talks)).status_code == 422
+    assert not Unblinding.objects.exists()
+
+
+def test_coder_is_told_why_not_until_the_round_is_locked(
+    project: Project, talks: list[Interview], lead: User, coder: User, client_of: ClientOf, path: str
+) -> None:
+    round_ = open_round(project, lead, coder, models=["Model A"])
+    sent = offer(coder, talks[:1], CODER)
+    answer = client_of(coder).post(path, sent)
+    assert answer.status_code == 409
+    assert "once every round" in answer.content.decode()
+    assert not Unblinding.objects.exists()
+    lock_round(round_=round_, by=lead)
+    assert client_of(coder).post(path, sent).status_code == 302
+
+
+def test_reader_has_nothing_to_unblind(talks: list[Interview], reader: User, client_of: ClientOf, path: str) -> None:
+    viewer = Viewer(talks[0].project, reader, READER)
+    assert UnblindingForm.offer(viewer, [talk.pk for talk in talks], where="x", back="/") is None
+    assert client_of(reader).post(path).status_code == 403
+
+
+def test_offer_names_only_what_is_still_blinded_and_is_the_same_every_time(
+    talks: list[Interview], lead: User, client_of: ClientOf, path: str
+) -> None:
+    assert offer(lead, talks) == offer(lead, talks)
+    client_of(lead).post(path, offer(lead, talks[:1]))
+    viewer = Viewer(talks[0].project, lead, LEAD)
+    form = UnblindingForm.offer(viewer, [talk.pk for talk in talks], where="x", back="/")
+    assert form is not None
+    assert form.interview_ids == [talks[1].pk]
+
+
+def test_a_request_has_one_viewer_with_one_query(project: Project, lead: User, django_assert_num_queries: Any) -> None:
+    request: Any = RequestFactory().get("/")
+    request.project, request.user, request.role = project, lead, LEAD
+    with django_assert_num_queries(1):
+        assert get_viewer(request).blinded([1, 2]) == {1, 2}
+        assert get_viewer(request).visible_interviews == frozenset()

@@ -1,0 +1,46 @@
+"""The one address that unblinds interviews, and what pages offer that lead to it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from django.contrib import messages
+from django.http import HttpResponse, HttpResponseRedirect
+from django.shortcuts import render
+from django.template.defaultfilters import pluralize
+from django.views.decorators.http import require_POST
+
+from transcripts.blinding.actions import UnblindingRefused, unblind_interviews
+from transcripts.blinding.forms import UnblindingForm
+from transcripts.blinding.viewers import get_viewer
+from transcripts.projects.access import ProjectRequest, project_view
+from transcripts.projects.roles import Permission
+
+
+def offer_unblinding(
+    request: ProjectRequest, interview_ids: Iterable[int], *, where: str, back: str = ""
+) -> UnblindingForm | None:
+    """What a page hands to ``blinding/_notice.html`` as ``unblinding``; ``None`` when nothing is hidden from her.
+
+    ``where`` names the page in the history. ``back`` is the address within the study to return to, this page's own by
+    default.
+    """
+    return UnblindingForm.offer(get_viewer(request), interview_ids, where=where, back=back or request.get_full_path())
+
+
+@require_POST
+@project_view(Permission.CODE)
+def unblind(request: ProjectRequest) -> HttpResponse:
+    """Unblind the interviews that the form names, and go back to the page that it was on."""
+    form = UnblindingForm(request.POST, viewer=get_viewer(request))
+    if not form.is_valid():
+        return render(request, "blinding/unblind.html", {"unblinding": form}, status=422)
+    interviews = list(request.project.interviews.filter(pk__in=form.interview_ids).order_by("pk"))
+    try:
+        unblind_interviews(project=request.project, interviews=interviews, by=request.user, where=form.where)
+    except UnblindingRefused as error:
+        form.add_error(None, str(error))
+        return render(request, "blinding/unblind.html", {"unblinding": form}, status=409)
+    count = len(interviews)
+    messages.success(request, f"You see others’ labels in {count} more interview{pluralize(count)} now.")
+    return HttpResponseRedirect(form.back)

@@ -9,6 +9,7 @@ from typing import Any
 from django.core.management.base import CommandError, CommandParser
 
 from auditapp.batches.actions import BatchError, confirm_batch
+from auditapp.batches.launch_options import LaunchOptions
 from auditapp.batches.models import Batch
 from auditapp.batches.money import to_dollars
 from auditapp.batches.spending import estimate_batch
@@ -40,20 +41,20 @@ def add_launch_options(parser: CommandParser) -> None:
     parser.add_argument("--json", action="store_true")
 
 
-def read_launch_options(options: dict[str, Any]) -> dict[str, Any]:
-    """The keywords of ``launch_batch`` from parsed options. Raises ``CommandError``."""
+def read_launch_options(options: dict[str, Any]) -> LaunchOptions:
+    """The launch options among a command's parsed options. Raises ``CommandError``."""
     if options["yes"] and not (options["wait"] and options["cap"]):
         raise CommandError("--yes needs --wait and --cap: it says yes only to an estimate that fits under a cap.")
     if options["wait"] and options["route"] == Batch.Route.FILE:
         raise CommandError("--wait has nothing to wait for: the answers of this batch come in as a file.")
-    return {
-        "concurrency": options["concurrency"],
-        "cap_usd": read_cap(options["cap"]),
-        "pilot": options["pilot"],
-        "lost_answers": options["lost_answers"],
-        "uses_cache": options["cache"],
-        "route": options["route"],
-    }
+    return LaunchOptions(
+        concurrency=options["concurrency"],
+        cap_usd=read_cap(options["cap"]),
+        pilot=options["pilot"],
+        lost_answers=options["lost_answers"],
+        uses_cache=options["cache"],
+        route=options["route"],
+    )
 
 
 def read_cap(value: object) -> Decimal | None:

@@ -5,18 +5,18 @@ from __future__ import annotations
 import random
 import uuid
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from django import forms
 from django.db.models import QuerySet
 from django.forms import BoundField
 
+from auditapp.batches.launch_options import MAX_IN_FLIGHT, LaunchOptions
 from auditapp.batches.models import Arm, Attempt, Batch
 from auditapp.llm.models import Capabilities, ModelVariant, ProviderAccount
 from auditapp.llm.providers.base import ErrorClass
 
 DEFAULT_PILOT = 30
-MOST_IN_FLIGHT = 1000
 LARGEST_ANSWER_FILE = 512 * 1024 * 1024
 
 
@@ -59,7 +59,7 @@ def concurrency_field() -> forms.IntegerField:
     """How many calls may be under way at once."""
     return forms.IntegerField(
         min_value=1,
-        max_value=MOST_IN_FLIGHT,
+        max_value=MAX_IN_FLIGHT,
         initial=30,
         label="Calls in flight at most",
         help_text="Fewer are sent while the provider asks for fewer.",
@@ -97,7 +97,7 @@ class LaunchForm(forms.Form):
         self.data = renewed
 
 
-class LaunchOptions(LaunchForm):
+class LaunchOptionsForm(LaunchForm):
     """How a batch is sent: the part of every launch form that does not depend on what is asked.
 
     A feature's form adds its own fields and names them, group by group, in ``what``; what is named together stands in a row.
@@ -158,16 +158,20 @@ class LaunchOptions(LaunchForm):
         """Every field, to be carried through the review as hidden inputs."""
         return list(self)
 
-    def options(self) -> dict[str, Any]:
-        """The keywords of ``launch_batch`` that this part decides."""
+    def options(self) -> LaunchOptions:
+        """What was chosen. A batch whose answers come in as a file has no pilot: the file is answered as a whole."""
         chosen = self.cleaned_data
-        names = ("repeats", "concurrency", "pilot", "lost_answers", "uses_cache", "client_id")
-        options = {name: chosen[name] for name in names if name in self.fields}
-        options |= {"cap_usd": chosen["cap"], "route": chosen.get("route", Batch.Route.LIVE.value)}
-        if options["route"] == Batch.Route.FILE:
-            # Whoever answers a file answers all of it.
-            options["pilot"] = 0
-        return options
+        route = chosen.get("route", Batch.Route.LIVE.value)
+        return LaunchOptions(
+            repeats=chosen.get("repeats", 1),
+            concurrency=chosen["concurrency"],
+            pilot=0 if route == Batch.Route.FILE else chosen["pilot"],
+            cap_usd=chosen["cap"],
+            route=route,
+            lost_answers=chosen["lost_answers"],
+            uses_cache=chosen.get("uses_cache", False),
+            idempotency_key=chosen["client_id"],
+        )
 
 
 class CapForm(forms.Form):

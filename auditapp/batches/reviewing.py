@@ -7,10 +7,9 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
-from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from auditapp.batches.actions import PlannedArm, check_launch
+from auditapp.batches.actions import LaunchOptions, LaunchPlan, PlannedArm, check_launch
 from auditapp.batches.actions.launching import count_cells, count_pilots
 from auditapp.batches.kinds import get_kind
 from auditapp.batches.models import Arm, Batch
@@ -21,24 +20,8 @@ from auditapp.llm.models import Capabilities, ModelVariant, Price, ProviderAccou
 from auditapp.llm.queries import find_capabilities, find_prices
 
 READ_AT_ONCE = 2000
-CHECKED = ("repeats", "pilot", "route", "concurrency", "cap_usd")
 # Matches always: nothing at all where a name begins with a digit.
 LETTERS = re.compile(r"[^\W\d_]*")
-
-
-class LaunchPlan(NamedTuple):
-    """What a feature's form asks for: the arms and the inputs of the batch to be, and what it has to say about them.
-
-    ``facts`` are names and values of what is asked, in the words of the form; ``names`` are those of tasks that people
-    know by another one.
-    """
-
-    kind: str
-    arms: Sequence[PlannedArm]
-    input_ids: Sequence[int]
-    warnings: Sequence[str] = ()
-    facts: Sequence[tuple[str, str]] = ()
-    names: Mapping[str, str] = MappingProxyType({})
 
 
 class ReviewedArm(NamedTuple):
@@ -85,15 +68,13 @@ class Review(NamedTuple):
         return any(arm.variant.is_fake for arm in self.arms)
 
 
-def review_launch(plan: LaunchPlan, options: Mapping[str, Any]) -> Review:
-    """Count the cells and the most they can cost. ``options`` are the keywords of ``launch_batch``; what that would refuse is
-    refused here, with ``BatchError``."""
-    check_launch(plan.arms, plan.input_ids, **{name: options[name] for name in CHECKED if name in options})
+def review_launch(plan: LaunchPlan, options: LaunchOptions) -> Review:
+    """Count the cells and the most they can cost. What ``launch_batch`` would refuse is refused here, with ``BatchError``."""
+    check_launch(plan.arms, plan.input_ids, options)
     variants = list({arm.variant.pk: arm.variant for arm in plan.arms}.values())
     prices, capabilities = find_prices(variants), find_capabilities(variants)
     lengths = _measure_prompts(plan)
-    repeats, pilot = int(options.get("repeats") or 1), int(options.get("pilot") or 0)
-    cells = count_cells(plan.arms, plan.input_ids, repeats=repeats)
+    cells = count_cells(plan.arms, plan.input_ids, repeats=options.repeats)
     arms = [
         _review_arm(
             planned,
@@ -105,13 +86,13 @@ def review_launch(plan: LaunchPlan, options: Mapping[str, Any]) -> Review:
             pilot=first,
             options=options,
         )
-        for place, (planned, first) in enumerate(zip(plan.arms, count_pilots(cells, pilot), strict=True))
+        for place, (planned, first) in enumerate(zip(plan.arms, count_pilots(cells, options.pilot), strict=True))
     ]
     highest = _add([arm.highest_nano for arm in arms])
     warnings = [
         *_list_warnings(variants, prices, options),
         *plan.warnings,
-        *_warn_of_numbers(max(cells), pilot, highest, options.get("cap_usd")),
+        *_warn_of_numbers(max(cells), options.pilot, highest, options.cap_usd),
     ]
     return Review(
         arms=arms,
@@ -125,7 +106,7 @@ def review_launch(plan: LaunchPlan, options: Mapping[str, Any]) -> Review:
     )
 
 
-def _warn_of_numbers(most_cells: int, pilot: int, highest_nano: int | None, cap: object) -> list[str]:
+def _warn_of_numbers(most_cells: int, pilot: int, highest_nano: int | None, cap: Decimal | None) -> list[str]:
     """What the sizes of pilot and cap come to. ``most_cells``: of the largest arm."""
     warnings: list[str] = []
     if 0 < most_cells <= pilot:
@@ -134,7 +115,7 @@ def _warn_of_numbers(most_cells: int, pilot: int, highest_nano: int | None, cap:
             f"A pilot of {pilot:,} would be all of the {most_cells:,} {noun} of each arm, so there is none: everything is sent "
             "at once. For a pilot, name fewer."
         )
-    if isinstance(cap, Decimal) and highest_nano is not None and to_nano(cap) < highest_nano:
+    if cap is not None and highest_nano is not None and to_nano(cap) < highest_nano:
         warnings.append("The cap lies below the most that this can cost: the batch may pause at it before its end.")
     return warnings
 
@@ -148,10 +129,9 @@ def _review_arm(
     task: str,
     cells: int,
     pilot: int,
-    options: Mapping[str, object],
+    options: LaunchOptions,
 ) -> ReviewedArm:
-    repeats = int(str(options.get("repeats") or 1))
-    share = price.batch_share if price and options.get("route") == Batch.Route.JOBS else Decimal(1)
+    share = price.batch_share if price and options.route == Batch.Route.JOBS else Decimal(1)
     arm = Arm(
         variant=planned.variant,
         system_prompt=planned.system_prompt,
@@ -161,7 +141,7 @@ def _review_arm(
     )
     costs: Counter[int] = Counter()
     for length, count in lengths.items():
-        costs[compute_highest_price(make_request(arm, "x" * length), arm)] += count * repeats
+        costs[compute_highest_price(make_request(arm, "x" * length), arm)] += count * options.repeats
     return ReviewedArm(
         variant=planned.variant,
         task=task,
@@ -237,7 +217,7 @@ def name_family(model: str) -> str:
 def _list_warnings(
     variants: Sequence[ModelVariant],
     prices: Mapping[int, Price],
-    options: Mapping[str, object],
+    options: LaunchOptions,
 ) -> list[str]:
     warnings: list[str] = []
     unpriced = [variant.label for variant in variants if variant.pk not in prices]
@@ -245,17 +225,17 @@ def _list_warnings(
         warnings.append(
             f"No price is recorded for {', '.join(unpriced)}: what they cost is not known, and no cap can hold."
         )
-    elif _is_paid(prices) and options.get("cap_usd") is None and options.get("route") != Batch.Route.FILE:
+    elif _is_paid(prices) and options.cap_usd is None and options.route != Batch.Route.FILE:
         warnings.append(
             "There is no cap: the batch may spend up to the most given here, and more where answers are lost."
         )
     fake = [variant.label for variant in variants if variant.is_fake]
     if fake:
         warnings.append(f"The fake provider invents its answers ({', '.join(fake)}); they say nothing about any model.")
-    if options.get("route") != Batch.Route.FILE and not is_worker_alive():
+    if options.route != Batch.Route.FILE and not is_worker_alive():
         warnings.append("No worker is alive: the batch waits until one is started with manage.py worker.")
     accounts = {variant.account_id for variant in variants}
-    if len(accounts) > 1 and options.get("route") != Batch.Route.FILE:
+    if len(accounts) > 1 and options.route != Batch.Route.FILE:
         warnings.append(f"The calls go to {len(accounts)} accounts, each of which is paid and limited by itself.")
     return [*warnings, *_list_relatives(variants)]
 

@@ -11,15 +11,17 @@ from auditapp.batches.actions.control import (
     resume_batch,
 )
 from auditapp.batches.actions.launched import digest_asked, find_launched
-from auditapp.batches.actions.launching import PlannedArm, Sending, check_launch, launch_batch
+from auditapp.batches.actions.launching import LaunchPlan, PlannedArm, check_launch, launch_batch, launch_once
 from auditapp.batches.actions.money import UNCHANGED, change_cap, confirm_batch
 from auditapp.batches.actions.reopening import release_held, retry_failed
+from auditapp.batches.launch_options import LaunchOptions
 
 __all__ = [
     "UNCHANGED",
     "BatchError",
+    "LaunchOptions",
+    "LaunchPlan",
     "PlannedArm",
-    "Sending",
     "cancel_batch",
     "change_cap",
     "change_concurrency",
@@ -29,6 +31,7 @@ __all__ = [
     "drain_batch",
     "find_launched",
     "launch_batch",
+    "launch_once",
     "pause_batch",
     "release_held",
     "resume_batch",

@@ -17,11 +17,10 @@ from auditapp.batches.actions.changes import (
     ring_lanes,
 )
 from auditapp.batches.clock import read_now
+from auditapp.batches.launch_options import MAX_IN_FLIGHT
 from auditapp.batches.models import WORKING_STATES, Batch, Cell
 from auditapp.batches.standing import finish_if_complete
 from transcripts.audit_trail import trail
-
-MOST_IN_FLIGHT = 1000
 
 
 @transaction.atomic
@@ -105,8 +104,8 @@ def change_concurrency(*, batch: Batch, concurrency: int, by: trail.Actor) -> No
 
 def check_concurrency(concurrency: int) -> None:
     """Raise ``BatchError`` for a number of calls in flight that no lane takes."""
-    if not 1 <= concurrency <= MOST_IN_FLIGHT:
-        raise BatchError(f"Calls in flight lie between 1 and {MOST_IN_FLIGHT:,}.")
+    if not 1 <= concurrency <= MAX_IN_FLIGHT:
+        raise BatchError(f"Calls in flight lie between 1 and {MAX_IN_FLIGHT:,}.")
 
 
 def _go_on(batch: Batch, locked: Batch, by: trail.Actor, action: str, *, control: str) -> None:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import random
-import uuid
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from decimal import ROUND_UP, Decimal
-from typing import NamedTuple, TypedDict, Unpack
+from typing import NamedTuple
 
 from django.db import IntegrityError, transaction
 
@@ -17,6 +17,7 @@ from auditapp.batches.actions.launched import ASKED, digest_asked, find_launched
 from auditapp.batches.actions.money import check_cap, refuse_cap_of_file
 from auditapp.batches.clock import read_now
 from auditapp.batches.kinds import get_kind
+from auditapp.batches.launch_options import DEFAULT_OPTIONS, MAX_REPEATS, LaunchOptions
 from auditapp.batches.models import Arm, Batch, Cell, Lane
 from auditapp.batches.prompts import hash_prompt
 from auditapp.batches.queries import insert_cells
@@ -29,8 +30,6 @@ from transcripts.projects.models import Project
 FILE_PROVIDER = "file"
 PRICE_PLACES = Decimal("0.000001")
 MARKED_AT_ONCE = 1000
-MOST_REPEATS = 1000
-PILOT_STATES = {True: Batch.State.PILOT, False: Batch.State.RUNNING}
 
 
 class PlannedArm(NamedTuple):
@@ -52,16 +51,55 @@ class PlannedArm(NamedTuple):
         return of_batch if self.input_ids is None else self.input_ids
 
 
-class Sending(TypedDict, total=False):
-    """How a batch is sent; what is not said is as ``_choose_sending`` has it."""
+@dataclass(frozen=True)
+class LaunchPlan:
+    """What a feature asks: the arms and the inputs of the batch to be, and what the review says about them.
 
-    cap_usd: Decimal | None
-    concurrency: int
-    pilot: int
-    lost_answers: str
-    uses_cache: bool
-    route: str
-    client_id: uuid.UUID | None
+    ``facts`` are names and values of what is asked, in the words of the form; ``names`` are those of tasks that people
+    know by another one.
+    """
+
+    kind: str
+    arms: Sequence[PlannedArm]
+    input_ids: Sequence[int]
+    title: str = ""
+    parameters: Mapping[str, object] = field(default_factory=dict)
+    warnings: Sequence[str] = ()
+    facts: Sequence[tuple[str, str]] = ()
+    names: Mapping[str, str] = field(default_factory=dict)
+
+
+@transaction.atomic
+def launch_once(
+    *,
+    project: Project,
+    kind: str,
+    plan: Callable[[], LaunchPlan],
+    by: trail.Actor,
+    options: LaunchOptions,
+    **asked: object,
+) -> Batch:
+    """Launch what ``plan`` gives, unless the same form has launched it already: then that batch.
+
+    ``asked`` says what is asked for, in ids and names. It is compared before anything is planned, because the first
+    launch may have changed what could be planned now. ``plan`` may write what the batch needs. Raises ``BatchError``.
+    """
+    digest = digest_asked(kind, options, **asked)
+    launched = find_launched(project, options.idempotency_key, digest)
+    if launched is not None:
+        return launched
+    planned = plan()
+    return launch_batch(
+        project=project,
+        kind=kind,
+        title=planned.title,
+        arms=planned.arms,
+        input_ids=planned.input_ids,
+        parameters=dict(planned.parameters),
+        by=by,
+        options=options,
+        asked=digest,
+    )
 
 
 @transaction.atomic
@@ -73,71 +111,60 @@ def launch_batch(
     arms: Sequence[PlannedArm],
     input_ids: Sequence[int],
     by: trail.Actor,
-    repeats: int = 1,
     parameters: dict[str, object] | None = None,
+    options: LaunchOptions = DEFAULT_OPTIONS,
     asked: str = "",
-    **sending: Unpack[Sending],
 ) -> Batch:
-    """Plan the grid ``input_ids`` x ``arms`` x ``repeats`` and ring its lanes. Raises ``BatchError``.
+    """Plan the grid inputs x arms x repeats and notify its lanes. Raises ``BatchError``.
 
-    An arm with inputs of its own is asked about those. ``pilot`` calls of each arm, drawn at random, go first (of a smaller
-    arm all); the rest waits for ``confirm_batch``. Where no arm has more cells than that there is no pilot. The same
-    ``client_id`` again gives the batch that it made, unless it asks for something else: ``asked`` is ``digest_asked`` of
-    whoever looked for that batch before planning.
+    An arm with inputs of its own is asked about those. ``options.pilot`` calls of each arm, drawn at random, go first (all
+    of a smaller arm); the rest waits for ``confirm_batch``. Where no arm has more cells than that there is no pilot. The
+    same idempotency key again returns the batch that it made, unless it asks for something else: ``asked`` is
+    ``digest_asked`` where the caller has it.
     """
-    client_id = sending.get("client_id")
-    asked = asked or _digest_plan(kind, arms, input_ids, sending | {"repeats": repeats}) if client_id else ""
-    standing = find_launched(project, client_id, asked)
-    if standing is not None:
-        return standing
+    asked = asked or _digest_plan(kind, arms, input_ids, options)
+    launched = find_launched(project, options.idempotency_key, asked)
+    if launched is not None:
+        return launched
     get_kind(kind)
-    batch = Batch(project=project, kind=kind, title=title, parameters=parameters or {}, created_at=read_now())
-    if asked:
-        batch.parameters |= {ASKED: asked}
-    batch.launched_by, batch.launched_by_name = by if isinstance(by, User) else None, by.get_username()
-    pilots = _choose_sending(batch, arms, input_ids, repeats=repeats, **sending)
-    standing = _save_once(batch)
-    if standing is not None:
-        return standing
-    _plan_grid(batch, arms, input_ids, repeats, pilots)
+    cap_nano = check_launch(arms, input_ids, options)
+    cells = count_cells(arms, input_ids, repeats=options.repeats)
+    pilots = count_pilots(cells, options.pilot)
+    batch = Batch(
+        project=project,
+        kind=kind,
+        title=title,
+        parameters=(parameters or {}) | ({ASKED: asked} if options.idempotency_key else {}),
+        client_id=options.idempotency_key,
+        route=Batch.Route(options.route),
+        lost_answers=Batch.LostAnswers(options.lost_answers),
+        uses_cache=options.uses_cache,
+        concurrency=options.concurrency,
+        cap_nano=cap_nano,
+        pilot_cells=sum(pilots),
+        state=Batch.State.PILOT if any(pilots) else Batch.State.RUNNING,
+        launched_by=by if isinstance(by, User) else None,
+        launched_by_name=by.get_username(),
+        created_at=read_now(),
+    )
+    launched = _save_once(batch)
+    if launched is not None:
+        return launched
+    _plan_grid(batch, arms, input_ids, options.repeats, pilots)
     _open_lanes(batch, arms)
-    cells = sum(count_cells(arms, input_ids, repeats=repeats))
-    _record_launch(batch, arms, cells, sending.get("cap_usd"), by)
+    _record_launch(batch, arms, sum(cells), options.cap_usd, by)
     return batch
 
 
-def _digest_plan(kind: str, arms: Sequence[PlannedArm], input_ids: Sequence[int], sending: Mapping[str, object]) -> str:
+def _digest_plan(kind: str, arms: Sequence[PlannedArm], input_ids: Sequence[int], options: LaunchOptions) -> str:
+    if options.idempotency_key is None:
+        return ""
     return digest_asked(
         kind,
-        sending,
+        options,
         arms=[[arm.variant.pk, arm.task, hash_prompt(arm.system_prompt), arm.settings] for arm in arms],
         inputs=[list(ids) for ids in {id(ids): ids for ids in (arm.list_inputs(input_ids) for arm in arms)}.values()],
     )
-
-
-def _choose_sending(
-    batch: Batch,
-    arms: Sequence[PlannedArm],
-    input_ids: Sequence[int],
-    *,
-    repeats: int,
-    cap_usd: Decimal | None = None,
-    concurrency: int = 30,
-    pilot: int = 0,
-    lost_answers: str = "retry",
-    uses_cache: bool = False,
-    route: str = "live",
-    client_id: uuid.UUID | None = None,
-) -> list[int]:
-    """Put on a batch that is not stored yet how it is sent; how many calls of each arm go first."""
-    batch.cap_nano = check_launch(
-        arms, input_ids, repeats=repeats, pilot=pilot, route=route, concurrency=concurrency, cap_usd=cap_usd
-    )
-    batch.client_id, batch.concurrency, batch.uses_cache = client_id, concurrency, uses_cache
-    batch.route, batch.lost_answers = Batch.Route(route), Batch.LostAnswers(lost_answers)
-    pilots = count_pilots(count_cells(arms, input_ids, repeats=repeats), pilot)
-    batch.pilot_cells, batch.state = sum(pilots), PILOT_STATES[any(pilots)]
-    return pilots
 
 
 def count_cells(arms: Sequence[PlannedArm], input_ids: Sequence[int], *, repeats: int) -> list[int]:
@@ -151,24 +178,15 @@ def count_pilots(cells: Sequence[int], pilot: int) -> list[int]:
     return [min(pilot, count) if has_pilot else 0 for count in cells]
 
 
-def check_launch(
-    arms: Sequence[PlannedArm],
-    input_ids: Sequence[int],
-    *,
-    repeats: int = 1,
-    pilot: int = 0,
-    route: str = "live",
-    concurrency: int = 30,
-    cap_usd: Decimal | None = None,
-) -> int | None:
-    """Raise ``BatchError`` for what no launch takes; whoever shows a launch first asks here too. Gives the cap in whole
+def check_launch(arms: Sequence[PlannedArm], input_ids: Sequence[int], options: LaunchOptions) -> int | None:
+    """Raise ``BatchError`` for what no launch accepts; the review of a launch asks here too. Returns the cap in whole
     nanodollars."""
     prices, capabilities = _read_rows(arms)
-    _check_grid(arms, input_ids, repeats, pilot)
-    _check_route(arms, route, pilot, capabilities)
-    check_concurrency(concurrency)
-    cap_nano = check_cap(cap_usd, [arm.variant.label for arm in arms if arm.variant.pk not in prices])
-    refuse_cap_of_file(route, cap_nano)
+    _check_grid(arms, input_ids, options.repeats, options.pilot)
+    _check_route(arms, options.route, options.pilot, capabilities)
+    check_concurrency(options.concurrency)
+    cap_nano = check_cap(options.cap_usd, [arm.variant.label for arm in arms if arm.variant.pk not in prices])
+    refuse_cap_of_file(options.route, cap_nano)
     return cap_nano
 
 
@@ -178,10 +196,10 @@ def _save_once(batch: Batch) -> Batch | None:
         with transaction.atomic():
             batch.save(force_insert=True)
     except IntegrityError:
-        standing = find_launched(batch.project, batch.client_id, batch.parameters.get(ASKED, ""))
-        if standing is None:
+        launched = find_launched(batch.project, batch.client_id, batch.parameters.get(ASKED, ""))
+        if launched is None:
             raise
-        return standing
+        return launched
     return None
 
 
@@ -217,8 +235,8 @@ def _check_grid(arms: Sequence[PlannedArm], input_ids: Sequence[int], repeats: i
         raise BatchError("There is nothing to read: no text fits the choice.")
     if any(len(set(ids)) < len(ids) for ids in inputs.values()):
         raise BatchError("Name each text once; repeats ask for more than one answer.")
-    if not 1 <= repeats <= MOST_REPEATS:
-        raise BatchError(f"Repeats lie between 1 and {MOST_REPEATS:,}.")
+    if not 1 <= repeats <= MAX_REPEATS:
+        raise BatchError(f"Repeats lie between 1 and {MAX_REPEATS:,}.")
     if pilot < 0:
         raise BatchError("A pilot is a number of calls per model and task; 0 means none.")
 

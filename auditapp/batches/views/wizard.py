@@ -8,10 +8,10 @@ from django.core.exceptions import ValidationError
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 
-from auditapp.batches.actions import BatchError
-from auditapp.batches.forms import LaunchOptions
+from auditapp.batches.actions import BatchError, LaunchPlan
+from auditapp.batches.forms import LaunchOptionsForm
 from auditapp.batches.models import Batch
-from auditapp.batches.reviewing import LaunchPlan, review_launch
+from auditapp.batches.reviewing import review_launch
 from transcripts.projects.access import ProjectRequest
 
 REVIEW, CHANGE, LAUNCH = "review", "change", "launch"
@@ -19,7 +19,7 @@ REVIEW, CHANGE, LAUNCH = "review", "change", "launch"
 
 def run_wizard(
     request: ProjectRequest,
-    form: LaunchOptions,
+    form: LaunchOptionsForm,
     *,
     template: str,
     plan: Callable[[], LaunchPlan],
@@ -48,8 +48,8 @@ def run_wizard(
                 "form": form,
                 "review": review,
                 "options": options,
-                "route_words": Batch.Route(options["route"]).label,
-                "lost_words": Batch.LostAnswers(options["lost_answers"]).label,
+                "route_words": Batch.Route(options.route).label,
+                "lost_words": Batch.LostAnswers(options.lost_answers).label,
                 "has_fake": review.has_fake,
             }
             return render(request, "batches/review.html", context)

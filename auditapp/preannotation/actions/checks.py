@@ -5,14 +5,14 @@ from __future__ import annotations
 import hashlib
 import random
 from collections.abc import Iterator, Mapping, Sequence
-from decimal import Decimal
-from typing import NamedTuple, TypedDict, Unpack
-from uuid import UUID
+from dataclasses import replace
+from typing import NamedTuple
 
 from django.db import transaction
 from django.db.models import Count
 
-from auditapp.batches.actions import BatchError, PlannedArm, digest_asked, find_launched, launch_batch
+from auditapp.batches.actions import BatchError, LaunchPlan, PlannedArm, launch_once
+from auditapp.batches.launch_options import DEFAULT_OPTIONS, LaunchOptions
 from auditapp.batches.models import Batch
 from auditapp.preannotation.actions.annotators import LONGEST_TASK, write_told
 from auditapp.preannotation.actions.errors import PreannotationError
@@ -43,17 +43,6 @@ TOLD_OTHERWISE = (
 )
 
 
-class SendingCheck(TypedDict, total=False):
-    """How a check is sent: the keywords of ``launch_batch``, except that earlier answers are never taken."""
-
-    cap_usd: Decimal | None
-    concurrency: int
-    pilot: int
-    lost_answers: str
-    route: str
-    client_id: UUID | None
-
-
 class PlannedCheck(NamedTuple):
     """What a check would ask. ``left_out``: interviews without consent to a model off this site."""
 
@@ -74,35 +63,40 @@ def launch_check(
     sample: int = USUAL_SAMPLE,
     repeats: int = USUAL_REPEATS,
     families: Sequence[str] | None = None,
-    **sending: Unpack[SendingCheck],
+    options: LaunchOptions = DEFAULT_OPTIONS,
 ) -> Batch:
     """Have the annotator asked about turns with ``sample`` sentences or a few more: ``repeats`` times the same, then with
     the codes in reverse, under numbers for names, and with definitions swapped; all families coded by sentence unless named.
 
     Withheld turns are not asked about, and without consent none of an interview's where the model is not of this site.
+    Earlier answers are never taken: they would hide what changes.
     Raises ``PreannotationError``.
     """
-    told = None if families is None else sorted(families)
-    asked = digest_asked(CHECK_KIND, sending, annotator=annotator.pk, sample=sample, repeats=repeats, families=told)
-    try:
-        standing = find_launched(project, sending.get("client_id"), asked)
-        if standing is not None:
-            return standing
+
+    def plan() -> LaunchPlan:
         # Drawn before the sample is, so that no turn is asked about and withheld afterwards.
         everything = plan_reading(project=project, annotator=annotator, families=families)
         ensure_arms(project=project, interviews=everything.interview_ids, by=by)
-        plan = plan_check(project=project, annotator=annotator, sample=sample, repeats=repeats, families=families)
-        return launch_batch(
+        planned = plan_check(project=project, annotator=annotator, sample=sample, repeats=repeats, families=families)
+        return LaunchPlan(
+            CHECK_KIND,
+            planned.arms,
+            planned.turn_ids,
+            title=f"Checks of {annotator}",
+            parameters=_describe(planned, annotator, sample, repeats),
+        )
+
+    try:
+        return launch_once(
             project=project,
             kind=CHECK_KIND,
-            title=f"Checks of {annotator}",
-            arms=plan.arms,
-            input_ids=plan.turn_ids,
-            parameters=_describe(plan, annotator, sample, repeats),
-            uses_cache=False,
-            asked=asked,
+            plan=plan,
             by=by,
-            **sending,
+            options=replace(options, uses_cache=False),
+            annotator=annotator.pk,
+            sample=sample,
+            repeats=repeats,
+            families=None if families is None else sorted(families),
         )
     except BatchError as error:
         raise PreannotationError(str(error)) from error

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from typing import NamedTuple, Unpack
+from typing import NamedTuple
 
-from auditapp.batches.actions import BatchError, PlannedArm, Sending, digest_asked, find_launched, launch_batch
+from auditapp.batches.actions import BatchError, LaunchPlan, PlannedArm, launch_once
+from auditapp.batches.launch_options import DEFAULT_OPTIONS, LaunchOptions
 from auditapp.batches.models import Batch
 from auditapp.llm.locality import is_external
 from auditapp.llm.models import ModelVariant
@@ -75,35 +76,39 @@ def launch_critic(
     by: trail.Actor,
     codes: Collection[str] | None = None,
     again: bool = False,
-    **sending: Unpack[Sending],
+    options: LaunchOptions = DEFAULT_OPTIONS,
 ) -> Batch:
     """Have ``critic`` test the annotator's suggestions; ``codes`` and ``again`` as in ``plan_critic``.
 
     Reads annotator.project. Raises ``PreannotationError``.
     """
-    told = None if codes is None else sorted(codes)
-    asked = digest_asked(CRITIC_KIND, sending, annotator=annotator.pk, critic=critic.pk, codes=told, again=again)
-    try:
-        # Once it has ended there is nothing left to plan, and the form sent again still means this batch.
-        standing = find_launched(annotator.project, sending.get("client_id"), asked)
-        if standing is not None:
-            return standing
-        plan = plan_critic(annotator=annotator, critic=critic, codes=codes, again=again)
-        return launch_batch(
-            project=annotator.project,
-            kind=CRITIC_KIND,
+
+    def plan() -> LaunchPlan:
+        planned = plan_critic(annotator=annotator, critic=critic, codes=codes, again=again)
+        return LaunchPlan(
+            CRITIC_KIND,
+            planned.arms,
+            planned.input_ids,
             title=f"Critic of {annotator}",
-            arms=plan.arms,
-            input_ids=plan.input_ids,
             parameters={
                 "annotators": [annotator.pk],
                 "codebook": annotator.version.number,
                 "prompt": CRITIC_VERSION,
-                "not_consented": plan.not_consented,
+                "not_consented": planned.not_consented,
             },
-            asked=asked,
+        )
+
+    try:
+        return launch_once(
+            project=annotator.project,
+            kind=CRITIC_KIND,
+            plan=plan,
             by=by,
-            **sending,
+            options=options,
+            annotator=annotator.pk,
+            critic=critic.pk,
+            codes=None if codes is None else sorted(codes),
+            again=again,
         )
     except BatchError as error:
         raise PreannotationError(str(error)) from error

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NamedTuple, Unpack
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 from django.db import transaction
 from django.db.models import Exists, OuterRef
 
-from auditapp.batches.actions import BatchError, PlannedArm, Sending, digest_asked, find_launched, launch_batch
+from auditapp.batches.actions import BatchError, LaunchPlan, PlannedArm, launch_once
+from auditapp.batches.launch_options import DEFAULT_OPTIONS, LaunchOptions
 from auditapp.batches.models import Batch
 from auditapp.llm.locality import is_external
 from auditapp.llm.models import ModelVariant
@@ -63,37 +64,24 @@ def launch_preannotation(
     interviews: Sequence[Interview] | None = None,
     families: Sequence[str] | None = None,
     limit: int | None = None,
-    asked: str = "",
-    **sending: Unpack[Sending],
+    options: LaunchOptions = DEFAULT_OPTIONS,
 ) -> Batch:
     """Have the model's turns read, one call per turn and code family or code (families coded by sentence; all unless named).
 
     ``limit`` takes so many turns from the beginning. Interviews without consent are left out when the model is not of this
     site. The turns that never show suggestions are drawn first, and a study's first launch plants the program's own
-    sentences. ``asked`` as in ``launch_batch``. Raises
-    ``PreannotationError``.
+    sentences. Raises ``PreannotationError``.
     """
-    asked = asked or _digest(sending, interviews, families, limit, annotator=annotator.pk)
-    standing = _find_launched(project, sending, asked)
-    if standing is not None:
-        return standing
-    ensure_planted(project=project, by=by)
-    plan = plan_reading(project=project, annotator=annotator, interviews=interviews, families=families, limit=limit)
-    ensure_arms(project=project, interviews=plan.interview_ids, by=by)
-    try:
-        return launch_batch(
-            project=project,
-            kind=KIND,
-            title=f"Pre-annotation by {annotator}",
-            arms=plan.arms,
-            input_ids=plan.turn_ids,
-            parameters=_describe(plan, annotator),
-            asked=asked,
-            by=by,
-            **sending,
-        )
-    except BatchError as error:
-        raise PreannotationError(str(error)) from error
+    return _launch(
+        project=project,
+        annotate=lambda: annotator,
+        by=by,
+        interviews=interviews,
+        families=families,
+        limit=limit,
+        options=options,
+        annotator=annotator.pk,
+    )
 
 
 @transaction.atomic
@@ -109,45 +97,61 @@ def launch_model(
     interviews: Sequence[Interview] | None = None,
     families: Sequence[str] | None = None,
     limit: int | None = None,
-    **sending: Unpack[Sending],
+    options: LaunchOptions = DEFAULT_OPTIONS,
 ) -> Batch:
     """Have the turns read by a model, as ``ensure_annotator`` and ``launch_preannotation`` say: both, or nothing."""
-    who = {"model": variant.pk if variant else name, "mode": mode, "latent": reads_latent}
-    asked = _digest(sending, interviews, families, limit, **who)
-    standing = _find_launched(project, sending, asked)
-    if standing is not None:
-        return standing
-    annotator = ensure_annotator(
-        project=project, variant=variant, name=name, mode=mode, reads_latent=reads_latent, reason=reason, by=by
-    )
-    return launch_preannotation(
+    return _launch(
         project=project,
-        annotator=annotator,
+        annotate=lambda: ensure_annotator(
+            project=project, variant=variant, name=name, mode=mode, reads_latent=reads_latent, reason=reason, by=by
+        ),
+        by=by,
         interviews=interviews,
         families=families,
         limit=limit,
-        asked=asked,
-        by=by,
-        **sending,
+        options=options,
+        model=variant.pk if variant else name,
+        mode=mode,
+        latent=reads_latent,
     )
 
 
-def _digest(
-    sending: Sending,
+def _launch(
+    *,
+    project: Project,
+    annotate: Callable[[], Annotator],
+    by: trail.Actor,
     interviews: Sequence[Interview] | None,
     families: Sequence[str] | None,
     limit: int | None,
+    options: LaunchOptions,
     **who: object,
-) -> str:
-    chosen = None if interviews is None else sorted(interview.pk for interview in interviews)
-    told = None if families is None else sorted(families)
-    return digest_asked(KIND, sending, interviews=chosen, families=told, limit=limit, **who)
+) -> Batch:
+    """A form sent twice is not planned again, for consents and codebook may have changed since. ``who`` says which
+    annotator is asked for, before ``annotate`` finds or creates it."""
 
+    def plan() -> LaunchPlan:
+        annotator = annotate()
+        ensure_planted(project=project, by=by)
+        reading = plan_reading(
+            project=project, annotator=annotator, interviews=interviews, families=families, limit=limit
+        )
+        ensure_arms(project=project, interviews=reading.interview_ids, by=by)
+        title = f"Pre-annotation by {annotator}"
+        return LaunchPlan(KIND, reading.arms, reading.turn_ids, title=title, parameters=_describe(reading, annotator))
 
-def _find_launched(project: Project, sending: Sending, asked: str) -> Batch | None:
-    """The batch of a form that was sent before: not planned anew, for consents and codebook may have changed since."""
     try:
-        return find_launched(project, sending.get("client_id"), asked)
+        return launch_once(
+            project=project,
+            kind=KIND,
+            plan=plan,
+            by=by,
+            options=options,
+            interviews=None if interviews is None else sorted(interview.pk for interview in interviews),
+            families=None if families is None else sorted(families),
+            limit=limit,
+            **who,
+        )
     except BatchError as error:
         raise PreannotationError(str(error)) from error
 

@@ -11,6 +11,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from auditapp.batches.actions import digest_asked
+from auditapp.batches.launch_options import DEFAULT_OPTIONS
 from auditapp.preannotation.actions.annotators import ensure_annotator
 from auditapp.preannotation.actions.errors import PreannotationError
 from auditapp.preannotation.actions.withholding import ensure_arms
@@ -128,7 +129,7 @@ class _Form(NamedTuple):
 def _digest(kind: str, minimum: int, ids: list[int] | None) -> str:
     """What a form asks for; rules do not ask for a number of examples."""
     fewest = minimum if kind == Annotator.Kind.LEARNT else None
-    return digest_asked(str(kind), {}, minimum=fewest, interviews=None if ids is None else sorted(ids))
+    return digest_asked(str(kind), DEFAULT_OPTIONS, minimum=fewest, interviews=None if ids is None else sorted(ids))
 
 
 def _find_run(project: Project, form: _Form) -> OfflineRun | None:

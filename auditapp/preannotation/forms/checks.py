@@ -6,7 +6,7 @@ from typing import Any, cast
 
 from django import forms
 
-from auditapp.batches.forms import LaunchOptions
+from auditapp.batches.forms import LaunchOptionsForm
 from auditapp.preannotation.actions.checks import MOST_REPEATS, MOST_SAMPLED, USUAL_REPEATS, USUAL_SAMPLE
 from auditapp.preannotation.actions.planted import LONGEST_TEXT
 from auditapp.preannotation.models import Annotator
@@ -15,7 +15,7 @@ from transcripts.codebook.models import CodeFamily
 from transcripts.projects.models import Project
 
 
-class CheckForm(LaunchOptions):
+class CheckForm(LaunchOptionsForm):
     """How much is asked, and how it is sent. Earlier answers are never taken: they would hide what changes."""
 
     what = (("What is asked", ("sample again", "families")),)

@@ -8,12 +8,12 @@ from django import forms
 
 from auditapp.batches.actions import PlannedArm
 from auditapp.batches.actions.launching import count_cells
-from auditapp.batches.forms import DEFAULT_PILOT, LaunchOptions
+from auditapp.batches.forms import DEFAULT_PILOT, LaunchOptionsForm
 
 SHARE = 10
 
 
-class SmallPilotOptions(LaunchOptions):
+class SmallPilotOptions(LaunchOptionsForm):
     """How a batch with many small arms is sent: so many calls of each arm would be most of it, or all."""
 
     pilot = forms.IntegerField(

@@ -9,8 +9,8 @@ from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_http_methods, require_safe
 
+from auditapp.batches.actions import LaunchPlan
 from auditapp.batches.models import Batch
-from auditapp.batches.reviewing import LaunchPlan
 from auditapp.batches.views.wizard import run_wizard
 from auditapp.preannotation.actions import PreannotationError
 from auditapp.preannotation.actions.checks import PlannedCheck, launch_check, plan_check
@@ -187,7 +187,7 @@ def launch(request: ProjectRequest, annotator_id: int) -> HttpResponse:
 
     def send() -> Batch:
         return launch_check(
-            project=request.project, annotator=annotator, by=request.user, **form.chosen(), **form.options()
+            project=request.project, annotator=annotator, by=request.user, **form.chosen(), options=form.options()
         )
 
     return run_wizard(

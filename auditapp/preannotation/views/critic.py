@@ -15,8 +15,8 @@ from django.urls import reverse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
+from auditapp.batches.actions import LaunchPlan
 from auditapp.batches.models import Batch
-from auditapp.batches.reviewing import LaunchPlan
 from auditapp.batches.views.wizard import run_wizard
 from auditapp.preannotation.actions.critic import CriticPlan, launch_critic, plan_critic
 from auditapp.preannotation.actions.errors import PreannotationError
@@ -65,14 +65,13 @@ def launch(request: ProjectRequest) -> HttpResponse:
                 "external models."
             )
         names = dict(annotator.version.codes.values_list("identifier", "name"))
-        return LaunchPlan(
-            CRITIC_KIND, planned.arms, planned.input_ids, warnings, _list_facts(planned, annotator), names
-        )
+        facts = _list_facts(planned, annotator)
+        return LaunchPlan(CRITIC_KIND, planned.arms, planned.input_ids, warnings=warnings, facts=facts, names=names)
 
     def send() -> Batch:
         if form.cleaned_data["pilot"] is None:
             plan()
-        return launch_critic(by=request.user, **_read_choice(form), **form.options())
+        return launch_critic(by=request.user, **_read_choice(form), options=form.options())
 
     return run_wizard(
         request,

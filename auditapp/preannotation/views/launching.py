@@ -7,8 +7,8 @@ from typing import Any
 from django.http import HttpResponse
 from django.views.decorators.http import require_http_methods
 
+from auditapp.batches.actions import LaunchPlan
 from auditapp.batches.models import Batch
-from auditapp.batches.reviewing import LaunchPlan
 from auditapp.batches.views.wizard import run_wizard
 from auditapp.preannotation import actions
 from auditapp.preannotation.forms.launching import PreannotationForm
@@ -31,7 +31,8 @@ def launch(request: ProjectRequest) -> HttpResponse:
         form.settle_pilot(reading.arms, reading.turn_ids)
         warnings = list_warnings(request.project, reading, annotator)
         names = dict(annotator.version.codes.values_list("identifier", "name"))
-        return LaunchPlan(KIND, reading.arms, reading.turn_ids, warnings, list_facts(reading, annotator), names)
+        facts = list_facts(reading, annotator)
+        return LaunchPlan(KIND, reading.arms, reading.turn_ids, warnings=warnings, facts=facts, names=names)
 
     def send() -> Batch:
         if form.cleaned_data["pilot"] is None:
@@ -42,7 +43,7 @@ def launch(request: ProjectRequest) -> HttpResponse:
             by=request.user,
             **_read_annotator(form),
             **_read_choice(form),
-            **form.options(),
+            options=form.options(),
         )
 
     return run_wizard(

@@ -13,7 +13,7 @@ from typing import BinaryIO, NamedTuple, cast
 
 from django.db import transaction
 
-from auditapp.batches.actions import BatchError, PlannedArm, launch_batch
+from auditapp.batches.actions import BatchError, LaunchOptions, PlannedArm, launch_batch
 from auditapp.batches.answer_files import AnswerFileError, bring_in_answers
 from auditapp.batches.models import Arm, Batch, Cell
 from auditapp.llm.actions import ModelError, add_model
@@ -164,15 +164,15 @@ def _store(
             title=f"sob: {dataset.name}, {IMPORTED}"[:200],
             arms=list(arms.values()),
             input_ids=sorted({each.text for each in matched}, key=order.__getitem__),
-            repeats=repeats,
             parameters={
                 "dataset": dataset.pk,
                 "texts": len({each.text for each in matched}),
                 "instrument": ", ".join(wordings),
                 "imported": {"format": file.format, "sha256": digest},
             },
-            route=Batch.Route.FILE,
-            client_id=_name_import(dataset, digest),
+            options=LaunchOptions(
+                repeats=repeats, route=Batch.Route.FILE, idempotency_key=_name_import(dataset, digest)
+            ),
             by=by,
         )
         cells = _find_cells(batch, arms, matched)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import Mapping, Sequence
-from decimal import Decimal
-from typing import NamedTuple, TypedDict, Unpack
+from typing import NamedTuple
 
 from django.db import transaction
 
 from auditapp.batches.actions import BatchError, PlannedArm, launch_batch
+from auditapp.batches.launch_options import DEFAULT_OPTIONS, LaunchOptions
 from auditapp.batches.models import Batch
 from auditapp.llm.models import ModelVariant
 from auditapp.sob.actions.errors import SobError
@@ -21,19 +20,6 @@ from auditapp.sob.models import Dataset
 from transcripts.audit_trail import trail
 
 LONGEST_FAMILY = 100
-
-
-class Sending(TypedDict, total=False):
-    """How a batch is sent: the keywords of ``launch_batch`` of that name."""
-
-    cap_usd: Decimal | None
-    concurrency: int
-    repeats: int
-    pilot: int
-    lost_answers: str
-    uses_cache: bool
-    route: str
-    client_id: uuid.UUID | None
 
 
 @transaction.atomic
@@ -48,7 +34,7 @@ def launch_sob(
     limit: int | None = None,
     confirms_terms: bool = False,
     families: Mapping[str, str] | None = None,
-    **sending: Unpack[Sending],
+    options: LaunchOptions = DEFAULT_OPTIONS,
 ) -> Batch:
     """Ask every variant about every text under every task. ``limit`` takes that many texts, spread evenly over the dataset.
 
@@ -74,9 +60,9 @@ def launch_sob(
             title=_write_title(dataset, instrument_variant, comparable=plan.comparable),
             arms=plan.arms,
             input_ids=plan.input_ids,
-            parameters=_describe(plan, dataset, instrument_variant) | {"repeats": sending.get("repeats", 1)},
+            parameters=_describe(plan, dataset, instrument_variant) | {"repeats": options.repeats},
             by=by,
-            **sending,
+            options=options,
         )
     except BatchError as error:
         raise SobError(str(error)) from error

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple, Unpack
+from typing import NamedTuple
 
 from django.db import transaction
 
-from auditapp.batches.actions import BatchError, PlannedArm, Sending, digest_asked, find_launched, launch_batch
+from auditapp.batches.actions import BatchError, LaunchPlan, PlannedArm, launch_once
+from auditapp.batches.launch_options import DEFAULT_OPTIONS, LaunchOptions
 from auditapp.batches.models import Batch, Result
 from auditapp.llm.models import ModelVariant
 from auditapp.sob.actions.errors import SobError
@@ -35,16 +36,7 @@ LONGEST_NOTE = 5_000
 MOST_VALUES = 50
 
 
-class PlannedFormatting(NamedTuple):
-    """The arm and the answers of a formatter's batch to be."""
-
-    arms: list[PlannedArm]
-    input_ids: list[int]
-
-
-def plan_formatter(
-    *, batch: Batch, variant: ModelVariant, outcomes: Sequence[str] = DEFAULT_OUTCOMES
-) -> PlannedFormatting:
+def plan_formatter(*, batch: Batch, variant: ModelVariant, outcomes: Sequence[str] = DEFAULT_OUTCOMES) -> LaunchPlan:
     """What a launch of the formatter would ask; writes nothing. Raises ``SobError``."""
     if batch.kind != KIND:
         raise SobError(f"Batch {batch.pk} is no sob batch. Name one whose answers are to be read.")
@@ -60,7 +52,18 @@ def plan_formatter(
     characteristics = list(dict.fromkeys(name for arm in arms for name in find_schema(arm)))
     prompt = load_prompt()
     settings: dict[str, object] = {"formatter": prompt.version, "sha256": prompt.sha256, "schema": characteristics}
-    return PlannedFormatting([PlannedArm(variant, FORMATTER_TASK, prompt.fill_in(characteristics), settings)], ids)
+    return LaunchPlan(
+        FORMATTER_KIND,
+        [PlannedArm(variant, FORMATTER_TASK, prompt.fill_in(characteristics), settings)],
+        ids,
+        title=f"Formatter for batch {batch.pk}",
+        parameters={
+            "source_batch": batch.pk,
+            "outcomes": [str(outcome) for outcome in outcomes],
+            "formatter": prompt.version,
+            "sha256": prompt.sha256,
+        },
+    )
 
 
 def launch_formatter(
@@ -69,36 +72,22 @@ def launch_formatter(
     variant: ModelVariant,
     by: trail.Actor,
     outcomes: Sequence[str] = DEFAULT_OUTCOMES,
-    **sending: Unpack[Sending],
+    options: LaunchOptions = DEFAULT_OPTIONS,
 ) -> Batch:
     """Have a model read what the rules could not, one call per answer; its readings stand in place of the rules'.
 
     Reads batch.project. Raises ``SobError``.
     """
-    named = sorted(str(outcome) for outcome in outcomes)
-    asked = digest_asked(FORMATTER_KIND, sending, source=batch.pk, variant=variant.pk, outcomes=named)
     try:
-        standing = find_launched(batch.project, sending.get("client_id"), asked)
-        if standing is not None:
-            # The first press may have had its answers by now, and then nothing is left to plan.
-            return standing
-        arms, ids = plan_formatter(batch=batch, variant=variant, outcomes=outcomes)
-        prompt = load_prompt()
-        return launch_batch(
+        return launch_once(
             project=batch.project,
             kind=FORMATTER_KIND,
-            title=f"Formatter for batch {batch.pk}",
-            arms=arms,
-            input_ids=ids,
-            parameters={
-                "source_batch": batch.pk,
-                "outcomes": [str(outcome) for outcome in outcomes],
-                "formatter": prompt.version,
-                "sha256": prompt.sha256,
-            },
-            asked=asked,
+            plan=lambda: plan_formatter(batch=batch, variant=variant, outcomes=outcomes),
             by=by,
-            **sending,
+            options=options,
+            source=batch.pk,
+            variant=variant.pk,
+            outcomes=sorted(str(outcome) for outcome in outcomes),
         )
     except BatchError as error:
         raise SobError(str(error)) from error

@@ -8,7 +8,7 @@ from django.db.models import Count
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from auditapp.batches.forms import LaunchOptions, list_variants
+from auditapp.batches.forms import LaunchOptionsForm, list_variants
 from auditapp.llm.models import ModelVariant, Price
 from auditapp.llm.queries import find_prices
 from auditapp.sob.actions import find_notice
@@ -53,7 +53,7 @@ class ModelChoice(forms.ModelMultipleChoiceField):  # type: ignore[type-arg]
         return parts
 
 
-class LaunchForm(LaunchOptions):
+class LaunchForm(LaunchOptionsForm):
     """What to ask, of which models, and how."""
 
     what = (

@@ -5,7 +5,7 @@ from typing import Any
 
 from django import forms
 
-from auditapp.batches.forms import LaunchOptions, list_variants
+from auditapp.batches.forms import LaunchOptionsForm, list_variants
 from auditapp.batches.models import Batch
 from auditapp.llm.models import ModelVariant
 from auditapp.sob.actions.readings import LONGEST_NOTE, LONGEST_VALUE, PersonReading, list_person_outcomes
@@ -37,7 +37,7 @@ def choose_outcome(task: str) -> forms.ChoiceField:
     )
 
 
-class FormatterForm(LaunchOptions):
+class FormatterForm(LaunchOptionsForm):
     """Which answers a formatter gets, of which model, and how."""
 
     what = (("What it reads, and which model", ("outcomes", "model")),)

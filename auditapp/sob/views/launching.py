@@ -7,7 +7,7 @@ from typing import Any
 from django.http import HttpResponse
 from django.views.decorators.http import require_http_methods
 
-from auditapp.batches.reviewing import LaunchPlan
+from auditapp.batches.actions import LaunchPlan
 from auditapp.batches.views.wizard import run_wizard
 from auditapp.sob import actions
 from auditapp.sob.forms import LaunchForm
@@ -36,7 +36,8 @@ def launch(request: ProjectRequest) -> HttpResponse:
             warnings.append(
                 f"{limit:,} texts were asked for and {dataset.name} has {dataset.n_texts:,}: all are taken."
             )
-        return LaunchPlan(KIND, planned.arms, planned.input_ids, warnings, _list_facts(form, len(planned.input_ids)))
+        facts = _list_facts(form, len(planned.input_ids))
+        return LaunchPlan(KIND, planned.arms, planned.input_ids, warnings=warnings, facts=facts)
 
     return run_wizard(
         request,
@@ -45,7 +46,7 @@ def launch(request: ProjectRequest) -> HttpResponse:
         plan=plan,
         launch=lambda: actions.launch_sob(
             **_read_choice(form),
-            **form.options(),
+            options=form.options(),
             confirms_terms=form.cleaned_data.get("notice", False),
             by=request.user,
         ),

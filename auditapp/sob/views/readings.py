@@ -12,13 +12,13 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_safe
 
+from auditapp.batches.actions import LaunchPlan
 from auditapp.batches.models import Batch
-from auditapp.batches.reviewing import LaunchPlan
 from auditapp.batches.views.wizard import run_wizard
 from auditapp.sob import readings_queries
 from auditapp.sob.actions.errors import SobError
 from auditapp.sob.actions.readings import launch_formatter, plan_formatter, read_by_person
-from auditapp.sob.formatter import FORMATTER_KIND, READABLE_OUTCOMES, list_for_formatter
+from auditapp.sob.formatter import READABLE_OUTCOMES, list_for_formatter
 from auditapp.sob.forms.readings import FormatterForm, ReadingForm
 from auditapp.sob.kind import KIND, find_schema
 from auditapp.sob.layers import find_standing_readings
@@ -57,13 +57,12 @@ def launch(request: ProjectRequest, batch_id: int) -> HttpResponse:
 
     def plan() -> LaunchPlan:
         chosen = form.cleaned_data
-        arms, ids = plan_formatter(batch=batch, variant=chosen["model"], outcomes=chosen["outcomes"])
-        return LaunchPlan(FORMATTER_KIND, arms, ids)
+        return plan_formatter(batch=batch, variant=chosen["model"], outcomes=chosen["outcomes"])
 
     def send() -> Batch:
         chosen = form.cleaned_data
         return launch_formatter(
-            batch=batch, variant=chosen["model"], outcomes=chosen["outcomes"], by=request.user, **form.options()
+            batch=batch, variant=chosen["model"], outcomes=chosen["outcomes"], by=request.user, options=form.options()
         )
 
     return run_wizard(request, form, template="sob/formatter_launch.html", plan=plan, launch=send, refusals=(SobError,))

@@ -8,7 +8,7 @@ from decimal import Decimal
 from typing import Any
 
 from auditapp.batches import ledger
-from auditapp.batches.actions import PlannedArm, launch_batch
+from auditapp.batches.actions import LaunchOptions, PlannedArm, launch_batch
 from auditapp.batches.clock import read_now
 from auditapp.batches.endings import Finished
 from auditapp.batches.kinds import Answered
@@ -62,7 +62,7 @@ def launch(project: Project, *variants: ModelVariant, inputs: int = 3, **options
         arms=[PlannedArm(variant, "task", "Say it.") for variant in chosen],
         input_ids=list(range(1, inputs + 1)),
         by=options.pop("by", trail.SYSTEM),
-        **options,
+        options=LaunchOptions(**options),
     )
 
 

@@ -106,12 +106,14 @@ def plan(
         title="Echo",
         arms=[actions.PlannedArm(variant or make_variant(), "task", "Say it.")],
         input_ids=list(inputs),
-        cap_usd=cap_usd,
-        repeats=repeats,
-        concurrency=concurrency,
-        pilot=pilot,
-        lost_answers=lost_answers,
-        uses_cache=uses_cache,
+        options=actions.LaunchOptions(
+            cap_usd=cap_usd,
+            repeats=repeats,
+            concurrency=concurrency,
+            pilot=pilot,
+            lost_answers=lost_answers,
+            uses_cache=uses_cache,
+        ),
         by=trail.SYSTEM,
     )
     return batch.lanes.get()

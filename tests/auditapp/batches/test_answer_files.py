@@ -69,7 +69,7 @@ def launch(project: Project) -> Launch:
             title="Echo",
             arms=[actions.PlannedArm(variant, "task", "Say it.") for variant in variants],
             input_ids=list(range(1, inputs + 1)),
-            route=route,
+            options=actions.LaunchOptions(route=route),
             by=trail.SYSTEM,
         )
 

@@ -27,6 +27,7 @@ def make_study():
     from auditapp.preannotation.actions import launch_model
     from tests.auditapp.preannotation.check_cast import bring_in
     from tests.auditapp.preannotation.teaching import add_interviews, code_blind
+    from auditapp.batches.launch_options import LaunchOptions
     from transcripts.codebook.actions import seed_codebook
     from transcripts.accounts.models import User
     from transcripts.projects.actions import create_project
@@ -41,18 +42,20 @@ def make_study():
         variant=ModelVariant.objects.get(label="m"),
         interviews=[read],
         families=["themes"],
-        concurrency={IN_FLIGHT},
+        options=LaunchOptions(concurrency={IN_FLIGHT}),
         by=owner,
     )
     print(json.dumps({{"human": human, "batch": batch.pk}}))
 """
 LAUNCH_CRITIC = """
+from auditapp.batches.launch_options import LaunchOptions
 from auditapp.llm.models import ModelVariant
 from auditapp.preannotation.actions.critic import launch_critic
 from auditapp.preannotation.models import Annotator
 from transcripts.audit_trail import trail
 critic = ModelVariant.objects.get(label="other")
-batch = launch_critic(annotator=Annotator.objects.get(), critic=critic, concurrency=int(sys.argv[1]), by=trail.SYSTEM)
+options = LaunchOptions(concurrency=int(sys.argv[1]))
+batch = launch_critic(annotator=Annotator.objects.get(), critic=critic, options=options, by=trail.SYSTEM)
 print(batch.pk)
 """
 COUNT = """

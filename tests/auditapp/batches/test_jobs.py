@@ -97,9 +97,8 @@ def launch(project: Project, shop: Shop) -> Launch:
             title="Echo",
             arms=[actions.PlannedArm(variant, "task", "Say it.")],
             input_ids=list(range(1, inputs + 1)),
-            route="jobs",
+            options=actions.LaunchOptions(route="jobs", **more),
             by=trail.SYSTEM,
-            **more,
         )
         return batch.lanes.get()
 

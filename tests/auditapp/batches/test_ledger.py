@@ -185,7 +185,7 @@ class TestMoney:
                 title="Echo",
                 arms=[actions.PlannedArm(variant, "task", "x")],
                 input_ids=[1],
-                cap_usd=Decimal(1),
+                options=actions.LaunchOptions(cap_usd=Decimal(1)),
                 by=trail.SYSTEM,
             )
 

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from auditapp.batches import kinds
-from auditapp.batches.actions import BatchError, PlannedArm, check_launch, launch_batch
+from auditapp.batches.actions import BatchError, LaunchOptions, LaunchPlan, PlannedArm, check_launch, launch_batch
 from auditapp.batches.models import Arm, Batch, Cell
-from auditapp.batches.reviewing import LaunchPlan, Review, review_launch
+from auditapp.batches.reviewing import Review, review_launch
 from tests.auditapp.batches.counting import Numbers, answer, make_variant
 from transcripts.audit_trail import trail
 from transcripts.audit_trail.models import AuditEvent
@@ -29,12 +29,18 @@ def plan_two(few: Sequence[int] | None = (4, 9), **more: Any) -> list[PlannedArm
 def launch_two(project: Project, arms: Sequence[PlannedArm], *, inputs: int = 20, **options: Any) -> Batch:
     numbers = list(range(1, inputs + 1))
     return launch_batch(
-        project=project, kind="numbers", title="Numbers", arms=arms, input_ids=numbers, by=trail.SYSTEM, **options
+        project=project,
+        kind="numbers",
+        title="Numbers",
+        arms=arms,
+        input_ids=numbers,
+        by=trail.SYSTEM,
+        options=LaunchOptions(**options),
     )
 
 
 def review(arms: Sequence[PlannedArm], *, inputs: int = 20, **options: Any) -> Review:
-    return review_launch(LaunchPlan("numbers", arms, list(range(1, inputs + 1))), options)
+    return review_launch(LaunchPlan("numbers", arms, list(range(1, inputs + 1))), LaunchOptions(**options))
 
 
 def list_inputs(batch: Batch, task: str, **chosen: Any) -> list[tuple[int, int]]:
@@ -87,7 +93,7 @@ def test_inputs_of_its_own_are_checked_as_the_batch_s_are(project: Project, few:
     with pytest.raises(BatchError, match=words):
         launch_two(project, arms)
     with pytest.raises(BatchError, match=words):
-        check_launch(arms, [1])
+        check_launch(arms, [1], LaunchOptions())
     assert not Batch.objects.exists()
 
 

@@ -153,9 +153,9 @@ class TestPilot:
 
 class TestPressedTwice:
     def test_the_same_form_sent_again_gives_the_batch_it_made(self, project: Project) -> None:
-        variant, client_id = make_variant(), uuid.uuid4()
-        first = launch(project, variant, client_id=client_id)
-        again = launch(project, variant, client_id=client_id)
+        variant, idempotency_key = make_variant(), uuid.uuid4()
+        first = launch(project, variant, idempotency_key=idempotency_key)
+        again = launch(project, variant, idempotency_key=idempotency_key)
         assert again == first
         assert Batch.objects.count() == 1
         assert Cell.objects.count() == 3
@@ -163,28 +163,28 @@ class TestPressedTwice:
 
     @pytest.mark.parametrize("otherwise", [{"inputs": 50}, {"concurrency": 7}, {"repeats": 2}, {"cap_usd": Decimal(1)}])
     def test_the_same_form_with_other_settings_is_refused(self, project: Project, otherwise: dict[str, Any]) -> None:
-        variant, client_id = make_variant(), uuid.uuid4()
+        variant, idempotency_key = make_variant(), uuid.uuid4()
         set_price(variant=variant, price_in=Decimal(3), price_out=Decimal(4), by=trail.SYSTEM)
-        first = launch(project, variant, client_id=client_id)
+        first = launch(project, variant, idempotency_key=idempotency_key)
         with pytest.raises(BatchError, match=f"launched batch {first.pk} already, with other settings"):
-            launch(project, variant, client_id=client_id, **otherwise)
+            launch(project, variant, idempotency_key=idempotency_key, **otherwise)
         with pytest.raises(BatchError, match="with other settings"):
-            launch(project, make_variant("another"), client_id=client_id)
+            launch(project, make_variant("another"), idempotency_key=idempotency_key)
         assert Batch.objects.get() == first
 
     def test_a_batch_of_before_there_were_digests_is_given_back(self, project: Project) -> None:
-        variant, client_id = make_variant(), uuid.uuid4()
-        first = launch(project, variant, client_id=client_id)
+        variant, idempotency_key = make_variant(), uuid.uuid4()
+        first = launch(project, variant, idempotency_key=idempotency_key)
         Batch.objects.update(parameters={})
-        assert launch(project, variant, client_id=client_id, inputs=50) == first
+        assert launch(project, variant, idempotency_key=idempotency_key, inputs=50) == first
 
     def test_two_presses_at_the_same_time_make_one_batch(
         self, project: Project, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         from auditapp.batches.actions import launched, launching
 
-        variant, client_id = make_variant(), uuid.uuid4()
-        first = launch(project, variant, client_id=client_id)
+        variant, idempotency_key = make_variant(), uuid.uuid4()
+        first = launch(project, variant, idempotency_key=idempotency_key)
         look, looked = launched.find_launched, []
 
         def look_too_early(study: Project, key: uuid.UUID | None, asked: str) -> Batch | None:
@@ -192,23 +192,23 @@ class TestPressedTwice:
             return look(study, key, asked) if len(looked) > 1 else None
 
         monkeypatch.setattr(launching, "find_launched", look_too_early)
-        assert launch(project, variant, client_id=client_id) == first
+        assert launch(project, variant, idempotency_key=idempotency_key) == first
         assert len(looked) == 2
         assert Batch.objects.count() == 1
 
     def test_the_form_of_another_study_is_refused(self, project: Project, owner: User) -> None:
-        client_id = uuid.uuid4()
-        launch(project, client_id=client_id)
+        idempotency_key = uuid.uuid4()
+        launch(project, idempotency_key=idempotency_key)
         other = create_project(slug="other", name="Other", by=owner)
         with pytest.raises(BatchError, match="another study"):
-            launch(other, client_id=client_id)
+            launch(other, idempotency_key=idempotency_key)
 
     def test_the_database_keeps_a_form_to_one_batch(self, project: Project) -> None:
-        client_id = uuid.uuid4()
-        launch(project, client_id=client_id)
+        idempotency_key = uuid.uuid4()
+        launch(project, idempotency_key=idempotency_key)
         second = launch(project)
         with pytest.raises(IntegrityError):
-            Batch.objects.filter(pk=second.pk).update(client_id=client_id)
+            Batch.objects.filter(pk=second.pk).update(client_id=idempotency_key)
 
 
 class TestPricesAndRoutes:
@@ -262,12 +262,12 @@ class TestPricesAndRoutes:
 def test_presses_in_parallel_make_one_batch(numbers: Numbers) -> None:
     owner = User.objects.create_user(username="owner", password=None)
     project = create_project(slug="culture", name="Cultural schemas", by=owner)
-    variant, client_id = make_variant(), uuid.uuid4()
+    variant, idempotency_key = make_variant(), uuid.uuid4()
     made: list[int] = []
 
     def press() -> None:
         try:
-            made.append(launch(project, variant, client_id=client_id).pk)
+            made.append(launch(project, variant, idempotency_key=idempotency_key).pk)
         finally:
             connection.close()
 

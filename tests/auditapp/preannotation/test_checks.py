@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from auditapp.batches.kinds import Answered, get_kind
+from auditapp.batches.launch_options import LaunchOptions
 from auditapp.batches.models import Batch, Cell
 from auditapp.llm.actions import add_model
 from auditapp.preannotation.actions import PreannotationError, ensure_annotator
@@ -173,12 +174,19 @@ class TestWhatIsAsked:
         self, project: Project, marked: Interview, annotator: Annotator, owner: User
     ) -> None:
         form = uuid.uuid4()
-        batch = launch_check(project=project, annotator=annotator, by=owner, client_id=form)
+        batch = launch_check(
+            project=project, annotator=annotator, by=owner, options=LaunchOptions(idempotency_key=form)
+        )
         set_withholding(project=project, share_percent=100, reason="x", by=owner)
         TurnArm.objects.update(arm="withheld")
-        assert launch_check(project=project, annotator=annotator, by=owner, client_id=form) == batch
+        assert (
+            launch_check(project=project, annotator=annotator, by=owner, options=LaunchOptions(idempotency_key=form))
+            == batch
+        )
         with pytest.raises(PreannotationError, match="with other settings"):
-            launch_check(project=project, annotator=annotator, by=owner, client_id=form, sample=7)
+            launch_check(
+                project=project, annotator=annotator, by=owner, options=LaunchOptions(idempotency_key=form), sample=7
+            )
 
     def test_an_annotator_without_a_model_is_refused(self, project: Project, marked: Interview, owner: User) -> None:
         rules = ensure_annotator(project=project, kind="rules", recipe={"rules": {"theme.balance": ["both"]}}, by=owner)

@@ -17,6 +17,7 @@ from django.db.models import F
 
 from auditapp.batches import jobs
 from auditapp.batches.actions import pause_batch, resume_batch
+from auditapp.batches.launch_options import LaunchOptions
 from auditapp.batches.models import Attempt, Batch, Cell, Lane, ProviderJob
 from auditapp.batches.verify import verify_batches
 from auditapp.llm import locality
@@ -194,7 +195,11 @@ class TestJobs:
         )
         set_capabilities(variant=variant, offers_batches=True, by=trail.SYSTEM)
         batch = actions.launch_model(
-            project=project, variant=variant, families=["themes"], route="jobs", by=trail.SYSTEM
+            project=project,
+            variant=variant,
+            families=["themes"],
+            options=LaunchOptions(route="jobs"),
+            by=trail.SYSTEM,
         )
         return batch.lanes.get()
 

@@ -11,6 +11,7 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
+from auditapp.batches.launch_options import LaunchOptions
 from auditapp.batches.models import Batch
 from auditapp.llm.actions import add_model
 from auditapp.llm.models import ProviderAccount
@@ -223,23 +224,23 @@ class TestLaunch:
         self, annotator: Annotator, suggestions: list[Suggestion]
     ) -> None:
         critic, form = add_critic(), uuid.uuid4()
-        batch = launch(annotator, critic, client_id=form)
+        batch = launch(annotator, critic, options=LaunchOptions(idempotency_key=form))
         answer(batch, {each.pk: UPHOLD for each in suggestions})
-        assert launch(annotator, critic, client_id=form) == batch
+        assert launch(annotator, critic, options=LaunchOptions(idempotency_key=form)) == batch
         with pytest.raises(PreannotationError, match=f"launched batch {batch.pk} already, with other settings"):
-            launch(annotator, critic, client_id=form, again=True)
+            launch(annotator, critic, options=LaunchOptions(idempotency_key=form), again=True)
         with pytest.raises(PreannotationError, match="has read all 3 suggestions already"):
-            launch(annotator, critic, client_id=uuid.uuid4())
+            launch(annotator, critic, options=LaunchOptions(idempotency_key=uuid.uuid4()))
 
     def test_a_form_that_launched_in_another_study_is_refused_here(
         self, annotator: Annotator, suggestions: list[Suggestion], owner: User
     ) -> None:
         other_project = create_project(name="Other", slug="other", by=owner)
         critic, form = add_critic(), uuid.uuid4()
-        batch = launch(annotator, critic, client_id=form)
+        batch = launch(annotator, critic, options=LaunchOptions(idempotency_key=form))
         Batch.objects.filter(pk=batch.pk).update(project=other_project)
         with pytest.raises(PreannotationError, match="another study"):
-            launch(annotator, critic, client_id=form)
+            launch(annotator, critic, options=LaunchOptions(idempotency_key=form))
 
     def test_withheld_turns_are_read_too_for_an_annotator_is_measured_by_them(
         self, annotator: Annotator, interview: Interview

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import uuid
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from auditapp.batches.kinds import Answered
+from auditapp.batches.launch_options import LaunchOptions
 from auditapp.batches.models import Arm, Batch, Cell
 from auditapp.preannotation import actions
 from auditapp.preannotation.actions.planted import plant_own_set, withdraw_planted
@@ -90,7 +92,7 @@ class TestArms:
     def test_where_the_batch_is_refused_there_is_no_annotator_either(self, project: Project) -> None:
         add_interviews(project, "one")
         with pytest.raises(actions.PreannotationError):
-            launch(project, concurrency=0)
+            launch(project, options=LaunchOptions(concurrency=0))
         assert not Batch.objects.exists()
         assert not project.annotators.exists()
         assert not TurnArm.objects.exists()
@@ -270,14 +272,19 @@ def store_code(batch: Batch, cell: Cell, code: str) -> str:
 def test_a_form_sent_again_is_the_batch_it_made_whatever_has_changed_since(project: Project, owner: User) -> None:
     [one] = add_interviews(project, "one")
     allow(project, one)
-    form, variant = uuid.uuid4(), add_reader(**OFF_SITE)
-    batch = launch(project, variant=variant, client_id=form)
+    form, variant = LaunchOptions(idempotency_key=uuid.uuid4()), add_reader(**OFF_SITE)
+    batch = launch(project, variant=variant, options=form)
     publish_next(project, owner, definition="Weighs two goods.")
     allow(project, one, is_given=False)
-    assert launch(project, variant=variant, client_id=form) == batch
-    for otherwise in ({"mode": "code"}, {"families": ["moves"]}, {"interviews": [one]}, {"pilot": 3}):
+    assert launch(project, variant=variant, options=form) == batch
+    for otherwise in (
+        {"mode": "code"},
+        {"families": ["moves"]},
+        {"interviews": [one]},
+        {"options": replace(form, pilot=3)},
+    ):
         with pytest.raises(actions.PreannotationError, match=f"launched batch {batch.pk} already, with other settings"):
-            launch(project, variant=variant, client_id=form, **otherwise)
+            launch(project, **{"variant": variant, "options": form} | otherwise)
     assert Annotator.objects.count() == 1
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from auditapp.batches.kinds import Answered
+from auditapp.batches.launch_options import LaunchOptions
 from auditapp.batches.models import Arm, Batch, Cell
 from auditapp.preannotation.actions import PreannotationError, ensure_annotator, launch_preannotation
 from auditapp.preannotation.models import Annotator, Reading, Suggestion
@@ -284,8 +285,8 @@ class TestALaunchedBatch:
     def test_its_options_are_passed_on(
         self, project: Project, interview: Interview, annotator: Annotator, owner: User
     ) -> None:
-        asked: dict[str, Any] = {"project": project, "annotator": annotator, "by": owner, "client_id": uuid.uuid4()}
-        asked |= {"pilot": 1, "lost_answers": "hold", "uses_cache": True}
+        asked: dict[str, Any] = {"project": project, "annotator": annotator, "by": owner}
+        asked["options"] = LaunchOptions(pilot=1, lost_answers="hold", uses_cache=True, idempotency_key=uuid.uuid4())
         batch = launch_preannotation(**asked)
         assert batch.state == "pilot"
         assert (batch.lost_answers, batch.uses_cache, batch.route) == ("hold", True, "live")

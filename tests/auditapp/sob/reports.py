@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from django.utils import timezone
 
 from auditapp.batches.kinds import Answered
+from auditapp.batches.launch_options import LaunchOptions
 from auditapp.batches.models import Arm, Batch, Cell
 from auditapp.llm.actions import add_model
 from auditapp.sob.actions import launch_sob
@@ -41,7 +42,7 @@ def launch(dataset: Dataset, by: User, *, repeats: int = 1) -> Batch:
         add_model(label="b", provider="fake", model="b", by=by),
     ]
     tasks = ["acceptability", "non_acceptability"]
-    return launch_sob(dataset=dataset, variants=variants, tasks=tasks, repeats=repeats, by=by)
+    return launch_sob(dataset=dataset, variants=variants, tasks=tasks, options=LaunchOptions(repeats=repeats), by=by)
 
 
 def answer_all(batch: Batch, answers: Sequence[str | None] = tuple(ANSWERS)) -> None:

@@ -4,6 +4,7 @@ from decimal import Decimal
 
 import pytest
 
+from auditapp.batches.launch_options import LaunchOptions
 from auditapp.batches.models import Batch, Cell
 from auditapp.llm.actions import add_model
 from auditapp.sob.actions import SobError, launch_sob, load_dataset
@@ -85,7 +86,7 @@ class TestLaunch:
             ({"tasks": ["acceptability", "acceptability"]}, "once"),
             ({"instrument_variant": "mine"}, "mine"),
             ({"variants": []}, "at least one model"),
-            ({"cap_usd": Decimal(-1)}, "more than nothing"),
+            ({"options": LaunchOptions(cap_usd=Decimal(-1))}, "more than nothing"),
         ],
     )
     def test_a_senseless_launch_is_refused_and_plans_nothing(

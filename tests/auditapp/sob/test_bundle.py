@@ -19,6 +19,7 @@ from django.utils import timezone
 
 from auditapp.batches.actions import PlannedArm, launch_batch
 from auditapp.batches.answer_files import bring_in_answers
+from auditapp.batches.launch_options import LaunchOptions
 from auditapp.batches.models import Attempt, Batch, Cell
 from auditapp.llm.actions import add_model
 from auditapp.llm.models import ModelVariant, ProviderAccount
@@ -82,8 +83,7 @@ def batch(dataset: Dataset, owner: User) -> Batch:
         title="sob",
         arms=arms,
         input_ids=list(dataset.texts.values_list("pk", flat=True)),
-        repeats=2,
-        route="file",
+        options=LaunchOptions(repeats=2, route="file"),
         parameters={"dataset": dataset.pk},
         by=owner,
     )

@@ -14,6 +14,7 @@ from django.core.management import call_command
 from django.test import Client
 from django.urls import reverse
 
+from auditapp.batches.launch_options import LaunchOptions
 from auditapp.batches.models import Batch
 from auditapp.llm.actions import add_model
 from auditapp.sob.actions import add_wording, launch_sob
@@ -34,6 +35,7 @@ from tests.auditapp.sob.test_formatter import PROSE, answer_formatter, store_res
 from transcripts.accounts.models import User
 
 ClientOf = Callable[[User], Client]
+BY_FILE = LaunchOptions(route="file")
 PAGES = ("report", "statistics", "sensitivity", "model", "target", "texts", "responses", "files", "readings", "values")
 
 
@@ -52,7 +54,7 @@ def take(client: Client, batch: Batch, what: str, format: str) -> str:
 def from_file(dataset: Dataset, owner: User) -> Batch:
     """Answers of a file, one of them read by a formatter that invents."""
     variant = add_model(label="model a", provider="file", by=owner)
-    batch = launch_sob(dataset=dataset, variants=[variant], tasks=["acceptability"], by=owner, route="file")
+    batch = launch_sob(dataset=dataset, variants=[variant], tasks=["acceptability"], by=owner, options=BY_FILE)
     keys = store_results(batch, [PROSE, '{"Race": "White"}', "Person: Unknown"])
     fake = add_model(label="fake reader", provider="fake", by=owner)
     answer_formatter(launch_formatter(batch=batch, variant=fake, by=owner), keys[0], '{"person": {"Race": "White"}}')
@@ -65,7 +67,12 @@ def own_wording(dataset: Dataset, owner: User) -> Batch:
     add_wording(project=dataset.project, name="caste", based_on="paper", characteristics=["Caste"], by=owner)
     variant = add_model(label="model a", provider="file", by=owner)
     batch = launch_sob(
-        dataset=dataset, variants=[variant], tasks=["acceptability"], instrument_variant="caste", route="file", by=owner
+        dataset=dataset,
+        variants=[variant],
+        tasks=["acceptability"],
+        instrument_variant="caste",
+        options=BY_FILE,
+        by=owner,
     )
     answer_cells(batch, ['{"Race": "White", "Age": "35"}', '{"Race": "White"}'])
     return batch

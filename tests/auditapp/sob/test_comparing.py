@@ -9,6 +9,7 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
+from auditapp.batches.launch_options import LaunchOptions
 from auditapp.batches.models import Arm, Batch, Cell
 from auditapp.llm.actions import add_model
 from auditapp.llm.models import ModelVariant
@@ -103,7 +104,7 @@ def test_two_tables_of_targets_are_named_and_break_a_comparison(
 def test_repeats_are_on_record_and_told_also_where_they_were_not(
     launch: Launch, compare: Callable[[Batch, Batch], str], dataset: Dataset
 ) -> None:
-    once, thrice = launch(dataset), launch(dataset, repeats=3)
+    once, thrice = launch(dataset), launch(dataset, options=LaunchOptions(repeats=3))
     assert (once.parameters["repeats"], thrice.parameters["repeats"]) == (1, 3)
     assert "<td>1</td><td>3</td><td>mind it</td>" in compare(once, thrice)
     del thrice.parameters["repeats"]

@@ -5,6 +5,7 @@ import json
 import re
 import uuid
 from collections.abc import Callable
+from dataclasses import replace
 from io import StringIO
 
 import pytest
@@ -13,6 +14,7 @@ from django.test import Client
 from django.urls import reverse
 
 from auditapp.batches.kinds import Answered
+from auditapp.batches.launch_options import LaunchOptions
 from auditapp.batches.models import Attempt, Batch, Cell, Result
 from auditapp.llm.actions import add_model
 from auditapp.llm.providers.base import Account, ChatRequest
@@ -233,12 +235,12 @@ class TestWhichAnswers:
 
     def test_sent_twice_it_is_launched_once(self, batch: Batch, unread: list[int], owner: User) -> None:
         variant = add_model(label="small", provider="fake", by=owner)
-        number = uuid.uuid4()
-        first = launch_formatter(batch=batch, variant=variant, by=owner, client_id=number)
+        options = LaunchOptions(idempotency_key=uuid.uuid4())
+        first = launch_formatter(batch=batch, variant=variant, by=owner, options=options)
         Judgment.objects.filter(pk__in=unread).update(outcome="unknown")
-        assert launch_formatter(batch=batch, variant=variant, by=owner, client_id=number) == first
+        assert launch_formatter(batch=batch, variant=variant, by=owner, options=options) == first
         with pytest.raises(SobError, match="with other settings"):
-            launch_formatter(batch=batch, variant=variant, by=owner, client_id=number, concurrency=2)
+            launch_formatter(batch=batch, variant=variant, by=owner, options=replace(options, concurrency=2))
 
 
 class TestStoring:

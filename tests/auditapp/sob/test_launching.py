@@ -13,6 +13,7 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from auditapp.batches import actions
+from auditapp.batches.launch_options import LaunchOptions
 from auditapp.batches.models import Batch, Cell
 from auditapp.llm.actions import add_model, set_capabilities
 from auditapp.sob.actions import confirm_notice, launch_sob, load_dataset
@@ -30,15 +31,17 @@ from transcripts.projects.actions import ProjectError, create_project
 
 
 def test_the_options_of_a_batch_are_passed_on(dataset: Dataset, owner: User) -> None:
-    variant, client_id = add_model(label="m", provider="fake", by=owner), uuid.uuid4()
+    variant = add_model(label="m", provider="fake", by=owner)
     set_capabilities(variant=variant, offers_batches=True, by=owner)
     asked: dict[str, Any] = {"dataset": dataset, "variants": [variant], "tasks": ["acceptability"], "by": owner}
-    asked |= {"pilot": 2, "lost_answers": "hold", "uses_cache": True, "route": "jobs", "repeats": 2}
-    batch = launch_sob(**asked, client_id=client_id)
+    options = LaunchOptions(
+        pilot=2, lost_answers="hold", uses_cache=True, route="jobs", repeats=2, idempotency_key=uuid.uuid4()
+    )
+    batch = launch_sob(**asked, options=options)
     assert (batch.pilot_cells, batch.lost_answers, batch.uses_cache, batch.route) == (2, "hold", True, "jobs")
-    assert launch_sob(**asked, client_id=client_id) == batch
+    assert launch_sob(**asked, options=options) == batch
     with pytest.raises(SobError, match="with other settings"):
-        launch_sob(**asked | {"tasks": ["non_acceptability"]}, client_id=client_id)
+        launch_sob(**asked | {"tasks": ["non_acceptability"]}, options=options)
 
 
 def test_a_judgment_that_says_no_answer_came_goes_when_its_cell_is_asked_again(batch: Batch) -> None:

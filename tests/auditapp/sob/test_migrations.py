@@ -13,6 +13,7 @@ from tests.instance import Instance
 pytestmark = pytest.mark.processes
 
 LAUNCH = """
+from auditapp.batches.launch_options import LaunchOptions
 from auditapp.llm.actions import add_model
 from auditapp.sob.actions import launch_sob, load_dataset
 from transcripts.audit_trail import trail
@@ -22,7 +23,13 @@ project = create_project(slug="study", name="Study", by=by)
 data = b'{"text": "One.", "target": "women"}\\n{"text": "Two.", "target": "old"}'
 dataset = load_dataset(project=project, name="Texts", file_name="t.jsonl", data=data, by=by).dataset
 model = add_model(label="m", provider="fake", by=by)
-launch_sob(dataset=dataset, variants=[model], tasks=["acceptability", "non_acceptability"], repeats=2, by=by)
+launch_sob(
+    dataset=dataset,
+    variants=[model],
+    tasks=["acceptability", "non_acceptability"],
+    options=LaunchOptions(repeats=2),
+    by=by,
+)
 
 import uuid
 from django.utils import timezone

@@ -14,6 +14,7 @@ from django.core.management import CommandError, call_command
 from django.test import Client
 from django.urls import reverse
 
+from auditapp.batches.launch_options import LaunchOptions
 from auditapp.batches.models import Batch
 from auditapp.sob.actions import launch_sob, load_dataset, save_mapping
 from auditapp.sob.models import Dataset
@@ -111,7 +112,12 @@ class TestNumbersOpen:
         dataset = Dataset.objects.get()
         variants = [arm.variant for arm in batch.arms.filter(task="acceptability", variant__label="model a")]
         again = launch_sob(
-            dataset=dataset, variants=variants, tasks=["acceptability"], include_base=True, repeats=2, by=owner
+            dataset=dataset,
+            variants=variants,
+            tasks=["acceptability"],
+            include_base=True,
+            options=LaunchOptions(repeats=2),
+            by=owner,
         )
         answer_cells(again, [WOMAN] * 8)
         answer_cells(again, ["Acceptable."] * 8, task="base")

@@ -92,7 +92,7 @@ class Command(BaseCommand):
                 families=options["family"],
                 limit=options["limit"],
                 by=trail.SYSTEM,
-                **how,
+                options=how,
             )
             self.stderr.write(tell_launch(batch))
         if options["wait"]:

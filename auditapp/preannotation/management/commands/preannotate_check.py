@@ -46,7 +46,7 @@ class Command(BaseCommand):
 
     def handle(self, *args: object, project: str, annotator: str, **options: Any) -> None:
         how = read_launch_options(options)
-        if how.pop("uses_cache"):
+        if how.uses_cache:
             raise CommandError("A check never takes earlier answers: they would hide what changes. Leave out --cache.")
         study = Project.objects.filter(slug=project).first()
         if study is None:
@@ -62,7 +62,7 @@ class Command(BaseCommand):
                     repeats=options["repeats"],
                     families=options["family"],
                     by=trail.SYSTEM,
-                    **how,
+                    options=how,
                 )
                 self.stderr.write(tell_launch(batch))
         except PreannotationError as error:

@@ -49,7 +49,7 @@ class Command(BaseCommand):
                 variant=find_variant(model),
                 outcomes=options["outcome"] or DEFAULT_OUTCOMES,
                 by=trail.SYSTEM,
-                **how,
+                options=how,
             )
         except SobError as error:
             raise CommandError(str(error)) from error

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
@@ -58,10 +59,9 @@ class Command(BaseCommand):
                 instrument_variant=str(options["instrument"]),
                 include_base=options["base"],
                 limit=options["limit"],
-                repeats=options["repeats"],
                 families=read_families(options["family"]),
                 by=trail.SYSTEM,
-                **how,
+                options=replace(how, repeats=options["repeats"]),
             )
         except (SobError, ProjectError) as error:
             raise CommandError(str(error)) from error

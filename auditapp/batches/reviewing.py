@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
@@ -16,12 +15,11 @@ from auditapp.batches.models import Arm, Batch
 from auditapp.batches.money import to_nano
 from auditapp.batches.prompts import compute_highest_price, hash_prompt, make_request
 from auditapp.batches.workers import is_worker_alive
+from auditapp.llm.families import group_by_family
 from auditapp.llm.models import Capabilities, ModelVariant, Price, ProviderAccount
 from auditapp.llm.queries import find_capabilities, find_prices
 
 READ_AT_ONCE = 2000
-# Matches always: nothing at all where a name begins with a digit.
-LETTERS = re.compile(r"[^\W\d_]*")
 
 
 class ReviewedArm(NamedTuple):
@@ -209,11 +207,6 @@ def describe_key(account: ProviderAccount) -> str:
     return f"stored encrypted, ends in {account.key_last_four}" if account.key_last_four else "stored encrypted"
 
 
-def name_family(model: str) -> str:
-    """The family of a model by its name: what stands before the first digit or other sign after the vendor's part."""
-    return LETTERS.match(model.rpartition("/")[2].lower())[0]  # type: ignore[index]
-
-
 def _list_warnings(
     variants: Sequence[ModelVariant],
     prices: Mapping[int, Price],
@@ -237,20 +230,13 @@ def _list_warnings(
     accounts = {variant.account_id for variant in variants}
     if len(accounts) > 1 and options.route != Batch.Route.FILE:
         warnings.append(f"The calls go to {len(accounts)} accounts, each of which is paid and limited by itself.")
-    return [*warnings, *_list_relatives(variants)]
+    families = group_by_family((variant.label, variant.model) for variant in variants if not variant.is_fake)
+    for family, labels in families.items():
+        warnings.append(
+            f"{', '.join(labels)} belong to the same family ({family}): their answers are not independent evidence."
+        )
+    return warnings
 
 
 def _is_paid(prices: Mapping[int, Price]) -> bool:
     return any(price.price_in or price.price_out for price in prices.values())
-
-
-def _list_relatives(variants: Sequence[ModelVariant]) -> list[str]:
-    families: dict[str, list[str]] = {}
-    for variant in variants:
-        if not variant.is_fake and (family := name_family(variant.model)):
-            families.setdefault(family, []).append(variant.label)
-    return [
-        f"{', '.join(labels)} are of one family ({family}): their answers are no independent readings."
-        for family, labels in families.items()
-        if len(labels) > 1
-    ]

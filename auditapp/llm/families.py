@@ -1,17 +1,21 @@
-"""What is known of families of models from their vendors' documents: how their settings are written. Never a price.
+"""Families of models: what their vendors' documents say about their settings (never a price), and which models belong to
+the same family by their names.
 
-The first family that fits counts. A model of none is asked in the manner of its provider's defaults.
+The first family in the file that matches counts. A model that matches none gets its provider's defaults.
 """
 
 from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from urllib.parse import urlsplit
 
+# Matches always: the empty text where a name begins with a digit.
+LETTERS = re.compile(r"[^\W\d_]*")
 _FILE = Path(__file__).parent / "data" / "families.json"
 
 
@@ -42,3 +46,19 @@ def find_family(*, provider: str, base_url: str, model: str) -> Family | None:
         if re.match(family.model, model, re.IGNORECASE):
             return family
     return None
+
+
+def name_family(model: str) -> str:
+    """The family of a model by its name: what stands before the first digit or other sign after the vendor's part.
+
+    Empty where the name begins with a digit.
+    """
+    return LETTERS.match(model.rpartition("/")[2].lower())[0]  # type: ignore[index]
+
+
+def group_by_family(models: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
+    """The families that more than one of these models belongs to, with their labels. ``models``: label and model name."""
+    families: dict[str, list[str]] = {}
+    for label, model in models:
+        families.setdefault(name_family(model), []).append(label)
+    return {family: labels for family, labels in families.items() if family and len(labels) > 1}

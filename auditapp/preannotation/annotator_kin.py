@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from auditapp.batches.reviewing import name_family
+from auditapp.llm.families import group_by_family, name_family
 from auditapp.llm.models import ModelVariant
 from auditapp.preannotation.models import Annotator
 
@@ -27,19 +27,19 @@ def warn_of_kindred_critic(annotator: Annotator, critic: ModelVariant) -> list[s
 
 def list_relatives(annotators: Iterable[Annotator]) -> list[str]:
     """A sentence for each model, and each family of models, behind more than one of these annotators."""
-    families: dict[str, list[str]] = {}
+    annotators = list(annotators)
     variants: dict[int, list[str]] = {}
     for each in annotators:
-        if each.variant is None:
-            continue
-        variants.setdefault(each.variant.pk, []).append(str(each))
-        if family := find_family(each.variant):
-            families.setdefault(family, []).append(str(each))
+        if each.variant is not None:
+            variants.setdefault(each.variant.pk, []).append(str(each))
+    families = group_by_family(
+        (str(each), each.variant.model) for each in annotators if each.variant and not each.variant.is_fake
+    )
     told = [names for names in variants.values() if len(names) > 1]
     warnings = [f"{', '.join(names)} are one model: their agreement is no independent evidence." for names in told]
     warnings += [
         f"{', '.join(names)} are of one family ({family}): their agreement is no independent evidence."
         for family, names in families.items()
-        if len(names) > 1 and names not in told
+        if names not in told
     ]
     return warnings

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from auditapp.batches.reviewing import name_family
+from auditapp.llm.families import name_family
 from auditapp.llm.models import ModelVariant
 from transcripts.corpus.models import Interview
 from transcripts.projects.models import Project

@@ -11,7 +11,7 @@ from django.urls import reverse
 
 from auditapp.batches import actions, progress
 from auditapp.batches.models import Attempt, Batch, ProviderJob
-from auditapp.batches.reviewing import describe_key, name_family
+from auditapp.batches.reviewing import describe_key
 from auditapp.batches.spending import read_spend, write_spend_table
 from auditapp.llm.actions import set_key
 from auditapp.llm.providers.base import ChatAnswer, End, ErrorClass, Remedy
@@ -167,18 +167,3 @@ def test_what_a_provider_says_of_a_job_is_masked_and_not_for_coders(
 def test_nothing_is_said_of_the_end_of_a_short_key(db: None) -> None:
     account = set_key(account=make_variant().account, key="short", by=trail.SYSTEM)
     assert describe_key(account) == "stored encrypted"
-
-
-@pytest.mark.parametrize(
-    ("model", "family"),
-    [
-        ("meta-llama/Llama-3.1-8B-Instruct", "llama"),
-        ("llama3.1:8b", "llama"),
-        ("mistral:7b", "mistral"),
-        ("qwen2.5-coder", "qwen"),
-        ("gpt-4o-mini", "gpt"),
-        ("4o", ""),
-    ],
-)
-def test_a_family_is_what_stands_before_the_first_digit_or_sign(model: str, family: str) -> None:
-    assert name_family(model) == family

@@ -176,7 +176,7 @@ class TestReview:
         assert "The fake provider invents its answers (invented)" in page
         assert "No worker is alive" in page
         assert "3 accounts" in page
-        assert "priced, relative are of one family (gpt)" in page
+        assert "priced, relative belong to the same family (gpt)" in page
         assert "Fake provider." in page
         WorkerSign.objects.create(name="here:1", seen_at=timezone.now())
         page = wizard.send(typed | {"cap": "0.000001"})

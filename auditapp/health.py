@@ -9,8 +9,8 @@ from django.db import connection
 from django.db.migrations.executor import MigrationExecutor
 from django.http import HttpRequest, HttpResponse, JsonResponse
 
-from auditapp.batches.spool import describe_shortage
-from auditapp.batches.workers import read_workers
+from auditapp.batches.ledger.worker_signs import read_workers
+from auditapp.batches.pure.spool import describe_shortage
 from auditapp.llm.queries import find_broken_seals
 
 NECESSARY = ("database", "migrations", "disk")

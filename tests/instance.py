@@ -105,7 +105,7 @@ class Instance:
     def ring(self, lane: int, *, times: int) -> None:
         """Put the same message on the broker several times, as brokers do that deliver again."""
         self.run_code(
-            "import sys; from auditapp.batches import tasks\n"
+            "import sys; from auditapp.batches.runner import tasks\n"
             "for _ in range(int(sys.argv[2])): tasks.ring(int(sys.argv[1]))",
             str(lane),
             str(times),

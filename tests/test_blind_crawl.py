@@ -21,8 +21,8 @@ from django.contrib.sessions.models import Session
 from django.http import HttpResponse
 from django.urls import reverse
 
-from auditapp.batches import progress
 from auditapp.batches.models import Attempt
+from auditapp.batches.pages import progress
 from auditapp.preannotation.actions import leave_suggestion
 from auditapp.preannotation.actions.showings import show_suggestions
 from auditapp.preannotation.models import Suggestion

@@ -13,8 +13,8 @@ from auditapp.api.pagination import PageParameters, Pages
 from auditapp.api.views import ProjectView, find_row
 from auditapp.batches.kinds import find_sight, is_open_to
 from auditapp.batches.models import Arm, Batch
-from auditapp.batches.progress import read_progress, read_progress_of
-from auditapp.batches.summaries import summarise_batch
+from auditapp.batches.pages.progress import read_progress, read_progress_of
+from auditapp.batches.pages.summaries import summarise_batch
 from transcripts.projects.roles import Role
 
 

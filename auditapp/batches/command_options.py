@@ -9,11 +9,11 @@ from typing import Any
 from django.core.management.base import CommandError, CommandParser
 
 from auditapp.batches.actions import BatchError, confirm_batch
-from auditapp.batches.launch_options import LaunchOptions
 from auditapp.batches.models import Batch
-from auditapp.batches.money import to_dollars
-from auditapp.batches.spending import estimate_batch
-from auditapp.batches.waiting import wait_for_batch
+from auditapp.batches.pages.spending import estimate_batch
+from auditapp.batches.pure.launch_options import LaunchOptions
+from auditapp.batches.pure.money import to_dollars
+from auditapp.batches.runner.waiting import wait_for_batch
 from transcripts.audit_trail import trail
 
 

@@ -11,8 +11,8 @@ from django import forms
 from django.db.models import QuerySet
 from django.forms import BoundField
 
-from auditapp.batches.launch_options import MAX_IN_FLIGHT, LaunchOptions
 from auditapp.batches.models import Arm, Attempt, Batch
+from auditapp.batches.pure.launch_options import MAX_IN_FLIGHT, LaunchOptions
 from auditapp.llm.models import Capabilities, ModelVariant, ProviderAccount
 from auditapp.llm.providers.base import ErrorClass
 

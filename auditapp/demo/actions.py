@@ -9,8 +9,8 @@ from typing import Any
 
 from django.db import transaction
 
-from auditapp.batches import runner
 from auditapp.batches.models import Batch
+from auditapp.batches.routes import live
 from auditapp.llm.actions import add_model
 from auditapp.llm.models import ModelVariant
 from auditapp.preannotation.actions import ensure_annotator, launch_preannotation
@@ -59,7 +59,7 @@ def load_demo() -> bool:
     batches = _write_study()
     for batch in batches:
         for lane in batch.lanes.all():
-            runner.run_lane(lane.pk)
+            live.run_lane(lane.pk)
         _read_refusal(batch)
     return True
 

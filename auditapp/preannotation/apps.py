@@ -8,7 +8,7 @@ class PreannotationConfig(AppConfig):
 
     def ready(self) -> None:
         from auditapp.batches.kinds import register_kind, register_sights
-        from auditapp.batches.sweeping import register_sweep
+        from auditapp.batches.runner.sweeping import register_sweep
         from auditapp.llm.cards import register_card_part
         from auditapp.preannotation.card import read_parts
         from auditapp.preannotation.check_kind import CheckKind

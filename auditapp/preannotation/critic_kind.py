@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from auditapp.batches.endings import PROVIDER_ERROR
 from auditapp.batches.kinds import Answered
+from auditapp.batches.ledger.endings import PROVIDER_ERROR
 from auditapp.batches.models import Arm, Batch
 from auditapp.llm.locality import is_external
 from auditapp.preannotation.critic import REVERSE, Claim, Source, write_critic_message

@@ -5,8 +5,8 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator, Mapping, Sequence
 
-from auditapp.batches.endings import PROVIDER_ERROR
 from auditapp.batches.kinds import Answered
+from auditapp.batches.ledger.endings import PROVIDER_ERROR
 from auditapp.batches.models import Arm, Batch
 from auditapp.preannotation.asking import write_turn_prompts
 from auditapp.preannotation.models import CheckAnswer, Reading, Suggestion

@@ -16,9 +16,9 @@ from typing import Any
 from django.db import InterfaceError, OperationalError, transaction
 from django.db.models import Q
 
-from auditapp.batches.clock import read_now
-from auditapp.batches.stopping import stopping
-from auditapp.batches.workers import name_host
+from auditapp.batches.ledger.clock import read_now
+from auditapp.batches.ledger.worker_signs import name_host
+from auditapp.batches.pure.stopping import stopping
 from auditapp.preannotation import learning, rules
 from auditapp.preannotation.models import Annotator, OfflineReading, OfflineRun, Suggestion
 from auditapp.preannotation.picks import OfflineReader, Pick

@@ -8,9 +8,9 @@ from celery import shared_task
 from django.core.cache import cache
 from kombu.exceptions import OperationalError
 
-from auditapp.batches import workers
-from auditapp.batches.clock import read_now
-from auditapp.batches.tasks import connect_at_once
+from auditapp.batches.ledger import worker_signs
+from auditapp.batches.ledger.clock import read_now
+from auditapp.batches.runner.tasks import connect_at_once
 from auditapp.preannotation.offline import run_offline
 from auditapp.preannotation.queries.offline import find_idle_runs
 
@@ -23,7 +23,7 @@ RING_AGAIN_SECONDS = 20
 @shared_task(name="preannotation.run_offline")
 def work_on_run(run_id: int) -> None:
     """Do what is left of a run."""
-    problem = workers.find_problem()
+    problem = worker_signs.find_problem()
     if problem:
         logger.warning("Run %s is left alone: %s", run_id, problem)
         return

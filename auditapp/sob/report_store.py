@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from auditapp.batches.ledger.worker_signs import is_worker_alive
 from auditapp.batches.models import Batch
-from auditapp.batches.workers import is_worker_alive
 from auditapp.sob import tasks
 from auditapp.sob.report_turns import Failure, end_turn, find_failure, forget_failure, take_turn
 from auditapp.sob.reporting import (

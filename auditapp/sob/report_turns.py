@@ -10,9 +10,9 @@ from typing import NamedTuple
 from django.core.cache import cache
 from django.db import DatabaseError
 
-from auditapp.batches.clock import read_now
+from auditapp.batches.ledger.clock import read_now
+from auditapp.batches.ledger.worker_signs import SILENT_AFTER, name_host
 from auditapp.batches.models import Batch, WorkerSign
-from auditapp.batches.workers import SILENT_AFTER, name_host
 from auditapp.sob.mappings import UnknownMapping
 from auditapp.sob.queries import UnknownTargets
 from auditapp.sob.reporting import ReportChoice, digest_choice

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 from django.core.cache import cache
 from django.db.models import Count, Max, QuerySet
 
-from auditapp.batches.clock import read_now
+from auditapp.batches.ledger.clock import read_now
 from auditapp.batches.models import Batch
 from auditapp.sob.caveats import tell_unfinished
 from auditapp.sob.counting import LEXICON_VERSION

@@ -9,7 +9,7 @@ from celery import shared_task
 from kombu.exceptions import OperationalError
 
 from auditapp.batches.models import Batch
-from auditapp.batches.tasks import connect_at_once
+from auditapp.batches.runner.tasks import connect_at_once
 from auditapp.sob.report_turns import begin_turn, end_turn, forget_failure, note_failure, take_turn
 from auditapp.sob.reporting import ReportChoice, find_kept, fingerprint_report, refresh_report
 

@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from auditapp.batches.actions import PlannedArm, launch_batch
 from auditapp.batches.models import Attempt, Batch, Cell
-from auditapp.batches.progress import read_progress
+from auditapp.batches.pages.progress import read_progress
 from auditapp.llm.models import ModelVariant
 from auditapp.sob.instruments import get_instrument
 from transcripts.audit_trail import trail

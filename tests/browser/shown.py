@@ -14,8 +14,8 @@ from itertools import islice
 from django.core.management import call_command
 from django.utils import timezone
 
-from auditapp.batches import runner
 from auditapp.batches.models import Batch
+from auditapp.batches.routes import live
 from auditapp.llm.actions import add_model
 from auditapp.llm.models import ModelVariant
 from auditapp.preannotation.actions import ensure_annotator, keep_suggestion, launch_preannotation, leave_suggestion
@@ -100,7 +100,7 @@ def audit_and_change_the_benchmark(demo: Project, owner: User, coder: User) -> N
     formatter = add_model(label="fake formatter (invented)", provider="fake", by=owner)
     reading = launch_formatter(batch=batch, variant=formatter, outcomes=["off_format", "refusal"], by=owner)
     for lane in reading.lanes.all():
-        runner.run_lane(lane.pk)
+        live.run_lane(lane.pk)
     rows = {target: dict(lists) for target, lists in find_rows(demo).items()}
     rows["women"] = {**rows["women"], "self": [*rows["women"]["self"], "a woman of our own study"]}
     save_mapping(project=demo, rows=rows, reason="What the answers of this study say of women.", by=owner)
@@ -216,4 +216,4 @@ def ask_again(trust: Project, owner: User) -> None:
     reader = add_reader(trust, ASKED_AGAIN, owner)
     batch = launch_preannotation(project=trust, annotator=reader, families=["themes"], by=owner)
     for lane in batch.lanes.all():
-        runner.run_lane(lane.pk)
+        live.run_lane(lane.pk)

@@ -14,7 +14,7 @@ from auditapp.batches.actions.launched import digest_asked, find_launched
 from auditapp.batches.actions.launching import LaunchPlan, PlannedArm, check_launch, launch_batch, launch_once
 from auditapp.batches.actions.money import UNCHANGED, change_cap, confirm_batch
 from auditapp.batches.actions.reopening import release_held, retry_failed
-from auditapp.batches.launch_options import LaunchOptions
+from auditapp.batches.pure.launch_options import LaunchOptions
 
 __all__ = [
     "UNCHANGED",

@@ -7,8 +7,8 @@ from functools import partial
 
 from django.db import transaction
 
-from auditapp.batches import tasks
 from auditapp.batches.models import Batch, Cell, Lane
+from auditapp.batches.runner import tasks
 from transcripts.audit_trail import trail
 
 OPEN_CELLS = (Cell.State.PLANNED, Cell.State.LEASED)

@@ -16,10 +16,10 @@ from auditapp.batches.actions.changes import (
     refuse_ended,
     ring_lanes,
 )
-from auditapp.batches.clock import read_now
-from auditapp.batches.launch_options import MAX_IN_FLIGHT
+from auditapp.batches.ledger.batch_state import finish_if_complete
+from auditapp.batches.ledger.clock import read_now
 from auditapp.batches.models import WORKING_STATES, Batch, Cell
-from auditapp.batches.standing import finish_if_complete
+from auditapp.batches.pure.launch_options import MAX_IN_FLIGHT
 from transcripts.audit_trail import trail
 
 

@@ -8,8 +8,8 @@ import uuid
 from dataclasses import asdict
 
 from auditapp.batches.actions.changes import BatchError
-from auditapp.batches.launch_options import LaunchOptions
 from auditapp.batches.models import Batch
+from auditapp.batches.pure.launch_options import LaunchOptions
 from transcripts.projects.models import Project
 
 ASKED = "asked"

@@ -15,12 +15,12 @@ from auditapp.batches.actions.changes import BatchError, ring_lanes
 from auditapp.batches.actions.control import check_concurrency
 from auditapp.batches.actions.launched import ASKED, digest_asked, find_launched
 from auditapp.batches.actions.money import check_cap, refuse_cap_of_file
-from auditapp.batches.clock import read_now
 from auditapp.batches.kinds import get_kind
-from auditapp.batches.launch_options import DEFAULT_OPTIONS, MAX_REPEATS, LaunchOptions
+from auditapp.batches.ledger.clock import read_now
+from auditapp.batches.ledger.prompts import hash_prompt
+from auditapp.batches.ledger.statements import insert_cells
 from auditapp.batches.models import Arm, Batch, Cell, Lane
-from auditapp.batches.prompts import hash_prompt
-from auditapp.batches.queries import insert_cells
+from auditapp.batches.pure.launch_options import DEFAULT_OPTIONS, MAX_REPEATS, LaunchOptions
 from auditapp.llm.models import Capabilities, ModelVariant, Price
 from auditapp.llm.queries import find_capabilities, find_prices
 from transcripts.accounts.models import User

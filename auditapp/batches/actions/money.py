@@ -9,9 +9,9 @@ from enum import Enum
 from django.db import transaction
 
 from auditapp.batches.actions.changes import BatchError, change_batch, lock_batch, refuse_ended, ring_lanes
-from auditapp.batches.clock import read_now
+from auditapp.batches.ledger.clock import read_now
 from auditapp.batches.models import Arm, Batch
-from auditapp.batches.money import to_dollars, to_nano
+from auditapp.batches.pure.money import to_dollars, to_nano
 from transcripts.audit_trail import trail
 
 HIGHEST_CAP = 1_000_000

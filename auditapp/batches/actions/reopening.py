@@ -14,10 +14,10 @@ from auditapp.batches.actions.changes import (
     refuse_ended,
     ring_lanes,
 )
-from auditapp.batches.endings import PROVIDER_ERROR
 from auditapp.batches.kinds import Answered, get_kind
+from auditapp.batches.ledger.batch_state import finish_if_complete
+from auditapp.batches.ledger.endings import PROVIDER_ERROR
 from auditapp.batches.models import Batch, Cell
-from auditapp.batches.standing import finish_if_complete
 from transcripts.audit_trail import trail
 
 GROUP = 1000

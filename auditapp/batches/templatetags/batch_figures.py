@@ -12,10 +12,10 @@ from django.utils.formats import date_format
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from auditapp.batches.claiming import NO_INPUT, NOT_WRITTEN
+from auditapp.batches.ledger.claiming import NO_INPUT, NOT_WRITTEN
+from auditapp.batches.ledger.storing import NOT_STORABLE
 from auditapp.batches.models import Attempt
-from auditapp.batches.money import to_dollars
-from auditapp.batches.storing import NOT_STORABLE
+from auditapp.batches.pure.money import to_dollars
 
 register = template.Library()
 # How cells end whatever their kind. Texts that may not be sent are those without a consent to it, or retired since.

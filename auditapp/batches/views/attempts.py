@@ -6,12 +6,19 @@ from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_GET
 
-from auditapp.batches.browsing import COUNTED_TO, find_arms, find_attempts, find_newest, is_counted, read_attempt_page
 from auditapp.batches.forms import AttemptChoice
 from auditapp.batches.kinds import read_links
 from auditapp.batches.models import Attempt
-from auditapp.batches.money import to_dollars
-from auditapp.batches.rebuilding import rebuild_request
+from auditapp.batches.pages.browsing import (
+    COUNTED_TO,
+    find_arms,
+    find_attempts,
+    find_newest,
+    is_counted,
+    read_attempt_page,
+)
+from auditapp.batches.pages.rebuilding import rebuild_request
+from auditapp.batches.pure.money import to_dollars
 from auditapp.batches.views.gate import BatchRequest, batch_view, show_closed
 from transcripts.projects.access import LARGEST_ID
 from transcripts.projects.roles import Permission

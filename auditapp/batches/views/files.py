@@ -7,8 +7,8 @@ from django.http import HttpResponse, HttpResponseBase, StreamingHttpResponse
 from django.shortcuts import redirect
 from django.views.decorators.http import require_http_methods
 
-from auditapp.batches import answer_files
 from auditapp.batches.forms import AnswersForm
+from auditapp.batches.routes import answer_files
 from auditapp.batches.views.gate import BatchRequest, batch_view
 from auditapp.batches.views.pages import render_batch
 from auditapp.batches.views.returning import leads_back

@@ -12,16 +12,22 @@ from django.template.loader import render_to_string
 from django.utils.html import format_html, format_html_join
 from django.views.decorators.http import require_safe
 
-from auditapp.batches import live
-from auditapp.batches.browsing import find_arms
 from auditapp.batches.forms import AnswersForm, CapForm, ConcurrencyForm, ConfirmForm
 from auditapp.batches.kinds import is_open_to
+from auditapp.batches.ledger.worker_signs import read_workers
 from auditapp.batches.models import Batch
-from auditapp.batches.money import to_dollars
-from auditapp.batches.progress import read_progress_of
-from auditapp.batches.spending import estimate_batch, list_prices, read_cache_saving, read_spend, write_spend_table
+from auditapp.batches.pages import live
+from auditapp.batches.pages.browsing import find_arms
+from auditapp.batches.pages.progress import read_progress_of
+from auditapp.batches.pages.spending import (
+    estimate_batch,
+    list_prices,
+    read_cache_saving,
+    read_spend,
+    write_spend_table,
+)
+from auditapp.batches.pure.money import to_dollars
 from auditapp.batches.views.gate import BatchRequest, batch_view
-from auditapp.batches.workers import read_workers
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
 

@@ -11,7 +11,7 @@ from django.shortcuts import redirect, render
 from auditapp.batches.actions import BatchError, LaunchPlan
 from auditapp.batches.forms import LaunchOptionsForm
 from auditapp.batches.models import Batch
-from auditapp.batches.reviewing import review_launch
+from auditapp.batches.pages.reviewing import review_launch
 from transcripts.projects.access import ProjectRequest
 
 REVIEW, CHANGE, LAUNCH = "review", "change", "launch"

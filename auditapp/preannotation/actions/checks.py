@@ -12,8 +12,8 @@ from django.db import transaction
 from django.db.models import Count
 
 from auditapp.batches.actions import BatchError, LaunchPlan, PlannedArm, launch_once
-from auditapp.batches.launch_options import DEFAULT_OPTIONS, LaunchOptions
 from auditapp.batches.models import Batch
+from auditapp.batches.pure.launch_options import DEFAULT_OPTIONS, LaunchOptions
 from auditapp.preannotation.actions.annotators import LONGEST_TASK, write_told
 from auditapp.preannotation.actions.errors import PreannotationError
 from auditapp.preannotation.actions.launching import plan_reading

@@ -6,8 +6,8 @@ from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 from auditapp.batches.actions import BatchError, LaunchPlan, PlannedArm, launch_once
-from auditapp.batches.launch_options import DEFAULT_OPTIONS, LaunchOptions
 from auditapp.batches.models import Batch
+from auditapp.batches.pure.launch_options import DEFAULT_OPTIONS, LaunchOptions
 from auditapp.llm.locality import is_external
 from auditapp.llm.models import ModelVariant
 from auditapp.preannotation.actions.errors import PreannotationError

@@ -9,8 +9,8 @@ from django.db import transaction
 from django.db.models import Exists, OuterRef
 
 from auditapp.batches.actions import BatchError, LaunchPlan, PlannedArm, launch_once
-from auditapp.batches.launch_options import DEFAULT_OPTIONS, LaunchOptions
 from auditapp.batches.models import Batch
+from auditapp.batches.pure.launch_options import DEFAULT_OPTIONS, LaunchOptions
 from auditapp.llm.locality import is_external
 from auditapp.llm.models import ModelVariant
 from auditapp.preannotation.actions.annotators import ensure_annotator

@@ -11,7 +11,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from auditapp.batches.actions import digest_asked
-from auditapp.batches.launch_options import DEFAULT_OPTIONS
+from auditapp.batches.pure.launch_options import DEFAULT_OPTIONS
 from auditapp.preannotation.actions.annotators import ensure_annotator
 from auditapp.preannotation.actions.errors import PreannotationError
 from auditapp.preannotation.actions.withholding import ensure_arms

@@ -9,8 +9,8 @@ from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_POST, require_safe
 
 from auditapp.batches.kinds import find_sight
+from auditapp.batches.ledger.prompts import hash_prompt
 from auditapp.batches.models import Batch
-from auditapp.batches.prompts import hash_prompt
 from auditapp.preannotation.actions.annotators import Prompt, read_prompts
 from auditapp.preannotation.actions.calibration import record_calibration
 from auditapp.preannotation.actions.errors import PreannotationError

@@ -7,7 +7,7 @@ from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from auditapp.batches.workers import is_worker_alive
+from auditapp.batches.ledger.worker_signs import is_worker_alive
 from auditapp.preannotation.actions import PreannotationError
 from auditapp.preannotation.actions.offline import cancel_run, launch_offline, preview_offline
 from auditapp.preannotation.forms.offline import OfflineForm

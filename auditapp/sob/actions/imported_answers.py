@@ -14,8 +14,8 @@ from typing import BinaryIO, NamedTuple, cast
 from django.db import transaction
 
 from auditapp.batches.actions import BatchError, LaunchOptions, PlannedArm, launch_batch
-from auditapp.batches.answer_files import AnswerFileError, bring_in_answers
 from auditapp.batches.models import Arm, Batch, Cell
+from auditapp.batches.routes.answer_files import AnswerFileError, bring_in_answers
 from auditapp.llm.actions import ModelError, add_model
 from auditapp.llm.models import ModelVariant
 from auditapp.sob.actions.errors import SobError

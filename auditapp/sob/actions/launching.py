@@ -8,8 +8,8 @@ from typing import NamedTuple
 from django.db import transaction
 
 from auditapp.batches.actions import BatchError, PlannedArm, launch_batch
-from auditapp.batches.launch_options import DEFAULT_OPTIONS, LaunchOptions
 from auditapp.batches.models import Batch
+from auditapp.batches.pure.launch_options import DEFAULT_OPTIONS, LaunchOptions
 from auditapp.llm.models import ModelVariant
 from auditapp.sob.actions.errors import SobError
 from auditapp.sob.actions.notices import confirm_notice

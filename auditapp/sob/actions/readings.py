@@ -8,8 +8,8 @@ from typing import NamedTuple
 from django.db import transaction
 
 from auditapp.batches.actions import BatchError, LaunchPlan, PlannedArm, launch_once
-from auditapp.batches.launch_options import DEFAULT_OPTIONS, LaunchOptions
 from auditapp.batches.models import Batch, Result
+from auditapp.batches.pure.launch_options import DEFAULT_OPTIONS, LaunchOptions
 from auditapp.llm.models import ModelVariant
 from auditapp.sob.actions.errors import SobError
 from auditapp.sob.formatter import (

@@ -7,12 +7,12 @@ from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
-from auditapp.batches import ledger
 from auditapp.batches.actions import LaunchOptions, PlannedArm, launch_batch
-from auditapp.batches.clock import read_now
-from auditapp.batches.endings import Finished
 from auditapp.batches.kinds import Answered
-from auditapp.batches.ledger import Call
+from auditapp.batches.ledger import leases
+from auditapp.batches.ledger.clock import read_now
+from auditapp.batches.ledger.endings import Finished
+from auditapp.batches.ledger.leases import Call
 from auditapp.batches.models import Arm, Batch, Cell
 from auditapp.llm.actions import add_model
 from auditapp.llm.models import ModelVariant
@@ -70,17 +70,17 @@ def claim(batch: Batch, count: int) -> list[Call]:
     """So many calls of the batch's lanes, as a runner takes them; the lanes are let go again."""
     calls: list[Call] = []
     for lane_id in batch.lanes.order_by("pk").values_list("pk", flat=True):
-        lane = ledger.acquire_lane(lane_id, RUNNER)
+        lane = leases.acquire_lane(lane_id, RUNNER)
         if lane is not None:
-            calls += ledger.claim_calls(lane, RUNNER, count - len(calls)).calls
-            ledger.release_lane(lane, RUNNER)
+            calls += leases.claim_calls(lane, RUNNER, count - len(calls)).calls
+            leases.release_lane(lane, RUNNER)
     return calls
 
 
 def finish(batch: Batch, calls: Sequence[Call], answer: ChatAnswer) -> None:
     """Every one of the calls ends with ``answer``."""
     now = read_now()
-    ledger.store_finished(batch.pk, [Finished(call.claimed, answer, now, now) for call in calls])
+    leases.store_finished(batch.pk, [Finished(call.claimed, answer, now, now) for call in calls])
     batch.refresh_from_db()
 
 

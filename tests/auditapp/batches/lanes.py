@@ -9,10 +9,11 @@ from decimal import Decimal
 
 from django.utils import timezone
 
-from auditapp.batches import actions, ledger
-from auditapp.batches.endings import Finished
+from auditapp.batches import actions
 from auditapp.batches.kinds import Answered
-from auditapp.batches.ledger import Claim
+from auditapp.batches.ledger import leases
+from auditapp.batches.ledger.endings import Finished
+from auditapp.batches.ledger.leases import Claim
 from auditapp.batches.models import Arm, Batch, Lane
 from auditapp.llm.actions import add_model
 from auditapp.llm.models import ModelVariant
@@ -121,7 +122,7 @@ def plan(
 
 def hold(lane: Lane) -> Lane:
     """The lane, held by ``RUNNER``."""
-    held = ledger.acquire_lane(lane.pk, RUNNER)
+    held = leases.acquire_lane(lane.pk, RUNNER)
     assert held is not None
     return held
 
@@ -132,9 +133,9 @@ def launch(project: Project, *, inputs: Sequence[int] = (1, 2, 3), cap_usd: Deci
 
 
 def claim(lane: Lane, count: int = 10) -> Claim:
-    return ledger.claim_calls(lane, RUNNER, count)
+    return leases.claim_calls(lane, RUNNER, count)
 
 
 def finish(lane: Lane, claimed: Claim, answer: ChatAnswer) -> None:
     now = timezone.now()
-    ledger.store_finished(lane.batch_id, [Finished(call.claimed, answer, now, now) for call in claimed.calls])
+    leases.store_finished(lane.batch_id, [Finished(call.claimed, answer, now, now) for call in claimed.calls])

@@ -12,10 +12,12 @@ from typing import Any
 import pytest
 from django.core.management import CommandError, call_command
 
-from auditapp.batches import actions, answer_files, kinds, queries
-from auditapp.batches.answer_files import AnswerFileError, BroughtIn, bring_in_answers, export_requests
+from auditapp.batches import actions, kinds
 from auditapp.batches.kinds import Answered
+from auditapp.batches.ledger import statements
 from auditapp.batches.models import Arm, Attempt, Batch, Cell, Result
+from auditapp.batches.routes import answer_files
+from auditapp.batches.routes.answer_files import AnswerFileError, BroughtIn, bring_in_answers, export_requests
 from auditapp.llm.actions import add_model
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
@@ -180,7 +182,7 @@ class TestRequests:
             export_requests(batch=batch, by=trail.SYSTEM)
 
     def test_no_worker_is_rung_for_it(self, batch: Batch) -> None:
-        assert queries.find_lanes_to_ring() == []
+        assert statements.find_lanes_to_ring() == []
 
 
 class TestAnswers:

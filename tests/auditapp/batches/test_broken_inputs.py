@@ -8,10 +8,11 @@ from collections.abc import Mapping, Sequence
 import pytest
 from django.db import IntegrityError, OperationalError
 
-from auditapp.batches import actions, kinds, queries
+from auditapp.batches import actions, kinds
+from auditapp.batches.ledger import statements
+from auditapp.batches.ledger.verify import verify_batches
 from auditapp.batches.models import Arm, Attempt, Batch, Cell
-from auditapp.batches.spending import estimate_batch
-from auditapp.batches.verify import verify_batches
+from auditapp.batches.pages.spending import estimate_batch
 from tests.auditapp.batches.lanes import ANSWER, Echo, claim, finish, hold, launch, plan
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
@@ -98,7 +99,7 @@ def test_an_arm_of_which_nothing_can_be_written_pauses_the_batch_once_and_says_w
     assert SECRET not in batch.state_reason + caplog.text
     assert set(Cell.objects.values_list("state", flat=True)) == {"planned"}
     assert not Attempt.objects.exists()
-    assert queries.find_lanes_to_ring() == []
+    assert statements.find_lanes_to_ring() == []
     assert AuditEvent.objects.filter(action="batch.paused_by_worker").count() == 1
     kind.broken = set()
     actions.resume_batch(batch=batch, by=trail.SYSTEM)

@@ -7,8 +7,8 @@ import dataclasses
 import pytest
 
 from auditapp.batches import kinds
+from auditapp.batches.ledger.prompts import hash_request, make_request
 from auditapp.batches.models import Attempt, Batch, Cell, Result
-from auditapp.batches.prompts import hash_request, make_request
 from auditapp.llm.providers.base import ChatRequest, Traits
 from tests.auditapp.batches.lanes import ANSWER, LOST, Echo, claim, finish, hold, launch, make_variant, plan
 from transcripts.projects.models import Project

@@ -9,9 +9,10 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
-from auditapp.batches import kinds, ledger, queries
-from auditapp.batches.clock import LedgerClock, read_now
-from auditapp.batches.endings import Finished
+from auditapp.batches import kinds
+from auditapp.batches.ledger import leases, statements
+from auditapp.batches.ledger.clock import LedgerClock, read_now
+from auditapp.batches.ledger.endings import Finished
 from auditapp.batches.models import Attempt, Cell, Lane
 from tests.auditapp.batches.lanes import BUSY, RUNNER, Echo, claim, finish, hold, plan
 from transcripts.projects.models import Project
@@ -63,7 +64,7 @@ class TestMachineWithAWrongClock:
         claim(lane)
         left = [until - real_now() for until in Cell.objects.values_list("lease_until", flat=True) if until]
         assert all(datetime.timedelta(seconds=30) < each <= datetime.timedelta(seconds=61) for each in left)
-        ledger.beat(lane, RUNNER)
+        leases.beat(lane, RUNNER)
         beat_at = Lane.objects.get().heartbeat_at
         assert beat_at is not None
         assert abs(beat_at - real_now()) < datetime.timedelta(seconds=10)
@@ -71,8 +72,8 @@ class TestMachineWithAWrongClock:
     def test_it_is_not_taken_for_dead_nor_claimed_beside(self, project: Project) -> None:
         lane = hold(plan(project))
         claim(lane)
-        assert ledger.find_expired_lanes() == []
-        assert ledger.acquire_lane(lane.pk, "there:2:bbbb") is None
+        assert leases.find_expired_lanes() == []
+        assert leases.acquire_lane(lane.pk, "there:2:bbbb") is None
         assert claim(lane).calls == []
 
     def test_its_retries_wait_as_long_as_anybody_s(self, project: Project) -> None:
@@ -81,15 +82,15 @@ class TestMachineWithAWrongClock:
         clock = LedgerClock()
         clock.learn()
         answer = dataclasses.replace(BUSY, retry_after=20.0)
-        ledger.store_finished(lane.batch_id, [Finished(sent.calls[0].claimed, answer, clock.now(), clock.now())])
-        seconds = queries.read_seconds_until_due(lane.batch, lane)
+        leases.store_finished(lane.batch_id, [Finished(sent.calls[0].claimed, answer, clock.now(), clock.now())])
+        seconds = statements.read_seconds_until_due(lane.batch, lane)
         assert seconds is not None
         assert 10 < seconds <= 20
         assert claim(lane).calls == []
 
     def test_what_it_writes_into_the_ledger_is_the_database_s_time(self, project: Project) -> None:
         lane = hold(plan(project))
-        ledger.hand_back(lane.batch_id, [call.claimed for call in claim(lane).calls])
+        leases.hand_back(lane.batch_id, [call.claimed for call in claim(lane).calls])
         for row in Attempt.objects.all():
             assert row.done_at is not None
             assert abs(row.written_at - real_now()) < datetime.timedelta(seconds=10)

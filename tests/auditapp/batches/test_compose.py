@@ -16,7 +16,7 @@ import pytest
 import yaml
 from django.conf import settings
 
-from auditapp.batches import worker_process
+from auditapp.batches.runner import worker_process
 from tests.instance import PATIENCE, ROOT, Instance, find_free_port, wait_until
 
 LONG_RUNNING = ("web", "worker", "beat", "postgres", "redis")

@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 from django.core.management import CommandError, call_command
 
-from auditapp.batches import actions, tasks
+from auditapp.batches import actions
 from auditapp.batches.actions import BatchError
 from auditapp.batches.models import Attempt, Batch, Cell, Result
+from auditapp.batches.runner import tasks
 from auditapp.llm.providers.base import ChatAnswer, End, ErrorClass, Remedy
 from tests.auditapp.batches.counting import (
     GIVEN_UP,

@@ -8,7 +8,7 @@ import subprocess
 import psutil
 import pytest
 
-from auditapp.batches import lane_run
+from auditapp.batches.routes import live_run
 from tests.auditapp.batches.ground import ANSWER_NANO, IN_FLIGHT, TEXTS, Ground
 from tests.instance import find_children, wait_until
 from tests.services import database_kind
@@ -34,7 +34,7 @@ def launch_and_get_half_way(ground: Ground) -> int:
 
 def test_a_pause_stops_new_calls_within_a_second_and_a_resume_goes_on(ground: Ground) -> None:
     # A runner asks so often what people want; how long a turn takes on the machine of a test says nothing of that.
-    assert lane_run.POLL_SECONDS <= 0.5
+    assert live_run.POLL_SECONDS <= 0.5
     batch = launch_and_get_half_way(ground)
     ground.instance.manage("batch", "pause", str(batch))
     ground.let_go_once_heard()

@@ -18,11 +18,13 @@ CALLS = 30
 SWEEP = """
 import datetime, django
 django.setup()
-from auditapp.batches import due_jobs, jobs, ledger, recovery
+from auditapp.batches.ledger import due, leases
+from auditapp.batches.routes import jobs
+from auditapp.batches.runner import recovery
 at_once = datetime.timedelta(0)
-due_jobs.FIRST_CHECK = due_jobs.LONGEST_WAIT = jobs.SETTLING = ledger.LANE_DEAD_AFTER = at_once
+due.FIRST_CHECK = due.LONGEST_WAIT = jobs.SETTLING = leases.LANE_DEAD_AFTER = at_once
 recovery.recover_lanes()
-for lane_id in due_jobs.find_due_lanes():
+for lane_id in due.find_due_lanes():
     jobs.run_job_lane(lane_id)
 """
 

@@ -13,11 +13,13 @@ import pytest
 from django.conf import settings
 from django.db.models import F
 
-from auditapp.batches import actions, due_jobs, job_ledger, jobs, kinds, ledger, queries
-from auditapp.batches.clock import read_now
+from auditapp.batches import actions, kinds
 from auditapp.batches.kinds import Answered
+from auditapp.batches.ledger import due, leases, statements
+from auditapp.batches.ledger.clock import read_now
+from auditapp.batches.ledger.verify import verify_batches
 from auditapp.batches.models import Arm, Attempt, Batch, Cell, Lane, ProviderJob, Result
-from auditapp.batches.verify import verify_batches
+from auditapp.batches.routes import job_ledger, jobs
 from auditapp.llm.actions import add_model, set_capabilities
 from auditapp.llm.providers.openai_jobs import OpenAIJobs
 from tests.auditapp.batches.job_shop import Shop
@@ -353,7 +355,7 @@ class TestControl:
         assert 0 < answered < 10
         assert count_states() == {"done": answered, "planned": 10 - answered}
         assert shop.stats()["jobs"] == 1
-        assert due_jobs.find_due_lanes() == []
+        assert due.find_due_lanes() == []
 
     @pytest.mark.parametrize("place", ["job_written", "job_uploaded"])
     def test_a_pause_in_the_middle_of_submitting_still_counts(
@@ -383,7 +385,7 @@ class TestControl:
         for _ in range(3):
             jobs.run_job_lane(lane.pk)
         assert ProviderJob.objects.count() == 1
-        assert due_jobs.find_due_lanes() == []
+        assert due.find_due_lanes() == []
         look_after(lane, times=2)
         assert Batch.objects.get().state == "done"
         assert shop.stats()["calls"] == [2, 2, 1]
@@ -393,7 +395,7 @@ class TestControl:
         lane = launch()
         jobs.run_job_lane(lane.pk)
         actions.pause_batch(batch=Batch.objects.get(), by=trail.SYSTEM)
-        assert due_jobs.find_due_lanes() == []
+        assert due.find_due_lanes() == []
         look_after(lane, times=2)
         assert shop.stats()["files"] == 0
         actions.resume_batch(batch=Batch.objects.get(), by=trail.SYSTEM)
@@ -457,7 +459,7 @@ class TestRefusal:
         jobs.run_job_lane(lane.pk)
         look_after(lane)
         assert Batch.objects.get().state == "running"
-        assert due_jobs.find_due_lanes() == []
+        assert due.find_due_lanes() == []
         shop.order(refuse_jobs="")
         look_after(lane, times=3)
         assert Batch.objects.get().state == "done"
@@ -603,13 +605,13 @@ class TestFiles:
         shop.order(refuse_jobs="invalid_model")
         lane = launch()
         jobs.run_job_lane(lane.pk)
-        pause = ledger.pause_for
+        pause = leases.pause_for
 
         def lose_the_lane(batch_id: int, reason: str) -> None:
             pause(batch_id, reason)
             Lane.objects.update(runner="elsewhere:1:a")
 
-        monkeypatch.setattr(ledger, "pause_for", lose_the_lane)
+        monkeypatch.setattr(leases, "pause_for", lose_the_lane)
         look_after(lane)
         assert (shop.stats()["kept"], read_told()) == (1, [])
         assert ProviderJob.objects.get().state == "submitted"
@@ -688,16 +690,16 @@ class TestDue:
     def test_a_job_is_asked_about_ever_more_seldom(self, launch: Launch, shop: Shop) -> None:
         shop.order(seconds=3600)
         lane = launch()
-        assert queries.find_lanes_to_ring() == [lane.pk]
+        assert statements.find_lanes_to_ring() == [lane.pk]
         jobs.run_job_lane(lane.pk)
-        assert due_jobs.find_due_lanes() == []
+        assert due.find_due_lanes() == []
         job = ProviderJob.objects.select_related("lane__batch").get()
         start = job.submitted_at
         assert start is not None
 
         def is_due(last: float, now: float) -> bool:
             job.checked_at = start + datetime.timedelta(seconds=last)
-            return due_jobs.is_due(job, start + datetime.timedelta(seconds=now))
+            return due.is_due(job, start + datetime.timedelta(seconds=now))
 
         assert not is_due(0, 29)
         assert is_due(0, 30)
@@ -709,14 +711,14 @@ class TestDue:
     def test_cells_that_still_wait_for_their_next_try_hold_up_the_next_job(self, launch: Launch) -> None:
         lane = launch()
         Cell.objects.filter(input_id=1).update(not_before=read_now() + datetime.timedelta(seconds=30))
-        assert due_jobs.find_due_lanes() == []
+        assert due.find_due_lanes() == []
         Cell.objects.update(not_before=None)
-        assert due_jobs.find_due_lanes() == [lane.pk]
+        assert due.find_due_lanes() == [lane.pk]
 
     def test_a_held_lane_is_not_due_and_a_second_runner_returns_at_once(self, launch: Launch, shop: Shop) -> None:
         lane = launch()
         Lane.objects.update(runner="here:1:a", heartbeat_at=read_now())
-        assert due_jobs.find_due_lanes() == []
+        assert due.find_due_lanes() == []
         assert jobs.run_job_lane(lane.pk) is False
         assert shop.stats()["files"] == 0
 

@@ -10,15 +10,17 @@ from django.conf import settings
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
-from auditapp.batches import actions, kinds, ledger, queries, recovery, tasks
-from auditapp.batches.endings import Finished
+from auditapp.batches import actions, kinds
 from auditapp.batches.kinds import Answered
-from auditapp.batches.ledger import Claim
+from auditapp.batches.ledger import leases, statements
+from auditapp.batches.ledger.endings import Finished
+from auditapp.batches.ledger.leases import Claim
 from auditapp.batches.models import Attempt, Batch, Cell, Lane, Result
-from auditapp.batches.money import compute_cost, compute_highest_cost, count_most_output, to_dollars, to_nano
-from auditapp.batches.progress import read_progress
-from auditapp.batches.runner import name_machine
-from auditapp.batches.spool import Spool
+from auditapp.batches.pages.progress import read_progress
+from auditapp.batches.pure.money import compute_cost, compute_highest_cost, count_most_output, to_dollars, to_nano
+from auditapp.batches.pure.spool import Spool
+from auditapp.batches.routes.live import name_machine
+from auditapp.batches.runner import recovery, tasks
 from auditapp.llm.actions import add_model
 from auditapp.llm.providers.base import ChatAnswer, End, ErrorClass, Remedy
 from tests.auditapp.batches.lanes import ANSWER, LOST, RUNNER, Echo, claim, finish, hold, launch, plan
@@ -55,7 +57,7 @@ class TestClaim:
 
     def test_a_second_runner_does_not_get_a_held_lane(self, project: Project) -> None:
         lane = launch(project)
-        assert ledger.acquire_lane(lane.pk, "here:2:bbbb") is None
+        assert leases.acquire_lane(lane.pk, "here:2:bbbb") is None
 
     def test_a_runner_that_lost_its_lane_claims_nothing(self, project: Project) -> None:
         lane = launch(project)
@@ -246,7 +248,7 @@ class TestStanding:
         lane = hold(plan(project, inputs=range(20, 30), pilot=1))
         finish(lane, claim(lane), ChatAnswer(End.REFUSED, Remedy.RETRY, http_status=500))
         assert Batch.objects.get().state == "pilot"
-        assert queries.read_seconds_until_due(Batch.objects.get(), lane) is not None
+        assert statements.read_seconds_until_due(Batch.objects.get(), lane) is not None
 
     def test_a_drained_batch_begins_no_cell_and_pauses_when_those_begun_are_done(self, project: Project) -> None:
         lane = launch(project, inputs=range(20, 24))
@@ -301,10 +303,10 @@ class TestStanding:
 
     def test_orders_tell_what_people_want_and_whose_the_lane_is(self, project: Project) -> None:
         lane = launch(project)
-        assert ledger.poll(lane, RUNNER) == ("run", 30, "running", True)
+        assert leases.poll(lane, RUNNER) == ("run", 30, "running", True)
         actions.change_concurrency(batch=lane.batch, concurrency=7, by=trail.SYSTEM)
         actions.pause_batch(batch=lane.batch, by=trail.SYSTEM)
-        orders = ledger.poll(lane, "here:2:bbbb")
+        orders = leases.poll(lane, "here:2:bbbb")
         assert orders == ("pause", 7, "paused", False)
         assert not orders.may_claim
 
@@ -334,7 +336,7 @@ class TestAttempt:
             first_byte_after=0.25,
         )
         later = sent_at + datetime.timedelta(seconds=1)
-        ledger.store_finished(lane.batch_id, [Finished(call.claimed, answer, later, sent_at)])
+        leases.store_finished(lane.batch_id, [Finished(call.claimed, answer, later, sent_at)])
         row = Attempt.objects.get()
         assert (row.arm_id, row.prompt) == (call.claimed.arm_id, "text 1")
         assert (row.served_model, row.served_route) == ("m-2", "west")
@@ -346,7 +348,7 @@ class TestAttempt:
 
     def test_a_call_that_never_left_has_no_time_of_sending(self, project: Project) -> None:
         lane = launch(project, inputs=[1])
-        ledger.hand_back(lane.batch_id, [call.claimed for call in claim(lane).calls])
+        leases.hand_back(lane.batch_id, [call.claimed for call in claim(lane).calls])
         assert Attempt.objects.get().sent_at is None
 
     def test_a_failed_answer_costs_what_its_usage_says(self, project: Project) -> None:
@@ -409,16 +411,16 @@ class TestConstraints:
 class TestSweep:
     def test_a_lane_with_work_and_no_runner_is_rung(self, project: Project) -> None:
         lane = launch(project)
-        assert queries.find_lanes_to_ring() == []
-        ledger.release_lane(lane, "here:1:aaaa")
-        assert queries.find_lanes_to_ring() == [lane.pk]
+        assert statements.find_lanes_to_ring() == []
+        leases.release_lane(lane, "here:1:aaaa")
+        assert statements.find_lanes_to_ring() == [lane.pk]
 
     def test_a_lane_whose_cells_wait_is_not_rung(self, project: Project) -> None:
         lane = launch(project)
-        ledger.release_lane(lane, "here:1:aaaa")
+        leases.release_lane(lane, "here:1:aaaa")
         Cell.objects.update(not_before=timezone.now() + datetime.timedelta(minutes=1))
-        assert queries.find_lanes_to_ring() == []
-        assert 55 < (queries.read_seconds_until_due(lane.batch, lane) or 0) <= 60
+        assert statements.find_lanes_to_ring() == []
+        assert 55 < (statements.read_seconds_until_due(lane.batch, lane) or 0) <= 60
 
 
 class TestRecovery:
@@ -486,5 +488,5 @@ class TestRecovery:
         lane = launch(project)
         claimed = claim(lane)
         actions.cancel_batch(batch=lane.batch, by=trail.SYSTEM)
-        ledger.hand_back(lane.batch_id, [call.claimed for call in claimed.calls])
+        leases.hand_back(lane.batch_id, [call.claimed for call in claimed.calls])
         assert set(Cell.objects.values_list("state", flat=True)) == {"cancelled"}

@@ -7,7 +7,7 @@ import random
 
 import pytest
 
-from auditapp.batches.limiter import COOLDOWN, Limiter
+from auditapp.batches.pure.limiter import COOLDOWN, Limiter
 
 
 class Clock:

@@ -9,10 +9,11 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from auditapp.batches import actions, progress
+from auditapp.batches import actions
 from auditapp.batches.models import Attempt, Batch, ProviderJob
-from auditapp.batches.reviewing import describe_key
-from auditapp.batches.spending import read_spend, write_spend_table
+from auditapp.batches.pages import progress
+from auditapp.batches.pages.reviewing import describe_key
+from auditapp.batches.pages.spending import read_spend, write_spend_table
 from auditapp.llm.actions import set_key
 from auditapp.llm.providers.base import ChatAnswer, End, ErrorClass, Remedy
 from tests.auditapp.batches.counting import LOST, answer, claim, finish, launch, make_variant

@@ -14,9 +14,10 @@ from django.urls import reverse
 from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
-from auditapp.batches import actions, progress
-from auditapp.batches.browsing import PER_PAGE
+from auditapp.batches import actions
 from auditapp.batches.models import Attempt, Batch, Cell, Lane, LimitChange, Result, WorkerSign
+from auditapp.batches.pages import progress
+from auditapp.batches.pages.browsing import PER_PAGE
 from auditapp.llm.providers.base import ChatAnswer, End, ErrorClass, Remedy
 from tests.auditapp.batches.counting import GIVEN_UP, LOST, answer, claim, finish, launch, make_variant
 from transcripts.accounts.models import User

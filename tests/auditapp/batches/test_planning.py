@@ -9,10 +9,11 @@ import pytest
 from django.db import IntegrityError, connection
 from django.test.utils import CaptureQueriesContext
 
-from auditapp.batches import actions, tasks
+from auditapp.batches import actions
 from auditapp.batches.actions import BatchError, PlannedArm
 from auditapp.batches.actions.launching import draw_pilot
 from auditapp.batches.models import Arm, Batch, Cell, Lane
+from auditapp.batches.runner import tasks
 from auditapp.llm.actions import set_capabilities, set_price
 from tests.auditapp.batches.counting import Numbers, answer, claim, launch, make_variant
 from transcripts.accounts.models import User

@@ -6,10 +6,11 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from auditapp.batches import actions, progress
-from auditapp.batches.clock import read_now
+from auditapp.batches import actions
+from auditapp.batches.ledger.clock import read_now
 from auditapp.batches.models import Attempt, Batch, Cell
-from auditapp.batches.progress import read_progress, read_progress_of, watch_progress
+from auditapp.batches.pages import progress
+from auditapp.batches.pages.progress import read_progress, read_progress_of, watch_progress
 from auditapp.llm.actions import set_capabilities
 from auditapp.llm.providers.base import ChatAnswer, End, Remedy
 from tests.auditapp.batches.counting import GIVEN_UP, LOST, answer, claim, finish, launch, make_variant

@@ -18,12 +18,16 @@ from django.core.management import CommandError, call_command
 from django.db import OperationalError, connections
 from kombu import Connection
 
-from auditapp.batches import kinds, pulse, recovery, runner, spool, tasks, waiting, workers
-from auditapp.batches.clock import read_now
+from auditapp.batches import kinds
+from auditapp.batches.ledger import worker_signs
+from auditapp.batches.ledger.clock import read_now
 from auditapp.batches.models import Batch, Tick, WorkerSign
-from auditapp.batches.pulse import Hearing, Pulse
-from auditapp.batches.stopping import stopping
-from auditapp.batches.ticks import take_tick
+from auditapp.batches.pure import spool
+from auditapp.batches.pure.stopping import stopping
+from auditapp.batches.routes import live
+from auditapp.batches.runner import heartbeat, recovery, tasks, waiting
+from auditapp.batches.runner.heartbeat import Hearing, Pulse
+from auditapp.batches.runner.ticks import take_tick
 from auditapp.celery import app as celery_app
 from tests.auditapp.batches.counting import Numbers, launch
 from tests.instance import PATIENCE
@@ -111,7 +115,7 @@ class TestPulse:
     def test_a_beat_shows_that_the_worker_lives_and_sweeps(self, project: Project, rung: list[int]) -> None:
         batch = launch(project)
         Pulse(lanes=3).beat()
-        [worker] = workers.read_workers()
+        [worker] = worker_signs.read_workers()
         assert (worker.name, worker.alive, worker.lanes, worker.problem) == (
             f"{socket.gethostname()}:{os.getpid()}",
             True,
@@ -120,7 +124,7 @@ class TestPulse:
         )
         assert worker.started_at is not None
         assert rung == [batch.lanes.get().pk]
-        assert workers.is_worker_alive()
+        assert worker_signs.is_worker_alive()
 
     def test_a_worker_that_has_ended_gives_no_sign_of_life(self) -> None:
         own = Pulse(lanes=3)
@@ -128,7 +132,7 @@ class TestPulse:
         own.beat()
         own.end()
         own.run()
-        assert [each.name for each in workers.read_workers()] == ["elsewhere:1"]
+        assert [each.name for each in worker_signs.read_workers()] == ["elsewhere:1"]
         with pytest.raises(CommandError, match="No worker of this machine"):
             call_command("worker", "--check")
 
@@ -136,7 +140,7 @@ class TestPulse:
         launch(project)
         Pulse(lanes=1, sweeps=False).beat()
         assert rung == []
-        assert workers.is_worker_alive()
+        assert worker_signs.is_worker_alive()
 
     @pytest.mark.usefixtures("stopped")
     def test_a_worker_that_is_told_to_end_rings_nobody(self, project: Project, rung: list[int]) -> None:
@@ -153,16 +157,16 @@ class TestPulse:
             raise OperationalError("away")
 
         with monkeypatch.context() as patch:
-            patch.setattr(workers, "write_sign", refuse)
+            patch.setattr(worker_signs, "write_sign", refuse)
             for _ in range(3):
                 beating.beat()
         beating.beat()
-        said = [record.getMessage() for record in caplog.records if record.name == pulse.__name__]
+        said = [record.getMessage() for record in caplog.records if record.name == heartbeat.__name__]
         assert said == [
             "The database cannot be reached (OperationalError); trying again until it can.",
             "The database answers again.",
         ]
-        assert workers.is_worker_alive()
+        assert worker_signs.is_worker_alive()
 
     def test_a_failing_beat_is_told_and_the_next_one_comes(
         self, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
@@ -179,7 +183,7 @@ class TestPulse:
         monkeypatch.setattr(spool, "LEAST_FREE_BYTES", 2**80)
         monkeypatch.setattr(spool, "LEAST_FREE_SHARE", 2.0)
         Pulse(lanes=1).beat()
-        assert workers.read_workers()[0].problem == workers.DISK_FULL
+        assert worker_signs.read_workers()[0].problem == worker_signs.DISK_FULL
         tasks.run_lane(lane.pk)
         assert lane.batch.cells.filter(state="planned").count() == 3
         with pytest.raises(CommandError, match="nearly full"):
@@ -191,11 +195,11 @@ class TestForks:
         order: list[str] = []
 
         def fork() -> None:
-            pulse._before_fork()
+            heartbeat._before_fork()
             order.append("fork")
-            pulse.fork_lock.release()
+            heartbeat.fork_lock.release()
 
-        with pulse.fork_lock:
+        with heartbeat.fork_lock:
             forking = threading.Thread(target=fork)
             forking.start()
             time.sleep(0.05)
@@ -255,21 +259,21 @@ class TestWorkers:
         now = read_now()
         WorkerSign.objects.create(name="here:1", seen_at=now - MINUTE, lanes=2)
         WorkerSign.objects.create(name="there:1", seen_at=now - datetime.timedelta(days=2), lanes=2)
-        assert not workers.is_worker_alive()
-        workers.forget_old_signs()
-        [worker] = workers.read_workers()
+        assert not worker_signs.is_worker_alive()
+        worker_signs.forget_old_signs()
+        [worker] = worker_signs.read_workers()
         assert (worker.name, worker.alive, worker.seen_at) == ("here:1", False, now - MINUTE)
 
     def test_a_sign_is_one_row_however_often_it_is_given(self) -> None:
         for lanes in (1, 2):
-            workers.write_sign(started_at=read_now(), lanes=lanes, problem="")
+            worker_signs.write_sign(started_at=read_now(), lanes=lanes, problem="")
         assert WorkerSign.objects.get().lanes == 2
 
     def test_the_check_asks_for_a_worker_of_this_very_machine(self) -> None:
         WorkerSign.objects.create(name="elsewhere:1", seen_at=read_now(), lanes=2)
         with pytest.raises(CommandError, match="No worker of this machine"):
             call_command("worker", "--check")
-        workers.write_sign(started_at=read_now(), lanes=2, problem="")
+        worker_signs.write_sign(started_at=read_now(), lanes=2, problem="")
         said = StringIO()
         call_command("worker", "--check", stdout=said)
         assert "lives and works" in said.getvalue()
@@ -341,7 +345,7 @@ class TestRunLane:
         lane = launch(project).lanes.get()
         stays: list[object] = []
         heard = iter([False, False, True])
-        monkeypatch.setattr(runner, "run_lane", note_in(stays))
+        monkeypatch.setattr(live, "run_lane", note_in(stays))
         monkeypatch.setattr(tasks, "ring", lambda lane_id: next(heard))
         tasks.run_lane(lane.pk)
         assert len(stays) == 3
@@ -351,7 +355,7 @@ class TestRunLane:
         self, project: Project, monkeypatch: pytest.MonkeyPatch, rung: list[int]
     ) -> None:
         lane = launch(project).lanes.get()
-        monkeypatch.setattr(runner, "run_lane", lambda lane_id: True)
+        monkeypatch.setattr(live, "run_lane", lambda lane_id: True)
         tasks.run_lane(lane.pk)
         assert rung == []
 

@@ -10,13 +10,15 @@ from pathlib import Path
 import pytest
 from django.conf import settings
 
-from auditapp.batches import kinds, ledger, recovery
-from auditapp.batches.clock import read_now
-from auditapp.batches.ledger import Call
+from auditapp.batches import kinds
+from auditapp.batches.ledger import leases
+from auditapp.batches.ledger.clock import read_now
+from auditapp.batches.ledger.leases import Call
+from auditapp.batches.ledger.verify import verify_batches
 from auditapp.batches.models import Attempt, Batch, Cell, Lane, Result
-from auditapp.batches.progress import read_progress
-from auditapp.batches.spool import Spool
-from auditapp.batches.verify import verify_batches
+from auditapp.batches.pages.progress import read_progress
+from auditapp.batches.pure.spool import Spool
+from auditapp.batches.runner import recovery
 from auditapp.llm.providers.base import ChatAnswer, End
 from tests.auditapp.batches.counting import Numbers, count_states, launch
 from transcripts.projects.models import Project
@@ -41,9 +43,9 @@ def nothing_is_broken_afterwards(db: None) -> Iterator[None]:
 
 def take(batch: Batch, count: int = 10, *, runner: str = RUNNER) -> list[Call]:
     """A runner takes the batch's lane and so many calls."""
-    lane = ledger.acquire_lane(batch.lanes.get().pk, runner)
+    lane = leases.acquire_lane(batch.lanes.get().pk, runner)
     assert lane is not None
-    return list(ledger.claim_calls(lane, runner, count).calls)
+    return list(leases.claim_calls(lane, runner, count).calls)
 
 
 def write_spool(calls: Sequence[Call], *, sent: int, answered: int, runner: str = RUNNER) -> Spool:
@@ -128,7 +130,7 @@ class TestDeadHere:
         die(take(stuck), sent=1, answered=1)
         calls = take(other, runner="there:2:gone")
         write_spool(calls, sent=1, answered=1, runner="there:2:gone").close(keep=True)
-        store = ledger.store_finished
+        store = leases.store_finished
 
         def fail(batch_id: int, *args: object, **options: object) -> None:
             if batch_id == stuck.pk:
@@ -136,7 +138,7 @@ class TestDeadHere:
             store(batch_id, *args, **options)  # type: ignore[arg-type]
 
         with monkeypatch.context() as patch:
-            patch.setattr(ledger, "store_finished", fail)
+            patch.setattr(leases, "store_finished", fail)
             assert recovery.settle_dead_here() == [other.lanes.get().pk]
         assert recovery.settle_dead_here() == [stuck.lanes.get().pk]
         assert Result.objects.count() == 2
@@ -222,12 +224,12 @@ class TestElsewhere:
         batch = launch(project)
         calls = take(batch)
         be_silent(batch.lanes.get())
-        found = ledger.find_expired_lanes()[0]
-        ledger.beat(found, RUNNER)
+        found = leases.find_expired_lanes()[0]
+        leases.beat(found, RUNNER)
         recovery.settle_runner(found)
         assert batch.lanes.get().runner == RUNNER
         assert read_ends() == ["open"] * 3
-        ledger.hand_back(batch.pk, [call.claimed for call in calls])
+        leases.hand_back(batch.pk, [call.claimed for call in calls])
 
     def test_what_another_sweeper_settled_meanwhile_is_not_settled_again(self, project: Project) -> None:
         batch = launch(project, inputs=1)
@@ -239,7 +241,7 @@ class TestElsewhere:
         recovery.settle_runner(found, is_dead=True)
         assert Attempt.objects.values().get(pk=before["id"]) == before
         assert batch.lanes.get().runner == "there:2:new"
-        ledger.hand_back(batch.pk, [call.claimed for call in again])
+        leases.hand_back(batch.pk, [call.claimed for call in again])
 
     def test_a_lane_of_a_provider_s_own_batch_service_is_let_go_and_its_calls_stay(self, project: Project) -> None:
         batch = launch(project, inputs=1)
@@ -250,7 +252,7 @@ class TestElsewhere:
         assert read_ends() == ["open"]
         assert batch.lanes.get().runner == ""
         Batch.objects.filter(pk=batch.pk).update(route="live")
-        ledger.hand_back(batch.pk, [call.claimed for call in calls])
+        leases.hand_back(batch.pk, [call.claimed for call in calls])
 
 
 class TestForgotten:

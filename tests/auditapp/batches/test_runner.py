@@ -16,13 +16,15 @@ from django.conf import settings
 from django.db import DatabaseError, OperationalError, connection, connections
 from django.db.backends.base.base import BaseDatabaseWrapper
 
-from auditapp.batches import actions, endings, kinds, lane_run, ledger, queries, runner, sending
-from auditapp.batches.clock import LedgerClock
-from auditapp.batches.limiter import Limiter
+from auditapp.batches import actions, kinds
+from auditapp.batches.ledger import endings, leases, statements
+from auditapp.batches.ledger.clock import LedgerClock
 from auditapp.batches.models import Arm, Attempt, Batch, Cell, Lane, LimitChange, Result
-from auditapp.batches.money import compute_highest_cost, to_dollars
-from auditapp.batches.spool import Spool, is_abandoned, read_spool
-from auditapp.batches.stopping import stopping
+from auditapp.batches.pure.limiter import Limiter
+from auditapp.batches.pure.money import compute_highest_cost, to_dollars
+from auditapp.batches.pure.spool import Spool, is_abandoned, read_spool
+from auditapp.batches.pure.stopping import stopping
+from auditapp.batches.routes import live, live_run, sending
 from auditapp.llm.providers.base import ChatAnswer, ChatRequest, End, ErrorClass, ProviderNotReady, Remedy
 from tests.auditapp.batches.lanes import (
     ANSWER,
@@ -60,8 +62,8 @@ def stage(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, db: None) -> Iterator
     def make_writer(**_: object) -> ThreadPoolExecutor:
         return ThreadPoolExecutor(max_workers=1, initializer=lambda: connections.__setitem__("default", shared))
 
-    monkeypatch.setattr(lane_run, "ThreadPoolExecutor", make_writer)
-    monkeypatch.setattr(lane_run, "connections", NoConnections)
+    monkeypatch.setattr(live_run, "ThreadPoolExecutor", make_writer)
+    monkeypatch.setattr(live_run, "connections", NoConnections)
     connection.inc_thread_sharing()
     stopping.clear()
     yield
@@ -74,7 +76,7 @@ def use(monkeypatch: pytest.MonkeyPatch) -> Callable[[ScriptedProvider], Scripte
     """Have lanes call this provider."""
 
     def put(provider: ScriptedProvider) -> ScriptedProvider:
-        monkeypatch.setattr(lane_run, "open_provider", lambda account: provider)
+        monkeypatch.setattr(live_run, "open_provider", lambda account: provider)
         return provider
 
     return put
@@ -105,9 +107,9 @@ def at_call(number: int, act: Callable[[], None], answer: ChatAnswer = ANSWER) -
 def in_writer(monkeypatch: pytest.MonkeyPatch, number: int, act: Callable[[], None]) -> None:
     """Do something before the ``number``-th reading of orders, on the thread that may use the database."""
     count = 0
-    read = ledger.poll
+    read = leases.poll
 
-    def poll(lane: Lane, name: str) -> ledger.Orders:
+    def poll(lane: Lane, name: str) -> leases.Orders:
         nonlocal count
         count += 1
         if count == number:
@@ -115,16 +117,16 @@ def in_writer(monkeypatch: pytest.MonkeyPatch, number: int, act: Callable[[], No
         return read(lane, name)
 
     # It asks at every turn of its loop, which comes soon: the order arrives long before the calls under way are answered.
-    monkeypatch.setattr(lane_run, "POLL_SECONDS", 0.0)
-    monkeypatch.setattr(lane_run, "TICK_SECONDS", 0.02)
-    monkeypatch.setattr(ledger, "poll", poll)
+    monkeypatch.setattr(live_run, "POLL_SECONDS", 0.0)
+    monkeypatch.setattr(live_run, "TICK_SECONDS", 0.02)
+    monkeypatch.setattr(leases, "poll", poll)
 
 
 class TestWork:
     def test_a_lane_is_worked_to_its_end_and_let_go(self, project: Project, use: Use) -> None:
         provider = use(ScriptedProvider())
         lane = plan(project, inputs=range(20, 70))
-        assert runner.run_lane(lane.pk) is False
+        assert live.run_lane(lane.pk) is False
         assert len(provider.asked) == 50
         assert Result.objects.count() == 50
         assert ends() == ["answered"] * 50
@@ -135,19 +137,19 @@ class TestWork:
 
     def test_never_more_calls_are_in_flight_than_people_set(self, project: Project, use: Use) -> None:
         provider = use(ScriptedProvider(takes=0.002))
-        runner.run_lane(plan(project, inputs=range(20, 60), concurrency=4).pk)
+        live.run_lane(plan(project, inputs=range(20, 60), concurrency=4).pk)
         assert provider.most_in_flight == 4
 
     def test_a_second_runner_goes_away_at_once(self, project: Project, use: Use) -> None:
         provider = use(ScriptedProvider())
         lane = plan(project)
-        assert ledger.acquire_lane(lane.pk, "here:2:bbbb") is not None
-        assert runner.run_lane(lane.pk) is False
+        assert leases.acquire_lane(lane.pk, "here:2:bbbb") is not None
+        assert live.run_lane(lane.pk) is False
         assert provider.asked == []
 
     def test_times_are_in_order(self, project: Project, use: Use) -> None:
         use(ScriptedProvider(lambda request: ChatAnswer(End.ANSWERED, content="y", first_byte_after=0.001), takes=0.01))
-        runner.run_lane(plan(project).pk)
+        live.run_lane(plan(project).pk)
         for row in Attempt.objects.all():
             assert row.sent_at is not None
             assert row.first_byte_at is not None
@@ -158,7 +160,7 @@ class TestWork:
     def test_a_server_error_frees_its_slot_and_is_tried_again_when_due(
         self, project: Project, use: Use, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr("auditapp.batches.endings.random.uniform", lambda low, high: 0.05)
+        monkeypatch.setattr("auditapp.batches.ledger.endings.random.uniform", lambda low, high: 0.05)
         failed: set[str] = set()
 
         def reply(request: ChatRequest) -> ChatAnswer:
@@ -168,7 +170,7 @@ class TestWork:
             return ANSWER
 
         provider = use(ScriptedProvider(reply))
-        runner.run_lane(plan(project, inputs=range(20, 25), concurrency=1).pk)
+        live.run_lane(plan(project, inputs=range(20, 25), concurrency=1).pk)
         assert Batch.objects.get().state == "done"
         assert len(provider.asked) == 10
         assert [request.user for request in provider.asked[:2]] == ["text 20", "text 21"]
@@ -180,7 +182,7 @@ class TestWork:
             raise ValueError("a bug")
 
         use(ScriptedProvider(fail))
-        runner.run_lane(plan(project, inputs=[1]).pk)
+        live.run_lane(plan(project, inputs=[1]).pk)
         assert set(Attempt.objects.values_list("end", "error_class")) == {("unknown", "broken_provider")}
 
     def test_a_provider_that_cannot_be_opened_pauses_the_batch_with_its_sentence(
@@ -189,9 +191,9 @@ class TestWork:
         def refuse(account: object) -> ScriptedProvider:
             raise ProviderNotReady("There is no key.")
 
-        monkeypatch.setattr(lane_run, "open_provider", refuse)
+        monkeypatch.setattr(live_run, "open_provider", refuse)
         lane = plan(project)
-        assert runner.run_lane(lane.pk) is False
+        assert live.run_lane(lane.pk) is False
         assert Batch.objects.get().state_reason == "There is no key."
         lane.refresh_from_db()
         assert lane.runner == ""
@@ -210,7 +212,7 @@ class TestControl:
             asked_then.append(len(provider.asked))
 
         in_writer(monkeypatch, 2, pause)
-        assert runner.run_lane(lane.pk) is False
+        assert live.run_lane(lane.pk) is False
         assert len(provider.asked) - asked_then[0] <= 5
         assert set(ends()) == {"answered", "unsent"}
         assert Attempt.objects.filter(end="answered").count() == len(provider.asked)
@@ -223,9 +225,9 @@ class TestControl:
         provider = use(ScriptedProvider(takes=0.02))
         lane = plan(project, inputs=range(20, 60), concurrency=5)
         in_writer(monkeypatch, 2, lambda: actions.pause_batch(batch=Batch.objects.get(), by=trail.SYSTEM))
-        runner.run_lane(lane.pk)
+        live.run_lane(lane.pk)
         actions.resume_batch(batch=Batch.objects.get(), by=trail.SYSTEM)
-        runner.run_lane(lane.pk)
+        live.run_lane(lane.pk)
         assert Batch.objects.get().state == "done"
         assert len(provider.asked) == 40
 
@@ -236,7 +238,7 @@ class TestControl:
         lane = plan(project, inputs=range(20, 28), concurrency=5)
         in_writer(monkeypatch, 2, lambda: actions.pause_batch(batch=Batch.objects.get(), by=trail.SYSTEM))
         in_writer(monkeypatch, 4, lambda: actions.resume_batch(batch=Batch.objects.get(), by=trail.SYSTEM))
-        runner.run_lane(lane.pk)
+        live.run_lane(lane.pk)
         assert Batch.objects.get().state == "done"
         assert len(provider.asked) == 8
         assert "unsent" in ends()
@@ -247,7 +249,7 @@ class TestControl:
         provider = use(ScriptedProvider(takes=0.05))
         lane = plan(project, inputs=range(20, 60), concurrency=5)
         in_writer(monkeypatch, 2, lambda: actions.cancel_batch(batch=Batch.objects.get(), by=trail.SYSTEM))
-        runner.run_lane(lane.pk)
+        live.run_lane(lane.pk)
         assert set(Cell.objects.values_list("state", flat=True)) == {"done", "cancelled"}
         assert Result.objects.count() == len(provider.asked) < 40
 
@@ -259,7 +261,7 @@ class TestControl:
         abort = lambda: actions.cancel_batch(batch=Batch.objects.get(), by=trail.SYSTEM, cut_off=True)  # noqa: E731
         in_writer(monkeypatch, 4, abort)
         begun = time.monotonic()
-        runner.run_lane(lane.pk)
+        live.run_lane(lane.pk)
         assert time.monotonic() - begun < 15
         cut = Attempt.objects.filter(end="unknown")
         assert cut.count() == 5
@@ -288,7 +290,7 @@ class TestControl:
         assert sender.is_idle
         assert [each.answer.end for each in sender.finished] == ["unsent", "unknown"]
         assert len(provider.asked) == 1
-        ledger.store_finished(Batch.objects.get().pk, sender.take_finished())
+        leases.store_finished(Batch.objects.get().pk, sender.take_finished())
         sender.spool.close(keep=False)
 
     def test_more_calls_in_flight_take_effect_while_it_runs(
@@ -301,7 +303,7 @@ class TestControl:
             actions.change_concurrency(batch=Batch.objects.get(), concurrency=15, by=trail.SYSTEM)
 
         in_writer(monkeypatch, 3, raise_it)
-        runner.run_lane(lane.pk)
+        live.run_lane(lane.pk)
         assert provider.most_in_flight == 15
         assert list(LimitChange.objects.values_list("limit", "cause")) == [(2, "start"), (15, "setting")]
 
@@ -311,18 +313,18 @@ class TestControl:
         provider = use(ScriptedProvider(takes=0.02))
         lane = plan(project, inputs=range(20, 120), concurrency=5)
         in_writer(monkeypatch, 2, stopping.set)
-        assert runner.run_lane(lane.pk) is True
+        assert live.run_lane(lane.pk) is True
         assert 0 < len(provider.asked) < 100
         assert not Attempt.objects.filter(end="open").exists()
 
     def test_after_its_time_a_runner_sends_what_it_holds_and_asks_to_be_rung_again(
         self, project: Project, use: Use, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        its_time_is_up = partial(monkeypatch.setattr, lane_run, "LONGEST_LIFE_SECONDS", -1.0)
+        its_time_is_up = partial(monkeypatch.setattr, live_run, "LONGEST_LIFE_SECONDS", -1.0)
         use(ScriptedProvider(at_call(10, its_time_is_up), takes=0.02))
-        monkeypatch.setattr(lane_run, "BEAT_SECONDS", 0.02)
+        monkeypatch.setattr(live_run, "BEAT_SECONDS", 0.02)
         lane = plan(project, inputs=range(20, 220), concurrency=5)
-        assert runner.run_lane(lane.pk) is True
+        assert live.run_lane(lane.pk) is True
         assert set(ends()) == {"answered"}
         assert 10 <= len(ends()) < 200
 
@@ -330,12 +332,12 @@ class TestControl:
     def test_a_runner_makes_room_for_another_lane_and_goes_on_when_none_waits(
         self, project: Project, use: Use, monkeypatch: pytest.MonkeyPatch, waiting: bool
     ) -> None:
-        monkeypatch.setattr(lane_run, "LIFE_SECONDS", 0.05)
-        monkeypatch.setattr(lane_run, "BEAT_SECONDS", 0.02)
-        monkeypatch.setattr(queries, "find_lanes_to_ring", lambda: [7] if waiting else [])
+        monkeypatch.setattr(live_run, "LIFE_SECONDS", 0.05)
+        monkeypatch.setattr(live_run, "BEAT_SECONDS", 0.02)
+        monkeypatch.setattr(statements, "find_lanes_to_ring", lambda: [7] if waiting else [])
         use(ScriptedProvider(takes=0.02))
         lane = plan(project, inputs=range(20, 220), concurrency=5)
-        assert runner.run_lane(lane.pk) is waiting
+        assert live.run_lane(lane.pk) is waiting
         assert (len(ends()) < 200) is waiting
 
 
@@ -343,7 +345,7 @@ class TestRefusals:
     def test_a_revoked_key_stops_the_lane_within_the_calls_in_flight(self, project: Project, use: Use) -> None:
         refused = ChatAnswer(End.REFUSED, Remedy.STOP_BATCH, http_status=401, error_class=ErrorClass.ACCOUNT)
         provider = use(ScriptedProvider(lambda request: refused, takes=0.001))
-        runner.run_lane(plan(project, inputs=range(20, 120), concurrency=5).pk)
+        live.run_lane(plan(project, inputs=range(20, 120), concurrency=5).pk)
         assert len(provider.asked) <= 5 + 3
         assert "status 401" in Batch.objects.get().state_reason
 
@@ -351,12 +353,12 @@ class TestRefusals:
         self, project: Project, use: Use, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(endings, "LONGEST_BACKOFF", 0.0)
-        monkeypatch.setattr(lane_run, "POLL_SECONDS", 0.02)
-        monkeypatch.setattr(lane_run, "BEAT_SECONDS", 0.02)
-        its_time_is_up = partial(monkeypatch.setattr, lane_run, "LONGEST_LIFE_SECONDS", -1.0)
+        monkeypatch.setattr(live_run, "POLL_SECONDS", 0.02)
+        monkeypatch.setattr(live_run, "BEAT_SECONDS", 0.02)
+        its_time_is_up = partial(monkeypatch.setattr, live_run, "LONGEST_LIFE_SECONDS", -1.0)
         away = ChatAnswer(End.UNSENT, Remedy.RETRY, error_class=ErrorClass.CONNECTION, error="no connection")
-        use(ScriptedProvider(at_call(lane_run.MISSES_IN_A_STAY, its_time_is_up, away)))
-        runner.run_lane(plan(project, inputs=[1]).pk)
+        use(ScriptedProvider(at_call(live_run.MISSES_IN_A_STAY, its_time_is_up, away)))
+        live.run_lane(plan(project, inputs=[1]).pk)
         assert Batch.objects.get().state == "paused"
         assert "tries in a row failed" in Batch.objects.get().state_reason
 
@@ -370,19 +372,19 @@ class TestRefusals:
         provider = use(ScriptedProvider())
         monkeypatch.setitem(kinds._kinds, "echo", Broken())
         lane = plan(project, inputs=range(20, 40))
-        runner.run_lane(lane.pk)
+        live.run_lane(lane.pk)
         batch = Batch.objects.get()
         assert batch.state == "paused"
         assert "(LookupError)" in batch.state_reason
         assert not provider.asked
-        assert queries.find_lanes_to_ring() == []
+        assert statements.find_lanes_to_ring() == []
         assert Lane.objects.get().runner == ""
 
     def test_a_provider_that_is_away_pauses_the_batch_with_the_number_of_tries(
         self, project: Project, use: Use
     ) -> None:
         provider = use(ScriptedProvider(lambda request: BUSY, takes=0.001))
-        runner.run_lane(plan(project, inputs=range(20, 220), concurrency=5).pk)
+        live.run_lane(plan(project, inputs=range(20, 220), concurrency=5).pk)
         batch = Batch.objects.get()
         assert batch.state == "paused"
         assert "tries in a row failed" in batch.state_reason
@@ -391,14 +393,14 @@ class TestRefusals:
     def test_a_wrong_address_pauses_the_batch_after_the_calls_in_flight(self, project: Project, use: Use) -> None:
         provider = use(ScriptedProvider(lambda request: NOT_FOUND, takes=0.001))
         lane = plan(project, inputs=range(20, 220), concurrency=5)
-        runner.run_lane(lane.pk)
+        live.run_lane(lane.pk)
         batch = Batch.objects.get()
         assert batch.state == "paused"
         assert batch.state_reason.startswith("Every call so far came back with status 404 (bad_request); attempt ")
         assert 20 <= len(provider.asked) < 60
         use(ScriptedProvider())
         assert actions.retry_failed(batch=batch, by=trail.SYSTEM) >= 20
-        runner.run_lane(lane.pk)
+        live.run_lane(lane.pk)
         batch.refresh_from_db()
         assert (batch.state, Result.objects.count()) == ("done", 200)
 
@@ -408,22 +410,22 @@ class TestRefusals:
     ) -> None:
         use(ScriptedProvider(lambda request: NOT_FOUND))
         lane = plan(project, inputs=range(20, 26 + pilot), pilot=pilot)
-        runner.run_lane(lane.pk)
+        live.run_lane(lane.pk)
         batch = Batch.objects.get()
         assert batch.state == "paused"
         assert "Check the address and the model's name" in batch.state_reason
         use(ScriptedProvider())
         assert actions.retry_failed(batch=batch, by=trail.SYSTEM) == 6
-        runner.run_lane(lane.pk)
+        live.run_lane(lane.pk)
         batch.refresh_from_db()
         assert batch.state == ("waiting" if pilot else "done")
 
     def test_whoever_resumes_without_a_retry_takes_the_refusals_as_the_end(self, project: Project, use: Use) -> None:
         use(ScriptedProvider(lambda request: NOT_FOUND))
         lane = plan(project, inputs=range(20, 26))
-        runner.run_lane(lane.pk)
+        live.run_lane(lane.pk)
         actions.resume_batch(batch=Batch.objects.get(), by=trail.SYSTEM)
-        runner.run_lane(lane.pk)
+        live.run_lane(lane.pk)
         assert Batch.objects.get().state == "done"
 
     @pytest.mark.parametrize("first", [ANSWER, FLAGGED])
@@ -431,12 +433,12 @@ class TestRefusals:
         self, project: Project, use: Use, first: ChatAnswer
     ) -> None:
         use(ScriptedProvider(lambda request: first if request.user == "text 20" else NOT_FOUND))
-        runner.run_lane(plan(project, inputs=range(20, 60), concurrency=5).pk)
+        live.run_lane(plan(project, inputs=range(20, 60), concurrency=5).pk)
         assert Batch.objects.get().state == "done"
 
     def test_refusals_of_a_moderator_alone_pause_nothing(self, project: Project, use: Use) -> None:
         use(ScriptedProvider(lambda request: FLAGGED))
-        runner.run_lane(plan(project, inputs=range(20, 60)).pk)
+        live.run_lane(plan(project, inputs=range(20, 60)).pk)
         assert Batch.objects.get().state == "done"
 
     def test_a_refused_lane_keeps_a_batch_from_being_done_by_another_lane(self, project: Project) -> None:
@@ -460,14 +462,14 @@ class TestRefusals:
     ) -> None:
         provider = use(ScriptedProvider(lambda request: TOO_MANY))
         lane = plan(project, inputs=range(20, 220), concurrency=20)
-        assert runner.run_lane(lane.pk) is False
+        assert live.run_lane(lane.pk) is False
         sent = len(provider.asked)
         assert sent <= 20 + 20
         lane.refresh_from_db()
         assert lane.slow_until is not None
         assert lane.limit == 16
         assert LimitChange.objects.filter(cause="rate_limited", wait_seconds=30).count() == 1
-        assert runner.run_lane(lane.pk) is False
+        assert live.run_lane(lane.pk) is False
         assert len(provider.asked) == sent
         assert Batch.objects.get().state == "running"
         assert not Cell.objects.filter(state__in=["leased", "failed"]).exists()
@@ -476,7 +478,7 @@ class TestRefusals:
         one = compute_highest_cost(prompt="Say it.text 21", max_tokens=100, price_in=Decimal(1), price_out=Decimal(2))
         provider = use(ScriptedProvider(takes=0.001))
         lane = plan(project, inputs=range(20, 99), cap_usd=to_dollars(one * 3 + 1), concurrency=10)
-        runner.run_lane(lane.pk)
+        live.run_lane(lane.pk)
         batch = Batch.objects.get()
         assert batch.state == "paused"
         assert "cap" in batch.state_reason
@@ -492,8 +494,8 @@ class TestDisk:
         provider = use(ScriptedProvider())
         lane = plan(project)
         full = Usage(100_000_000_000, 99_900_000_000, 100_000_000)
-        monkeypatch.setattr("auditapp.batches.spool.shutil.disk_usage", lambda folder: full)
-        runner.run_lane(lane.pk)
+        monkeypatch.setattr("auditapp.batches.pure.spool.shutil.disk_usage", lambda folder: full)
+        live.run_lane(lane.pk)
         assert provider.asked == []
         batch = Batch.objects.get()
         assert batch.state == "paused"
@@ -514,7 +516,7 @@ class TestDisk:
             flush(self)
 
         monkeypatch.setattr(Spool, "flush", fail_later)
-        runner.run_lane(lane.pk)
+        live.run_lane(lane.pk)
         batch = Batch.objects.get()
         assert batch.state == "paused"
         assert "No space left on device" in batch.state_reason
@@ -523,7 +525,7 @@ class TestDisk:
         assert not Cell.objects.filter(state__in=["leased", "failed"]).exists()
         monkeypatch.setattr(Spool, "flush", flush)
         actions.resume_batch(batch=batch, by=trail.SYSTEM)
-        runner.run_lane(lane.pk)
+        live.run_lane(lane.pk)
         assert Batch.objects.get().state == "done"
 
     def test_a_spool_that_cannot_be_made_pauses_the_batch(
@@ -533,17 +535,17 @@ class TestDisk:
         (tmp_path / "file").write_text("in the way")
         monkeypatch.setattr(settings, "SPOOL_FOLDER", tmp_path / "file")
         lane = plan(project)
-        assert runner.run_lane(lane.pk) is False
+        assert live.run_lane(lane.pk) is False
         assert "data folder" in Batch.objects.get().state_reason
         lane.refresh_from_db()
         assert lane.runner == ""
 
 
-def fail_once_asked(provider: ScriptedProvider) -> Callable[[Lane, str], ledger.Orders]:
+def fail_once_asked(provider: ScriptedProvider) -> Callable[[Lane, str], leases.Orders]:
     """A reading of orders that fails as soon as calls have left."""
-    read = ledger.poll
+    read = leases.poll
 
-    def poll(lane: Lane, name: str) -> ledger.Orders:
+    def poll(lane: Lane, name: str) -> leases.Orders:
         if provider.asked:
             raise OperationalError("the server is restarting")
         return read(lane, name)
@@ -557,10 +559,10 @@ class TestDatabaseAway:
     ) -> None:
         provider = use(ScriptedProvider(takes=0.2))
         lane = plan(project, inputs=range(20, 60), concurrency=5)
-        monkeypatch.setattr(lane_run, "POLL_SECONDS", 0.05)
-        monkeypatch.setattr(ledger, "poll", fail_once_asked(provider))
+        monkeypatch.setattr(live_run, "POLL_SECONDS", 0.05)
+        monkeypatch.setattr(leases, "poll", fail_once_asked(provider))
         with pytest.raises(DatabaseError):
-            runner.run_lane(lane.pk)
+            live.run_lane(lane.pk)
         assert 5 <= len(provider.asked) < 40
         [path] = settings.SPOOL_FOLDER.iterdir()
         content = read_spool(path)
@@ -574,17 +576,17 @@ class TestDatabaseAway:
     def test_its_calls_are_settled_from_the_spool_without_a_second_one(
         self, project: Project, use: Use, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        from auditapp.batches import recovery
+        from auditapp.batches.runner import recovery
 
         provider = use(ScriptedProvider(takes=0.1))
         lane = plan(project, inputs=range(20, 40), concurrency=5)
         with monkeypatch.context() as patch:
-            patch.setattr(lane_run, "POLL_SECONDS", 0.05)
-            patch.setattr(ledger, "poll", fail_once_asked(provider))
+            patch.setattr(live_run, "POLL_SECONDS", 0.05)
+            patch.setattr(leases, "poll", fail_once_asked(provider))
             with pytest.raises(DatabaseError):
-                runner.run_lane(lane.pk)
+                live.run_lane(lane.pk)
         assert recovery.recover_lanes() == 1
-        runner.run_lane(lane.pk)
+        live.run_lane(lane.pk)
         assert Batch.objects.get().state == "done"
         assert len(provider.asked) == 20
         assert not Attempt.objects.filter(end="unknown").exists()
@@ -596,6 +598,6 @@ def test_a_runner_that_was_silent_for_long_sends_nothing(
     provider = use(ScriptedProvider())
     monkeypatch.setattr(sending, "SILENCE_SECONDS", -1.0)
     in_writer(monkeypatch, 3, stopping.set)
-    runner.run_lane(plan(project).pk)
+    live.run_lane(plan(project).pk)
     assert provider.asked == []
     assert set(ends()) == {"unsent"}

@@ -9,9 +9,15 @@ import pytest
 from django.core.management import call_command
 
 from auditapp.batches import actions, command_options
-from auditapp.batches.estimating import Basis
 from auditapp.batches.models import Attempt, Batch
-from auditapp.batches.spending import estimate_batch, list_prices, read_cache_saving, read_spend, write_spend_table
+from auditapp.batches.pages.spending import (
+    estimate_batch,
+    list_prices,
+    read_cache_saving,
+    read_spend,
+    write_spend_table,
+)
+from auditapp.batches.pure.estimating import Basis
 from auditapp.llm.actions import set_price
 from auditapp.llm.providers.base import ChatAnswer, End, Remedy
 from tests.auditapp.batches.counting import LOST, answer, claim, finish, launch, make_variant
@@ -133,7 +139,7 @@ class TestEstimate:
     def test_of_very_many_texts_some_stand_for_all(self, project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
         batch = launch(project, inputs=90)
         whole = estimate_batch(batch).high or 0
-        monkeypatch.setattr("auditapp.batches.spending.MOST_PROMPTS_READ", 9)
+        monkeypatch.setattr("auditapp.batches.pages.spending.MOST_PROMPTS_READ", 9)
         assert estimate_batch(batch).high == pytest.approx(whole, rel=0.02)
 
     def test_earlier_batches_with_the_same_instructions_give_a_guess_at_today_s_price(self, project: Project) -> None:

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from auditapp.batches import crashing
-from auditapp.batches.spool import Spool, describe_shortage, is_abandoned, read_spool, spool_path
-from auditapp.batches.stopping import SharedFlag
+from auditapp.batches.pure import crashing
+from auditapp.batches.pure.spool import Spool, describe_shortage, is_abandoned, read_spool, spool_path
+from auditapp.batches.pure.stopping import SharedFlag
 from auditapp.llm.providers.base import ChatAnswer, End, ErrorClass, Remedy
 
 ANSWER = ChatAnswer(
@@ -100,7 +100,7 @@ class TestLock:
 
     def test_the_lock_of_a_killed_process_can_be_taken(self, tmp_path: Path) -> None:
         code = (
-            "import sys, time; from pathlib import Path; from auditapp.batches.spool import Spool\n"
+            "import sys, time; from pathlib import Path; from auditapp.batches.pure.spool import Spool\n"
             "spool = Spool(Path(sys.argv[1]), 'other:1:b'); spool.note_sent('a'); spool.flush(); print('ready', flush=True)\n"
             "time.sleep(60)"
         )
@@ -134,7 +134,7 @@ class TestRoom:
         self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, total: int, free: int, is_short: bool
     ) -> None:
         usage = Usage(total, total - free, free)
-        monkeypatch.setattr("auditapp.batches.spool.shutil.disk_usage", lambda folder: usage)
+        monkeypatch.setattr("auditapp.batches.pure.spool.shutil.disk_usage", lambda folder: usage)
         assert bool(describe_shortage(tmp_path)) is is_short
 
 
@@ -142,7 +142,7 @@ class TestCrashing:
     @pytest.fixture(autouse=True)
     def deaths(self, monkeypatch: pytest.MonkeyPatch) -> list[int]:
         died: list[int] = []
-        monkeypatch.setattr("auditapp.batches.crashing.os._exit", died.append)
+        monkeypatch.setattr("auditapp.batches.pure.crashing.os._exit", died.append)
         crashing._reached.clear()
         return died
 
@@ -176,7 +176,7 @@ def test_a_forked_child_hears_that_its_parent_stops() -> None:
     flag = SharedFlag()
     code = (
         "import os, sys, time\n"
-        "from auditapp.batches.stopping import stopping\n"
+        "from auditapp.batches.pure.stopping import stopping\n"
         "child = os.fork()\n"
         "if child == 0:\n"
         "    for _ in range(500):\n"

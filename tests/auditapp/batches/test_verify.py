@@ -12,10 +12,11 @@ from django.core.management import CommandError, call_command
 from django.db import connection
 from django.db.models import F
 
-from auditapp.batches import actions, kinds, ledger, workers
-from auditapp.batches.clock import read_now
+from auditapp.batches import actions, kinds
+from auditapp.batches.ledger import leases, worker_signs
+from auditapp.batches.ledger.clock import read_now
+from auditapp.batches.ledger.verify import Break, verify_batches
 from auditapp.batches.models import Attempt, Batch, Cell, Lane, ProviderJob, Result, WorkerSign
-from auditapp.batches.verify import Break, verify_batches
 from tests.auditapp.batches.counting import GIVEN_UP, LOST, Numbers, answer, claim, finish, launch, make_variant
 from transcripts.audit_trail import trail
 from transcripts.audit_trail.models import AuditEvent
@@ -218,14 +219,14 @@ class TestStuck:
     def test_an_overdue_lease_counts_where_a_worker_had_the_time_to_mend_it(self, batch: Batch) -> None:
         Cell.objects.filter(state="leased").update(lease_until=read_now() - HOUR)
         assert verify_batches() == []
-        workers.write_sign(started_at=read_now(), lanes=1, problem="")
+        worker_signs.write_sign(started_at=read_now(), lanes=1, problem="")
         assert verify_batches() == []
         WorkerSign.objects.update(started_at=read_now() - HOUR)
         find("I8", "more than a minute ago")
 
     def test_a_lane_whose_runner_is_silent_for_minutes(self, batch: Batch) -> None:
-        workers.write_sign(started_at=read_now() - HOUR, lanes=1, problem="")
-        lane = ledger.acquire_lane(batch.lanes.get().pk, "here:1:aaaa")
+        worker_signs.write_sign(started_at=read_now() - HOUR, lanes=1, problem="")
+        lane = leases.acquire_lane(batch.lanes.get().pk, "here:1:aaaa")
         assert lane is not None
         assert verify_batches() == []
         Lane.objects.update(heartbeat_at=read_now() - HOUR)

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from auditapp.batches.answer_lines import read_answer_line
+from auditapp.batches.pure.answer_lines import read_answer_line
 from auditapp.llm.providers import anthropic_jobs, jobs_http, openai_jobs
 from auditapp.llm.providers.base import Account, ChatRequest, ErrorClass, ProviderNotReady, Remedy
 from auditapp.llm.providers.job_lines import (

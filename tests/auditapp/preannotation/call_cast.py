@@ -7,8 +7,8 @@ import uuid
 from django.db.models import F
 from django.utils import timezone
 
-from auditapp.batches import progress
 from auditapp.batches.models import Attempt, Batch, Cell, Result
+from auditapp.batches.pages import progress
 from transcripts.projects.models import Project
 
 

@@ -9,8 +9,8 @@ from collections import Counter
 from django.utils import timezone
 
 from auditapp.batches.kinds import Answered, get_kind
+from auditapp.batches.ledger.prompts import hash_prompt
 from auditapp.batches.models import Attempt, Batch, Cell, Result
-from auditapp.batches.prompts import hash_prompt
 from tests.obeying import obey
 from tests.pretending import KNOWN, pretend
 from transcripts.accounts.models import User

@@ -8,10 +8,10 @@ import pytest
 from django.test import Client
 from django.urls import URLResolver, reverse
 
-from auditapp.batches import progress
-from auditapp.batches.closing import ENOUGH_CALLS, is_sum_told
 from auditapp.batches.models import Batch
-from auditapp.batches.progress import read_progress
+from auditapp.batches.pages import progress
+from auditapp.batches.pages.closing import ENOUGH_CALLS, is_sum_told
+from auditapp.batches.pages.progress import read_progress
 from auditapp.batches.urls import urlpatterns
 from auditapp.preannotation.models import Annotator, Suggestion
 from tests.auditapp.preannotation.call_cast import answer_all

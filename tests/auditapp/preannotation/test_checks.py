@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from auditapp.batches.kinds import Answered, get_kind
-from auditapp.batches.launch_options import LaunchOptions
 from auditapp.batches.models import Batch, Cell
+from auditapp.batches.pure.launch_options import LaunchOptions
 from auditapp.llm.actions import add_model
 from auditapp.preannotation.actions import PreannotationError, ensure_annotator
 from auditapp.preannotation.actions.checks import draw_turns, launch_check

@@ -15,11 +15,11 @@ import pytest
 from django.conf import settings
 from django.db.models import F
 
-from auditapp.batches import jobs
 from auditapp.batches.actions import pause_batch, resume_batch
-from auditapp.batches.launch_options import LaunchOptions
+from auditapp.batches.ledger.verify import verify_batches
 from auditapp.batches.models import Attempt, Batch, Cell, Lane, ProviderJob
-from auditapp.batches.verify import verify_batches
+from auditapp.batches.pure.launch_options import LaunchOptions
+from auditapp.batches.routes import jobs
 from auditapp.llm import locality
 from auditapp.llm.actions import add_model, set_capabilities
 from auditapp.llm.models import ProviderAccount

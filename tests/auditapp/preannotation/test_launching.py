@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from auditapp.batches.kinds import Answered
-from auditapp.batches.launch_options import LaunchOptions
 from auditapp.batches.models import Arm, Batch, Cell
+from auditapp.batches.pure.launch_options import LaunchOptions
 from auditapp.preannotation import actions
 from auditapp.preannotation.actions.planted import plant_own_set, withdraw_planted
 from auditapp.preannotation.asking import read_sentences

@@ -8,8 +8,8 @@ import pytest
 from django.core.management import call_command
 from django.db import IntegrityError, OperationalError
 
-from auditapp.batches import sweeping
-from auditapp.batches.clock import read_now
+from auditapp.batches.ledger.clock import read_now
+from auditapp.batches.runner import sweeping
 from auditapp.preannotation import learning, offline, tasks
 from auditapp.preannotation.actions import PreannotationError
 from auditapp.preannotation.actions.offline import cancel_run, launch_offline, preview_offline

@@ -23,7 +23,7 @@ set_rules(project, balance=["balance"], compassion=["weigh*"])
 # Neither the dead worker's claim nor the message that may have gone with it is waited for.
 LET_TIME_PASS = """
 from django.core.cache import cache
-from auditapp.batches.clock import read_now
+from auditapp.batches.ledger.clock import read_now
 from auditapp.preannotation.models import OfflineRun
 OfflineRun.objects.update(claimed_until=read_now())
 cache.clear()

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from auditapp.batches.kinds import Answered
-from auditapp.batches.launch_options import LaunchOptions
 from auditapp.batches.models import Arm, Batch, Cell
+from auditapp.batches.pure.launch_options import LaunchOptions
 from auditapp.preannotation.actions import PreannotationError, ensure_annotator, launch_preannotation
 from auditapp.preannotation.models import Annotator, Reading, Suggestion
 from tests.auditapp.preannotation.answer_cast import (

@@ -4,8 +4,8 @@ from decimal import Decimal
 
 import pytest
 
-from auditapp.batches.launch_options import LaunchOptions
 from auditapp.batches.models import Batch, Cell
+from auditapp.batches.pure.launch_options import LaunchOptions
 from auditapp.llm.actions import add_model
 from auditapp.sob.actions import SobError, launch_sob, load_dataset
 from auditapp.sob.instruments import get_instrument

@@ -18,9 +18,9 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from auditapp.batches.actions import PlannedArm, launch_batch
-from auditapp.batches.answer_files import bring_in_answers
-from auditapp.batches.launch_options import LaunchOptions
 from auditapp.batches.models import Attempt, Batch, Cell
+from auditapp.batches.pure.launch_options import LaunchOptions
+from auditapp.batches.routes.answer_files import bring_in_answers
 from auditapp.llm.actions import add_model
 from auditapp.llm.models import ModelVariant, ProviderAccount
 from auditapp.sob.actions import SobError, load_dataset, save_mapping, save_targets, taking_out

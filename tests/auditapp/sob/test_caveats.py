@@ -14,8 +14,8 @@ from django.core.management import call_command
 from django.test import Client
 from django.urls import reverse
 
-from auditapp.batches.launch_options import LaunchOptions
 from auditapp.batches.models import Batch
+from auditapp.batches.pure.launch_options import LaunchOptions
 from auditapp.llm.actions import add_model
 from auditapp.sob.actions import add_wording, launch_sob
 from auditapp.sob.actions.readings import launch_formatter

@@ -17,8 +17,8 @@ from django.core.management import CommandError, call_command
 from django.db import connection
 from scipy.stats import friedmanchisquare
 
+from auditapp.batches.ledger.verify import verify_batches
 from auditapp.batches.models import Attempt, Batch, Cell
-from auditapp.batches.verify import verify_batches
 from auditapp.llm.actions import add_model
 from auditapp.llm.models import ModelVariant
 from auditapp.sob.actions import SobError, load_dataset

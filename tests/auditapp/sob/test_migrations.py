@@ -13,7 +13,7 @@ from tests.instance import Instance
 pytestmark = pytest.mark.processes
 
 LAUNCH = """
-from auditapp.batches.launch_options import LaunchOptions
+from auditapp.batches.pure.launch_options import LaunchOptions
 from auditapp.llm.actions import add_model
 from auditapp.sob.actions import launch_sob, load_dataset
 from transcripts.audit_trail import trail

@@ -14,8 +14,8 @@ from django.core.management import CommandError, call_command
 from django.test import Client
 from django.urls import reverse
 
-from auditapp.batches.launch_options import LaunchOptions
 from auditapp.batches.models import Batch
+from auditapp.batches.pure.launch_options import LaunchOptions
 from auditapp.sob.actions import launch_sob, load_dataset, save_mapping
 from auditapp.sob.models import Dataset
 from auditapp.sob.reporting import ReportChoice, compute_report, fingerprint_report

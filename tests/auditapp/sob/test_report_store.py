@@ -15,8 +15,8 @@ from django.utils import timezone
 from kombu.exceptions import OperationalError
 
 from auditapp.batches.actions.reopening import retry_failed
+from auditapp.batches.ledger.worker_signs import name_worker
 from auditapp.batches.models import Batch, Cell, WorkerSign
-from auditapp.batches.workers import name_worker
 from auditapp.sob import report_store, report_turns, reporting, tasks
 from auditapp.sob.models import Dataset, Judgment, MappingTable, TargetTable
 from auditapp.sob.queries import UnknownTargets

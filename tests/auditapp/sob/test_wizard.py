@@ -13,8 +13,8 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
+from auditapp.batches.ledger.prompts import compute_highest_price, make_request
 from auditapp.batches.models import Arm, Attempt, Batch, Cell, WorkerSign
-from auditapp.batches.prompts import compute_highest_price, make_request
 from auditapp.llm.actions import add_model
 from auditapp.llm.models import Capabilities, ModelVariant
 from auditapp.sob.actions import add_wording, find_notice

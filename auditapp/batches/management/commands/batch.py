@@ -9,8 +9,8 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from auditapp.batches import actions
 from auditapp.batches.command_options import read_cap
 from auditapp.batches.models import Batch
-from auditapp.batches.progress import read_progress
-from auditapp.batches.summaries import summarise_batch
+from auditapp.batches.pages.progress import read_progress
+from auditapp.batches.pages.summaries import summarise_batch
 from transcripts.audit_trail import trail
 
 

@@ -5,8 +5,8 @@ from pathlib import Path
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from auditapp.batches.answer_files import AnswerFileError, bring_in_answers
 from auditapp.batches.models import Batch
+from auditapp.batches.routes.answer_files import AnswerFileError, bring_in_answers
 from transcripts.audit_trail import trail
 
 

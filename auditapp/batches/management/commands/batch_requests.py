@@ -7,8 +7,8 @@ from pathlib import Path
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from auditapp.batches.answer_files import FORMS, AnswerFileError, ExportedRequests, export_requests
 from auditapp.batches.models import Batch
+from auditapp.batches.routes.answer_files import FORMS, AnswerFileError, ExportedRequests, export_requests
 from auditapp.llm.models import ModelVariant
 from transcripts.audit_trail import trail
 

@@ -4,8 +4,8 @@ import json
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
+from auditapp.batches.ledger.verify import WORDS, describe_counted, verify_batches
 from auditapp.batches.models import Batch
-from auditapp.batches.verify import WORDS, describe_counted, verify_batches
 from auditapp.llm.models import ProviderAccount
 
 

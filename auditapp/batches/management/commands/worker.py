@@ -9,7 +9,8 @@ from celery.exceptions import CPendingDeprecationWarning, SecurityWarning
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from auditapp.batches import tasks, workers
+from auditapp.batches.ledger import worker_signs
+from auditapp.batches.runner import tasks
 
 POOLS = ("prefork", "threads")
 LANES = 3
@@ -49,13 +50,13 @@ class Command(BaseCommand):
         self._run(options)
 
     def _check(self) -> None:
-        problem = workers.find_problem_here()
+        problem = worker_signs.find_problem_here()
         if problem:
             raise CommandError(problem)
         self.stdout.write("A worker of this machine lives and works.")
 
     def _run(self, options: dict[str, object]) -> None:
-        from auditapp.batches import worker_process
+        from auditapp.batches.runner import worker_process
         from auditapp.celery import app
 
         worker_process.prepare(sweeps=not options["no_beat"])

@@ -14,8 +14,8 @@ from auditapp.batches.command_options import (
     wait_for_launched,
 )
 from auditapp.batches.models import Batch
-from auditapp.batches.progress import read_progress
-from auditapp.batches.summaries import summarise_batch
+from auditapp.batches.pages.progress import read_progress
+from auditapp.batches.pages.summaries import summarise_batch
 from auditapp.preannotation.actions import PreannotationError, launch_model
 from auditapp.preannotation.actions.offline import launch_offline, run_offline
 from auditapp.preannotation.launch_words import tell_launch

@@ -12,8 +12,8 @@ from auditapp.batches.command_options import (
     refuse_stopped,
     wait_for_launched,
 )
-from auditapp.batches.progress import read_progress
-from auditapp.batches.summaries import summarise_batch
+from auditapp.batches.pages.progress import read_progress
+from auditapp.batches.pages.summaries import summarise_batch
 from auditapp.preannotation.actions import PreannotationError, ensure_annotator
 from auditapp.preannotation.actions.checks import USUAL_REPEATS, USUAL_SAMPLE, launch_check
 from auditapp.preannotation.launch_words import tell_launch

@@ -12,8 +12,8 @@ from auditapp.batches.command_options import (
     wait_for_launched,
 )
 from auditapp.batches.models import Batch
-from auditapp.batches.progress import read_progress
-from auditapp.batches.summaries import summarise_batch
+from auditapp.batches.pages.progress import read_progress
+from auditapp.batches.pages.summaries import summarise_batch
 from auditapp.sob.actions.errors import SobError
 from auditapp.sob.actions.readings import launch_formatter
 from auditapp.sob.formatter import DEFAULT_OUTCOMES, READABLE_OUTCOMES

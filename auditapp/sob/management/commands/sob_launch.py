@@ -12,8 +12,8 @@ from auditapp.batches.command_options import (
     refuse_stopped,
     wait_for_launched,
 )
-from auditapp.batches.progress import read_progress
-from auditapp.batches.summaries import summarise_batch
+from auditapp.batches.pages.progress import read_progress
+from auditapp.batches.pages.summaries import summarise_batch
 from auditapp.llm.models import ModelVariant
 from auditapp.sob.actions import NOTICE, SobError, find_notice, launch_sob
 from auditapp.sob.instruments import TASKS

@@ -1,0 +1,87 @@
+"""Where a batch stands, moved on from the workers' side: it waits after its pilot, pauses with a reason, or is done.
+
+Each change of state is an audit event. Whoever calls holds the batch's row.
+"""
+
+from __future__ import annotations
+
+from django.db import transaction
+
+from auditapp.batches.ledger.clock import read_now
+from auditapp.batches.models import WORKING_STATES, Batch, Cell
+from auditapp.llm.providers.base import ErrorClass
+from transcripts.audit_trail import trail
+
+UNDER_WAY = (Cell.State.PLANNED, Cell.State.LEASED)
+CAP_REACHED = "The next call could pass the cap, so nothing more is sent. Raise the cap and resume, or cancel."
+DRAINED = "The batch is drained: every cell that was begun has ended. Resume to go on with the rest."
+HELD = "{cells} held: sent, and the end is unknown, so asking again may pay twice. Decide whether what is held is asked again."
+REFUSALS = {
+    ErrorClass.QUOTA: "The provider says that the account has no credit left ({status}); attempt {attempt} has its words.",
+    ErrorClass.ADDRESS_REFUSED: "The model's address is private or without https, and not on the list of allowed addresses "
+    "(attempt {attempt}).",
+    ErrorClass.REDIRECT: "The model's address answers with a redirect ({status}), which is not followed (attempt {attempt}).",
+    ErrorClass.CONNECTION: "The certificate of the model's address was not accepted, so nothing was sent (attempt {attempt}).",
+}
+SETTING_REFUSED = (
+    "The model cannot be asked with the settings it was added with, so nothing was sent; attempt {attempt} says why. Cancel, and "
+    "launch with a model that was added otherwise."
+)
+ACCOUNT_REFUSED = "The provider refused the account ({status}); attempt {attempt} has its words."
+
+
+def finish_if_complete(batch: Batch) -> bool:
+    """Move a batch on when what it may do at present is done; whether no cell is planned or under way any more.
+
+    The pilot's end makes it wait for a yes, the end of a drain pauses it, held cells pause it until a person decides, and
+    with nothing left it is done.
+    """
+    cells = Cell.objects.filter(batch=batch)
+    if cells.filter(state__in=UNDER_WAY).exists():
+        if batch.state == Batch.State.PILOT and not cells.filter(state__in=UNDER_WAY, pilot=True).exists():
+            _move(batch, Batch.State.WAITING, "batch.pilot_finished")
+        elif batch.control == Batch.Control.DRAIN and not cells.filter(state__in=UNDER_WAY, fence__gt=0).exists():
+            pause_locked(batch, DRAINED)
+        return False
+    held = cells.filter(state=Cell.State.HELD).count()
+    if held:
+        pause_locked(batch, HELD.format(cells="1 cell is" if held == 1 else f"{held:,} cells are"))
+        return True
+    closed = Batch.objects.filter(pk=batch.pk, state__in=[*WORKING_STATES, Batch.State.PAUSED]).update(
+        state=Batch.State.DONE, state_reason="", finished_at=read_now()
+    )
+    if closed:
+        _tell(batch, "batch.finished", {})
+    return True
+
+
+def describe_refusal(error_class: ErrorClass, status: int | None, attempt_id: int) -> str:
+    """Why a batch pauses when its account is refused. The provider's own words may quote a text; they stay with the attempt."""
+    if error_class is ErrorClass.BAD_REQUEST and status is None:
+        return SETTING_REFUSED.format(attempt=attempt_id)
+    sentence = REFUSALS.get(error_class, ACCOUNT_REFUSED)
+    named = "no status" if status is None else f"status {status}"
+    return sentence.format(status=named, attempt=attempt_id) + " Mend that, then resume."
+
+
+@transaction.atomic
+def pause_for(batch_id: int, reason: str) -> None:
+    """Pause a working batch from the worker's side; the reason is shown on its page."""
+    pause_locked(Batch.objects.select_for_update().get(pk=batch_id), reason)
+
+
+def pause_locked(batch: Batch, reason: str) -> None:
+    """As ``pause_for``, for a batch whose row is held."""
+    _move(batch, Batch.State.PAUSED, "batch.paused_by_worker", reason[:300])
+
+
+def _move(batch: Batch, state: str, action: str, reason: str = "") -> None:
+    moved = Batch.objects.filter(pk=batch.pk, state__in=WORKING_STATES).update(
+        state=state, control=Batch.Control.PAUSE, state_reason=reason
+    )
+    if moved:
+        _tell(batch, action, {"reason": reason} if reason else {})
+
+
+def _tell(batch: Batch, action: str, details: dict[str, object]) -> None:
+    trail.record(action, target=batch, by=trail.SYSTEM, stream=trail.project_stream(batch.project_id), details=details)

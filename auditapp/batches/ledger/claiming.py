@@ -1,0 +1,223 @@
+"""Claiming: cells are leased, their attempts written and their money reserved, all before anything is sent."""
+
+from __future__ import annotations
+
+import datetime
+import uuid
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from django.db import transaction
+from django.db.models import F
+
+from auditapp.batches.ledger import statements
+from auditapp.batches.ledger.batch_state import finish_if_complete, pause_locked
+from auditapp.batches.ledger.clock import read_now
+from auditapp.batches.ledger.endings import Claimed, Finished
+from auditapp.batches.ledger.prompts import Written, compute_highest_price, hash_request, write_requests
+from auditapp.batches.ledger.statements import CellEnd, NewAttempt, Planned
+from auditapp.batches.ledger.storing import store_finished
+from auditapp.batches.models import WORKING_STATES, Arm, Batch, Cell, Lane
+from auditapp.llm.providers.base import ChatAnswer, ChatRequest, End
+
+LEASE = datetime.timedelta(seconds=60)
+NO_INPUT = "no_input"
+NOT_WRITTEN = "not_written"
+# So many messages in a row that cannot be written are no fault of single inputs.
+BROKEN_IN_A_ROW = 5
+BROKEN = (
+    "The messages of {task} cannot be written: each of the {count} tried now ended in an error ({error}), and nothing was sent "
+    "for them. The worker's log says where. Mend that, then resume; or cancel, which keeps what came."
+)
+SENDING_CONTROLS = (Batch.Control.RUN, Batch.Control.DRAIN)
+
+
+class Call(NamedTuple):
+    """A claimed cell and the request to send for it."""
+
+    claimed: Claimed
+    request: ChatRequest
+
+
+class Claim(NamedTuple):
+    """What a claim brought. ``out_of_money``: calls are left, and none fits under the cap at present. ``settled`` counts
+    the cells that needed no call: their answer was there, their input was gone, or no message could be written about it."""
+
+    calls: list[Call]
+    stopped: bool = False
+    out_of_money: bool = False
+    settled: int = 0
+
+
+class Chosen(NamedTuple):
+    """A cell to be leased, its request, the most it can cost, and the stored answer that is to be taken instead."""
+
+    cell: Planned
+    request: ChatRequest
+    request_hash: str
+    highest: int
+    copied: Copied | None = None
+
+
+class Copied(NamedTuple):
+    """An earlier answer to the same request."""
+
+    attempt_id: int
+    answer: ChatAnswer
+
+
+@transaction.atomic
+def claim_calls(lane: Lane, runner: str, count: int) -> Claim:
+    """Lease up to ``count`` cells and write their attempts, money reserved, all or nothing."""
+    batch = Batch.objects.select_for_update().get(pk=lane.batch_id)
+    mine = Lane.objects.filter(pk=lane.pk, runner=runner).exists()
+    if not mine or batch.control not in SENDING_CONTROLS or batch.state not in WORKING_STATES:
+        return Claim([], stopped=True)
+    arms = {arm.pk: arm for arm in lane.batch.arms.all() if arm.variant.lane == lane.name}
+    now = read_now()
+    cells = statements.find_claimable(batch, sorted(arms), count, now)
+    if not cells:
+        finish_if_complete(batch)
+        return Claim([])
+    written = write_requests(batch, arms, cells)
+    reason = _find_broken_arm(arms, cells, written)
+    if reason:
+        pause_locked(batch, reason)
+        return Claim([], stopped=True)
+    unasked = [cell for cell in cells if cell.pk not in written.requests]
+    _fail_unasked(unasked, written.broken)
+    asked = [
+        Chosen(cell, request, hash_request(request, arms[cell.arm_id].variant.account), 0)
+        for cell in cells
+        if (request := written.requests.get(cell.pk)) is not None
+    ]
+    chosen = _reserve(batch, arms, _take_answered(asked) if batch.uses_cache else asked)
+    calls = _write_attempts(batch, arms, chosen, runner, now) if chosen else []
+    to_send = _store_copied(batch, chosen, calls, now)
+    if not to_send:
+        finish_if_complete(batch)
+    settled = len(unasked) + len(calls) - len(to_send)
+    return Claim(to_send, out_of_money=not to_send and len(chosen) < len(asked), settled=settled)
+
+
+def _find_broken_arm(arms: dict[int, Arm], cells: Sequence[Planned], written: Written) -> str:
+    """Why the batch is to be paused, or an empty text: of an arm not one message could be written, however many were tried.
+    To fail its cells one by one would go through all of it for nothing."""
+    for arm_id in sorted({cell.arm_id for cell in cells}):
+        own = [cell.pk for cell in cells if cell.arm_id == arm_id]
+        errors = [written.broken[pk] for pk in own if pk in written.broken]
+        if len(errors) >= BROKEN_IN_A_ROW and not any(pk in written.requests for pk in own):
+            return BROKEN.format(task=arms[arm_id].task, count=len(errors), error=", ".join(sorted(set(errors))))
+    return ""
+
+
+def _fail_unasked(cells: Sequence[Planned], broken: Mapping[int, str]) -> None:
+    if cells:
+        statements.end_cells(
+            [
+                CellEnd(
+                    Cell.State.FAILED,
+                    NOT_WRITTEN if cell.pk in broken else NO_INPUT,
+                    None,
+                    cell.tries,
+                    cell.unknown_ends,
+                    cell.pk,
+                    cell.fence,
+                )
+                for cell in cells
+            ]
+        )
+
+
+def _take_answered(asked: Sequence[Chosen]) -> list[Chosen]:
+    """The same cells, with the stored answers to the very same requests under the same repeat number."""
+    stored = statements.find_answered({each.request_hash for each in asked}, {each.cell.repeat for each in asked})
+    found = []
+    for each in asked:
+        result = stored.get((each.request_hash, each.cell.repeat))
+        if result is None:
+            found.append(each)
+            continue
+        answer = ChatAnswer(
+            End.CACHED,
+            content=result.answer,
+            finish_reason=result.attempt.finish_reason,
+            served_model=result.attempt.served_model,
+        )
+        found.append(each._replace(copied=Copied(result.attempt_id, answer)))
+    return found
+
+
+def _reserve(batch: Batch, arms: dict[int, Arm], asked: Sequence[Chosen]) -> list[Chosen]:
+    """As many of the cells as fit under the cap, each with the most it can cost. A copied answer costs nothing."""
+    room = None if batch.cap_nano is None else batch.cap_nano - batch.spent_nano - batch.reserved_nano
+    chosen: list[Chosen] = []
+    for each in asked:
+        highest = 0 if each.copied else compute_highest_price(each.request, arms[each.cell.arm_id])
+        if room is not None:
+            if highest > room:
+                break
+            room -= highest
+        chosen.append(each._replace(highest=highest))
+    return chosen
+
+
+def _write_attempts(
+    batch: Batch, arms: dict[int, Arm], chosen: Sequence[Chosen], runner: str, now: datetime.datetime
+) -> list[Call]:
+    Cell.objects.filter(pk__in=[each.cell.pk for each in chosen]).update(
+        state=Cell.State.LEASED, lease_owner=runner, lease_until=now + LEASE, fence=F("fence") + 1
+    )
+    keys = statements.insert_attempts(
+        [
+            NewAttempt(
+                cell_id=each.cell.pk,
+                arm_id=each.cell.arm_id,
+                copied_from_id=each.copied.attempt_id if each.copied else None,
+                prompt=each.request.user,
+                fence=each.cell.fence + 1,
+                request_id=uuid.UUID(each.request.request_id),
+                runner=runner,
+                request_hash=each.request_hash,
+                reserved_nano=each.highest,
+                written_at=now,
+            )
+            for each in chosen
+        ]
+    )
+    reserved = sum(each.highest for each in chosen)
+    if reserved:
+        Batch.objects.filter(pk=batch.pk).update(reserved_nano=F("reserved_nano") + reserved)
+    return [
+        Call(_describe(batch, arms[each.cell.arm_id], each, key), each.request)
+        for key, each in zip(keys, chosen, strict=True)
+    ]
+
+
+def _describe(batch: Batch, arm: Arm, chosen: Chosen, attempt_id: int) -> Claimed:
+    cell = chosen.cell
+    return Claimed(
+        attempt_id=attempt_id,
+        cell_id=cell.pk,
+        arm_id=cell.arm_id,
+        input_id=cell.input_id,
+        fence=cell.fence + 1,
+        tries=cell.tries,
+        unknown_ends=cell.unknown_ends,
+        reserved_nano=chosen.highest,
+        price_in=arm.price_in,
+        price_out=arm.price_out,
+        lost_answers=batch.lost_answers,
+    )
+
+
+def _store_copied(batch: Batch, chosen: Sequence[Chosen], calls: Sequence[Call], now: datetime.datetime) -> list[Call]:
+    """Store the copied answers, and give back the calls that are to be sent."""
+    copied = [
+        Finished(call.claimed, each.copied.answer, now)
+        for each, call in zip(chosen, calls, strict=True)
+        if each.copied is not None
+    ]
+    if copied:
+        store_finished(batch.pk, copied)
+    return [call for each, call in zip(chosen, calls, strict=True) if each.copied is None]

@@ -1,0 +1,64 @@
+"""Which lanes of the providers' batch services have something to do now. Below the queries, which ask it too."""
+
+from __future__ import annotations
+
+import datetime
+
+from auditapp.batches.ledger.clock import read_now
+from auditapp.batches.models import WORKING_STATES, Batch, Cell, Lane, ProviderJob
+
+OPEN_JOBS = (ProviderJob.State.WRITTEN, ProviderJob.State.UPLOADED, ProviderJob.State.SUBMITTED)
+FIRST_CHECK = datetime.timedelta(seconds=30)
+LONGEST_WAIT = datetime.timedelta(minutes=10)
+ENDING = (Batch.Control.CANCEL, Batch.Control.ABORT)
+
+
+def find_due_lanes(batch: Batch | None = None) -> list[int]:
+    """Lanes (of one batch, or of all) with cells to submit or a job to look after, and nobody there."""
+    lanes = Lane.objects.filter(runner="", batch__route=Batch.Route.JOBS)
+    if batch is not None:
+        lanes = lanes.filter(batch=batch)
+    now = read_now()
+    open_jobs = ProviderJob.objects.filter(lane__in=lanes, state__in=OPEN_JOBS).select_related("lane__batch")
+    due = {job.lane_id for job in open_jobs if is_due(job, now)}
+    due.update(lane.pk for lane in lanes.select_related("batch") if has_cells_to_submit(lane, now))
+    return sorted(due)
+
+
+def is_due(job: ProviderJob, now: datetime.datetime) -> bool:
+    """Whether an open job is to be looked after. Reads job.lane.batch.
+
+    A job at its provider is asked about half a minute after it was created, then each time its age has doubled, at the
+    latest after ten minutes. One that is not there yet is gone on with, unless people want nothing sent; when they want the
+    end it is withdrawn.
+    """
+    batch = job.lane.batch
+    if not job.submitted_at:
+        is_fresh = job.checked_at is None or now - job.checked_at >= FIRST_CHECK
+        return batch.control in ENDING or (is_sending(batch) and is_fresh)
+    last = job.checked_at or job.submitted_at
+    wait = min(max(last - job.submitted_at, FIRST_CHECK), LONGEST_WAIT)
+    return now - last >= (FIRST_CHECK if batch.control in ENDING else wait)
+
+
+def is_sending(batch: Batch) -> bool:
+    """Whether people want calls of the batch to be sent."""
+    return batch.state in WORKING_STATES and batch.control in {Batch.Control.RUN, Batch.Control.DRAIN}
+
+
+def has_cells_to_submit(lane: Lane, now: datetime.datetime) -> bool:
+    """Whether a job could be made of the lane's planned cells: all of them, for a job takes hours and those that still
+    wait for their next try take seconds. One job after the other: while one waits to be sent, there is no next. Reads
+    lane.batch."""
+    if not is_sending(lane.batch):
+        return False
+    if ProviderJob.objects.filter(lane=lane, state__in=OPEN_JOBS, submitted_at__isnull=True).exists():
+        return False
+    account, _, model = lane.name.partition(":")
+    cells = Cell.objects.filter(batch=lane.batch, arm__variant__account=int(account), arm__variant__model=model)
+    cells = cells.filter(state=Cell.State.PLANNED)
+    if lane.batch.state == Batch.State.PILOT:
+        cells = cells.filter(pilot=True)
+    if lane.batch.control == Batch.Control.DRAIN:
+        cells = cells.filter(fence__gt=0)
+    return cells.exists() and not cells.filter(not_before__gt=now).exists()

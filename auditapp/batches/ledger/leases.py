@@ -1,0 +1,167 @@
+"""The ledger's own transactions, as runners, the sweeper and the provider jobs call them: who holds a lane, how long, and
+what a dead runner left. Claims are in ``claiming``, ends in ``storing``, the batch's own state in ``standing``.
+
+Each function is one transaction; the ledger's rows are the workers' audit trail, so only changes of a batch's state are
+audit events besides.
+"""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from django.db import transaction
+from django.db.models import Q
+
+from auditapp.batches.ledger.batch_state import finish_if_complete, pause_for
+from auditapp.batches.ledger.claiming import LEASE, SENDING_CONTROLS, Call, Claim, claim_calls
+from auditapp.batches.ledger.clock import read_now
+from auditapp.batches.ledger.endings import Claimed
+from auditapp.batches.ledger.storing import hand_back, store_finished
+from auditapp.batches.models import WORKING_STATES, Attempt, Batch, Cell, Lane, LimitChange
+
+__all__ = [
+    "LEASE",
+    "Call",
+    "Claim",
+    "acquire_lane",
+    "beat",
+    "claim_calls",
+    "describe_claim",
+    "find_expired_lanes",
+    "find_open_claims",
+    "finish_if_complete",
+    "hand_back",
+    "has_open_attempts",
+    "note_limit",
+    "pause_for",
+    "poll",
+    "read_held_limit",
+    "release_lane",
+    "store_finished",
+]
+
+LANE_DEAD_AFTER = datetime.timedelta(seconds=30)
+
+
+class Orders(NamedTuple):
+    """What people want of a running lane. ``is_mine`` is ``False`` when the lane was given to somebody else."""
+
+    control: str
+    concurrency: int
+    state: str
+    is_mine: bool = True
+
+    @property
+    def may_claim(self) -> bool:
+        """Whether the lane may claim and send at present."""
+        return self.is_mine and self.control in SENDING_CONTROLS and self.state in WORKING_STATES
+
+
+class HeldLimit(NamedTuple):
+    """What a lane held last, and whether it ever met a rate limit; ``None`` for one without a past."""
+
+    limit: int | None
+    was_limited: bool
+
+
+def acquire_lane(lane_id: int, runner: str) -> Lane | None:
+    """The lane with its batch and arms, held by ``runner``; ``None`` when another runner holds it or it is not to run."""
+    # A subquery, not a join: PostgreSQL then looks at the lane's own row again after waiting for another's update.
+    to_run = Batch.objects.filter(state__in=WORKING_STATES, control__in=SENDING_CONTROLS)
+    free = Lane.objects.filter(pk=lane_id, runner="", batch__in=to_run)
+    held = free.update(runner=runner, heartbeat_at=read_now())
+    if not held:
+        return None
+    lanes = Lane.objects.select_related("batch")
+    return lanes.prefetch_related("batch__arms__variant__account", "batch__arms__capabilities").get(pk=lane_id)
+
+
+def release_lane(lane: Lane, runner: str) -> None:
+    """Let the lane go."""
+    Lane.objects.filter(pk=lane.pk, runner=runner).update(runner="", heartbeat_at=None, in_flight=0)
+
+
+def poll(lane: Lane, runner: str) -> Orders:
+    """What people want of the lane now: one small read."""
+    columns = ("runner", "batch__control", "batch__concurrency", "batch__state")
+    holder, control, concurrency, state = Lane.objects.values_list(*columns).get(pk=lane.pk)
+    return Orders(control, concurrency, state, is_mine=holder == runner)
+
+
+@transaction.atomic
+def beat(lane: Lane, runner: str) -> str:
+    """Extend the lane and its leases; the batch's control, or ``cancel`` when the lane was given to somebody else."""
+    now = read_now()
+    if not Lane.objects.filter(pk=lane.pk, runner=runner).update(heartbeat_at=now):
+        return Batch.Control.CANCEL
+    Cell.objects.filter(batch_id=lane.batch_id, state=Cell.State.LEASED, lease_owner=runner).update(
+        lease_until=now + LEASE
+    )
+    return Batch.objects.values_list("control", flat=True).get(pk=lane.batch_id)
+
+
+@transaction.atomic
+def note_limit(
+    lane: Lane,
+    runner: str,
+    *,
+    limit: int,
+    in_flight: int,
+    slow_until: datetime.datetime | None,
+    changes: Sequence[LimitChange],
+) -> None:
+    """A sign of life with the limiter's state, kept for the page and for the next runner."""
+    held = Lane.objects.filter(pk=lane.pk, runner=runner)
+    if held.update(heartbeat_at=read_now(), limit=limit, in_flight=in_flight, slow_until=slow_until):
+        LimitChange.objects.bulk_create(changes)
+
+
+def read_held_limit(lane: Lane) -> HeldLimit:
+    """What the lane, or else the latest lane of the same account and model, held last."""
+    own = lane
+    if lane.limit is None:
+        earlier = Lane.objects.filter(name=lane.name, limit__isnull=False).order_by("-pk").first()
+        if earlier is None:
+            return HeldLimit(None, was_limited=False)
+        own = earlier
+    met = own.limit_changes.filter(cause=LimitChange.Cause.RATE_LIMITED).exists()
+    return HeldLimit(own.limit, was_limited=met)
+
+
+def has_open_attempts(batch_id: int) -> bool:
+    """Whether any call of the batch is under way, in whichever lane."""
+    return Attempt.objects.filter(cell__batch=batch_id, end=Attempt.End.OPEN).exists()
+
+
+def find_open_claims(runner: str) -> list[Attempt]:
+    """The open attempts of ``runner``, with cell, arm and batch."""
+    return list(Attempt.objects.select_related("cell__arm__batch").filter(runner=runner, end=Attempt.End.OPEN))
+
+
+def describe_claim(attempt: Attempt) -> Claimed:
+    """A ``Claimed`` rebuilt from the ledger. Reads attempt.cell.arm.batch."""
+    cell = attempt.cell
+    return Claimed(
+        attempt_id=attempt.pk,
+        cell_id=cell.pk,
+        arm_id=cell.arm_id,
+        input_id=cell.input_id,
+        fence=attempt.fence,
+        tries=cell.tries,
+        unknown_ends=cell.unknown_ends,
+        reserved_nano=attempt.reserved_nano,
+        price_in=cell.arm.price_in,
+        price_out=cell.arm.price_out,
+        lost_answers=cell.arm.batch.lost_answers,
+    )
+
+
+def find_expired_lanes() -> list[Lane]:
+    """Lanes whose runner has not been heard from for longer than a runner may be silent."""
+    return list(
+        Lane.objects.exclude(runner="").filter(
+            Q(heartbeat_at__isnull=True) | Q(heartbeat_at__lt=read_now() - LANE_DEAD_AFTER)
+        )
+    )

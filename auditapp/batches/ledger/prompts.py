@@ -1,0 +1,152 @@
+"""From an arm and a user message to the request that is sent, its hash, and the most that it can cost."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+import traceback
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
+from pathlib import Path
+from typing import NamedTuple
+
+from django.db import InterfaceError, OperationalError, transaction
+
+from auditapp.batches.kinds import BatchKind, get_kind
+from auditapp.batches.ledger.statements import Planned
+from auditapp.batches.models import Arm, Batch, Cell
+from auditapp.batches.pure.money import compute_highest_cost, count_most_output
+from auditapp.llm.models import ProviderAccount
+from auditapp.llm.providers import most_output_tokens
+from auditapp.llm.providers.base import ChatRequest, Traits
+
+PRIVATE_PARAMETERS = {"latency_seconds"}
+TRAITS = tuple(field.name for field in fields(Traits))
+
+logger = logging.getLogger(__name__)
+
+
+class Messages(NamedTuple):
+    """User messages by input; ``broken`` has, by input, the name of the error that the kind's own code ended with.
+    An input in neither is gone."""
+
+    prompts: Mapping[int, str]
+    broken: dict[int, str]
+
+
+class Written(NamedTuple):
+    """Requests by cell; ``broken`` as in ``Messages``, by cell."""
+
+    requests: dict[int, ChatRequest]
+    broken: dict[int, str]
+
+
+def make_request(arm: Arm, prompt: str) -> ChatRequest:
+    """The request for one input. Reads arm.variant and arm.capabilities."""
+    variant, row = arm.variant, arm.capabilities
+    traits = Traits(row.reasoning, row.token_limit, row.takes_system, row.takes_temperature) if row else Traits()
+    return ChatRequest(
+        request_id=str(uuid.uuid4()),
+        model=variant.model,
+        system=arm.system_prompt,
+        user=prompt,
+        max_tokens=variant.max_tokens,
+        reasoning=variant.reasoning,
+        parameters={name: value for name, value in variant.parameters.items() if name not in PRIVATE_PARAMETERS},
+        traits=traits,
+        timeout_seconds=variant.timeout_seconds,
+    )
+
+
+def write_requests(batch: Batch, arms: Mapping[int, Arm], cells: Sequence[Planned | Cell]) -> Written:
+    """The requests of cells; none for a cell whose input is gone, or about which the kind's code failed."""
+    kind = get_kind(batch.kind)
+    written = Written({}, {})
+    for arm_id in {cell.arm_id for cell in cells}:
+        own = [cell for cell in cells if cell.arm_id == arm_id]
+        messages = write_messages(kind, arms[arm_id], list(dict.fromkeys(cell.input_id for cell in own)))
+        for cell in own:
+            if cell.input_id in messages.prompts:
+                written.requests[cell.pk] = make_request(arms[arm_id], messages.prompts[cell.input_id])
+            elif cell.input_id in messages.broken:
+                written.broken[cell.pk] = messages.broken[cell.input_id]
+    return written
+
+
+def write_messages(kind: BatchKind, arm: Arm, input_ids: Sequence[int]) -> Messages:
+    """Have the kind write its messages. One input that it cannot write about must not hold up the others, nor the engine."""
+    prompts, failure = _try(kind, arm, input_ids)
+    if failure is None:
+        return Messages(prompts, {})
+    written: dict[int, str] = {}
+    broken: dict[int, Exception] = {}
+    for input_id in input_ids:
+        prompts, failure = _try(kind, arm, [input_id])
+        written.update(prompts)
+        if failure is not None:
+            broken[input_id] = failure
+    if broken:
+        _log_broken(arm, len(input_ids), broken)
+    return Messages(written, {input_id: type(failure).__name__ for input_id, failure in broken.items()})
+
+
+def _try(kind: BatchKind, arm: Arm, input_ids: Sequence[int]) -> tuple[Mapping[int, str], Exception | None]:
+    try:
+        with transaction.atomic():
+            return kind.write_prompts(arm, input_ids), None
+    except (OperationalError, InterfaceError):
+        # The database is away: that passes, and says nothing of the inputs.
+        raise
+    except Exception as failure:
+        return {}, failure
+
+
+def _log_broken(arm: Arm, tried: int, broken: Mapping[int, Exception]) -> None:
+    """What failed and where. The error's own words stay out of the log: they may quote a text."""
+    input_id, failure = next(iter(broken.items()))
+    frames = traceback.extract_tb(failure.__traceback__)
+    last = [frame for frame in frames if "site-packages" not in frame.filename][-1]
+    logger.error(
+        "Arm %s: of messages about %d inputs %d could not be written, the first about input %s (%s in %s, line %s of %s)",
+        arm.pk,
+        tried,
+        len(broken),
+        input_id,
+        type(failure).__name__,
+        last.name,
+        last.lineno,
+        Path(last.filename).name,
+    )
+
+
+def hash_request(request: ChatRequest, account: ProviderAccount) -> str:
+    """SHA-256 of everything that shapes the answer: who is asked, where, what and how (not the request's own id)."""
+    content = [
+        [account.pk, account.provider, account.base_url],
+        request.model,
+        request.system,
+        request.user,
+        request.max_tokens,
+        request.reasoning,
+        dict(request.parameters),
+        [getattr(request.traits, name) for name in TRAITS],
+    ]
+    return hashlib.sha256(json.dumps(content, sort_keys=True, ensure_ascii=False).encode()).hexdigest()
+
+
+def compute_highest_price(request: ChatRequest, arm: Arm) -> int:
+    """The most that the request can cost in nanodollars. What the parameters add to it (a schema, a tool) counts as read."""
+    parameters = json.dumps(dict(request.parameters), ensure_ascii=False) if request.parameters else ""
+    return compute_highest_cost(
+        prompt=request.system + request.user + parameters,
+        max_tokens=count_most_output(most_output_tokens(request), request.parameters),
+        price_in=arm.price_in,
+        price_out=arm.price_out,
+    )
+
+
+def hash_prompt(system_prompt: str) -> str:
+    """SHA-256 of an arm's instructions."""
+    return hashlib.sha256(system_prompt.encode()).hexdigest()

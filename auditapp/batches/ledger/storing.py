@@ -1,0 +1,148 @@
+"""How every end of a call is stored, whoever brings it: attempt, result, cell and money in one transaction."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+
+from django.db import transaction
+from django.db.models import F
+
+from auditapp.batches.kinds import Answered, get_kind
+from auditapp.batches.ledger import statements
+from auditapp.batches.ledger.batch_state import describe_refusal, finish_if_complete, pause_locked
+from auditapp.batches.ledger.clock import read_now
+from auditapp.batches.ledger.endings import Claimed, Finished, choose_cell_end, complete_attempt, read_cost
+from auditapp.batches.ledger.refusals import find_refusal
+from auditapp.batches.ledger.statements import AttemptEnd, CellEnd
+from auditapp.batches.models import Attempt, Batch, Cell
+from auditapp.batches.pure.crashing import crash_point
+from auditapp.llm.providers.base import ChatAnswer, End, Remedy
+
+NOT_STORABLE = "not_storable"
+ENDED = (Cell.State.DONE, Cell.State.FAILED)
+USABLE = (End.ANSWERED, End.CACHED)
+ENDS_OF_BATCH = (Batch.Control.CANCEL, Batch.Control.ABORT)
+
+logger = logging.getLogger(__name__)
+
+
+def hand_back(batch_id: int, claimed: Sequence[Claimed]) -> None:
+    """Calls that were written and never sent: their cells are free again, at no cost."""
+    unsent = ChatAnswer(End.UNSENT, Remedy.RETRY, error="the runner stopped before it was sent")
+    now = read_now()
+    store_finished(batch_id, [Finished(each, unsent, now) for each in claimed], stopped=True)
+
+
+@transaction.atomic
+def store_finished(batch_id: int, group: Sequence[Finished], *, stopped: bool = False) -> None:
+    """Complete attempts, store results once per cell, move the cells on, settle the money: one transaction.
+
+    Attempts that ended before are left out, so a repeated call changes nothing. May be called for a runner that lost its
+    lease: a paid answer still counts when its cell has none yet.
+    ``stopped`` marks calls handed back unsent, which may be claimed again at once.
+    """
+    batch = Batch.objects.select_for_update().get(pk=batch_id)
+    group = _leave_out_ended(group)
+    ends = _choose_ends(batch, group, stopped=stopped)
+    ids = [each.claimed.cell_id for each in group]
+    ended = set(Cell.objects.filter(pk__in=ids, state__in=ENDED).values_list("pk", flat=True))
+    final: dict[int, Finished] = {}
+    for each, end in zip(group, ends, strict=True):
+        if end.state in ENDED and each.claimed.cell_id not in ended:
+            final.setdefault(each.claimed.cell_id, each)
+    statements.end_attempts([_complete(each, final.get(each.claimed.cell_id)) for each in group])
+    outcomes = _store_results(batch, list(final.values()))
+    statements.end_cells([end._replace(outcome=outcomes.get(end.cell_id, end.outcome)) for end in ends])
+    _settle(batch, group)
+    refused = next((each for each in group if each.answer.remedy is Remedy.STOP_BATCH), None)
+    if refused is not None:
+        answer = refused.answer
+        pause_locked(batch, describe_refusal(answer.error_class, answer.http_status, refused.claimed.attempt_id))
+    reason = find_refusal(batch, group)
+    if reason:
+        # Not done, though nothing may be left: whoever mends the address asks all of it again.
+        pause_locked(batch, reason)
+    else:
+        finish_if_complete(batch)
+    crash_point("in_commit")
+
+
+def _complete(each: Finished, counting: Finished | None) -> AttemptEnd:
+    """The attempt's end. An answer to a cell that has ended, with ``counting`` or before, was paid for and is told of."""
+    completed = complete_attempt(each)
+    is_surplus = each.answer.end is End.ANSWERED and each is not counting
+    return completed._replace(end=Attempt.End.SURPLUS) if is_surplus else completed
+
+
+def _leave_out_ended(group: Sequence[Finished]) -> list[Finished]:
+    ids = [each.claimed.attempt_id for each in group]
+    live = set(
+        Attempt.objects.filter(pk__in=ids, end__in=[Attempt.End.OPEN, Attempt.End.UNKNOWN]).values_list("pk", flat=True)
+    )
+    return [each for each in group if each.claimed.attempt_id in live]
+
+
+def _choose_ends(batch: Batch, group: Sequence[Finished], *, stopped: bool) -> list[CellEnd]:
+    ends = [choose_cell_end(each, stopped=stopped) for each in group]
+    if batch.control not in ENDS_OF_BATCH:
+        return ends
+    waiting = {Cell.State.PLANNED, Cell.State.HELD}
+    return [end._replace(state=Cell.State.CANCELLED, not_before=None) if end.state in waiting else end for end in ends]
+
+
+def _store_results(batch: Batch, final: Sequence[Finished]) -> dict[int, str]:
+    if not final:
+        return {}
+    usable = [each for each in final if each.answer.end in USABLE]
+    if usable:
+        rows = [(each.claimed.cell_id, each.claimed.attempt_id, each.answer.content) for each in usable]
+        statements.insert_results(rows, read_now())
+    handed = [
+        Answered(
+            cell_id=each.claimed.cell_id,
+            arm_id=each.claimed.arm_id,
+            input_id=each.claimed.input_id,
+            answer=each.answer.content if each.answer.end in USABLE else None,
+            finish_reason=each.answer.finish_reason,
+            error=each.answer.error,
+        )
+        for each in final
+    ]
+    return _hand_over(batch, handed)
+
+
+def _hand_over(batch: Batch, handed: Sequence[Answered]) -> dict[int, str]:
+    """Let the kind store what it understood. One answer it cannot store must not hold up the others, nor the engine: it
+    keeps its result and counts as not storable."""
+    kind = get_kind(batch.kind)
+    try:
+        with transaction.atomic():
+            return dict(kind.store_answers(batch, handed))
+    except Exception:
+        logger.exception("Batch %s: a group of %d answers could not be stored together", batch.pk, len(handed))
+    outcomes: dict[int, str] = {}
+    for each in handed:
+        try:
+            with transaction.atomic():
+                outcomes.update(kind.store_answers(batch, [each]))
+        except Exception:
+            logger.exception("Batch %s: the answer of cell %s could not be stored", batch.pk, each.cell_id)
+            outcomes[each.cell_id] = NOT_STORABLE
+    return outcomes
+
+
+def _settle(batch: Batch, group: Sequence[Finished]) -> None:
+    """Release what was reserved and book what was spent. A try with an unknown cost keeps its reservation."""
+    released = spent = 0
+    for each in group:
+        cost = read_cost(each)
+        priced = each.claimed.price_in is not None and each.claimed.price_out is not None
+        if cost is None and priced:
+            continue
+        released += each.claimed.reserved_nano
+        spent += cost or 0
+    if released or spent:
+        Batch.objects.filter(pk=batch.pk).update(
+            reserved_nano=F("reserved_nano") - released, spent_nano=F("spent_nano") + spent
+        )

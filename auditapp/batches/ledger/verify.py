@@ -1,0 +1,229 @@
+"""The invariants of the ledger, checked on whatever database is at hand: what must hold after any fault.
+
+I1 every cell of an ended batch ended in one state · I2 one result per cell, of its own answer · I3 the ledger's money and
+calls agree with what was charged · I4 no call was repeated whose answer was known · I5 no cap was crossed · I6 acknowledged
+work is stored · I7 the audit trail holds · I8 nothing is stuck. I6 cannot be read from a database: it needs the list of what
+browsers were told (``tests/browser``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet, Sum
+
+from auditapp.batches.ledger.claiming import LEASE
+from auditapp.batches.ledger.clock import read_now
+from auditapp.batches.ledger.worker_signs import read_workers
+from auditapp.batches.models import WORKING_STATES, Attempt, Batch, Cell, Lane, ProviderJob, Result
+from transcripts.audit_trail.models import AuditEvent
+from transcripts.audit_trail.trail import verify_streams
+
+MOST_NUMBERS = 10
+WORDS = {
+    "I1": "Ends",
+    "I2": "Results",
+    "I3": "Money and calls",
+    "I4": "Repeats",
+    "I5": "Caps",
+    "I6": "Acknowledged work",
+    "I7": "Audit trail",
+    "I8": "Nothing stuck",
+}
+UNPAID_PROVIDERS = ("fake", "file")
+FROM_FILE = "file:"
+PATIENCE = LEASE  # beyond the lease itself
+End, State = Attempt.End, Cell.State
+USABLE = (End.ANSWERED, End.CACHED)
+
+
+class Break(NamedTuple):
+    """An invariant that does not hold; ``batch`` is ``None`` where it is not one batch's."""
+
+    invariant: str
+    batch: int | None
+    sentence: str
+
+
+def verify_batches(billed: int | None = None, account: str = "") -> list[Break]:
+    """Every break of I1 to I5, I7 and I8. ``billed`` is how many calls the providers charged for, where that is known; with
+    ``account`` those of the account of this name only."""
+    return [
+        *_check_ends(),
+        *_check_results(),
+        *_check_money(),
+        *([] if billed is None else _check_billed(billed, account)),
+        *_check_repeats(),
+        *_check_caps(),
+        *_check_trail(),
+        *_check_claims(),
+        *_check_standing(),
+        *_check_progress(),
+    ]
+
+
+def _check_ends() -> Iterator[Break]:
+    cells = Cell.objects.order_by()
+    is_open = Q(state__in=[State.PLANNED, State.LEASED, State.HELD])
+    left = cells.filter(is_open, batch__state=Batch.State.DONE)
+    yield from _tell("I1", left, "the batch is done, and these cells did not end")
+    left = cells.filter(state__in=[State.PLANNED, State.HELD], batch__state=Batch.State.CANCELLED)
+    yield from _tell("I1", left, "the batch is cancelled, and these cells still wait")
+    without = cells.filter(~Exists(Result.objects.filter(cell=OuterRef("pk"))), state=State.DONE)
+    yield from _tell("I1", without, "done without a result")
+    yield from _tell("I1", cells.filter(state=State.FAILED, outcome=""), "failed without an outcome")
+    yield from _tell("I1", cells.filter(state=State.DONE, outcome=""), "done, and in no count of outcomes")
+
+
+def _check_results() -> Iterator[Break]:
+    results = Result.objects.order_by()
+    wrong = ~Q(attempt__cell=F("cell")) | ~Q(attempt__end__in=USABLE) | ~Q(cell__state=State.DONE)
+    yield from _tell(
+        "I2", results.filter(wrong), "their result is not of a usable answer of their own", of_cell="cell__"
+    )
+    unused = Attempt.objects.order_by().filter(end__in=USABLE, result__isnull=True, cell__result__isnull=False)
+    yield from _tell("I2", unused, "a second answer of theirs counts as if it were their result", of_cell="cell__")
+
+
+def _check_money() -> Iterator[Break]:
+    """A try that is open, or whose cost is not known though its price is, keeps its reservation."""
+    priced = Q(arm__price_in__isnull=False, arm__price_out__isnull=False)
+    keeps = Q(end=End.OPEN) | (priced & Q(cost_nano__isnull=True))
+    sums = {
+        row["arm__batch"]: (row["spent"] or 0, row["reserved"] or 0)
+        for row in Attempt.objects.order_by()
+        .values("arm__batch")
+        .annotate(spent=Sum("cost_nano"), reserved=Sum("reserved_nano", filter=keeps))
+    }
+    for batch, spent, reserved in Batch.objects.order_by("pk").values_list("pk", "spent_nano", "reserved_nano"):
+        by_calls = sums.get(batch, (0, 0))
+        if (spent, reserved) != by_calls:
+            yield Break(
+                "I3",
+                batch,
+                f"Batch {batch}: spent and reserved are {spent} and {reserved} nanodollars, and its calls add up to "
+                f"{by_calls[0]} and {by_calls[1]}.",
+            )
+
+
+def _find_billable(account: str) -> QuerySet[Attempt]:
+    """The calls a provider can have charged for: none of the fake one, and no answer that was brought in as a file."""
+    calls = Attempt.objects.order_by().exclude(arm__variant__account__provider__in=UNPAID_PROVIDERS)
+    calls = calls.exclude(runner__startswith=FROM_FILE)
+    return calls.filter(arm__variant__account__name=account) if account else calls
+
+
+def describe_counted(account: str = "") -> str:
+    """Whose calls are compared with what was charged."""
+    names = _find_billable(account).values_list("arm__variant__account__name", flat=True).distinct()
+    counted = ", ".join(sorted(names)) or "none"
+    return f"accounts counted: {counted}; left out are the fake provider and answers brought in from files"
+
+
+def _check_billed(billed: int, account: str) -> Iterator[Break]:
+    ends = dict(_find_billable(account).values_list("end").annotate(Count("id")))
+    certain = sum(ends.get(end, 0) for end in (End.ANSWERED, End.SURPLUS, End.FAILED))
+    possible = certain + ends.get(End.UNKNOWN, 0)
+    if not certain <= billed <= possible:
+        told = f"{certain}" if certain == possible else f"{certain} to {possible}"
+        yield Break(
+            "I3",
+            None,
+            f"The providers charged for {billed} calls; the ledger knows of {told} paid ones "
+            f"({describe_counted(account)}).",
+        )
+
+
+def _check_repeats() -> Iterator[Break]:
+    """Once a cell was answered, only a try whose end was unknown until later may have been answered too. Failed cells that
+    a person asked again have forgotten how many those were."""
+    retried = {target.rpartition(":")[2] for target in _events("batch.retried").values_list("target", flat=True)}
+    cells = Cell.objects.annotate(answers=Count("attempts", filter=Q(attempts__end__in=[End.ANSWERED, End.SURPLUS])))
+    repeated = cells.order_by().filter(answers__gt=1 + F("unknown_ends"))
+    repeated = repeated.exclude(batch__in=[int(batch) for batch in retried])
+    yield from _tell("I4", repeated, "asked again although their answer was known")
+
+
+def _check_caps() -> Iterator[Break]:
+    crossed = Batch.objects.filter(cap_nano__lt=F("spent_nano") + F("reserved_nano")).order_by("pk")
+    for batch in crossed:
+        gone = batch.spent_nano + batch.reserved_nano
+        sentence = f"Batch {batch.pk}: {gone} nanodollars are spent or reserved, and its cap is {batch.cap_nano}."
+        yield Break("I5", batch.pk, sentence)
+
+
+def _check_trail() -> Iterator[Break]:
+    for stream in verify_streams():
+        if stream.first_break is not None:
+            yield Break(
+                "I7", None, f"The audit trail was changed: stream {stream.stream} from event {stream.first_break}."
+            )
+    launched = dict(_events("batch.launched").values_list("target").annotate(Count("id")))
+    for batch in Batch.objects.order_by("pk"):
+        events = launched.get(f"{Batch._meta.label_lower}:{batch.pk}", 0)
+        if events != 1:
+            yield Break("I7", batch.pk, f"Batch {batch.pk}: its launch stands {events} times in the audit trail.")
+
+
+def _events(action: str) -> QuerySet[AuditEvent]:
+    return AuditEvent.objects.filter(action=action).order_by()
+
+
+def _check_claims() -> Iterator[Break]:
+    """A cell under lease has one open call, that of its latest claim; no other cell has any, and no provider job that has
+    ended."""
+    cells, calls = Cell.objects.order_by(), Attempt.objects.order_by().filter(end=End.OPEN)
+    mine = calls.filter(cell=OuterRef("pk"), fence=OuterRef("fence"))
+    yield from _tell("I8", cells.filter(~Exists(mine), state=State.LEASED), "under way without a call")
+    stray = calls.filter(~Q(cell__state=State.LEASED) | ~Q(fence=F("cell__fence")))
+    yield from _tell("I8", stray, "they have an open call that nobody waits for", of_cell="cell__")
+    left = calls.filter(job__state__in=[ProviderJob.State.COLLECTED, ProviderJob.State.FAILED])
+    yield from _tell("I8", left, "they have an open call in a provider job that has ended", of_cell="cell__")
+
+
+def _check_standing() -> Iterator[Break]:
+    """A batch at work has a cell that it may ask or waits for: whoever ends the last one moves the batch on."""
+    under_way = Cell.objects.filter(batch=OuterRef("pk"), state__in=[State.PLANNED, State.LEASED])
+    is_idle = ~Exists(under_way) | Q(~Exists(under_way.filter(pilot=True)), state=Batch.State.PILOT)
+    for batch in Batch.objects.filter(is_idle, state__in=WORKING_STATES).order_by("pk"):
+        yield Break("I8", batch.pk, f"Batch {batch.pk}: it is {batch.state}, and has nothing left to ask.")
+
+
+def _check_progress() -> Iterator[Break]:
+    """With a worker that had the time to mend it, no lease and no lane is long overdue; and every arm has a lane."""
+    lanes = {(lane.batch_id, lane.name) for lane in Lane.objects.all()}
+    working = Batch.objects.filter(state__in=WORKING_STATES).exclude(route=Batch.Route.FILE)
+    for batch in working.order_by("pk").prefetch_related("arms__variant"):
+        missing = [arm.pk for arm in batch.arms.all() if (batch.pk, arm.variant.lane) not in lanes]
+        if missing:
+            yield Break(
+                "I8", batch.pk, f"Batch {batch.pk}: nobody would run arms {_list(missing)}, which have no lane."
+            )
+    now = read_now()
+    if not any(each.alive and each.started_at and now - each.started_at > PATIENCE for each in read_workers()):
+        return
+    overdue = Cell.objects.order_by().filter(state=State.LEASED, lease_until__lt=now - PATIENCE)
+    yield from _tell("I8", overdue, "under way though their lease ended more than a minute ago")
+    for lane in Lane.objects.exclude(runner="").filter(heartbeat_at__lt=now - LEASE - PATIENCE).order_by("pk"):
+        yield Break(
+            "I8", lane.batch_id, f"Batch {lane.batch_id}: lane {lane.pk} is held by a runner silent for minutes."
+        )
+
+
+def _tell(invariant: str, rows: QuerySet[Any], what: str, *, of_cell: str = "") -> Iterator[Break]:
+    """One break per batch that has such rows, with the numbers of the first cells. One statement."""
+    found: dict[int, list[int]] = {}
+    for batch, cell in rows.values_list(f"{of_cell}batch", f"{of_cell}pk"):
+        found.setdefault(batch, []).append(cell)
+    for batch in sorted(found):
+        cells = sorted(found[batch])
+        yield Break(
+            invariant, batch, f"Batch {batch}, {len(cells)} cell{'s'[: len(cells) > 1]} ({_list(cells)}): {what}."
+        )
+
+
+def _list(numbers: Sequence[int]) -> str:
+    """The first few, so that a sentence stays one."""
+    more = ", …" if len(numbers) > MOST_NUMBERS else ""
+    return ", ".join(map(str, numbers[:MOST_NUMBERS])) + more

@@ -1,0 +1,93 @@
+"""Which workers live, and what keeps one from working. A worker shows that it lives by a row it writes every few seconds."""
+
+from __future__ import annotations
+
+import datetime
+import os
+import socket
+from typing import NamedTuple
+
+from django.conf import settings
+from django.db import IntegrityError, transaction
+
+from auditapp.batches.ledger.clock import read_now
+from auditapp.batches.models import WorkerSign
+from auditapp.batches.pure.spool import describe_shortage
+
+SILENT_AFTER = datetime.timedelta(seconds=20)
+# After that, silence is no news: the worker was ended, or another has taken its place.
+FORMER_AFTER = datetime.timedelta(minutes=10)
+FORGOTTEN_AFTER = datetime.timedelta(days=1)
+
+DISK_FULL = "The disk of the data folder is nearly full; no calls are made until there is room."
+
+
+class Worker(NamedTuple):
+    """A worker as last heard from. ``lanes`` is how many it runs at once; ``problem`` why it takes no work, or empty."""
+
+    name: str
+    alive: bool
+    seen_at: datetime.datetime
+    started_at: datetime.datetime | None
+    lanes: int
+    problem: str
+
+
+def name_host() -> str:
+    """What the names of this machine's (or this container's) workers begin with."""
+    return socket.gethostname()[:150]
+
+
+def name_worker() -> str:
+    """The name of the worker that this process is."""
+    return f"{name_host()}:{os.getpid()}"
+
+
+def read_workers() -> list[Worker]:
+    """Every worker heard from within a day, the latest first. Two queries."""
+    now = read_now()
+    return [
+        Worker(sign.name, now - sign.seen_at < SILENT_AFTER, sign.seen_at, sign.started_at, sign.lanes, sign.problem)
+        for sign in WorkerSign.objects.order_by("-seen_at", "name")
+    ]
+
+
+def is_worker_alive() -> bool:
+    """Whether any worker was heard from within the last twenty seconds."""
+    return WorkerSign.objects.filter(seen_at__gt=read_now() - SILENT_AFTER).exists()
+
+
+def find_problem_here() -> str:
+    """Why this machine's workers take no work from the outside: the last word of any that is alive, else that there is none."""
+    own = [each for each in read_workers() if each.alive and each.name.startswith(f"{name_host()}:")]
+    if not own:
+        return "No worker of this machine was heard from within the last twenty seconds."
+    return own[0].problem
+
+
+def write_sign(*, started_at: datetime.datetime, lanes: int, problem: str) -> None:
+    """This process's sign of life, as of now."""
+    name = name_worker()
+    sign = {"seen_at": read_now(), "started_at": started_at, "lanes": lanes, "problem": problem}
+    if WorkerSign.objects.filter(name=name).update(**sign):
+        return
+    try:
+        with transaction.atomic():
+            WorkerSign.objects.create(name=name, **sign)
+    except IntegrityError:
+        WorkerSign.objects.filter(name=name).update(**sign)
+
+
+def delete_sign() -> None:
+    """This process's sign goes: the worker has ended, and nobody is to think it alive for a moment longer."""
+    WorkerSign.objects.filter(name=name_worker()).delete()
+
+
+def forget_old_signs() -> None:
+    """Delete the signs of workers that were not heard from for a day."""
+    WorkerSign.objects.filter(seen_at__lt=read_now() - FORGOTTEN_AFTER).delete()
+
+
+def find_problem() -> str:
+    """Why this process should make no calls at present, or an empty text. An answer that was paid for must find room."""
+    return DISK_FULL if describe_shortage(settings.DATA) else ""

@@ -1,0 +1,1 @@
+"""What pages, commands and the API read about batches."""

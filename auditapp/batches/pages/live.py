@@ -1,0 +1,295 @@
+"""The live page of a batch in parts, and which of them changed since a browser last saw them.
+
+Each part is rendered by itself. Their hashes together are the page's entity tag: a browser that sends it back gets the
+changed parts only, or 304 where nothing changed, so nothing is swapped that did not change.
+"""
+
+from __future__ import annotations
+
+import datetime
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+from django.http import HttpRequest
+from django.template.loader import render_to_string
+from django.utils.safestring import SafeString
+
+from auditapp.batches.kinds import Sight
+from auditapp.batches.ledger.clock import read_now
+from auditapp.batches.ledger.worker_signs import FORMER_AFTER, SILENT_AFTER, Worker, read_workers
+from auditapp.batches.models import WORKING_STATES, Arm, Batch, Lane, LimitChange, ProviderJob
+from auditapp.batches.pages.browsing import find_commonest_failure
+from auditapp.batches.pages.closing import close_progress, count_percent, is_sum_told
+from auditapp.batches.pages.progress import Progress, watch_progress
+from auditapp.batches.pure.limit_chart import LimitChart, Step, lay_out_limits
+from auditapp.batches.pure.money import to_dollars
+
+PARTS = ("state", "no_worker", "progress", "outcomes", "by_arm", "money", "limits", "limit_rows", "workers", "jobs")
+# What is left where what the calls tell is closed: nothing of a single call, an arm or a speed.
+CLOSED_PARTS = {"state": "state", "no_worker": "no_worker", "progress": "progress_closed", "money": "money_closed"}
+CLOSED_PARTS |= {"workers": "workers"}
+CONTROLS = "controls"
+CHANGES_DRAWN = 2000
+CHANGES_LISTED = 40
+POLL_SECONDS = 2
+
+
+class WorkerState(NamedTuple):
+    """Whether a worker is alive, when one was last heard from (``None``: never), and what keeps the living from working."""
+
+    alive: bool
+    seen_at: datetime.datetime | None
+    problem: str
+
+
+class BatchRow(NamedTuple):
+    """A batch in a list. Unless ``is_open``, its share of ended calls is all that is told of them."""
+
+    batch: Batch
+    progress: Progress
+    is_fake: bool
+    is_priced: bool
+    is_open: bool
+
+    @property
+    def percent(self) -> int:
+        return count_percent(self.progress)
+
+
+class Share(NamedTuple):
+    """An outcome with its count, its share of the cells answered or failed in per cent, and where it starts on their bar."""
+
+    name: str
+    cells: int
+    percent: float
+    start: int
+
+
+class ArmOutcomes(NamedTuple):
+    """The outcomes of one arm in the order of the whole batch's; a cell without an outcome is not among the ended."""
+
+    arm: Arm
+    counts: list[int]
+    ended: int
+    cells: int
+
+
+class LaneLimits(NamedTuple):
+    """A lane with the steps of its limiter, drawn and, newest first, as rows."""
+
+    lane: Lane
+    name: str
+    chart: LimitChart | None
+    rows: list[LimitChange]
+    more: int
+
+
+def describe_batch(batch: Batch, arms: Sequence[Arm], *, sight: Sight, afresh: bool = False) -> dict[str, object]:
+    """What the parts of the page show: the same number of queries whatever the size of the batch. ``afresh`` counts anew,
+    for whoever has just changed something. Of what ``sight`` keeps back nothing is in it."""
+    described = _describe_whole(batch, arms, afresh=afresh) | {"is_open": sight.is_whole, "sight": sight}
+    return described if sight.is_whole else _close(described, batch, arms, sight)
+
+
+def _close(described: dict[str, object], batch: Batch, arms: Sequence[Arm], sight: Sight) -> dict[str, object]:
+    progress: Progress = described["progress"]  # type: ignore[assignment]
+    closed = close_progress(progress)
+    return described | {
+        "progress": closed,
+        "percent": count_percent(progress),
+        "took": None,
+        "shares": [],
+        "by_arm": [],
+        "money": describe_money(batch, closed, arms),
+        "is_sum_told": is_sum_told(batch, progress),
+        "failure": find_commonest_failure(arms) if described["failed"] else None,
+        "limits": [],
+        "jobs": [],
+        "opening": sight.opening,
+        "closed_parts": [name for name in PARTS if name not in CLOSED_PARTS],
+    }
+
+
+def _describe_whole(batch: Batch, arms: Sequence[Arm], *, afresh: bool) -> dict[str, object]:
+    progress = watch_progress(batch, afresh=afresh)
+    workers, now = read_workers(), read_now()
+    if batch.state == Batch.State.CANCELLED and not progress.by_state.get("leased"):
+        # The last look: what the last call cost may have been stored after the batch was read.
+        batch.refresh_from_db(fields=["spent_nano", "reserved_nano"])
+    shares = list_shares(progress)
+    limits = read_limits(batch, arms, progress.last_answer_at) if batch.route == Batch.Route.LIVE else []
+    worker = sum_up_workers(workers)
+    return {
+        "batch": batch,
+        "arms": arms,
+        "progress": progress,
+        "percent": round(100 * progress.ended / progress.cells, 1) if progress.cells else 0,
+        "took": (batch.finished_at - batch.created_at).total_seconds() if batch.finished_at else None,
+        "shares": shares,
+        "by_arm": _list_by_arm(progress, arms, shares),
+        "money": describe_money(batch, progress, arms),
+        "limits": limits,
+        "jobs": read_jobs(batch),
+        "workers": [each for each in workers if each.alive or now - each.seen_at < FORMER_AFTER],
+        "worker": worker,
+        "waits_for_worker": _needs_worker(batch) and not worker.alive and not _is_any_lane_alive(limits, now),
+        "has_fake": any(arm.variant.is_fake for arm in arms),
+        "now": now,
+        "poll_seconds": POLL_SECONDS,
+        **_describe_standing(batch, progress, arms),
+    }
+
+
+def _describe_standing(batch: Batch, progress: Progress, arms: Sequence[Arm]) -> dict[str, object]:
+    """What the batch waits for, and what a person may do about it."""
+    failed, leased = progress.by_state.get("failed", 0), progress.by_state.get("leased", 0)
+    is_moving = batch.state in WORKING_STATES
+    offers_held = progress.held > 0 and batch.is_open and not is_moving
+    is_without_answer = batch.state == Batch.State.WAITING and not progress.by_state.get("done")
+    return {
+        "is_moving": is_moving,
+        # A batch that was cancelled still has calls that come to their end.
+        "is_watched": batch.is_open or leased > 0,
+        "offers_cut_off": batch.control == Batch.Control.CANCEL and not batch.is_open and leased > 0,
+        "failed": failed,
+        "offers_retry": failed > 0
+        and not is_moving
+        and batch.state not in {Batch.State.CANCELLED, Batch.State.WAITING},
+        "offers_held": offers_held,
+        "needs_decision": offers_held and progress.finished + progress.held == progress.cells,
+        "unanswered": find_commonest_failure(arms) if is_without_answer else None,
+    }
+
+
+def list_control_facts(context: Mapping[str, object]) -> list[object]:
+    """What the controls depend on: while it stays, they are not touched."""
+    batch: Batch = context["batch"]  # type: ignore[assignment]
+    failed = context["failed"] if context["offers_retry"] else 0
+    progress: Progress = context["progress"]  # type: ignore[assignment]
+    held = progress.held if context["offers_held"] else 0
+    offers = [held, context["needs_decision"], context["offers_cut_off"]]
+    return [batch.state, batch.control, batch.concurrency, batch.cap_nano, failed, *offers]
+
+
+def sum_up_workers(workers: Sequence[Worker]) -> WorkerState:
+    """The workers in one line; ``workers`` are sorted by their last sign."""
+    living = [each for each in workers if each.alive]
+    problem = living[0].problem if living and all(each.problem for each in living) else ""
+    return WorkerState(bool(living), workers[0].seen_at if workers else None, problem)
+
+
+def _needs_worker(batch: Batch) -> bool:
+    return batch.state in WORKING_STATES and batch.route != Batch.Route.FILE
+
+
+def _is_any_lane_alive(limits: Iterable[LaneLimits], now: datetime.datetime) -> bool:
+    """Whether a command that waits for its batch makes the calls itself, without any worker."""
+    beats = [each.lane.heartbeat_at for each in limits]
+    return any(at is not None and now - at < SILENT_AFTER for at in beats)
+
+
+def find_fake_batches(batches: Sequence[Batch]) -> set[int]:
+    """The keys of those with answers that this program invents. One query."""
+    fake = Arm.objects.filter(batch__in=[batch.pk for batch in batches], variant__account__provider="fake")
+    return set(fake.values_list("batch_id", flat=True))
+
+
+def find_unpriced_batches(batches: Sequence[Batch]) -> set[int]:
+    """The keys of those with a model that has no price, so that what they cost is not known. One query."""
+    unpriced = Arm.objects.filter(batch__in=[batch.pk for batch in batches], price_in__isnull=True)
+    return set(unpriced.values_list("batch_id", flat=True))
+
+
+def _list_by_arm(progress: Progress, arms: Sequence[Arm], shares: Sequence[Share]) -> list[ArmOutcomes]:
+    rows: list[ArmOutcomes] = []
+    for arm in arms:
+        part = progress.by_arm.get(arm.pk)
+        if part is not None:
+            counts = [part.outcomes.get(share.name, 0) for share in shares]
+            rows.append(ArmOutcomes(arm, counts, part.ended, part.cells))
+    return rows
+
+
+def list_shares(progress: Progress) -> list[Share]:
+    """Outcomes by name, so that none changes its place while they are watched."""
+    shares: list[Share] = []
+    start = 0
+    for name, count in sorted(progress.outcomes.items()):
+        shares.append(Share(name, count, round(100 * count / progress.ended, 1) if progress.ended else 0.0, start))
+        start += count
+    return shares
+
+
+def read_limits(batch: Batch, arms: Iterable[Arm], until: datetime.datetime | None) -> list[LaneLimits]:
+    """The lanes with the newest steps of their limiters, drawn on to ``until``, in two queries."""
+    lanes = list(batch.lanes.order_by("name"))
+    newest = LimitChange.objects.filter(lane__in=lanes).order_by("-pk")[:CHANGES_DRAWN]
+    by_lane: dict[int, list[LimitChange]] = {}
+    for change in newest:
+        by_lane.setdefault(change.lane_id, []).append(change)
+    names = {arm.variant.lane: f"{arm.variant.model} at {arm.variant.account.name}" for arm in arms}
+    found: list[LaneLimits] = []
+    for lane in lanes:
+        changes = by_lane.get(lane.pk, [])
+        steps = [Step(each.at, each.limit, each.cause) for each in reversed(changes)]
+        chart = lay_out_limits(steps, until=until)
+        name = names.get(lane.name, lane.name)
+        found.append(LaneLimits(lane, name, chart, changes[:CHANGES_LISTED], max(0, len(changes) - CHANGES_LISTED)))
+    return found
+
+
+def read_jobs(batch: Batch) -> list[ProviderJob]:
+    """The provider's jobs of a batch that uses them, newest first."""
+    if batch.route != Batch.Route.JOBS:
+        return []
+    return list(ProviderJob.objects.filter(lane__batch=batch).order_by("-pk")[:50])
+
+
+def describe_money(batch: Batch, progress: Progress, arms: Iterable[Arm]) -> dict[str, object]:
+    """Spent, reserved and cap in US dollars, with shares of the cap for a bar."""
+    cap, used = batch.cap_nano, batch.spent_nano + batch.reserved_nano
+    whole = max(cap if cap is not None else used, used, 1)
+    return {
+        "spent": to_dollars(batch.spent_nano),
+        "reserved": to_dollars(batch.reserved_nano),
+        "cap": to_dollars(cap),
+        "unknown_cost": to_dollars(progress.unknown_nano),
+        "is_priced": all(arm.price_in is not None for arm in arms),
+        "spent_share": 1000 * batch.spent_nano // whole,
+        "reserved_share": 1000 * batch.reserved_nano // whole,
+    }
+
+
+def render_parts(request: HttpRequest, context: Mapping[str, object]) -> dict[str, SafeString]:
+    """The parts that a browser asks for again and again, by name."""
+    named = {name: name for name in PARTS} if context["is_open"] else CLOSED_PARTS
+    return {
+        name: render_to_string(f"batches/_{named[name]}.html", dict(context), request)
+        if name in named
+        else SafeString("")
+        for name in PARTS
+    }
+
+
+def hash_parts(parts: Mapping[str, str], *, controls: Iterable[object]) -> dict[str, str]:
+    """A short hash of each part. That of the controls is of what they depend on: a form is different each time."""
+    hashes = {name: _shorten(text) for name, text in parts.items()}
+    return hashes | {CONTROLS: _shorten("|".join(str(each) for each in controls))}
+
+
+def _shorten(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:12]
+
+
+def write_tag(hashes: Mapping[str, str]) -> str:
+    """The hashes as one entity tag."""
+    return '"' + "-".join(hashes[name] for name in (*PARTS, CONTROLS)) + '"'
+
+
+def find_changed(hashes: Mapping[str, str], tag: str) -> list[str]:
+    """The names of the parts that differ from those of ``tag``; all but the controls where the tag is none of ours."""
+    known = tag.removeprefix("W/").strip('"').split("-")
+    if len(known) != len(PARTS) + 1:
+        return list(PARTS)
+    return [name for name, old in zip((*PARTS, CONTROLS), known, strict=True) if hashes[name] != old]

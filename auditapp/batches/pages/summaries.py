@@ -1,0 +1,65 @@
+"""A batch in numbers, as commands and the API give it out."""
+
+from __future__ import annotations
+
+from auditapp.batches.models import Batch
+from auditapp.batches.pages.closing import close_progress, count_percent
+from auditapp.batches.pages.progress import Progress
+from auditapp.batches.pure.money import to_dollars
+
+# What the calls of a batch tell, one by one or summed up.
+OF_CALLS = (
+    *("cells", "finished", "states", "outcomes", "begun", "held", "pilot_cells", "pilot_left", "calls", "cached"),
+    *("spent", "reserved", "possibly_paid_twice", "possibly_paid_twice_at_most"),
+    *("throughput", "eta_seconds", "eta_basis"),
+)
+
+
+def summarise_batch(batch: Batch, progress: Progress, *, is_whole: bool) -> dict[str, object]:
+    """State, counts, money in US dollars (``None``: not known), answers per second and seconds left. One query for the arms
+    unless they are loaded. Unless ``is_whole``, what calls tell is ``None``."""
+    arms = list(batch.arms.all())
+    percent = count_percent(progress)
+    is_priced = all(arm.price_in is not None for arm in arms)
+    if not is_whole:
+        progress = close_progress(progress)
+    summary: dict[str, object] = {
+        "batch": batch.pk,
+        "kind": batch.kind,
+        "title": batch.title,
+        "state": batch.state,
+        "state_reason": batch.state_reason,
+        "control": batch.control,
+        "route": batch.route,
+        "percent": percent,
+        "closed": not is_whole,
+        "cells": progress.cells,
+        "finished": progress.finished,
+        "states": progress.by_state,
+        "outcomes": progress.outcomes,
+        "begun": progress.begun,
+        "held": progress.held,
+        "pilot_cells": progress.pilot_cells,
+        "pilot_left": progress.pilot_left,
+        "calls": progress.calls,
+        "cached": progress.cached,
+        "concurrency": batch.concurrency,
+        "lost_answers": batch.lost_answers,
+        "uses_cache": batch.uses_cache,
+        "spent": _in_dollars(batch.spent_nano) if is_priced else None,
+        "reserved": _in_dollars(batch.reserved_nano) if is_priced else None,
+        "cap": _in_dollars(batch.cap_nano),
+        "possibly_paid_twice": progress.unknown_calls,
+        "possibly_paid_twice_at_most": _in_dollars(progress.unknown_nano)
+        if is_priced or not progress.unknown_calls
+        else None,
+        "throughput": round(progress.throughput, 2),
+        "eta_seconds": None if progress.eta_seconds is None else round(progress.eta_seconds, 1),
+        "eta_basis": progress.eta_basis,
+    }
+    return summary if is_whole else summary | dict.fromkeys(OF_CALLS)
+
+
+def _in_dollars(nano: int | None) -> float | None:
+    amount = to_dollars(nano)
+    return None if amount is None else float(amount)

@@ -1,0 +1,1 @@
+"""Arithmetic, formats and files without Django."""

@@ -1,0 +1,298 @@
+"""The route by file: the requests of a batch go out as a file, whoever likes answers them, the answers come back as a file.
+
+The files hold the texts. What is recorded of them is how many lines there were, never what stood in them.
+"""
+
+from __future__ import annotations
+
+import datetime
+import hashlib
+import uuid
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import BinaryIO, NamedTuple
+
+from django.db import transaction
+from django.db.models import F
+
+from auditapp.batches.ledger import leases
+from auditapp.batches.ledger.clock import read_now
+from auditapp.batches.ledger.endings import Finished
+from auditapp.batches.ledger.prompts import hash_request, make_request, write_requests
+from auditapp.batches.models import Arm, Attempt, Batch, Cell
+from auditapp.batches.pure.answer_lines import FileAnswer, Problem, read_answer_lines
+from auditapp.llm.models import ModelVariant
+from auditapp.llm.providers.base import ChatRequest, End
+from auditapp.llm.providers.reasoning import SettingRefused
+from transcripts.audit_trail import trail
+
+GROUP = 500
+"""Cells read, or answers stored, at once."""
+MOST_PROBLEMS = 20
+FORMS = ("openai", "anthropic")
+PIECE = 1024 * 1024
+
+
+class AnswerFileError(Exception):
+    """A sentence for the person who asked, with the first line that cannot be taken; ``problems`` are the next ones."""
+
+    def __init__(self, message: str, problems: Sequence[Problem] = ()) -> None:
+        super().__init__(message)
+        self.problems = list(problems)
+
+
+class ExportedRequests(NamedTuple):
+    """How many cells wait for an answer, and their requests, written as they are read: one line of JSON each."""
+
+    cells: int
+    lines: Iterator[bytes]
+
+
+class BroughtIn(NamedTuple):
+    """What a file brought. ``failed``: lines that hold an error instead of an answer; ``skipped``: lines of cells that had
+    ended before, or that this same file was brought in for. ``waiting``: cells of the batch still without an answer."""
+
+    lines: int
+    answered: int
+    failed: int
+    skipped: int
+    waiting: int
+    sha256: str
+
+
+@dataclass
+class _Intake:
+    """A file that is being brought in, and what was counted so far."""
+
+    batch: Batch
+    arms: dict[int, Arm]
+    runner: str
+    by: trail.Actor
+    lines: int = 0
+    answered: int = 0
+    failed: int = 0
+    skipped: int = 0
+
+
+def export_requests(
+    *, batch: Batch, by: trail.Actor, variant: ModelVariant | None = None, form: str = FORMS[0]
+) -> ExportedRequests:
+    """The requests of all cells that wait for an answer (of one model, where ``variant`` is given), always in the same
+    order, as one of ``FORMS``. Raises ``AnswerFileError``."""
+    _check_route(batch)
+    if form not in FORMS:
+        raise AnswerFileError(f"There is no form {form!r}; there are {', '.join(FORMS)}.")
+    if not batch.is_open:
+        raise AnswerFileError(f"Batch {batch.pk} is {batch.get_state_display().lower()}: nothing in it waits.")
+    arms = [arm.pk for arm in _read_arms(batch).values() if variant is None or arm.variant_id == variant.pk]
+    if not arms:
+        raise AnswerFileError(f"Batch {batch.pk} does not ask the model {variant}.")
+    _check_settings(batch, arms, form)
+    cells = Cell.objects.filter(batch=batch, arm__in=arms, state=Cell.State.PLANNED).count()
+    with transaction.atomic():
+        trail.record(
+            "batch.requests_exported",
+            target=batch,
+            by=by,
+            stream=trail.project_stream(batch.project_id),
+            details={"cells": cells},
+        )
+    return ExportedRequests(cells, _write_lines(batch, arms, form))
+
+
+def _check_settings(batch: Batch, arm_ids: Sequence[int], form: str) -> None:
+    """Refuse now what would otherwise fail while the file is being written."""
+    for pk, arm in _read_arms(batch).items():
+        if pk in arm_ids:
+            try:
+                _choose_writer(form)("cell-0", make_request(arm, ""))
+            except SettingRefused as error:
+                raise AnswerFileError(str(error)) from error
+
+
+def _choose_writer(form: str) -> Callable[[str, ChatRequest], bytes]:
+    from auditapp.llm.providers.job_lines import write_anthropic_line, write_openai_line
+
+    return write_anthropic_line if form == "anthropic" else write_openai_line
+
+
+def _check_route(batch: Batch) -> None:
+    if batch.route != Batch.Route.FILE:
+        raise AnswerFileError(
+            f"Batch {batch.pk} asks its models itself. Only a batch launched for answers from a file has such files."
+        )
+
+
+def _read_arms(batch: Batch) -> dict[int, Arm]:
+    return {arm.pk: arm for arm in batch.arms.select_related("variant__account", "capabilities")}
+
+
+def _write_lines(batch: Batch, arm_ids: Sequence[int], form: str) -> Iterator[bytes]:
+    write = _choose_writer(form)
+    arms, last = _read_arms(batch), 0
+    waiting = Cell.objects.filter(batch=batch, arm__in=arm_ids, state=Cell.State.PLANNED).order_by("pk")
+    while cells := list(waiting.filter(pk__gt=last)[:GROUP]):
+        last = cells[-1].pk
+        requests = write_requests(batch, arms, cells).requests
+        for cell in cells:
+            if cell.pk in requests:
+                yield write(f"cell-{cell.pk}", requests[cell.pk]) + b"\n"
+
+
+def bring_in_answers(*, batch: Batch, file: BinaryIO, by: trail.Actor, dry_run: bool = False) -> BroughtIn:
+    """Store the answers of a file, after every line of it was checked. Raises ``AnswerFileError``.
+
+    Stored in groups, each one transaction with its audit event. After a stop half-way the same file is brought in again:
+    what was stored is skipped, and a file that was stored whole changes nothing. ``file`` is read three times from its
+    beginning.
+    """
+    _check_route(batch)
+    if batch.state == Batch.State.CANCELLED:
+        raise AnswerFileError(f"Batch {batch.pk} is cancelled and takes no answers.")
+    sha256 = _hash(file)
+    _check_lines(batch, file)
+    intake = _Intake(batch, _read_arms(batch), f"file:{sha256[:12]}", by)
+    for group in _read_groups(file):
+        if dry_run:
+            _count(intake, group, _leave_out_ended(group, intake.runner, lock=False))
+        else:
+            _store_group(intake, group)
+    waiting = Cell.objects.filter(batch=batch, state=Cell.State.PLANNED).count()
+    return BroughtIn(intake.lines, intake.answered, intake.failed, intake.skipped, waiting, sha256)
+
+
+def _hash(file: BinaryIO) -> str:
+    file.seek(0)
+    digest = hashlib.sha256()
+    while piece := file.read(PIECE):
+        digest.update(piece)
+    return digest.hexdigest()
+
+
+def _read_groups(file: BinaryIO) -> Iterator[list[FileAnswer]]:
+    file.seek(0)
+    lines = (line for line in read_answer_lines(file) if isinstance(line, FileAnswer))
+    while group := list(islice(lines, GROUP)):
+        yield group
+
+
+def _check_lines(batch: Batch, file: BinaryIO) -> None:
+    file.seek(0)
+    seen: dict[int, int] = {}
+    problems: list[Problem] = []
+    lines = count = 0
+    read = read_answer_lines(file)
+    while group := list(islice(read, GROUP)):
+        lines += len(group)
+        found = [*_find_problems(batch, group, seen)]
+        count += len(found)
+        problems.extend(found[: MOST_PROBLEMS - len(problems)])
+    if not lines:
+        raise AnswerFileError("The file is empty. It should hold one line of JSON for each answer.")
+    if count:
+        raise AnswerFileError(
+            f"{count} of {lines} lines cannot be taken, so nothing was stored. {problems[0]}", problems[1:]
+        )
+
+
+def _find_problems(batch: Batch, group: Iterable[FileAnswer | Problem], seen: dict[int, int]) -> Iterator[Problem]:
+    """The lines that are not one answer to a cell of the batch, in their order; ``seen`` grows."""
+    group = list(group)
+    ids = [each.cell_id for each in group if isinstance(each, FileAnswer)]
+    owners = dict(Cell.objects.filter(pk__in=ids).values_list("pk", "batch_id"))
+    for each in group:
+        if isinstance(each, Problem):
+            yield each
+            continue
+        owner = owners.get(each.cell_id)
+        if owner != batch.pk:
+            found = f"cell {each.cell_id}, which " + ("does not exist" if owner is None else f"is of batch {owner}")
+            yield Problem(each.line, found, f"a cell of batch {batch.pk}")
+        elif each.cell_id in seen:
+            first = seen[each.cell_id]
+            yield Problem(each.line, f"cell {each.cell_id} again (as on line {first})", "one line for each cell")
+        seen.setdefault(each.cell_id, each.line)
+
+
+class _Taken(NamedTuple):
+    """A line to be stored and its cell."""
+
+    line: FileAnswer
+    cell: Cell
+
+
+def _leave_out_ended(group: Sequence[FileAnswer], runner: str, *, lock: bool) -> list[_Taken]:
+    ids = [each.cell_id for each in group]
+    cells = Cell.objects.filter(pk__in=ids, state=Cell.State.PLANNED)
+    waiting = {cell.pk: cell for cell in (cells.select_for_update() if lock else cells)}
+    again = set(Attempt.objects.filter(cell__in=ids, runner=runner).values_list("cell_id", flat=True))
+    taken = [_Taken(each, waiting[each.cell_id]) for each in group if each.cell_id in waiting]
+    return [each for each in taken if each.cell.pk not in again]
+
+
+class _Count(NamedTuple):
+    """What a group of lines brings."""
+
+    answered: int
+    failed: int
+    skipped: int
+
+
+def _count(intake: _Intake, group: Sequence[FileAnswer], taken: Sequence[_Taken]) -> _Count:
+    answered = sum(each.line.answer.end is End.ANSWERED for each in taken)
+    count = _Count(answered, len(taken) - answered, len(group) - len(taken))
+    intake.lines += len(group)
+    intake.answered += count.answered
+    intake.failed += count.failed
+    intake.skipped += count.skipped
+    return count
+
+
+@transaction.atomic
+def _store_group(intake: _Intake, group: Sequence[FileAnswer]) -> None:
+    batch = Batch.objects.select_for_update().get(pk=intake.batch.pk)
+    taken = _leave_out_ended(group, intake.runner, lock=True)
+    count = _count(intake, group, taken)
+    if not taken:
+        return
+    leases.store_finished(batch.pk, _write_attempts(intake, taken))
+    trail.record(
+        "batch.answers_brought_in",
+        target=batch,
+        by=intake.by,
+        stream=trail.project_stream(batch.project_id),
+        details={"file": intake.runner, **count._asdict()},
+    )
+
+
+def _write_attempts(intake: _Intake, taken: Sequence[_Taken]) -> list[Finished]:
+    """Claim the cells for a moment and write an open attempt for each, as every answer in the ledger has one."""
+    now = read_now()
+    requests = write_requests(intake.batch, intake.arms, [each.cell for each in taken]).requests
+    Cell.objects.filter(pk__in=[each.cell.pk for each in taken]).update(
+        state=Cell.State.LEASED, lease_owner=intake.runner, lease_until=now + leases.LEASE, fence=F("fence") + 1
+    )
+    attempts = Attempt.objects.bulk_create(
+        _write_attempt(intake, each.cell, requests.get(each.cell.pk), now) for each in taken
+    )
+    return [
+        Finished(leases.describe_claim(attempt), each.line.answer, now)
+        for attempt, each in zip(attempts, taken, strict=True)
+    ]
+
+
+def _write_attempt(intake: _Intake, cell: Cell, request: ChatRequest | None, now: datetime.datetime) -> Attempt:
+    """``request`` is missing where the text that was asked about is no longer there."""
+    cell.arm, cell.batch = intake.arms[cell.arm_id], intake.batch
+    cell.fence += 1
+    return Attempt(
+        cell=cell,
+        arm=cell.arm,
+        prompt=request.user if request else "",
+        fence=cell.fence,
+        request_id=request.request_id if request else uuid.uuid4(),
+        runner=intake.runner,
+        request_hash=hash_request(request, cell.arm.variant.account) if request else "",
+        written_at=now,
+    )

@@ -1,0 +1,241 @@
+"""The ledger's transactions for provider jobs: claim cells into a job, note each step, store what was collected.
+
+Cells of a job are claimed as those of a live call are: money reserved, attempts written, all in one transaction. Their
+runner is the job (``job:5``), not whoever sits in the lane, so that nobody's death frees them; their lease lasts longer than
+any provider keeps a job.
+"""
+
+from __future__ import annotations
+
+import datetime
+import logging
+import uuid
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from django.db import transaction
+from django.db.models import F
+
+from auditapp.batches.ledger import leases
+from auditapp.batches.ledger.clock import read_now
+from auditapp.batches.ledger.due import OPEN_JOBS
+from auditapp.batches.ledger.endings import Claimed, Finished
+from auditapp.batches.ledger.prompts import make_request, write_requests
+from auditapp.batches.models import Arm, Attempt, Batch, Cell, Lane, ProviderJob
+from auditapp.llm.providers.base import ChatAnswer, ChatRequest, End, ErrorClass, Remedy
+from auditapp.llm.providers.jobs_base import Line, Trouble, read_call_name, shorten_token
+from transcripts.audit_trail import trail
+
+logger = logging.getLogger(__name__)
+
+JOB_LEASE = datetime.timedelta(days=60)
+WITHDRAWN = "the job was withdrawn before it was sent"
+NOT_MADE = "the provider's job ended before it came to this call"
+NO_LINE = "the provider's job ended without a word about this call; it may have been paid for"
+READ_SIZE = 500
+
+
+def hold_lane(lane_id: int, runner: str) -> Lane | None:
+    """The lane with its batch and arms, whatever people want of the batch: a paused or cancelled one still collects."""
+    free = Lane.objects.filter(pk=lane_id, runner="", batch__route=Batch.Route.JOBS)
+    if not free.update(runner=runner, heartbeat_at=read_now()):
+        return None
+    related = ("batch__arms__variant__account", "batch__arms__capabilities")
+    return Lane.objects.select_related("batch").prefetch_related(*related).get(pk=lane_id)
+
+
+def beat(lane: Lane, runner: str) -> bool:
+    """Show life; ``False`` when the lane was given to somebody else."""
+    return bool(Lane.objects.filter(pk=lane.pk, runner=runner).update(heartbeat_at=read_now()))
+
+
+def name_job_runner(job: ProviderJob) -> str:
+    """Who holds the cells of a job."""
+    return f"job:{job.pk}"
+
+
+def find_open_jobs(lane: Lane) -> list[ProviderJob]:
+    """The lane's jobs that are not collected yet, the eldest first."""
+    return list(ProviderJob.objects.filter(lane=lane, state__in=OPEN_JOBS).select_related("lane__batch").order_by("pk"))
+
+
+def read_known_ids() -> frozenset[str]:
+    """The providers' ids of all jobs there are, whichever batch they are of."""
+    known = ProviderJob.objects.exclude(provider_job_id="").values_list("provider_job_id", flat=True)
+    return frozenset(known)
+
+
+@transaction.atomic
+def claim_into_job(
+    lane: Lane, runner: str, job: ProviderJob | None, count: int
+) -> tuple[ProviderJob | None, leases.Claim]:
+    """Claim up to ``count`` calls for a job, which is written down with its first ones."""
+    claim = leases.claim_calls(lane, runner, count)
+    if not claim.calls:
+        return job, claim
+    now = read_now()
+    if job is None:
+        job = ProviderJob.objects.create(lane=lane, token=uuid.uuid4(), calls=0, written_at=now)
+    owner = name_job_runner(job)
+    Attempt.objects.filter(pk__in=[call.claimed.attempt_id for call in claim.calls]).update(runner=owner, job=job)
+    Cell.objects.filter(pk__in=[call.claimed.cell_id for call in claim.calls]).update(
+        lease_owner=owner, lease_until=now + JOB_LEASE
+    )
+    ProviderJob.objects.filter(pk=job.pk).update(calls=F("calls") + len(claim.calls))
+    job.refresh_from_db(fields=["calls"])
+    return job, claim
+
+
+@transaction.atomic
+def hand_back_from_job(job: ProviderJob, claimed: Sequence[Claimed]) -> None:
+    """Take calls out of a job that was not sent yet: they did not fit."""
+    leases.hand_back(job.lane.batch_id, claimed)
+    ProviderJob.objects.filter(pk=job.pk).update(calls=F("calls") - len(claimed))
+    job.refresh_from_db(fields=["calls"])
+
+
+def read_requests(job: ProviderJob, arms: Mapping[int, Arm]) -> Iterator[tuple[int, ChatRequest]]:
+    """The cells of a job and their requests, made again from the ledger, always the same and in the same order."""
+    last = 0
+    attempts = Attempt.objects.filter(job=job, end=Attempt.End.OPEN).order_by("pk")
+    while group := list(attempts.filter(pk__gt=last)[:READ_SIZE]):
+        last = group[-1].pk
+        for attempt in group:
+            request = make_request(arms[attempt.arm_id], attempt.prompt)
+            yield attempt.cell_id, replace(request, request_id=str(attempt.request_id))
+
+
+def has_lost_inputs(job: ProviderJob, arms: Mapping[int, Arm]) -> bool:
+    """Whether something was claimed into the job that may not be asked any more: it is gone, or a consent to sending it
+    was taken back since. What is in a job was written when it was claimed, which may be long ago."""
+    attempts = Attempt.objects.filter(job=job, end=Attempt.End.OPEN).select_related("cell").order_by("pk")
+    last = 0
+    while group := list(attempts.filter(pk__gt=last)[:READ_SIZE]):
+        last = group[-1].pk
+        if len(write_requests(job.lane.batch, arms, [attempt.cell for attempt in group]).requests) < len(group):
+            return True
+    return False
+
+
+def note_uploaded(job: ProviderJob, file_id: str, sha256: str) -> None:
+    """Its file is at the provider."""
+    _change(job, state=ProviderJob.State.UPLOADED, provider_file_id=file_id[:200], file_sha256=sha256, error="")
+
+
+def note_written(job: ProviderJob, sha256: str) -> None:
+    """Its file is written and needs no uploading of its own."""
+    _change(job, file_sha256=sha256)
+
+
+@transaction.atomic
+def note_submitting(job: ProviderJob, runner: str) -> bool:
+    """The job is about to be created; from here on it may exist. ``False`` when the lane is no longer the runner's."""
+    if not beat(job.lane, runner):
+        return False
+    _change(job, submitted_at=read_now(), checked_at=None, error="")
+    return True
+
+
+def note_not_submitted(job: ProviderJob, error: str) -> None:
+    """The provider did certainly not create it."""
+    _change(job, submitted_at=None, checked_at=read_now(), error=error[:500])
+
+
+@transaction.atomic
+def note_submitted(job: ProviderJob, job_id: str) -> bool:
+    """The provider's id of the job. ``False`` when another is stored already: then this one is a second."""
+    new = ProviderJob.objects.filter(pk=job.pk, provider_job_id="")
+    if not new.update(state=ProviderJob.State.SUBMITTED, provider_job_id=job_id[:200], checked_at=None, error=""):
+        return False
+    Attempt.objects.filter(job=job, end=Attempt.End.OPEN).update(sent_at=job.submitted_at)
+    job.refresh_from_db()
+    return True
+
+
+def note_checked(job: ProviderJob, error: str = "") -> None:
+    """It was asked about; ``error`` says why nothing was learnt."""
+    _change(job, checked_at=read_now(), error=error[:500])
+
+
+def _change(job: ProviderJob, **columns: object) -> None:
+    ProviderJob.objects.filter(pk=job.pk).update(**columns)
+    for name, value in columns.items():
+        setattr(job, name, value)
+
+
+def store_lines(job: ProviderJob, lines: Sequence[Line]) -> int:
+    """Store a group of collected answers; how many of the lines were of no cell of this job.
+
+    No spool stands behind this: the provider keeps the answers, and fetching them again costs nothing. Attempts that were
+    stored before are left out, so the same lines may come as often as they like.
+    """
+    answers: dict[int, ChatAnswer] = {}
+    foreign = 0
+    for line in lines:
+        name = read_call_name(line.call_name)
+        if name is None or name.token_part not in {"", shorten_token(str(job.token))}:
+            foreign += 1
+        else:
+            answers.setdefault(name.cell_id, line.answer)
+    attempts = _read_open(job, list(answers))
+    foreign += len(set(answers) - set(Attempt.objects.filter(job=job, cell__in=answers).values_list("cell", flat=True)))
+    _store(job, [(attempt, answers[attempt.cell_id]) for attempt in attempts])
+    return foreign
+
+
+def _read_open(job: ProviderJob, cell_ids: Sequence[int] | None = None) -> list[Attempt]:
+    attempts = Attempt.objects.filter(job=job, end=Attempt.End.OPEN).select_related("cell__arm__batch").order_by("pk")
+    return list(attempts[:READ_SIZE] if cell_ids is None else attempts.filter(cell__in=cell_ids))
+
+
+def _store(job: ProviderJob, ends: Sequence[tuple[Attempt, ChatAnswer]], *, stopped: bool = False) -> None:
+    if ends:
+        now = read_now()
+        group = [Finished(leases.describe_claim(attempt), answer, now) for attempt, answer in ends]
+        leases.store_finished(job.lane.batch_id, group, stopped=stopped)
+
+
+def finish_job(job: ProviderJob, *, cut_short: bool) -> None:
+    """Everything there is was collected. A call without an answer was never made where the job was cut short; otherwise
+    nobody knows."""
+    if cut_short:
+        answer = ChatAnswer(End.REFUSED, Remedy.RETRY, error_class=ErrorClass.EXPIRED, error=NOT_MADE)
+    else:
+        answer = ChatAnswer(End.UNKNOWN, Remedy.RETRY, error_class=ErrorClass.BAD_ANSWER, error=NO_LINE)
+    _end_rest(job, answer)
+    _change(job, state=ProviderJob.State.COLLECTED, ended_at=read_now(), checked_at=read_now(), error="")
+
+
+def fail_job(job: ProviderJob, answer: ChatAnswer) -> None:
+    """The provider took none of it: every call ends with the same answer."""
+    _end_rest(job, answer)
+    _change(job, state=ProviderJob.State.FAILED, ended_at=read_now(), error=answer.error[:500])
+
+
+def withdraw_job(job: ProviderJob) -> None:
+    """It was not sent and will not be: its cells are free again, or cancelled with their batch."""
+    _end_rest(job, ChatAnswer(End.UNSENT, Remedy.RETRY, error=WITHDRAWN), stopped=True)
+    _change(job, state=ProviderJob.State.FAILED, ended_at=read_now(), error=WITHDRAWN)
+
+
+@transaction.atomic
+def tell_of_file(job: ProviderJob, trouble: Trouble | None) -> None:
+    """Whether the provider deleted the file it was given, on record: what it held were people's words."""
+    details: dict[str, object] = {"job": job.pk}
+    if trouble is not None:
+        logger.warning(
+            "Job %s: its file %s is still at the provider (%s, status %s)",
+            job.pk,
+            job.provider_file_id,
+            trouble.error_class or "refused",
+            trouble.http_status,
+        )
+        details["status"] = trouble.http_status
+    action = "batch.job_file_deleted" if trouble is None else "batch.job_file_not_deleted"
+    batch = job.lane.batch
+    trail.record(action, target=batch, by=trail.SYSTEM, stream=trail.project_stream(batch.project_id), details=details)
+
+
+def _end_rest(job: ProviderJob, answer: ChatAnswer, *, stopped: bool = False) -> None:
+    while attempts := _read_open(job):
+        _store(job, [(attempt, answer) for attempt in attempts], stopped=stopped)

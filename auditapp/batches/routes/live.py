@@ -1,0 +1,62 @@
+"""What a worker does: one lane of one batch, on one event loop, for about a minute.
+
+Order of things, so that a crash at any point costs at most the calls in flight: cells are claimed and their attempts
+written in one transaction; each call is noted in the spool, then sent; its answer is noted in the spool; answers are
+synced to disk and stored in groups.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import os
+import socket
+import uuid
+from contextlib import suppress
+from pathlib import Path
+
+from django.conf import settings
+
+from auditapp.batches.ledger import leases
+from auditapp.batches.pure.spool import Spool
+from auditapp.batches.routes.live_run import LaneRun, describe_spool_failure
+
+
+def name_machine() -> str:
+    """A short name for this boot of this machine and its process numbers: two containers never share one."""
+    parts = [socket.gethostname()]
+    with suppress(OSError):
+        parts.append(Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii"))
+        parts.append(str(Path("/proc/self/ns/pid").readlink()))
+    return hashlib.sha256("|".join(parts).encode()).hexdigest()[:16]
+
+
+def name_runner() -> str:
+    """A name of its own for each stay, which says where the runner lives."""
+    return f"{name_machine()}:{os.getpid()}:{uuid.uuid4().hex[:8]}"
+
+
+def run_lane(lane_id: int) -> bool:
+    """Work on a lane until nothing is left to claim or the time is up. Returns whether it should be rung again.
+
+    A second runner for the same lane returns at once, so a doubled message is harmless.
+    """
+    runner = name_runner()
+    lane = leases.acquire_lane(lane_id, runner)
+    if lane is None:
+        return False
+    try:
+        spool = Spool(settings.SPOOL_FOLDER, runner)
+    except OSError as error:
+        leases.pause_for(lane.batch_id, describe_spool_failure(error))
+        leases.release_lane(lane, runner)
+        return False
+    try:
+        again = asyncio.run(LaneRun(lane, runner, spool).run())
+    except BaseException:
+        # The sweeper reads the spool and settles what this runner leaves open.
+        spool.close(keep=True)
+        raise
+    spool.close(keep=False)
+    leases.release_lane(lane, runner)
+    return again

@@ -1,0 +1,347 @@
+"""One stay of a runner in a lane: an event loop that sends, and one thread that writes to the database for it."""
+
+from __future__ import annotations
+
+import asyncio
+import datetime
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from typing import TypeVar
+
+from django.db import Error, connections, transaction
+
+from auditapp.batches.ledger import leases, statements
+from auditapp.batches.ledger.batch_state import CAP_REACHED
+from auditapp.batches.ledger.claiming import Claim
+from auditapp.batches.ledger.clock import LedgerClock
+from auditapp.batches.ledger.endings import Finished
+from auditapp.batches.models import Batch, Lane, LimitChange
+from auditapp.batches.pure.crashing import crash_point
+from auditapp.batches.pure.limiter import Change, Limiter
+from auditapp.batches.pure.spool import Spool, describe_shortage
+from auditapp.batches.pure.stopping import stopping
+from auditapp.batches.routes.sending import Sender
+from auditapp.llm.opening import describe_account
+from auditapp.llm.providers import Account, Provider, ProviderNotReady, open_provider
+
+T = TypeVar("T")
+
+LIFE_SECONDS = 60.0
+LONGEST_LIFE_SECONDS = 600.0
+POLL_SECONDS = 0.5
+BEAT_SECONDS = 2.0
+LEASE_SECONDS = 10.0
+FLUSH_SECONDS = 0.2
+TICK_SECONDS = 0.1
+FLUSH_ROWS = 100
+MOST_AHEAD = 600
+WAIT_AT_MOST = 15.0
+CALL_PATIENCE = 900.0
+MISSES_IN_A_ROW = 20
+MISSES_IN_A_STAY = 5
+NO_ANSWERS = "The provider does not answer: {count} tries in a row failed. Resume when it is back."
+NOT_WRITABLE = (
+    "The worker could not write to its data folder ({reason}), so nothing more is sent. Mend it, then resume."
+)
+
+
+def describe_spool_failure(error: OSError) -> str:
+    """Why a batch pauses when the spool cannot be written; no path is told."""
+    return NOT_WRITABLE.format(reason=error.strerror or type(error).__name__)
+
+
+class LaneRun:
+    """Claims, sends, stores and listens until nothing is left, somebody says stop, or its time is up."""
+
+    def __init__(self, lane: Lane, runner: str, spool: Spool) -> None:
+        self.lane, self.runner, self.spool = lane, runner, spool
+        self.clock = LedgerClock()
+        self.started_at = self.polled_at = self.beaten_at = self.leased_at = self.flushed_at = time.monotonic()
+        self.pace = 0
+        self.is_claiming = True
+        self.is_called_off = False
+        self.is_exhausted = False
+        self.is_out_of_money = False
+        self.orders = leases.Orders(lane.batch.control, lane.batch.concurrency, lane.batch.state)
+        self.writer = ThreadPoolExecutor(max_workers=1, thread_name_prefix="ledger")
+
+    async def run(self) -> bool:
+        """Run the lane; the answer says whether it should be rung again at once."""
+        try:
+            provider = open_provider(await self._write(self._describe_account))
+            try:
+                self.sender = await self._write(lambda: self._prepare(provider))
+                return await self._send_and_store()
+            finally:
+                await provider.close()
+        except ProviderNotReady as error:
+            reason = str(error)
+            await self._write(lambda: leases.pause_for(self.lane.batch_id, reason))
+            return False
+        finally:
+            with suppress(Error):
+                await self._write(connections.close_all)
+            self.writer.shutdown()
+
+    async def _send_and_store(self) -> bool:
+        try:
+            await self._work()
+            await self._note_limit()
+            return self.orders.may_claim and await self._write(self._read_due) == 0.0
+        except Exception:
+            await self._let_answers_arrive()
+            raise
+        finally:
+            self.sender.leave_behind()
+
+    def _prepare(self, provider: Provider) -> Sender:
+        now = self.clock.learn()
+        held = leases.read_held_limit(self.lane)
+        slow_until = self.lane.slow_until
+        self.limiter = Limiter(
+            self.lane.batch.concurrency,
+            held=held.limit,
+            was_limited=held.was_limited,
+            banned_for=0.0 if slow_until is None else (slow_until - now).total_seconds(),
+        )
+        return Sender(provider, self.spool, self.limiter, self.clock)
+
+    def _describe_account(self) -> Account:
+        arm = next(arm for arm in self.lane.batch.arms.all() if arm.variant.lane == self.lane.name)
+        return describe_account(arm.variant.account, arm.variant.parameters)
+
+    async def _work(self) -> None:
+        while True:
+            await self._listen()
+            missing = self._count_missing()
+            if missing or self._is_flush_due():
+                await self._turn(missing)
+                self.sender.send()
+            elif self.sender.is_idle and not self.sender.ready:
+                if not self.is_claiming or not await self._await_due():
+                    return
+            else:
+                self.sender.send()
+                await self._wait()
+
+    # --- What people want, and whether we may go on ---
+
+    async def _listen(self) -> None:
+        now = time.monotonic()
+        if now - self.polled_at >= POLL_SECONDS:
+            await self._poll(now)
+        if now - self.beaten_at >= BEAT_SECONDS:
+            await self._beat(now)
+        sender = self.sender
+        if sender.stopped:
+            return
+        if sender.failure is not None:
+            await self._pause(describe_spool_failure(sender.failure))
+        elif self._is_unanswered():
+            await self._pause(NO_ANSWERS.format(count=sender.misses))
+        elif sender.account_refused or (sender.is_idle and self.limiter.seconds_to_wait() > WAIT_AT_MOST):
+            await self._stop()
+
+    def _is_unanswered(self) -> bool:
+        """Whether the provider is to be given up for now. Where few cells are left it takes few tries: nothing else came of a
+        whole stay. Each try of a connection costs seconds, and those that never left are not counted against their cells."""
+        sender = self.sender
+        if sender.misses >= max(MISSES_IN_A_ROW, self.limiter.limit):
+            return True
+        return not self.is_claiming and sender.misses == sender.ended >= MISSES_IN_A_STAY
+
+    async def _poll(self, now: float) -> None:
+        """Learn what people want. A stop takes effect before anything else is done, and so does a resume while calls are still
+        in flight; old age only ends the claiming."""
+        self.orders = await self._write(lambda: leases.poll(self.lane, self.runner))
+        self.polled_at = now
+        if not self.orders.may_claim or stopping.is_set():
+            await self._call_off()
+        elif self.is_called_off:
+            self.is_called_off = self.sender.stopped = self.is_exhausted = False
+            self.is_claiming, self.sender.misses = True, 0
+        if self.orders.control == Batch.Control.ABORT:
+            self.sender.cut_off()
+        self.limiter.set_ceiling(self.orders.concurrency, self.sender.in_flight)
+
+    async def _beat(self, now: float) -> None:
+        if self.is_claiming and await self._is_to_make_room(now - self.started_at):
+            self.is_claiming = False
+        if now - self.leased_at >= LEASE_SECONDS:
+            await self._write(lambda: leases.beat(self.lane, self.runner))
+            self.leased_at = now
+        await self._note_limit()
+        self.beaten_at = self.sender.heard_at = now
+
+    async def _is_to_make_room(self, age: float) -> bool:
+        """Whether this stay is to end. To end one leaves slots empty until its slowest call is back, so it goes on while no
+        other lane waits for a process, though not for ever: its spool grows with it."""
+        if age > LONGEST_LIFE_SECONDS:
+            return True
+        return age > LIFE_SECONDS and bool(await self._write(statements.find_lanes_to_ring))
+
+    async def _note_limit(self) -> None:
+        changes, in_flight = self.limiter.take_changes(), self.sender.in_flight
+        await self._write(lambda: self._store_limit(changes, in_flight))
+
+    def _store_limit(self, changes: list[Change], in_flight: int) -> None:
+        now = self.clock.learn()
+        wait = self.limiter.seconds_to_wait() if self.limiter.probing else 0.0
+        leases.note_limit(
+            self.lane,
+            self.runner,
+            limit=self.limiter.limit,
+            in_flight=in_flight,
+            slow_until=now + datetime.timedelta(seconds=wait) if wait else None,
+            changes=[
+                LimitChange(
+                    lane=self.lane,
+                    at=self.clock.at(change.at),
+                    limit=change.limit,
+                    in_flight=change.in_flight,
+                    cause=change.cause,
+                    wait_seconds=change.wait,
+                )
+                for change in changes
+            ],
+        )
+
+    async def _pause(self, reason: str) -> None:
+        self.sender.stopped = True
+        await self._write(lambda: leases.pause_for(self.lane.batch_id, reason))
+        await self._stop()
+
+    async def _call_off(self) -> None:
+        """People want nothing sent at present, which they may take back."""
+        self.is_called_off = self.is_called_off or not self.sender.stopped
+        await self._stop()
+
+    async def _stop(self) -> None:
+        """Send and claim nothing more; calls that were written but not sent go back unsent."""
+        self.sender.stopped, self.is_claiming = True, False
+        unsent = self.sender.take_ready()
+        if unsent:
+            await self._write(lambda: leases.hand_back(self.lane.batch_id, unsent))
+
+    # --- Claiming and storing ---
+
+    def _count_missing(self) -> int:
+        """How many calls to claim: as many are kept written ahead as may be in flight, or twice what left during a turn of
+        the database when that is more, so that a free slot never waits for it."""
+        sender, limit = self.sender, self.limiter.limit
+        ahead = min(max(2, limit, 2 * self.pace), MOST_AHEAD)
+        missing = max(0, limit - sender.in_flight) + ahead - len(sender.ready)
+        sender.wake_below, sender.wake_from = 0, FLUSH_ROWS
+        if not self.is_claiming or self.is_exhausted:
+            return 0
+        sender.wake_below = ahead // 2
+        if self.limiter.probing:
+            missing, ahead = 1 - len(sender.ready), 1
+        return missing if missing > 0 and missing * 2 >= ahead else 0
+
+    def _is_flush_due(self) -> bool:
+        waiting = len(self.sender.finished)
+        if not waiting:
+            return False
+        late = time.monotonic() - self.flushed_at >= FLUSH_SECONDS
+        return late or waiting >= FLUSH_ROWS or self.sender.is_idle
+
+    async def _turn(self, missing: int) -> None:
+        """Store what came back and claim what is missing, in one transaction: each costs the disk a wait."""
+        sender = self.sender
+        sender.flush()
+        group = list(sender.take_finished())
+        self.flushed_at = time.monotonic()
+        waiting = len(sender.ready)
+        claim = await self._write(lambda: self._store_and_claim(group, missing))
+        left = waiting - len(sender.ready)
+        self.pace = max(left if sender.ready else 2 * left, self.pace * 3 // 4)
+        if group:
+            self.is_exhausted = False
+        if claim is None:
+            return
+        if isinstance(claim, str):
+            await self._pause(claim)
+            return
+        self.is_exhausted = not claim.calls and not claim.settled
+        self.is_out_of_money = claim.out_of_money
+        sender.ready.extend(claim.calls)
+        if claim.stopped:
+            await self._call_off()
+        elif sender.stopped:
+            await self._stop()
+
+    def _store_and_claim(self, group: list[Finished], missing: int) -> Claim | str | None:
+        if group:
+            try:
+                self.spool.sync()
+            except OSError as error:
+                # The database keeps what the spool cannot, and the failure pauses the batch.
+                self.sender.failure = error
+            crash_point("after_spool")
+        shortage = describe_shortage(self.spool.path.parent) if missing else ""
+        claim = None
+        with transaction.atomic():
+            if group:
+                leases.store_finished(self.lane.batch_id, group)
+            if missing and not shortage:
+                claim = leases.claim_calls(self.lane, self.runner, missing)
+        if group:
+            crash_point("after_commit")
+        if claim is not None:
+            crash_point("after_claim")
+        return shortage or claim
+
+    # --- Waiting ---
+
+    async def _wait(self) -> None:
+        """Until there is something to store or to claim, or a tenth of a second has passed."""
+        self.sender.wake.clear()
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self.sender.wake.wait(), TICK_SECONDS)
+
+    def _read_due(self) -> float | None:
+        self.lane.batch.control, self.lane.batch.state = self.orders.control, self.orders.state
+        self.lane.slow_until = None
+        seconds = statements.read_seconds_until_due(self.lane.batch, self.lane)
+        return None if seconds is None else max(seconds, self.limiter.seconds_to_wait())
+
+    async def _await_due(self) -> bool:
+        """With nothing in hand: wait for a retry that is due soon. ``False`` when there is nothing to wait for here."""
+        if not self.is_exhausted:
+            return True
+        if self.is_out_of_money:
+            if not await self._write(lambda: leases.has_open_attempts(self.lane.batch_id)):
+                await self._write(lambda: leases.pause_for(self.lane.batch_id, CAP_REACHED))
+                return False
+            # Another lane's calls hold money that may come free.
+            await asyncio.sleep(POLL_SECONDS)
+            self.is_exhausted = False
+            return True
+        seconds = await self._write(self._read_due)
+        if seconds is None or seconds > WAIT_AT_MOST:
+            return False
+        await asyncio.sleep(min(max(seconds, 0.01), POLL_SECONDS))
+        self.is_exhausted = False
+        return True
+
+    async def _write(self, act: Callable[[], T]) -> T:
+        return await asyncio.get_running_loop().run_in_executor(self.writer, act)
+
+    async def _let_answers_arrive(self) -> None:
+        """The database failed: send nothing more, and spool what is under way, for it is paid for.
+
+        Signs of life are given as soon as the database takes them, so that no other machine thinks the calls lost.
+        """
+        self.sender.stopped = True
+        until = time.monotonic() + CALL_PATIENCE
+        while not self.sender.is_idle and time.monotonic() < until:
+            await self.sender.wait_for_answers(BEAT_SECONDS)
+            with suppress(Error):
+                await self._write(connections.close_all)
+                await self._write(lambda: leases.beat(self.lane, self.runner))
+        self.sender.flush()
+        with suppress(OSError):
+            self.spool.sync()

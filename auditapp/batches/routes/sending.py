@@ -1,0 +1,179 @@
+"""The calls in flight of one runner: sent while the limiter lets them, noted in the spool before and after.
+
+All of it happens on the event loop and touches no database.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections import deque
+from collections.abc import Sequence
+
+from auditapp.batches.ledger.clock import LedgerClock
+from auditapp.batches.ledger.endings import Claimed, Finished
+from auditapp.batches.ledger.leases import Call
+from auditapp.batches.pure.crashing import crash_point, is_armed
+from auditapp.batches.pure.limiter import Limiter
+from auditapp.batches.pure.spool import Spool
+from auditapp.llm.providers import Provider
+from auditapp.llm.providers.base import ChatAnswer, End, ErrorClass, Remedy
+
+logger = logging.getLogger(__name__)
+
+SILENCE_SECONDS = 20.0
+TIME_TO_LEAVE = 0.1
+CUT_OFF = ChatAnswer(
+    End.UNKNOWN,
+    Remedy.RETRY,
+    error_class=ErrorClass.ABORTED,
+    error="the call was cut off when its batch was aborted; the provider may have charged for it",
+)
+STAYED = ChatAnswer(
+    End.UNSENT, Remedy.NONE, error_class=ErrorClass.ABORTED, error="its batch was aborted before it was sent"
+)
+UNNOTED = ChatAnswer(End.UNSENT, Remedy.NONE, error="it could not be noted in the spool, so it was not sent")
+
+
+class Sender:
+    """What is ready to be sent, what is in flight, what came back and is not stored yet.
+
+    ``stopped`` keeps everything that has not left from leaving. ``failure`` is the spool's: a call that cannot be noted is
+    not sent, and an answer that cannot be noted is still in ``finished``.
+    """
+
+    def __init__(self, provider: Provider, spool: Spool, limiter: Limiter, clock: LedgerClock) -> None:
+        self.provider, self.spool, self.limiter, self.clock = provider, spool, limiter, clock
+        self.ready: deque[Call] = deque()
+        self.finished: list[Finished] = []
+        self.tasks: set[asyncio.Task[None]] = set()
+        self.in_flight = 0
+        self.stopped = False
+        self.account_refused = False
+        self.misses = self.ended = 0
+        self.failure: OSError | None = None
+        self.heard_at = time.monotonic()
+        self.wake = asyncio.Event()
+        self.wake_below = 0
+        self.wake_from = 1
+        self._flushing = self._is_cutting_off = False
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether nothing is in flight."""
+        return not self.in_flight
+
+    def send(self) -> None:
+        """Fill the free slots. A runner that was silent for long may have lost its lease and sends nothing."""
+        if self.stopped or self.account_refused or self.failure is not None:
+            return
+        if time.monotonic() - self.heard_at > SILENCE_SECONDS:
+            return
+        while self.ready and self.limiter.may_send(self.in_flight):
+            call, left_at = self.ready.popleft(), time.monotonic()
+            self.spool.note_sent(call.request.request_id, self.clock.at(left_at).isoformat())
+            self._flush_soon()
+            self.in_flight += 1
+            self.limiter.note_sent(self.in_flight)
+            task = asyncio.get_running_loop().create_task(self._call(call, left_at))
+            self.tasks.add(task)
+            task.add_done_callback(self.tasks.discard)
+
+    def flush(self) -> None:
+        """Write what was noted to the spool, now."""
+        self._flushing = False
+        try:
+            self.spool.flush()
+        except OSError as error:
+            self.failure = error
+            self.wake.set()
+
+    def _flush_soon(self) -> None:
+        """The loop runs what it was given in order: the notes are written before the calls given to it later leave."""
+        if not self._flushing:
+            self._flushing = True
+            asyncio.get_running_loop().call_soon(self.flush)
+
+    def take_ready(self) -> list[Claimed]:
+        """What was written and has not left: it is not going to."""
+        unsent = [call.claimed for call in self.ready]
+        self.ready.clear()
+        return unsent
+
+    def take_finished(self) -> Sequence[Finished]:
+        """What came back since it was last taken."""
+        group, self.finished = self.finished, []
+        return group
+
+    def cut_off(self) -> None:
+        """End the calls in flight; what the provider does with them is not known. Not at once: a task that is cancelled before
+        its first step would never say that its call is over. Those that were given to the loop before have begun by then."""
+        self._is_cutting_off = True
+        asyncio.get_running_loop().call_soon(self.leave_behind)
+
+    async def wait_for_answers(self, seconds: float) -> None:
+        """Until nothing is in flight, or the time is up."""
+        if self.tasks:
+            await asyncio.wait(set(self.tasks), timeout=seconds)
+
+    def leave_behind(self) -> None:
+        """Cancel what is still in flight: its end is unknown."""
+        for task in self.tasks:
+            task.cancel()
+
+    async def _call(self, call: Call, left_at: float) -> None:
+        kept = STAYED if self._is_cutting_off else UNNOTED if self.failure is not None else None
+        answer = kept or await self._ask(call)
+        self.in_flight -= 1
+        sent_at = self.clock.at(left_at)
+        done_at = self.clock.at(time.monotonic())
+        self.finished.append(Finished(call.claimed, answer, done_at, None if answer.end is End.UNSENT else sent_at))
+        self.spool.note_answer(call.request.request_id, answer, done_at.isoformat())
+        self._flush_soon()
+        self._learn(answer, left_at)
+        self.send()
+        if self._is_worth_waking():
+            self.wake.set()
+
+    async def _ask(self, call: Call) -> ChatAnswer:
+        try:
+            if is_armed("in_call"):
+                asking = asyncio.ensure_future(self.provider.chat(call.request))
+                await asyncio.sleep(TIME_TO_LEAVE)
+                crash_point("in_call")
+                return await asking
+            return await self.provider.chat(call.request)
+        except asyncio.CancelledError:
+            if not self._is_cutting_off:
+                raise
+            return CUT_OFF
+        except Exception as error:
+            logger.exception("A provider broke its promise on attempt %s", call.claimed.attempt_id)
+            return ChatAnswer(
+                End.UNKNOWN,
+                Remedy.RETRY,
+                error_class=ErrorClass.BROKEN_PROVIDER,
+                error=f"the provider's code failed: {type(error).__name__}",
+            )
+
+    def _learn(self, answer: ChatAnswer, left_at: float) -> None:
+        self.ended += 1
+        self.misses = self.misses + 1 if answer.remedy is Remedy.RETRY else 0
+        if answer.end is End.ANSWERED:
+            self.limiter.note_answer(left_at, self.in_flight)
+        elif answer.remedy is Remedy.SLOW_DOWN:
+            self.limiter.note_rate_limit(answer.retry_after, left_at, self.in_flight)
+        elif answer.remedy is Remedy.RETRY:
+            self.limiter.note_failure()
+        # Every further call would be refused too: nothing more leaves, and the store pauses the batch.
+        self.account_refused = self.account_refused or answer.remedy is Remedy.STOP_BATCH
+
+    def _is_worth_waking(self) -> bool:
+        return (
+            self.failure is not None
+            or self.account_refused
+            or not self.in_flight
+            or len(self.ready) < self.wake_below
+            or len(self.finished) >= self.wake_from
+        )

@@ -1,0 +1,201 @@
+"""Settling what dead runners left: answered calls are stored from the spool, the others are told apart as far as can be.
+
+A runner holds a lock on its spool as long as it lives, so every machine knows at once which of its own runners died. A
+runner of another machine is given up when its lane was silent for long, by the database's clock; what its spool says is
+brought in later, by a worker of that machine. This one mechanism covers a killed worker, a lost machine and a deploy.
+"""
+
+from __future__ import annotations
+
+import datetime
+import logging
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+
+from django.conf import settings
+from django.db import transaction
+from django.db.models import Exists, OuterRef
+
+from auditapp.batches.ledger import leases
+from auditapp.batches.ledger.clock import read_now
+from auditapp.batches.ledger.endings import Finished
+from auditapp.batches.models import Attempt, Batch, Cell, Lane
+from auditapp.batches.pure.spool import SpoolContent, SpooledAnswer, is_abandoned, read_spool, spool_path
+from auditapp.llm.providers.base import ChatAnswer, End, Remedy
+
+logger = logging.getLogger(__name__)
+
+HUNG_AFTER = datetime.timedelta(minutes=3)
+LOST = "the runner died before the answer came; the provider may have charged for it"
+NEVER_LEFT = "the runner died before it was sent"
+
+
+def recover_lanes(*, silence_tells: bool = True) -> int:
+    """Settle whatever can be settled from this machine; the number of lanes that were let go. Without ``silence_tells``
+    only those of runners known to be dead."""
+    settled = settle_dead_here() + (settle_silent() if silence_tells else [])
+    free_forgotten_cells()
+    return len(settled)
+
+
+def settle_dead_here() -> list[int]:
+    """Settle the runners of this machine that died, and bring in spools nobody waits for any more; the lanes let go."""
+    # The files first: a runner holds its lane before it has a file, so a file without a lane was given up.
+    paths = [path for path in sorted(settings.SPOOL_FOLDER.glob("*.jsonl")) if is_abandoned(path)]
+    if not paths:
+        return []
+    held = {spool_path(settings.SPOOL_FOLDER, lane.runner): lane for lane in Lane.objects.exclude(runner="")}
+    settled = []
+    for path in paths:
+        lane = held.get(path)
+        if lane is None:
+            _try(partial(settle_stray_spool, path), path.name)
+        elif _try(partial(settle_runner, lane, is_dead=True), path.name):
+            settled.append(lane.pk)
+    return settled
+
+
+def settle_silent() -> list[int]:
+    """Let go of lanes whose runner was silent for long, wherever it lived; the lanes let go. One whose process lives on this
+    machine may only wait for the database, and is given longer."""
+    long_ago = read_now() - HUNG_AFTER
+    silent = [
+        lane
+        for lane in leases.find_expired_lanes()
+        if lane.heartbeat_at is None
+        or lane.heartbeat_at < long_ago
+        or is_abandoned(spool_path(settings.SPOOL_FOLDER, lane.runner)) is not False
+    ]
+    return [lane.pk for lane in silent if _try(partial(settle_runner, lane), lane.runner)]
+
+
+def _try(settle: Callable[[], None], name: str) -> bool:
+    """One runner that cannot be settled must not keep the others waiting; the next sweep tries it again."""
+    try:
+        settle()
+    except Exception:
+        logger.exception("What runner %s left could not be settled", name)
+        return False
+    return True
+
+
+def settle_runner(lane: Lane, *, is_dead: bool = False) -> None:
+    """Bring the ledger up to what is known of a runner that is gone or silent, then let its lane go. Safe to repeat."""
+    runner = lane.runner
+    path = spool_path(settings.SPOOL_FOLDER, runner)
+    content = _read(path)
+    ends: list[End] = []
+    with transaction.atomic():
+        if not _is_still_held(lane, is_dead=is_dead):
+            return
+        if lane.batch.route == Batch.Route.LIVE:
+            ends = _settle_calls(lane.batch_id, leases.find_open_claims(runner), content, is_dead=is_dead)
+        leases.release_lane(lane, runner)
+    if is_dead:
+        path.unlink(missing_ok=True)
+    logger.warning(
+        "Runner %s is gone: %d answers taken from its spool, %d calls never sent, %d with unknown end",
+        runner,
+        sum(end not in {End.UNSENT, End.UNKNOWN} for end in ends),
+        ends.count(End.UNSENT),
+        ends.count(End.UNKNOWN),
+    )
+
+
+def _is_still_held(lane: Lane, *, is_dead: bool) -> bool:
+    """Whether the lane is to be let go still: not when another sweeper did it meanwhile, or when its runner showed life. The
+    lane's row is held from here on: a runner's beat takes lane and cells in this order too."""
+    held = Lane.objects.select_for_update(no_key=True).filter(pk=lane.pk, runner=lane.runner)
+    if not is_dead:
+        held = held.filter(heartbeat_at=lane.heartbeat_at)
+    return held.first() is not None
+
+
+def settle_stray_spool(path: Path) -> None:
+    """A dead runner's spool whose lane was let go meanwhile: what it says of calls with an unknown end still counts."""
+    content = _read(path)
+    if content is not None:
+        may_change = Attempt.objects.filter(end__in=[Attempt.End.OPEN, Attempt.End.UNKNOWN], job__isnull=True)
+        names = may_change.order_by().values_list("runner", flat=True).distinct()
+        own = [name for name in names if spool_path(settings.SPOOL_FOLDER, name) == path]
+        told = list(may_change.select_related("cell__arm__batch").filter(runner__in=own))
+        for batch_id in sorted({attempt.cell.batch_id for attempt in told}):
+            _settle_calls(batch_id, [each for each in told if each.cell.batch_id == batch_id], content, is_dead=True)
+    path.unlink(missing_ok=True)
+
+
+def _read(path: Path) -> SpoolContent | None:
+    """A spool's content; ``None`` where it is not here. One that cannot be understood is put aside, for people."""
+    try:
+        return read_spool(path)
+    except (ValueError, KeyError, TypeError, AttributeError):
+        logger.exception("Spool %s cannot be understood; it is kept under the ending .unreadable", path.name)
+        path.rename(path.with_suffix(".unreadable"))
+        return None
+
+
+def _settle_calls(
+    batch_id: int, attempts: Sequence[Attempt], content: SpoolContent | None, *, is_dead: bool
+) -> list[End]:
+    """Store the ends of calls that are open, or whose end was unknown and is known now; which ends they were."""
+    now = read_now()
+    answers = {each.request_id: each for each in content.answers} if content else {}
+    group = []
+    for attempt in attempts:
+        spooled = answers.get(str(attempt.request_id))
+        found = _read_spooled(attempt, spooled, now) if spooled else _guess_end(attempt, content, now, is_dead=is_dead)
+        if attempt.end == Attempt.End.OPEN or found.answer.end is not End.UNKNOWN:
+            group.append(found)
+    if group:
+        leases.store_finished(batch_id, group, stopped=True)
+    return [found.answer.end for found in group]
+
+
+def _read_spooled(attempt: Attempt, spooled: SpooledAnswer, now: datetime.datetime) -> Finished:
+    done_at, sent_at = _read_time(spooled.done_at) or now, _read_time(spooled.sent_at)
+    return Finished(leases.describe_claim(attempt), spooled.answer, done_at, sent_at)
+
+
+def _guess_end(attempt: Attempt, content: SpoolContent | None, now: datetime.datetime, *, is_dead: bool) -> Finished:
+    """The end of a call without an answer. A runner that is only silent may yet send what it holds; of a dead one the spool
+    tells the whole story."""
+    request_id, claimed = str(attempt.request_id), leases.describe_claim(attempt)
+    if content is not None and is_dead and request_id not in content.sent:
+        return Finished(claimed, ChatAnswer(End.UNSENT, Remedy.RETRY, error=NEVER_LEFT), now)
+    sent_at = _read_time(content.sent.get(request_id, "")) if content else None
+    return Finished(claimed, ChatAnswer(End.UNKNOWN, Remedy.RETRY, error=LOST), now, sent_at)
+
+
+def _read_time(text: str) -> datetime.datetime | None:
+    return datetime.datetime.fromisoformat(text) if text else None
+
+
+def free_forgotten_cells() -> None:
+    """Cells of live calls whose lease ended and that no lane's runner holds: nothing in the engine leaves any, and if
+    something did, they would wait for ever. Their open calls are settled as those of a silent runner."""
+    now = read_now()
+    runs = Lane.objects.filter(runner=OuterRef("lease_owner"), batch=OuterRef("batch"))
+    forgotten = Cell.objects.filter(
+        ~Exists(runs), state=Cell.State.LEASED, lease_until__lt=now, batch__route=Batch.Route.LIVE
+    )
+    for batch_id, runner in sorted(forgotten.order_by().values_list("batch_id", "lease_owner").distinct()):
+        _try(partial(_free_cells, batch_id, runner, now), runner)
+
+
+@transaction.atomic
+def _free_cells(batch_id: int, runner: str, now: datetime.datetime) -> None:
+    batch = Batch.objects.select_for_update().get(pk=batch_id)
+    own = Cell.objects.filter(batch=batch, lease_owner=runner, state=Cell.State.LEASED, lease_until__lt=now)
+    claims = Attempt.objects.select_related("cell__arm__batch").filter(
+        cell__in=own, end=Attempt.End.OPEN, job__isnull=True
+    )
+    content = _read(spool_path(settings.SPOOL_FOLDER, runner))
+    ends = _settle_calls(batch_id, list(claims), content, is_dead=False)
+    ends_batch = batch.control in {Batch.Control.CANCEL, Batch.Control.ABORT}
+    state = Cell.State.CANCELLED if ends_batch else Cell.State.PLANNED
+    freed = own.update(state=state, lease_owner="", lease_until=None)
+    leases.finish_if_complete(batch)
+    logger.warning(
+        "Batch %s: %d cells without a runner are free again, %d of them were asked", batch_id, freed, len(ends)
+    )

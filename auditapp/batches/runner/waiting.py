@@ -1,0 +1,35 @@
+"""Waiting for a batch from the command line; where no worker lives, the waiting command does the work itself."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from auditapp.batches.ledger import statements
+from auditapp.batches.ledger.worker_signs import is_worker_alive
+from auditapp.batches.models import WORKING_STATES, Batch
+from auditapp.batches.runner import recovery, tasks
+
+__all__ = ["is_worker_alive", "wait_for_batch"]
+
+POLL_SECONDS = 0.3
+
+
+def wait_for_batch(batch: Batch, *, tell: Callable[[str], None]) -> Batch:
+    """Return the batch once it does nothing more by itself: it is done, paused, cancelled, or waits for somebody's yes.
+
+    ``tell`` gets a line when this process works itself.
+    """
+    told = False
+    while True:
+        batch.refresh_from_db()
+        if batch.state not in WORKING_STATES:
+            return batch
+        if not is_worker_alive():
+            if not told:
+                tell("No worker is running; this command makes the calls itself.")
+                told = True
+            recovery.recover_lanes()
+            for lane_id in statements.find_lanes_to_ring(batch):
+                tasks.work_on_lane(lane_id)
+        time.sleep(POLL_SECONDS)

@@ -1,0 +1,85 @@
+"""What makes a Celery worker one of ours: its pulse, how it forks, and how it ends."""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import sys
+import threading
+import time
+from importlib import import_module
+from typing import Protocol
+
+from billiard.process import active_children
+from celery.signals import celeryd_after_setup, worker_process_init, worker_shutdown, worker_shutting_down
+from django.conf import settings
+from django.db import connections
+
+from auditapp.batches.pure.stopping import stopping
+from auditapp.batches.runner import heartbeat
+
+logger = logging.getLogger(__name__)
+
+LAST_SECONDS = 5.0
+SWITCH_SECONDS = 0.0005
+
+
+class _Worker(Protocol):
+    """What we read of Celery's worker."""
+
+    concurrency: int
+
+
+def prepare(*, sweeps: bool) -> None:
+    """Have the Celery worker that this process is about to become beat, fork and end as ours do."""
+    heartbeat.guard_forks()
+    # Loading the client takes a fifth of a second, which each new process of a lane would pay; loaded before, it is shared.
+    import_module("auditapp.llm.providers.openai_compatible")
+
+    worker = os.getpid()
+
+    def end_with_worker(**kwargs: object) -> None:
+        # The system ends a lane's process when its worker dies, but not one whose worker died before it could ask for that.
+        if os.getppid() != worker:
+            os._exit(1)
+
+    def start_pulse(instance: _Worker, **kwargs: object) -> None:
+        connections.close_all()
+        own = heartbeat.Pulse(lanes=instance.concurrency, sweeps=sweeps)
+        own.start()
+        worker_shutdown.connect(lambda **_: own.end(), weak=False)
+
+    celeryd_after_setup.connect(start_pulse, weak=False)
+    worker_process_init.connect(end_with_worker, weak=False)
+    worker_process_init.connect(keep_lane_through_sigterm, weak=False)
+    worker_process_init.connect(let_calls_go_first, weak=False)
+    worker_shutting_down.connect(stop_runners, weak=False)
+
+
+def keep_lane_through_sigterm(**kwargs: object) -> None:
+    """In a lane's process: a SIGTERM to the whole group (Ctrl-C, a launcher) must not cut off the calls in flight."""
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+
+
+def let_calls_go_first(**kwargs: object) -> None:
+    """In a lane's process: the loop that sends calls waits for the thread that writes the ledger at most this long, not the
+    ten times longer that Python gives a busy thread; with hundreds of calls in flight each such wait leaves slots empty."""
+    sys.setswitchinterval(SWITCH_SECONDS)
+
+
+def stop_runners(**kwargs: object) -> None:
+    """The worker is told to end: no cell is claimed any more, and the calls in flight get the time of a soft shutdown."""
+    if not stopping.is_set():
+        stopping.set()
+        threading.Thread(target=_end_in_time, name="deadline", daemon=True).start()
+
+
+def _end_in_time() -> None:
+    """A call may take ten minutes. What is under way when the time is over counts as unknown, unless its answer was spooled."""
+    time.sleep(settings.CELERY_WORKER_SOFT_SHUTDOWN_TIMEOUT)
+    logger.warning("Calls were still in flight at the end of the time given; another worker settles them.")
+    for pid in [child.pid for child in active_children() if child.pid]:
+        os.kill(pid, signal.SIGKILL)
+    time.sleep(LAST_SECONDS)
+    os._exit(1)

@@ -16,8 +16,9 @@ from auditapp.api.views import ProjectView, at_one_address, list_columns
 from transcripts.codebook.models import Code
 from transcripts.codebook.queries import current_version
 from transcripts.coding.actions import add_coding, withdraw_coding
-from transcripts.coding.models import Coding, Enactment, Grounding, Layer, Level, Prompting
+from transcripts.coding.models import Coding, Layer
 from transcripts.coding.queries import find_stored
+from transcripts.coding.values import CHOICE_FIELDS, COLUMNS, MEANINGS, PLAIN, CodingValues
 from transcripts.corpus.models import Sentence
 from transcripts.projects.models import Project
 from transcripts.projects.roles import Permission
@@ -44,32 +45,16 @@ class CodingOutput(serializers.Serializer[Any]):
         source="code__version__number", help_text="Number of the codebook version whose definition was used."
     )
     coder = serializers.CharField(source="coder__username", help_text="Who put it.")
-    level = serializers.ChoiceField(Level.choices, help_text="Said outright, or read from what is said.")
-    enactment = serializers.ChoiceField(
-        Enactment.choices, allow_blank=True, help_text="For moves: made here, shown, or talked about. Else empty."
-    )
     layer = serializers.ChoiceField(
         Layer.choices, help_text="Whether the coder had seen a machine's suggestions or colleagues' codings here."
     )
-    note = serializers.CharField(help_text="The coder's line of interpretation; may be empty.")
-    quote_start = serializers.IntegerField(
-        allow_null=True, help_text="Where the quoted words begin, in code points of the turn's text; null: no quote."
-    )
-    quote_end = serializers.IntegerField(allow_null=True, help_text="Where the quoted words end.")
+    note = serializers.CharField(help_text=MEANINGS["note"])
+    quote_start = serializers.IntegerField(allow_null=True, help_text=MEANINGS["quote_start"])
+    quote_end = serializers.IntegerField(allow_null=True, help_text=MEANINGS["quote_end"])
     range = serializers.UUIDField(
         source="range_id", allow_null=True, help_text="Shared by codings that were put on several sentences at once."
     )
-    grounding = serializers.ChoiceField(
-        Grounding.choices, allow_blank=True, help_text="Abstract principle or grounded guidance; empty: not said."
-    )
-    prompting = serializers.ChoiceField(
-        Prompting.choices,
-        allow_blank=True,
-        help_text="What the coder said of the interviewer's having raised it before; empty: as the words tell.",
-    )
-    attributes = serializers.DictField(
-        child=serializers.CharField(), help_text="Answers to the code's own questions, by their keys."
-    )
+    attributes = serializers.DictField(child=serializers.CharField(), help_text=MEANINGS["attributes"])
     reason = serializers.CharField(help_text="Why, where others' labels had been seen; else empty.")
     client_id = serializers.UUIDField(help_text="The UUID it was sent with.")
     created_at = serializers.DateTimeField(help_text="When it was put.")
@@ -83,6 +68,15 @@ class CodingOutput(serializers.Serializer[Any]):
 
     class Meta:
         ref_name = "Coding"
+
+    def get_fields(self) -> dict[str, serializers.Field[Any, Any, Any, Any]]:
+        chosen = {
+            name: serializers.ChoiceField(
+                field.choices.choices, allow_blank=bool(field.empty_label), help_text=field.meaning
+            )
+            for name, field in CHOICE_FIELDS.items()
+        }
+        return {**super().get_fields(), **chosen}
 
 
 class CodingView(ProjectView):
@@ -142,41 +136,28 @@ class AddCoding(CodingView):
 
         sentence = WholeNumber(min_value=1, max_value=LARGEST_ID, help_text="Number of the sentence.")
         code = Words(max_length=100, help_text="Id of a code of the current codebook.")
-        level = Choice(Level.choices, default=Level.SEMANTIC.value, help_text="Said outright, or read between lines.")
-        enactment = Choice(
-            Enactment.choices, allow_blank=True, default="", help_text="For moves: made here, shown, or talked about."
-        )
-        note = Words(
-            allow_blank=True,
-            default="",
-            help_text="One line of interpretation, at most 1,000 characters; a latent coding needs one.",
-        )
+        note = Words(allow_blank=True, default="", help_text=f"{MEANINGS['note']} At most 1,000 characters.")
         quote_start = WholeNumber(
             min_value=0,
             max_value=LARGEST_PLACE,
             required=False,
             allow_null=True,
-            help_text="Where quoted words begin, in code points of the turn's text; inside the sentence.",
+            help_text=MEANINGS["quote_start"],
         )
         quote_end = WholeNumber(
-            min_value=1, max_value=LARGEST_PLACE, required=False, allow_null=True, help_text="Where quoted words end."
+            min_value=1,
+            max_value=LARGEST_PLACE,
+            required=False,
+            allow_null=True,
+            help_text=MEANINGS["quote_end"],
         )
         range = Uuid(
             required=False,
             allow_null=True,
             help_text="A UUID shared by codings with one code on several sentences of one interview.",
         )
-        grounding = Choice(
-            Grounding.choices, allow_blank=True, default="", help_text="Abstract principle or grounded guidance."
-        )
-        prompting = Choice(
-            Prompting.choices,
-            allow_blank=True,
-            default="",
-            help_text="Whether the interviewer had raised it; empty: as the words tell.",
-        )
         attributes = serializers.DictField(
-            child=Words(allow_blank=True), default=dict, help_text="Answers to the code's own questions, by their keys."
+            child=Words(allow_blank=True), default=dict, help_text=MEANINGS["attributes"]
         )
         reason = Words(
             allow_blank=True,
@@ -187,6 +168,18 @@ class AddCoding(CodingView):
 
         class Meta:
             ref_name = "NewCoding"
+
+        def get_fields(self) -> dict[str, serializers.Field[Any, Any, Any, Any]]:
+            chosen = {
+                name: Choice(
+                    field.choices.choices,
+                    allow_blank=bool(field.empty_label),
+                    default=getattr(PLAIN, name),
+                    help_text=field.meaning,
+                )
+                for name, field in CHOICE_FIELDS.items()
+            }
+            return {**super().get_fields(), **chosen}
 
     permission = Permission.CODE
     success = {201: "Stored.", 200: "It was stored before."}
@@ -203,13 +196,7 @@ class AddCoding(CodingView):
             code=code,
             by=self.person,
             client_id=client_id,
-            level=given["level"],
-            enactment=given["enactment"],
-            note=given["note"],
-            quote=_read_quote(given),
-            grounding=given["grounding"],
-            prompting=given["prompting"],
-            attributes=given["attributes"],
+            values=_read_values(given),
             range_id=given.get("range"),
             reason=given["reason"],
         )
@@ -249,11 +236,11 @@ class WithdrawCoding(CodingView):
 Codings = at_one_address(get=ListCodings, post=AddCoding)
 
 
-def _read_quote(given: dict[str, Any]) -> tuple[int, int] | None:
+def _read_values(given: dict[str, Any]) -> CodingValues:
     start, end = given.get("quote_start"), given.get("quote_end")
     if (start is None) != (end is None):
         raise serializers.ValidationError({"quote_end": ["A quote has a start and an end: send both, or neither."]})
-    return None if start is None or end is None else (start, end)
+    return CodingValues.from_columns({name: given.get(name) for name in COLUMNS})
 
 
 def _find_sentence(project: Project, pk: int) -> Sentence:

@@ -25,7 +25,7 @@ from transcripts.codebook.actions import start_study
 from transcripts.codebook.models import Code
 from transcripts.codebook.queries import current_version
 from transcripts.coding.actions import add_coding, decide_sentence, write_memo
-from transcripts.coding.models import Level
+from transcripts.coding.values import CodingValues
 from transcripts.corpus.actions import import_file
 from transcripts.corpus.models import Interview, Sentence
 from transcripts.projects.actions import set_member_role
@@ -93,9 +93,7 @@ def _write_codings(project: Project, coder: User) -> None:
                 code=codes[item["code"]],
                 by=coder,
                 client_id=uuid.uuid5(NAMESPACE, f"coding {number} {place}"),
-                level=Level(item.get("level") or Level.SEMANTIC),
-                enactment=item.get("enactment", ""),
-                note=item.get("note", ""),
+                values=CodingValues(**{name: value for name, value in item.items() if value and name != "code"}),
             )
         decide_sentence(
             project=project, sentence=sentence, by=coder, client_id=uuid.uuid5(NAMESPACE, f"decision {number}")

@@ -10,7 +10,7 @@ import { reveal, startFilters } from "./desk/filters.js";
 import { startKeys } from "./desk/keys.js";
 import { labelButtons, relabel } from "./desk/labels.js";
 import { cancelLine } from "./desk/line.js";
-import { codeOfChip, describeRow, mannerAt, showAct } from "./desk/marks.js";
+import { codeOfChip, describeRow, valuesAt, showAct } from "./desk/marks.js";
 import { startMemos } from "./desk/memo.js";
 import { startPalette } from "./desk/palette.js";
 import { firstUndecided, scheduleCount, showCurrent, startPanel } from "./desk/panel.js";
@@ -81,7 +81,7 @@ function startQuoteHints() {
     const row = chip?.closest(".sentence");
     const code = chip && codeOfChip(chip);
     if (code && !markedIn(row) && !row.querySelector(".details-line")) {
-      underline(row, mannerAt(row, code).quote, chip.querySelector("b").textContent);
+      underline(row, valuesAt(row, code).quote, chip.querySelector("b").textContent);
     }
   };
   const hide = (event) => {

@@ -15,13 +15,13 @@ from uuid import uuid5
 
 from transcripts.codebook.models import CodeFamily
 from transcripts.coding.models import Coding, Decision, Layer, Level, Memo, Reveal, Unblinding
+from transcripts.coding.values import CHOICE_FIELDS
 from transcripts.corpus.models import Recut, Sentence
 from transcripts.corpus.recutting import Extent, share_quote, unite_quotes
 
 Row = TypeVar("Row", Coding, Decision, Memo, Reveal)
 Work = Coding | Decision | Memo
 BETWEEN_NOTES = " / "
-PUT = ("level", "enactment", "grounding", "prompting", "attributes")
 
 
 class Step(NamedTuple):
@@ -136,11 +136,13 @@ class _Joiner:
         joined = _copy_coding(first, self.whole, quote)
         if len(group) == 1:
             return joined
-        self.put_differently += any(getattr(each, name) != getattr(first, name) for each in group for name in PUT)
+        self.put_differently += any(
+            getattr(each, name) != getattr(first, name) for each in group for name in (*CHOICE_FIELDS, "attributes")
+        )
         # The older meaning, so that a badge that asks to look again is not lost.
         joined.code = min((coding.code for coding in group), key=lambda code: code.version.number)
         joined.level = Level.LATENT if any(each.level == Level.LATENT for each in group) else first.level
-        for name in ("enactment", "grounding", "prompting", "range_id"):
+        for name in (*CHOICE_FIELDS.keys() - {"level"}, "range_id"):
             setattr(
                 joined, name, next((value for each in group if (value := getattr(each, name))), getattr(first, name))
             )

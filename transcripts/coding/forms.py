@@ -6,10 +6,12 @@ only fields to read, and one sentence to say when one of them is not what the pa
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from uuid import UUID, uuid4
 
 from django.http import QueryDict
+
+from transcripts.coding.values import CHOICE_FIELDS, CodingValues
 
 LARGEST_ID = 2**63 - 1
 LONGEST_COUNT = 10
@@ -40,16 +42,11 @@ class Marked(NamedTuple):
 
 
 class PutFields(NamedTuple):
-    """A code and how it is put. What fits the code is checked by the action."""
+    """A code and the values of its coding, the quote apart. What fits the code is checked by the action."""
 
     sentence_id: int
     code_id: int
-    level: str
-    enactment: str
-    note: str
-    grounding: str
-    prompting: str
-    attributes: dict[str, str]
+    values: CodingValues
     marked: Marked | None
     range_id: UUID | None
     reason: str
@@ -57,15 +54,11 @@ class PutFields(NamedTuple):
 
     @classmethod
     def read(cls, data: QueryDict) -> PutFields:
+        given: dict[str, Any] = {name: data[name] for name in (*CHOICE_FIELDS, "note") if data.get(name)}
         return cls(
             sentence_id=read_id(data, "sentence"),
             code_id=read_id(data, "code"),
-            level=data.get("level") or "semantic",
-            enactment=data.get("enactment", ""),
-            note=data.get("note", ""),
-            grounding=data.get("grounding", ""),
-            prompting=data.get("prompting", ""),
-            attributes=read_answers(data),
+            values=CodingValues(**given, attributes=read_answers(data)),
             marked=Marked.read(data),
             range_id=read_uuid(data, "range") if data.get("range") else None,
             reason=data.get("reason", ""),

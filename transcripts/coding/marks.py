@@ -9,8 +9,8 @@ from uuid import UUID
 
 from django.db import connection
 
-from transcripts.coding.manner import read_json
 from transcripts.coding.models import Layer, Level, Memo
+from transcripts.coding.values import read_json
 
 # Plain SQL for the reason given in queries.py: this is read again after every code. The last two parts tell of what the
 # viewer herself has seen of others' work, never of anybody else.

@@ -17,9 +17,8 @@ from django.db.models import Q
 
 from transcripts.codebook.models import Code, CodebookVersion, CodeFamily
 from transcripts.coding.closure import CLOSURE, CLOSURE_PARAMETERS, Closure
-from transcripts.coding.manner import Manner, read_json
 from transcripts.coding.models import Coding, Decision, Memo
-from transcripts.coding.quoting import Span
+from transcripts.coding.values import CHOICE_FIELDS, CodingValues, read_json
 from transcripts.corpus.models import Interview, Sentence, Turn
 from transcripts.projects.models import Project
 
@@ -52,30 +51,34 @@ JOIN codebook_codefamily f ON f.id = c.family_id
 JOIN codebook_codebookversion v ON v.id = c.version_id
 WHERE c.id = %s AND v.project_id = %s
 """
+# The values of a coding, and the same number of empty columns for rows of another kind.
+VALUES = ", ".join(
+    [*(f"c.{name}" for name in CHOICE_FIELDS), "c.note, c.quote_start, c.quote_end, CAST(c.attributes AS text)"]
+)
+NO_VALUES = ", ".join([*("''" for _ in CHOICE_FIELDS), "'', NULL, NULL, ''"])
+VALUE_COLUMNS = (*CHOICE_FIELDS, "note", "quote_start", "quote_end", "attributes")
 # The last part always has a row: whether the person may code this interview now.
 STANDING = f"""
-SELECT 'coding', c.id, c.code_id, k.identifier, f.unit, c.level, c.enactment, c.note, c.quote_start, c.quote_end,
-       c.grounding, c.prompting, CAST(c.attributes AS text), c.range_id, c.layer
+SELECT 'coding', c.id, c.code_id, k.identifier, f.unit, c.range_id, c.layer, {VALUES}
 FROM coding_coding c JOIN codebook_code k ON k.id = c.code_id JOIN codebook_codefamily f ON f.id = k.family_id
 WHERE c.sentence_id = %s AND c.coder_id = %s AND c.withdrawn_at IS NULL
 UNION ALL
-SELECT CASE WHEN d.none_applies THEN 'none applies' ELSE 'decided' END, d.id, 0, '', '', '', '', '', NULL, NULL,
-       '', '', '', NULL, ''
+SELECT CASE WHEN d.none_applies THEN 'none applies' ELSE 'decided' END, d.id, 0, '', '', NULL, '', {NO_VALUES}
 FROM coding_decision d
 WHERE d.sentence_id = %s AND d.coder_id = %s AND d.withdrawn_at IS NULL
 UNION ALL
-SELECT 'revealed', r.id, 0, '', '', '', '', '', NULL, NULL, '', '', '', NULL, ''
+SELECT 'revealed', r.id, 0, '', '', NULL, '', {NO_VALUES}
 FROM coding_reveal r
 WHERE r.sentence_id = %s AND r.coder_id = %s
 UNION ALL
-SELECT 'opened', o.id, 0, '', '', '', '', '', NULL, NULL, '', '', '', NULL, ''
+SELECT 'opened', o.id, 0, '', '', NULL, '', {NO_VALUES}
 FROM corpus_sentence s JOIN corpus_turn t ON t.id = s.turn_id JOIN coding_unblinding o ON o.interview_id = t.interview_id
 WHERE s.id = %s AND o.user_id = %s
 UNION ALL
-SELECT 'closure', 0, 0, {CLOSURE}, '', '', '', '', NULL, NULL, '', '', '', NULL, ''
+SELECT 'closure', 0, 0, {CLOSURE}, '', NULL, '', {NO_VALUES}
 FROM corpus_sentence s JOIN corpus_turn t ON t.id = s.turn_id JOIN corpus_interview i ON i.id = t.interview_id
 WHERE s.id = %s
-"""  # noqa: S608 (both parts are ours)
+"""  # noqa: S608 (all parts are ours)
 IN_RANGE = """
 SELECT DISTINCT c.coder_id, t.interview_id, k.identifier
 FROM coding_coding c
@@ -111,7 +114,7 @@ class StandingCoding(NamedTuple):
     code_id: int
     identifier: str
     unit: str
-    manner: Manner
+    values: CodingValues
     range_id: UUID | None
     layer: str
 
@@ -191,10 +194,9 @@ def read_standing(sentence_id: int, coder_id: int) -> Standing:
 
 
 def _build_standing(pk: int, code_id: int, identifier: str, unit: str, *rest: Any) -> StandingCoding:
-    level, enactment, note, quote_start, quote_end, grounding, prompting, attributes, range_id, layer = rest
-    quote = None if quote_start is None else Span(quote_start, quote_end)
-    manner = Manner(level, enactment, note, quote, grounding, prompting, read_json(attributes))
-    return StandingCoding(pk, code_id, identifier, unit, manner, read_uuid(range_id), layer)
+    range_id, layer, *plain, attributes = rest
+    values = CodingValues.from_columns(dict(zip(VALUE_COLUMNS, [*plain, read_json(attributes)], strict=True)))
+    return StandingCoding(pk, code_id, identifier, unit, values, read_uuid(range_id), layer)
 
 
 def read_uuid(value: UUID | str | None) -> UUID | None:

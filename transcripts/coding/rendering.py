@@ -20,8 +20,9 @@ from transcripts.coding.filters import list_choices
 from transcripts.coding.forms import ANSWER
 from transcripts.coding.keys import resolve_keys
 from transcripts.coding.marks import Viewer, read_marks_at
-from transcripts.coding.models import Coding, Enactment, Grounding, Level, Memo, Prompting
+from transcripts.coding.models import Coding, Memo
 from transcripts.coding.settings import build_card, list_code_keys
+from transcripts.coding.values import CHOICE_FIELDS
 from transcripts.coding.waiting import WORDS, Reason, find_differing_in, list_shown_to
 from transcripts.corpus.consent_rows import list_scopes
 from transcripts.corpus.models import Interview, Sentence, Turn
@@ -30,18 +31,11 @@ from transcripts.projects.roles import Permission
 
 # Named in the page, so that the browser fetches all parts of the script at once instead of one import after another.
 SCRIPT_PARTS = (
-    *("acts", "ask", "caps", "cuts", "details", "filters", "keys", "labels", "line", "manner", "marks", "memo", "page"),
+    *("acts", "ask", "caps", "cuts", "details", "filters", "keys", "labels", "line", "marks", "memo", "page"),
     *("palette", "panel", "prompts", "queue", "quote", "rail", "range", "refresh", "refused", "rows", "savestate"),
-    *("stored", "suggestions", "underline", "undo", "waiting", "words"),
+    *("stored", "suggestions", "underline", "undo", "values", "waiting", "words"),
 )
 ACT_NAMES = ("add", "withdraw", "decide", "reopen", "memo")
-CHOSEN = ("level", "enactment", "grounding", "prompting")
-CHOICES = {
-    "levels": Level.choices,
-    "enactments": Enactment.choices,
-    "groundings": Grounding.choices,
-    "promptings": Prompting.choices,
-}
 
 
 class Refusal(NamedTuple):
@@ -172,13 +166,16 @@ def render_details(
         "quote": held.get("quote", quote),
         "note": held.get("note", coding.note),
         "reason": held.get("reason", ""),
-        "chosen": {name: held.get(name, getattr(coding, name)) for name in CHOSEN},
+        "choices": [
+            (name, field, held.get(name, getattr(coding, name)))
+            for name, field in CHOICE_FIELDS.items()
+            if field.applies_to(coding.code.family)
+        ],
         "questions": [
             {**question, "answer": held.get(ANSWER + question["key"], coding.attributes.get(question["key"], ""))}
             for question in coding.code.attributes
         ],
         "refusal": refusal,
-        **CHOICES,
         "has_seen_others": queries.read_standing(coding.sentence_id, request.user.pk).has_seen_others,
         "urls": _list_urls(request.project.slug, coding.sentence.turn.interview_id),
         "desk_url": make_desk_url(request, coding.sentence.turn.interview_id, coding.sentence_id),

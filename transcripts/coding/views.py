@@ -31,6 +31,7 @@ from transcripts.coding.forms import (
 from transcripts.coding.models import Coding, Decision
 from transcripts.coding.quoting import Span, WrongSpan, find_span, find_words
 from transcripts.coding.rendering import Refusal, make_desk_url, render_desk, render_details, render_marks
+from transcripts.coding.values import CodingValues
 from transcripts.corpus.models import Sentence
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
@@ -131,13 +132,7 @@ def add(request: ProjectRequest, interview_id: int) -> Done:
         code=code,
         by=request.user,
         client_id=given.client_id,
-        level=given.level,
-        enactment=given.enactment,
-        note=given.note,
-        quote=_find_quote(sentence, given.marked),
-        grounding=given.grounding,
-        prompting=given.prompting,
-        attributes=given.attributes,
+        values=given.values._replace(quote=_find_quote(sentence, given.marked)),
         range_id=given.range_id,
         reason=given.reason,
     )
@@ -166,13 +161,7 @@ def _add_again(request: ProjectRequest, interview_id: int) -> Done:
         code=earlier.code,
         by=request.user,
         client_id=given.client_id,
-        level=earlier.level,
-        enactment=earlier.enactment,
-        note=earlier.note,
-        quote=earlier.quote,
-        grounding=earlier.grounding,
-        prompting=earlier.prompting,
-        attributes=earlier.attributes,
+        values=CodingValues.from_coding(earlier),
         range_id=earlier.range_id,
         reason=given.reason,
     )

@@ -25,6 +25,8 @@ from transcripts.codebook.models import Code
 from transcripts.coding.actions import CodingError, WrongInput, add_coding, decide_sentence, withdraw_coding
 from transcripts.coding.models import Coding, Decision
 from transcripts.coding.queries import read_standing
+from transcripts.coding.quoting import Span
+from transcripts.coding.values import CodingValues
 from transcripts.corpus.models import Recut, Sentence
 from transcripts.corpus.recutting import Extent, share_quote
 from transcripts.projects.models import Project
@@ -78,9 +80,11 @@ def keep_suggestion(
                 code=code,
                 by=by,
                 client_id=client_id or uuid.uuid4(),
-                level=(level or suggestion.level) if code.family.carries_level else "semantic",
-                enactment=enactment if code.family.carries_enactment else "",
-                note=note,
+                values=CodingValues(
+                    level=(level or suggestion.level) if code.family.carries_level else "semantic",
+                    enactment=enactment if code.family.carries_enactment else "",
+                    note=note,
+                ),
                 reason=reason.strip() or KEPT_REASON,
             )
         except WrongInput as error:
@@ -206,21 +210,16 @@ def _take_back(coding: Coding, made: Coding, project: Project, by: User) -> None
         code=former.code,
         by=by,
         client_id=uuid.uuid4(),
-        level=former.level,
-        enactment=former.enactment,
-        note=former.note,
-        quote=_share(former, coding.sentence),
-        grounding=former.grounding,
-        prompting=former.prompting,
-        attributes=former.attributes,
+        values=CodingValues.from_coding(former)._replace(quote=_share(former, coding.sentence)),
         range_id=former.range_id,
         reason=UNDONE_REASON,
     )
 
 
-def _share(coding: Coding, sentence: Sentence) -> tuple[int, int] | None:
+def _share(coding: Coding, sentence: Sentence) -> Span | None:
     """What of the coding's quote lies in the sentence, which may be another one now."""
-    return share_quote(Extent(*coding.quote), Extent(sentence.start, sentence.end)) if coding.quote else None
+    share = share_quote(Extent(*coding.quote), Extent(sentence.start, sentence.end)) if coding.quote else None
+    return Span(*share) if share else None
 
 
 def _respond(

@@ -2,8 +2,8 @@
 
 import { announce, findCodeById, makeClientId, showProblem, site } from "./page.js";
 import { ask } from "./ask.js";
-import { PLAIN, hintOf, isSameQuote, readManner, writeFields } from "./manner.js";
-import { codeOfChip, decisionEndedBy, decisionOn, findChip, hasSeenOthers, mannerAt, replaceMarks, showAct } from "./marks.js";
+import { PLAIN, hintOf, isSameQuote, readValues, writeFields } from "./values.js";
+import { codeOfChip, decisionEndedBy, decisionOn, findChip, hasSeenOthers, valuesAt, replaceMarks, showAct } from "./marks.js";
 import { openMemo } from "./memo.js";
 import { scheduleCount, showPressed } from "./panel.js";
 import { enqueue, renamePending } from "./queue.js";
@@ -112,24 +112,24 @@ export async function toggleCode(code, level, given = {}) {
   const quote = code.unit === "sentence" && rows.length === 1 ? markedIn(rows[0]) : null;
   const standsSo = (row) => {
     const chip = findChip(row, code);
-    return chip?.dataset.level === level && (!quote || isSameQuote(readManner(chip, row).quote, quote));
+    return chip?.dataset.level === level && (!quote || isSameQuote(readValues(chip, row).quote, quote));
   };
   if (rows.every(standsSo)) {
     await takeOff(code, rows);
     return;
   }
   const range = rows.length > 1 ? makeClientId() : "";
-  await putCode(code, rows.map((row) => [row, adapt(mannerAt(row, code), { level, quote, range, ...given })]));
+  await putCode(code, rows.map((row) => [row, adapt(valuesAt(row, code), { level, quote, range, ...given })]));
 }
 
 /** A code that stands keeps what was said of it; one that becomes latent is asked how it is read. */
-function adapt(manner, { level, quote, range, note }) {
+function adapt(values, { level, quote, range, note }) {
   return {
-    ...manner,
+    ...values,
     level,
-    note: note ?? (level === "semantic" || manner.level === level ? manner.note : ""),
-    quote: quote ?? manner.quote,
-    range: range || manner.range,
+    note: note ?? (level === "semantic" || values.level === level ? values.note : ""),
+    quote: quote ?? values.quote,
+    range: range || values.range,
   };
 }
 
@@ -154,19 +154,19 @@ export async function repeatCode() {
 }
 
 /** Say anew how a code that stands is put; nothing is sent where nothing changed. */
-export function changeCoding(row, code, manner, reason) {
-  const before = mannerAt(row, code);
+export function changeCoding(row, code, values, reason) {
+  const before = valuesAt(row, code);
   const tell = (how) => JSON.stringify(Object.entries(writeFields(how)).sort());
-  if (tell(before) !== tell(manner)) {
-    send(code, [[row, manner]], reason);
+  if (tell(before) !== tell(values)) {
+    send(code, [[row, values]], reason);
   }
 }
 
 async function putCode(code, spots) {
   const isLatent = spots[0][1].level === "latent";
   const needs = {
-    enactment: code.enactment && spots.some(([, manner]) => !manner.enactment),
-    note: isLatent && spots.some(([, manner]) => !manner.note),
+    enactment: code.enactment && spots.some(([, values]) => !values.enactment),
+    note: isLatent && spots.some(([, values]) => !values.note),
     reason: spots.some(([row]) => hasSeenOthers(row, code)),
   };
   let answer = null;
@@ -176,12 +176,12 @@ async function putCode(code, spots) {
       return;
     }
   }
-  const fill = (manner) => ({
-    ...manner,
-    enactment: manner.enactment || (answer?.enactment ?? ""),
-    note: manner.note || (answer?.note ?? ""),
+  const fill = (values) => ({
+    ...values,
+    enactment: values.enactment || (answer?.enactment ?? ""),
+    note: values.note || (answer?.note ?? ""),
   });
-  send(code, spots.map(([row, manner]) => [row, fill(manner)]), answer?.reason ?? "");
+  send(code, spots.map(([row, values]) => [row, fill(values)]), answer?.reason ?? "");
   if (answer?.opensMemo) {
     openMemo(false, "interpretive");
   }
@@ -192,19 +192,19 @@ const onHowMany = (spots) => (spots.length > 1 ? `, on ${spots.length} sentences
 function send(code, spots, reason) {
   const acts = [];
   const entries = [];
-  for (const [row, manner] of spots) {
+  for (const [row, values] of spots) {
     const sentence = sentenceOf(row);
     const replaced = findChip(row, code);
     const id = makeClientId();
-    const hint = hintOf(code, manner);
+    const hint = hintOf(code, values);
     const decision = decisionEndedBy(code, row, { isPut: true });
     const entry = { kind: "put", sentence, number: numberOf(row), current: id, hint, decision };
     if (replaced) {
-      const hintBefore = hintOf(code, readManner(replaced, row));
+      const hintBefore = hintOf(code, readValues(replaced, row));
       Object.assign(entry, { kind: "change", before: replaced.dataset.coding, hintBefore });
     }
     entries.push(entry);
-    const fields = { sentence, code: code.id, ...writeFields(manner), ...(reason && { reason }) };
+    const fields = { sentence, code: code.id, ...writeFields(values), ...(reason && { reason }) };
     acts.push({ id, kind: "add", sentence, hint, fields });
   }
   remember(...entries);
@@ -229,7 +229,7 @@ async function takeOff(code, rows) {
     if (chip) {
       const { coding } = chip.dataset;
       const sentence = sentenceOf(row);
-      const hint = hintOf(code, readManner(chip, row));
+      const hint = hintOf(code, readValues(chip, row));
       const decision = decisionEndedBy(code, row, { isPut: false });
       entries.push({ kind: "off", sentence, number: numberOf(row), current: coding, hint, decision });
       acts.push({ id: makeClientId(), kind: "withdraw", sentence, fields: { coding, ...(reason && { reason }) } });

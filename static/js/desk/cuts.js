@@ -2,7 +2,7 @@
 // everybody's, so they go to the server at once and alone, and the page comes back with what it made of them.
 
 import { announce, make, makeClientId, showProblem, site } from "./page.js";
-import { textOf } from "./manner.js";
+import { textOf } from "./values.js";
 import { hasDrafts } from "./memo.js";
 import { pendingActs, readCookie } from "./queue.js";
 import { dropQuote } from "./quote.js";

@@ -5,9 +5,9 @@ import { announce, keymap, make } from "./page.js";
 import { changeCoding, isClosed } from "./acts.js";
 import { trimOnInput } from "./ask.js";
 import { closeLine, openLine } from "./line.js";
-import { textOf } from "./manner.js";
+import { CHOICES, textOf } from "./values.js";
 import { capOf, namesOf } from "./caps.js";
-import { chipsAt, codeOfChip, findChip, hasSeenOthers, mannerAt } from "./marks.js";
+import { chipsAt, codeOfChip, findChip, hasSeenOthers, valuesAt } from "./marks.js";
 import { derivePrompting } from "./prompts.js";
 import { currentRow, select } from "./rows.js";
 import { clearUnderline, underline } from "./underline.js";
@@ -43,14 +43,14 @@ async function openDetails(row, code) {
     return;
   }
   const chip = findChip(row, code);
-  const before = mannerAt(row, code);
+  const before = valuesAt(row, code);
   const form = buildForm(row, code, chip, before);
   const quote = code.unit === "sentence" ? before.quote : null;
   if (quote) {
     underline(row, quote, code.key ? capOf(code.key) : "");
   }
   let goesOn = false;
-  const read = () => ({ goesOn, reason: form.elements.reason?.value.trim() ?? "", manner: readForm(form, code, before) });
+  const read = () => ({ goesOn, reason: form.elements.reason?.value.trim() ?? "", values: readForm(form, code, before) });
   const onKey = (event) => {
     if (event.target.matches(TYPED)) {
       return false;
@@ -73,7 +73,7 @@ async function openDetails(row, code) {
   if (!answer) {
     return;
   }
-  changeCoding(row, code, answer.manner, answer.reason);
+  changeCoding(row, code, answer.values, answer.reason);
   if (answer.goesOn) {
     goOn(row, code);
   }
@@ -95,13 +95,13 @@ function goOn(row, code) {
   openDetails(row, codes.at(at - 1) ?? code);
 }
 
-function buildForm(row, code, chip, manner) {
+function buildForm(row, code, chip, values) {
   const form = document.getElementById("details-template").content.firstElementChild.cloneNode(true);
   form.querySelector(".ask-what").textContent = code.name;
   const isAsked = {
     level: code.level,
     enactment: code.enactment,
-    quote: Boolean(manner.quote) && code.unit === "sentence",
+    quote: Boolean(values.quote) && code.unit === "sentence",
     prompting: code.unit === "sentence" && derivePrompting(chip) !== "",
     reason: hasSeenOthers(row, code),
   };
@@ -110,8 +110,8 @@ function buildForm(row, code, chip, manner) {
       form.querySelector(`[data-part='${name}']`).remove();
     }
   }
-  for (const name of ["level", "enactment", "grounding", "prompting"]) {
-    const radio = form.querySelector(`[name='${name}'][value='${manner[name]}']`);
+  for (const name of CHOICES) {
+    const radio = form.querySelector(`[name='${name}'][value='${values[name]}']`);
     if (radio) {
       radio.checked = true;
     }
@@ -121,10 +121,10 @@ function buildForm(row, code, chip, manner) {
     derived.textContent = derivePrompting(chip);
   }
   if (isAsked.quote) {
-    form.querySelector(".quoted-words").replaceChildren(make("bdi", { text: textOf(row).slice(...manner.quote) }));
+    form.querySelector(".quoted-words").replaceChildren(make("bdi", { text: textOf(row).slice(...values.quote) }));
   }
-  form.elements.note.value = manner.note;
-  form.querySelector(".questions").replaceWith(...code.questions.map((question) => buildQuestion(question, manner.attributes[question.key] ?? "")));
+  form.elements.note.value = values.note;
+  form.querySelector(".questions").replaceWith(...code.questions.map((question) => buildQuestion(question, values.attributes[question.key] ?? "")));
   keepNoteForLatent(form);
   trimOnInput([form.elements.note, form.elements.reason].filter(Boolean));
   return form;
@@ -157,11 +157,8 @@ function readForm(form, code, before) {
   const data = new FormData(form);
   const answers = code.questions.map(({ key }) => [key, (data.get(`attribute:${key}`) ?? "").trim()]);
   return {
-    level: data.get("level") ?? before.level,
-    enactment: data.get("enactment") ?? before.enactment,
+    ...Object.fromEntries(CHOICES.map((name) => [name, data.get(name) ?? before[name]])),
     note: data.get("note").trim(),
-    grounding: data.get("grounding") ?? "",
-    prompting: data.get("prompting") ?? before.prompting,
     attributes: Object.fromEntries(answers.filter(([, answer]) => answer)),
     range: before.range,
     quote: data.get("unquote") ? null : before.quote,

@@ -4,7 +4,7 @@
 import { pendingActs } from "./queue.js";
 import { findCode, findCodeById, make, site } from "./page.js";
 import { relabel, signOf } from "./labels.js";
-import { PLAIN, chipData, readManner, textOf } from "./manner.js";
+import { PLAIN, chipData, readValues, textOf } from "./values.js";
 import { refreshPrompting, showPrompting, spreadPrompting } from "./prompts.js";
 import { allRows, findRow, numberOf, takeButtonsOut, turnOf } from "./rows.js";
 
@@ -39,7 +39,7 @@ export const chipsAt = (row) =>
 /** The person's own chip of a code at a sentence, or null. */
 export const findChip = (row, code) =>
   chipsOn(findPlace(row, code)).find((chip) => chip.dataset.code === code.identifier) ?? null;
-export const mannerAt = (row, code) => readManner(findChip(row, code), row);
+export const valuesAt = (row, code) => readValues(findChip(row, code), row);
 export const decisionOn = (row) => findMarks(row)?.dataset.decision ?? "";
 
 /** The decision that goes with an act: "none applies" with the first code put, any with the last code taken off. */
@@ -234,28 +234,28 @@ function chipList(place) {
 }
 
 function makeChip(row, act, code) {
-  const manner = { ...PLAIN, ...act.hint, note: act.fields.note ?? "", attributes: readAnswers(act.fields) };
-  const isLatent = manner.level === "latent";
+  const values = { ...PLAIN, ...act.hint, note: act.fields.note ?? "", attributes: readAnswers(act.fields) };
+  const isLatent = values.level === "latent";
   const chip = make("li", {
     class: `chip family-${code.family}${isLatent ? " latent" : ""} own open pending`,
     "data-coding": act.id,
     "data-code": code.identifier,
-    ...chipData(manner, row),
+    ...chipData(values, row),
   });
   const sign = signOf(code, isLatent);
   const link = make("a", { class: "open-details", href: `${site.codings}${act.id}/`, tabindex: "-1" });
   link.append(make("b", { text: sign, "data-cap": code.key }), make("bdi", { text: code.name }), make("span", { class: "vh", text: " details" }));
   chip.append(link);
-  for (const word of [isLatent ? "latent" : "", manner.enactment, manner.grounding, manner.range ? "range" : ""]) {
+  for (const word of [isLatent ? "latent" : "", values.enactment, values.grounding, values.range ? "range" : ""]) {
     if (word) {
       chip.append(" ", make("i", { text: word }));
     }
   }
   const remove = make("button", { class: "remove", name: "coding", value: act.id, tabindex: "-1", "aria-label": `Take off ${code.name}`, text: "×" });
-  const quoted = manner.quote ? textOf(row).slice(...manner.quote) : "";
-  const answers = Object.values(manner.attributes).join(" · ");
+  const quoted = values.quote ? textOf(row).slice(...values.quote) : "";
+  const answers = Object.values(values.attributes).join(" · ");
   chip.append(...makeWords("q", "quote", quoted), remove);
-  chip.append(...makeWords("q", "reading", manner.note), ...makeWords("span", "answers", answers));
+  chip.append(...makeWords("q", "reading", values.note), ...makeWords("span", "answers", answers));
   return chip;
 }
 

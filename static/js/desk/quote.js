@@ -3,7 +3,7 @@
 
 import { announce, make } from "./page.js";
 import { currentRow, onCurrentChange, select } from "./rows.js";
-import { textOf } from "./manner.js";
+import { textOf } from "./values.js";
 import { clearUnderline, underline } from "./underline.js";
 import { findEdges, findWords, trim } from "./words.js";
 

@@ -11,6 +11,7 @@ from transcripts.audit_trail.models import AuditEvent
 from transcripts.codebook.models import Code
 from transcripts.coding import actions
 from transcripts.coding.models import Coding, Decision
+from transcripts.coding.values import CodingValues
 from transcripts.corpus.models import Sentence
 from transcripts.projects.models import Project
 
@@ -26,16 +27,18 @@ def put(
     by: User,
     *,
     client_id: UUID | None = None,
-    **manner: Any,
+    **how: Any,
 ) -> Coding:
-    """Put a code on, in the sentence's own study; ``manner`` as the action takes it (level, note, quote, …)."""
+    """Put a code on, in the sentence's own study; ``how``: values of the coding, and what else the action takes."""
+    values = CodingValues(**{name: how.pop(name) for name in CodingValues._fields if name in how})
     return actions.add_coding(
         project=sentence.turn.interview.project,
         sentence=sentence,
         code=code,
         by=by,
         client_id=client_id or uuid4(),
-        **manner,
+        values=values,
+        **how,
     )
 
 

@@ -8,6 +8,7 @@ import pytest
 from django.http import QueryDict
 
 from transcripts.coding.forms import Marked, PutFields, WrongField, read_id, read_uuid
+from transcripts.coding.values import CodingValues
 
 CLIENT_ID = "0123456789abcdef0123456789abcdef"
 
@@ -20,12 +21,9 @@ def test_all_fields_are_read() -> None:
     assert PutFields.read(data) == PutFields(
         sentence_id=3,
         code_id=7,
-        level="latent",
-        enactment="",
-        note="Reads it",
-        grounding="grounded",
-        prompting="unclear",
-        attributes={"why": "x"},
+        values=CodingValues(
+            level="latent", note="Reads it", grounding="grounded", prompting="unclear", attributes={"why": "x"}
+        ),
         marked=Marked(2, 5),
         range_id=UUID(CLIENT_ID),
         reason="Seen",
@@ -43,7 +41,7 @@ def test_half_a_quote_is_refused(fields: str) -> None:
 
 def test_plain_form_gets_a_client_id_and_is_semantic() -> None:
     fields = PutFields.read(QueryDict("sentence=3&code=7"))
-    assert fields.level == "semantic"
+    assert fields.values.level == "semantic"
     assert fields.client_id != PutFields.read(QueryDict("sentence=3&code=7")).client_id
 
 

@@ -20,6 +20,8 @@ from tests.transcripts.coding.desk_cast import (
 from transcripts.accounts.models import User
 from transcripts.coding import actions, recuts
 from transcripts.coding.models import Coding, Decision, Memo, Reveal, Unblinding
+from transcripts.coding.quoting import Span
+from transcripts.coding.values import CodingValues
 from transcripts.corpus.actions import import_file
 from transcripts.corpus.breaks import SentenceRetired
 from transcripts.corpus.models import Interview, Recut, Sentence
@@ -62,7 +64,7 @@ def quote(interview: Interview, label: str, words: str, code: str, by: User) -> 
         code=find_code(interview.project, code),
         by=by,
         client_id=uuid4(),
-        quote=(start, start + len(words)),
+        values=CodingValues(quote=Span(*(start, start + len(words)))),
     )
 
 

@@ -21,6 +21,8 @@ from transcripts.audit_trail.models import AuditEvent
 from transcripts.codebook.models import Code, CodeProposal
 from transcripts.coding.actions import add_coding, decide_sentence, withdraw_coding, write_memo
 from transcripts.coding.models import Coding, Reveal, Unblinding
+from transcripts.coding.quoting import Span
+from transcripts.coding.values import CodingValues
 from transcripts.corpus.models import Sentence
 from transcripts.exchange.dictionary import find_meaning
 from transcripts.exchange.registry import Export, list_exports
@@ -128,9 +130,11 @@ class TestCodings:
             code=code,
             by=coder,
             client_id=uuid.uuid4(),
-            quote=(sentence.start + 2, sentence.start + 7),
-            grounding="grounded",
-            attributes={"why": "Says “ask”."},
+            values=CodingValues(
+                quote=Span(sentence.start + 2, sentence.start + 7),
+                grounding="grounded",
+                attributes={"why": "Says “ask”."},
+            ),
             range_id=uuid.uuid4(),
         )
         [row] = rows(download(client_of(reader), project, "codings"))

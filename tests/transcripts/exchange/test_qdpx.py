@@ -26,6 +26,7 @@ from transcripts.codebook.actions import start_draft, start_study
 from transcripts.codebook.models import Code, CodebookVersion
 from transcripts.coding.actions import add_coding, write_memo
 from transcripts.coding.models import Coding, Memo
+from transcripts.coding.values import CodingValues
 from transcripts.corpus.actions import import_file
 from transcripts.corpus.models import Interview, Sentence, Turn
 from transcripts.exchange.actions import StudyRefused, import_qdpx, write_export
@@ -96,7 +97,10 @@ def worked(project: Project, interview: Interview, coder: User, second_coder: Us
 
     def put(by: User, place: int, identifier: str, **how: Any) -> Coding:
         code = Code.objects.get(version__project=project, identifier=identifier)
-        return add_coding(project=project, sentence=sentences[place], code=code, by=by, client_id=uuid.uuid4(), **how)
+        values = CodingValues(**{name: how.pop(name) for name in CodingValues._fields if name in how})
+        return add_coding(
+            project=project, sentence=sentences[place], code=code, by=by, client_id=uuid.uuid4(), values=values, **how
+        )
 
     put(coder, 0, "theme.balance")
     put(coder, 1, "theme.balance", level="latent", note="Weighs & gives <way>.", range_id=shared_range)

@@ -16,6 +16,7 @@ from transcripts.accounts.models import User
 from transcripts.codebook.models import Code
 from transcripts.coding.actions import add_coding
 from transcripts.coding.models import Coding
+from transcripts.coding.values import CodingValues
 from transcripts.corpus.actions import import_file
 from transcripts.corpus.models import Interview, Sentence
 from transcripts.projects.models import Project
@@ -69,7 +70,10 @@ def put(project: Project) -> Put:
         code = Code.objects.get(version__project=project, identifier=identifier)
         if code.family.carries_enactment:
             how.setdefault("enactment", "enacted")
-        return add_coding(project=project, sentence=sentence, code=code, by=by, client_id=uuid.uuid4(), **how)
+        values = CodingValues(**{name: how.pop(name) for name in CodingValues._fields if name in how})
+        return add_coding(
+            project=project, sentence=sentence, code=code, by=by, client_id=uuid.uuid4(), values=values, **how
+        )
 
     return put_code
 

@@ -9,9 +9,9 @@ from uuid import UUID
 from transcripts.codebook.models import Code, CodebookVersion, CodeFamily
 from transcripts.coding import queries
 from transcripts.coding.actions.errors import NotOpen, WrongInput, WrongPlace
-from transcripts.coding.manner import Manner
-from transcripts.coding.models import Enactment, Grounding, Level, Prompting
+from transcripts.coding.models import Level
 from transcripts.coding.queries import RangeMember, Standing
+from transcripts.coding.values import CHOICE_FIELDS, CodingValues
 from transcripts.corpus.models import Sentence, Turn
 from transcripts.corpus.queries import hold_sentence, say_retired
 from transcripts.projects.models import Project
@@ -19,12 +19,6 @@ from transcripts.projects.models import Project
 CODEABLE_CHANNELS = frozenset({Turn.Channel.UTTERANCE.value, Turn.Channel.REASONING.value})
 LONGEST_NOTE = 1_000
 LONGEST_MEMO = 20_000
-CHOICES: dict[str, list[str]] = {
-    "level": Level.values,
-    "enactment": Enactment.values,
-    "grounding": Grounding.values,
-    "prompting": Prompting.values,
-}
 
 
 def check_place(project: Project, sentence: Sentence) -> None:
@@ -57,29 +51,29 @@ def check_code(project: Project, code: Code) -> None:
         )
 
 
-def check_manner(code: Code, sentence: Sentence, manner: Manner) -> None:
-    """What is said beside the code fits it and the sentence. Raises ``WrongInput``."""
+def check_values(code: Code, sentence: Sentence, values: CodingValues) -> None:
+    """The values fit the code and the sentence. Raises ``WrongInput``."""
     family = code.family
-    for field, choices in CHOICES.items():
-        value = getattr(manner, field)
-        if value not in choices and (value or field == "level"):
-            raise WrongInput(f"There is no {field} {value!r}: choose {_list_words(choices)}.", field=field)
-    if manner.level == Level.LATENT and not family.carries_level:
-        raise WrongInput(f"{family.name} carry no level: they are put plainly.", field="level")
-    if manner.enactment and not family.carries_enactment:
+    for name, field in CHOICE_FIELDS.items():
+        value, choices = getattr(values, name), field.choices.values
+        if value not in choices and (value or not field.empty_label):
+            raise WrongInput(f"There is no {name} {value!r}: choose {_list_words(choices)}.", field=name)
+    if values.level == Level.LATENT and not family.carries_level:
+        raise WrongInput(f"{family.name} carry no level: leave it at semantic.", field="level")
+    if values.enactment and not family.carries_enactment:
         raise WrongInput(f"{family.name} are neither enacted nor described: leave that out.", field="enactment")
-    if manner.level == Level.LATENT and not manner.note:
+    if values.level == Level.LATENT and not values.note:
         raise WrongInput("A latent coding needs one line that says how you read the sentence.", field="note")
-    check_text(manner.note, field="note", longest=LONGEST_NOTE)
-    if manner.quote is not None:
-        _check_quote(family, sentence, manner)
-    _check_answers(code, manner.attributes)
+    check_text(values.note, field="note", longest=LONGEST_NOTE)
+    if values.quote is not None:
+        _check_quote(family, sentence, values)
+    _check_answers(code, values.attributes)
 
 
-def _check_quote(family: CodeFamily, sentence: Sentence, manner: Manner) -> None:
+def _check_quote(family: CodeFamily, sentence: Sentence, values: CodingValues) -> None:
     if family.unit != CodeFamily.Unit.SENTENCE:
         raise WrongInput(f"{family.name} are put on the whole {family.unit} and take no quote.", field="quote_start")
-    start, end = manner.quote or (0, 0)
+    start, end = values.quote or (0, 0)
     if not sentence.start <= start < end <= sentence.end:
         raise WrongInput(
             f"A quote lies inside its sentence: from {sentence.start:,} to {sentence.end:,} in the turn's text.",

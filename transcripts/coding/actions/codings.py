@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from uuid import UUID
 
 from django.db import IntegrityError, transaction
@@ -18,14 +17,12 @@ from transcripts.coding.actions.storing import (
     check_same,
     find_stored,
     find_winner,
-    keep_to_one_line,
     withdraw,
     withdraw_decision,
 )
-from transcripts.coding.manner import Manner
-from transcripts.coding.models import Coding, Layer, Level
+from transcripts.coding.models import Coding, Layer
 from transcripts.coding.queries import Standing, StandingCoding
-from transcripts.coding.quoting import Span
+from transcripts.coding.values import PLAIN, CodingValues, collapse_whitespace
 from transcripts.corpus.models import Sentence
 from transcripts.projects.models import Project
 
@@ -38,44 +35,35 @@ def add_coding(
     code: Code,
     by: User,
     client_id: UUID,
-    level: str = Level.SEMANTIC,
-    enactment: str = "",
-    note: str = "",
-    quote: tuple[int, int] | None = None,
-    grounding: str = "",
-    prompting: str = "",
-    attributes: Mapping[str, str] | None = None,
+    values: CodingValues = PLAIN,
     range_id: UUID | None = None,
     reason: str = "",
 ) -> Coding:
     """Put ``code`` on ``sentence`` (on the first of its turn or interview, for codes of those); the standing row.
 
     The same code put the same way is left as it stands; put another way, or in another codebook version, the new row
-    supersedes the old. A "none applies" gives way. ``quote`` counts code points of the turn's text. ``attributes``
-    answers the code's own questions. Codings of one code put on several sentences at once share ``range_id``. A
-    ``reason`` is asked for once others' labels were seen. Raises ``WrongPlace``, ``WrongInput``, ``NotOpen`` or
-    ``UsedForAnother``.
+    supersedes the old. A "none applies" gives way. Codings of one code put on several sentences at once share
+    ``range_id``. A ``reason`` is required once others' labels were seen. Raises ``WrongPlace``, ``WrongInput``,
+    ``NotOpen`` or ``UsedForAnother``.
     """
-    answers = {key: keep_to_one_line(answer) for key, answer in (attributes or {}).items() if answer.strip()}
-    span = Span(*quote) if quote else None
-    manner = Manner(level, enactment, keep_to_one_line(note), span, grounding, prompting, answers)
-    reason = keep_to_one_line(reason)
+    values = values.clean()
+    reason = collapse_whitespace(reason)
     checks.check_place(project, sentence)
     checks.check_code(project, code)
-    checks.check_manner(code, sentence, manner)
+    checks.check_values(code, sentence, values)
     sentence = queries.find_place(sentence, code.family.unit)
     if (stored := find_stored(Coding, by, client_id, on=sentence)) is not None:
         return check_same(stored, sentence_id=sentence.pk, code_id=code.pk)
     standing = queries.read_standing(sentence.pk, by.pk)
     before = next((coding for coding in standing.codings if coding.identifier == code.identifier), None)
-    if before and before.code_id == code.pk and before.manner == manner and range_id in {None, before.range_id}:
+    if before and before.code_id == code.pk and before.values == values and range_id in {None, before.range_id}:
         return Coding.objects.get(pk=before.pk)
     checks.check_open(standing)
     checks.check_reason(standing, reason)
     if range_id:
         interview_id = sentence.turn.interview_id
         checks.check_range(range_id, coder_id=by.pk, interview_id=interview_id, identifier=code.identifier)
-    coding = build_coding(sentence, code, by, manner, client_id=client_id, range_id=range_id)
+    coding = build_coding(sentence, code, by, values, client_id=client_id, range_id=range_id)
     coding.layer = choose_layer(standing)
     coding.reason = reason
     return _store(coding, before=before, standing=standing, project=project)
@@ -91,7 +79,7 @@ def withdraw_coding(*, project: Project, coding: Coding, by: User, reason: str =
     checks.check_place(project, coding.sentence)
     if coding.coder_id != by.pk:
         raise NotYours("This coding is another person's. People take off their own codings only.")
-    reason = keep_to_one_line(reason)
+    reason = collapse_whitespace(reason)
     standing = queries.read_standing(coding.sentence_id, by.pk)
     if all(other.pk != coding.pk for other in standing.codings):
         if coding.carried_to.exists():
@@ -128,22 +116,14 @@ def choose_layer(standing: Standing) -> Layer:
 
 
 def build_coding(
-    sentence: Sentence, code: Code, by: User, manner: Manner, *, client_id: UUID, range_id: UUID | None
+    sentence: Sentence, code: Code, by: User, values: CodingValues, *, client_id: UUID, range_id: UUID | None
 ) -> Coding:
     """A blind coding, not yet stored."""
-    start, end = manner.quote or (None, None)
     return Coding(
         sentence=sentence,
         code=code,
         coder=by,
-        level=manner.level,
-        enactment=manner.enactment,
-        note=manner.note,
-        quote_start=start,
-        quote_end=end,
-        grounding=manner.grounding,
-        prompting=manner.prompting,
-        attributes=dict(manner.attributes),
+        **values.to_columns(),
         range_id=range_id,
         client_id=client_id,
         created_at=timezone.now(),
@@ -171,8 +151,7 @@ def _store(coding: Coding, *, before: StandingCoding | None, standing: Standing,
         details["replaces"] = before.pk
         details["before"] = {
             "code": before.code_id,
-            "level": before.manner.level,
-            "enactment": before.manner.enactment,
+            **before.values.list_states(),
             "layer": before.layer,
         }
     if standing.decision_id and standing.none_applies and coding.code.family.unit == CodeFamily.Unit.SENTENCE:
@@ -189,11 +168,7 @@ def _store(coding: Coding, *, before: StandingCoding | None, standing: Standing,
 
 def _list_states(coding: Coding) -> dict[str, object]:
     """How a coding is put, for its audit event: states and whole numbers, never words that somebody typed."""
-    states: dict[str, object] = {"level": coding.level, "enactment": coding.enactment}
-    if coding.grounding:
-        states["grounding"] = coding.grounding
-    if coding.prompting:
-        states["prompting"] = coding.prompting
+    states: dict[str, object] = {**CodingValues.from_coding(coding).list_states()}
     if coding.quote_start is not None:
         states["quote"] = [coding.quote_start, coding.quote_end]
     if coding.range_id:

@@ -13,8 +13,9 @@ from transcripts.coding import queries
 from transcripts.coding.actions import checks
 from transcripts.coding.actions.codings import choose_layer
 from transcripts.coding.actions.errors import NotDecided, NotYours
-from transcripts.coding.actions.storing import check_same, find_stored, find_winner, keep_to_one_line, withdraw
+from transcripts.coding.actions.storing import check_same, find_stored, find_winner, withdraw
 from transcripts.coding.models import Decision, Reveal
+from transcripts.coding.values import collapse_whitespace
 from transcripts.corpus.models import Sentence
 from transcripts.projects.models import Project
 
@@ -61,7 +62,7 @@ def reopen_sentence(*, project: Project, decision: Decision, by: User, reason: s
     checks.check_place(project, decision.sentence)
     if decision.coder_id != by.pk:
         raise NotYours("This decision is another person's. People take back their own decisions only.")
-    reason = keep_to_one_line(reason)
+    reason = collapse_whitespace(reason)
     checks.hold_place(decision.sentence)
     standing = queries.read_standing(decision.sentence_id, by.pk)
     if standing.decision_id != decision.pk:

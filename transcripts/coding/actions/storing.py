@@ -58,8 +58,3 @@ def withdraw_decision(pk: int, *, reason: str) -> int:
     standing = Decision.objects.filter(pk=pk, withdrawn_at__isnull=True)
     standing.update(withdrawn_at=timezone.now(), withdrawal_reason=reason)
     return pk
-
-
-def keep_to_one_line(text: str) -> str:
-    """Typed words as one line."""
-    return " ".join(text.split())

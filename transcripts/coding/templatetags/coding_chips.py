@@ -13,6 +13,7 @@ from django.utils.html import escape
 from django.utils.safestring import SafeString
 
 from transcripts.coding.marks import Chip, Marks
+from transcripts.coding.values import CHOICE_FIELDS
 
 register = template.Library()
 PROMPTING_WORDS = {"prompted": "prompted", "unprompted": "unprompted", "unclear": "prompting unclear"}
@@ -50,13 +51,9 @@ def _write_chip(chip: Chip, codings_url: str, after: str, *, is_open: bool) -> s
 def _write_data(chip: Chip) -> Iterator[str]:
     """What the page's script reads again."""
     yield f' data-coding="{chip.client_id}" data-code="{escape(chip.identifier)}" data-version="{chip.version}"'
-    yield f' data-level="{chip.level}"'
-    if chip.enactment:
-        yield f' data-enactment="{chip.enactment}"'
-    if chip.grounding:
-        yield f' data-grounding="{chip.grounding}"'
-    if chip.prompting:
-        yield f' data-prompting="{chip.prompting}"'
+    for name in CHOICE_FIELDS:
+        if value := getattr(chip, name):
+            yield f' data-{name}="{value}"'
     if chip.attributes:
         yield f' data-attributes="{escape(chip.attributes_json)}"'
     if chip.range_id:

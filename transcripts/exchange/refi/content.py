@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
 
 from django.db.models import F, Q, QuerySet
 
@@ -15,9 +13,10 @@ from transcripts.codebook.files import read_version
 from transcripts.codebook.models import Code, CodeFamily
 from transcripts.codebook.queries import current_version
 from transcripts.coding.models import Coding, Memo
+from transcripts.coding.values import COLUMNS as VALUE_COLUMNS
 from transcripts.corpus.models import Interview, Turn
-from transcripts.exchange.coding_rows import show_answers
 from transcripts.exchange.refi import naming
+from transcripts.exchange.refi.details import write_details
 from transcripts.exchange.registry import Scope
 from transcripts.formats.codebook_content import CodebookContent, CodeContent, FamilyContent
 from transcripts.formats.qdc import lay_out_codes
@@ -39,37 +38,10 @@ FORMER = FamilyContent(identifier="former", name="Former codes", description="No
 SPEAKERS = {"interviewer": "Interviewer", "model": "Model", "system": "System", "tool": "Tool"}
 
 
-class CodingRow(NamedTuple):
-    """A standing coding with what is written of it."""
-
-    interview_id: int
-    turn: int
-    start: int
-    end: int
-    quote_start: int | None
-    quote_end: int | None
-    code: str
-    unit: str
-    version: int
-    coder: str
-    client_id: object
-    created_at: object
-    level: str
-    enactment: str
-    grounding: str
-    prompting: str
-    layer: str
-    note: str
-    reason: str
-    attributes: dict[str, str]
-    range_id: object
-
-
 CODING_COLUMNS = (
-    *("sentence__turn__interview_id", "sentence__turn__position", "sentence__start", "sentence__end"),
-    *("quote_start", "quote_end", "code__identifier", "code__family__unit", "code__version__number"),
-    *("coder__username", "client_id", "created_at", "level", "enactment", "grounding", "prompting", "layer"),
-    *("note", "reason", "attributes", "range_id"),
+    *("sentence__start", "sentence__end", "sentence__turn__position", "sentence__turn__interview_id"),
+    *("code__identifier", "code__family__unit", "code__version__number", "coder__username"),
+    *("client_id", "created_at", "layer", "reason", "range_id", *VALUE_COLUMNS),
 )
 
 
@@ -179,10 +151,11 @@ def read_sources(scope: Scope) -> Iterator[QdpxSource]:
         turns: dict[int, list[Turn]] = defaultdict(list)
         for turn in Turn.objects.filter(interview__in=chosen).order_by("position"):
             turns[turn.interview_id].append(turn)
-        codings: dict[int, list[CodingRow]] = defaultdict(list)
+        codings: dict[int, list[Coding]] = defaultdict(list)
         rows = read_standing(scope).filter(sentence__turn__interview__in=chosen).order_by("sentence__position", "pk")
-        for values in rows.values_list(*CODING_COLUMNS).iterator():
-            codings[values[0]].append(CodingRow(*values))
+        rows = rows.select_related("sentence__turn", "code__family", "code__version", "coder").only(*CODING_COLUMNS)
+        for coding in rows.iterator():
+            codings[coding.sentence.turn.interview_id].append(coding)
         memos: dict[int, list[Memo]] = defaultdict(list)
         for memo in read_memos(scope).filter(interview__in=chosen).select_related("sentence__turn", "author"):
             memos[memo.interview_id or 0].append(memo)
@@ -192,15 +165,15 @@ def read_sources(scope: Scope) -> Iterator[QdpxSource]:
 
 
 def make_source(
-    slug: str, interview: Interview, turns: Sequence[Turn], codings: Sequence[CodingRow], memos: Sequence[Memo]
+    slug: str, interview: Interview, turns: Sequence[Turn], codings: Sequence[Coding], memos: Sequence[Memo]
 ) -> QdpxSource:
     """One interview."""
     guid = naming.name_interview(slug, interview.external_id)
     layout = lay_out(turns)
-    groups: dict[tuple[str, int, int], list[CodingRow]] = defaultdict(list)
-    for row in codings:
-        if row.unit != CodeFamily.Unit.INTERVIEW:
-            groups[row.coder, *find_span(row, layout)].append(row)
+    groups: dict[tuple[str, int, int], list[Coding]] = defaultdict(list)
+    for coding in codings:
+        if coding.code.family.unit != CodeFamily.Unit.INTERVIEW:
+            groups[coding.coder.username, *find_span(coding, layout)].append(coding)
     notes_at: dict[tuple[str, int, int], list[str]] = defaultdict(list)
     for memo in memos:
         if memo.sentence is not None and memo.sentence.turn_id in {turn.pk for turn in turns}:
@@ -216,7 +189,9 @@ def make_source(
         attributes={naming.INTERVIEW_KEY: interview.external_id, **{k: v for k, v in facts.items() if v}},
         turns=tuple(layout.turns),
         selections=tuple(make_selection(slug, guid, place, groups[place], notes_at[place]) for place in places),
-        codings=tuple(make_coding(slug, row) for row in codings if row.unit == CodeFamily.Unit.INTERVIEW),
+        codings=tuple(
+            make_coding(slug, coding) for coding in codings if coding.code.family.unit == CodeFamily.Unit.INTERVIEW
+        ),
         notes=tuple(str(memo.client_id) for memo in memos if memo.sentence is None),
     )
 
@@ -235,19 +210,18 @@ def lay_out(turns: Sequence[Turn]) -> Layout:
     return Layout("".join(pieces), placed, start_of)
 
 
-def find_span(row: CodingRow, layout: Layout) -> tuple[int, int]:
-    """The characters a coding stands on: the words marked, the sentence, or the turn."""
-    shift = layout.start_of[row.turn]
-    if row.unit == CodeFamily.Unit.TURN:
+def find_span(coding: Coding, layout: Layout) -> tuple[int, int]:
+    """The characters a coding is applied to: the words marked, the sentence, or the turn."""
+    shift = layout.start_of[coding.sentence.turn.position]
+    if coding.code.family.unit == CodeFamily.Unit.TURN:
         turn = next(each for each in layout.turns if each.start == shift)
         return turn.start, turn.end
-    start = row.start if row.quote_start is None else row.quote_start
-    end = row.end if row.quote_end is None else row.quote_end
+    start, end = coding.quote or (coding.sentence.start, coding.sentence.end)
     return shift + start, shift + end
 
 
 def make_selection(
-    slug: str, source: str, place: tuple[str, int, int], codings: Sequence[CodingRow], notes: Sequence[str]
+    slug: str, source: str, place: tuple[str, int, int], codings: Sequence[Coding], notes: Sequence[str]
 ) -> QdpxSelection:
     """What one person put on the same words."""
     person, start, end = place
@@ -256,32 +230,21 @@ def make_selection(
         start=start,
         end=end,
         user=naming.name_user(person),
-        codings=tuple(make_coding(slug, row) for row in codings),
+        codings=tuple(make_coding(slug, coding) for coding in codings),
         notes=tuple(notes),
     )
 
 
-def make_coding(slug: str, row: CodingRow) -> QdpxCoding:
+def make_coding(slug: str, coding: Coding) -> QdpxCoding:
     """One coding; what the standard has no place for goes into our own part."""
-    details = {
-        "layer": row.layer,
-        "level": row.level,
-        "enactment": row.enactment,
-        "grounding": row.grounding,
-        "prompting": row.prompting,
-        "reason": row.reason,
-        "attributes": show_answers(json.dumps(row.attributes)) if row.attributes else "",
-        "range": str(row.range_id or ""),
-        "codebook_version": str(row.version),
-    }
-    guid = str(row.client_id)
+    guid = str(coding.client_id)
     return QdpxCoding(
         guid=guid,
-        code=naming.name_code(slug, row.code),
-        user=naming.name_user(row.coder),
-        created=row.created_at,  # type: ignore[arg-type]
-        notes=(naming.name_note(guid),) if row.note else (),
-        details={name: value for name, value in details.items() if value},
+        code=naming.name_code(slug, coding.code.identifier),
+        user=naming.name_user(coding.coder.username),
+        created=coding.created_at,
+        notes=(naming.name_note(guid),) if coding.note else (),
+        details=write_details(coding),
     )
 
 

@@ -13,8 +13,8 @@ from transcripts.accounts.models import User
 from transcripts.codebook.models import Code, CodeFamily
 from transcripts.coding.models import Coding
 from transcripts.exchange.refi import naming
+from transcripts.exchange.refi.details import read_details
 from transcripts.exchange.refi.known_names import KnownNames
-from transcripts.exchange.refi.manner import read_manner
 from transcripts.exchange.refi.placing import PlacedText, Touch
 from transcripts.exchange.refi.report import StudyReport
 from transcripts.formats.qdpx_content import QdpxCoding, QdpxNote, QdpxSource
@@ -122,9 +122,9 @@ class CodingStore:
     def _make_rows(
         self, coding: QdpxCoding, places: Sequence[Touch], *, name: str, code: Code, account: User, made: datetime
     ) -> Iterator[Coding]:
-        manner = read_manner(coding.details, code.family)
-        if len(places) > 1 and manner["range_id"] is None:
-            manner["range_id"] = UUID(make_guid("range of coding", coding.guid))
+        details = read_details(coding.details, code.family)
+        if len(places) > 1 and details["range_id"] is None:
+            details["range_id"] = UUID(make_guid("range of coding", coding.guid))
         note = " ".join(" ".join(self._notes[guid].text.split()) for guid in coding.notes if guid in self._notes)
         for number, place in enumerate(places):
             yield Coding(
@@ -136,7 +136,7 @@ class CodingStore:
                 quote_end=place.quote[1] if place.quote else None,
                 client_id=UUID(naming.name_part(name, number)),
                 created_at=made,
-                **manner,
+                **details,
             )
 
     def _load(self, coder_id: int) -> None:

@@ -14,9 +14,9 @@ from django.utils import timezone
 from transcripts.audit_trail import trail
 from transcripts.codebook.models import Code, CodebookVersion
 from transcripts.coding.models import Coding
+from transcripts.coding.values import CodingValues
 from transcripts.projects.models import Project
 from transcripts.revision import queries
-from transcripts.revision.actions.answers import keep_answers
 from transcripts.revision.actions.errors import RevisionError
 
 
@@ -120,14 +120,7 @@ def _copy(coding: Coding, code: Code, *, client_id: UUID, now: datetime) -> Codi
         code=code,
         coder_id=coding.coder_id,
         layer=coding.layer,
-        level=coding.level,
-        enactment=coding.enactment if code.family.carries_enactment else "",
-        note=coding.note,
-        quote_start=coding.quote_start,
-        quote_end=coding.quote_end,
-        grounding=coding.grounding,
-        prompting=coding.prompting,
-        attributes=keep_answers(coding, code),
+        **CodingValues.from_coding(coding).adapt_to(code).to_columns(),
         range_id=coding.range_id,
         carried_from=coding,
         client_id=client_id,

@@ -12,9 +12,9 @@ from transcripts.codebook.models import Code, CodebookVersion
 from transcripts.coding.actions import add_coding, decide_sentence, withdraw_coding
 from transcripts.coding.models import Coding
 from transcripts.coding.queries import read_standing
+from transcripts.coding.values import CodingValues
 from transcripts.projects.models import Project
 from transcripts.revision import queries
-from transcripts.revision.actions.answers import keep_answers
 from transcripts.revision.actions.errors import RevisionError
 
 
@@ -73,20 +73,13 @@ def drop_coding(*, project: Project, coding: Coding, version: CodebookVersion, b
 def _put_again(
     project: Project, coding: Coding, code: Code, *, by: User, client_id: UUID, version: CodebookVersion
 ) -> Coding:
-    quote = (coding.quote_start, coding.quote_end) if coding.quote_start is not None else None
     return add_coding(
         project=project,
         sentence=coding.sentence,
         code=code,
         by=by,
         client_id=client_id,
-        level=coding.level,
-        enactment=coding.enactment if code.family.carries_enactment else "",
-        note=coding.note,
-        quote=quote,  # type: ignore[arg-type]  # the database keeps both ends or none
-        grounding=coding.grounding,
-        prompting=coding.prompting,
-        attributes=keep_answers(coding, code),
+        values=CodingValues.from_coding(coding).adapt_to(code),
         reason=_tell_why(version),
     )
 

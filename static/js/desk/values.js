@@ -1,22 +1,29 @@
-// How a code is put: {level, enactment, note, grounding, prompting, attributes, range, quote}. `quote` is [from, to] in
-// UTF-16 units of the sentence, or null.
+// The values of a coding: the choices below, {note, attributes, range, quote}. `quote` is [from, to] in UTF-16 units of the
+// sentence, or null. The choices and their columns are declared in transcripts/coding/values.py.
 
 import { pointsAt, unitsAt } from "./words.js";
 
-export const PLAIN = {
-  level: "semantic", enactment: "", note: "", grounding: "", prompting: "", attributes: {}, range: "", quote: null,
-};
+/** The values with fixed choices, and what each is where nothing was chosen. */
+export const DEFAULTS = { level: "semantic", enactment: "", grounding: "", prompting: "" };
+
+export const CHOICES = Object.keys(DEFAULTS);
+
+export const PLAIN = { ...DEFAULTS, note: "", attributes: {}, range: "", quote: null };
+
+/** The choices among some values. */
+const pickChoices = (values) => Object.fromEntries(CHOICES.map((name) => [name, values[name] ?? DEFAULTS[name]]));
 
 export const textOf = (row) => row.querySelector(".text").textContent;
 
-/** How the code of a chip was put; plainly, where there is no chip. */
-export function readManner(chip, row) {
+/** The values of a chip's coding; the defaults, where there is no chip. */
+export function readValues(chip, row) {
   if (!chip) {
     return PLAIN;
   }
-  const { level, enactment = "", grounding = "", prompting = "", range = "", attributes = "" } = chip.dataset;
+  const { range = "", attributes = "" } = chip.dataset;
   return {
-    ...{ level, enactment, grounding, prompting, range },
+    ...pickChoices(chip.dataset),
+    range,
     note: chip.querySelector(":scope > .reading")?.textContent ?? "",
     attributes: attributes ? JSON.parse(attributes) : {},
     quote: quoteOn(chip, row),
@@ -42,17 +49,16 @@ export function writeFields({ quote, attributes, ...plain }) {
 }
 
 /** What may be kept to show it again: ids, states and places, nothing that was typed. */
-export const hintOf = (code, { level, enactment, grounding, prompting, range, quote }) => ({
-  code: code.id, level, enactment, grounding, prompting, range, quote,
+export const hintOf = (code, values) => ({
+  code: code.id, ...pickChoices(values), range: values.range, quote: values.quote,
 });
 
-/** The attributes of a chip that `readManner` reads again, apart from what stands in its text. */
-export function chipData({ level, enactment, grounding, prompting, range, attributes, quote }, row) {
-  const data = { "data-level": level, "data-enactment": enactment };
-  const optional = { "data-grounding": grounding, "data-prompting": prompting, "data-range": range };
-  for (const [name, value] of Object.entries(optional)) {
+/** The attributes of a chip that `readValues` reads again, apart from what stands in its text. */
+export function chipData({ range, attributes, quote, ...values }, row) {
+  const data = {};
+  for (const [name, value] of [...CHOICES.map((name) => [name, values[name]]), ["range", range]]) {
     if (value) {
-      data[name] = value;
+      data[`data-${name}`] = value;
     }
   }
   if (attributes && Object.keys(attributes).length) {

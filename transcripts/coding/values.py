@@ -1,0 +1,143 @@
+"""What a coding says beside its code: one declaration, which forms, actions, the API and exports read.
+
+A new value with fixed choices needs its column in ``models.py``, its entry here, and its input on the desk (the template
+``coding/_tools.html`` and ``static/js/desk/values.js``).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from django.db.models import TextChoices
+
+from transcripts.codebook.models import Code, CodeFamily
+from transcripts.coding.models import Coding, Enactment, Grounding, Level, Prompting
+from transcripts.coding.quoting import Span
+
+
+class ChoiceField(NamedTuple):
+    """A value with fixed choices, and how forms and documents present it.
+
+    ``family_flag`` names the attribute of a code's family that says whether its codes have this value at all. An empty
+    ``empty_label`` means that the value is always given.
+    """
+
+    choices: type[TextChoices]
+    label: str
+    meaning: str
+    empty_label: str = ""
+    family_flag: str = ""
+
+    def applies_to(self, family: CodeFamily) -> bool:
+        return not self.family_flag or bool(getattr(family, self.family_flag))
+
+
+CHOICE_FIELDS = {
+    "level": ChoiceField(
+        Level,
+        label="Level",
+        meaning="semantic (said outright) or latent (read from what is said).",
+        family_flag="carries_level",
+    ),
+    "enactment": ChoiceField(
+        Enactment,
+        label="Enactment",
+        meaning="Of moves: enacted, demonstrated in an example, or described; empty for codes that do not ask.",
+        empty_label="not decided",
+        family_flag="carries_enactment",
+    ),
+    "grounding": ChoiceField(
+        Grounding,
+        label="Principle or guidance",
+        meaning="abstract (a principle) or grounded (guidance tied to a case); empty where not said.",
+        empty_label="not said",
+    ),
+    "prompting": ChoiceField(
+        Prompting,
+        label="Raised by the interviewer before",
+        meaning="prompted, unprompted or unclear, as the coder said it; empty where it is derived from earlier turns.",
+        empty_label="derived from earlier turns",
+    ),
+}
+MEANINGS = {
+    **{name: field.meaning for name, field in CHOICE_FIELDS.items()},
+    "note": "The coder's interpretation in one line; a latent coding needs one.",
+    "quote_start": "First character of the marked words inside the sentence, counted in code points of the turn's text.",
+    "quote_end": "Character after the marked words; both are empty where none were marked.",
+    "attributes": "Answers to the code's own questions, by their keys.",
+}
+COLUMNS = tuple(MEANINGS)
+
+
+class CodingValues(NamedTuple):
+    """The values of one coding. ``quote`` counts code points of the turn's text."""
+
+    level: str = Level.SEMANTIC.value
+    enactment: str = ""
+    grounding: str = ""
+    prompting: str = ""
+    note: str = ""
+    quote: Span | None = None
+    attributes: Mapping[str, str] = {}
+
+    @classmethod
+    def from_coding(cls, coding: Coding) -> CodingValues:
+        return cls.from_columns({name: getattr(coding, name) for name in COLUMNS})
+
+    @classmethod
+    def from_columns(cls, columns: Mapping[str, Any]) -> CodingValues:
+        """From the values of ``COLUMNS``."""
+        values = {**columns}
+        start, end = values.pop("quote_start"), values.pop("quote_end")
+        return cls(**values, quote=None if start is None else Span(start, end))
+
+    def to_columns(self) -> dict[str, Any]:
+        """The columns of a row that holds these values."""
+        values = self._asdict()
+        start, end = values.pop("quote") or (None, None)
+        return {**values, "attributes": dict(self.attributes), "quote_start": start, "quote_end": end}
+
+    def clean(self) -> CodingValues:
+        """With typed words on one line each and without empty answers."""
+        answers = {key: collapse_whitespace(answer) for key, answer in self.attributes.items() if answer.strip()}
+        return self._replace(note=collapse_whitespace(self.note), attributes=answers)
+
+    def list_states(self) -> dict[str, str]:
+        """The chosen values, for audit events; level and enactment are always named."""
+        return {
+            name: value for name in CHOICE_FIELDS if (value := getattr(self, name)) or name in {"level", "enactment"}
+        }
+
+    def adapt_to(self, code: Code) -> CodingValues:
+        """The values that a coding with ``code`` can have as well."""
+        return self._replace(
+            enactment=self.enactment if code.family.carries_enactment else "",
+            attributes=keep_answers(self.attributes, code),
+        )
+
+
+PLAIN = CodingValues()
+"""What a coding says where nobody chose anything."""
+
+
+def keep_answers(answers: Mapping[str, str], code: Code) -> dict[str, str]:
+    """Those answers that fit the questions of ``code``."""
+    kept = {}
+    for question in code.attributes:
+        answer = answers.get(question["key"])
+        if answer and (question["kind"] != "choice" or answer in question["choices"]):
+            kept[question["key"]] = answer
+    return kept
+
+
+def collapse_whitespace(text: str) -> str:
+    """Typed words as one line."""
+    return " ".join(text.split())
+
+
+def read_json(text: str | None) -> dict[str, Any]:
+    """A JSON object that plain SQL returns as text; empty where there is none."""
+    found: dict[str, Any] = json.loads(text) if text else {}
+    return found

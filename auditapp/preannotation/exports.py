@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import chain, islice
-from typing import Any
 
 from django.db.models import Count, F, OuterRef, QuerySet, Subquery
 from django.db.models.functions import Substr
@@ -12,60 +11,138 @@ from django.db.models.functions import Substr
 from auditapp.preannotation.models import CriticReading, Response, Showing, Suggestion, TurnArm
 from auditapp.preannotation.queries.recuts import map_moved
 from transcripts.exchange.registry import Export, RowsReader, Scope
+from transcripts.exchange.rows import Column, column, find_places, stream
 from transcripts.projects.models import Project
 from transcripts.projects.roles import Permission
 
-SUGGESTION_COLUMNS = {
-    "project": "annotator__project__slug",
-    "interview": "sentence__turn__interview__external_id",
-    "turn": "sentence__turn__position",
-    "sentence_id": "sentence_id",
-    "sentence": "sentence__position",
-    "text": "text",
-    "code_id": "code__identifier",
-    "code": "code__name",
-    "codebook_version": "code__version__number",
-    "level": "level",
-    "quote_start": "quote_start",
-    "quote_end": "quote_end",
-    "quote": "quote",
-    "score": "score",
-    "annotator": "annotator__name",
-    "annotator_number": "annotator__number",
-    "annotator_kind": "annotator__kind",
-    "annotator_hash": "annotator__hash",
-    "mode": "annotator__mode",
-    "provider": "annotator__variant__account__provider",
-    "model": "annotator__variant__model",
-    "rationale": "rationale",
-    "critic": "critic",
-    "critic_verdict": "critic_verdict",
-    "arm": "sentence__turn__suggestion_arm__arm",
-    "probability": "sentence__turn__suggestion_arm__probability",
-    "batch": "cell__batch_id",
-    "attempt": "cell__result__attempt_id",
-    "run": "run_id",
-    "suggestion_id": "pk",
-}
-STANDING_COLUMN = "standing_sentence_id"
-SHOWING_COLUMNS = [
-    *("project", "interview", "turn", "sentence_id", "sentence", "coder", "arm", "draft", "shown", "closed"),
-    *("own_codes", "place", "suggestion_id", "code_id", "annotator", "annotator_number"),
-    *("response", "reason", "coding_id", "responded", "showing_id"),
+SUGGESTION_NUMBER = "Number of the suggestion."
+
+
+def of_annotator(prefix: str) -> list[Column]:
+    """Who proposed it. ``prefix`` is the path to the annotator."""
+    return [
+        column(
+            "annotator",
+            f"{prefix}name",
+            "Who proposed it: a model with its prompt and codebook version, rules, or a model learnt from codings.",
+        ),
+        column(
+            "annotator_number",
+            f"{prefix}number",
+            "Which annotator of that name, from 1: a change of model, prompt or codebook version makes another one.",
+        ),
+    ]
+
+
+SUGGESTION_COLUMNS = [
+    column("project", "annotator__project__slug"),
+    column("interview", "sentence__turn__interview__external_id"),
+    column("turn", "sentence__turn__position"),
+    column("sentence_id", "sentence_id"),
+    column("sentence", "sentence__position"),
+    column("text", "text"),
+    column("code_id", "code__identifier"),
+    column("code", "code__name"),
+    column("codebook_version", "code__version__number"),
+    column("level", "level"),
+    column("quote_start", "quote_start"),
+    column("quote_end", "quote_end"),
+    column("quote", "quote", "The words the annotator gives as its evidence, verified in the sentence."),
+    column("score", "score", "A learnt annotator's own probability; no certainty."),
+    *of_annotator("annotator__"),
+    column(
+        "annotator_kind",
+        "annotator__kind",
+        "model, rules (of the codebook) or learnt (from this study's blind codings).",
+    ),
+    column(
+        "annotator_hash",
+        "annotator__hash",
+        "SHA-256 over everything that decides what it says; empty on annotators made before hashes.",
+    ),
+    column("mode", "annotator__mode", "family: one call for all codes of a family; code: one call per code."),
+    column(
+        "provider",
+        "annotator__variant__account__provider",
+        "Who runs the model; fake where answers are invented; empty where no model is asked.",
+    ),
+    column("model", "annotator__variant__model", "The model that was called."),
+    column("rationale", "rationale", "The reason the annotator gave."),
+    column("critic", "critic", "Label of the model whose verdict on it is the latest."),
+    column("critic_verdict", "critic_verdict", "upheld or reversed; empty where no critic came to a verdict."),
+    column(
+        "arm",
+        "sentence__turn__suggestion_arm__arm",
+        "shown (after a coder's own decision) or withheld (never); empty where the turn was not drawn.",
+    ),
+    column(
+        "probability",
+        "sentence__turn__suggestion_arm__probability",
+        "Probability with which the turn was drawn to be withheld.",
+    ),
+    column("batch", "cell__batch_id", "Number of the batch."),
+    column("attempt", "cell__result__attempt_id", "Number of the paid call behind it."),
+    column("run", "run_id", "Number of the reading without a model."),
+    Column("suggestion_id", "pk", SUGGESTION_NUMBER),
 ]
-ARM_COLUMNS = {
-    "project": "plan__project__slug",
-    "interview": "turn__interview__external_id",
-    "turn": "turn__position",
-    "arm": "arm",
-    "probability": "probability",
-    "plan": "plan__number",
-    "share_percent": "plan__share_percent",
-    "seed": "plan__seed",
-    "reason": "plan__reason",
-    "planned": "plan__made_at",
-    "planned_by": "plan__made_by_name",
-}
+STANDING_COLUMN = Column(
+    "standing_sentence_id",
+    "",
+    "The sentence it is applied to now; another one than sentence_id where sentence boundaries were edited since, empty "
+    "where no one sentence holds its words any more.",
+)
+SHOWING_COLUMNS = [
+    column("project"),
+    column("interview"),
+    column("turn"),
+    column("sentence_id"),
+    column("sentence"),
+    column(
+        "coder",
+        meaning="User name of the coder, in her own rows; empty in rows of everybody, because how far suggestions "
+        "influenced a coder is shown to her alone.",
+    ),
+    column("arm", meaning="shown, or withheld: a look on a turn that never shows suggestions."),
+    column(
+        "draft",
+        meaning="true where suggestions were shown before the coder's own decision; such labels are in no measure.",
+    ),
+    column("shown", meaning="When, in UTC; in rows of everybody the day."),
+    column("closed", meaning="When the panel was closed; empty where that is not known, and in rows of everybody."),
+    column(
+        "own_codes",
+        meaning="Identifiers of the codes the coder had put on the sentence by then, as a list; empty in rows of everybody.",
+    ),
+    column(
+        "place",
+        meaning="Place in the shuffled order in which they were shown, from 1; empty where there was none to show.",
+    ),
+    Column("suggestion_id", "", SUGGESTION_NUMBER),
+    column("code_id", meaning="The code that was suggested."),
+    *of_annotator(""),
+    column(
+        "response",
+        meaning="kept, left, edited or undone, as it is now; empty where the coder did not answer, and in rows of everybody "
+        "of interviews where fewer than two coders looked.",
+    ),
+    column("reason", meaning="The coder's reason, where she gave one; empty where the response is."),
+    column("coding_id", meaning="Number of the coding it became; empty in rows of everybody."),
+    column("responded", meaning="When she said so, in UTC; empty in rows of everybody."),
+    column("showing_id", meaning="Number of the look; rows of one look share it."),
+]
+ARM_COLUMNS = [
+    column("project", "plan__project__slug"),
+    column("interview", "turn__interview__external_id"),
+    column("turn", "turn__position"),
+    column("arm", "arm", "shown (after a coder's own decision) or withheld (never)."),
+    column("probability", "probability", "Probability with which it was drawn to be withheld."),
+    column("plan", "plan__number", "Number of the plan in force when its interview was drawn."),
+    column("share_percent", "plan__share_percent", "Share of turns that plan withholds, in per cent."),
+    column("seed", "plan__seed", "Number by which the draw can be repeated."),
+    column("reason", "plan__reason", "Why the share was set so."),
+    column("planned", "plan__made_at", "When the plan was made, in UTC."),
+    column("planned_by", "plan__made_by_name", "Who made it."),
+]
 CHUNK = 1_000
 
 
@@ -89,9 +166,9 @@ def read_suggestions(scope: Scope) -> Iterator[Sequence[object]]:
         looks = Showing.objects.filter(coder=scope.only, sentence__turn__interview__project=scope.project)
         shown = set(chain.from_iterable(looks.values_list("suggestions", flat=True)))
         suggestions = suggestions.filter(sentence__turn__in=looks.values("sentence__turn"))
-    rows = read_columns(suggestions.order_by("pk"), SUGGESTION_COLUMNS)
+    rows = stream(suggestions.order_by("pk"), SUGGESTION_COLUMNS)
     kept = rows if scope.only is None else (row for row in rows if row[-1] in shown)
-    place = list(SUGGESTION_COLUMNS).index("sentence_id")
+    [place] = find_places(SUGGESTION_COLUMNS, "sentence_id")
     return ((*row, moved.get(row[-1], row[place])) for row in kept)
 
 
@@ -171,12 +248,7 @@ def _describe(response: Response | None, *, is_own: bool) -> list[object]:
 def read_turn_arms(scope: Scope) -> Iterator[Sequence[object]]:
     """Every turn that was drawn, with the plan under which it was."""
     arms = TurnArm.objects.filter(plan__project=scope.project).order_by("turn__interview", "turn__position")
-    return read_columns(arms, ARM_COLUMNS)
-
-
-def read_columns(rows: QuerySet[Any], columns: Mapping[str, str]) -> Iterator[Sequence[Any]]:
-    """The rows in their order, each with what ``columns`` names, in constant memory."""
-    return rows.values_list(*columns.values()).iterator(chunk_size=5_000)
+    return stream(arms, ARM_COLUMNS)
 
 
 def make_export(
@@ -184,9 +256,9 @@ def make_export(
     name: str,
     sentence: str,
     *,
-    columns: Iterable[str],
+    row: str,
+    columns: Sequence[Column],
     read_rows: RowsReader,
-    meanings: Mapping[str, str],
     opens_codings: bool = False,
 ) -> Export:
     """A table of this room: for whoever may see every coding. One that opens codings opens what machines proposed, too."""
@@ -194,90 +266,39 @@ def make_export(
         key=key,
         name=name,
         sentence=sentence,
-        header=list(columns),
+        row=row,
+        columns=columns,
         permission=Permission.SEE_ALL_CODINGS,
         read_rows=read_rows,
         opens_codings=opens_codings,
         find_opened=find_suggested if opens_codings else None,
-        meanings=meanings,
     )
 
 
-OF_ANNOTATORS = {
-    "annotator": "The reading that proposed it: a model with its prompt and codebook version, rules, or what was learnt.",
-    "annotator_number": "Which annotator of that name, from 1: one that reads otherwise in any way has another number.",
-    "suggestion_id": "Number of the suggestion.",
-}
 SUGGESTIONS = make_export(
     "suggestions",
     "Suggestions",
     "What machines proposed, with the annotator and the paid call behind each row, and what a critic said.",
+    row="a machine's proposal",
     columns=[*SUGGESTION_COLUMNS, STANDING_COLUMN],
     read_rows=read_suggestions,
     opens_codings=True,
-    meanings={
-        **OF_ANNOTATORS,
-        "quote": "The words the annotator gives as its evidence, verified in the sentence.",
-        "score": "A learnt annotator's own probability; no certainty.",
-        "annotator_kind": "model, rules (of the codebook) or learnt (from this study's blind codings).",
-        "annotator_hash": "SHA-256 over everything that decides what it says; empty on annotators made before hashes.",
-        "mode": "family: one call for all codes of a family; code: one call per code.",
-        "provider": "Who runs the model; fake where answers are invented; empty where no model is asked.",
-        "model": "The model that was called.",
-        "rationale": "The reason the annotator gave.",
-        "critic": "Label of the model whose verdict on it is the latest.",
-        "critic_verdict": "upheld or reversed; empty where no critic came to a verdict.",
-        "arm": "shown (after a coder's own decision) or withheld (never); empty where the turn was not drawn.",
-        "probability": "Probability with which the turn was drawn to be withheld.",
-        "batch": "Number of the batch.",
-        "attempt": "Number of the paid call behind it.",
-        "run": "Number of the reading without a model.",
-        STANDING_COLUMN: "The sentence it is read at now; another one than sentence_id where breaks were corrected since, "
-        "empty where no one sentence holds its words any more.",
-    },
 )
 SHOWINGS = make_export(
     "showings",
     "What coders were shown",
     "Each look at suggestions: arm, order, times, the codes that stood before, and what became of each. Rows of everybody "
     "do not say whose they are.",
+    row="a suggestion as a coder was shown it; a look at none",
     columns=SHOWING_COLUMNS,
     read_rows=read_showings,
     opens_codings=True,
-    meanings={
-        **OF_ANNOTATORS,
-        "arm": "shown, or withheld: a look on a turn that never shows suggestions.",
-        "draft": "true where suggestions were shown before the coder's own decision; such labels are in no measure.",
-        "coder": "User name of the coder, in her own rows; empty in rows of everybody, for how far suggestions moved one "
-        "coder is hers alone.",
-        "shown": "When, in UTC; in rows of everybody the day.",
-        "closed": "When the panel was closed; empty where that is not known, and in rows of everybody.",
-        "own_codes": "Identifiers of the codes the coder had put on the sentence by then, as a list; empty in rows of "
-        "everybody.",
-        "place": "Place in the shuffled order in which they were shown, from 1; empty where there was none to show.",
-        "code_id": "The code that was suggested.",
-        "response": "kept, left, edited or undone, as it stands; empty where the coder said nothing, and in rows of everybody "
-        "of interviews where fewer than two coders looked.",
-        "reason": "The coder's reason, where she gave one; empty where the response is.",
-        "coding_id": "Number of the coding it became; empty in rows of everybody.",
-        "responded": "When she said so, in UTC; empty in rows of everybody.",
-        "showing_id": "Number of the look; rows of one look share it.",
-    },
 )
 TURN_ARMS = make_export(
     "turn_arms",
     "Withheld turns",
     "Which turns show suggestions and which never do, with the probability each was drawn with.",
+    row="a turn drawn to show suggestions or never to",
     columns=ARM_COLUMNS,
     read_rows=read_turn_arms,
-    meanings={
-        "arm": "shown (after a coder's own decision) or withheld (never).",
-        "probability": "Probability with which it was drawn to be withheld.",
-        "plan": "Number of the plan in force when its interview was drawn.",
-        "share_percent": "Share of turns that plan withholds, in per cent.",
-        "seed": "Number by which the draw can be repeated.",
-        "reason": "Why the share was set so.",
-        "planned": "When the plan was made, in UTC.",
-        "planned_by": "Who made it.",
-    },
 )

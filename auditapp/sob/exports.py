@@ -8,57 +8,67 @@ from itertools import islice
 
 from auditapp.sob.models import Judgment, Reading
 from transcripts.exchange.registry import Export, Scope
+from transcripts.exchange.rows import column, find_places
 from transcripts.projects.roles import Permission
 
 GROUP = 1_000
 NANO = Decimal(1_000_000_000)
 RULES = "rules"
 
-_PLACE = {
-    "project": "cell__batch__project__slug",
-    "batch": "cell__batch_id",
-    "cell": "cell_id",
-    "model": "arm__variant__label",
-    "provider": "arm__variant__account__provider",
-    "task": "arm__task",
-    "instrument_sha256": "arm__prompt_hash",
-    "repeat": "repeat",
-    "text_id": "text_id",
-    "source": "text__source",
-    "external_id": "text__external_id",
-    "target": "text__target",
-    "target_secondary": "text__target_secondary",
-    "target_tertiary": "text__target_tertiary",
-}
-_READING = (
-    "outcome",
-    "verdict",
-    "attributes",
-    "n_attributes",
-    "n_named",
-    "n_on_schema",
-    "n_strict",
-    "repaired",
-    "parser",
-)
-_CALL = {
-    "attempt": "cell__result__attempt_id",
-    "served_model": "cell__result__attempt__served_model",
-    "finish_reason": "cell__result__attempt__finish_reason",
-    "tokens_in": "cell__result__attempt__tokens_in",
-    "tokens_out": "cell__result__attempt__tokens_out",
-    "tokens_reasoning": "cell__result__attempt__tokens_reasoning",
-    "cost_usd": "cell__result__attempt__cost_nano",
-}
-_CELL = list(_PLACE).index("cell")
+_PLACE = [
+    column("project", "cell__batch__project__slug"),
+    column("batch", "cell__batch_id", "Number of the batch."),
+    column("cell", "cell_id", "Number of the cell: one text under one model, task and repeat."),
+    column("model", "arm__variant__label", "Label of the model variant."),
+    column(
+        "provider",
+        "arm__variant__account__provider",
+        "Who runs the model; fake where answers are invented, file where they were imported.",
+    ),
+    column("task", "arm__task", "acceptability, non_acceptability or base."),
+    column("instrument_sha256", "arm__prompt_hash", "SHA-256 of the instructions."),
+    column("repeat", "repeat", "Which repetition of the same request, from 1."),
+    column("text_id", "text_id", "Number of the text."),
+    column("source", "text__source", "Source of the text."),
+    column("external_id", "text__external_id", "The text's id in its source."),
+    column("target", "text__target", "The group the text targets."),
+    column("target_secondary", "text__target_secondary", "A second group it targets."),
+    column("target_tertiary", "text__target_tertiary", "A third group it targets."),
+]
+_READING = [
+    column(
+        "outcome", "outcome", "attributed, unknown, verdict, refusal, truncated, off_format, empty or provider_error."
+    ),
+    column("verdict", "verdict", "The answer to the base task."),
+    column("attributes", "attributes", "What was attributed, as JSON text."),
+    column("n_attributes", "n_attributes", "Attributes in paper counting."),
+    column("n_named", "n_named", "The same without placeholders such as any."),
+    column("n_on_schema", "n_on_schema", "The same, at most one per characteristic asked for."),
+    column("n_strict", "n_strict", "Attributes in strict counting."),
+    column("repaired", "repaired", "Whether the answer was not valid JSON and was repaired."),
+    column("parser", "parser", "Version of the rules, or of what read it."),
+]
+_CALL = [
+    column("attempt", "cell__result__attempt_id", "Number of the paid call."),
+    column("served_model", "cell__result__attempt__served_model", "The model as the provider named it in its answer."),
+    column("finish_reason", "cell__result__attempt__finish_reason", "The provider's word for why the answer ended."),
+    column("tokens_in", "cell__result__attempt__tokens_in", "Tokens read."),
+    column("tokens_out", "cell__result__attempt__tokens_out", "Tokens written."),
+    column("tokens_reasoning", "cell__result__attempt__tokens_reasoning", "Tokens of reasoning among them."),
+    column("cost_usd", "cell__result__attempt__cost_nano", "US dollars the call cost."),
+]
+_PLACE_PATHS = [each.source for each in _PLACE]
+_READING_PATHS = [each.source for each in _READING]
+[_CELL] = find_places(_PLACE, "cell")
 _SUPERSEDED = len(_PLACE) + len(_READING)
-COLUMNS = [*_PLACE, *_READING, "layer", *_CALL]
+LAYER = column("layer", meaning="rules, formatter or person: whose reading stands.")
+COLUMNS = [*_PLACE, *_READING, LAYER, *_CALL]
 
 
 def read_answers(scope: Scope) -> Iterator[Sequence[object]]:
     """Every answer of the study with the reading that stands, a thousand at a time."""
     judgments = Judgment.objects.filter(cell__batch__project=scope.project).order_by("cell_id")
-    rows = judgments.values_list(*_PLACE.values(), *_READING, "superseded_by_id", *_CALL.values())
+    rows = judgments.values_list(*_PLACE_PATHS, *_READING_PATHS, "superseded_by_id", *(each.source for each in _CALL))
     stream = rows.iterator(chunk_size=GROUP)
     while group := list(islice(stream, GROUP)):
         later = _find_later([row[_CELL] for row in group if row[_SUPERSEDED]])
@@ -68,7 +78,7 @@ def read_answers(scope: Scope) -> Iterator[Sequence[object]]:
 def _find_later(cells: Sequence[int]) -> dict[int, tuple[object, ...]]:
     """The reading that stands and its layer, of answers that were read again."""
     readings = Reading.objects.filter(judgment__in=cells, superseded_by=None)
-    return {cell: tuple(values) for cell, *values in readings.values_list("judgment_id", *_READING, "layer")}
+    return {cell: tuple(values) for cell, *values in readings.values_list("judgment_id", *_READING_PATHS, "layer")}
 
 
 def _write_row(row: Sequence[object], later: dict[int, tuple[object, ...]]) -> tuple[object, ...]:
@@ -82,39 +92,8 @@ SOB_ANSWERS = Export(
     key="sob_answers",
     name="Answers to the second-order-bias benchmark",
     sentence="How each answer was read, with its counts and the call behind it; no text and no answer in words.",
-    header=COLUMNS,
+    row="an answer to the second-order-bias benchmark, as its standing reading has it",
+    columns=COLUMNS,
     permission=Permission.SEE_ALL_CODINGS,
     read_rows=read_answers,
-    meanings={
-        "batch": "Number of the batch.",
-        "cell": "Number of the cell: one text under one model, task and repeat.",
-        "model": "Label of the model variant.",
-        "provider": "Who runs the model; fake where answers are invented, file where they were brought in.",
-        "task": "acceptability, non_acceptability or base.",
-        "instrument_sha256": "SHA-256 of the instructions.",
-        "repeat": "The how manieth time the same was asked.",
-        "text_id": "Number of the text.",
-        "source": "Source of the text.",
-        "external_id": "The text's id in its source.",
-        "target": "The group the text targets.",
-        "target_secondary": "A second group it targets.",
-        "target_tertiary": "A third group it targets.",
-        "outcome": "attributed, unknown, verdict, refusal, truncated, off_format, empty or provider_error.",
-        "verdict": "The answer to the base task.",
-        "attributes": "What was attributed, as JSON text.",
-        "n_attributes": "Attributes in paper counting.",
-        "n_named": "The same without placeholders such as any.",
-        "n_on_schema": "The same, at most one per characteristic asked for.",
-        "n_strict": "Attributes in strict counting.",
-        "repaired": "Whether the answer was no strict JSON and was mended.",
-        "parser": "Version of the rules, or of what read it.",
-        "layer": "rules, formatter or person: whose reading stands.",
-        "attempt": "Number of the paid call.",
-        "served_model": "The model as the provider named it in its answer.",
-        "finish_reason": "The provider's word for why the answer ended.",
-        "tokens_in": "Tokens read.",
-        "tokens_out": "Tokens written.",
-        "tokens_reasoning": "Tokens of reasoning among them.",
-        "cost_usd": "US dollars the call cost.",
-    },
 )

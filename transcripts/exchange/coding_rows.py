@@ -13,117 +13,120 @@ from django.db.models import TextField, Value
 from django.db.models.functions import Cast
 
 from transcripts.coding.models import Coding, Decision, Memo, Reveal, Unblinding
+from transcripts.coding.values import CHOICE_FIELDS
 from transcripts.corpus.models import Sentence
 from transcripts.exchange.registry import Scope
-from transcripts.exchange.rows import label_sentences, place_columns, quote_sentences, stream
+from transcripts.exchange.rows import PLACE, Column, column, find_places, label_sentences, quote_sentences, stream
 from transcripts.retrieval.prompts import StudyPrompts
 
-CODINGS = {
-    "project": "sentence__turn__interview__project__slug",
-    "interview": "sentence__turn__interview__external_id",
-    "model": "sentence__turn__interview__model_label",
-    "turn": "sentence__turn__position",
-    "role": "sentence__turn__role",
-    "sentence_id": "sentence_id",
-    "sentence": "sentence__position",
-    "sentence_label": "sentence__suffix",
-    "start": "sentence__start",
-    "end": "sentence__end",
-    "text": "quoted",
-    "quote_start": "quote_start",
-    "quote_end": "quote_end",
-    "quote": "quote_end",
-    "code_id": "code__identifier",
-    "code": "code__name",
-    "family": "code__family__identifier",
-    "codebook_version": "code__version__number",
-    "level": "level",
-    "enactment": "enactment",
-    "grounding": "grounding",
-    "prompting": "prompting",
-    "prompting_source": "prompting",
-    "attributes": "answers",
-    "note": "note",
-    "reason": "reason",
-    "range": "range_text",
-    "coder": "coder__username",
-    "layer": "layer",
-    "created": "created_at",
-    "withdrawn": "withdrawn_at",
-    "withdrawal_reason": "withdrawal_reason",
-    "superseded_by": "superseded_by_id",
-    "carried_from": "carried_from_id",
-    "coding_id": "pk",
-}
+CODINGS = [
+    column("project", "sentence__turn__interview__project__slug"),
+    column("interview", "sentence__turn__interview__external_id"),
+    column("model", "sentence__turn__interview__model_label"),
+    column("turn", "sentence__turn__position"),
+    column("role", "sentence__turn__role"),
+    column("sentence_id", "sentence_id"),
+    column("sentence", "sentence__position"),
+    column("sentence_label", "sentence__suffix"),
+    column("start", "sentence__start"),
+    column("end", "sentence__end"),
+    column("text", "quoted"),
+    column("quote_start", "quote_start"),
+    column("quote_end", "quote_end"),
+    column("quote", "quote_end"),
+    column("code_id", "code__identifier"),
+    column("code", "code__name"),
+    column("family", "code__family__identifier"),
+    column("codebook_version", "code__version__number"),
+    *(column(name, name) for name in CHOICE_FIELDS),
+    column("prompting_source", "prompting"),
+    column("attributes", "answers"),
+    column("note", "note"),
+    column("reason", "reason"),
+    column("range", "range_text"),
+    column("coder", "coder__username"),
+    column("layer", "layer"),
+    column("created", "created_at"),
+    column("withdrawn", "withdrawn_at"),
+    column("withdrawal_reason", "withdrawal_reason"),
+    column("superseded_by", "superseded_by_id"),
+    column("carried_from", "carried_from_id"),
+    column("coding_id", "pk"),
+]
 # Read beside the columns, to derive what the database does not hold.
-BESIDE = {"coder_id": "coder_id", "interview_id": "sentence__turn__interview_id"}
+BESIDE = [Column("coder_id", "coder_id", ""), Column("interview_id", "sentence__turn__interview_id", "")]
 POSITION, LABEL, START, TEXT, QUOTE_START, QUOTE_END, QUOTE, TURN, ROLE, CODE, SAID, SOURCE, ANSWERS, RANGE = (
-    list(CODINGS).index(name)
-    for name in (
+    find_places(
+        CODINGS,
         *("sentence", "sentence_label", "start", "text", "quote_start", "quote_end", "quote"),
         *("turn", "role", "code_id", "prompting", "prompting_source", "attributes", "range"),
     )
 )
 
-DECISIONS = {
-    "project": "sentence__turn__interview__project__slug",
-    "interview": "sentence__turn__interview__external_id",
-    "turn": "sentence__turn__position",
-    "sentence_id": "sentence_id",
-    "sentence": "sentence__position",
-    "sentence_label": "label",
-    "none_applies": "none_applies",
-    "coder": "coder__username",
-    "layer": "layer",
-    "created": "created_at",
-    "withdrawn": "withdrawn_at",
-    "decision_id": "pk",
-}
+DECISIONS = [
+    column("project", "sentence__turn__interview__project__slug"),
+    column("interview", "sentence__turn__interview__external_id"),
+    column("turn", "sentence__turn__position"),
+    column("sentence_id", "sentence_id"),
+    column("sentence", "sentence__position"),
+    column("sentence_label", "label"),
+    column("none_applies", "none_applies"),
+    column("coder", "coder__username"),
+    column("layer", "layer"),
+    column("created", "created_at"),
+    column("withdrawn", "withdrawn_at"),
+    column("decision_id", "pk"),
+]
 
-REVEALS = {**place_columns(), "coder": "coder__username", "source": "source", "revealed": "revealed_at"}
+REVEALS = [
+    *PLACE,
+    column("coder", "coder__username"),
+    column("source", "source", "What was seen: machine (suggestions) or colleagues (their codings)."),
+    column("revealed", "revealed_at", "When it was first seen, in UTC."),
+]
 
-OPENINGS = {
-    "project": "interview__project__slug",
-    "interview": "interview__external_id",
-    "person": "user__username",
-    "where": "where",
-    "opened": "unblinded_at",
-}
+OPENINGS = [
+    column("project", "interview__project__slug"),
+    column("interview", "interview__external_id"),
+    column("person", "user__username", "User name of whoever opened colleagues' codings."),
+    column("where", "where", "On which page."),
+    column("opened", "unblinded_at", "When, in UTC. What she coded there afterwards is of layer assisted."),
+]
 
-MEMOS = {
-    "project": "project__slug",
-    "subject": "subject",
-    "subject_key": "subject_key",
-    "interview": "interview__external_id",
-    "sentence_id": "sentence_id",
-    "sentence": "sentence__position",
-    "sentence_label": "label",
-    "kind": "kind",
-    "text": "text",
-    "author": "author__username",
-    "thread": "thread",
-    "revision": "revision",
-    "created": "created_at",
-    "withdrawn": "withdrawn_at",
-    "superseded_by": "superseded_by_id",
-    "memo_id": "pk",
-}
+MEMOS = [
+    column("project", "project__slug"),
+    column("subject", "subject", "What it is about: sentence, interview, code, theme or project."),
+    column("subject_key", "subject_key", "Identifier of the code or number of the theme it is about."),
+    column("interview", "interview__external_id"),
+    column("sentence_id", "sentence_id"),
+    column("sentence", "sentence__position"),
+    column("sentence_label", "label"),
+    column("kind", "kind", "reading, interpretive, positional, methodological or decision."),
+    column("text", "text", "The memo."),
+    column("author", "author__username"),
+    column("thread", "thread", "The same for all versions of one memo on a code, a theme or the study."),
+    column("revision", "revision", "Which version of the memo, from 1."),
+    column("created", "created_at"),
+    column("withdrawn", "withdrawn_at"),
+    column("superseded_by", "superseded_by_id"),
+    column("memo_id", "pk", "Number of this version."),
+]
 
-RECUTS = {
-    "project": "turn__interview__project__slug",
-    "interview": "turn__interview__external_id",
-    "turn": "turn__position",
-    "recut_id": "{}",
-    "kind": "{}__kind",
-    "cut": "{}__cut_at",
-    "cut_by": "{}__cut_by__username",
-    "side": "side",
-    "sentence_id": "pk",
-    "sentence_label": "label",
-    "start": "start",
-    "end": "end",
-    "text": "quoted",
-}
+RECUTS = [
+    column("project", "turn__interview__project__slug"),
+    column("interview", "turn__interview__external_id"),
+    column("turn", "turn__position"),
+    column("recut_id", "{}", "Number of the correction; its sentences share it."),
+    column("kind", "{}__kind", "split or join."),
+    column("cut", "{}__cut_at", "When, in UTC."),
+    column("cut_by", "{}__cut_by__username", "Who did it."),
+    column("side", "side", "retired: the sentence stood before; made: it stands since, or until a later correction."),
+    column("sentence_id", "pk"),
+    column("sentence_label", "label"),
+    column("start", "start"),
+    column("end", "end"),
+    column("text", "quoted"),
+]
 
 
 def read_codings(scope: Scope) -> Iterator[Sequence[object]]:
@@ -133,7 +136,7 @@ def read_codings(scope: Scope) -> Iterator[Sequence[object]]:
         codings = codings.filter(coder=scope.only)
     # As text, for most are empty, and to make an object of each takes longer than all the rest of a row.
     plain = codings.annotate(answers=Cast("attributes", TextField()), range_text=Cast("range_id", TextField()))
-    return complete(stream(quote_sentences(plain).order_by("pk"), {**CODINGS, **BESIDE}), StudyPrompts(scope.project))
+    return complete(stream(quote_sentences(plain).order_by("pk"), [*CODINGS, *BESIDE]), StudyPrompts(scope.project))
 
 
 def complete(rows: Iterable[Sequence[Any]], prompts: StudyPrompts) -> Iterator[Sequence[object]]:
@@ -196,7 +199,7 @@ def read_memos(scope: Scope) -> Iterator[Sequence[object]]:
 def read_recuts(scope: Scope) -> Iterator[Sequence[object]]:
     """Corrections of sentence breaks: a row for each sentence that was retired and each that was made."""
     return merge(
-        *(_read_side(scope, side) for side in ("retired", "made")), key=itemgetter(list(RECUTS).index("recut_id"))
+        *(_read_side(scope, side) for side in ("retired", "made")), key=itemgetter(*find_places(RECUTS, "recut_id"))
     )
 
 
@@ -204,4 +207,4 @@ def _read_side(scope: Scope, side: str) -> Iterator[Sequence[Any]]:
     by = f"{side}_by"
     sentences = Sentence.objects.filter(turn__interview__project=scope.project, **{f"{by}__isnull": False})
     marked = quote_sentences(label_sentences(sentences, ""), "").annotate(side=Value(side))
-    return stream(marked.order_by(by, "start"), {name: path.format(by) for name, path in RECUTS.items()})
+    return stream(marked.order_by(by, "start"), [each._replace(source=each.source.format(by)) for each in RECUTS])

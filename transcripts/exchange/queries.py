@@ -13,67 +13,79 @@ from transcripts.codebook.models import CodeChange
 from transcripts.codebook.queries import current_version
 from transcripts.corpus.models import Consent, Interview
 from transcripts.exchange.registry import Scope
-from transcripts.exchange.rows import stream
+from transcripts.exchange.rows import Column, column, stream
 from transcripts.formats.codebook_csv import COLUMNS, CodeRow
 
-CODEBOOK = list(COLUMNS)
+CODEBOOK = [Column(name, "", meaning) for name, meaning in COLUMNS.items()]
 
-CODEBOOK_CHANGES = {
-    "project": "version__project__slug",
-    "codebook_version": "version__number",
-    "kind": "kind",
-    "effect": "effect",
-    "from_code": "from_identifier",
-    "to_code": "to_identifier",
-    "reason": "reason",
-    "made": "made_at",
-    "made_by": "made_by_name",
-}
+CODEBOOK_CHANGES = [
+    column("project", "version__project__slug"),
+    column("codebook_version", "version__number"),
+    column("kind", "kind", "added, redefined, renamed, merged, split, retired, moved or adjusted."),
+    column(
+        "effect", "effect", "What it does to the meaning: wording (leaves codings as they are), narrowing or widening."
+    ),
+    column("from_code", "from_identifier", "Identifier before."),
+    column("to_code", "to_identifier", "Identifier after."),
+    column("reason", "reason"),
+    column("made", "made_at", "When, in UTC."),
+    column("made_by", "made_by_name", "Who did it."),
+]
 
-INTERVIEWS = {
-    "interview": "external_id",
-    "title": "title",
-    "model": "model_label",
-    "vendor": "vendor",
-    "surface": "surface",
-    "period": "period",
-    "interviewer": "interviewer",
-    "tier": "tier",
-    "inclusion": "inclusion",
-    "inclusion_reason": "inclusion_reason",
-    "opening_prompt": "opening_prompt",
-    "language": "language",
-    "questions": "questions",
-    "author_words": "author_words",
-    "model_words": "model_words",
-    "sentences": "sentence_count",
-    "file": "imported_file__name",
-    "file_sha256": "imported_file__sha256",
-    "segmenter": "segmenter",
-}
+INTERVIEWS = [
+    column("interview", "external_id"),
+    column("title", "title", "Title, as it was imported."),
+    column("model", "model_label"),
+    column("vendor", "vendor", "Maker of the model."),
+    column("surface", "surface", "Where the talk took place: a public page, an API."),
+    column("period", "period", "When the talk took place, as it was imported."),
+    column("interviewer", "interviewer", "Who asked."),
+    column("tier", "tier", "Kind of interview, such as brief or comprehensive."),
+    column("inclusion", "inclusion", "Whether it is analysed, as it was imported."),
+    column("inclusion_reason", "inclusion_reason", "Why, or why not."),
+    column("opening_prompt", "opening_prompt", "The words it began with, where they are kept apart."),
+    column("language", "language", "Language of the talk, as a tag."),
+    column("questions", "questions", "Turns of the interviewer."),
+    column(
+        "author_words", "author_words", "Words the interviewer says; a word is a run of characters between white space."
+    ),
+    column("model_words", "model_words", "Words the model says."),
+    column("sentences", "sentence_count", "Sentences as cut at import."),
+    column("file", "imported_file__name", "Name of the file it came in."),
+    column("file_sha256", "imported_file__sha256", "SHA-256 of that file."),
+    column("segmenter", "segmenter", "What cut it into sentences, with its version."),
+]
 
-CONSENTS = {
-    "project": "interview__project__slug",
-    "interview": "interview__external_id",
-    "scope": "scope",
-    "given": "is_given",
-    "holds": "holds",
-    "basis": "basis",
-    "recorded": "recorded_at",
-    "recorded_by": "recorded_by_name",
-}
+CONSENTS = [
+    column("project", "interview__project__slug"),
+    column("interview", "interview__external_id"),
+    column(
+        "scope",
+        "scope",
+        "coding (by people), external (models outside the site), quotation (in publications) or reuse (and training).",
+    ),
+    column("given", "is_given", "true: it may be done; false: it may not, refused or taken back."),
+    column("holds", "holds", "true for the latest record of the interview in this scope."),
+    column("basis", "basis", "On what it rests, as it was written down."),
+    column("recorded", "recorded_at", "When, in UTC."),
+    column("recorded_by", "recorded_by_name", "Who put it on record."),
+]
 
-AUDIT = {
-    "sequence": "sequence",
-    "at": "at",
-    "actor_id": "actor_id",
-    "actor": "actor_name",
-    "action": "action",
-    "target": "target",
-    "details": "details",
-    "previous_hash": "previous_hash",
-    "hash": "hash",
-}
+AUDIT = [
+    column("sequence", "sequence", "Place in the study's chain, from 1, without gaps."),
+    column("at", "at", "When, in UTC to the microsecond."),
+    column("actor_id", "actor_id", "Number of the person; system for the program itself."),
+    column("actor", "actor_name", "Name at the time."),
+    column("action", "action", "What was done."),
+    column("target", "target", "To what: kind and number."),
+    column("details", "details", "Numbers and short states; never text of an interview."),
+    column("previous_hash", "previous_hash", "Hash of the event before."),
+    column(
+        "hash",
+        "hash",
+        "SHA-256 over the event and the hash before it (audit_trail/chain.py verifies an exported trail).",
+    ),
+]
 
 
 def read_codebook(scope: Scope) -> Iterator[Sequence[object]]:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from transcripts.accounts.models import User
+from transcripts.exchange.rows import Column
 from transcripts.projects.models import Project
 from transcripts.projects.roles import Permission
 
@@ -27,24 +28,29 @@ FileWriter = Callable[[Scope, Path], int]
 
 
 class Export(NamedTuple):
-    """Something to take out: a table, files of forms of their own, or both.
+    """What can be exported: a table, files in formats of their own, or both.
 
-    ``read_rows`` yields rows in the order of ``header``, in constant memory; None where there is no table. ``files`` are
-    further formats, or other forms of those of a table. ``meanings`` says of columns what the data dictionary does not
-    know from elsewhere. Whoever codes herself opens colleagues' work by taking out what ``opens_codings``, and besides
-    the interviews that ``find_opened`` names: those with machines' labels in it.
+    ``row`` says what one row is. ``read_rows`` yields rows in the order of ``columns``, in constant memory; None where
+    there is no table. ``files`` are further formats, or other forms of those of a table. Exporting what
+    ``opens_codings`` unblinds a coder to colleagues' work, and to the interviews that ``find_opened`` names: those with
+    machines' labels in it.
     """
 
     key: str
     name: str
     sentence: str
-    header: Sequence[str]
+    row: str
     permission: Permission
+    columns: Sequence[Column] = ()
     read_rows: RowsReader | None = None
     files: Mapping[str, FileWriter] = {}
-    meanings: Mapping[str, str] = {}
     opens_codings: bool = False
     find_opened: Callable[[Project], Collection[int]] | None = None
+
+    @property
+    def header(self) -> list[str]:
+        """The headings of the table."""
+        return [column.name for column in self.columns]
 
     @property
     def formats(self) -> list[str]:

@@ -1,19 +1,82 @@
-"""How the tables of exports are read: columns by the names people see, rows streamed."""
+"""The columns of exported tables, and how their rows are streamed."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
 
 from django.db.models import CharField, F, QuerySet
 from django.db.models.functions import Cast, Concat, Substr
 
+from transcripts.coding.values import MEANINGS as VALUE_MEANINGS
+
 CHUNK = 5_000
+# Columns that mean the same wherever they occur.
+SHARED = {
+    "project": "Address of the study.",
+    "interview": "Identifier of the interview, as it was imported.",
+    "model": "Label of the interviewed model, as it was imported; empty when not known.",
+    "turn": "Place of the turn in the interview, counted from 1 over all who speak.",
+    "role": "Who speaks: interviewer, model, system or tool.",
+    "sentence_id": "Number of the sentence; it never changes and is never used again.",
+    "sentence": "Place of the sentence in the interview as it was cut at import, counted from 1.",
+    "sentence_label": "The number people see: the place, with a letter for a piece of a split sentence (14a).",
+    "start": "First character of the sentence in the turn's text, in code points counted from 0.",
+    "end": "Character after its last one.",
+    "text": "The exact words.",
+    "quote": "The marked words.",
+    "code_id": "Identifier of the code, the same in every version of the codebook.",
+    "code": "Name of the code in the version the row was made with.",
+    "family": "Identifier of the family of codes; empty where the whole study is meant.",
+    "codebook_version": "Number of the version of the codebook.",
+    "prompting_source": "said (by the coder) or derived (from the words and codes of earlier turns).",
+    "reason": "Why, in the words of whoever did it.",
+    "range": "The same for codings put on several sentences by one act; empty otherwise.",
+    "coder": "User name of the coder.",
+    "layer": "blind, or assisted: put after others' labels were seen.",
+    "created": "When, in UTC.",
+    "withdrawn": "When it was taken back; empty while it stands.",
+    "withdrawal_reason": "Why it was taken back, where that was asked for.",
+    "superseded_by": "Number of the row of the same table that took its place.",
+    "carried_from": "coding_id this one was mapped from when sentence breaks were corrected or codes merged.",
+    "coding_id": "Number of the coding.",
+    "decision_id": "Number of the decision.",
+    "none_applies": "true: read, and no code applies; false: read, and nothing beyond the codes that stand.",
+    "author": "User name of whoever wrote it.",
+    "written": "When it was written, in UTC.",
+    "name": "Name, as people read it.",
+    "round": "Number of the round.",
+    "codes": "List of code identifiers; an empty list says that none applies.",
+    **{name: meaning for name, meaning in VALUE_MEANINGS.items() if name != "prompting"},
+    "prompting": "prompted, unprompted or unclear: whether the interviewer had raised it before; empty where no model speaks.",
+}
 
 
-def stream(rows: QuerySet[Any, Any], columns: Mapping[str, str]) -> Iterator[Sequence[object]]:
-    """The rows of a query in the order of ``columns``, a few thousand at a time."""
-    return rows.values_list(*columns.values()).iterator(chunk_size=CHUNK)
+class Column(NamedTuple):
+    """A column of an export: its heading, where a query finds it, and what the data dictionary says of it.
+
+    ``source`` is empty where the rows are not read by a query.
+    """
+
+    name: str
+    source: str
+    meaning: str
+
+
+def column(name: str, source: str = "", meaning: str = "") -> Column:
+    """A column; one without a meaning of its own has the shared meaning of its name."""
+    return Column(name, source, meaning or SHARED[name])
+
+
+def stream(rows: QuerySet[Any, Any], columns: Iterable[Column]) -> Iterator[Sequence[Any]]:
+    """The rows of a query in the order of ``columns``, in constant memory."""
+    return rows.values_list(*(each.source for each in columns)).iterator(chunk_size=CHUNK)
+
+
+def find_places(columns: Sequence[Column], *names: str) -> list[int]:
+    """At which places in a row these columns are."""
+    headings = [each.name for each in columns]
+    return [headings.index(name) for name in names]
 
 
 def label_sentences(rows: QuerySet[Any, Any], prefix: str = "sentence__") -> Any:
@@ -28,12 +91,11 @@ def quote_sentences(rows: QuerySet[Any, Any], prefix: str = "sentence__") -> Any
     return rows.annotate(quoted=Substr(f"{prefix}turn__text", F(f"{prefix}start") + 1, length))
 
 
-def place_columns(prefix: str = "sentence__") -> dict[str, str]:
-    """Where a sentence lies, for rows that point at one through ``prefix``; they need ``label_sentences``."""
-    return {
-        "project": f"{prefix}turn__interview__project__slug",
-        "interview": f"{prefix}turn__interview__external_id",
-        "turn": f"{prefix}turn__position",
-        "sentence_id": f"{prefix}id",
-        "sentence_label": "label",
-    }
+# Where a sentence lies, for rows with a foreign key to one; they need ``label_sentences``.
+PLACE = (
+    column("project", "sentence__turn__interview__project__slug"),
+    column("interview", "sentence__turn__interview__external_id"),
+    column("turn", "sentence__turn__position"),
+    column("sentence_id", "sentence_id"),
+    column("sentence_label", "label"),
+)

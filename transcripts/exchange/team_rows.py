@@ -7,96 +7,100 @@ from collections.abc import Iterator, Sequence
 from transcripts.agreement.models import Adjudication
 from transcripts.codebook.models import CodeProposal
 from transcripts.exchange.registry import Scope
-from transcripts.exchange.rows import label_sentences, place_columns, quote_sentences, stream
+from transcripts.exchange.rows import PLACE, column, label_sentences, quote_sentences, stream
 from transcripts.projects.models import MethodStance
 from transcripts.revision.models import AnchorReading, AnchorSentence
 from transcripts.rounds.models import Assignment, Round
 
-STANCES = {
-    "project": "project__slug",
-    "family": "family",
-    "stance": "stance",
-    "reason": "reason",
-    "set": "set_at",
-    "set_by": "set_by_name",
-}
+STANCES = [
+    column("project", "project__slug"),
+    column("family", "family"),
+    column(
+        "stance", "stance", "reflexive, codebook or reliability (Braun and Clarke's three kinds of thematic analysis)."
+    ),
+    column("reason", "reason"),
+    column("set", "set_at", "Since when, in UTC."),
+    column("set_by", "set_by_name", "Who set it."),
+]
 
-ROUNDS = {
-    "project": "project__slug",
-    "round": "number",
-    "name": "name",
-    "instructions": "instructions",
-    "overlap_percent": "overlap_percent",
-    "overlap_readers": "overlap_readers",
-    "seed": "seed",
-    "opened": "opened_at",
-    "opened_by": "opened_by_name",
-    "locked": "locked_at",
-    "locked_by": "locked_by__username",
-}
+ROUNDS = [
+    column("project", "project__slug"),
+    column("round", "number"),
+    column("name", "name"),
+    column("instructions", "instructions", "What coders were told."),
+    column("overlap_percent", "overlap_percent", "Share of the interviews that more than one coder was to read."),
+    column("overlap_readers", "overlap_readers", "How many coders were to read each of those."),
+    column("seed", "seed", "Number by which the dealing of interviews can be repeated."),
+    column("opened", "opened_at", "When the round began, in UTC."),
+    column("opened_by", "opened_by_name", "Who began it."),
+    column("locked", "locked_at", "When coding in it ended; empty while it is open."),
+    column("locked_by", "locked_by__username", "Who ended it."),
+]
 
-ASSIGNMENTS = {
-    "project": "round__project__slug",
-    "round": "round__number",
-    "interview": "interview__external_id",
-    "model": "interview__model_label",
-    "coder": "coder__username",
-    "assigned": "assigned_at",
-    "assigned_by": "assigned_by_name",
-    "signed": "signed_at",
-    "withdrawn": "withdrawn_at",
-}
+ASSIGNMENTS = [
+    column("project", "round__project__slug"),
+    column("round", "round__number"),
+    column("interview", "interview__external_id"),
+    column("model", "interview__model_label"),
+    column("coder", "coder__username"),
+    column("assigned", "assigned_at", "When, in UTC."),
+    column("assigned_by", "assigned_by_name", "Who assigned it."),
+    column("signed", "signed_at", "When the coder confirmed that these are her codings."),
+    column("withdrawn", "withdrawn_at"),
+]
 
-ADJUDICATIONS = {
-    **place_columns(),
-    "text": "quoted",
-    "family": "family_identifier",
-    "readings": "readings",
-    "outcome": "outcome",
-    "chosen_coder": "chosen_coder__username",
-    "codes": "codes",
-    "reason": "reason",
-    "adjudicator": "adjudicator__username",
-    "revision": "revision",
-    "created": "created_at",
-    "withdrawn": "withdrawn_at",
-    "superseded_by": "superseded_by_id",
-    "adjudication_id": "pk",
-}
+ADJUDICATIONS = [
+    *PLACE,
+    column("text", "quoted"),
+    column("family", "family_identifier"),
+    column("readings", "readings", "The blind readings as they stood: a list of objects with coder and codes."),
+    column(
+        "outcome", "outcome", "one (reading holds), both (stand), neither, or redefined (the definition is at fault)."
+    ),
+    column("chosen_coder", "chosen_coder__username", "Whose reading holds."),
+    column("codes", "codes", "The codes that hold after the decision."),
+    column("reason", "reason"),
+    column("adjudicator", "adjudicator__username", "Who decided."),
+    column("revision", "revision", "Which decision on this sentence and family, from 1."),
+    column("created", "created_at"),
+    column("withdrawn", "withdrawn_at"),
+    column("superseded_by", "superseded_by_id"),
+    column("adjudication_id", "pk", "Number of the decision."),
+]
 
-ANCHORS = {
-    **place_columns(),
-    "text": "quoted",
-    "added": "added_at",
-    "added_by": "added_by_name",
-    "removed": "removed_at",
-}
+ANCHORS = [
+    *PLACE,
+    column("text", "quoted"),
+    column("added", "added_at", "When it became an anchor, in UTC."),
+    column("added_by", "added_by_name", "Who chose it."),
+    column("removed", "removed_at", "When it ceased to be one."),
+]
 
-ANCHOR_READINGS = {
-    **place_columns(),
-    "codebook_version": "version__number",
-    "coder": "coder__username",
-    "codes": "codes",
-    "read": "read_at",
-}
+ANCHOR_READINGS = [
+    *PLACE,
+    column("codebook_version", "version__number"),
+    column("coder", "coder__username"),
+    column("codes", "codes"),
+    column("read", "read_at", "When, in UTC."),
+]
 
-PROPOSALS = {
-    "project": "project__slug",
-    "name": "name",
-    "definition": "definition",
-    "family": "family_identifier",
-    "interview": "sentence__turn__interview__external_id",
-    "sentence_id": "sentence_id",
-    "sentence_label": "label",
-    "in_vivo": "is_in_vivo",
-    "proposed_by": "proposed_by__username",
-    "proposed": "proposed_at",
-    "state": "state",
-    "code_id": "code__identifier",
-    "answer": "answer",
-    "answered": "answered_at",
-    "answered_by": "answered_by__username",
-}
+PROPOSALS = [
+    column("project", "project__slug"),
+    column("name", "name"),
+    column("definition", "definition", "What it would mean."),
+    column("family", "family_identifier"),
+    column("interview", "sentence__turn__interview__external_id"),
+    column("sentence_id", "sentence_id"),
+    column("sentence_label", "label"),
+    column("in_vivo", "is_in_vivo", "true where the name is in the words of the sentence."),
+    column("proposed_by", "proposed_by__username", "Who found it missing."),
+    column("proposed", "proposed_at", "When, in UTC."),
+    column("state", "state", "open, accepted or declined."),
+    column("code_id", "code__identifier", "The code it became."),
+    column("answer", "answer", "What was answered."),
+    column("answered", "answered_at", "When."),
+    column("answered_by", "answered_by__username", "By whom."),
+]
 
 
 def read_stances(scope: Scope) -> Iterator[Sequence[object]]:

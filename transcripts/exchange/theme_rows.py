@@ -5,58 +5,62 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from transcripts.exchange.registry import Scope
-from transcripts.exchange.rows import label_sentences, place_columns, quote_sentences, stream
+from transcripts.exchange.rows import PLACE, column, find_places, label_sentences, quote_sentences, stream
 from transcripts.themes.models import PhaseEntry, PositionalityStatement, Theme, ThemeQuote, ThemeVersion
 
-THEMES = {
-    "project": "theme__project__slug",
-    "theme": "theme__number",
-    "version": "number",
-    "name": "name",
-    "concept": "concept",
-    "description": "description",
-    "state": "state",
-    "codes": "codes",
-    "reason": "reason",
-    "written": "written_at",
-    "written_by": "written_by__username",
-    "came_from": "theme_id",
-}
+THEMES = [
+    column("project", "theme__project__slug"),
+    column("theme", "theme__number", "Number of the theme in the study."),
+    column("version", "number", "Which version of the theme, from 1; the highest holds."),
+    column("name", "name"),
+    column("concept", "concept", "The one idea that holds the theme together."),
+    column("description", "description", "What it is about."),
+    column("state", "state", "candidate, reviewed, defined or dropped."),
+    column("codes", "codes", "Identifiers of the codes it is made of."),
+    column("reason", "reason"),
+    column("written", "written_at"),
+    column("written_by", "written_by__username", "Who wrote this version."),
+    column("came_from", "theme_id", "Numbers of the themes it was merged or split from."),
+]
 
-THEME_QUOTES = {
-    **place_columns(),
-    "model": "sentence__turn__interview__model_label",
-    "start": "sentence__start",
-    "end": "sentence__end",
-    "text": "quoted",
-    "theme": "theme__number",
-    "side": "side",
-    "edited_text": "edited_text",
-    "note": "note",
-    "coding_id": "coding_id",
-    "added": "added_at",
-    "added_by": "added_by__username",
-    "withdrawn": "withdrawn_at",
-    "quote_id": "pk",
-}
+THEME_QUOTES = [
+    *PLACE,
+    column("model", "sentence__turn__interview__model_label"),
+    column("start", "sentence__start"),
+    column("end", "sentence__end"),
+    column("text", "quoted"),
+    column("theme", "theme__number", "Number of the theme in the study."),
+    column("side", "side", "for, or against: a sentence that speaks against the theme."),
+    column("edited_text", "edited_text", "The quotation with its edits marked; empty where it is the exact words."),
+    column("note", "note"),
+    column("coding_id", "coding_id"),
+    column("added", "added_at", "When, in UTC."),
+    column("added_by", "added_by__username", "Who chose it."),
+    column("withdrawn", "withdrawn_at"),
+    column("quote_id", "pk", "Number of the quote."),
+]
 
-PHASE_ENTRIES = {
-    "project": "project__slug",
-    "phase": "phase",
-    "text": "text",
-    "author": "author__username",
-    "written": "written_at",
-    "withdrawn": "withdrawn_at",
-    "superseded_by": "superseded_by_id",
-    "entry_id": "pk",
-}
+PHASE_ENTRIES = [
+    column("project", "project__slug"),
+    column(
+        "phase",
+        "phase",
+        "1 familiarisation, 2 initial coding, 3 generating, 4 reviewing, 5 defining themes, 6 writing up.",
+    ),
+    column("text", "text", "What was written down."),
+    column("author", "author__username"),
+    column("written", "written_at"),
+    column("withdrawn", "withdrawn_at"),
+    column("superseded_by", "superseded_by_id"),
+    column("entry_id", "pk", "Number of the entry."),
+]
 
-POSITIONALITY = {
-    "project": "project__slug",
-    "author": "author__username",
-    "text": "text",
-    "written": "written_at",
-}
+POSITIONALITY = [
+    column("project", "project__slug"),
+    column("author", "author__username"),
+    column("text", "text", "The statement, in its author's words."),
+    column("written", "written_at"),
+]
 
 
 def read_themes(scope: Scope) -> Iterator[Sequence[object]]:
@@ -69,7 +73,7 @@ def read_themes(scope: Scope) -> Iterator[Sequence[object]]:
     for theme, number in merged.order_by("came_from__number").values_list("pk", "came_from__number"):
         origins.setdefault(theme, []).append(number)
     versions = ThemeVersion.objects.filter(theme__project=scope.project).order_by("theme__number", "number")
-    reason = list(THEMES).index("reason")
+    [reason] = find_places(THEMES, "reason")
     for *cells, theme_id in stream(versions, THEMES):
         if scope.only is not None:
             cells[reason] = ""

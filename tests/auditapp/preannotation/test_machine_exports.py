@@ -18,7 +18,6 @@ from transcripts.accounts.models import User
 from transcripts.codebook.models import Code
 from transcripts.coding.models import Reveal, Unblinding
 from transcripts.corpus.models import Interview
-from transcripts.exchange.dictionary import find_meaning
 from transcripts.exchange.methods.writing import draft_text
 from transcripts.exchange.registry import Scope, find_export
 from transcripts.projects.models import Project
@@ -53,7 +52,7 @@ def annotator(project: Project, interview: Interview) -> Annotator:
 def test_every_column_has_a_meaning_and_an_empty_study_has_no_rows(project: Project, key: str) -> None:
     export = find_export(key)
     assert export is not None
-    assert [column for column in export.header if not find_meaning(export, column)] == []
+    assert [column for column in export.columns if not column.meaning] == []
     assert take_out(project, key) == []
 
 

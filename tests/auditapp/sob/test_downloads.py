@@ -189,7 +189,9 @@ def test_the_study_export_has_a_row_for_each_answer_with_the_standing_reading(da
     batch = launch(dataset, owner)
     answer_all(batch)
     read_again(Judgment.objects.filter(cell__batch=batch, outcome="off_format").earliest("pk"), owner, '{"age": "old"}')
-    rows = [dict(zip(COLUMNS, row, strict=True)) for row in read_answers(Scope(batch.project, None))]
+    rows = [
+        dict(zip([each.name for each in COLUMNS], row, strict=True)) for row in read_answers(Scope(batch.project, None))
+    ]
     assert len(rows) == batch.cells.filter(judgment__isnull=False).count()
     [read] = [row for row in rows if row["layer"] != "rules"]
     assert (read["outcome"], read["attributes"], read["n_attributes"]) == ("attributed", {"age": "old"}, 1)

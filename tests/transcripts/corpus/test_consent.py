@@ -335,7 +335,9 @@ def test_export_holds_every_record_and_marks_those_that_hold(
     record(project, lead, interview)
     record(project, lead, interview, given=False)
     record(project, lead, interview, scope="reuse")
-    rows = [dict(zip(CONSENTS, row, strict=True)) for row in read_consents(Scope(project, None))]
+    rows = [
+        dict(zip([each.name for each in CONSENTS], row, strict=True)) for row in read_consents(Scope(project, None))
+    ]
     assert [(row["scope"], row["given"], row["holds"]) for row in rows] == [
         ("external", True, False),
         ("external", False, True),

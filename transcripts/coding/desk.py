@@ -14,7 +14,7 @@ from transcripts.coding.filters import Shown, apply_filter
 from transcripts.coding.marks import Chip, Marks, Viewer, read_marks_in
 from transcripts.coding.panel import PanelFamily, fill_families, list_codes, read_families
 from transcripts.coding.prompting import OwnCoding, Prompts, Question
-from transcripts.coding.queries import InterviewPlace, find_interview_place
+from transcripts.coding.queries import InterviewPlace
 from transcripts.corpus.models import Interview, Sentence, Turn
 from transcripts.projects.models import Project
 
@@ -157,13 +157,14 @@ class DeskPage:
 def build_page(
     project: Project,
     interview: Interview,
+    place: InterviewPlace,
     viewer: Viewer,
     *,
     at: int | None,
     show: str = "",
     differing: Collection[int] | None = None,
 ) -> DeskPage:
-    """Six queries, whatever the length of the interview. ``at`` is the current sentence, if it is one of these.
+    """At most five queries, whatever the length of the interview. ``at`` is the current sentence, if it is one of these.
 
     ``show`` is a filter, and ``differing`` what it may need to know; see filters.py.
     """
@@ -185,7 +186,7 @@ def build_page(
     fill_families(families, used=_count_own_codes(everywhere), at_current=at_current)
     return DeskPage(
         interview=interview,
-        place=find_interview_place(interview.pk, viewer.user_id),
+        place=place,
         version=version,
         families=families,
         exchanges=exchanges,

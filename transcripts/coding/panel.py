@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
+from copy import copy
+from dataclasses import dataclass, replace
+from datetime import datetime
+from functools import lru_cache
 from itertools import groupby
 from typing import Any
 
@@ -68,10 +71,17 @@ class PanelFamily:
 
 
 def read_families(version: CodebookVersion | None) -> list[PanelFamily]:
-    """The families of a version with their codes, in order: one query."""
+    """The families of a published version with their codes, in order: at most one query."""
     if version is None:
         return []
-    codes = Code.objects.filter(version=version).select_related("family").order_by("family__position", "position")
+    families = _read_frozen_families(version.pk, version.published_at)
+    return [replace(family, codes=[copy(code) for code in family.codes]) for family in families]
+
+
+@lru_cache(maxsize=16)
+def _read_frozen_families(version_id: int, _published_at: datetime | None) -> list[PanelFamily]:
+    """The same, kept in memory: a published version never changes, and every desk needs it (``benchmarks open``)."""
+    codes = Code.objects.filter(version=version_id).select_related("family").order_by("family__position", "position")
     return [
         PanelFamily(
             identifier=family.identifier,

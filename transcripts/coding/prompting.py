@@ -58,15 +58,22 @@ class Prompts:
     def find_mention(self, code: str) -> int | None:
         """The position of the first turn of the interviewer that names ``code``, if any does."""
         if code not in self._mentioned:
-            pattern = compile_words(tuple(self._words.get(code, ())))
-            hit = pattern.search(self._text) if pattern else None
-            self._mentioned[code] = self._positions[bisect_right(self._ends, hit.start())] if hit else None
+            hit = _find_words(self._text, tuple(self._words.get(code, ())))
+            self._mentioned[code] = None if hit is None else self._positions[bisect_right(self._ends, hit)]
         return self._mentioned[code]
 
     def derive(self, *, coder: str, code: str, position: int) -> str:
         """Prompted or unprompted, for a coding on what the model says in the turn at ``position``."""
         raised = [self.find_mention(code), self._coded.get((coder, code))]
         return PROMPTED if any(each is not None and each < position for each in raised) else UNPROMPTED
+
+
+@lru_cache(maxsize=4_000)
+def _find_words(text: str, words: tuple[str, ...]) -> int | None:
+    """Where the first of ``words`` stands; kept in memory, for a coder opens few interviews and each many times."""
+    pattern = compile_words(words)
+    hit = pattern.search(text) if pattern else None
+    return hit.start() if hit else None
 
 
 @lru_cache(maxsize=2_000)

@@ -87,15 +87,16 @@ JOIN corpus_turn t ON t.id = s.turn_id
 JOIN codebook_code k ON k.id = c.code_id
 WHERE c.range_id = %s
 """
-INTERVIEW_PLACE = f"""
-SELECT (SELECT COUNT(*) FROM corpus_interview o WHERE o.project_id = i.project_id AND o.id <= i.id),
-       (SELECT COUNT(*) FROM corpus_interview o WHERE o.project_id = i.project_id),
-       (SELECT MAX(o.id) FROM corpus_interview o WHERE o.project_id = i.project_id AND o.id < i.id),
-       (SELECT MIN(o.id) FROM corpus_interview o WHERE o.project_id = i.project_id AND o.id > i.id),
-       {CLOSURE},
-       (SELECT CAST(d.keys AS text) FROM coding_desksettings d WHERE d.user_id = %s)
+INTERVIEW = f"""
+SELECT i.*,
+       (SELECT COUNT(*) FROM corpus_interview o WHERE o.project_id = i.project_id AND o.id <= i.id) AS place,
+       (SELECT COUNT(*) FROM corpus_interview o WHERE o.project_id = i.project_id) AS total,
+       (SELECT MAX(o.id) FROM corpus_interview o WHERE o.project_id = i.project_id AND o.id < i.id) AS previous_id,
+       (SELECT MIN(o.id) FROM corpus_interview o WHERE o.project_id = i.project_id AND o.id > i.id) AS next_id,
+       {CLOSURE} AS closure,
+       (SELECT CAST(d.keys AS text) FROM coding_desksettings d WHERE d.user_id = %s) AS desk_keys
 FROM corpus_interview i
-WHERE i.id = %s
+WHERE i.id = %s AND i.project_id = %s
 """  # noqa: S608 (both parts are ours)
 PLACE_FIELDS = ["id", "turn_id", "position", "start", "end"]
 STORED: dict[type[Coding | Decision | Memo], str] = {
@@ -165,12 +166,15 @@ class RangeMember(NamedTuple):
     identifier: str
 
 
-def find_interview_place(interview_id: int, person_id: int) -> InterviewPlace:
-    """Where an interview stands in its study, and whether it is open to a person."""
-    with connection.cursor() as cursor:
-        cursor.execute(INTERVIEW_PLACE, [*[person_id] * (CLOSURE_PARAMETERS + 1), interview_id])
-        number, total, previous_id, next_id, closure, keys = cursor.fetchone()
-    return InterviewPlace(number, total, previous_id, next_id, Closure(closure), json.loads(keys or "{}"))
+def find_interview(project: Project, interview_id: int, person_id: int) -> tuple[Interview, InterviewPlace] | None:
+    """An interview of the study, where it stands there, and whether it is open to a person: one query."""
+    parameters = [*[person_id] * (CLOSURE_PARAMETERS + 1), interview_id, project.pk]
+    found: Any = next(iter(Interview.objects.raw(INTERVIEW, parameters)), None)
+    if found is None:
+        return None
+    keys = json.loads(found.desk_keys or "{}")
+    place = InterviewPlace(found.place, found.total, found.previous_id, found.next_id, Closure(found.closure), keys)
+    return found, place
 
 
 def read_standing(sentence_id: int, coder_id: int) -> Standing:

@@ -7,9 +7,8 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from django.conf import settings
-from django.http import HttpResponse
-from django.shortcuts import get_object_or_404, render
-from django.template.loader import get_template
+from django.http import Http404, HttpResponse
+from django.shortcuts import render
 from django.urls import NoReverseMatch, reverse
 
 from transcripts.codebook.models import CodeFamily
@@ -22,10 +21,11 @@ from transcripts.coding.keys import resolve_keys
 from transcripts.coding.marks import Viewer, read_marks_at
 from transcripts.coding.models import Coding, Memo
 from transcripts.coding.settings import build_card, list_code_keys
+from transcripts.coding.templatetags.desk_rows import write_marks
 from transcripts.coding.values import CHOICE_FIELDS
 from transcripts.coding.waiting import WORDS, Reason, find_differing_in, list_shown_to
 from transcripts.corpus.consent_rows import list_scopes
-from transcripts.corpus.models import Interview, Sentence, Turn
+from transcripts.corpus.models import Sentence, Turn
 from transcripts.projects.access import ProjectRequest
 from transcripts.projects.roles import Permission
 
@@ -88,7 +88,7 @@ def render_marks(request: ProjectRequest, sentence: Sentence | None, *, units: S
         return HttpResponse(status=204)
     viewer = Viewer(request.user.pk)
     interview_id = sentence.turn.interview_id
-    template = get_template("coding/_marks.html")
+    urls = _list_urls(request.project.slug, interview_id)
     places = {
         CodeFamily.Unit.SENTENCE: ("m", sentence.pk),
         CodeFamily.Unit.TURN: ("tm", sentence.turn_id),
@@ -99,11 +99,13 @@ def render_marks(request: ProjectRequest, sentence: Sentence | None, *, units: S
         marks = read_marks_at(queries.find_place(sentence, unit).pk, viewer)
         apart = {other: marks.split_off(other) for other in (CodeFamily.Unit.TURN, CodeFamily.Unit.INTERVIEW)}
         place, place_id = places[CodeFamily.Unit(unit)]
-        context = {"marks": apart.get(CodeFamily.Unit(unit), marks), "place": place, "place_id": place_id}
-        context |= {"writable": True, "urls": _list_urls(request.project.slug, interview_id)}
-        if unit == CodeFamily.Unit.SENTENCE and _is_read(sentence.turn):
-            context["suggestions"] = _find_suggestions_url(request.project.slug)
-        html.append(template.render(context))
+        is_answer = unit == CodeFamily.Unit.SENTENCE and _is_read(sentence.turn)
+        suggestions = _find_suggestions_url(request.project.slug) if is_answer else None
+        html.append(
+            write_marks(
+                apart.get(CodeFamily.Unit(unit), marks), place, place_id, urls, writable=True, suggestions=suggestions
+            )
+        )
     return HttpResponse("".join(html))
 
 
@@ -117,12 +119,15 @@ def render_desk(
     refusal: Refusal | None = None,
 ) -> HttpResponse:
     """One interview with the person's own work on it, and the codes beside it for who codes."""
-    interview = get_object_or_404(Interview, project=request.project, pk=interview_id)
+    found = queries.find_interview(request.project, interview_id, request.user.pk)
+    if found is None:
+        raise Http404("This interview is not in this study.")
+    interview, place = found
     has_panel = Permission.CODE in request.role.permissions
     viewer = Viewer(request.user.pk, sees_all=not has_panel and Permission.SEE_ALL_CODINGS in request.role.permissions)
     may_see_differences = interview_id in list_shown_to(request)
     differing = find_differing_in(interview) if may_see_differences and show == Reason.DISAGREED else None
-    page = build_page(request.project, interview, viewer, at=at, show=show, differing=differing)
+    page = build_page(request.project, interview, place, viewer, at=at, show=show, differing=differing)
     closed = page.place.closure.sentence if has_panel else ""
     context = {
         "page": page,

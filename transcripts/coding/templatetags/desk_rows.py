@@ -1,0 +1,165 @@
+"""The sentences of the desk and what people have coded there: ``{% load desk_rows %}``.
+
+Written without a template: a page may hold thousands of them, and the template engine takes twenty times as long
+(``python -m benchmarks open``). Everything that somebody typed goes through ``escape``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+from django import template
+from django.utils.safestring import SafeString
+
+from transcripts.coding.marks import Chip, DecisionMark, Marks, MemoMark
+from transcripts.coding.values import CHOICE_FIELDS
+
+if TYPE_CHECKING:
+    from transcripts.coding.desk import TurnBlock
+
+register = template.Library()
+PROMPTING_WORDS = {"prompted": "prompted", "unprompted": "unprompted", "unclear": "prompting unclear"}
+
+
+@register.simple_tag(takes_context=True)
+def write_sentences(context: dict[str, Any], turn: TurnBlock) -> SafeString:
+    """The sentences of one turn as a list; ``shown`` in the context names the only ones in sight, if some are not."""
+    shown, current_id, urls, writable = context["shown"], context["current_id"], context["urls"], context["writable"]
+    suggestions = context["suggestions"] if turn.is_answer else None
+    hide = " data-context" if turn.is_question else " hidden"
+    rows = []
+    for number_in_database, number, kind, text, is_closed, marks in turn.rows:
+        state = hide if shown and number_in_database not in shown else ""
+        state += ' aria-current="true" tabindex="0"' if number_in_database == current_id else ' tabindex="-1"'
+        below = (
+            write_marks(marks, "m", number_in_database, urls, writable=writable, suggestions=suggestions)
+            if marks
+            else ""
+        )
+        rows.append(
+            f'<li class="sentence{" decided" if is_closed else ""}" id="s{number_in_database}" data-kind="{kind}"{state}>'
+            f'<a class="n" href="?at={number_in_database}#s{number_in_database}">{number}</a>\n'
+            f'<bdi class="text">{escape(text)}</bdi>{below}</li>\n'
+        )
+    return SafeString(f'<ol class="sentences{" many" if turn.has_many else ""}">\n{"".join(rows)}</ol>')
+
+
+@register.simple_tag
+def write_marks(
+    marks: Marks, place: str, place_id: int, urls: dict[str, str], *, writable: object, suggestions: Any = None
+) -> SafeString:
+    """What people have coded, decided and noted at one place.
+
+    ``place`` is "m" for a sentence, "tm" for a turn, "im" for the interview; with ``place_id`` it makes the element's
+    id. ``writable``: the viewer may code here. ``suggestions``: the two ends of the address of the suggestions panel.
+    """
+    own = marks.own_decision
+    data = f' data-decision="{own.client_id}"' if own else ""
+    return SafeString(
+        f'<div class="marks" id="{place}{place_id}"{data}{" data-seen" if marks.is_revealed else ""}>\n'
+        f"{_write_codes(marks, urls, is_open=bool(writable))}"
+        f"{_write_panel_button(place_id, suggestions) if suggestions and (own or marks.is_revealed) else ''}"
+        f"{''.join(map(_write_memo, marks.memos))}</div>\n"
+    )
+
+
+def _write_codes(marks: Marks, urls: dict[str, str], *, is_open: bool) -> str:
+    if not (marks.chips or marks.decisions):
+        return ""
+    chips = write_chips(marks, urls["codings"], is_open)
+    nothing = "".join(_write_none_applies(each, urls, is_open=is_open) for each in marks.decisions if each.none_applies)
+    return f'<ul class="chips" aria-label="Codes">\n{chips}{nothing}</ul>\n'
+
+
+def _write_none_applies(decision: DecisionMark, urls: dict[str, str], *, is_open: bool) -> str:
+    end, kind = "", "chip none"
+    if decision.coder:
+        end = f' <span class="by"><bdi>{escape(decision.coder)}</bdi></span>'
+    elif is_open:
+        kind = "chip none open"
+        end = (
+            f'<button class="remove" formaction="{urls["reopen"]}" name="decision" value="{decision.client_id}"'
+            ' aria-label="Take back: none applies">×</button>'
+        )
+    return f'<li class="{kind}"><b>–</b>none applies{end}</li>\n'
+
+
+def _write_panel_button(sentence_id: int, suggestions: Any) -> str:
+    address = f"{suggestions.before}{sentence_id}{suggestions.after}"
+    return (
+        f'<button class="open-suggestions" formaction="{address}" hx-post="{address}" hx-target="#suggestions-body"'
+        f' hx-swap="innerHTML" data-sentence="{sentence_id}"><kbd data-act="suggestions">o</kbd> suggestions</button>\n'
+    )
+
+
+def _write_memo(memo: MemoMark) -> str:
+    own = "" if memo.author else f' data-own data-kind="{memo.kind}"'
+    by = f'<span class="by"><bdi>{escape(memo.author)}</bdi> · </span>' if memo.author else ""
+    kind = f'<span class="kind">{memo.kind_name} · </span>' if memo.kind_name else ""
+    return f'<p class="memo"{own}><span class="vh">Memo: </span>{by}{kind}<bdi class="words">{escape(memo.text)}</bdi></p>\n'
+
+
+def write_chips(marks: Marks, codings_url: str, writable: object) -> SafeString:
+    """The codings at one place; with the buttons and links of one's own where coding is open to her."""
+    after = "after suggestions" if marks.is_revealed else "after others’ labels"
+    return SafeString("".join(_write_chip(chip, codings_url, after, is_open=bool(writable)) for chip in marks.chips))
+
+
+def _write_chip(chip: Chip, codings_url: str, after: str, *, is_open: bool) -> str:
+    name = f'<b data-cap="{escape(chip.key)}">{escape(chip.sign)}</b><bdi>{escape(chip.name)}</bdi>'
+    words = "".join(_write_words(chip, after))
+    lines = "".join(_write_lines(chip))
+    quote = f'<q class="quote"><bdi>{escape(chip.quote)}</bdi></q>' if chip.quote else ""
+    kinds = (
+        f"chip family-{escape(chip.family)}{' latent' if chip.is_latent else ''}{' changed' if chip.is_changed else ''}"
+    )
+    if chip.coder:
+        by = f' <span class="by"><bdi>{escape(chip.coder)}</bdi></span>'
+        return f'<li class="{kinds}">{name}{words}{quote}{by}{lines}</li>'
+    data = "".join(_write_data(chip))
+    if not is_open:
+        return f'<li class="{kinds} own"{data}>{name}{words}{quote}{lines}</li>'
+    link = f'<a class="open-details" href="{codings_url}{chip.client_id}/">{name}<span class="vh"> details</span></a>'
+    remove = (
+        f'<button class="remove" name="coding" value="{chip.client_id}"'
+        f' aria-label="Take off {escape(chip.name)}">×</button>'
+    )
+    return f'<li class="{kinds} own open"{data}>{link}{words}{quote}{remove}{lines}</li>'
+
+
+def _write_data(chip: Chip) -> Iterator[str]:
+    """What the page's script reads again."""
+    yield f' data-coding="{chip.client_id}" data-code="{escape(chip.identifier)}" data-version="{chip.version}"'
+    for name in CHOICE_FIELDS:
+        if value := getattr(chip, name):
+            yield f' data-{name}="{value}"'
+    if chip.attributes:
+        yield f' data-attributes="{escape(chip.attributes_json)}"'
+    if chip.range_id:
+        yield f' data-range="{chip.range_id}"'
+    if chip.quote:
+        yield f' data-quote-at="{chip.quote_at}"'
+
+
+def _write_words(chip: Chip, after: str) -> Iterator[str]:
+    """How the code was put, behind its name."""
+    said = ("latent" if chip.is_latent else "", chip.enactment, chip.grounding)
+    yield from (f" <i>{word}</i>" for word in said if word)
+    if chip.prompting or chip.derived == "prompted":
+        yield f' <i class="raised">{PROMPTING_WORDS[chip.raised]}</i>'
+    if chip.range_id:
+        yield ' <i class="range">range</i>'
+    if chip.is_assisted:
+        yield f" <i>{after}</i>"
+
+
+def _write_lines(chip: Chip) -> Iterator[str]:
+    """What a coding says in whole lines: how it is read, its answers, the reason it was put."""
+    if chip.note:
+        yield f'<q class="reading"><bdi>{escape(chip.note)}</bdi></q>'
+    if chip.attributes:
+        yield f'<span class="answers"><bdi>{escape(chip.answers)}</bdi></span>'
+    if chip.reason and chip.reason != "suggestion":
+        yield f'<span class="why"><span class="vh">Reason: </span><bdi>{escape(chip.reason)}</bdi></span>'

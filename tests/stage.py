@@ -11,8 +11,7 @@ from django.utils import timezone
 
 from auditapp.batches.models import Arm, Attempt, Batch, Cell, Result
 from auditapp.llm.models import ModelVariant, ProviderAccount
-from auditapp.preannotation.actions.planted import plant_sentence
-from auditapp.preannotation.actions.withholding import ensure_arms, set_withholding
+from auditapp.preannotation.annotators.actions.planted import plant_sentence
 from auditapp.preannotation.models import (
     Annotator,
     AuditedSuggestion,
@@ -22,6 +21,7 @@ from auditapp.preannotation.models import (
     Reading,
     Suggestion,
 )
+from auditapp.preannotation.suggestions.actions.withholding import ensure_arms, set_withholding
 from auditapp.sob.actions import save_targets
 from auditapp.sob.models import Audit, AuditItem, Dataset, Judgment, Text
 from transcripts.accounts.models import User

@@ -23,9 +23,9 @@ from django.urls import reverse
 
 from auditapp.batches.models import Attempt
 from auditapp.batches.pages import progress
-from auditapp.preannotation.actions import leave_suggestion
-from auditapp.preannotation.actions.showings import show_suggestions
 from auditapp.preannotation.models import Suggestion
+from auditapp.preannotation.suggestions.actions.responses import leave_suggestion
+from auditapp.preannotation.suggestions.actions.showings import show_suggestions
 from auditapp.sob.actions.audits import Finding, mark_item
 from auditapp.sob.models import AuditItem
 from tests.auditapp.preannotation.call_cast import answer_all, say_otherwise

@@ -13,7 +13,8 @@ from auditapp.batches.models import Batch
 from auditapp.batches.routes import live
 from auditapp.llm.actions import add_model
 from auditapp.llm.models import ModelVariant
-from auditapp.preannotation.actions import ensure_annotator, launch_preannotation
+from auditapp.preannotation.annotators.actions.annotators import ensure_annotator
+from auditapp.preannotation.annotators.actions.launching import launch_preannotation
 from auditapp.sob.actions import launch_sob, load_dataset
 from auditapp.sob.actions.readings import PersonReading, read_by_person
 from auditapp.sob.models import Judgment

@@ -10,16 +10,20 @@ class PreannotationConfig(AppConfig):
         from auditapp.batches.kinds import register_kind, register_sights
         from auditapp.batches.runner.sweeping import register_sweep
         from auditapp.llm.cards import register_card_part
-        from auditapp.preannotation.card import read_parts
-        from auditapp.preannotation.check_kind import CheckKind
-        from auditapp.preannotation.critic_kind import CriticKind
-        from auditapp.preannotation.exports import SHOWINGS, SUGGESTIONS, TURN_ARMS
-        from auditapp.preannotation.judging_exports import EXPORTS
-        from auditapp.preannotation.kind import PreannotationKind
-        from auditapp.preannotation.machine_use import read_machine_notes, read_machine_uses
-        from auditapp.preannotation.queries.batch_sight import SIGHT_OF_SUGGESTIONS, SIGHT_OF_TURNS, find_machine_read
-        from auditapp.preannotation.queries.drafts import is_draft
-        from auditapp.preannotation.tasks import ring_idle_runs
+        from auditapp.preannotation.annotators.queries.batch_visibility import (
+            SIGHT_OF_SUGGESTIONS,
+            SIGHT_OF_TURNS,
+            find_machine_read,
+        )
+        from auditapp.preannotation.annotators.runner.kind import PreannotationKind
+        from auditapp.preannotation.annotators.tasks import ring_idle_runs
+        from auditapp.preannotation.evaluation.exports import EXPORTS
+        from auditapp.preannotation.evaluation.queries.card import read_parts
+        from auditapp.preannotation.evaluation.queries.machine_use import read_machine_notes, read_machine_uses
+        from auditapp.preannotation.evaluation.runner.check_kind import CheckKind
+        from auditapp.preannotation.evaluation.runner.critic_kind import CriticKind
+        from auditapp.preannotation.suggestions.exports import SHOWINGS, SUGGESTIONS, TURN_ARMS
+        from auditapp.preannotation.suggestions.queries.drafts import is_draft
         from transcripts.blinding.labels_seen import register_labels
         from transcripts.coding.drafts import register_drafts
         from transcripts.exchange.registry import register_export, register_machine_notes, register_machine_use

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 from django.urls import path
 
-from auditapp.preannotation.views import (
-    annotators,
+from auditapp.preannotation.annotators.views import annotators, offline, opening_calls, planted
+from auditapp.preannotation.evaluation.views import (
     audit_items,
     audits,
     calibration,
@@ -12,19 +12,14 @@ from auditapp.preannotation.views import (
     checks,
     choices,
     critic,
-    desk,
     disagreements,
-    drafts,
     finished,
     influence,
-    launching,
-    offline,
-    opening_calls,
-    planted,
     rates,
     spread,
-    withholding,
 )
+from auditapp.preannotation.launching import views as launching
+from auditapp.preannotation.suggestions.views import drafts, panel, withholding
 
 app_name = "preannotation"
 
@@ -90,7 +85,7 @@ urlpatterns = [
     path("p/<slug:slug>/preannotation/withholding/", withholding.withholding, name="withholding"),
     path("p/<slug:slug>/preannotation/drafts/", drafts.drafts, name="drafts"),
     path("p/<slug:slug>/preannotation/drafts/<int:draft_id>/close/", drafts.close_draft, name="close_draft"),
-    path("p/<slug:slug>/sentences/<int:sentence_id>/suggestions/", desk.show_panel, name="panel"),
-    path("p/<slug:slug>/sentences/<int:sentence_id>/suggestions/close/", desk.close_panel, name="close"),
-    path("p/<slug:slug>/suggestions/<int:suggestion_id>/respond/", desk.respond, name="respond"),
+    path("p/<slug:slug>/sentences/<int:sentence_id>/suggestions/", panel.show_panel, name="panel"),
+    path("p/<slug:slug>/sentences/<int:sentence_id>/suggestions/close/", panel.close_panel, name="close"),
+    path("p/<slug:slug>/suggestions/<int:suggestion_id>/respond/", panel.respond, name="respond"),
 ]

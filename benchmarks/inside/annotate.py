@@ -21,12 +21,12 @@ from django.urls import reverse
 from django.utils import timezone
 
 from auditapp.llm.actions import add_model
-from auditapp.preannotation.actions import launch_model
-from auditapp.preannotation.actions.offline import launch_offline, run_offline
-from auditapp.preannotation.learning import fit, learn
+from auditapp.preannotation.annotators.actions.launching import launch_model
+from auditapp.preannotation.annotators.actions.offline import launch_offline, run_offline
+from auditapp.preannotation.annotators.pure.learning import fit, learn
+from auditapp.preannotation.annotators.queries.training_set import read_lesson
+from auditapp.preannotation.annotators.runner.offline import make_reader
 from auditapp.preannotation.models import Annotator, OfflineRun, Suggestion, TurnArm
-from auditapp.preannotation.offline import make_reader
-from auditapp.preannotation.queries.teaching import read_lesson
 from benchmarks.inside.times import Times
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail

@@ -18,16 +18,18 @@ from auditapp.batches.models import Batch
 from auditapp.batches.routes import live
 from auditapp.llm.actions import add_model
 from auditapp.llm.models import ModelVariant
-from auditapp.preannotation.actions import ensure_annotator, keep_suggestion, launch_preannotation, leave_suggestion
-from auditapp.preannotation.actions.audits import draw_positive_audit, mark_positive, open_results
-from auditapp.preannotation.actions.choices import choose_annotator
-from auditapp.preannotation.actions.disagreements import sort_disagreement
-from auditapp.preannotation.actions.drafts import close_draft_reading, open_draft_reading
-from auditapp.preannotation.actions.offline import launch_offline, run_offline
-from auditapp.preannotation.actions.planted import plant_own_set
-from auditapp.preannotation.actions.showings import show_suggestions
-from auditapp.preannotation.actions.withholding import ensure_arms, set_withholding
+from auditapp.preannotation.annotators.actions.annotators import ensure_annotator
+from auditapp.preannotation.annotators.actions.launching import launch_preannotation
+from auditapp.preannotation.annotators.actions.offline import launch_offline, run_offline
+from auditapp.preannotation.annotators.actions.planted import plant_own_set
+from auditapp.preannotation.evaluation.actions.audits import draw_positive_audit, mark_positive, open_results
+from auditapp.preannotation.evaluation.actions.choices import choose_annotator
+from auditapp.preannotation.evaluation.actions.disagreements import sort_disagreement
 from auditapp.preannotation.models import Annotator, OfflineRun, Suggestion, TurnArm
+from auditapp.preannotation.suggestions.actions.drafts import close_draft_reading, open_draft_reading
+from auditapp.preannotation.suggestions.actions.responses import keep_suggestion, leave_suggestion
+from auditapp.preannotation.suggestions.actions.showings import show_suggestions
+from auditapp.preannotation.suggestions.actions.withholding import ensure_arms, set_withholding
 from auditapp.sob.actions import add_wording, sample_dataset, save_mapping, save_targets
 from auditapp.sob.actions.audits import Finding, draw_audit, mark_item
 from auditapp.sob.actions.readings import launch_formatter

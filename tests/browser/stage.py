@@ -106,7 +106,7 @@ def fill() -> dict[str, object]:
     """The ids of the interviews under their own ids, and one sign-in link per person."""
     from django.core.management import call_command
 
-    from auditapp.preannotation.actions.withholding import set_withholding
+    from auditapp.preannotation.suggestions.actions.withholding import set_withholding
     from transcripts.audit_trail import trail
     from transcripts.codebook.actions import start_study
     from transcripts.corpus.actions import import_file
@@ -177,8 +177,8 @@ def invite(project: Project, username: str, *, role: str = "coder") -> str:
 
 def prepare_suggestions() -> dict[str, object]:
     """A study whose interviews an annotator has read: one to open, one whose turns are withheld, and a draft."""
-    from auditapp.preannotation.actions.drafts import open_draft_reading
-    from auditapp.preannotation.actions.withholding import set_withholding
+    from auditapp.preannotation.suggestions.actions.drafts import open_draft_reading
+    from auditapp.preannotation.suggestions.actions.withholding import set_withholding
     from transcripts.audit_trail import trail
     from transcripts.codebook.actions import start_study
     from transcripts.corpus.actions import import_file
@@ -202,8 +202,9 @@ def suggest(interview: Interview, codes: tuple[str, ...] = ("theme.balance", "th
     from auditapp.batches.models import Cell
     from auditapp.llm.actions import add_model
     from auditapp.llm.models import ModelVariant
-    from auditapp.preannotation.actions import ensure_annotator, launch_preannotation
-    from auditapp.preannotation.kind import PreannotationKind
+    from auditapp.preannotation.annotators.actions.annotators import ensure_annotator
+    from auditapp.preannotation.annotators.actions.launching import launch_preannotation
+    from auditapp.preannotation.annotators.runner.kind import PreannotationKind
     from transcripts.audit_trail import trail
     from transcripts.corpus.models import Sentence
 

@@ -6,7 +6,7 @@ from django import template
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from auditapp.preannotation.measures.figures import Estimate
+from auditapp.preannotation.evaluation.pure.figures import Estimate
 from transcripts.agreement.shares import Interval
 
 register = template.Library()

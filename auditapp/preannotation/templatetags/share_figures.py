@@ -8,7 +8,7 @@ from django import template
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from auditapp.preannotation.measures.checking import Share
+from auditapp.preannotation.evaluation.pure.checking import Share
 from transcripts.agreement.shares import Interval
 from transcripts.codebook.models import Code
 

@@ -24,7 +24,7 @@ from tests.auditapp.preannotation.human_rows import hash_human
 
 def make_study():
     from auditapp.llm.models import ModelVariant
-    from auditapp.preannotation.actions import launch_model
+    from auditapp.preannotation.annotators.actions.launching import launch_model
     from tests.auditapp.preannotation.check_cast import bring_in
     from tests.auditapp.preannotation.teaching import add_interviews, code_blind
     from auditapp.batches.pure.launch_options import LaunchOptions
@@ -50,7 +50,7 @@ def make_study():
 LAUNCH_CRITIC = """
 from auditapp.batches.pure.launch_options import LaunchOptions
 from auditapp.llm.models import ModelVariant
-from auditapp.preannotation.actions.critic import launch_critic
+from auditapp.preannotation.evaluation.actions.critic import launch_critic
 from auditapp.preannotation.models import Annotator
 from transcripts.audit_trail import trail
 critic = ModelVariant.objects.get(label="other")
@@ -60,7 +60,7 @@ print(batch.pk)
 """
 COUNT = """
 from auditapp.preannotation.models import Annotator
-from auditapp.preannotation.queries.critic import count_reversals
+from auditapp.preannotation.evaluation.queries.critic import count_reversals
 [found] = count_reversals(Annotator.objects.get())
 rows = [[row.n, row.reversed, row.unusable, row.rate, row.interval is not None] for row in found.rows]
 print(json.dumps({"critic": found.critic.label, "rows": sorted(rows), "n": found.n, "human": hash_human()}))

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 from auditapp.llm.providers import open_provider
 from auditapp.llm.providers.base import Account, ChatAnswer, ChatRequest
-from auditapp.preannotation.answers import Reading, read_answer
-from auditapp.preannotation.prompts import (
+from auditapp.preannotation.annotators.pure.answers import Reading, read_answer
+from auditapp.preannotation.annotators.pure.prompts import (
     OLD_PROMPT_VERSION,
     CodeText,
     Piece,

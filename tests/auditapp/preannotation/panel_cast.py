@@ -11,9 +11,9 @@ from django.utils import timezone
 from auditapp.batches.models import Arm, Batch, Cell
 from auditapp.llm.actions import add_model
 from auditapp.llm.models import ModelVariant
-from auditapp.preannotation.actions.showings import Shown, show_suggestions
-from auditapp.preannotation.actions.withholding import ensure_arms, set_withholding
 from auditapp.preannotation.models import Annotator, OfflineReading, OfflineRun, Reading, Suggestion
+from auditapp.preannotation.suggestions.actions.showings import Shown, show_suggestions
+from auditapp.preannotation.suggestions.actions.withholding import ensure_arms, set_withholding
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.codebook.models import Code, CodebookVersion

@@ -18,10 +18,11 @@ from django.utils import timezone
 
 from auditapp.batches.kinds import Answered
 from auditapp.batches.models import Attempt, Batch, Cell, Result
-from auditapp.preannotation import actions
-from auditapp.preannotation.kind import PreannotationKind
+from auditapp.preannotation.annotators.actions.annotators import ensure_annotator, read_prompts
+from auditapp.preannotation.annotators.actions.launching import launch_model
+from auditapp.preannotation.annotators.queries.readings import PER_PAGE, count_readings, find_readings
+from auditapp.preannotation.annotators.runner.kind import PreannotationKind
 from auditapp.preannotation.models import Annotator, CodeChoice
-from auditapp.preannotation.queries.readings import PER_PAGE, count_readings, find_readings
 from tests.auditapp.preannotation.reading_cast import add_interviews, add_reader
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
@@ -34,7 +35,7 @@ from transcripts.projects.models import Project
 def batch(project: Project) -> Batch:
     """Five answers: a whole one, one that leaves a sentence out, one with an unknown code, one of no use, one to come."""
     add_interviews(project, "one", answers=5)
-    batch = actions.launch_model(project=project, variant=add_reader(), families=["themes"], by=trail.SYSTEM)
+    batch = launch_model(project=project, variant=add_reader(), families=["themes"], by=trail.SYSTEM)
     cells = list(batch.cells.order_by("pk"))
     whole, left_out, unknown = (write_entries(cell) for cell in cells[:3])
     whole[0]["codings"].append({"rationale": "Weighs.", "quote": "I would ask", "code": "theme.balance"})
@@ -100,7 +101,7 @@ class TestCounts:
         }
 
     def test_a_batch_without_answers_counts_nothing(self, batch: Batch, project: Project) -> None:
-        other = actions.launch_model(project=project, name="reader", families=["moves"], by=trail.SYSTEM)
+        other = launch_model(project=project, name="reader", families=["moves"], by=trail.SYSTEM)
         assert count_readings(other)["readings"] == 0
 
     @pytest.mark.parametrize(
@@ -123,7 +124,7 @@ class TestCounts:
 
     def test_answers_come_a_page_at_a_time(self, annotator: Annotator, monkeypatch: pytest.MonkeyPatch) -> None:
         assert PER_PAGE == 50
-        monkeypatch.setattr("auditapp.preannotation.queries.readings.PER_PAGE", 3)
+        monkeypatch.setattr("auditapp.preannotation.annotators.queries.readings.PER_PAGE", 3)
         first = find_readings(annotator)
         assert (len(first.rows), first.after) == (3, first.rows[-1].cell_id)
         rest = find_readings(annotator, after=first.after or 0)
@@ -159,7 +160,7 @@ class TestPages:
         with CaptureQueriesContext(connection) as few:
             read(client, path)
         for number in range(5):
-            actions.ensure_annotator(project=project, variant=add_reader(f"m{number}"), by=trail.SYSTEM)
+            ensure_annotator(project=project, variant=add_reader(f"m{number}"), by=trail.SYSTEM)
         with CaptureQueriesContext(connection) as many:
             read(client, path)
         assert len(few) == len(many)
@@ -169,7 +170,7 @@ class TestPages:
     ) -> None:
         page = read(client, reverse("preannotation:annotator", args=[project.slug, annotator.pk]))
         assert annotator.hash in page
-        prompts = actions.read_prompts(annotator)
+        prompts = read_prompts(annotator)
         assert len(prompts) > 1
         arm = Batch.objects.get().arms.order_by("pk")[0]
         assert arm.system_prompt in page
@@ -212,7 +213,7 @@ class TestPages:
         assert "reader has read 4 of these 5 turns already." in page
 
     def test_rules_and_runs_of_one_that_asks_no_model_are_shown(self, project: Project, client: Client) -> None:
-        annotator = actions.ensure_annotator(
+        annotator = ensure_annotator(
             project=project, kind="rules", recipe={"rules": {"theme.balance": ["weigh*"]}}, by=trail.SYSTEM
         )
         page = read(client, reverse("preannotation:annotator", args=[project.slug, annotator.pk]))

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from auditapp.preannotation import actions
-from auditapp.preannotation.actions.annotators import read_prompts
-from auditapp.preannotation.kind import PreannotationKind
+from auditapp.preannotation.annotators.actions.annotators import draft_annotator, ensure_annotator, read_prompts
+from auditapp.preannotation.annotators.actions.launching import launch_model, launch_preannotation
+from auditapp.preannotation.annotators.pure.prompts import PROMPT_VERSION
+from auditapp.preannotation.annotators.runner.kind import PreannotationKind
+from auditapp.preannotation.errors import PreannotationError
 from auditapp.preannotation.models import Annotator
-from auditapp.preannotation.prompts import PROMPT_VERSION
 from tests.auditapp.preannotation.reading_cast import OFF_SITE, add_interviews, add_reader, allow, publish_next
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
@@ -24,9 +25,9 @@ from transcripts.projects.models import Project
 class TestHash:
     def test_the_same_reader_is_one_annotator(self, project: Project, owner: User) -> None:
         variant = add_reader()
-        first = actions.ensure_annotator(project=project, variant=variant, by=owner)
-        assert actions.ensure_annotator(project=project, variant=variant, by=owner) == first
-        assert actions.ensure_annotator(project=project, name="reader", by=owner) == first
+        first = ensure_annotator(project=project, variant=variant, by=owner)
+        assert ensure_annotator(project=project, variant=variant, by=owner) == first
+        assert ensure_annotator(project=project, name="reader", by=owner) == first
         assert (first.number, len(first.hash), first.prompt_version) == (1, 64, PROMPT_VERSION)
         assert Annotator.objects.count() == 1
 
@@ -37,51 +38,49 @@ class TestHash:
         self, project: Project, owner: User, otherwise: dict[str, object]
     ) -> None:
         variant = add_reader()
-        first = actions.ensure_annotator(project=project, variant=variant, by=owner)
-        other = actions.ensure_annotator(project=project, variant=variant, by=owner, **otherwise)  # type: ignore[arg-type]
+        first = ensure_annotator(project=project, variant=variant, by=owner)
+        other = ensure_annotator(project=project, variant=variant, by=owner, **otherwise)  # type: ignore[arg-type]
         assert (other.name, other.number) == (first.name, 2)
         assert other.hash != first.hash
 
     def test_another_codebook_version_makes_another_annotator(self, project: Project, owner: User) -> None:
         variant = add_reader()
-        first = actions.ensure_annotator(project=project, variant=variant, by=owner)
+        first = ensure_annotator(project=project, variant=variant, by=owner)
         publish_next(project, owner, definition="Weighs two goods.")
-        second = actions.ensure_annotator(project=project, name="reader", by=owner)
+        second = ensure_annotator(project=project, name="reader", by=owner)
         assert (second.number, second.version.number) == (2, first.version.number + 1)
         assert "Weighs two goods." in str(second.recipe)
         assert "Weighs two goods." not in str(first.recipe)
 
     def test_models_that_differ_in_reasoning_differ(self, project: Project, owner: User) -> None:
         plain, deep = add_reader("plain"), add_reader("deep", reasoning="on")
-        hashes = {
-            actions.ensure_annotator(project=project, variant=variant, by=owner).hash for variant in (plain, deep)
-        }
+        hashes = {ensure_annotator(project=project, variant=variant, by=owner).hash for variant in (plain, deep)}
         assert len(hashes) == 2
 
     def test_a_label_reads_by_family_and_a_number_names_another_way(self, project: Project, owner: User) -> None:
         variant = add_reader()
-        plain = actions.ensure_annotator(project=project, variant=variant, by=owner)
-        by_code = actions.ensure_annotator(project=project, variant=variant, mode="code", by=owner)
+        plain = ensure_annotator(project=project, variant=variant, by=owner)
+        by_code = ensure_annotator(project=project, variant=variant, mode="code", by=owner)
         for name, meant in (("reader", plain), ("reader 1", plain), ("reader 2", by_code)):
-            assert actions.ensure_annotator(project=project, name=name, by=owner) == meant
-        with pytest.raises(actions.PreannotationError, match="no annotator and no model 'reader 3'"):
-            actions.ensure_annotator(project=project, name="reader 3", by=owner)
+            assert ensure_annotator(project=project, name=name, by=owner) == meant
+        with pytest.raises(PreannotationError, match="no annotator and no model 'reader 3'"):
+            ensure_annotator(project=project, name="reader 3", by=owner)
 
     def test_a_name_that_is_no_model_s_means_its_newest_number(self, project: Project, owner: User) -> None:
         variant = add_reader()
-        actions.ensure_annotator(project=project, variant=variant, name="Anna", by=owner)
-        by_code = actions.ensure_annotator(project=project, variant=variant, name="Anna", mode="code", by=owner)
-        assert actions.ensure_annotator(project=project, name="Anna", by=owner) == by_code
+        ensure_annotator(project=project, variant=variant, name="Anna", by=owner)
+        by_code = ensure_annotator(project=project, variant=variant, name="Anna", mode="code", by=owner)
+        assert ensure_annotator(project=project, name="Anna", by=owner) == by_code
 
     def test_an_annotator_needs_a_codebook(self, owner: User) -> None:
         bare = create_project(slug="bare", name="Bare", by=owner)
-        with pytest.raises(actions.PreannotationError, match="no published codebook"):
-            actions.ensure_annotator(project=bare, variant=add_reader(), by=owner)
+        with pytest.raises(PreannotationError, match="no published codebook"):
+            ensure_annotator(project=bare, variant=add_reader(), by=owner)
 
     def test_one_that_asks_no_model_is_what_its_recipe_says(self, project: Project, owner: User) -> None:
-        first = actions.ensure_annotator(project=project, kind="rules", recipe={"rules": {"a": ["x"]}}, by=owner)
-        again = actions.ensure_annotator(project=project, kind="rules", recipe={"rules": {"a": ["x"]}}, by=owner)
-        other = actions.ensure_annotator(project=project, kind="rules", recipe={"rules": {"a": ["y"]}}, by=owner)
+        first = ensure_annotator(project=project, kind="rules", recipe={"rules": {"a": ["x"]}}, by=owner)
+        again = ensure_annotator(project=project, kind="rules", recipe={"rules": {"a": ["x"]}}, by=owner)
+        other = ensure_annotator(project=project, kind="rules", recipe={"rules": {"a": ["y"]}}, by=owner)
         assert first == again
         assert (other.name, other.number, other.variant) == (first.name, 2, None)
 
@@ -89,8 +88,8 @@ class TestHash:
 class TestEvent:
     def test_making_one_is_on_record_and_finding_it_is_not(self, project: Project, owner: User) -> None:
         variant = add_reader()
-        made = actions.ensure_annotator(project=project, variant=variant, by=owner)
-        actions.ensure_annotator(project=project, variant=variant, by=owner)
+        made = ensure_annotator(project=project, variant=variant, by=owner)
+        ensure_annotator(project=project, variant=variant, by=owner)
         [event] = AuditEvent.objects.filter(action="preannotation.annotator.created")
         assert event.details == {
             "name": "reader",
@@ -103,13 +102,13 @@ class TestEvent:
 
     def test_reading_for_what_is_implied_needs_a_reason_which_is_kept(self, project: Project, owner: User) -> None:
         variant = add_reader()
-        with pytest.raises(actions.PreannotationError, match="Say in a line why"):
-            actions.ensure_annotator(project=project, variant=variant, reads_latent=True, reason="  ", by=owner)
+        with pytest.raises(PreannotationError, match="Say in a line why"):
+            ensure_annotator(project=project, variant=variant, reads_latent=True, reason="  ", by=owner)
         assert not Annotator.objects.exists()
-        actions.ensure_annotator(project=project, variant=variant, reads_latent=True, reason="Pilot study.", by=owner)
+        ensure_annotator(project=project, variant=variant, reads_latent=True, reason="Pilot study.", by=owner)
         [event] = AuditEvent.objects.filter(action="preannotation.annotator.created")
         assert (event.details["reads_latent"], event.details["reason"]) == (True, "Pilot study.")
-        actions.ensure_annotator(project=project, variant=variant, reads_latent=True, reason="Main study.", by=owner)
+        ensure_annotator(project=project, variant=variant, reads_latent=True, reason="Main study.", by=owner)
         [again] = AuditEvent.objects.filter(action="preannotation.annotator.confirmed")
         assert again.details["reason"] == "Main study."
         assert Annotator.objects.count() == 1
@@ -117,7 +116,7 @@ class TestEvent:
 
 class TestPrompts:
     def test_by_family_there_is_one_for_each_sentence_family(self, project: Project) -> None:
-        prompts = read_prompts(actions.draft_annotator(project=project, variant=add_reader()))
+        prompts = read_prompts(draft_annotator(project=project, variant=add_reader()))
         sentence_codes = set(
             Code.objects.filter(version__project=project, family__unit="sentence").values_list("identifier", flat=True)
         )
@@ -125,7 +124,7 @@ class TestPrompts:
         assert sorted(code for prompt in prompts for code in prompt.codes) == sorted(sentence_codes)
 
     def test_by_code_there_is_one_for_each_code_that_names_no_other(self, project: Project) -> None:
-        prompts = read_prompts(actions.draft_annotator(project=project, variant=add_reader(), mode="code"))
+        prompts = read_prompts(draft_annotator(project=project, variant=add_reader(), mode="code"))
         assert all(len(prompt.codes) == 1 and prompt.task == prompt.codes[0] for prompt in prompts)
         balance = next(prompt for prompt in prompts if prompt.task == "theme.balance")
         assert "code theme.balance:" in balance.text
@@ -133,28 +132,28 @@ class TestPrompts:
 
     def test_only_what_is_said_is_asked_for_unless_the_lead_says_otherwise(self, project: Project) -> None:
         variant = add_reader()
-        plain = actions.draft_annotator(project=project, variant=variant)
-        latent = actions.draft_annotator(project=project, variant=variant, reads_latent=True)
+        plain = draft_annotator(project=project, variant=variant)
+        latent = draft_annotator(project=project, variant=variant, reads_latent=True)
         assert '"level"' not in read_prompts(plain)[0].text
         assert any('"level"' in prompt.text for prompt in read_prompts(latent))
 
     def test_a_draft_writes_nothing_and_is_what_will_be_stored(self, project: Project, owner: User) -> None:
         variant = add_reader()
-        drafted = actions.draft_annotator(project=project, variant=variant)
+        drafted = draft_annotator(project=project, variant=variant)
         assert not Annotator.objects.exists()
-        stored = actions.ensure_annotator(project=project, variant=variant, by=owner)
+        stored = ensure_annotator(project=project, variant=variant, by=owner)
         assert (stored.hash, read_prompts(stored)) == (drafted.hash, read_prompts(drafted))
-        assert actions.draft_annotator(project=project, variant=variant) == stored
+        assert draft_annotator(project=project, variant=variant) == stored
 
     def test_what_was_told_stays_told_when_the_codebook_moves_on(self, project: Project, owner: User) -> None:
-        annotator = actions.ensure_annotator(project=project, variant=add_reader(), by=owner)
+        annotator = ensure_annotator(project=project, variant=add_reader(), by=owner)
         before = read_prompts(annotator)
         publish_next(project, owner, definition="Weighs two goods.")
         annotator.refresh_from_db()
         assert read_prompts(annotator) == before
 
     def test_one_made_before_there_were_hashes_still_has_its_instructions(self, project: Project, owner: User) -> None:
-        annotator = actions.ensure_annotator(project=project, variant=add_reader(), by=owner)
+        annotator = ensure_annotator(project=project, variant=add_reader(), by=owner)
         told = read_prompts(annotator)
         Annotator.objects.update(recipe={}, hash="")
         annotator.refresh_from_db()
@@ -171,7 +170,7 @@ def pinned(project: Project, owner: User) -> Interview:
 
 
 def tell(project: Project, **variant: object) -> Annotator:
-    return actions.draft_annotator(project=project, variant=add_reader(f"m{len(variant)}", **variant))
+    return draft_annotator(project=project, variant=add_reader(f"m{len(variant)}", **variant))
 
 
 class TestExamples:
@@ -194,7 +193,7 @@ class TestExamples:
         save_redaction(
             project=project, entries=[Entry("topic", "SUBJECT")], reason="To test.", based_on=0, by=trail.SYSTEM
         )
-        redacted = actions.draft_annotator(project=project, variant=without.variant)
+        redacted = draft_annotator(project=project, variant=without.variant)
         assert "I would ask about SUBJECT 0 first." in str(redacted.recipe["prompts"])
         assert redacted.recipe["redaction"] == 1
         assert redacted.hash != without.hash
@@ -205,13 +204,13 @@ class TestExamples:
         [other] = add_interviews(project, "other")
         allow(project, pinned, other)
         variant = add_reader("far", **OFF_SITE)
-        annotator = actions.ensure_annotator(project=project, variant=variant, by=owner)
-        running = actions.launch_preannotation(project=project, annotator=annotator, interviews=[other], by=owner)
+        annotator = ensure_annotator(project=project, variant=variant, by=owner)
+        running = launch_preannotation(project=project, annotator=annotator, interviews=[other], by=owner)
         allow(project, pinned, is_given=False)
         arm = running.arms.select_related("variant__account")[0]
         assert not PreannotationKind().write_prompts(arm, list(arm.cells.values_list("input_id", flat=True)))
-        with pytest.raises(actions.PreannotationError, match="may not leave the site"):
-            actions.launch_preannotation(project=project, annotator=annotator, interviews=[other], by=owner)
-        batch = actions.launch_model(project=project, variant=variant, interviews=[other], by=owner)
+        with pytest.raises(PreannotationError, match="may not leave the site"):
+            launch_preannotation(project=project, annotator=annotator, interviews=[other], by=owner)
+        batch = launch_model(project=project, variant=variant, interviews=[other], by=owner)
         assert not any(self.WORDS in arm.system_prompt for arm in batch.arms.all())
         assert batch.parameters["annotators"] != [annotator.pk]

@@ -9,9 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from auditapp.preannotation import evidence
-from auditapp.preannotation.answers import LONGEST_RATIONALE, MOST_REJECTED, Reading, Rejected, read_answer
-from auditapp.preannotation.prompts import OLD_PROMPT_VERSION
+from auditapp.preannotation.annotators.pure import evidence
+from auditapp.preannotation.annotators.pure.answers import (
+    LONGEST_RATIONALE,
+    MOST_REJECTED,
+    Reading,
+    Rejected,
+    read_answer,
+)
+from auditapp.preannotation.annotators.pure.prompts import OLD_PROMPT_VERSION
 
 SENTENCES = {11: "I would ask  first.", 12: "It is “a tendency”, not a rule.", 13: "Would you like to say more?"}
 CODES = ("theme.balance", "move.elicit")

@@ -8,10 +8,11 @@ import pytest
 
 from auditapp.batches.kinds import Answered
 from auditapp.batches.models import Arm, Batch, Cell
-from auditapp.preannotation.actions import ensure_annotator, launch_preannotation
-from auditapp.preannotation.asking import read_sentences, write_turn_prompts
+from auditapp.preannotation.annotators.actions.annotators import ensure_annotator
+from auditapp.preannotation.annotators.actions.launching import launch_preannotation
+from auditapp.preannotation.annotators.pure.prompts import OLD_PROMPT_VERSION
+from auditapp.preannotation.annotators.runner.render_prompts import read_sentences, write_turn_prompts
 from auditapp.preannotation.models import Annotator, CheckAnswer, PlantedSentence, Reading, Suggestion
-from auditapp.preannotation.prompts import OLD_PROMPT_VERSION
 from tests.auditapp.preannotation.answer_cast import (
     KIND,
     coding,

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from auditapp.preannotation.measures.auditing import CodeRate, Item, Mark, build_report, settle
-from auditapp.preannotation.measures.spread import CodeLabels, compare_annotators
+from auditapp.preannotation.evaluation.pure.auditing import CodeRate, Item, Mark, build_report, settle
+from auditapp.preannotation.evaluation.pure.spread import CodeLabels, compare_annotators
 
 A, D, U = "applies", "does_not", "unclear"
 

@@ -11,8 +11,15 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
-from auditapp.preannotation.actions.audits import draw_positive_audit, draw_sample, mark_positive, open_results
-from auditapp.preannotation.actions.errors import PreannotationError
+from auditapp.preannotation.errors import PreannotationError
+from auditapp.preannotation.evaluation.actions.audits import (
+    draw_positive_audit,
+    draw_sample,
+    mark_positive,
+    open_results,
+)
+from auditapp.preannotation.evaluation.queries.audits import list_marks
+from auditapp.preannotation.evaluation.queries.positives import Positive
 from auditapp.preannotation.models import (
     Annotator,
     AuditedSuggestion,
@@ -21,8 +28,6 @@ from auditapp.preannotation.models import (
     ResultsOpening,
     TurnArm,
 )
-from auditapp.preannotation.queries.audits import list_marks
-from auditapp.preannotation.queries.positives import Positive
 from tests.auditapp.preannotation.critic_cast import judge, list_sentences, open_to, suggest
 from tests.auditapp.preannotation.panel_cast import add_annotator, show_all, withhold_all
 from tests.transcripts.coding.desk_cast import find_code, put

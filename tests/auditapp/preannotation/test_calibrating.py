@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from statsmodels.stats.inter_rater import cohens_kappa  # type: ignore[import-untyped]
 
-from auditapp.preannotation.measures.calibrating import CodeLabels, calibrate, list_warnings, measure_table
-from auditapp.preannotation.measures.figures import CrossTable
+from auditapp.preannotation.evaluation.pure.calibrating import CodeLabels, calibrate, list_warnings, measure_table
+from auditapp.preannotation.evaluation.pure.figures import CrossTable
 from transcripts.agreement.shares import wilson_interval
 
 counts = st.integers(0, 60)

@@ -13,11 +13,11 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from auditapp.preannotation.measures.calibrating import calibrate
-from auditapp.preannotation.measures.figures import CrossTable
+from auditapp.preannotation.annotators.pure.recipes import write_ranges
+from auditapp.preannotation.evaluation.pure.calibrating import calibrate
+from auditapp.preannotation.evaluation.pure.figures import CrossTable
+from auditapp.preannotation.evaluation.queries.calibration import Scope, find_listable, read_compared
 from auditapp.preannotation.models import Annotator, Disagreement
-from auditapp.preannotation.queries.calibration import Scope, find_listable, read_compared
-from auditapp.preannotation.recipes import write_ranges
 from tests.auditapp.preannotation.calibration_cast import (
     BALANCE,
     COMPASSION,
@@ -276,7 +276,7 @@ class TestPage:
         shown = page(client_of(reader), project)
         assert f"Too few positives to tell:</span> {name}" in shown
         assert "Below 0.60" not in shown
-        monkeypatch.setattr("auditapp.preannotation.calibration_rows.FEW_POSITIVES", 1)
+        monkeypatch.setattr("auditapp.preannotation.evaluation.queries.calibration_rows.FEW_POSITIVES", 1)
         assert f"Below 0.60:</span> F1 or kappa of {name}" in page(client_of(reader), project)
 
     def test_a_seed_that_is_none_is_refused(self, project: Project, reader: User, client_of: ClientOf) -> None:

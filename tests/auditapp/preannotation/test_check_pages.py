@@ -14,13 +14,14 @@ from django.urls import reverse
 
 from auditapp.batches.models import Batch
 from auditapp.llm.actions import add_model
-from auditapp.preannotation.actions import ensure_annotator, launch_preannotation
-from auditapp.preannotation.actions.checks import launch_check
-from auditapp.preannotation.actions.planted import plant_sentence
-from auditapp.preannotation.actions.withholding import set_withholding
+from auditapp.preannotation.annotators.actions.annotators import ensure_annotator
+from auditapp.preannotation.annotators.actions.launching import launch_preannotation
+from auditapp.preannotation.annotators.actions.planted import plant_sentence
+from auditapp.preannotation.evaluation.actions.checks import launch_check
+from auditapp.preannotation.evaluation.queries.asked_again import read_reask
+from auditapp.preannotation.evaluation.queries.checks import count_rates
 from auditapp.preannotation.models import Annotator, TurnArm
-from auditapp.preannotation.queries.asked_again import read_reask
-from auditapp.preannotation.queries.checks import count_rates
+from auditapp.preannotation.suggestions.actions.withholding import set_withholding
 from tests.auditapp.preannotation.check_cast import answer_all, bring_in
 from tests.obeying import load_payloads
 from transcripts.accounts.models import User

@@ -7,8 +7,8 @@ from collections.abc import Collection, Mapping
 
 import pytest
 
-from auditapp.preannotation.measures.check_verdicts import judge_check
-from auditapp.preannotation.measures.checking import (
+from auditapp.preannotation.evaluation.pure.check_verdicts import judge_check
+from auditapp.preannotation.evaluation.pure.checking import (
     Answer,
     CheckReport,
     Share,
@@ -18,8 +18,8 @@ from auditapp.preannotation.measures.checking import (
     measure_rate,
     tabulate_labels,
 )
-from auditapp.preannotation.measures.describing import describe_check, describe_reask
-from auditapp.preannotation.measures.reasking import AskedAgain, Planted, build_reask_report
+from auditapp.preannotation.evaluation.pure.describing import describe_check, describe_reask
+from auditapp.preannotation.evaluation.pure.reasking import AskedAgain, Planted, build_reask_report
 from transcripts.agreement.shares import wilson_interval
 
 CODES = ["a", "b", "c"]

@@ -12,14 +12,15 @@ from auditapp.batches.kinds import Answered, get_kind
 from auditapp.batches.models import Batch, Cell
 from auditapp.batches.pure.launch_options import LaunchOptions
 from auditapp.llm.actions import add_model
-from auditapp.preannotation.actions import PreannotationError, ensure_annotator
-from auditapp.preannotation.actions.checks import draw_turns, launch_check
-from auditapp.preannotation.actions.withholding import set_withholding
-from auditapp.preannotation.measures.check_verdicts import judge_check
-from auditapp.preannotation.measures.checking import CheckReport
+from auditapp.preannotation.annotators.actions.annotators import ensure_annotator
+from auditapp.preannotation.errors import PreannotationError
+from auditapp.preannotation.evaluation.actions.checks import draw_turns, launch_check
+from auditapp.preannotation.evaluation.pure.check_verdicts import judge_check
+from auditapp.preannotation.evaluation.pure.checking import CheckReport
+from auditapp.preannotation.evaluation.queries.checks import read_check
 from auditapp.preannotation.models import Annotator, CheckAnswer, Reading, Suggestion, TurnArm
-from auditapp.preannotation.queries.arms import list_withheld
-from auditapp.preannotation.queries.checks import read_check
+from auditapp.preannotation.suggestions.actions.withholding import set_withholding
+from auditapp.preannotation.suggestions.queries.arms import list_withheld
 from tests.auditapp.preannotation.check_cast import PER_TURN, answer_all, bring_in
 from transcripts.accounts.models import User
 from transcripts.corpus.models import Consent, Interview, Sentence, Turn

@@ -4,8 +4,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from auditapp.preannotation.conditions import list_conditions, name_repeats, shuffle_codes, swap_definitions, tell_codes
-from auditapp.preannotation.prompts import CodeText
+from auditapp.preannotation.annotators.pure.conditions import (
+    list_conditions,
+    name_repeats,
+    shuffle_codes,
+    swap_definitions,
+    tell_codes,
+)
+from auditapp.preannotation.annotators.pure.prompts import CodeText
 
 
 def make_codes(count: int) -> list[CodeText]:

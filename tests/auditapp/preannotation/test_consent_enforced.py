@@ -23,8 +23,8 @@ from auditapp.batches.routes import jobs
 from auditapp.llm import locality
 from auditapp.llm.actions import add_model, set_capabilities
 from auditapp.llm.models import ProviderAccount
-from auditapp.preannotation import actions
-from auditapp.preannotation.kind import PreannotationKind
+from auditapp.preannotation.annotators.actions.launching import launch_model
+from auditapp.preannotation.annotators.runner.kind import PreannotationKind
 from tests.auditapp.batches.job_shop import Shop
 from tests.auditapp.preannotation.reading_cast import OFF_SITE, add_interviews, add_reader, allow, publish_next
 from tests.instance import FakeProvider, Instance, wait_until
@@ -127,7 +127,7 @@ def test_a_consent_taken_back_stops_instructions_that_hold_a_sentence_of_that_in
     read, pinned = add_interviews(project, "read", "pinned")
     allow(project, read, pinned)
     publish_next(project, owner, example=pinned.turns.get(position=2).sentences.order_by("pk")[0])
-    batch = actions.launch_model(
+    batch = launch_model(
         project=project, variant=add_reader(**OFF_SITE), interviews=[read], families=["themes"], by=trail.SYSTEM
     )
     arm = batch.arms.select_related("variant__account").get(settings__condition="")
@@ -144,7 +144,7 @@ def test_a_batch_launched_for_a_model_of_the_site_stops_when_its_address_leaves_
     save_redaction(project=project, entries=[Entry("topic", "[thing]")], reason="To test.", by=trail.SYSTEM, based_on=0)
     here: dict[str, Any] = OFF_SITE | {"base_url": "http://127.0.0.1:9/v1", "allow_private": True}
     near = add_reader(**here)
-    batch = actions.launch_model(project=project, variant=near, families=["themes"], by=trail.SYSTEM)
+    batch = launch_model(project=project, variant=near, families=["themes"], by=trail.SYSTEM)
     turns = list(batch.cells.values_list("input_id", flat=True))
     assert PreannotationKind().write_prompts(batch.arms.get(settings__condition=""), turns)
     ProviderAccount.objects.filter(pk=near.account_id).update(base_url=OFF_SITE["base_url"])
@@ -154,7 +154,7 @@ def test_a_batch_launched_for_a_model_of_the_site_stops_when_its_address_leaves_
 def test_a_batch_launched_before_there_was_a_redaction_list_goes_on_without_one(project: Project) -> None:
     [read] = add_interviews(project, "read")
     allow(project, read)
-    batch = actions.launch_model(project=project, variant=add_reader(**OFF_SITE), families=["themes"], by=trail.SYSTEM)
+    batch = launch_model(project=project, variant=add_reader(**OFF_SITE), families=["themes"], by=trail.SYSTEM)
     save_redaction(project=project, entries=[Entry("topic", "[thing]")], reason="To test.", by=trail.SYSTEM, based_on=0)
     turns = list(batch.cells.values_list("input_id", flat=True))
     assert set(PreannotationKind().write_prompts(batch.arms.get(settings__condition=""), turns)) == set(turns)
@@ -194,7 +194,7 @@ class TestJobs:
             by=trail.SYSTEM,
         )
         set_capabilities(variant=variant, offers_batches=True, by=trail.SYSTEM)
-        batch = actions.launch_model(
+        batch = launch_model(
             project=project,
             variant=variant,
             families=["themes"],

@@ -15,20 +15,20 @@ from auditapp.batches.models import Batch
 from auditapp.batches.pure.launch_options import LaunchOptions
 from auditapp.llm.actions import add_model
 from auditapp.llm.models import ProviderAccount
-from auditapp.preannotation.actions.critic import plan_critic
-from auditapp.preannotation.actions.errors import PreannotationError
-from auditapp.preannotation.critic import (
+from auditapp.preannotation.errors import PreannotationError
+from auditapp.preannotation.evaluation.actions.critic import plan_critic
+from auditapp.preannotation.evaluation.pure.critic_answers import read_critic_answer
+from auditapp.preannotation.evaluation.pure.critic_prompts import (
     Claim,
     CodeUnderTest,
     Source,
     write_critic_instructions,
     write_critic_message,
 )
-from auditapp.preannotation.critic_answers import read_critic_answer
-from auditapp.preannotation.critic_kind import CriticKind
+from auditapp.preannotation.evaluation.queries.critic import count_reversals, find_verdicts
+from auditapp.preannotation.evaluation.queries.positives import list_positives
+from auditapp.preannotation.evaluation.runner.critic_kind import CriticKind
 from auditapp.preannotation.models import Annotator, CriticReading, Suggestion
-from auditapp.preannotation.queries.critic import count_reversals, find_verdicts
-from auditapp.preannotation.queries.positives import list_positives
 from tests.auditapp.preannotation.calibration_cast import bring_in
 from tests.auditapp.preannotation.critic_cast import (
     add_critic,

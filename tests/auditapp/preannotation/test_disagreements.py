@@ -9,9 +9,9 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from auditapp.preannotation.actions.choices import choose_annotator
-from auditapp.preannotation.actions.disagreements import sort_disagreement
-from auditapp.preannotation.actions.errors import PreannotationError
+from auditapp.preannotation.errors import PreannotationError
+from auditapp.preannotation.evaluation.actions.choices import choose_annotator
+from auditapp.preannotation.evaluation.actions.disagreements import sort_disagreement
 from auditapp.preannotation.models import Annotator, CodeChoice, Disagreement
 from tests.auditapp.preannotation.calibration_cast import BALANCE, bring_in, decide_all, make_annotator, read, withhold
 from transcripts.accounts.models import User
@@ -128,7 +128,7 @@ class TestPage:
         client_of: ClientOf,
         monkeypatch: pytest.MonkeyPatch,
     ) -> None:
-        monkeypatch.setattr("auditapp.preannotation.views.disagreements.ITEMS_PER_PAGE", 1)
+        monkeypatch.setattr("auditapp.preannotation.evaluation.views.disagreements.ITEMS_PER_PAGE", 1)
         client, where = client_of(lead), reverse("preannotation:sort_disagreement", args=[project.slug])
         sent = {"annotator": annotator.pk, "code": BALANCE, "category": "slip", "filter_code": BALANCE}
         answer = client.post(where, {**sent, "sentence": said[0].pk})
@@ -262,7 +262,7 @@ class TestChoosing:
         assert "Rests on 6 blind labels on 6 sentences: F1 0.50" in shown
         assert "too few positives to tell" in shown
         assert "one call for this code alone" not in shown
-        monkeypatch.setattr("auditapp.preannotation.calibration_rows.FEW_POSITIVES", 1)
+        monkeypatch.setattr("auditapp.preannotation.evaluation.queries.calibration_rows.FEW_POSITIVES", 1)
         assert "one call for this code alone" in client.get(path).content.decode()
         assert "one call for this code alone" not in client.get(path, {"threshold": "0"}).content.decode()
         assert client.get(path, {"threshold": "2"}).status_code == 422

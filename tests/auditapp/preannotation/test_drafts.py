@@ -8,11 +8,11 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from auditapp.preannotation.actions.drafts import close_draft_reading, open_draft_reading
-from auditapp.preannotation.actions.errors import PreannotationError
-from auditapp.preannotation.actions.responses import keep_suggestion
+from auditapp.preannotation.annotators.queries.machine_labels import read_machine_labels
+from auditapp.preannotation.errors import PreannotationError
 from auditapp.preannotation.models import Annotator, DraftReading, Showing
-from auditapp.preannotation.queries.machine_labels import read_machine_labels
+from auditapp.preannotation.suggestions.actions.drafts import close_draft_reading, open_draft_reading
+from auditapp.preannotation.suggestions.actions.responses import keep_suggestion
 from tests.auditapp.preannotation.panel_cast import add_annotator, decide, look, read, show_all, withhold_all
 from tests.transcripts.coding.desk_cast import find_code, last_event, put, take_off
 from transcripts.accounts.models import User

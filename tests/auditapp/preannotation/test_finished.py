@@ -8,8 +8,8 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
+from auditapp.preannotation.evaluation.queries.influence import find_settled
 from auditapp.preannotation.models import Annotator
-from auditapp.preannotation.queries.influence import find_settled
 from tests.auditapp.preannotation import calibration_cast
 from transcripts.accounts.models import User
 from transcripts.corpus.models import Sentence

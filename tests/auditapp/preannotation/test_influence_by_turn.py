@@ -12,16 +12,16 @@ import statsmodels.api as sm  # type: ignore[import-untyped]
 from scipy import stats
 from scipy.optimize import brentq
 
-from auditapp.preannotation.measures.influence import Tally, mcnemar_exact_p
-from auditapp.preannotation.measures.influence_by_turn import (
+from auditapp.preannotation.evaluation.pure.influence import Tally, mcnemar_exact_p
+from auditapp.preannotation.evaluation.pure.influence_by_turn import (
     ByTurn,
     TurnShare,
     average_turns,
     direction_p,
     measure_by_turn,
 )
-from auditapp.preannotation.measures.redrawing import difference_ps
-from auditapp.preannotation.measures.turn_tables import (
+from auditapp.preannotation.evaluation.pure.redrawing import difference_ps
+from auditapp.preannotation.evaluation.pure.turn_tables import (
     Draws,
     TurnTable,
     add_tables,

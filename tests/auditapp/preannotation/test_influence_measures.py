@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from auditapp.preannotation.measures.influence import Tally, mcnemar_exact_p, measure_influence
+from auditapp.preannotation.evaluation.pure.influence import Tally, mcnemar_exact_p, measure_influence
 from transcripts.agreement.shares import newcombe_interval
 
 AC30 = Tally(

@@ -17,13 +17,14 @@ from hypothesis import strategies as st
 from auditapp.batches.kinds import Answered
 from auditapp.batches.models import Arm, Batch
 from auditapp.llm.providers.base import ChatAnswer, End
-from auditapp.preannotation.actions import ensure_annotator, launch_preannotation
-from auditapp.preannotation.answers import LONGEST_RATIONALE
-from auditapp.preannotation.injection import HOW_IT_IS_SENT, WHAT_IS_SAID, find_instructions
-from auditapp.preannotation.kind import PreannotationKind
+from auditapp.preannotation.annotators.actions.annotators import ensure_annotator
+from auditapp.preannotation.annotators.actions.launching import launch_preannotation
+from auditapp.preannotation.annotators.pure.answers import LONGEST_RATIONALE
+from auditapp.preannotation.annotators.pure.injection import HOW_IT_IS_SENT, WHAT_IS_SAID, find_instructions
+from auditapp.preannotation.annotators.pure.prompts import Piece, write_user_prompt
+from auditapp.preannotation.annotators.pure.sent_copy import make_copy
+from auditapp.preannotation.annotators.runner.kind import PreannotationKind
 from auditapp.preannotation.models import Annotator, Reading, Response, Suggestion
-from auditapp.preannotation.prompts import Piece, write_user_prompt
-from auditapp.preannotation.sent_copy import make_copy
 from tests.auditapp.llm.asking import ask, open_account, write_request
 from tests.auditapp.preannotation.reading_cast import add_interviews, add_reader
 from tests.instance import FakeProvider

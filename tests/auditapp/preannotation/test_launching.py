@@ -12,10 +12,12 @@ import pytest
 from auditapp.batches.kinds import Answered
 from auditapp.batches.models import Arm, Batch, Cell
 from auditapp.batches.pure.launch_options import LaunchOptions
-from auditapp.preannotation import actions
-from auditapp.preannotation.actions.planted import plant_own_set, withdraw_planted
-from auditapp.preannotation.asking import read_sentences
-from auditapp.preannotation.kind import PreannotationKind
+from auditapp.preannotation.annotators.actions.annotators import draft_annotator, ensure_annotator
+from auditapp.preannotation.annotators.actions.launching import launch_model, plan_reading
+from auditapp.preannotation.annotators.actions.planted import plant_own_set, withdraw_planted
+from auditapp.preannotation.annotators.runner.kind import PreannotationKind
+from auditapp.preannotation.annotators.runner.render_prompts import read_sentences
+from auditapp.preannotation.errors import PreannotationError
 from auditapp.preannotation.models import Annotator, CheckAnswer, PlantedSentence, Reading, Suggestion, TurnArm
 from tests.auditapp.preannotation.reading_cast import OFF_SITE, add_interviews, add_reader, allow, publish_next
 from transcripts.accounts.models import User
@@ -30,7 +32,7 @@ def launch(project: Project, **options: Any) -> Batch:
     given: dict[str, Any] = {"families": ["themes"], "by": trail.SYSTEM}
     if "variant" not in options:
         given["variant"] = add_reader()
-    return actions.launch_model(project=project, **(given | options))
+    return launch_model(project=project, **(given | options))
 
 
 def list_read(batch: Batch) -> set[str]:
@@ -91,7 +93,7 @@ class TestArms:
 
     def test_where_the_batch_is_refused_there_is_no_annotator_either(self, project: Project) -> None:
         add_interviews(project, "one")
-        with pytest.raises(actions.PreannotationError):
+        with pytest.raises(PreannotationError):
             launch(project, options=LaunchOptions(concurrency=0))
         assert not Batch.objects.exists()
         assert not project.annotators.exists()
@@ -119,18 +121,18 @@ class TestConsent:
     def test_interviews_chosen_without_consent_are_refused_by_title(self, project: Project) -> None:
         first, second = add_interviews(project, "one", "two")
         allow(project, first)
-        with pytest.raises(actions.PreannotationError, match=r"on record for “Talk two”\. Record it"):
+        with pytest.raises(PreannotationError, match=r"on record for “Talk two”\. Record it"):
             launch(project, variant=add_reader(**OFF_SITE), interviews=[first, second])
         assert not Batch.objects.exists()
 
     def test_of_many_titles_some_are_named_and_the_rest_counted(self, project: Project) -> None:
         talks = add_interviews(project, *"abcdefg")
-        with pytest.raises(actions.PreannotationError, match="“Talk e” and 2 more"):
+        with pytest.raises(PreannotationError, match="“Talk e” and 2 more"):
             launch(project, variant=add_reader(**OFF_SITE), interviews=talks)
 
     def test_where_nobody_consents_that_is_said(self, project: Project) -> None:
         add_interviews(project, "one")
-        with pytest.raises(actions.PreannotationError, match="None of the study's interviews may be processed"):
+        with pytest.raises(PreannotationError, match="None of the study's interviews may be processed"):
             launch(project, variant=add_reader(**OFF_SITE))
 
     def test_a_limit_counts_the_turns_that_may_be_read(self, project: Project) -> None:
@@ -164,8 +166,8 @@ class TestAskedAgain:
     ) -> None:
         add_interviews(project, "one")
         variant = add_reader()
-        drafted = actions.draft_annotator(project=project, variant=variant)
-        plan = actions.plan_reading(project=project, annotator=drafted, families=["themes"])
+        drafted = draft_annotator(project=project, variant=variant)
+        plan = plan_reading(project=project, annotator=drafted, families=["themes"])
         assert not PlantedSentence.objects.exists()
         batch = launch(project, variant=variant)
         assert PlantedSentence.objects.count() == 40
@@ -210,8 +212,8 @@ class TestAskedAgain:
     def test_the_draw_is_the_same_at_the_review_and_at_the_launch(self, project: Project, owner: User) -> None:
         add_interviews(project, "one", answers=60)
         variant = add_reader()
-        drafted = actions.draft_annotator(project=project, variant=variant)
-        plan = actions.plan_reading(project=project, annotator=drafted, families=["themes"])
+        drafted = draft_annotator(project=project, variant=variant)
+        plan = plan_reading(project=project, annotator=drafted, families=["themes"])
         batch = launch(project, variant=variant)
         again = batch.arms.get(settings__condition="reask")
         assert list(again.cells.order_by("pk").values_list("input_id", flat=True)) == plan.arms[-1].input_ids
@@ -244,10 +246,10 @@ class TestAskedAgain:
         allow(project, *Interview.objects.filter(project=project))
         allow(project, pinned, is_given=False)
         publish_next(project, owner, example=pinned.turns.get(position=2).sentences.order_by("pk")[0])
-        annotator = actions.ensure_annotator(project=project, variant=add_reader(**OFF_SITE), by=trail.SYSTEM)
-        assert len(actions.plan_reading(project=project, annotator=annotator, families=["themes"]).arms) == 2
+        annotator = ensure_annotator(project=project, variant=add_reader(**OFF_SITE), by=trail.SYSTEM)
+        assert len(plan_reading(project=project, annotator=annotator, families=["themes"]).arms) == 2
         allow(project, pinned)
-        [arm] = actions.plan_reading(project=project, annotator=annotator, families=["themes"]).arms
+        [arm] = plan_reading(project=project, annotator=annotator, families=["themes"]).arms
         assert arm.system_prompt == annotator.recipe["prompts"][0]["text"]
 
     def test_what_it_says_then_is_never_a_suggestion(self, project: Project) -> None:
@@ -283,7 +285,7 @@ def test_a_form_sent_again_is_the_batch_it_made_whatever_has_changed_since(proje
         {"interviews": [one]},
         {"options": replace(form, pilot=3)},
     ):
-        with pytest.raises(actions.PreannotationError, match=f"launched batch {batch.pk} already, with other settings"):
+        with pytest.raises(PreannotationError, match=f"launched batch {batch.pk} already, with other settings"):
             launch(project, **{"variant": variant, "options": form} | otherwise)
     assert Annotator.objects.count() == 1
 

@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from auditapp.preannotation import learning
-from auditapp.preannotation.learning import (
+from auditapp.preannotation.annotators.pure import learning
+from auditapp.preannotation.annotators.pure.learning import (
     PARTS,
     CodeLesson,
     Lesson,
@@ -18,10 +18,10 @@ from auditapp.preannotation.learning import (
     fit,
     learn,
 )
-from auditapp.preannotation.recipes import list_read_codes, list_taught, read_ranges, write_ranges
+from auditapp.preannotation.annotators.pure.recipes import list_read_codes, list_taught, read_ranges, write_ranges
 
 if TYPE_CHECKING:
-    from auditapp.preannotation.learning import Bools, Shares
+    from auditapp.preannotation.annotators.pure.learning import Bools, Shares
 
 INTERVIEWS = np.repeat(np.arange(8), 30)
 ABOUT = ("A stereotype is at work in case %d.", "It depends on the weather of day %d.")

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from django.core.management import CommandError, call_command
 
-from auditapp.preannotation.learning_files import BadFile, halve, read_texts
+from auditapp.preannotation.annotators.pure.learning_files import BadFile, halve, read_texts
 from tests.shared import shared
 
 COLUMNS = ["unit", "group", "text", "codes"]

@@ -9,7 +9,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from auditapp.llm.cards import find_part
-from auditapp.preannotation.actions.audits import draw_positive_audit, mark_positive
+from auditapp.preannotation.evaluation.actions.audits import draw_positive_audit, mark_positive
 from auditapp.preannotation.models import Annotator, CodeChoice, Disagreement, Response, Showing, Suggestion
 from tests.auditapp.preannotation.critic_cast import add_critic, judge, list_sentences, open_to, suggest
 from tests.auditapp.preannotation.panel_cast import add_annotator, decide, look, read_offline, show_all, withhold_all

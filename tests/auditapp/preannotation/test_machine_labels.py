@@ -8,8 +8,8 @@ import pytest
 from django.utils import timezone
 
 from auditapp.batches.models import Cell
+from auditapp.preannotation.annotators.queries.machine_labels import MachineLabels, read_machine_labels
 from auditapp.preannotation.models import Annotator, CriticReading
-from auditapp.preannotation.queries.machine_labels import MachineLabels, read_machine_labels
 from tests.auditapp.preannotation.calibration_cast import (
     BALANCE,
     COMPASSION,

@@ -10,14 +10,16 @@ from django.db import IntegrityError, OperationalError
 
 from auditapp.batches.ledger.clock import read_now
 from auditapp.batches.runner import sweeping
-from auditapp.preannotation import learning, offline, tasks
-from auditapp.preannotation.actions import PreannotationError
-from auditapp.preannotation.actions.offline import cancel_run, launch_offline, preview_offline
+from auditapp.preannotation.annotators import tasks
+from auditapp.preannotation.annotators.actions.offline import cancel_run, launch_offline, preview_offline
+from auditapp.preannotation.annotators.pure import learning
+from auditapp.preannotation.annotators.pure.recipes import list_read_codes, list_taught
+from auditapp.preannotation.annotators.queries.offline import find_idle_runs, find_unread
+from auditapp.preannotation.annotators.runner import offline
+from auditapp.preannotation.annotators.runner.offline import CannotRead, make_reader, run_offline
+from auditapp.preannotation.errors import PreannotationError
 from auditapp.preannotation.models import Annotator, OfflineReading, OfflineRun, Suggestion, TurnArm
-from auditapp.preannotation.offline import CannotRead, make_reader, run_offline
-from auditapp.preannotation.queries.arms import list_withheld
-from auditapp.preannotation.queries.offline import find_idle_runs, find_unread
-from auditapp.preannotation.recipes import list_read_codes, list_taught
+from auditapp.preannotation.suggestions.queries.arms import list_withheld
 from tests.auditapp.preannotation.teaching import (
     OTHER,
     TAUGHT,

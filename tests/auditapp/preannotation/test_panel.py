@@ -12,10 +12,10 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from auditapp.batches.models import Arm
-from auditapp.preannotation.actions.responses import leave_suggestion
-from auditapp.preannotation.actions.showings import close_showings
-from auditapp.preannotation.actions.withholding import ensure_arms
 from auditapp.preannotation.models import Annotator, CodeChoice, CriticReading, Reading, Showing, Suggestion
+from auditapp.preannotation.suggestions.actions.responses import leave_suggestion
+from auditapp.preannotation.suggestions.actions.showings import close_showings
+from auditapp.preannotation.suggestions.actions.withholding import ensure_arms
 from tests.auditapp.preannotation.panel_cast import (
     add_annotator,
     ask,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from auditapp.preannotation.placing import CutSentence, CutTurn
+from auditapp.preannotation.suggestions.pure.placing import CutSentence, CutTurn
 from transcripts.corpus.recutting import Extent
 
 

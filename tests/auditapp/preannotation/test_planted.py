@@ -9,10 +9,10 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from auditapp.preannotation.actions import PreannotationError
-from auditapp.preannotation.actions.planted import plant_own_set, plant_sentence, withdraw_planted
+from auditapp.preannotation.annotators.actions.planted import plant_own_set, plant_sentence, withdraw_planted
+from auditapp.preannotation.annotators.pure.planted_set import read_own_set
+from auditapp.preannotation.errors import PreannotationError
 from auditapp.preannotation.models import PlantedSentence
-from auditapp.preannotation.planted_set import read_own_set
 from transcripts.accounts.models import User
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.codebook.models import Code

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from auditapp.preannotation.prompts import (
+from auditapp.preannotation.annotators.pure.prompts import (
     CLOSING,
     OPENING,
     CodeText,
@@ -95,7 +95,7 @@ def test_a_mark_that_stands_in_the_material_by_chance_is_not_taken(monkeypatch: 
     first = find_mark("abc")
     material = f"abc {first}"
     assert find_mark(material) not in material
-    monkeypatch.setattr("auditapp.preannotation.prompts.hash_material", lambda _: first)
+    monkeypatch.setattr("auditapp.preannotation.annotators.pure.prompts.hash_material", lambda _: first)
     assert find_mark(material) not in material
 
 

@@ -14,10 +14,10 @@ from django.urls import reverse
 from django.utils import timezone
 
 from auditapp.batches.models import Attempt, Result
-from auditapp.preannotation.actions.choices import choose_annotator
-from auditapp.preannotation.measures.rectifying import correct_prevalence, weigh_accuracy
+from auditapp.preannotation.evaluation.actions.choices import choose_annotator
+from auditapp.preannotation.evaluation.pure.rectifying import correct_prevalence, weigh_accuracy
+from auditapp.preannotation.evaluation.queries.rates import Corpus, RateParts
 from auditapp.preannotation.models import Annotator, CodeChoice, Reading, TurnArm
-from auditapp.preannotation.queries.rates import Corpus, RateParts
 from tests.auditapp.preannotation.calibration_cast import (
     BALANCE,
     bring_in,

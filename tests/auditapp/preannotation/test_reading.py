@@ -11,7 +11,9 @@ import pytest
 from auditapp.batches.kinds import Answered
 from auditapp.batches.models import Arm, Batch, Cell
 from auditapp.batches.pure.launch_options import LaunchOptions
-from auditapp.preannotation.actions import PreannotationError, ensure_annotator, launch_preannotation
+from auditapp.preannotation.annotators.actions.annotators import ensure_annotator
+from auditapp.preannotation.annotators.actions.launching import launch_preannotation
+from auditapp.preannotation.errors import PreannotationError
 from auditapp.preannotation.models import Annotator, Reading, Suggestion
 from tests.auditapp.preannotation.answer_cast import (
     KIND,

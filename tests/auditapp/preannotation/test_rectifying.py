@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import statsmodels.api as sm  # type: ignore[import-untyped]
 
-from auditapp.preannotation.measures.rectifying import (
+from auditapp.preannotation.evaluation.pure.rectifying import (
     Condition,
     Found,
     Sample,

@@ -11,17 +11,22 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from auditapp.preannotation.actions.errors import PreannotationError
-from auditapp.preannotation.actions.responses import PLACED_NOWHERE, keep_suggestion, leave_suggestion, undo_response
+from auditapp.preannotation.annotators.queries.machine_labels import read_machine_labels
+from auditapp.preannotation.errors import PreannotationError
+from auditapp.preannotation.evaluation.queries.calibration import Scope, read_compared
+from auditapp.preannotation.evaluation.queries.compared_items import read_compared_items
+from auditapp.preannotation.evaluation.queries.influence import count_influence
+from auditapp.preannotation.evaluation.queries.positives import list_positives
 from auditapp.preannotation.models import Annotator, Disagreement, Response, Showing, Suggestion
-from auditapp.preannotation.queries.calibration import Scope, read_compared
-from auditapp.preannotation.queries.compared_items import read_compared_items
-from auditapp.preannotation.queries.influence import count_influence
-from auditapp.preannotation.queries.machine_labels import read_machine_labels
-from auditapp.preannotation.queries.offers import AnnotatorWord
-from auditapp.preannotation.queries.passages import read_passages
-from auditapp.preannotation.queries.positives import list_positives
-from auditapp.preannotation.queries.recuts import CutAnew, count_cut_anew
+from auditapp.preannotation.suggestions.actions.responses import (
+    PLACED_NOWHERE,
+    keep_suggestion,
+    leave_suggestion,
+    undo_response,
+)
+from auditapp.preannotation.suggestions.queries.boundary_edits import CutAnew, count_cut_anew
+from auditapp.preannotation.suggestions.queries.panel import AnnotatorWord
+from auditapp.preannotation.suggestions.queries.passages import read_passages
 from tests.auditapp.preannotation.panel_cast import (
     add_annotator,
     decide,

@@ -10,14 +10,14 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from auditapp.preannotation.actions.errors import PreannotationError
-from auditapp.preannotation.actions.responses import (
+from auditapp.preannotation.errors import PreannotationError
+from auditapp.preannotation.models import Annotator, Response, Showing, Suggestion
+from auditapp.preannotation.suggestions.actions.responses import (
     keep_suggestion,
     leave_suggestion,
     redo_response,
     undo_response,
 )
-from auditapp.preannotation.models import Annotator, Response, Showing, Suggestion
 from tests.auditapp.preannotation.panel_cast import (
     REASON,
     add_annotator,

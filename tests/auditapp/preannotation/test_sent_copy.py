@@ -6,8 +6,15 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from auditapp.preannotation.evidence import find_quote
-from auditapp.preannotation.sent_copy import EDGES, HIDDEN, LOOK_ALIKES, OTHER_BREAKS, ROLE_LINES, make_copy
+from auditapp.preannotation.annotators.pure.evidence import find_quote
+from auditapp.preannotation.annotators.pure.sent_copy import (
+    EDGES,
+    HIDDEN,
+    LOOK_ALIKES,
+    OTHER_BREAKS,
+    ROLE_LINES,
+    make_copy,
+)
 from transcripts.corpus.redacting import Entry, check_entries, find_places
 
 ENTRIES = [Entry("Anna", "[PERSON 1]"), Entry("Anna Lee", "[PERSON 2]"), Entry("José", "J."), Entry("北京", "[CITY]")]

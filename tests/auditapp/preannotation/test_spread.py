@@ -8,8 +8,8 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
+from auditapp.preannotation.evaluation.queries.spread import read_spread
 from auditapp.preannotation.models import Annotator
-from auditapp.preannotation.queries.spread import read_spread
 from tests.auditapp.preannotation.calibration_cast import BALANCE, bring_in, make_annotator, read
 from transcripts.accounts.models import User
 from transcripts.blinding.actions import unblind_interview

@@ -7,10 +7,10 @@ from collections import Counter
 
 import pytest
 
-from auditapp.preannotation.actions.errors import PreannotationError
-from auditapp.preannotation.actions.withholding import choose_withheld, ensure_arms, set_withholding
+from auditapp.preannotation.errors import PreannotationError
 from auditapp.preannotation.models import TurnArm, WithholdingPlan
-from auditapp.preannotation.queries.arms import count_drawn, find_arms, list_withheld
+from auditapp.preannotation.suggestions.actions.withholding import choose_withheld, ensure_arms, set_withholding
+from auditapp.preannotation.suggestions.queries.arms import count_drawn, find_arms, list_withheld
 from tests.conftest import make_user
 from tests.transcripts.coding.desk_cast import last_event
 from tests.transcripts.rounds.round_cast import bring_in

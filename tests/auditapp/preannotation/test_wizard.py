@@ -14,13 +14,13 @@ from django.urls import reverse
 
 from auditapp.batches.models import Batch
 from auditapp.llm.actions import add_model
-from auditapp.preannotation import launch_review
-from auditapp.preannotation.actions import ensure_annotator, launch_model
-from auditapp.preannotation.actions.annotators import LATENT_NEEDS_REASON
-from auditapp.preannotation.actions.checks import launch_check
-from auditapp.preannotation.actions.planted import plant_own_set, withdraw_planted
-from auditapp.preannotation.check_state import find_check_state
-from auditapp.preannotation.launch_words import tell_launch
+from auditapp.preannotation.annotators.actions.annotators import LATENT_NEEDS_REASON, ensure_annotator
+from auditapp.preannotation.annotators.actions.launching import launch_model
+from auditapp.preannotation.annotators.actions.planted import plant_own_set, withdraw_planted
+from auditapp.preannotation.evaluation.actions.checks import launch_check
+from auditapp.preannotation.evaluation.queries.check_state import find_check_state
+from auditapp.preannotation.launching import queries as launch_review
+from auditapp.preannotation.launching.command_words import tell_launch
 from auditapp.preannotation.models import Annotator
 from tests.auditapp.preannotation.check_cast import answer_all, bring_in
 from tests.auditapp.preannotation.reading_cast import OFF_SITE, add_interviews, add_reader, allow

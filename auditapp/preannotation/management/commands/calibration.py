@@ -6,8 +6,8 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from auditapp.preannotation.measures.calibrating import USUAL_RESAMPLES
-from auditapp.preannotation.measures.label_files import LabelledFile, list_report, read_file, report_file
+from auditapp.preannotation.evaluation.pure.calibrating import USUAL_RESAMPLES
+from auditapp.preannotation.evaluation.pure.label_files import LabelledFile, list_report, read_file, report_file
 from transcripts.agreement.label_files import LabelFileError
 
 USUAL_SEED = 1

@@ -6,8 +6,8 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from auditapp.preannotation.learning import FEWEST_INTERVIEWS, FEWEST_POSITIVES
-from auditapp.preannotation.learning_files import BadFile, read_texts, report_file
+from auditapp.preannotation.annotators.pure.learning import FEWEST_INTERVIEWS, FEWEST_POSITIVES
+from auditapp.preannotation.annotators.pure.learning_files import BadFile, read_texts, report_file
 
 USUAL_SEED = 1
 

@@ -16,14 +16,15 @@ from auditapp.batches.command_options import (
 from auditapp.batches.models import Batch
 from auditapp.batches.pages.progress import read_progress
 from auditapp.batches.pages.summaries import summarise_batch
-from auditapp.preannotation.actions import PreannotationError, launch_model
-from auditapp.preannotation.actions.offline import launch_offline, run_offline
-from auditapp.preannotation.launch_words import tell_launch
-from auditapp.preannotation.learning import FEWEST_POSITIVES
+from auditapp.preannotation.annotators.actions.launching import launch_model
+from auditapp.preannotation.annotators.actions.offline import launch_offline, run_offline
+from auditapp.preannotation.annotators.pure.learning import FEWEST_POSITIVES
+from auditapp.preannotation.annotators.queries.offline import ACTIVE
+from auditapp.preannotation.annotators.queries.planted import find_planted
+from auditapp.preannotation.annotators.queries.readings import count_readings, count_run
+from auditapp.preannotation.errors import PreannotationError
+from auditapp.preannotation.launching.command_words import tell_launch
 from auditapp.preannotation.models import Annotator, OfflineRun
-from auditapp.preannotation.queries.offline import ACTIVE
-from auditapp.preannotation.queries.planted import find_planted
-from auditapp.preannotation.queries.readings import count_readings, count_run
 from transcripts.audit_trail import trail
 from transcripts.corpus.models import Interview
 from transcripts.projects.models import Project

@@ -14,13 +14,14 @@ from auditapp.batches.command_options import (
 )
 from auditapp.batches.pages.progress import read_progress
 from auditapp.batches.pages.summaries import summarise_batch
-from auditapp.preannotation.actions import PreannotationError, ensure_annotator
-from auditapp.preannotation.actions.checks import USUAL_REPEATS, USUAL_SAMPLE, launch_check
-from auditapp.preannotation.launch_words import tell_launch
-from auditapp.preannotation.measures.check_verdicts import judge_check
-from auditapp.preannotation.measures.describing import describe_check
+from auditapp.preannotation.annotators.actions.annotators import ensure_annotator
+from auditapp.preannotation.errors import PreannotationError
+from auditapp.preannotation.evaluation.actions.checks import USUAL_REPEATS, USUAL_SAMPLE, launch_check
+from auditapp.preannotation.evaluation.pure.check_verdicts import judge_check
+from auditapp.preannotation.evaluation.pure.describing import describe_check
+from auditapp.preannotation.evaluation.queries.checks import read_check
+from auditapp.preannotation.launching.command_words import tell_launch
 from auditapp.preannotation.models import Annotator
-from auditapp.preannotation.queries.checks import read_check
 from transcripts.audit_trail import trail
 from transcripts.projects.models import Project
 

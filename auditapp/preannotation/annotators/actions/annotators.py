@@ -1,0 +1,239 @@
+"""Making an annotator: who reads, with which codebook, told what."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple, NoReturn
+
+from django.db import transaction
+from django.db.models import Max
+from django.utils import timezone
+
+from auditapp.llm.models import ModelVariant
+from auditapp.preannotation.annotators.pure.prompts import PROMPT_VERSION, CodeText, write_system_prompt
+from auditapp.preannotation.annotators.queries.prompt_codebook import ToldCodebook, ToldFamily, read_told_codebook
+from auditapp.preannotation.errors import PreannotationError
+from auditapp.preannotation.models import Annotator
+from transcripts.audit_trail import trail
+from transcripts.codebook.models import CodebookVersion
+from transcripts.codebook.queries import current_version
+from transcripts.projects.models import Project
+
+LONGEST_TASK = 60
+LONGEST_NUMBER = 9
+LATENT_NEEDS_REASON = (
+    "Say in a line why the model should read for what is implied, too: such readings are interpretations, and the reason "
+    "is kept with the annotator."
+)
+NAMES = {Annotator.Kind.RULES: "Keyword rules", Annotator.Kind.LEARNT: "Learnt from blind codings"}
+
+
+class Prompt(NamedTuple):
+    """The exact instructions for one family, or for one code of it. ``codes`` are identifiers in the order told."""
+
+    task: str
+    family: str
+    codes: tuple[str, ...]
+    text: str
+
+
+@transaction.atomic
+def ensure_annotator(
+    *,
+    project: Project,
+    by: trail.Actor,
+    name: str = "",
+    variant: ModelVariant | None = None,
+    kind: str = Annotator.Kind.MODEL,
+    mode: str | None = None,
+    reads_latent: bool | None = None,
+    reason: str = "",
+    recipe: Mapping[str, object] | None = None,
+) -> Annotator:
+    """The annotator that reads so with the study's current codebook; made when there is none of the same hash yet.
+
+    A model is given as ``variant``, or by ``name``: its label; or a standing annotator, which says how it reads where
+    ``mode`` and ``reads_latent`` do not, as "NAME NUMBER" or, where its name is no model's, the newest of that name.
+    A model by its label reads by family and what is said. Annotators of the other kinds are what their ``recipe``
+    says. A reading for what is implied needs a ``reason``, which goes on record. Raises ``PreannotationError``.
+    """
+    if Annotator.Kind(kind) == Annotator.Kind.MODEL:
+        drafted = _draft(project, variant, name, mode, reads_latent)
+    else:
+        drafted = _draft_offline(project, Annotator.Kind(kind), name, recipe)
+    return _keep(drafted, by=by, reason=reason.strip())
+
+
+def draft_annotator(
+    *,
+    project: Project,
+    variant: ModelVariant | None = None,
+    name: str = "",
+    mode: str | None = None,
+    reads_latent: bool | None = None,
+) -> Annotator:
+    """The annotator that a launch would use: the standing one, or one that is not stored yet. Writes nothing."""
+    drafted = _draft(project, variant, name, mode, reads_latent)
+    return Annotator.objects.filter(project=project, hash=drafted.hash).first() or drafted
+
+
+def _draft(
+    project: Project, variant: ModelVariant | None, name: str, mode: str | None, reads_latent: bool | None
+) -> Annotator:
+    version = _require_version(project)
+    former = None
+    if variant is None:
+        variant = ModelVariant.objects.select_related("account").filter(label=name).first()
+        former = None if variant else _find_former(project, name)
+    model = variant or (former.variant if former else None) or _refuse_name(name)
+    if mode is None:
+        mode = former.mode if former else Annotator.Mode.FAMILY
+    if reads_latent is None:
+        reads_latent = former.reads_latent if former else False
+    drafted = Annotator(
+        project=project,
+        name=former.name if former else name or model.label,
+        kind=Annotator.Kind.MODEL,
+        variant=model,
+        version=version,
+        mode=Annotator.Mode(mode),
+        reads_latent=reads_latent,
+        prompt_version=PROMPT_VERSION,
+    )
+    told = read_told_codebook(version, model)
+    prompts = [prompt._asdict() for prompt in _write_prompts(told, drafted)]
+    drafted.recipe = {
+        "prompts": prompts,
+        "examples": list(told.examples),
+        "examples_left_out": told.left_out,
+        "redaction": told.redaction,
+    }
+    drafted.hash = hash_annotator(
+        kind=drafted.kind,
+        version=version,
+        variant=model,
+        content=[PROMPT_VERSION, drafted.mode, reads_latent, [[each["task"], each["text"]] for each in prompts]],
+    )
+    return drafted
+
+
+def _draft_offline(project: Project, kind: Annotator.Kind, name: str, recipe: Mapping[str, object] | None) -> Annotator:
+    version = _require_version(project)
+    if not recipe:
+        raise ValueError(f"an annotator of kind {kind} is what its recipe says")
+    content = dict(recipe)
+    return Annotator(
+        project=project,
+        name=name or NAMES[kind],
+        kind=kind,
+        version=version,
+        recipe=content,
+        hash=hash_annotator(kind=kind, version=version, content=content),
+    )
+
+
+def _require_version(project: Project) -> CodebookVersion:
+    version = current_version(project)
+    if version is None:
+        raise PreannotationError("This study has no published codebook yet. Publish one first.")
+    return version
+
+
+def _find_former(project: Project, name: str) -> Annotator | None:
+    """The annotator of a model meant by "NAME NUMBER", or the newest of the name."""
+    models = Annotator.objects.filter(project=project, kind=Annotator.Kind.MODEL).select_related("variant__account")
+    newest = models.filter(name=name).order_by("-number").first()
+    own, _, number = name.rpartition(" ")
+    if newest is None and number.isdecimal() and number.isascii() and len(number) <= LONGEST_NUMBER:
+        return models.filter(name=own, number=int(number)).first()
+    return newest
+
+
+def _refuse_name(name: str) -> NoReturn:
+    labels = ", ".join(ModelVariant.objects.values_list("label", flat=True)) or "none"
+    raise PreannotationError(f"There is no annotator and no model {name!r}. Models there are: {labels}.")
+
+
+def hash_annotator(*, kind: str, version: CodebookVersion, content: object, variant: ModelVariant | None = None) -> str:
+    """SHA-256 of everything that decides what an annotator says: who is asked and how, the version of the codebook, and
+    ``content``, of a model its exact instructions."""
+    who = None if variant is None else [variant.label, variant.model, variant.reasoning, variant.parameters]
+    whole = [str(kind), who, version.number, content]
+    return hashlib.sha256(json.dumps(whole, sort_keys=True, ensure_ascii=False).encode()).hexdigest()
+
+
+def _keep(drafted: Annotator, *, by: trail.Actor, reason: str) -> Annotator:
+    """The standing annotator of this hash, or the drafted one, stored under the next number of its name."""
+    known = Annotator.objects.filter(project=drafted.project, hash=drafted.hash)
+    standing = known.first()
+    if standing is None:
+        if drafted.reads_latent and not reason:
+            raise PreannotationError(LATENT_NEEDS_REASON)
+        # Two who launch at once make one annotator: the second waits here, and looks again.
+        Project.objects.select_for_update().get(pk=drafted.project_id)
+        standing = known.first()
+    if standing is None:
+        return _store(drafted, by=by, reason=reason)
+    if standing.reads_latent and reason:
+        _record("preannotation.annotator.confirmed", standing, by, {"reads_latent": True, "reason": reason})
+    return standing
+
+
+def _store(drafted: Annotator, *, by: trail.Actor, reason: str) -> Annotator:
+    named = Annotator.objects.filter(project=drafted.project, name=drafted.name)
+    drafted.number = (named.aggregate(last=Max("number"))["last"] or 0) + 1
+    drafted.created_at, drafted.created_by_name = timezone.now(), by.get_username()
+    drafted.save(force_insert=True)
+    details: dict[str, object] = {
+        "name": drafted.name,
+        "number": drafted.number,
+        "kind": str(drafted.kind),
+        "model": drafted.variant.label if drafted.variant else "",
+        "codebook": drafted.version.number,
+        "hash": drafted.hash,
+    }
+    if drafted.reads_latent:
+        details |= {"reads_latent": True, "reason": reason}
+    _record("preannotation.annotator.created", drafted, by, details)
+    return drafted
+
+
+def _record(action: str, annotator: Annotator, by: trail.Actor, details: dict[str, object]) -> None:
+    trail.record(action, target=annotator, by=by, stream=trail.project_stream(annotator.project_id), details=details)
+
+
+def read_prompts(annotator: Annotator) -> list[Prompt]:
+    """The exact instructions of a model, in the order of the codebook. Reads version and variant of an old annotator."""
+    stored = annotator.recipe.get("prompts")
+    if stored is None:
+        if annotator.variant is None:
+            return []
+        return _write_prompts(read_told_codebook(annotator.version, annotator.variant), annotator)
+    return [Prompt(each["task"], each["family"], tuple(each["codes"]), each["text"]) for each in stored]
+
+
+def _write_prompts(told: ToldCodebook, annotator: Annotator) -> list[Prompt]:
+    prompts: list[Prompt] = []
+    for family in told.families:
+        groups = [(code,) for code in family.codes] if annotator.mode == Annotator.Mode.CODE else [family.codes]
+        prompts += [_write_prompt(family, codes, annotator) for codes in groups]
+    return prompts
+
+
+def _write_prompt(family: ToldFamily, codes: tuple[CodeText, ...], annotator: Annotator) -> Prompt:
+    task = codes[0].identifier if annotator.mode == Annotator.Mode.CODE else family.identifier
+    text = write_told(family, codes, reads_latent=annotator.reads_latent)
+    return Prompt(task[:LONGEST_TASK], family.identifier, tuple(code.identifier for code in codes), text)
+
+
+def write_told(family: ToldFamily, codes: Sequence[CodeText], *, reads_latent: bool) -> str:
+    """The instructions for these codes of a family, in this order. In a family without levels nothing is implied."""
+    return write_system_prompt(
+        family.name,
+        codes,
+        rules=family.rules,
+        carries_enactment=family.carries_enactment,
+        reads_latent=reads_latent and family.carries_level,
+    )

@@ -1,0 +1,240 @@
+"""Having a corpus read by a model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from django.db import transaction
+from django.db.models import Exists, OuterRef
+
+from auditapp.batches.actions import BatchError, LaunchPlan, PlannedArm, launch_once
+from auditapp.batches.models import Batch
+from auditapp.batches.pure.launch_options import DEFAULT_OPTIONS, LaunchOptions
+from auditapp.llm.locality import is_external
+from auditapp.llm.models import ModelVariant
+from auditapp.preannotation.annotators.actions.annotators import ensure_annotator
+from auditapp.preannotation.annotators.actions.planning import list_reasked, plan_arms, plan_reask
+from auditapp.preannotation.annotators.actions.planted import ensure_planted
+from auditapp.preannotation.annotators.pure.prompts import PROMPT_VERSION
+from auditapp.preannotation.annotators.queries.prompt_codebook import read_told_codebook
+from auditapp.preannotation.annotators.runner.kind import KIND
+from auditapp.preannotation.errors import PreannotationError
+from auditapp.preannotation.models import Annotator
+from auditapp.preannotation.suggestions.actions.withholding import ensure_arms
+from transcripts.audit_trail import trail
+from transcripts.corpus.models import Consent, Interview, Sentence, Turn
+from transcripts.corpus.queries import list_consenting
+from transcripts.projects.models import Project
+
+MOST_TITLES = 5
+NOBODY_CONSENTS = (
+    "None of the study's interviews may be processed by external models. Record the consent of those that may, or choose "
+    "a model of this site."
+)
+TOLD_TOO_MUCH = (
+    "What {annotator} was told holds sentences that may not leave the site as they stand there: a consent or the redaction "
+    "list has changed since. Launch with the model again; that makes an annotator which is told what may be told."
+)
+
+
+class PlannedReading(NamedTuple):
+    """What a launch would ask. ``left_out``: interviews without consent to a model off this site."""
+
+    arms: list[PlannedArm]
+    turn_ids: list[int]
+    interview_ids: list[int]
+    left_out: int
+
+
+class ChosenTurns(NamedTuple):
+    """The model's turns that would be read, their interviews, and how many interviews had to be left out."""
+
+    turn_ids: list[int]
+    interview_ids: list[int]
+    left_out: int = 0
+
+
+@transaction.atomic
+def launch_preannotation(
+    *,
+    project: Project,
+    annotator: Annotator,
+    by: trail.Actor,
+    interviews: Sequence[Interview] | None = None,
+    families: Sequence[str] | None = None,
+    limit: int | None = None,
+    options: LaunchOptions = DEFAULT_OPTIONS,
+) -> Batch:
+    """Have the model's turns read, one call per turn and code family or code (families coded by sentence; all unless named).
+
+    ``limit`` takes so many turns from the beginning. Interviews without consent are left out when the model is not of this
+    site. The turns that never show suggestions are drawn first, and a study's first launch plants the program's own
+    sentences. Raises ``PreannotationError``.
+    """
+    return _launch(
+        project=project,
+        annotate=lambda: annotator,
+        by=by,
+        interviews=interviews,
+        families=families,
+        limit=limit,
+        options=options,
+        annotator=annotator.pk,
+    )
+
+
+@transaction.atomic
+def launch_model(
+    *,
+    project: Project,
+    by: trail.Actor,
+    variant: ModelVariant | None = None,
+    name: str = "",
+    mode: str | None = None,
+    reads_latent: bool | None = None,
+    reason: str = "",
+    interviews: Sequence[Interview] | None = None,
+    families: Sequence[str] | None = None,
+    limit: int | None = None,
+    options: LaunchOptions = DEFAULT_OPTIONS,
+) -> Batch:
+    """Have the turns read by a model, as ``ensure_annotator`` and ``launch_preannotation`` say: both, or nothing."""
+    return _launch(
+        project=project,
+        annotate=lambda: ensure_annotator(
+            project=project, variant=variant, name=name, mode=mode, reads_latent=reads_latent, reason=reason, by=by
+        ),
+        by=by,
+        interviews=interviews,
+        families=families,
+        limit=limit,
+        options=options,
+        model=variant.pk if variant else name,
+        mode=mode,
+        latent=reads_latent,
+    )
+
+
+def _launch(
+    *,
+    project: Project,
+    annotate: Callable[[], Annotator],
+    by: trail.Actor,
+    interviews: Sequence[Interview] | None,
+    families: Sequence[str] | None,
+    limit: int | None,
+    options: LaunchOptions,
+    **who: object,
+) -> Batch:
+    """A form sent twice is not planned again, for consents and codebook may have changed since. ``who`` says which
+    annotator is asked for, before ``annotate`` finds or creates it."""
+
+    def plan() -> LaunchPlan:
+        annotator = annotate()
+        ensure_planted(project=project, by=by)
+        reading = plan_reading(
+            project=project, annotator=annotator, interviews=interviews, families=families, limit=limit
+        )
+        ensure_arms(project=project, interviews=reading.interview_ids, by=by)
+        title = f"Pre-annotation by {annotator}"
+        return LaunchPlan(KIND, reading.arms, reading.turn_ids, title=title, parameters=_describe(reading, annotator))
+
+    try:
+        return launch_once(
+            project=project,
+            kind=KIND,
+            plan=plan,
+            by=by,
+            options=options,
+            interviews=None if interviews is None else sorted(interview.pk for interview in interviews),
+            families=None if families is None else sorted(families),
+            limit=limit,
+            **who,
+        )
+    except BatchError as error:
+        raise PreannotationError(str(error)) from error
+
+
+def _describe(plan: PlannedReading, annotator: Annotator) -> dict[str, object]:
+    return {
+        "annotators": [annotator.pk],
+        "codebook": annotator.version.number,
+        "prompt": annotator.prompt_version or PROMPT_VERSION,
+        "turns": len(plan.turn_ids),
+        "left_out": plan.left_out,
+        "asked_again": list_reasked(plan.arms)["turns"],
+    }
+
+
+def plan_reading(
+    *,
+    project: Project,
+    annotator: Annotator,
+    interviews: Sequence[Interview] | None = None,
+    families: Sequence[str] | None = None,
+    limit: int | None = None,
+) -> PlannedReading:
+    """What a launch would ask; writes nothing. ``annotator`` may be one that is not stored. Raises ``PreannotationError``."""
+    arms = plan_arms(annotator, families)
+    if annotator.variant is not None:
+        _refuse_told_too_much(annotator, annotator.variant)
+    chosen = choose_turns(project=project, variant=annotator.variant, interviews=interviews, limit=limit)
+    again = plan_reask(annotator, arms, chosen.turn_ids)
+    return PlannedReading([*arms, *again], *chosen)
+
+
+def _refuse_told_too_much(annotator: Annotator, variant: ModelVariant) -> None:
+    """The instructions of a standing annotator are sent as they are, so they must still be such as may be sent."""
+    if not annotator.recipe.get("examples") or not is_external(variant):
+        return
+    told = read_told_codebook(annotator.version, variant)
+    is_withdrawn = not set(annotator.recipe["examples"]) <= set(told.examples)
+    if is_withdrawn or told.redaction != annotator.recipe.get("redaction", 0):
+        raise PreannotationError(TOLD_TOO_MUCH.format(annotator=annotator))
+
+
+def choose_turns(
+    *,
+    project: Project,
+    variant: ModelVariant | None,
+    interviews: Sequence[Interview] | None = None,
+    limit: int | None = None,
+) -> ChosenTurns:
+    """The turns that ``variant`` would be asked about. To a model off this site only those of interviews that consent:
+    others are left out and counted, and refused by title where they were ``interviews`` chosen one by one.
+
+    Raises ``PreannotationError``.
+    """
+    if limit is not None and limit < 1:
+        raise PreannotationError("The limit is a number of turns, at least 1.")
+    cut = Sentence.objects.filter(turn=OuterRef("pk"), retired_by__isnull=True)
+    turns = Turn.objects.filter(
+        Exists(cut), interview__project=project, role=Turn.Role.MODEL, channel=Turn.Channel.UTTERANCE
+    )
+    if interviews is not None:
+        turns = turns.filter(interview__in=interviews)
+    rows = list(turns.order_by("interview_id", "position").values_list("pk", "interview_id"))
+    present = {interview_id for _, interview_id in rows}
+    allowed = present
+    if variant is not None and is_external(variant):
+        if interviews is not None:
+            _refuse_without_consent(interviews)
+        allowed = list_consenting(present, Consent.Scope.EXTERNAL)
+        if present and not allowed:
+            raise PreannotationError(NOBODY_CONSENTS)
+    kept = [(turn_id, interview_id) for turn_id, interview_id in rows if interview_id in allowed][:limit]
+    ids = sorted({interview_id for _, interview_id in kept})
+    return ChosenTurns([turn_id for turn_id, _ in kept], ids, len(present - allowed))
+
+
+def _refuse_without_consent(interviews: Sequence[Interview]) -> None:
+    allowed = list_consenting([interview.pk for interview in interviews], Consent.Scope.EXTERNAL)
+    titles = [f"“{interview.title}”" for interview in interviews if interview.pk not in allowed]
+    if not titles:
+        return
+    more = f" and {len(titles) - MOST_TITLES:,} more" if len(titles) > MOST_TITLES else ""
+    raise PreannotationError(
+        f"No consent to processing by external models is on record for {', '.join(titles[:MOST_TITLES])}{more}. Record it, "
+        "take them off the choice, or choose a model of this site."
+    )

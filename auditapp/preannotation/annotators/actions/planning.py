@@ -1,0 +1,141 @@
+"""The arms of a reading: one for each of the annotator's instructions, and the few turns that are asked again."""
+
+from __future__ import annotations
+
+import hashlib
+import random
+from collections.abc import Collection, Mapping, Sequence
+
+from auditapp.batches.actions import PlannedArm
+from auditapp.preannotation.annotators.actions.annotators import LONGEST_TASK, Prompt, read_prompts, write_told
+from auditapp.preannotation.annotators.pure.conditions import REASK, shuffle_codes
+from auditapp.preannotation.annotators.queries.planted import Plantable, list_plantable
+from auditapp.preannotation.annotators.queries.prompt_codebook import find_sent_redaction, read_told_codebook
+from auditapp.preannotation.errors import PreannotationError
+from auditapp.preannotation.models import Annotator
+from transcripts.codebook.models import CodeFamily
+
+REASK_PERCENT = 2
+# One turn alone would be the whole reading twice.
+LEAST_TURNS = 2
+# A turn with more invented sentences than its own would be another turn.
+MOST_PLANTED = 3
+AGAIN = " again"
+LARGEST_SEED = 2**31 - 1
+
+
+def plan_arms(annotator: Annotator, families: Sequence[str] | None = None) -> list[PlannedArm]:
+    """One arm for each of the model's instructions, of these families (all coded by sentence unless named).
+
+    Reads annotator.version.project and annotator.variant.account. Raises ``PreannotationError``.
+    """
+    if annotator.variant is None:
+        raise PreannotationError(f"{annotator} asks no model; it reads without a batch.")
+    redaction = find_sent_redaction(annotator.version, annotator.variant)
+    number = redaction.number if redaction else 0
+    return [
+        PlannedArm(
+            annotator.variant,
+            prompt.task,
+            prompt.text,
+            _write_settings(annotator, prompt, redaction=number),
+            # Which codes are asked for is said in the instructions alone: all arms send the same messages.
+            messages="turns",
+        )
+        for prompt in choose_prompts(annotator, families)
+    ]
+
+
+def choose_prompts(annotator: Annotator, families: Sequence[str] | None) -> list[Prompt]:
+    """The annotator's instructions for these families. Raises ``PreannotationError`` for one that is not there."""
+    prompts = read_prompts(annotator)
+    if families is None:
+        return prompts
+    sentence_families = CodeFamily.objects.filter(version=annotator.version, unit=CodeFamily.Unit.SENTENCE)
+    unknown = sorted(set(families) - set(sentence_families.values_list("identifier", flat=True)))
+    if unknown:
+        raise PreannotationError(f"The codebook has no sentence family {', '.join(unknown)}.")
+    return [prompt for prompt in prompts if prompt.family in families]
+
+
+def _write_settings(annotator: Annotator, prompt: Prompt, *, redaction: int) -> dict[str, object]:
+    return {
+        "annotator": annotator.pk,
+        "family": prompt.family,
+        "codes": list(prompt.codes),
+        "condition": "",
+        "redaction": redaction,
+        "seed": 0,
+        "planted": [],
+        "names": {},
+    }
+
+
+def plan_reask(annotator: Annotator, arms: Sequence[PlannedArm], turn_ids: Sequence[int]) -> list[PlannedArm]:
+    """The same questions once more about two per cent of the turns, their codes in another order and invented sentences
+    with known codes among the turn's own: what changes then is the machine's, not the text's (trust brief C.4).
+
+    At least one turn; none of a single one. None for instructions of one code without an invented sentence, which would
+    be the same question, and none for instructions that could not be written so any more (a pinned example or a consent
+    has changed since): two questions would differ by more than their order. The same turns and annotator give the same
+    draw. Reads annotator.project.
+    """
+    if len(turn_ids) < LEAST_TURNS or annotator.variant is None:
+        return []
+    seed = _find_seed(annotator, turn_ids)
+    count = max(1, round(len(turn_ids) * REASK_PERCENT / 100))
+    again = sorted(random.Random(seed).sample(turn_ids, count))  # noqa: S311 - a sample, not a secret
+    told = read_told_codebook(annotator.version, annotator.variant)
+    families = {family.identifier: family for family in told.families}
+    planted = list_plantable(annotator.project)
+    planned: list[PlannedArm] = []
+    for arm in arms:
+        family = families[str(arm.settings["family"])]
+        asked = set(arm.settings["codes"])  # type: ignore[call-overload]
+        in_order = [code for code in family.codes if code.identifier in asked]
+        if write_told(family, in_order, reads_latent=annotator.reads_latent) != arm.system_prompt:
+            continue
+        codes = shuffle_codes(in_order, seed)
+        own = _choose_planted(planted, asked, seed)
+        if codes == in_order and not own:
+            continue
+        planned.append(
+            PlannedArm(
+                annotator.variant,
+                arm.task[: LONGEST_TASK - len(AGAIN)] + AGAIN,
+                write_told(family, codes, reads_latent=annotator.reads_latent),
+                arm.settings | _describe_reask([code.identifier for code in codes], seed, own),
+                input_ids=again,
+                messages=f"turns with {own}",
+            )
+        )
+    return planned
+
+
+def _describe_reask(codes: list[str], seed: int, planted: list[int]) -> dict[str, object]:
+    return {"condition": REASK, "codes": codes, "seed": seed, "planted": planted}
+
+
+def _choose_planted(planted: Sequence[Plantable], asked: Collection[str], seed: int) -> list[int]:
+    """A few of the invented sentences: such as carry one of the codes asked for, and such as carry none at all."""
+    fitting = [each.key for each in planted if not each.codes or set(each.codes) & set(asked)]
+    chosen = random.Random(seed).sample(fitting, min(MOST_PLANTED, len(fitting)))  # noqa: S311 - a sample
+    return sorted(chosen)
+
+
+def _find_seed(annotator: Annotator, turn_ids: Sequence[int]) -> int:
+    """A seed that review and launch come to alike."""
+    named = f"{annotator.hash} {len(turn_ids)} {turn_ids[0]} {turn_ids[-1]}"
+    return int(hashlib.sha256(named.encode()).hexdigest()[:12], 16) % LARGEST_SEED
+
+
+def list_reasked(arms: Sequence[PlannedArm]) -> Mapping[str, int]:
+    """How many turns are asked again, and with how many invented sentences at most."""
+    again = [arm for arm in arms if arm.settings.get("condition") == REASK]
+    turns = {turn for arm in again for turn in arm.input_ids or ()}
+    planted = [len(arm.settings["planted"]) for arm in again]  # type: ignore[arg-type]
+    return {
+        "turns": len(turns),
+        "planted": max(planted, default=0),
+        "calls": sum(len(arm.input_ids or ()) for arm in again),
+    }

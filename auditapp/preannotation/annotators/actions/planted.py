@@ -1,0 +1,117 @@
+"""Sentences of our own making with known codes, put among a turn's sentences when an annotator is asked again."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from django.db import transaction
+from django.utils import timezone
+
+from auditapp.preannotation.annotators.pure.planted_set import read_own_set
+from auditapp.preannotation.annotators.queries.planted import find_codes, find_planted, has_planted
+from auditapp.preannotation.errors import PreannotationError
+from auditapp.preannotation.models import PlantedSentence
+from transcripts.audit_trail import trail
+from transcripts.corpus.models import Sentence
+from transcripts.corpus.preparing import hash_quote
+from transcripts.projects.models import Project
+
+LONGEST_TEXT = 500
+
+
+@transaction.atomic
+def plant_sentence(*, project: Project, text: str, codes: Sequence[str], by: trail.Actor) -> PlantedSentence:
+    """Keep an invented sentence and the codes known of it (none: no code applies). Raises ``PreannotationError``."""
+    words = " ".join(text.split())
+    _check(project, words, codes)
+    return _store(project, words, codes, by)
+
+
+@transaction.atomic
+def plant_own_set(*, project: Project, by: trail.Actor) -> list[PlantedSentence]:
+    """Plant the sentences that come with the program: those whose codes the study's codebook has, and that do not stand.
+
+    Raises ``PreannotationError`` where there is none to plant.
+    """
+    known = _list_known_codes(project)
+    standing = set(find_planted(project).values_list("text", flat=True))
+    now = timezone.now()
+    rows = [
+        PlantedSentence(
+            project=project,
+            text=each.text,
+            codes=sorted(each.codes),
+            created_at=now,
+            created_by_name=by.get_username(),
+        )
+        for each in read_own_set()
+        if known.issuperset(each.codes) and each.text not in standing
+    ]
+    if not rows:
+        raise PreannotationError("Every sentence of the set that fits this codebook is planted already.")
+    PlantedSentence.objects.bulk_create(rows)
+    trail.record(
+        "preannotation.planted.set_added",
+        target=project,
+        by=by,
+        stream=trail.project_stream(project.pk),
+        details={"sentences": [row.pk for row in rows]},
+    )
+    return rows
+
+
+@transaction.atomic
+def ensure_planted(*, project: Project, by: trail.Actor) -> None:
+    """Plant that set in a study that never had a planted sentence; where all were withdrawn, somebody meant it."""
+    if has_planted(project):
+        return
+    # Two who launch at once plant one set: the second waits here, and looks again.
+    Project.objects.select_for_update().get(pk=project.pk)
+    if not has_planted(project):
+        plant_own_set(project=project, by=by)
+
+
+@transaction.atomic
+def withdraw_planted(*, planted: PlantedSentence, by: trail.Actor) -> None:
+    """Plant it no more. What was answered about it stays, and stays counted. Reads planted.project."""
+    row = PlantedSentence.objects.select_for_update().get(pk=planted.pk)
+    if row.withdrawn_at is not None:
+        raise PreannotationError("This sentence was withdrawn before.")
+    row.withdrawn_at = timezone.now()
+    row.save(update_fields=["withdrawn_at"])
+    trail.record(
+        "preannotation.planted.withdrawn", target=row, by=by, stream=trail.project_stream(row.project_id), details={}
+    )
+
+
+def _list_known_codes(project: Project) -> set[str]:
+    return set(find_codes(project).values_list("identifier", flat=True))
+
+
+def _check(project: Project, text: str, codes: Sequence[str]) -> None:
+    if not text:
+        raise PreannotationError("Write the sentence.")
+    if len(text) > LONGEST_TEXT:
+        raise PreannotationError(
+            f"A planted sentence has at most {LONGEST_TEXT} characters; this one has {len(text):,}."
+        )
+    unknown = sorted(set(codes) - _list_known_codes(project))
+    if unknown:
+        raise PreannotationError(f"The published codebook has no code {', '.join(unknown)} that is put on sentences.")
+    if find_planted(project).filter(text=text).exists():
+        raise PreannotationError("This sentence is planted already. Withdraw it first to give it other codes.")
+    if Sentence.objects.filter(turn__interview__project=project, text_hash=hash_quote(text)).exists():
+        raise PreannotationError("This sentence stands in one of the interviews. Write one that nobody said.")
+
+
+def _store(project: Project, text: str, codes: Sequence[str], by: trail.Actor) -> PlantedSentence:
+    row = PlantedSentence.objects.create(
+        project=project,
+        text=text,
+        codes=sorted(set(codes)),
+        created_at=timezone.now(),
+        created_by_name=by.get_username(),
+    )
+    stream = trail.project_stream(project.pk)
+    trail.record("preannotation.planted.added", target=row, by=by, stream=stream, details={"codes": len(row.codes)})
+    return row

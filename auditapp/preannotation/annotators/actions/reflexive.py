@@ -1,0 +1,46 @@
+"""What is kept of calibration being looked at: why coefficients of a reflexive family were shown, and what was taken out."""
+
+from __future__ import annotations
+
+from django.db import transaction
+
+from auditapp.preannotation.errors import PreannotationError
+from auditapp.preannotation.models import Annotator
+from transcripts.accounts.models import User
+from transcripts.audit_trail import trail
+from transcripts.projects.models import Project
+from transcripts.projects.queries import find_stance
+
+LONGEST_REASON = 500
+
+
+@transaction.atomic
+def record_calibration(*, project: Project, annotator: Annotator | None, family: str, reason: str, by: User) -> None:
+    """Keep why figures are shown for a family that is read reflexively: of one annotator, or the rates of those chosen.
+
+    Raises ``PreannotationError``.
+    """
+    reason = " ".join(reason.split())
+    if not reason:
+        raise PreannotationError("Say why figures are computed although this family is read reflexively.")
+    if len(reason) > LONGEST_REASON:
+        raise PreannotationError(f"The reason has {len(reason):,} characters, and at most {LONGEST_REASON:,} fit.")
+    trail.record(
+        "preannotation.calibration.computed",
+        target=annotator if annotator is not None else f"family:{family}",
+        by=by,
+        stream=trail.project_stream(project.pk),
+        details={"family": family, "stance": find_stance(project, family), "reason": reason},
+    )
+
+
+@transaction.atomic
+def record_download(*, project: Project, what: str, form: str, sha256: str, rows: int, by: User) -> None:
+    """Keep that a table of calibration or of rates was taken out."""
+    trail.record(
+        f"preannotation.{what}.exported",
+        target=f"project:{project.pk}",
+        by=by,
+        stream=trail.project_stream(project.pk),
+        details={"format": form, "rows": rows, "sha256": sha256},
+    )

@@ -1,0 +1,227 @@
+"""Reading an annotator's answer. Nothing is taken that was not asked for: what names an unknown code or a foreign
+sentence, says a thing twice, or has no evidence in the sentence, is kept aside with the reason. Plain Python, no database.
+
+Whatever stands around the answer (fences, prose, thinking, an object that holds it) is no fault. An answer that was cut
+off keeps the entries that are whole.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping, Sequence
+from typing import NamedTuple
+
+from auditapp.llm.providers.base import make_storable
+from auditapp.preannotation.annotators.pure.answer_objects import find_answers
+from auditapp.preannotation.annotators.pure.evidence import find_quote
+from auditapp.preannotation.annotators.pure.prompts import OLD_PROMPT_VERSION, PROMPT_VERSION
+
+LONGEST_RATIONALE = 2_000
+LONGEST_QUOTE = 5_000
+LONGEST_SHOWN = 100
+MOST_REJECTED = 200
+SEMANTIC, LATENT = "semantic", "latent"
+LEVELS = (SEMANTIC, LATENT)
+# Short enough to be read at once; none that is written in two ways.
+WRITTEN_NUMBER = re.compile(r"0|[1-9][0-9]{0,17}")
+# By prompt version: the key under which the answer's list stands.
+LIST_KEYS = {OLD_PROMPT_VERSION: "codings", PROMPT_VERSION: "sentences"}
+
+
+class Proposal(NamedTuple):
+    """A code for a sentence, both of which were asked about. ``quote``: its evidence, as a place in the sentence as it
+    was sent; ``None`` only where none was asked for."""
+
+    sentence: int
+    code: str
+    rationale: str
+    level: str = SEMANTIC
+    quote: tuple[int, int] | None = None
+
+
+class Rejected(NamedTuple):
+    """An item that is not applied, with the reason."""
+
+    sentence: object
+    code: object
+    reason: str
+
+
+class Reading(NamedTuple):
+    """An answer understood.
+
+    ``missing``: the sentences it says nothing about, which is not "no code". ``problem`` is empty unless the answer as a
+    whole is of no use; then all are missing.
+    """
+
+    proposals: list[Proposal]
+    rejected: list[Rejected]
+    missing: list[int]
+    problem: str
+
+
+def read_answer(
+    answer: str,
+    *,
+    sentences: Mapping[int, str],
+    codes: Collection[str],
+    prompt_version: str = PROMPT_VERSION,
+    reads_latent: bool = False,
+    finish_reason: str = "",
+) -> Reading:
+    """Take from ``answer`` what names one of ``sentences`` (their words as they were sent) and one of ``codes``.
+
+    Answers to prompt ``turn-1`` list codings, without evidence, and speak of every sentence by saying nothing of it.
+    ``finish_reason`` only tells of an answer without words why it has none.
+    """
+    found = find_answers(answer, LIST_KEYS[prompt_version], finish_reason)
+    if found.problem:
+        return Reading([], [], sorted(sentences), found.problem)
+    taking = _Taking(sentences, codes, reads_latent=reads_latent)
+    items = _choose(found.lists, sentences)
+    if prompt_version == OLD_PROMPT_VERSION:
+        for item in items:
+            taking.take_old_coding(item)
+        missing: list[int] = []
+    else:
+        for item in items:
+            taking.take_entry(item)
+        missing = sorted(sentences.keys() - taking.answered)
+    problem = "says nothing about any of the sentences" if sentences and len(missing) == len(sentences) else ""
+    surplus = [Rejected(None, None, "a second, different answer")] * (len(found.lists) - 1)
+    return Reading(taking.proposals, _shorten([*taking.rejected, *surplus]), missing, problem)
+
+
+def _choose(lists: Sequence[list[object]], sentences: Collection[int]) -> list[object]:
+    """Of several different answers the first that names a sentence it was asked about: not the example repeated."""
+    return next((each for each in lists if any(_read_number(raw) in sentences for raw in each)), lists[0])
+
+
+def _shorten(rejected: list[Rejected]) -> list[Rejected]:
+    if len(rejected) <= MOST_REJECTED:
+        return rejected
+    left_out = len(rejected) - MOST_REJECTED
+    return [*rejected[:MOST_REJECTED], Rejected(None, None, f"and {left_out} more")]
+
+
+class _Taking:
+    """What has been taken of an answer so far."""
+
+    def __init__(self, sentences: Mapping[int, str], codes: Collection[str], *, reads_latent: bool) -> None:
+        self.sentences = sentences
+        self.codes = codes
+        self.reads_latent = reads_latent
+        self.proposals: list[Proposal] = []
+        self.rejected: list[Rejected] = []
+        self.answered: set[int] = set()
+        self._taken: set[tuple[int, str]] = set()
+
+    def take_entry(self, raw: object) -> None:
+        """What is said of one sentence."""
+        number = _read_number(raw)
+        codings = raw.get("codings") if isinstance(raw, dict) else None
+        if number is None or not isinstance(codings, list):
+            place = "entry" if not isinstance(raw, dict) else "sentence" if number is None else "codings"
+            self._reject(_peek(raw, "sentence"), None, f"malformed: {place}")
+        elif number not in self.sentences:
+            self._reject(number, None, "sentence was not asked about")
+        elif number in self.answered:
+            self._reject(number, None, "sentence named twice")
+        else:
+            self.answered.add(number)
+            for coding in codings:
+                self._take_coding(number, coding)
+
+    def _take_coding(self, number: int, raw: object) -> None:
+        proposal = _read_coding(number, raw)
+        if isinstance(proposal, str):
+            self._reject(number, _peek(raw, "code"), proposal)
+            return
+        reason = self._find_fault(proposal) or self._find_fault_of_level(raw)
+        quote = None if reason else find_quote(_read_quote(raw), self.sentences[number])
+        if not reason and quote is None:
+            reason = "quote is not in the sentence" if _read_quote(raw).strip() else "no quote"
+        if reason:
+            self._reject(number, proposal.code, reason)
+            return
+        level = str(raw["level"]) if self.reads_latent and isinstance(raw, dict) else SEMANTIC
+        self._take(proposal._replace(level=level, quote=quote))
+
+    def take_old_coding(self, raw: object) -> None:
+        """A coding as answers to the first prompt gave it, with the sentence in it."""
+        number = _read_number(raw)
+        proposal = "malformed: sentence" if number is None else _read_coding(number, raw)
+        if not isinstance(raw, dict):
+            proposal = "malformed: item"
+        if isinstance(proposal, str):
+            self._reject(_peek(raw, "sentence"), _peek(raw, "code"), proposal)
+            return
+        reason = "" if proposal.sentence in self.sentences else "sentence was not asked about"
+        reason = reason or self._find_fault(proposal)
+        if reason:
+            self._reject(proposal.sentence, proposal.code, reason)
+        else:
+            self._take(proposal)
+
+    def _find_fault(self, proposal: Proposal) -> str:
+        if proposal.code not in self.codes:
+            return "unknown code"
+        return "named twice" if (proposal.sentence, proposal.code) in self._taken else ""
+
+    def _find_fault_of_level(self, raw: object) -> str:
+        level = raw.get("level") if isinstance(raw, dict) else None
+        if not self.reads_latent:
+            return "latent was not asked for" if level == LATENT else ""
+        if level is None:
+            return "no level"
+        return "" if level in LEVELS else "malformed: level"
+
+    def _take(self, proposal: Proposal) -> None:
+        self._taken.add((proposal.sentence, proposal.code))
+        self.proposals.append(proposal)
+
+    def _reject(self, sentence: object, code: object, reason: str) -> None:
+        self.rejected.append(Rejected(_shorten_value(sentence), _shorten_value(code), reason))
+
+
+def _read_number(raw: object) -> int | None:
+    """The number of a sentence; digits in quotation marks are the number that they write."""
+    number = raw.get("sentence") if isinstance(raw, dict) else None
+    if isinstance(number, str):
+        return int(number) if WRITTEN_NUMBER.fullmatch(number) else None
+    return number if isinstance(number, int) and not isinstance(number, bool) else None
+
+
+def _read_coding(number: int, raw: object) -> Proposal | str:
+    """A coding with the types that count, or what is wrong with it."""
+    if not isinstance(raw, dict):
+        return "malformed: item"
+    code, rationale = raw.get("code"), raw.get("rationale", "")
+    if not isinstance(code, str):
+        return "malformed: code"
+    if not isinstance(rationale, str):
+        return "malformed: rationale"
+    if not isinstance(raw.get("quote", ""), str):
+        return "malformed: quote"
+    return Proposal(number, code, make_storable(rationale[:LONGEST_RATIONALE]))
+
+
+def _read_quote(raw: object) -> str:
+    quote = raw.get("quote", "") if isinstance(raw, dict) else ""
+    return quote[:LONGEST_QUOTE] if isinstance(quote, str) else ""
+
+
+def _peek(raw: object, key: str) -> object:
+    """A value that was not understood, short enough to be kept."""
+    value = raw.get(key) if isinstance(raw, dict) else raw
+    if isinstance(value, (dict, list)):
+        # Not spelt out: it may be nested as deeply as can be read, and writing it takes one level more.
+        return "(an object)" if isinstance(value, dict) else "(a list)"
+    return _shorten_value(value)
+
+
+def _shorten_value(value: object) -> object:
+    """A number that databases and programs agree on, or few characters of anything else."""
+    if value is None or (isinstance(value, int) and abs(value) < 2**53):
+        return value
+    return make_storable(str(value)[:LONGEST_SHOWN])

@@ -1,0 +1,327 @@
+"""Learning codes from codings: TF-IDF of words, one logistic regression per code. Knows nothing of Django.
+
+Features of a sentence are its words, pairs of words and the first five letters of longer words (which stand in for
+endings), weighted by TF-IDF with sublinear counts (Salton and Buckley 1988, Information Processing & Management
+24:513). Letters instead of words (all runs of three to five) took five times as long and are left out.
+
+How well a code was learnt is measured on interviews that were not learnt from: interviews are dealt into five parts and
+each part is read by what the others taught. The threshold is the one with the highest F1 on those readings, of all at
+which at least half of the suggestions are right and which say more than that everything has the code. The figures of a
+part are those at the threshold that the other parts choose, so that no sentence has a say in its own verdict; a code whose
+figures do not keep to the same rule is not learnt. Word frequencies, which know nothing of codes, are counted once.
+
+scikit-learn is loaded by whoever learns, not by importing this.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Mapping, Sequence
+from importlib.metadata import version
+from itertools import islice, pairwise
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from auditapp.preannotation.annotators.pure.predictions import Pick
+from transcripts.codebook.keyword_rules import find_places, find_words
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Numbers = NDArray[np.int64]
+    Bools = NDArray[np.bool_]
+    Shares = NDArray[np.float64]
+
+READER = "learnt-1"
+FEWEST_POSITIVES = 20
+FEWEST_INTERVIEWS = 3
+PARTS = 5
+LEAST_PRECISION = 0.5
+# A word that only one sentence has teaches nothing about others, but where there are few sentences all are kept.
+FEW_SENTENCES = 500
+STEM = 5
+SHOWN_WORDS = 3
+AT_ONCE = 2_000
+UNTOLD = "On interviews it had not seen, its suggestions were wrong more often than right, or no better than chance."
+
+
+def name_reader() -> str:
+    """What decides, besides the examples, what is learnt from them: this module, and the release of what it learns with."""
+    return f"{READER}, scikit-learn {version('scikit-learn')}"
+
+
+class NothingToLearn(ValueError):
+    """The texts hold no words, or no code has enough examples; the sentence says which."""
+
+
+class CodeLesson(NamedTuple):
+    """The examples of one code: places of texts, and whether the code is theirs."""
+
+    code: str
+    rows: Numbers
+    yes: Bools
+
+
+class Lesson(NamedTuple):
+    """Sentences, the interview each is from, and what was decided of them for each code."""
+
+    texts: Sequence[str]
+    interviews: Numbers
+    codes: tuple[CodeLesson, ...]
+
+
+class Outcome(NamedTuple):
+    """What came of one code. ``reason`` says why it was not learnt; the 2x2 is of interviews it had not seen."""
+
+    code: str
+    positives: int
+    negatives: int
+    interviews: int
+    reason: str = ""
+    threshold: float | None = None
+    parts: int = 0
+    tp: int | None = None
+    fp: int | None = None
+    fn: int | None = None
+    tn: int | None = None
+
+
+def count_examples(
+    lesson: CodeLesson,
+    interviews: Numbers,
+    *,
+    minimum: int = FEWEST_POSITIVES,
+    fewest_interviews: int = FEWEST_INTERVIEWS,
+) -> Outcome:
+    """What there is to learn a code from, and the reason why it is too little, if it is."""
+    positives = int(lesson.yes.sum())
+    negatives = len(lesson.yes) - positives
+    having = len(set(interviews[lesson.rows[lesson.yes]].tolist()))
+    reason = ""
+    if positives < minimum:
+        reason = f"Positive examples: {positives}, where {minimum} are needed."
+    elif having < fewest_interviews:
+        reason = f"Interviews with an example: {having}, where {fewest_interviews} are needed."
+    elif negatives < minimum:
+        reason = f"Examples without it: {negatives}, where {minimum} are needed to tell the others from."
+    return Outcome(lesson.code, positives, negatives, having, reason)
+
+
+def learn(
+    lesson: Lesson,
+    *,
+    minimum: int = FEWEST_POSITIVES,
+    fewest_interviews: int = FEWEST_INTERVIEWS,
+    seed: int,
+    tell: Callable[[], object] = lambda: None,
+) -> tuple[LearntReader, list[Outcome]]:
+    """The reader, and what came of each code. ``tell`` is called again and again meanwhile. Raises ``NothingToLearn``."""
+    counted = [
+        count_examples(code, lesson.interviews, minimum=minimum, fewest_interviews=fewest_interviews)
+        for code in lesson.codes
+    ]
+    if all(each.reason for each in counted):
+        raise NothingToLearn("No code has enough examples yet.")
+    words = _Words(lesson.texts)
+    outcomes = []
+    for code, found in zip(lesson.codes, counted, strict=True):
+        outcomes.append(found if found.reason else _judge(words, lesson.interviews, code, found, seed))
+        tell()
+    thresholds = {each.code: each.threshold for each in outcomes if each.threshold is not None}
+    return fit(lesson, thresholds, tell=tell, words=words), outcomes
+
+
+def fit(
+    lesson: Lesson,
+    thresholds: Mapping[str, float],
+    *,
+    tell: Callable[[], object] = lambda: None,
+    words: _Words | None = None,
+) -> LearntReader:
+    """The reader of those codes that have a threshold, from all examples. The same examples give the same reader."""
+    words = words or _Words(lesson.texts)
+    models = {}
+    for code in lesson.codes:
+        if code.code in thresholds:
+            models[code.code] = _fit_code(words.matrix[code.rows], code.yes)
+            tell()
+    return LearntReader(words, models, thresholds)
+
+
+class LearntReader:
+    """Proposes a code where its probability reaches the code's threshold, and abstains below."""
+
+    def __init__(self, words: _Words, models: Mapping[str, _Model], thresholds: Mapping[str, float]) -> None:
+        import numpy as np
+
+        self.codes = tuple(models)
+        self._words = words
+        self._weights = np.zeros((len(words.names), len(models)))
+        for column, model in enumerate(models.values()):
+            self._weights[:, column] = model.weights
+        self._offsets = np.array([model.offset for model in models.values()])
+        self._thresholds = np.array([thresholds[code] for code in models])
+
+    def read(self, texts: Sequence[str]) -> list[list[Pick]]:
+        """What it proposes for each sentence."""
+        return [found for at in range(0, len(texts), AT_ONCE) for found in self._read(texts[at : at + AT_ONCE])]
+
+    def score(self, texts: Sequence[str]) -> Shares:
+        """Its probabilities: sentences x codes."""
+        return self._score(self._words.weigh(texts))
+
+    def _score(self, matrix: Any) -> Shares:
+        return _to_shares(matrix @ self._weights + self._offsets)
+
+    def _read(self, texts: Sequence[str]) -> list[list[Pick]]:
+        found: list[list[Pick]] = [[] for _ in texts]
+        if not self.codes:
+            return found
+        matrix = self._words.weigh(texts)
+        scores = self._score(matrix)
+        rows, columns = (scores >= self._thresholds).nonzero()
+        for row, column in zip(rows.tolist(), columns.tolist(), strict=True):
+            span = slice(matrix.indptr[row], matrix.indptr[row + 1])
+            features = matrix.indices[span]
+            said = matrix.data[span] * self._weights[features, column]
+            named = (self._words.names[features[place]] for place in (-said).argsort(kind="stable") if said[place] > 0)
+            # A beginning says no more than the word it is of.
+            names = list(islice((name for name in named if not name.endswith("~")), SHOWN_WORDS))
+            found[row].append(_explain(self.codes[column], float(scores[row, column]), names, texts[row]))
+        return found
+
+
+class _Model(NamedTuple):
+    weights: Shares
+    offset: float
+
+
+class _Words:
+    """The words of all texts and how much each weighs; ``matrix``: texts x features."""
+
+    def __init__(self, texts: Sequence[str]) -> None:
+        from sklearn.feature_extraction.text import TfidfVectorizer
+
+        self._vectoriser = TfidfVectorizer(
+            analyzer=list_features, min_df=1 if len(texts) < FEW_SENTENCES else 2, sublinear_tf=True
+        )
+        try:
+            self.matrix: Any = self._vectoriser.fit_transform(texts)
+        except ValueError as error:
+            raise NothingToLearn("The coded sentences have no words in common.") from error
+        self.names: list[str] = self._vectoriser.get_feature_names_out().tolist()
+
+    def weigh(self, texts: Sequence[str]) -> Any:
+        return self._vectoriser.transform(texts)
+
+
+def list_features(text: str) -> list[str]:
+    """Words, pairs of words, and beginnings of longer words (which end in a tilde)."""
+    words = find_words(text)
+    pairs = map(" ".join, pairwise(words))
+    return [*words, *pairs, *(f"{word[:STEM]}~" for word in words if len(word) > STEM)]
+
+
+def _fit_code(matrix: Any, yes: Bools) -> _Model:
+    """One code from its examples. Where all are alike there is nothing but their share."""
+    import numpy as np
+    from sklearn.linear_model import LogisticRegression
+
+    if yes.all() or not yes.any():
+        return _Model(np.zeros(matrix.shape[1]), 20.0 if yes.all() else -20.0)
+    model = LogisticRegression(
+        # The offset is regularised like a weight; scaled, it may be what the share of examples asks for.
+        solver="liblinear",
+        C=1.0,
+        tol=1e-3,
+        intercept_scaling=10,
+        random_state=0,
+    )
+    model.fit(matrix, yes)
+    return _Model(model.coef_[0], float(model.intercept_[0]))
+
+
+def _judge(words: _Words, interviews: Numbers, code: CodeLesson, found: Outcome, seed: int) -> Outcome:
+    """How a code does on interviews it has not seen, and the threshold that those choose."""
+    import numpy as np
+
+    part_of = deal_parts(interviews[code.rows], code.yes, seed=f"{seed} {code.code}")
+    matrix = words.matrix[code.rows]
+    scores = np.zeros(len(code.rows))
+    for part in np.unique(part_of):
+        held = part_of == part
+        model = _fit_code(matrix[~held], code.yes[~held])
+        scores[held] = _to_shares(matrix[held] @ model.weights + model.offset)
+    said = np.zeros(len(code.rows), dtype=bool)
+    for part in np.unique(part_of):
+        held = part_of == part
+        threshold = choose_threshold(scores[~held], code.yes[~held])
+        if threshold is not None:
+            said[held] = scores[held] >= threshold
+    counts = (said & code.yes, said & ~code.yes, ~said & code.yes, ~said & ~code.yes)
+    tp, fp, fn, tn = (int(each.sum()) for each in counts)
+    # Half of the suggestions right, and more likely where the code is than where it is not.
+    is_learnt = tp > 0 and tp >= LEAST_PRECISION * (tp + fp) and tp * (fp + tn) > fp * (tp + fn)
+    threshold = choose_threshold(scores, code.yes) if is_learnt else None
+    reason = "" if threshold is not None else UNTOLD
+    parts = int(part_of.max()) + 1
+    return found._replace(reason=reason, threshold=threshold, parts=parts, tp=tp, fp=fp, fn=fn, tn=tn)
+
+
+def deal_parts(interviews: Numbers, yes: Bools, *, seed: str) -> Numbers:
+    """A part for each example; an interview is whole in one. Those that have the code are dealt first, evenly."""
+    import numpy as np
+
+    having = sorted(set(interviews[yes].tolist()))
+    others = sorted(set(interviews.tolist()) - set(having))
+    source = random.Random(seed)  # noqa: S311 - a sample, not a secret
+    source.shuffle(having)
+    source.shuffle(others)
+    parts = min(PARTS, len(having))
+    part_of = {interview: place % parts for place, interview in enumerate([*having, *others])}
+    return np.array([part_of[interview] for interview in interviews.tolist()], dtype=np.int64)
+
+
+def choose_threshold(scores: Shares, yes: Bools) -> float | None:
+    """The score from which on suggestions are made: the highest F1 of those with a precision of at least one
+    half that suggest the code more often where it is than where it is not.
+
+    Of several with the same F1 the highest. It lies halfway to the next score, for what is alike never scores quite alike.
+    """
+    import numpy as np
+
+    if not yes.any():
+        return None
+    order = np.argsort(-scores, kind="stable")
+    ordered = scores[order]
+    hits = np.cumsum(yes[order])
+    said = np.arange(1, len(scores) + 1)
+    # Where the next score is the same no threshold lies between.
+    is_end = np.append(ordered[1:] < ordered[:-1], True)
+    positives, wrong = int(yes.sum()), said - hits
+    is_telling = hits * (len(yes) - positives) > wrong * positives
+    is_right = hits >= LEAST_PRECISION * said
+    f1 = np.where(is_end & is_right & (is_telling | (wrong == 0)), 2 * hits / (said + positives), 0.0)
+    best = int(f1.argmax())
+    if f1[best] == 0:
+        return None
+    following = ordered[best + 1] if best + 1 < len(ordered) else 0.0
+    return float((ordered[best] + following) / 2)
+
+
+def _to_shares(raw: Shares) -> Shares:
+    import numpy as np
+
+    shares: Shares = 1 / (1 + np.exp(-np.clip(raw, -500, 500)))
+    return shares
+
+
+def _explain(code: str, score: float, names: Sequence[str], text: str) -> Pick:
+    """A suggestion with the words that spoke for it most; its evidence is where the first of them stands."""
+    if not names:
+        return Pick(code, "No single word spoke for it.", score=score)
+    shown = ", ".join(f"“{name}”" for name in names)
+    words, wanted = find_words(text), names[0].split(" ")
+    at = next(place for place in range(len(words)) if words[place : place + len(wanted)] == wanted)
+    places = find_places(text)
+    return Pick(code, f"Words that weighed most: {shown}.", places[at][0], places[at + len(wanted) - 1][1], score)

@@ -1,0 +1,243 @@
+"""What an annotator said of sentences, as arrays: the one source of calibration, influence and comparison.
+
+Rows come as plain tuples and lists of numbers as text, all of them parsed at once: a study of 50,000 sentences has as
+many answers. Loads numpy; pages import this inside functions.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from itertools import chain
+from typing import Any, NamedTuple
+
+import numpy as np
+from django.db import connection
+from numpy.typing import NDArray
+
+from auditapp.preannotation.annotators.pure.recipes import list_read_codes
+from auditapp.preannotation.annotators.queries.followed_labels import (
+    MOVED,
+    follow_answers,
+    follow_suggestions,
+    list_retired,
+)
+from auditapp.preannotation.models import Annotator
+from auditapp.preannotation.suggestions.queries.boundary_edits import read_cut_turns
+from transcripts.codebook.models import Code, CodeFamily
+
+Numbers = NDArray[np.int64]
+
+READINGS = """
+SELECT r.cell_id, c.arm_id, c.input_id, r.asked, r.missing
+FROM preannotation_reading r JOIN batches_cell c ON c.id = r.cell_id
+WHERE r.annotator_id = %s AND r.outcome <> 'invalid' ORDER BY r.cell_id
+"""
+ARMS = """
+SELECT a.id, a.task, a.settings FROM batches_arm a
+WHERE a.id IN (
+  SELECT c.arm_id FROM preannotation_reading r JOIN batches_cell c ON c.id = r.cell_id WHERE r.annotator_id = %s)
+"""
+OFFLINE_READINGS = """
+SELECT d.id, d.run_id, d.sentences FROM preannotation_offlinereading d JOIN preannotation_offlinerun r ON r.id = d.run_id
+WHERE r.annotator_id = %s ORDER BY d.run_id, d.id
+"""
+SUGGESTIONS = """
+SELECT s.:origin, s.sentence_id, s.code_id FROM preannotation_suggestion s
+WHERE s.annotator_id = %s AND s.:origin IS NOT NULL :critic
+"""
+# Of several critics' words on a suggestion the latest holds.
+NOT_REVERSED = """
+AND NOT EXISTS (
+  SELECT 1 FROM preannotation_criticreading k
+  WHERE k.suggestion_id = s.id AND k.verdict = 'reversed' AND NOT EXISTS (
+    SELECT 1 FROM preannotation_criticreading n
+    WHERE n.suggestion_id = s.id AND n.verdict <> '' AND n.cell_id > k.cell_id))
+"""
+# What stood when a batch was launched whose answers do not say what they were asked about.
+AS_LAUNCHED = """
+SELECT r.cell_id, s.id
+FROM preannotation_reading r JOIN batches_cell c ON c.id = r.cell_id JOIN batches_batch b ON b.id = c.batch_id
+JOIN corpus_sentence s ON s.turn_id = c.input_id
+LEFT JOIN corpus_recut m ON m.id = s.made_by_id LEFT JOIN corpus_recut g ON g.id = s.retired_by_id
+WHERE r.annotator_id = %s AND r.outcome <> 'invalid' AND (m.id IS NULL OR m.cut_at < b.created_at)
+AND (g.id IS NULL OR g.cut_at >= b.created_at)
+"""
+
+
+class MachineLabels(NamedTuple):
+    """``sentence_ids``: ascending. ``codes``: identifiers. ``was_read`` and ``labels``: codes x sentences.
+
+    A label is never true where the annotator did not read the sentence for that code: a sentence that its answer left
+    out, or a code it has no rule or too few examples for, is not a "no".
+    """
+
+    sentence_ids: NDArray[np.int64]
+    codes: tuple[str, ...]
+    was_read: NDArray[np.bool_]
+    labels: NDArray[np.bool_]
+
+    def find_places(self, sentence_ids: Numbers) -> Numbers:
+        """The place of each of these sentences here, -1 where the annotator did not read it."""
+        if not len(self.sentence_ids):
+            return np.full(len(sentence_ids), -1)
+        places = np.minimum(np.searchsorted(self.sentence_ids, sentence_ids), len(self.sentence_ids) - 1)
+        return np.where(self.sentence_ids[places] == sentence_ids, places, -1)
+
+
+class _Answers(NamedTuple):
+    """All answers in the order of time: ``origins`` are the numbers suggestions name them by, ``codes`` the identifiers
+    each was to look for; ``order`` and ``sentences`` say which answer tells of which sentence."""
+
+    origins: Numbers
+    codes: list[tuple[str, ...]]
+    order: Numbers
+    sentences: Numbers
+
+
+def read_machine_labels(
+    annotator: Annotator, *, sentences: Collection[int] | None = None, with_critic: bool = False
+) -> MachineLabels:
+    """What stands of the annotator's readings: of several of one sentence and code, the latest.
+
+    ``sentences`` limits them (all standing ones it read, unless given). ``with_critic`` leaves out what a critic reversed.
+    Of sentences that were cut anew since it says what followed_labels.py tells. Five queries, one more where answers do
+    not say what they were asked about, one more where breaks were corrected.
+    """
+    rows = Code.objects.filter(version=annotator.version_id).order_by("family__position", "position")
+    columns = ("pk", "identifier", "family__identifier")
+    codes = list(rows.filter(family__unit=CodeFamily.Unit.SENTENCE).values_list(*columns))
+    is_model = annotator.kind == Annotator.Kind.MODEL
+    answers = _read_answers(annotator, codes) if is_model else _read_offline(annotator)
+    turns = read_cut_turns(annotator.project_id)
+    if turns:
+        order, followed = follow_answers(answers.order, answers.sentences, turns)
+        answers = answers._replace(order=order, sentences=followed)
+    kept = np.unique(answers.sentences)
+    if sentences is not None:
+        kept = np.intersect1d(kept, np.fromiter(sentences, np.int64))
+    else:
+        kept = np.setdiff1d(kept, list_retired(turns), assume_unique=True)
+    told = set(chain.from_iterable(set(answers.codes)))
+    known = {identifier: pk for pk, identifier, *_ in codes if identifier in told}
+    latest = _find_latest(answers, tuple(known), kept)
+    origin, critic = "cell_id" if is_model else "run_id", NOT_REVERSED if with_critic else ""
+    suggestions, moved = (sql.replace(":origin", origin).replace(":critic", critic) for sql in (SUGGESTIONS, MOVED))
+    made = _fetch(suggestions, annotator.pk, columns=3)
+    marker = _Marker(answers.origins, tuple(known.values()), kept, latest)
+    labels = marker.mark(made)
+    if turns:
+        found = follow_suggestions(_fetch(moved, annotator.pk, columns=5), turns)
+        labels |= marker.mark(found.placed)
+        latest[marker.mark(found.unknown) & ~labels] = -1
+    return MachineLabels(kept, tuple(known), latest >= 0, labels)
+
+
+def _read_answers(annotator: Annotator, codes: Sequence[Sequence[Any]]) -> _Answers:
+    with connection.cursor() as cursor:
+        cursor.execute(ARMS, [annotator.pk])
+        told = {pk: _list_told(task, _parse(settings), codes) for pk, task, settings in cursor.fetchall()}
+        cursor.execute(READINGS, [annotator.pk])
+        rows = cursor.fetchall()
+    cells = np.fromiter((row[0] for row in rows), np.int64, len(rows))
+    order, asked = _unfold([row[3] for row in rows])
+    if not np.bincount(order, minlength=len(rows)).all():
+        order, asked = _add_unsaid(annotator, cells, order, asked)
+    missing_order, missing = _unfold([row[4] for row in rows])
+    if len(missing):
+        width = int(max(asked.max(initial=0), missing.max())) + 1
+        is_missing = np.isin(order * width + asked, missing_order * width + missing)
+        order, asked = order[~is_missing], asked[~is_missing]
+    return _Answers(cells, [told[row[1]] for row in rows], order, asked)
+
+
+def _list_told(task: str, settings: Mapping[str, Any], codes: Iterable[Sequence[Any]]) -> tuple[str, ...]:
+    """The codes an arm was told of; one of before that was kept asked for all codes of the family it is named for."""
+    if "codes" in settings:
+        return tuple(settings["codes"])
+    return tuple(identifier for _, identifier, family in codes if family == task)
+
+
+def _add_unsaid(annotator: Annotator, cells: Numbers, order: Numbers, asked: Numbers) -> tuple[Numbers, Numbers]:
+    """The same with the sentences of answers that do not say what they were asked about: all their turn then had."""
+    stood = _fetch(AS_LAUNCHED, annotator.pk, columns=2)
+    places = np.searchsorted(cells, stood[:, 0])
+    is_unsaid = np.ones(len(cells), dtype=bool)
+    is_unsaid[order] = False
+    wanted = is_unsaid[places]
+    order, asked = np.concatenate([order, places[wanted]]), np.concatenate([asked, stood[wanted, 1]])
+    in_time = np.argsort(order, kind="stable")
+    return order[in_time], asked[in_time]
+
+
+def _read_offline(annotator: Annotator) -> _Answers:
+    """A run is one answer: it reads an interview once."""
+    with connection.cursor() as cursor:
+        cursor.execute(OFFLINE_READINGS, [annotator.pk])
+        rows = cursor.fetchall()
+    runs, places = np.unique(np.fromiter((row[1] for row in rows), np.int64, len(rows)), return_inverse=True)
+    order, read = _unfold([row[2] for row in rows])
+    found = tuple(list_read_codes(annotator.recipe))
+    return _Answers(runs, [found] * len(runs), places[order], read)
+
+
+def _find_latest(answers: _Answers, codes: Sequence[str], sentence_ids: Numbers) -> NDArray[np.int32]:
+    """For each code and sentence the number of the last answer that tells of both, -1 where none does."""
+    latest = np.full((len(codes), len(sentence_ids)), -1, dtype=np.int32)
+    kept = np.isin(answers.sentences, sentence_ids)
+    order, places = answers.order[kept], np.searchsorted(sentence_ids, answers.sentences[kept])
+    kinds = {told: number for number, told in enumerate(dict.fromkeys(answers.codes))}
+    kind_of = np.array([kinds[told] for told in answers.codes], dtype=np.int64)[order]
+    for told, number in kinds.items():
+        chosen = kind_of == number
+        last = np.full(len(sentence_ids), -1, dtype=np.int32)
+        # Of several values for one place the last one stays, and they are in the order of time.
+        last[places[chosen]] = order[chosen]
+        rows = [row for row, code in enumerate(codes) if code in told]
+        latest[rows] = np.maximum(latest[rows], last)
+    return latest
+
+
+class _Marker(NamedTuple):
+    """What it takes to find where rows of origin, sentence and code stand in a table of codes x sentences."""
+
+    origins: Numbers
+    code_ids: Sequence[int]
+    sentence_ids: Numbers
+    latest: NDArray[np.int32]
+
+    def mark(self, made: Numbers) -> NDArray[np.bool_]:
+        """Where a row stands that came in the last answer about its sentence and code."""
+        marks = np.zeros(self.latest.shape, dtype=bool)
+        by_number = np.argsort(np.array(self.code_ids, dtype=np.int64))
+        ids = np.array(self.code_ids, dtype=np.int64)[by_number]
+        is_known = np.isin(made[:, 0], self.origins) & np.isin(made[:, 1], self.sentence_ids)
+        made = made[is_known & np.isin(made[:, 2], ids)]
+        answer = np.searchsorted(self.origins, made[:, 0])
+        place, row = np.searchsorted(self.sentence_ids, made[:, 1]), by_number[np.searchsorted(ids, made[:, 2])]
+        stands = self.latest[row, place] == answer
+        marks[row[stands], place[stands]] = True
+        return marks
+
+
+def _unfold(lists: Sequence[Any]) -> tuple[Numbers, Numbers]:
+    """Lists of numbers, as JSON or read, in one row: for each number the place of its list, and the number."""
+    if lists and isinstance(lists[0], str):
+        found: list[list[int]] = json.loads(f"[{','.join(lists)}]")
+    else:
+        found = list(lists)
+    lengths = np.fromiter(map(len, found), np.int64, len(found))
+    numbers = np.fromiter(chain.from_iterable(found), np.int64, int(lengths.sum()))
+    return np.repeat(np.arange(len(found)), lengths), numbers
+
+
+def _parse(value: Any) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(value) if isinstance(value, str) else value
+    return found
+
+
+def _fetch(sql: str, number: int, *, columns: int) -> Numbers:
+    with connection.cursor() as cursor:
+        cursor.execute(sql, [number])
+        found = np.fromiter(chain.from_iterable(cursor.fetchall()), dtype=np.int64)
+    return found.reshape(-1, columns)

@@ -1,0 +1,154 @@
+"""What an annotator can learn from: the blind codings of a study, resolved to one word per sentence and code.
+
+Of several who decided about a sentence the majority counts, and where they are even it teaches nothing. Withheld turns
+are spared, for they are to say how good the annotator is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from auditapp.preannotation.annotators.pure.recipes import hash_content, read_ranges, write_ranges
+from auditapp.preannotation.suggestions.queries.arms import list_withheld
+from transcripts.codebook.models import CodebookVersion, CodeFamily
+from transcripts.codebook.quotes import SENTENCE_TEXT
+from transcripts.coding.models import Coding, Decision, Layer
+from transcripts.corpus.models import Sentence
+from transcripts.projects.models import Project
+
+if TYPE_CHECKING:
+    from auditapp.preannotation.annotators.pure.learning import Lesson, Outcome
+    from transcripts.coding.blind import BlindReadings
+
+# SQLite takes so many numbers in one question.
+MOST_AT_ONCE = 5_000
+
+
+class Teaching(NamedTuple):
+    """What a recipe says of its examples; ``families`` as :mod:`auditapp.preannotation.annotators.pure.recipes` describes them."""
+
+    families: Mapping[str, Any]
+    hash: str
+    sentences: int
+    interviews: int
+    spared: int
+    outcomes: list[Outcome]
+
+
+class _Placed(NamedTuple):
+    interview: int
+    text_hash: str
+
+
+def gather(project: Project, version: CodebookVersion, *, minimum: int) -> Teaching:
+    """The examples as they stand now, and what there is of each code of the version, in its order."""
+    import numpy as np
+
+    from auditapp.preannotation.annotators.pure.learning import CodeLesson, count_examples
+    from transcripts.coding.blind import read_blind
+
+    read = read_blind(project)
+    withheld = list_withheld(project)
+    is_spared = np.isin(read.turn_ids, np.fromiter(withheld, dtype=np.int64, count=len(withheld)))
+    families, outcomes, spared = {}, [], np.zeros(len(read.sentence_ids), dtype=bool)
+    for family in _list_families(version):
+        codes = [code.identifier for code in family.codes.all()]
+        found = _resolve(read, family.identifier, codes)
+        spared |= found.is_decided & is_spared
+        taught = found.is_decided & ~is_spared
+        written: dict[str, Any] = {}
+        for code, yes, tied in zip(codes, found.yes, found.tied, strict=True):
+            rows = np.flatnonzero(taught & ~tied)
+            outcomes.append(count_examples(CodeLesson(code, rows, yes[rows]), read.interview_ids, minimum=minimum))
+            ids = read.sentence_ids
+            written[code] = {"yes": _write(ids[taught & yes]), "tied": _write(ids[taught & tied])}
+        if taught.any():
+            families[family.identifier] = {"decided": _write(read.sentence_ids[taught]), "codes": written}
+    placed = place_sentences(families)
+    return Teaching(
+        families,
+        hash_set(families, placed),
+        len(placed),
+        len({each.interview for each in placed.values()}),
+        int(spared.sum()),
+        outcomes,
+    )
+
+
+class _Resolved(NamedTuple):
+    """Sentences that anybody decided for a family, and by code the majority's yes, and where they are even."""
+
+    is_decided: Any
+    yes: Any
+    tied: Any
+
+
+def _resolve(read: BlindReadings, family: str, codes: list[str]) -> _Resolved:
+    """Of what the model says, which is all an annotator is asked to read."""
+    table = read.arrange(family, CodeFamily.Unit.SENTENCE, codes)
+    deciders = table.decided.sum(axis=0) * read.is_answer
+    yes = table.labels.sum(axis=1) * read.is_answer
+    return _Resolved(deciders > 0, 2 * yes > deciders, (2 * yes == deciders) & (deciders > 0))
+
+
+def _list_families(version: CodebookVersion) -> list[CodeFamily]:
+    families = version.families.filter(unit=CodeFamily.Unit.SENTENCE).prefetch_related("codes")
+    return list(families.order_by("position"))
+
+
+def place_sentences(families: Mapping[str, Any]) -> dict[int, _Placed]:
+    """The sentences that a set names: where each is from, and what its text hashes to."""
+    numbers = {number for family in families.values() for number in read_ranges(family["decided"])}
+    columns = ("pk", "turn__interview_id", "text_hash")
+    return {pk: _Placed(*rest) for pk, *rest in _fetch(numbers, columns)}
+
+
+def hash_set(families: Mapping[str, Any], placed: Mapping[int, _Placed]) -> str:
+    """SHA-256 of what was decided of which words."""
+    return hash_content([families, [[pk, each.text_hash] for pk, each in sorted(placed.items())]])
+
+
+def read_lesson(families: Mapping[str, Any]) -> Lesson:
+    """The examples of a set, with their texts. Retired sentences are there still, and teach what they taught."""
+    import numpy as np
+
+    from auditapp.preannotation.annotators.pure.learning import CodeLesson, Lesson
+
+    numbers = {number for family in families.values() for number in read_ranges(family["decided"])}
+    rows = sorted(_fetch(numbers, ("pk", "turn__interview_id", "text")))
+    place_of = {pk: place for place, (pk, *_) in enumerate(rows)}
+    codes = []
+    for family in families.values():
+        decided = read_ranges(family["decided"])
+        for code, written in family["codes"].items():
+            yes, tied = set(read_ranges(written["yes"])), set(read_ranges(written["tied"]))
+            taught = [number for number in decided if number not in tied]
+            places = np.array([place_of[number] for number in taught], dtype=np.int64)
+            codes.append(CodeLesson(code, places, np.array([number in yes for number in taught], dtype=bool)))
+    texts = [text for *_, text in rows]
+    return Lesson(texts, np.array([interview for _, interview, _ in rows], dtype=np.int64), tuple(codes))
+
+
+def _fetch(numbers: Collection[int], columns: tuple[str, ...]) -> list[tuple[Any, ...]]:
+    ordered, found = sorted(numbers), list[tuple[Any, ...]]()
+    for first in range(0, len(ordered), MOST_AT_ONCE):
+        rows = Sentence.objects.filter(pk__in=ordered[first : first + MOST_AT_ONCE])
+        if "text" in columns:
+            rows = rows.annotate(text=SENTENCE_TEXT)
+        found += rows.order_by().values_list(*columns)
+    return found
+
+
+def _write(numbers: Iterable[Any]) -> str:
+    return write_ranges(int(number) for number in numbers)
+
+
+def list_coded_interviews(project: Project) -> list[int]:
+    """The interviews in which anybody has coded or decided anything blind."""
+    place = "sentence__turn__interview"
+    found: set[int] = set()
+    for rows in (Coding.objects.filter(layer=Layer.BLIND), Decision.objects.filter(layer=Layer.BLIND)):
+        mine = rows.filter(**{f"{place}__project": project}).order_by()
+        found.update(mine.values_list(place, flat=True).distinct())
+    return sorted(found)

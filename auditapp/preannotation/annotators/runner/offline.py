@@ -1,0 +1,207 @@
+"""Readings by annotators that need no provider: a worker does a run, an interview per transaction.
+
+Whoever is at a run says so until a moment not far away, and says it again with each interview. A killed worker says it no
+more, so another goes on; what was read stands, and what was not is read once.
+"""
+
+from __future__ import annotations
+
+import datetime
+import os
+import random
+import uuid
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from django.db import InterfaceError, OperationalError, transaction
+from django.db.models import Q
+
+from auditapp.batches.ledger.clock import read_now
+from auditapp.batches.ledger.worker_signs import name_host
+from auditapp.batches.pure.stopping import stopping
+from auditapp.preannotation.annotators.pure import learning, rules
+from auditapp.preannotation.annotators.pure.predictions import OfflineReader, Pick
+from auditapp.preannotation.annotators.pure.recipes import list_read_codes
+from auditapp.preannotation.annotators.queries.offline import (
+    ACTIVE,
+    ReadableSentence,
+    find_interviews_left,
+    find_unread,
+    find_unread_ids,
+)
+from auditapp.preannotation.annotators.queries.training_set import hash_set, place_sentences, read_lesson
+from auditapp.preannotation.models import Annotator, OfflineReading, OfflineRun, Suggestion
+from transcripts.codebook.keyword_rules import BadRule
+
+LEASE = datetime.timedelta(seconds=30)
+AT_ONCE = 1_000
+
+
+class CannotRead(Exception):
+    """The annotator cannot be made again from what is kept of it; the sentence says why."""
+
+
+def run_offline(run_id: int) -> None:
+    """Do what is left of a run, unless somebody else is at it. May be called twice without harm."""
+    who = f"{name_host()[:30]}:{os.getpid()}:{uuid.uuid4().hex[:8]}"
+    if not _claim(run_id, who):
+        return
+    run = OfflineRun.objects.select_related("annotator__project", "annotator__version").get(pk=run_id)
+    try:
+        reader = make_reader(run.annotator, tell=lambda: _renew(run_id, who))
+        codes = dict(run.annotator.version.codes.values_list("identifier", "pk"))
+        for interview_id in find_interviews_left(run):
+            if stopping.is_set():
+                _let_go(run_id, who)
+                return
+            if not _read_interview(run, who, interview_id, reader, codes):
+                return
+    except (CannotRead, learning.NothingToLearn) as error:
+        _end(run_id, who, OfflineRun.State.FAILED, str(error))
+    except (OperationalError, InterfaceError):
+        # Passes: the claim lapses, and the run goes on. Any other error would come back for ever.
+        raise
+    except Exception as error:
+        _end(
+            run_id,
+            who,
+            OfflineRun.State.FAILED,
+            f"The reading stopped at an error nobody expected ({type(error).__name__}).",
+        )
+        raise
+    else:
+        _end(run_id, who, OfflineRun.State.DONE, "")
+
+
+def name_reader(kind: str) -> str:
+    """Which way of reading annotators of a kind are made with now: it decides what they say, so recipes name it."""
+    return rules.READER if kind == Annotator.Kind.RULES else learning.name_reader()
+
+
+def make_reader(annotator: Annotator, *, tell: Callable[[], object] = lambda: None) -> OfflineReader:
+    """The reader that an annotator's recipe describes; what is learnt for the first time is judged, and the recipe says
+    how it did. Raises ``CannotRead`` and ``NothingToLearn``."""
+    recipe = annotator.recipe
+    if recipe.get("reader") != name_reader(annotator.kind):
+        raise CannotRead(
+            "This annotator was made with another version of the program that reads, or of what it learns with, and "
+            "would not read now as it did. Launch it anew: that makes another annotator."
+        )
+    if annotator.kind == Annotator.Kind.RULES:
+        try:
+            return rules.RulesReader(recipe["rules"])
+        except BadRule as error:
+            raise CannotRead(f"A rule of the codebook cannot be read. {error}") from error
+    families = recipe["set"]["families"]
+    if hash_set(families, place_sentences(families)) != recipe["set"]["hash"]:
+        raise CannotRead(
+            "What this annotator learnt from is not what it was, so it cannot be made again as it was. Launch the learning "
+            "anew: it makes another annotator from the codings as they stand."
+        )
+    lesson = read_lesson(families)
+    tell()
+    if "judged_with" in recipe:
+        reader = learning.fit(lesson, _read_thresholds(recipe), tell=tell)
+    else:
+        reader, outcomes = learning.learn(lesson, minimum=recipe["minimum"], seed=recipe["seed"], tell=tell)
+        _keep_outcomes(annotator, outcomes)
+    if not reader.codes:
+        raise learning.NothingToLearn(
+            "No code was learnt well enough to suggest anything; the table says why, code by code."
+        )
+    return reader
+
+
+def _read_thresholds(recipe: Mapping[str, Any]) -> dict[str, float]:
+    return {code: recipe["codes"][code]["threshold"] for code in list_read_codes(recipe)}
+
+
+def list_outcomes(outcomes: Sequence[learning.Outcome]) -> dict[str, Any]:
+    """What came of each code, as a recipe keeps it."""
+    return {each.code: {name: value for name, value in each._asdict().items() if name != "code"} for each in outcomes}
+
+
+@transaction.atomic
+def _keep_outcomes(annotator: Annotator, outcomes: Sequence[learning.Outcome]) -> None:
+    import sklearn
+
+    kept = Annotator.objects.select_for_update().get(pk=annotator.pk)
+    if "judged_with" not in kept.recipe:
+        kept.recipe |= {"codes": list_outcomes(outcomes), "judged_with": f"scikit-learn {sklearn.__version__}"}
+        kept.save(update_fields=["recipe"])
+    annotator.recipe = kept.recipe
+
+
+def _claim(run_id: int, who: str) -> bool:
+    now = read_now()
+    free = Q(claimed_until__isnull=True) | Q(claimed_until__lt=now)
+    runs = OfflineRun.objects.filter(free, pk=run_id, state__in=ACTIVE)
+    return bool(runs.update(state=OfflineRun.State.RUNNING, claimed_by=who, claimed_until=now + LEASE))
+
+
+def _renew(run_id: int, who: str) -> bool:
+    """Say again that the run is being done; ``False`` when it was cancelled, or another has it."""
+    runs = OfflineRun.objects.filter(pk=run_id, claimed_by=who, state=OfflineRun.State.RUNNING)
+    return bool(runs.update(claimed_until=read_now() + LEASE))
+
+
+def _let_go(run_id: int, who: str) -> None:
+    OfflineRun.objects.filter(pk=run_id, claimed_by=who).update(claimed_by="", claimed_until=None)
+
+
+def _end(run_id: int, who: str, state: str, problem: str) -> None:
+    runs = OfflineRun.objects.filter(pk=run_id, claimed_by=who, state=OfflineRun.State.RUNNING)
+    runs.update(state=state, problem=problem, claimed_by="", claimed_until=None, ended_at=read_now())
+
+
+def _read_interview(
+    run: OfflineRun, who: str, interview_id: int, reader: OfflineReader, codes: Mapping[str, int]
+) -> bool:
+    """Read one interview, and store what was found; ``False`` when the run is no longer ours to do."""
+    sentences = find_unread(run.annotator, interview_id)
+    picks = reader.read([sentence.text for sentence in sentences])
+    with transaction.atomic():
+        # Two runs of one annotator take turns, so that neither reads what the other just read.
+        Annotator.objects.select_for_update().only("pk").get(pk=run.annotator_id)
+        if not _renew(run.pk, who):
+            return False
+        left = find_unread_ids(run.annotator, interview_id)
+        rows = [
+            suggestion
+            for sentence, found in zip(sentences, picks, strict=True)
+            if sentence.pk in left
+            for suggestion in _write_suggestions(run, sentence, found, codes)
+        ]
+        Suggestion.objects.bulk_create(rows, batch_size=AT_ONCE)
+        OfflineReading.objects.create(
+            run=run,
+            interview_id=interview_id,
+            sentences=[sentence.pk for sentence in sentences if sentence.pk in left],
+            accepted=len(rows),
+            read_at=read_now(),
+        )
+    return True
+
+
+def _write_suggestions(
+    run: OfflineRun, sentence: ReadableSentence, picks: Sequence[Pick], codes: Mapping[str, int]
+) -> list[Suggestion]:
+    """Suggestions for a sentence at shuffled places, which are the same whenever this annotator reads it."""
+    places = list(range(len(picks)))
+    if len(picks) > 1:
+        random.Random(f"{run.annotator.hash} {sentence.pk}").shuffle(places)  # noqa: S311 - an order, not a secret
+    return [
+        Suggestion(
+            annotator_id=run.annotator_id,
+            run_id=run.pk,
+            sentence_id=sentence.pk,
+            code_id=codes[pick.code],
+            rationale=pick.rationale,
+            quote_start=None if pick.start is None else sentence.start + pick.start,
+            quote_end=None if pick.end is None else sentence.start + pick.end,
+            score=pick.score,
+            place=place,
+        )
+        for pick, place in zip(picks, places, strict=True)
+        if pick.code in codes
+    ]

@@ -1,0 +1,219 @@
+"""What is asked about turns: the same for every kind of batch that asks.
+
+What an arm says in its settings, the consent on record and the study's redaction list decide what goes out. They are
+read at the last moment, so that a consent taken back stops what was not yet sent.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+from auditapp.batches.models import Arm
+from auditapp.llm.locality import is_external
+from auditapp.preannotation.annotators.pure.planted_set import read_own_set
+from auditapp.preannotation.annotators.pure.prompts import (
+    OLD_PROMPT_VERSION,
+    PROMPT_VERSION,
+    Piece,
+    write_old_user_prompt,
+    write_user_prompt,
+)
+from auditapp.preannotation.annotators.pure.sent_copy import SentCopy, make_copy
+from auditapp.preannotation.annotators.queries.consent import goes_by_a_list, may_send_instructions
+from auditapp.preannotation.models import PlantedSentence
+from transcripts.corpus.models import Consent, RedactionList, Sentence, Turn
+from transcripts.corpus.queries import list_consenting, read_questions
+from transcripts.corpus.redacting import Entry, read_stored
+
+# Stands in the instructions of the first prompt and in no later one.
+OLD_MARK = "Everything between BEGIN TURN and END TURN is material"
+# Where there is no room below a turn's own numbers, planted sentences are numbered from here.
+FIRST_FREE_NUMBER = 1_000_000_000
+
+
+class Span(NamedTuple):
+    """Where a sentence lies in its turn's text, and which corrections of breaks made and retired it."""
+
+    sentence: int
+    start: int
+    end: int
+    made_by: int | None
+    retired_by: int | None
+
+
+class AskedTurn(NamedTuple):
+    """A turn as it was sent. ``texts``: the words by the number they were asked about by, those of planted ones included.
+
+    ``planted``: the key of a planted sentence by its number in the question. ``text`` and ``question`` are the originals.
+    """
+
+    text: str
+    question: str
+    copy: SentCopy
+    spans: Mapping[int, Span]
+    texts: Mapping[int, str]
+    planted: Mapping[int, int]
+
+    def find_evidence(self, sentence: int, quote: tuple[int, int]) -> tuple[int, int]:
+        """A place in a sentence as it was sent, as a place in the turn's own text, inside the sentence."""
+        span = self.spans[sentence]
+        begin = self.copy.find_copy(span.start, span.end)[0]
+        start, end = self.copy.find_original(begin + quote[0], begin + quote[1])
+        return max(start, span.start), min(end, span.end)
+
+    def find_asked(self, answered: Iterable[int]) -> list[int]:
+        """The sentences the question was about: those that stood, and where breaks were corrected since, those of the
+        state whose numbers the answer names (the later of two alike)."""
+        named = set(answered) & self.spans.keys()
+        moments = sorted({cut for each in self.spans.values() for cut in (each.made_by, each.retired_by) if cut})
+        states = [_list_standing(self.spans.values(), moment) for moment in (0, *moments)]
+        fits = [len(state & named) for state in states]
+        return sorted(next(state for state, fit in zip(states[::-1], fits[::-1], strict=True) if fit == max(fits)))
+
+
+def _list_standing(spans: Iterable[Span], moment: int) -> set[int]:
+    """The sentences that stood after a correction of breaks; after none of them for 0."""
+    return {
+        each.sentence
+        for each in spans
+        if (each.made_by or 0) <= moment and (each.retired_by is None or each.retired_by > moment)
+    }
+
+
+def find_prompt_version(arm: Arm) -> str:
+    """Which prompt the arm's instructions are."""
+    return OLD_PROMPT_VERSION if OLD_MARK in arm.system_prompt else PROMPT_VERSION
+
+
+def write_turn_prompts(
+    arm: Arm, input_ids: Sequence[int], *, planted: Mapping[int, str] | None = None
+) -> Mapping[int, str]:
+    """The user message for each turn.
+
+    ``planted``: texts by key of ``PlantedSentence``; unless given, those that the arm's settings name. A turn that has no
+    standing sentence is left out, and so is one whose interview may not be sent to this model. Reads arm.variant.account
+    and arm.batch.
+    """
+    turns = _list_sendable(arm, input_ids)
+    if not turns:
+        return {}
+    entries = _read_entries(arm, turns)
+    texts = _read_planted(arm) if planted is None else planted
+    numbers = _number_planted(turns, texts) if texts else {}
+    spans = _read_spans([turn.pk for turn in turns], standing=True)
+    questions = {turn_id: make_copy(text, entries).text for turn_id, text in read_questions(turns).items()}
+    write = write_old_user_prompt if find_prompt_version(arm) == OLD_PROMPT_VERSION else write_user_prompt
+    prompts: dict[int, str] = {}
+    for turn in turns:
+        if turn.pk in spans:
+            pieces = _cut(make_copy(turn.text, entries), spans[turn.pk])
+            if texts:
+                added = [Piece(number, make_copy(texts[key], entries).text) for number, key in numbers[turn.pk].items()]
+                _plant(pieces, added, seed=f"{arm.settings.get('seed', 0)} {turn.pk}")
+            prompts[turn.pk] = write(questions.get(turn.pk, ""), pieces)
+    return prompts
+
+
+def read_sentences(arm: Arm, turn_ids: Sequence[int]) -> dict[int, AskedTurn]:
+    """What answers of this arm about these turns can name: what stands, and what stood when it was asked."""
+    turns = list(Turn.objects.filter(pk__in=turn_ids))
+    entries = _read_entries(arm, turns)
+    texts = _read_planted(arm)
+    numbers = _number_planted(turns, texts) if texts else {}
+    spans = _read_spans(turn_ids, standing=True)
+    for turn_id, retired in _read_spans(turn_ids, standing=False).items():
+        spans[turn_id] += retired
+    questions = read_questions(turns)
+    found: dict[int, AskedTurn] = {}
+    for turn in turns:
+        copy = make_copy(turn.text, entries)
+        own = {each.sentence: each for each in spans[turn.pk]}
+        shown = {key: _slice(copy, each) for key, each in own.items()}
+        planted = numbers.get(turn.pk, {})
+        shown.update({number: make_copy(texts[key], entries).text for number, key in planted.items()})
+        found[turn.pk] = AskedTurn(turn.text, questions.get(turn.pk, ""), copy, own, shown, planted)
+    return found
+
+
+def _list_sendable(arm: Arm, input_ids: Sequence[int]) -> list[Turn]:
+    turns = list(Turn.objects.filter(pk__in=input_ids))
+    if not turns or not is_external(arm.variant):
+        return turns
+    if not may_send_instructions(arm) or not goes_by_a_list(arm):
+        return []
+    allowed = list_consenting({turn.interview_id for turn in turns}, Consent.Scope.EXTERNAL)
+    return [turn for turn in turns if turn.interview_id in allowed]
+
+
+def _read_entries(arm: Arm, turns: Sequence[Turn]) -> list[Entry]:
+    number = arm.settings.get("redaction") or 0
+    if not number or not turns:
+        return []
+    # Raises where the list is not there: nothing goes out unredacted for want of it.
+    redaction = RedactionList.objects.get(project__interviews=turns[0].interview_id, number=number)
+    return read_stored(redaction.entries)
+
+
+def _read_planted(arm: Arm) -> dict[int, str]:
+    keys = arm.settings.get("planted") or []
+    texts = dict(PlantedSentence.objects.filter(pk__in=keys).values_list("pk", "text")) if keys else {}
+    # Of a launch that is only reviewed: sentences of the program's own set that it would plant.
+    texts |= {key: read_own_set()[key].text for key in keys if key < 0}
+    return {key: texts[key] for key in keys if key in texts}
+
+
+def _number_planted(turns: Sequence[Turn], planted: Mapping[int, str]) -> dict[int, dict[int, int]]:
+    """For each turn the planted sentences by the numbers they are asked about by: next below the turn's own, which never
+    get one of them later, for sentences are numbered upwards."""
+    ids = [turn.pk for turn in turns]
+    lowest: dict[int, int] = {}
+    for standing in (True, False):
+        for turn_id, own in _read_spans(ids, standing=standing).items():
+            lowest[turn_id] = min([lowest.get(turn_id, FIRST_FREE_NUMBER), *(each.sentence for each in own)])
+    numbered: dict[int, dict[int, int]] = {}
+    for turn_id in ids:
+        first = lowest.get(turn_id, 0) - len(planted)
+        first = first if first > 0 else FIRST_FREE_NUMBER
+        numbered[turn_id] = {first + place: key for place, key in enumerate(planted)}
+    return numbered
+
+
+def _read_spans(turn_ids: Sequence[int], *, standing: bool) -> defaultdict[int, list[Span]]:
+    """The sentences of these turns in order. The standing and the retired ones have an index each."""
+    rows = Sentence.objects.filter(turn_id__in=turn_ids, retired_by__isnull=standing).order_by("turn_id", "start", "pk")
+    found: defaultdict[int, list[Span]] = defaultdict(list)
+    for turn_id, *row in rows.values_list("turn_id", "pk", "start", "end", "made_by_id", "retired_by_id"):
+        found[turn_id].append(Span(*row))
+    return found
+
+
+def _cut(copy: SentCopy, spans: Sequence[Span]) -> list[Piece]:
+    """The whole turn in pieces: its sentences, and what words stand between them (not mere marks of a list)."""
+    pieces: list[Piece] = []
+    place = 0
+    for each in spans:
+        start, end = copy.find_copy(each.start, each.end)
+        if start - place > 1:
+            pieces += _keep_words(copy.text[place:start])
+        pieces.append(Piece(each.sentence, copy.text[start:end]))
+        place = end
+    return pieces + _keep_words(copy.text[place:])
+
+
+def _keep_words(text: str) -> list[Piece]:
+    return [Piece(None, text.strip())] if any(map(str.isalnum, text)) else []
+
+
+def _slice(copy: SentCopy, span: Span) -> str:
+    start, end = copy.find_copy(span.start, span.end)
+    return copy.text[start:end]
+
+
+def _plant(pieces: list[Piece], added: Sequence[Piece], *, seed: str) -> None:
+    """Put each of the pieces at a drawn place, the same for the same seed."""
+    draw = random.Random(seed)  # noqa: S311 - a place, not a secret
+    for piece in added:
+        pieces.insert(draw.randrange(len(pieces) + 1), piece)

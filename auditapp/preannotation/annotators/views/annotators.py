@@ -1,0 +1,143 @@
+"""Pages of annotators: who reads, told what exactly, and how its answers were understood."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from django.http import HttpResponse
+from django.shortcuts import get_object_or_404, render
+from django.views.decorators.http import require_POST, require_safe
+
+from auditapp.batches.kinds import find_sight
+from auditapp.batches.ledger.prompts import hash_prompt
+from auditapp.batches.models import Batch
+from auditapp.preannotation.annotators.actions.annotators import Prompt, read_prompts
+from auditapp.preannotation.annotators.actions.reflexive import record_calibration
+from auditapp.preannotation.annotators.queries.annotators import list_annotators, read_choices, read_code_names
+from auditapp.preannotation.annotators.queries.batch_visibility import list_seen_turns
+from auditapp.preannotation.annotators.queries.readings import (
+    ReadingCounts,
+    count_by_batch,
+    find_readings,
+    list_batches,
+)
+from auditapp.preannotation.annotators.views.cut_anew import tell_cut_anew
+from auditapp.preannotation.annotators.views.learnt_table import read_learnt
+from auditapp.preannotation.errors import PreannotationError
+from auditapp.preannotation.evaluation.forms.calibration import FamilyReasonForm
+from auditapp.preannotation.models import Annotator
+from transcripts.projects.access import LARGEST_ID, ProjectRequest, project_view
+from transcripts.projects.roles import Permission
+
+MOST_DIGITS = len(str(LARGEST_ID))
+
+
+class ShownPrompt(NamedTuple):
+    """One of the exact instructions, with its hash."""
+
+    prompt: Prompt
+    hash: str
+
+
+class ShownBatch(NamedTuple):
+    """A batch in which the annotator was asked, and what came of its answers; ``None`` where that is closed to who looks."""
+
+    batch: Batch
+    counts: ReadingCounts | None
+
+
+@require_safe
+@project_view(Permission.SEE_ALL_CODINGS)
+def show_annotators(request: ProjectRequest) -> HttpResponse:
+    """Every annotator of the study."""
+    context = {"rows": list_annotators(request.project), "names": read_code_names(request.project)}
+    return render(request, "preannotation/annotators.html", context)
+
+
+@require_safe
+@project_view(Permission.SEE_ALL_CODINGS)
+def show_annotator(request: ProjectRequest, annotator_id: int) -> HttpResponse:
+    """One annotator with its exact instructions, its batches, and how its answers were understood."""
+    return _render_annotator(request, _find_annotator(request, annotator_id))
+
+
+@require_POST
+@project_view(Permission.SET_METHOD)
+def compute_learnt(request: ProjectRequest, annotator_id: int) -> HttpResponse:
+    """How it learnt a family that is read reflexively: shown once, for a reason that is kept."""
+    annotator = _find_annotator(request, annotator_id)
+    form, learnt = FamilyReasonForm(request.POST), read_learnt(annotator)
+    if learnt is None or not form.is_valid():
+        return _render_annotator(request, annotator, reason_form=form, status=422)
+    family, reason = form.cleaned_data["family"], form.cleaned_data["reason"]
+    if family not in {identifier for identifier, _ in learnt.hidden}:
+        form.add_error(None, "Of no such family are there figures that stay out.")
+        return _render_annotator(request, annotator, reason_form=form, status=422)
+    try:
+        record_calibration(project=request.project, annotator=annotator, family=family, reason=reason, by=request.user)
+    except PreannotationError as error:
+        form.add_error("reason", str(error))
+        return _render_annotator(request, annotator, reason_form=form, status=422)
+    return _render_annotator(request, annotator, shown=family, reason=reason)
+
+
+def _render_annotator(
+    request: ProjectRequest,
+    annotator: Annotator,
+    *,
+    reason_form: FamilyReasonForm | None = None,
+    shown: str = "",
+    reason: str = "",
+    status: int = 200,
+) -> HttpResponse:
+    counts, batches = count_by_batch(annotator), list_batches(annotator)
+    context = {
+        "annotator": annotator,
+        "prompts": [ShownPrompt(prompt, hash_prompt(prompt.text)) for prompt in read_prompts(annotator)],
+        "rules": annotator.recipe.get("rules", {}) if annotator.kind == Annotator.Kind.RULES else {},
+        "batches": [
+            ShownBatch(batch, counts.get(batch.pk, ReadingCounts()) if _is_whole(request, batch) else None)
+            for batch in batches.readings
+        ],
+        "checks": batches.checks,
+        "critics": batches.critics,
+        "runs": list(annotator.runs.order_by("-pk")),
+        "chosen_for": read_choices(request.project).get(annotator.pk, []),
+        "names": read_code_names(request.project),
+        "learnt": read_learnt(annotator, shown=shown),
+        "reason_form": reason_form or FamilyReasonForm(),
+        "reason": reason,
+        **tell_cut_anew(request, annotator),
+    }
+    return render(request, "preannotation/annotator.html", context, status=status)
+
+
+@require_safe
+@project_view(Permission.SEE_ALL_CODINGS)
+def show_readings(request: ProjectRequest, annotator_id: int) -> HttpResponse:
+    """The single answers behind a count, each with the call it came in."""
+    annotator = _find_annotator(request, annotator_id)
+    chosen = {name: request.GET.get(name, "") for name in ("what", "reason")}
+    batch, after = _read_key(request.GET.get("batch")), _read_key(request.GET.get("after")) or 0
+    may_code = Permission.CODE in request.role.permissions
+    turns = list_seen_turns(request.project, request.user).values("pk") if may_code else None
+    page = find_readings(annotator, batch=batch, after=after, turns=turns, **chosen)
+    cut_anew = tell_cut_anew(request, annotator, batch=batch)
+    context = {"annotator": annotator, "page": page, "batch": batch, "may_code": may_code, **chosen, **cut_anew}
+    return render(request, "preannotation/readings.html", context)
+
+
+def _is_whole(request: ProjectRequest, batch: Batch) -> bool:
+    batch.project = request.project
+    return find_sight(batch, request.user, request.role).is_whole
+
+
+def _find_annotator(request: ProjectRequest, annotator_id: int) -> Annotator:
+    annotators = Annotator.objects.select_related("variant__account", "version__project", "project")
+    return get_object_or_404(annotators, pk=annotator_id, project=request.project)
+
+
+def _read_key(value: str | None) -> int | None:
+    if not value or not value.isascii() or not value.isdigit() or len(value) > MOST_DIGITS:
+        return None
+    return int(value) if int(value) <= LARGEST_ID else None

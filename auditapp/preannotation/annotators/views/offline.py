@@ -1,0 +1,107 @@
+"""Reading by rules or by what was learnt: the launch with what it would go by, and the page of a run."""
+
+from __future__ import annotations
+
+from django.contrib import messages
+from django.http import HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from auditapp.batches.ledger.worker_signs import is_worker_alive
+from auditapp.preannotation.annotators.actions.offline import cancel_run, launch_offline, preview_offline
+from auditapp.preannotation.annotators.forms.offline import OfflineForm
+from auditapp.preannotation.annotators.pure.learning import FEWEST_POSITIVES
+from auditapp.preannotation.annotators.queries.annotators import read_code_names
+from auditapp.preannotation.annotators.queries.batch_visibility import list_run_interviews
+from auditapp.preannotation.annotators.queries.offline import ACTIVE, list_runs, read_run_progress
+from auditapp.preannotation.annotators.views.learnt_table import read_learnt
+from auditapp.preannotation.errors import PreannotationError
+from auditapp.preannotation.models import Annotator, OfflineRun
+from transcripts.blinding.viewers import get_viewer
+from transcripts.projects.access import ProjectRequest, project_view
+from transcripts.projects.roles import Permission
+
+MOST_LISTED = 10
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@project_view(Permission.RUN_BATCHES)
+def launch(request: ProjectRequest) -> HttpResponse:
+    """What there is to go by, and the launch. Trying another number of examples writes nothing. A form that comes back
+    is another launch."""
+    form = OfflineForm(request.POST or None, project=request.project)
+    if request.method == "POST" and form.is_valid() and "look" not in request.POST:
+        chosen = form.cleaned_data
+        try:
+            run = launch_offline(
+                project=request.project,
+                kind=chosen["kind"],
+                interviews=list(chosen["interviews"]) or None,
+                minimum=chosen["minimum"],
+                client_id=chosen["client_id"],
+                by=request.user,
+            )
+        except PreannotationError as error:
+            form.add_error(None, str(error))
+        else:
+            return redirect("preannotation:run", request.project.slug, run.pk)
+    preview = _preview(request, form)
+    if form.is_bound:
+        form.renew()
+    context = {
+        "form": form,
+        "runs": list_runs(request.project)[:MOST_LISTED],
+        "names": read_code_names(request.project),
+        **preview,
+    }
+    status = 422 if form.errors else 200
+    return render(request, "preannotation/launch_offline.html", context, status=status)
+
+
+@require_safe
+@project_view(Permission.SEE_ALL_CODINGS)
+def show_run(request: ProjectRequest, run_id: int) -> HttpResponse:
+    """How far a run has come. Sums only: where something was suggested shows at the desk, after one's own decision."""
+    run = _get_run(request, run_id)
+    context = {
+        "run": run,
+        "annotator": run.annotator,
+        "progress": read_run_progress(run),
+        # The number would tell, as it grows, in which interview something was suggested.
+        "tells_suggestions": not get_viewer(request).blinded(list_run_interviews(run)),
+        "is_active": run.state in ACTIVE,
+        "has_worker": is_worker_alive(),
+        "names": read_code_names(request.project),
+        "learnt": read_learnt(run.annotator),
+        "rules": run.annotator.recipe.get("rules", {}),
+    }
+    return render(request, "preannotation/run.html", context)
+
+
+@require_POST
+@project_view(Permission.RUN_BATCHES)
+def cancel(request: ProjectRequest, run_id: int) -> HttpResponse:
+    """Stop a run. What was read stands."""
+    run = _get_run(request, run_id)
+    try:
+        cancel_run(run=run, by=request.user)
+    except PreannotationError as error:
+        messages.error(request, str(error))
+    return redirect("preannotation:run", request.project.slug, run.pk)
+
+
+def _preview(request: ProjectRequest, form: OfflineForm) -> dict[str, object]:
+    """What a launch would go by now; with the sentence of the refusal where there can be none."""
+    chosen = getattr(form, "cleaned_data", {}) if form.is_bound else {}
+    minimum = chosen.get("minimum") or FEWEST_POSITIVES
+    try:
+        by_rules = preview_offline(project=request.project, kind=Annotator.Kind.RULES)
+        learnt = preview_offline(project=request.project, kind=Annotator.Kind.LEARNT, minimum=minimum)
+    except PreannotationError as error:
+        return {"refusal": str(error)}
+    return {"rules": by_rules.rules, "learnt": learnt, "version": by_rules.version, "minimum": minimum}
+
+
+def _get_run(request: ProjectRequest, run_id: int) -> OfflineRun:
+    runs = OfflineRun.objects.select_related("annotator__version__project", "annotator__project")
+    return get_object_or_404(runs, pk=run_id, annotator__project=request.project)

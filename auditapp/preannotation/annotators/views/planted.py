@@ -1,0 +1,70 @@
+"""The study's invented sentences with known codes."""
+
+from __future__ import annotations
+
+from django.contrib import messages
+from django.http import HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.template.defaultfilters import pluralize
+from django.views.decorators.http import require_http_methods, require_POST
+
+from auditapp.preannotation.annotators.actions.planted import plant_own_set, plant_sentence, withdraw_planted
+from auditapp.preannotation.annotators.pure.planted_set import read_own_set
+from auditapp.preannotation.annotators.queries.planted import find_codes
+from auditapp.preannotation.errors import PreannotationError
+from auditapp.preannotation.evaluation.forms.checks import PlantedForm
+from auditapp.preannotation.models import PlantedSentence
+from transcripts.projects.access import ProjectRequest, project_view
+from transcripts.projects.roles import Permission
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@project_view(Permission.RUN_BATCHES)
+def list_planted(request: ProjectRequest) -> HttpResponse:
+    """The sentences, and the form for another."""
+    form = PlantedForm(request.POST or None, project=request.project)
+    if request.method == "POST" and form.is_valid():
+        chosen = form.cleaned_data
+        try:
+            plant_sentence(project=request.project, text=chosen["text"], codes=chosen["codes"], by=request.user)
+        except PreannotationError as error:
+            form.add_error("text", str(error))
+        else:
+            messages.success(request, "The sentence is planted from the next reading on.")
+            return redirect("preannotation:planted", request.project.slug)
+    sentences = list(PlantedSentence.objects.filter(project=request.project).order_by("-pk"))
+    context = {
+        "form": form,
+        "standing": [each for each in sentences if each.withdrawn_at is None],
+        "withdrawn": [each for each in sentences if each.withdrawn_at is not None],
+        "own_set": read_own_set(),
+        "names": {code.identifier: code for code in find_codes(request.project)},
+    }
+    return render(request, "preannotation/planted.html", context, status=422 if form.errors else 200)
+
+
+@require_POST
+@project_view(Permission.RUN_BATCHES)
+def plant_set(request: ProjectRequest) -> HttpResponse:
+    """Plant the set that comes with the program."""
+    try:
+        added = len(plant_own_set(project=request.project, by=request.user))
+    except PreannotationError as error:
+        messages.error(request, str(error))
+    else:
+        messages.success(request, f"{added} sentence{pluralize(added)} planted, from the next reading on.")
+    return redirect("preannotation:planted", request.project.slug)
+
+
+@require_POST
+@project_view(Permission.RUN_BATCHES)
+def withdraw(request: ProjectRequest, planted_id: int) -> HttpResponse:
+    """Plant a sentence no more."""
+    planted = get_object_or_404(PlantedSentence, pk=planted_id, project=request.project)
+    try:
+        withdraw_planted(planted=planted, by=request.user)
+    except PreannotationError as error:
+        messages.error(request, str(error))
+    else:
+        messages.success(request, "Withdrawn. What was answered about it before stays counted.")
+    return redirect("preannotation:planted", request.project.slug)

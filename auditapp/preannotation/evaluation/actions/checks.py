@@ -1,0 +1,222 @@
+"""Asking an annotator about a sample of turns in several ways, before it reads everything."""
+
+from __future__ import annotations
+
+import hashlib
+import random
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+from django.db import transaction
+from django.db.models import Count
+
+from auditapp.batches.actions import BatchError, LaunchPlan, PlannedArm, launch_once
+from auditapp.batches.models import Batch
+from auditapp.batches.pure.launch_options import DEFAULT_OPTIONS, LaunchOptions
+from auditapp.preannotation.annotators.actions.annotators import LONGEST_TASK, write_told
+from auditapp.preannotation.annotators.actions.launching import plan_reading
+from auditapp.preannotation.annotators.pure.conditions import REPEAT, Telling, list_conditions, tell_codes
+from auditapp.preannotation.annotators.pure.prompts import PROMPT_VERSION
+from auditapp.preannotation.annotators.queries.prompt_codebook import ToldFamily, read_told_codebook
+from auditapp.preannotation.errors import PreannotationError
+from auditapp.preannotation.evaluation.runner.check_kind import CHECK_KIND
+from auditapp.preannotation.models import Annotator
+from auditapp.preannotation.suggestions.actions.withholding import ensure_arms
+from auditapp.preannotation.suggestions.queries.arms import list_withheld
+from transcripts.audit_trail import trail
+from transcripts.corpus.models import Sentence
+from transcripts.projects.models import Project
+
+USUAL_SAMPLE, MOST_SAMPLED = 50, 1_000
+USUAL_REPEATS, MOST_REPEATS = 3, 10
+IDS_AT_A_TIME = 5_000
+LARGEST_SEED = 2**31 - 1
+ALL_WITHHELD = (
+    "Every turn that could be asked about is one that never shows suggestions. A check shows what a machine says of turns, "
+    "so it needs some that are shown: lower the share that is withheld, or bring in another interview."
+)
+TOLD_OTHERWISE = (
+    "{annotator} was told something else than the same codebook is told now (a pinned example, a consent, the redaction "
+    "list or the form of the question has changed since). Launch with the model again; that makes an annotator that can be "
+    "checked."
+)
+
+
+class PlannedCheck(NamedTuple):
+    """What a check would ask. ``left_out``: interviews without consent to a model off this site."""
+
+    arms: list[PlannedArm]
+    turn_ids: list[int]
+    interview_ids: list[int]
+    sentences: int
+    left_out: int
+    seed: int
+
+
+@transaction.atomic
+def launch_check(
+    *,
+    project: Project,
+    annotator: Annotator,
+    by: trail.Actor,
+    sample: int = USUAL_SAMPLE,
+    repeats: int = USUAL_REPEATS,
+    families: Sequence[str] | None = None,
+    options: LaunchOptions = DEFAULT_OPTIONS,
+) -> Batch:
+    """Have the annotator asked about turns with ``sample`` sentences or a few more: ``repeats`` times the same, then with
+    the codes in reverse, under numbers for names, and with definitions swapped; all families coded by sentence unless named.
+
+    Withheld turns are not asked about, and without consent none of an interview's where the model is not of this site.
+    Earlier answers are never taken: they would hide what changes.
+    Raises ``PreannotationError``.
+    """
+
+    def plan() -> LaunchPlan:
+        # Drawn before the sample is, so that no turn is asked about and withheld afterwards.
+        everything = plan_reading(project=project, annotator=annotator, families=families)
+        ensure_arms(project=project, interviews=everything.interview_ids, by=by)
+        planned = plan_check(project=project, annotator=annotator, sample=sample, repeats=repeats, families=families)
+        return LaunchPlan(
+            CHECK_KIND,
+            planned.arms,
+            planned.turn_ids,
+            title=f"Checks of {annotator}",
+            parameters=_describe(planned, annotator, sample, repeats),
+        )
+
+    try:
+        return launch_once(
+            project=project,
+            kind=CHECK_KIND,
+            plan=plan,
+            by=by,
+            options=replace(options, uses_cache=False),
+            annotator=annotator.pk,
+            sample=sample,
+            repeats=repeats,
+            families=None if families is None else sorted(families),
+        )
+    except BatchError as error:
+        raise PreannotationError(str(error)) from error
+
+
+def _describe(plan: PlannedCheck, annotator: Annotator, sample: int, repeats: int) -> dict[str, object]:
+    return {
+        "annotators": [annotator.pk],
+        "codebook": annotator.version.number,
+        "prompt": PROMPT_VERSION,
+        "sample": sample,
+        "repeats": repeats,
+        "turns": len(plan.turn_ids),
+        "sentences": plan.sentences,
+        "left_out": plan.left_out,
+        "seed": plan.seed,
+    }
+
+
+def plan_check(
+    *,
+    project: Project,
+    annotator: Annotator,
+    sample: int = USUAL_SAMPLE,
+    repeats: int = USUAL_REPEATS,
+    families: Sequence[str] | None = None,
+) -> PlannedCheck:
+    """What a launch would ask; writes nothing. Before the first draw of withheld turns a few of them may be among the
+    sample, which the launch then replaces. Raises ``PreannotationError``."""
+    if not 1 <= sample <= MOST_SAMPLED:
+        raise PreannotationError(f"The sample has 1 to {MOST_SAMPLED:,} sentences, not {sample:,}.")
+    if not 2 <= repeats <= MOST_REPEATS:
+        raise PreannotationError(f"The same is asked 2 to {MOST_REPEATS} times, not {repeats}.")
+    reading = plan_reading(project=project, annotator=annotator, families=families)
+    withheld = list_withheld(project)
+    counts = _count_sentences([turn_id for turn_id in reading.turn_ids if turn_id not in withheld])
+    if reading.turn_ids and not counts:
+        raise PreannotationError(ALL_WITHHELD)
+    seed = _find_seed(project, annotator)
+    turn_ids = draw_turns(counts, sample, seed)
+    asked = [arm for arm in reading.arms if not arm.settings["condition"]]
+    return PlannedCheck(
+        arms=list(_plan_conditions(annotator, asked, repeats, seed)),
+        turn_ids=turn_ids,
+        interview_ids=reading.interview_ids,
+        sentences=sum(counts[turn_id] for turn_id in turn_ids),
+        left_out=reading.left_out,
+        seed=seed,
+    )
+
+
+def draw_turns(sentences: Mapping[int, int], sample: int, seed: int) -> list[int]:
+    """Turns at random until they have so many sentences; all of them where there are fewer. ``sentences``: by turn."""
+    shuffled = sorted(sentences)
+    random.Random(seed).shuffle(shuffled)  # noqa: S311 - a sample, not a secret
+    drawn: list[int] = []
+    reached = 0
+    for turn_id in shuffled:
+        if reached >= sample:
+            break
+        drawn.append(turn_id)
+        reached += sentences[turn_id]
+    return sorted(drawn)
+
+
+def _count_sentences(turn_ids: Sequence[int]) -> dict[int, int]:
+    counts: dict[int, int] = {}
+    for start in range(0, len(turn_ids), IDS_AT_A_TIME):
+        standing = Sentence.objects.filter(
+            turn__in=turn_ids[start : start + IDS_AT_A_TIME], retired_by__isnull=True
+        ).order_by()
+        counts |= dict(standing.values_list("turn").annotate(Count("pk")))
+    return counts
+
+
+def _find_seed(project: Project, annotator: Annotator) -> int:
+    """A seed that review and launch come to alike, and that the next check does not."""
+    before = Batch.objects.filter(project=project, kind=CHECK_KIND).count()
+    named = f"{annotator.hash} {annotator.pk} check {before}"
+    return int(hashlib.sha256(named.encode()).hexdigest()[:12], 16) % LARGEST_SEED
+
+
+def _plan_conditions(
+    annotator: Annotator, asked: Sequence[PlannedArm], repeats: int, seed: int
+) -> Iterator[PlannedArm]:
+    """For each of the annotator's questions its conditions: all send the same messages under other instructions."""
+    if annotator.variant is None:
+        return
+    told = read_told_codebook(annotator.version, annotator.variant)
+    families = {family.identifier: family for family in told.families}
+    for arm in asked:
+        family, codes = families[str(arm.settings["family"])], list(arm.settings["codes"])  # type: ignore[call-overload]
+        if _write(family, tell_codes(f"{REPEAT}-1", family.codes), codes, annotator).system_prompt != arm.system_prompt:
+            raise PreannotationError(TOLD_OTHERWISE.format(annotator=annotator))
+        for condition in list_conditions(repeats, asked=len(codes), in_family=len(family.codes)):
+            written = _write(family, tell_codes(condition, family.codes), codes, annotator)
+            yield arm._replace(
+                task=f"{arm.task[: LONGEST_TASK - len(condition) - 1]} {condition}",
+                system_prompt=written.system_prompt,
+                settings=arm.settings | written.settings | {"condition": condition, "seed": seed},
+            )
+
+
+class _Written(NamedTuple):
+    """Instructions, and what has to be known of them to read the answers."""
+
+    system_prompt: str
+    settings: dict[str, object]
+
+
+def _write(family: ToldFamily, telling: Telling, asked: Sequence[str], annotator: Annotator) -> _Written:
+    """The instructions for those codes of a telling that stand for one of ``asked``."""
+    own = {code.identifier: telling.names.get(code.identifier, code.identifier) for code in telling.codes}
+    codes = [code for code in telling.codes if own[code.identifier] in asked]
+    names = [code.identifier for code in codes]
+    return _Written(
+        write_told(family, codes, reads_latent=annotator.reads_latent),
+        {
+            "codes": [own[name] for name in names],
+            "names": {name: own[name] for name in names if name in telling.names},
+            "definitions": {name: telling.definitions[name] for name in names if name in telling.definitions},
+        },
+    )

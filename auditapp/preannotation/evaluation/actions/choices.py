@@ -1,0 +1,96 @@
+"""Which annotator a study believes for a code."""
+
+from __future__ import annotations
+
+from django.db import IntegrityError, transaction
+from django.utils import timezone
+
+from auditapp.preannotation.errors import PreannotationError
+from auditapp.preannotation.evaluation.queries.choices import has_read_for
+from auditapp.preannotation.models import Annotator, CodeChoice
+from transcripts.audit_trail import trail
+from transcripts.codebook.models import Code, CodeFamily
+from transcripts.projects.models import Project
+
+LONGEST_REASON = 2_000
+
+
+@transaction.atomic
+def choose_annotator(
+    *,
+    project: Project,
+    code_identifier: str,
+    annotator: Annotator | None,
+    reason: str,
+    by: trail.Actor,
+    with_critic: bool = False,
+) -> CodeChoice:
+    """Believe ``annotator`` for a code, or nobody but people. The choice before is superseded, and stays on record.
+
+    Raises ``PreannotationError``.
+    """
+    reason = " ".join(reason.split())
+    with_critic = with_critic and annotator is not None
+    _check(project, code_identifier, annotator, reason)
+    choices = CodeChoice.objects.select_for_update().filter(project=project, code_identifier=code_identifier)
+    standing = choices.filter(superseded_at__isnull=True).first()
+    if standing is not None:
+        if (standing.annotator, standing.with_critic, standing.reason) == (annotator, with_critic, reason):
+            return standing
+        standing.superseded_at = timezone.now()
+        standing.save(update_fields=["superseded_at"])
+    choice = CodeChoice(
+        project=project,
+        code_identifier=code_identifier,
+        annotator=annotator,
+        with_critic=with_critic,
+        reason=reason,
+        chosen_at=timezone.now(),
+        chosen_by_name=by.get_username(),
+    )
+    try:
+        with transaction.atomic():
+            choice.save()
+    except IntegrityError as error:
+        raise PreannotationError(
+            "Somebody else chose for this code meanwhile. Look at it, then choose again."
+        ) from error
+    _record(choice, by, standing)
+    return choice
+
+
+def _record(choice: CodeChoice, by: trail.Actor, standing: CodeChoice | None) -> None:
+    trail.record(
+        "preannotation.annotator.chosen",
+        target=choice,
+        by=by,
+        stream=trail.project_stream(choice.project_id),
+        details={
+            "code": choice.code_identifier,
+            "annotator": choice.annotator_id,
+            "critic": int(choice.with_critic),
+            "before": standing.pk if standing else None,
+        },
+    )
+
+
+def _check(project: Project, code_identifier: str, annotator: Annotator | None, reason: str) -> None:
+    if not reason:
+        raise PreannotationError("Say why: what the choice rests on is read by whoever uses the rates.")
+    if len(reason) > LONGEST_REASON:
+        raise PreannotationError(f"The reason has {len(reason):,} characters, and at most {LONGEST_REASON:,} fit.")
+    codes = Code.objects.filter(identifier=code_identifier, family__unit=CodeFamily.Unit.SENTENCE)
+    if annotator is None:
+        known = codes.filter(version__project=project, version__published_at__isnull=False).exists()
+        if not known:
+            raise PreannotationError("This study's codebook has no such code that is coded by sentence.")
+        return
+    if annotator.project_id != project.pk:
+        raise PreannotationError("This annotator is not part of this study.")
+    if not codes.filter(version=annotator.version_id).exists():
+        raise PreannotationError(f"{annotator} does not read for this code: its codebook {annotator.version} lacks it.")
+    if not has_read_for(annotator, code_identifier):
+        raise PreannotationError(
+            f"{annotator} has read no sentence for this code, so there is nothing of it to believe. "
+            "Have it read first, or choose another annotator or people only."
+        )

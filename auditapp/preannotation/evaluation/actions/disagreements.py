@@ -1,0 +1,101 @@
+"""Sorting the differences between a machine and people, so that definitions can be mended. No label is touched."""
+
+from __future__ import annotations
+
+from django.db import IntegrityError, transaction
+from django.utils import timezone
+
+from auditapp.preannotation.errors import PreannotationError
+from auditapp.preannotation.models import Annotator, Disagreement
+from transcripts.accounts.models import User
+from transcripts.audit_trail import trail
+from transcripts.codebook.models import Code
+from transcripts.corpus.models import Sentence
+from transcripts.projects.models import Project
+
+LONGEST_NOTE = 2_000
+OVERTAKEN = "Somebody else sorted this meanwhile. Look at what was said, then decide again."
+
+
+@transaction.atomic
+def sort_disagreement(
+    *,
+    project: Project,
+    annotator: Annotator,
+    sentence: Sentence,
+    code_identifier: str,
+    category: str,
+    by: User,
+    note: str = "",
+    replaces: int | None = None,
+) -> Disagreement:
+    """Say why the machine and people differ on a code of a sentence. What was said before is superseded, and stays.
+
+    ``replaces`` is the row that was shown; where another stands by now, nothing is stored. Reads sentence.turn.interview.
+    Raises ``PreannotationError``.
+    """
+    note = " ".join(note.split())
+    _check_place(project, annotator, sentence, code_identifier)
+    _check_word(category, note)
+    said = Disagreement.objects.filter(annotator=annotator, sentence=sentence, code_identifier=code_identifier)
+    standing = said.select_for_update().filter(superseded_by__isnull=True).first()
+    if (standing.pk if standing else None) != replaces:
+        raise PreannotationError(OVERTAKEN)
+    if standing is not None and (standing.category, standing.note) == (category, note):
+        return standing
+    row = Disagreement(
+        annotator=annotator,
+        sentence=sentence,
+        code_identifier=code_identifier,
+        category=category,
+        note=note,
+        sorted_at=timezone.now(),
+        sorted_by=by,
+        # Only one may stand: until the old row gives way, the new one waits behind the first, to which nothing points.
+        superseded_by=said.filter(supersedes__isnull=True).first(),
+    )
+    _store(row, standing)
+    _record(row, project, by, standing)
+    return row
+
+
+def _store(row: Disagreement, standing: Disagreement | None) -> None:
+    try:
+        with transaction.atomic():
+            row.save()
+    except IntegrityError as error:
+        raise PreannotationError(OVERTAKEN) from error
+    if standing is not None:
+        Disagreement.objects.filter(pk=standing.pk).update(superseded_by=row)
+        row.superseded_by = None
+        row.save(update_fields=["superseded_by"])
+
+
+def _check_place(project: Project, annotator: Annotator, sentence: Sentence, code_identifier: str) -> None:
+    if annotator.project_id != project.pk or sentence.turn.interview.project_id != project.pk:
+        raise PreannotationError("This is not part of this study.")
+    if not Code.objects.filter(version=annotator.version_id, identifier=code_identifier).exists():
+        raise PreannotationError("The annotator's codebook has no such code.")
+
+
+def _check_word(category: str, note: str) -> None:
+    if category not in Disagreement.Category.values:
+        raise PreannotationError("Choose one of the six categories.")
+    if len(note) > LONGEST_NOTE:
+        raise PreannotationError(f"The note has {len(note):,} characters, and at most {LONGEST_NOTE:,} fit.")
+
+
+def _record(row: Disagreement, project: Project, by: User, standing: Disagreement | None) -> None:
+    trail.record(
+        "preannotation.disagreement.sorted",
+        target=row,
+        by=by,
+        stream=trail.project_stream(project.pk),
+        details={
+            "annotator": row.annotator_id,
+            "sentence": row.sentence_id,
+            "code": row.code_identifier,
+            "category": row.category,
+            "before": standing.pk if standing else None,
+        },
+    )

@@ -1,0 +1,151 @@
+"""What part of an annotator's work is compared, and what people decide about it."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+from django import forms
+
+from auditapp.preannotation.annotators.actions.reflexive import LONGEST_REASON as LONGEST_REASON_ON_RECORD
+from auditapp.preannotation.evaluation.actions.choices import LONGEST_REASON
+from auditapp.preannotation.evaluation.actions.disagreements import LONGEST_NOTE
+from auditapp.preannotation.models import Annotator, Disagreement
+from transcripts.blinding.forms import OpeningForm as OpeningWord
+
+USUAL_SEED = 1
+LARGEST_SEED = 2**31 - 1
+USUAL_THRESHOLD = 0.6
+PLACES = ("calibration", "disagreements", "choose", "rates")
+
+
+class CalibrationForm(forms.Form):
+    """One annotator, and which of its readings are compared. Sent by GET; nothing in it is needed."""
+
+    annotator = forms.ChoiceField(
+        label="Annotator",
+        required=False,
+        error_messages={"invalid_choice": "This annotator has read nothing in this study yet. Choose another."},
+    )
+    turns = forms.ChoiceField(
+        label="Compared on",
+        required=False,
+        choices=[("", "every blind label"), ("withheld", "withheld turns alone")],
+    )
+    critic = forms.ChoiceField(
+        label="Suggestions",
+        required=False,
+        choices=[("", "as the annotator made them"), ("with", "without what a critic reversed")],
+    )
+    seed = forms.IntegerField(label="Seed", required=False, min_value=0, max_value=LARGEST_SEED)
+
+    def __init__(self, data: Any, *, annotators: list[Annotator]) -> None:
+        super().__init__(data)
+        self.by_number = {str(each.pk): each for each in annotators}
+        choices = [(number, f"{each} · codebook {each.version}") for number, each in self.by_number.items()]
+        cast("forms.ChoiceField", self.fields["annotator"]).choices = choices
+
+    @property
+    def chosen(self) -> Annotator | None:
+        """The annotator that was named, or else the newest one that has read."""
+        named = self.cleaned_data.get("annotator", "")
+        return self.by_number.get(named) or next(iter(self.by_number.values()), None)
+
+    @property
+    def chosen_seed(self) -> int:
+        seed = self.cleaned_data.get("seed")
+        return USUAL_SEED if seed is None else int(seed)
+
+
+class CellForm(forms.Form):
+    """Which sentences: those of one code and one count."""
+
+    code = forms.CharField(required=False, max_length=100)
+    cell = forms.ChoiceField(
+        required=False,
+        choices=[
+            ("", "all that are compared"),
+            ("tp", "the machine and a person put it"),
+            ("fp", "only the machine put it"),
+            ("fn", "only a person put it"),
+            ("tn", "neither put it"),
+        ],
+    )
+
+
+class OpeningForm(OpeningWord):
+    """That word, and the page from which she opens colleagues' and machines' labels."""
+
+    where = forms.ChoiceField(choices=[(name, name) for name in PLACES], widget=forms.HiddenInput)
+
+
+class FamilyReasonForm(forms.Form):
+    """Why figures are computed for a family that is read reflexively."""
+
+    family = forms.CharField(max_length=100, widget=forms.HiddenInput)
+    reason = forms.CharField(
+        label="Why they are computed all the same",
+        help_text="The reason goes into the history. The figures are shown once.",
+        max_length=LONGEST_REASON_ON_RECORD,
+        widget=forms.Textarea({"rows": 2}),
+    )
+
+
+class DisagreementForm(forms.Form):
+    """Why a machine and people differ on a code of a sentence."""
+
+    annotator = forms.IntegerField(min_value=1, widget=forms.HiddenInput)
+    sentence = forms.IntegerField(min_value=1, widget=forms.HiddenInput)
+    code = forms.CharField(max_length=100, widget=forms.HiddenInput)
+    replaces = forms.IntegerField(required=False, min_value=1, widget=forms.HiddenInput)
+    category = forms.ChoiceField(
+        label="Why they differ",
+        choices=Disagreement.Category.choices,
+        widget=forms.RadioSelect,
+        error_messages={"required": "Choose one of the six categories."},
+    )
+    note = forms.CharField(label="Note", required=False, max_length=LONGEST_NOTE, widget=forms.Textarea({"rows": 2}))
+
+
+class FilterForm(forms.Form):
+    """Which differences are listed."""
+
+    code = forms.ChoiceField(label="Code", required=False)
+    state = forms.ChoiceField(
+        label="Which",
+        required=False,
+        choices=[("", "all"), ("open", "not sorted yet"), *Disagreement.Category.choices],
+    )
+
+    def __init__(self, data: Any, *, codes: list[tuple[str, str]]) -> None:
+        super().__init__(data)
+        cast("forms.ChoiceField", self.fields["code"]).choices = [("", "Every code"), *codes]
+
+
+class ChoiceForm(forms.Form):
+    """Whom the study believes for a code, and why."""
+
+    code = forms.CharField(max_length=100, widget=forms.HiddenInput)
+    candidate = forms.ChoiceField(label="Believed is", widget=forms.RadioSelect)
+    reason = forms.CharField(label="Why", max_length=LONGEST_REASON, widget=forms.Textarea({"rows": 3}))
+
+    def __init__(self, *args: Any, candidates: list[tuple[str, str]], **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        cast("forms.ChoiceField", self.fields["candidate"]).choices = [*candidates, ("people", "people only")]
+
+
+class ThresholdForm(forms.Form):
+    """Below which F1 or kappa a code is pointed out."""
+
+    threshold = forms.FloatField(label="Threshold of F1 and kappa", required=False, min_value=0, max_value=1)
+
+    @property
+    def chosen(self) -> float:
+        if not self.is_valid() or self.cleaned_data["threshold"] is None:
+            return USUAL_THRESHOLD
+        return float(self.cleaned_data["threshold"])
+
+
+class FormatForm(forms.Form):
+    """As what a table is taken out."""
+
+    format = forms.ChoiceField(choices=[("csv", "CSV"), ("json", "JSON")])

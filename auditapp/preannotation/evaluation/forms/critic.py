@@ -1,0 +1,143 @@
+"""What is asked of whoever launches a critic, draws an audit, marks its items or looks behind a figure."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django import forms
+from django.db.models import Exists, OuterRef, QuerySet
+
+from auditapp.batches.forms import SentOnceForm, list_variants, seed_field
+from auditapp.llm.models import ModelVariant
+from auditapp.preannotation.annotators.forms.small_pilot import SmallPilotOptions
+from auditapp.preannotation.evaluation.actions.audits import (
+    LARGEST_SEED,
+    LONGEST_NOTE,
+    MOST_PER_CODE,
+    USUAL_PER_CODE,
+)
+from auditapp.preannotation.evaluation.queries.positives import list_suggested_codes
+from auditapp.preannotation.models import Annotator, PositiveMark, Suggestion
+from transcripts.blinding.forms import OpeningForm as OpeningWord
+from transcripts.projects.models import Project
+
+
+class CriticForm(SmallPilotOptions):
+    """Which critic tests which suggestions, and how."""
+
+    what = (("What is tested", ("annotator", "codes", "again")), ("By which model", ("model",)))
+
+    # A second answer to the same question would stand beside the first as if it were another critic's.
+    repeats = None  # type: ignore[assignment]
+    annotator = forms.ModelChoiceField(
+        queryset=Annotator.objects.none(),
+        empty_label=None,
+        label="Suggestions of",
+        help_text="Every suggestion of its that stands, also those on withheld turns: an annotator is measured with them.",
+    )
+    codes = forms.MultipleChoiceField(
+        required=False, widget=forms.CheckboxSelectMultiple, help_text="None chosen means all."
+    )
+    again = forms.BooleanField(
+        required=False,
+        label="Also what this model has tested before",
+        help_text="Of several verdicts of critics on a suggestion the latest holds. All are kept.",
+    )
+    model = forms.ModelChoiceField(
+        queryset=ModelVariant.objects.none(), empty_label=None, help_text="May be another than the one that suggested."
+    )
+
+    def __init__(self, *args: object, project: Project, **kwargs: object) -> None:
+        super().__init__(*args, **kwargs)
+        annotators = list_annotators(project)
+        self.fields["annotator"].queryset = annotators  # type: ignore[attr-defined]
+        self.fields["codes"].choices = list_suggested_codes(annotators)  # type: ignore[attr-defined]
+        self.fields["model"].queryset = list_variants()  # type: ignore[attr-defined]
+
+
+class DrawForm(forms.Form):
+    """What an audit is drawn from, how much of it, and by which seed."""
+
+    annotator = forms.ModelChoiceField(queryset=Annotator.objects.none(), empty_label=None, label="Suggestions of")
+    per_code = forms.IntegerField(
+        min_value=1,
+        max_value=MOST_PER_CODE,
+        initial=USUAL_PER_CODE,
+        label="Suggestions of each code",
+        help_text="All of them, where there are fewer. With 60, a rate of 20 % is known to about 10 points either way.",
+    )
+    with_critic = forms.BooleanField(required=False, label="Only what no critic reversed")
+    seed = seed_field(
+        largest=LARGEST_SEED, help_text="The same seed and number, of the same suggestions, give the same sample."
+    )
+
+    def __init__(self, *args: Any, project: Project, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["annotator"].queryset = list_annotators(project)  # type: ignore[attr-defined]
+
+
+class MarkForm(SentOnceForm):
+    """A reader's own word on one item. ``standing`` is the mark of hers that she was shown."""
+
+    verdict = forms.ChoiceField(
+        label="Does the code apply to the sentence?",
+        choices=PositiveMark.Verdict.choices,
+        widget=forms.RadioSelect,
+        error_messages={"required": "Choose whether the code applies, does not, or cannot be said."},
+    )
+    note = forms.CharField(required=False, max_length=LONGEST_NOTE, widget=forms.Textarea({"rows": 2}))
+    standing = forms.IntegerField(required=False, min_value=1, widget=forms.HiddenInput)
+
+
+class OpeningForm(OpeningWord):
+    """That word, on a page with another box to be ticked."""
+
+    def __init__(self, data: Any = None) -> None:
+        super().__init__(data, auto_id="opening_%s")
+
+
+class ResultsForm(forms.Form):
+    """The word of somebody who may mark that she looks at results first."""
+
+    confirmed = forms.BooleanField(
+        label="I know that what I mark from now on counts as marked with results known.",
+        error_messages={"required": "Tick the box to say that you know what follows from looking first."},
+    )
+
+    def __init__(self, data: Any = None) -> None:
+        super().__init__(data, auto_id="looking_%s")
+
+
+class ReversalChoice(forms.Form):
+    """Which annotator's figures, and which sentences behind them. What does not fit narrows nothing."""
+
+    annotator = forms.ModelChoiceField(queryset=Annotator.objects.none(), required=False, empty_label=None)
+    code = forms.CharField(required=False, max_length=100)
+    verdict = forms.ChoiceField(choices=[("reversed", "reversed"), ("upheld", "upheld")], required=False)
+
+    def __init__(self, *args: Any, annotators: list[Annotator], **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        keys = [each.pk for each in annotators]
+        self.fields["annotator"].queryset = Annotator.objects.filter(pk__in=keys)  # type: ignore[attr-defined]
+
+
+class SpreadForm(forms.Form):
+    """Which annotators are laid side by side: all that read with one version of the codebook, unless some are named."""
+
+    annotators = forms.ModelMultipleChoiceField(
+        queryset=Annotator.objects.none(),
+        required=False,
+        widget=forms.CheckboxSelectMultiple,
+        help_text="None chosen means all.",
+    )
+
+    def __init__(self, *args: Any, project: Project, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["annotators"].queryset = Annotator.objects.filter(project=project)  # type: ignore[attr-defined]
+
+
+def list_annotators(project: Project) -> QuerySet[Annotator]:
+    """The annotators of a study that suggested something, newest first."""
+    own = Suggestion.objects.filter(annotator=OuterRef("pk"))
+    found = Annotator.objects.filter(Exists(own), project=project)
+    return found.select_related("variant__account", "version").order_by("-pk")

@@ -1,0 +1,117 @@
+"""What the figures of a check say in plain words: passed, or look at it. Nothing here stops a launch. Plain Python.
+
+The lines are ours, drawn so that a person looks where something may be wrong; they are no published standard.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from auditapp.preannotation.evaluation.pure.checking import OFTEN, RARELY, CheckReport, Flips, Rate, Share
+
+LEAST_LEGAL = 0.99
+LEAST_ANSWERED = 0.95
+MOST_FLIPS = 0.10
+LEAST_KEPT = 0.80
+LEAST_BY_DEFINITION = 0.80
+PASSED, LOOK, NOTHING = "passed", "look", "nothing"
+WORDS = {PASSED: "passed", LOOK: "look at it", NOTHING: "nothing to tell by"}
+
+
+class Verdict(NamedTuple):
+    """One check in a line: ``said`` are its figures, ``line`` is where the line is drawn."""
+
+    check: str
+    title: str
+    state: str
+    said: str
+    line: str
+
+    @property
+    def words(self) -> str:
+        return WORDS[self.state]
+
+
+def judge_check(report: CheckReport, names: Mapping[str, str] | None = None) -> list[Verdict]:
+    """Every check of the report in a line. ``names``: what codes are called, by identifier."""
+    names = names or {}
+    return [
+        _judge_share("legal", "Labels are those it was told", report.legal, least=LEAST_LEGAL, of="labels named"),
+        _judge_share(
+            "answered",
+            "Every sentence gets an answer",
+            report.answered,
+            least=LEAST_ANSWERED,
+            of="sentences asked about",
+        ),
+        _judge_flips("order", "The order of the codes does not matter", report.order, names),
+        _judge_flips("generic", "The codes’ names do not matter", report.generic, names),
+        _judge_swaps(report),
+        _judge_flips("stability", "Asked again, it says the same", report.stability, names),
+        _judge_rates(report.rates, names),
+    ]
+
+
+def add_kept(rows: Sequence[Flips]) -> Share:
+    """Over all codes: of the sentences on which a code was put at least once, those on which it was put every time."""
+    return Share(sum(row.kept.part for row in rows), sum(row.kept.n for row in rows))
+
+
+def _judge_share(check: str, title: str, share: Share, *, least: float, of: str) -> Verdict:
+    line = f"at least {100 * least:.0f} %"
+    if share.value is None:
+        return Verdict(check, title, NOTHING, f"no {of}", line)
+    said = f"{share.part:,} of {share.n:,} {of}, {100 * share.value:.1f} %"
+    return Verdict(check, title, PASSED if share.value >= least else LOOK, said, line)
+
+
+def _judge_flips(check: str, title: str, rows: Sequence[Flips], names: Mapping[str, str]) -> Verdict:
+    line = (
+        f"no code changes on more than {100 * MOST_FLIPS:.0f} % of sentences, and at least {100 * LEAST_KEPT:.0f} % of what "
+        "was put stays"
+    )
+    kept = add_kept(rows)
+    if not rows:
+        return Verdict(check, title, NOTHING, "was not asked, or is not answered yet", line)
+    worst = max(rows, key=lambda row: row.flips.value or 0.0)
+    above = [row for row in rows if (row.flips.value or 0.0) > MOST_FLIPS]
+    changes = (
+        f"most often {names.get(worst.code, worst.code)}, on {worst.flips.part:,} of {worst.flips.n:,} sentences"
+        if worst.flips.part
+        else f"none changes on any of {worst.flips.n:,} sentences"
+    )
+    stays = f"{kept.part:,} of {kept.n:,} put codes stay" if kept.n else "no code was put at all"
+    said = f"{changes}; {stays}"
+    if not kept.n:
+        return Verdict(check, title, NOTHING, said, line)
+    is_fine = not above and (kept.value or 0.0) >= LEAST_KEPT
+    return Verdict(check, title, PASSED if is_fine else LOOK, said, line)
+
+
+def _judge_swaps(report: CheckReport) -> Verdict:
+    title = "Definitions count, not names"
+    line = f"where it follows one of the two, the definition in at least {100 * LEAST_BY_DEFINITION:.0f} %"
+    total = Share(sum(row.definition for row in report.swaps), sum(row.definition + row.name for row in report.swaps))
+    if total.value is None:
+        return Verdict("swapped", title, NOTHING, "no sentence tells the two apart", line)
+    said = f"followed the definition {total.part:,} times, the name {total.n - total.part:,} times"
+    return Verdict("swapped", title, PASSED if total.value >= LEAST_BY_DEFINITION else LOOK, said, line)
+
+
+def _judge_rates(rates: Sequence[Rate], names: Mapping[str, str]) -> Verdict:
+    title = "No code is put nearly always or never"
+    line = f"every code on {100 * RARELY:.0f} % to {100 * OFTEN:.0f} % of sentences"
+    if not any(rate.share.n for rate in rates):
+        return Verdict("rates", title, NOTHING, "no sentence is answered", line)
+    alarms = [rate for rate in rates if rate.alarm]
+    serious = [rate for rate in alarms if rate.alarm == "often" or rate.is_certain]
+    if serious:
+        said = "; ".join(f"{names.get(rate.code, rate.code)} {rate.words}" for rate in serious)
+        return Verdict("rates", title, LOOK, said, line)
+    if alarms:
+        n = max(rate.share.n for rate in alarms)
+        noun = "code is" if len(alarms) == 1 else "codes are"
+        said = f"{len(alarms)} {noun} put on under {100 * RARELY:.0f} %, which {n:,} sentences cannot tell from a rare code"
+        return Verdict("rates", title, PASSED, said, line)
+    return Verdict("rates", title, PASSED, f"{len(rates)} codes within the lines", line)

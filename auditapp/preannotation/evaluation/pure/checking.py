@@ -1,0 +1,243 @@
+"""What an annotator's answers hang on besides the sentence: order, names, chance. Plain Python, no database.
+
+Every figure is a count of so many; intervals are Wilson's (1927), which take sentences for independent. Those of one turn
+are not quite, so that the true intervals are somewhat wider.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+from auditapp.preannotation.annotators.pure.conditions import FIRST, GENERIC, REPEAT, REVERSED, SWAPPED
+from transcripts.agreement.shares import Interval, wilson_interval
+
+# By condition, code and sentence: whether the code was put. A sentence that no answer reached is left out.
+Labels = Mapping[str, Mapping[str, Mapping[int, bool]]]
+
+
+class Share(NamedTuple):
+    """``part`` of ``n``. Without any the share and its interval are ``None``."""
+
+    part: int
+    n: int
+
+    @property
+    def value(self) -> float | None:
+        return self.part / self.n if self.n else None
+
+    @property
+    def interval(self) -> Interval | None:
+        """The 95 % interval (Wilson)."""
+        return wilson_interval(self.part, self.n)
+
+
+class Answer(NamedTuple):
+    """One answer under one condition. ``codes`` are those that could be put, ``picks`` those that were, by sentence.
+
+    ``rejected`` counts the items that were not applied, by the reason; ``refused`` of them named a code, and ``unknown``
+    of these one that was not told.
+    """
+
+    condition: str
+    codes: Sequence[str]
+    asked: frozenset[int]
+    answered: frozenset[int]
+    picks: Mapping[int, frozenset[str]]
+    rejected: Mapping[str, int] = {}
+    refused: int = 0
+    unknown: int = 0
+
+    @property
+    def named(self) -> int:
+        """How many codes it names, applied or not."""
+        return sum(len(codes) for codes in self.picks.values()) + self.refused
+
+
+class Flips(NamedTuple):
+    """A code under two or more conditions: on how many sentences it is put in one of them and not in another.
+
+    ``kept`` is what does not drown in all the sentences that nobody would code: of those on which it was put at least
+    once, the ones on which it was put every time.
+    """
+
+    code: str
+    flips: Share
+    kept: Share
+
+
+class Swap(NamedTuple):
+    """A code whose definition stood under another name: on the sentences that bore it before, what came back.
+
+    ``unclear`` sentences bore a code as well that makes both explanations expect the same; they count for nothing.
+    """
+
+    code: str
+    definition: int = 0
+    name: int = 0
+    both: int = 0
+    neither: int = 0
+    unclear: int = 0
+
+    @property
+    def told_apart(self) -> int:
+        return self.definition + self.name + self.both + self.neither
+
+    @property
+    def share(self) -> Share:
+        """Where the answer follows one of the two: how often the definition."""
+        return Share(self.definition, self.definition + self.name)
+
+
+class CheckReport(NamedTuple):
+    """All figures of one check. Lists have a row per code, in the order of the codebook."""
+
+    answers: int
+    repeats: int
+    sentences: int
+    legal: Share
+    answered: Share
+    rejected: Mapping[str, int]
+    order: list[Flips]
+    generic: list[Flips]
+    swaps: list[Swap]
+    stability: list[Flips]
+    rates: list[Rate]
+
+
+def tabulate_labels(answers: Iterable[Answer]) -> Labels:
+    """What was put where. The answers of several questions about one sentence lie side by side, by their codes."""
+    found: dict[str, dict[str, dict[int, bool]]] = defaultdict(lambda: defaultdict(dict))
+    for answer in answers:
+        for code in answer.codes:
+            cells = found[answer.condition][code]
+            cells.update((sentence, code in answer.picks.get(sentence, ())) for sentence in answer.answered)
+    return found
+
+
+def build_report(
+    answers: Sequence[Answer], *, codes: Sequence[str], definitions: Mapping[str, str] = {}
+) -> CheckReport:
+    """Every figure of a check. ``definitions``: by told identifier the code whose definition stood under it."""
+    labels = tabulate_labels(answers)
+    repeats = sorted(condition for condition in labels if condition.partition("-")[0] == REPEAT)
+    rejected: Counter[str] = Counter()
+    for answer in answers:
+        rejected.update(answer.rejected)
+    named = sum(answer.named for answer in answers)
+    asked = sum(len(answer.asked) for answer in answers)
+    first = labels.get(FIRST, {})
+    return CheckReport(
+        answers=len(answers),
+        repeats=len(repeats),
+        sentences=len({sentence for answer in answers for sentence in answer.asked}),
+        legal=Share(named - sum(answer.unknown for answer in answers), named),
+        answered=Share(sum(len(answer.answered) for answer in answers), asked),
+        rejected=dict(rejected),
+        order=count_flips(labels, [FIRST, REVERSED], codes),
+        generic=count_flips(labels, [FIRST, GENERIC], codes),
+        swaps=follow_swaps(labels, codes, definitions),
+        stability=count_flips(labels, repeats, codes) if len(repeats) > 1 else [],
+        rates=[measure_rate(code, sum(first.get(code, {}).values()), len(first.get(code, {}))) for code in codes],
+    )
+
+
+def count_flips(labels: Labels, conditions: Sequence[str], codes: Sequence[str]) -> list[Flips]:
+    """Per code, over the sentences that have an answer under every one of the conditions; codes without any left out."""
+    rows = []
+    for code in codes:
+        columns = [labels.get(condition, {}).get(code, {}) for condition in conditions]
+        if not all(columns):
+            continue
+        shared = set.intersection(*(set(column) for column in columns))
+        puts = Counter(sum(column[sentence] for column in columns) for sentence in shared)
+        every, never = puts[len(columns)], puts[0]
+        n = len(shared)
+        rows.append(Flips(code, Share(n - every - never, n), Share(every, n - never)))
+    return rows
+
+
+def list_flipped(labels: Labels, conditions: Sequence[str], code: str) -> list[int]:
+    """The sentences on which a code is put under one of the conditions and not under another."""
+    columns = [labels.get(condition, {}).get(code, {}) for condition in conditions]
+    shared = set.intersection(*(set(column) for column in columns)) if columns else set()
+    return sorted(each for each in shared if len({column[each] for column in columns}) > 1)
+
+
+def follow_swaps(labels: Labels, codes: Sequence[str], definitions: Mapping[str, str]) -> list[Swap]:
+    """Per code: whether its sentences came back under the name that had its definition, or under its own name."""
+    rows = []
+    for code in codes:
+        counted = Counter(follow_swap(labels, code, definitions).values())
+        if labels.get(SWAPPED, {}).get(code):
+            rows.append(Swap(code, **counted))
+    return rows
+
+
+def follow_swap(labels: Labels, code: str, definitions: Mapping[str, str]) -> dict[int, str]:
+    """By sentence that bore ``code`` at first, and was answered with definitions swapped: what the answer followed.
+
+    "definition", "name", "both", "neither", or "unclear" where the sentence bore another code whose definition or name is
+    in play: then both explanations expect the same.
+    """
+    first, swapped = labels.get(FIRST, {}), labels.get(SWAPPED, {})
+    moved = {whose: told for told, whose in definitions.items()}
+    if code not in moved:
+        return {}
+    told, standing_here = moved[code], definitions[code]
+    found = {}
+    for sentence, was_put in first.get(code, {}).items():
+        own, other = swapped.get(code, {}), swapped.get(told, {})
+        if not was_put or sentence not in own or sentence not in other:
+            continue
+        if first.get(told, {}).get(sentence) or first.get(standing_here, {}).get(sentence):
+            found[sentence] = "unclear"
+        else:
+            found[sentence] = _SWAP_WORDS[other[sentence], own[sentence]]
+    return found
+
+
+_SWAP_WORDS = {(True, False): "definition", (False, True): "name", (True, True): "both", (False, False): "neither"}
+
+
+OFTEN, RARELY = 0.9, 0.01
+SMALL_N = 100
+
+
+class Rate(NamedTuple):
+    """How often a code was put, and whether that is so often or so rarely that it tells sentences no longer apart.
+
+    ``is_certain``: the whole interval lies beyond the line; otherwise so few units cannot tell.
+    """
+
+    code: str
+    share: Share
+    alarm: str
+    is_certain: bool
+
+    @property
+    def words(self) -> str:
+        """The alarm as a sentence; empty without one."""
+        if not self.alarm:
+            return ""
+        line = f"more than {100 * OFTEN:.0f} %" if self.alarm == "often" else f"under {100 * RARELY:.0f} %"
+        said = f"put on {self.share.part:,} of {self.share.n:,} units, {line}"
+        return said if self.is_certain else f"{said}; so few units cannot tell whether it would stay so"
+
+
+def measure_rate(code: str, put: int, n: int) -> Rate:
+    """A code's rate with its alarm: on more than 90 % or under 1 % of units (method brief 2.4)."""
+    share = Share(put, n)
+    value, interval = share.value, share.interval
+    if value is None or interval is None or RARELY <= value <= OFTEN:
+        return Rate(code, share, "", False)
+    alarm = "often" if value > OFTEN else "rarely"
+    is_certain = interval.low > OFTEN if alarm == "often" else interval.high < RARELY
+    return Rate(code, share, alarm, is_certain)
+
+
+def find_degenerate(counts: Mapping[str, tuple[int, int]]) -> list[Rate]:
+    """The codes that sound the alarm. ``counts``: by code, on how many units it was put and how many were read for it."""
+    rates = (measure_rate(code, put, n) for code, (put, n) in counts.items())
+    return [rate for rate in rates if rate.alarm]

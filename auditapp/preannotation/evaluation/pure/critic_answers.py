@@ -1,0 +1,92 @@
+"""What a critic answered: one of two words with its reason, or why the answer is of no use. Plain Python, no database."""
+
+from __future__ import annotations
+
+import json
+from typing import NamedTuple
+
+from auditapp.llm.providers.base import make_storable
+from auditapp.preannotation.annotators.pure.answer_objects import CALLED, CALLS, EMPTY, MOST_READ, THINKING, TOOL_CALL
+from auditapp.preannotation.annotators.pure.answers import LONGEST_RATIONALE
+from auditapp.preannotation.evaluation.pure.critic_prompts import REVERSE, UPHOLD
+
+LONGEST_SEARCH = 20_000
+VERDICTS = frozenset({UPHOLD, REVERSE})
+
+
+class CriticAnswer(NamedTuple):
+    """``verdict`` is uphold or reverse; empty exactly where ``problem`` says why the answer is of no use."""
+
+    verdict: str
+    rationale: str
+    problem: str
+
+
+def read_critic_answer(answer: str, finish_reason: str = "") -> CriticAnswer:
+    """Take the verdict from ``answer``: from the JSON object that has one, whatever stands around it.
+
+    Thinking blocks are dropped first. Objects with different verdicts are none: a text that had one repeated must not
+    pass for the critic's own. ``finish_reason`` only tells of an answer without words why it has none.
+    """
+    text = THINKING.sub("", answer)
+    if not text.strip():
+        return _refuse(TOOL_CALL if "tool" in finish_reason else EMPTY)
+    found = _find_objects(text)
+    if not found:
+        return _refuse("no JSON object with a verdict")
+    if any(_is_call(each) for each in found):
+        return _refuse(TOOL_CALL)
+    verdicts = [each["verdict"] for each in found]
+    words = {verdict.strip().lower() for verdict in verdicts if isinstance(verdict, str)}
+    if not all(isinstance(verdict, str) for verdict in verdicts):
+        return _refuse("malformed: verdict")
+    if not words <= VERDICTS:
+        return _refuse("unknown verdict")
+    if len(words) > 1:
+        return _refuse("two different verdicts")
+    rationale = found[0].get("rationale", "")
+    if not isinstance(rationale, str):
+        return _refuse("malformed: rationale")
+    return CriticAnswer(words.pop(), make_storable(rationale[:LONGEST_RATIONALE]), "")
+
+
+def _find_objects(text: str) -> list[dict[str, object]]:
+    """Every JSON object with a verdict that begins within what is searched; not those inside such a one."""
+    decoder = json.JSONDecoder(parse_constant=_refuse_constant, object_pairs_hook=_read_object)
+    found: list[dict[str, object]] = []
+    start, read = text.find("{"), 0
+    while 0 <= start <= LONGEST_SEARCH and read <= MOST_READ:
+        try:
+            value, end = decoder.raw_decode(text, start)
+        except json.JSONDecodeError as error:
+            end, read = start + 1, read + max(error.pos - start, 0)
+        except (ValueError, RecursionError):
+            end, read = start + 1, read + min(len(text) - start, LONGEST_SEARCH)
+        else:
+            read += end - start
+            if isinstance(value, dict) and ("verdict" in value or _is_call(value)):
+                found.append(value)
+            else:
+                end = start + 1
+        start = text.find("{", end)
+    return found
+
+
+def _is_call(value: dict[str, object]) -> bool:
+    """Whether an object asks for a tool."""
+    return bool(CALLS & value.keys()) or ("name" in value and bool(CALLED & value.keys()))
+
+
+def _read_object(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    """An object as it stands; one that names its verdict twice says nothing."""
+    if [name for name, _ in pairs].count("verdict") > 1:
+        return {"verdict": None}
+    return dict(pairs)
+
+
+def _refuse_constant(name: str) -> object:
+    raise ValueError(f"{name} is no JSON")
+
+
+def _refuse(problem: str) -> CriticAnswer:
+    return CriticAnswer("", "", problem)

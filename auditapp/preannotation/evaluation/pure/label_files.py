@@ -1,0 +1,260 @@
+"""Labels of people and a machine as a CSV file: one unit and code a row, and how far the machine is to be believed.
+
+Columns: unit, code, human, machine, blind, sampled, and maybe turn. ``human`` is 1, 0 or empty: not labelled. ``blind``
+says that the person had not seen the machine's word, ``sampled`` that the unit was drawn at random to be labelled; both
+may be empty where there is no label. Further columns are passed over. A file is taken whole or not at all.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+from auditapp.preannotation.evaluation.pure.calibrating import CodeLabels, calibrate
+from auditapp.preannotation.evaluation.pure.figures import CodeCalibration
+from auditapp.preannotation.evaluation.pure.rectifying import (
+    LEAST_LABELLED,
+    LEAST_POSITIVES,
+    Rectified,
+    correct_prevalence,
+    is_outside,
+    rectify,
+)
+from transcripts.agreement.label_files import LabelFileError, decode_lines, find_separator, show_cell
+from transcripts.agreement.shares import Interval
+from transcripts.formats.tabular import undefuse
+
+COLUMNS = ("unit", "code", "human", "machine", "blind", "sampled")
+TURN = "turn"
+CI = "_ci"
+IN_FILE = ("precision", "recall", "specificity", "f1", "kappa", "prevalence", "machine_share", "false_failure_rate")
+
+
+class Row(NamedTuple):
+    """One line. ``human`` is None where nobody labelled the unit."""
+
+    unit: str
+    human: bool | None
+    machine: bool
+    is_blind: bool
+    is_sampled: bool
+    turn: str
+
+
+class LabelledFile(NamedTuple):
+    """The rows by code, in the order of the codes' names."""
+
+    codes: dict[str, list[Row]]
+    has_turns: bool
+
+
+class FileReport(NamedTuple):
+    """One code: how far the machine agrees with blind labels, the rectified rate, and what was left aside.
+
+    ``refusal`` says why there is no rectified rate; empty where there is one.
+    """
+
+    calibration: CodeCalibration
+    rectified: Rectified
+    rogan_gladen: float | None
+    not_blind: int
+    unlabelled: int
+    warnings: tuple[str, ...]
+    has_turns: bool
+    refusal: str = ""
+
+    def as_dict(self) -> dict[str, object]:
+        """The code as JSON holds it: None where a figure is not defined, never NaN."""
+        found: dict[str, object] = {**self.calibration.table._asdict(), "n": self.calibration.table.n}
+        for name in IN_FILE:
+            estimate = self.calibration.figures[name]
+            found |= {name: estimate.value, f"{name}{CI}": _list(estimate.interval), f"{name}_n": estimate.n}
+            if self.has_turns:
+                drawn = estimate.figure.interval
+                found[f"{name}_turns{CI}"] = None if drawn is None else [drawn.low, drawn.high]
+        for name in ("raw", "pabak", "ac1"):
+            found[name] = self.calibration.figures[name].value
+        return found | {
+            "positive_agreement": self.calibration.figures["f1"].value,
+            "coverage": self.calibration.figures["recall"].value,
+            "naive": self.rectified.naive,
+            "ppi": self.rectified.rate,
+            f"ppi{CI}": _list(self.rectified.interval),
+            "ppi_reason": self.refusal or None,
+            "ppi_se": self.rectified.error,
+            "rectifier": self.rectified.rectifier,
+            "ppi_labelled": self.rectified.n_labelled,
+            "ppi_unlabelled": self.rectified.n_unlabelled,
+            "rogan_gladen": self.rogan_gladen,
+            "not_blind": self.not_blind,
+            "turns": self.calibration.n_turns if self.has_turns else None,
+            "warnings": list(self.warnings),
+        }
+
+
+def read_file(lines: Iterable[bytes]) -> LabelledFile:
+    """The rows of a file, given line by line in bytes. Raises `LabelFileError`."""
+    reader = csv.reader(decode_lines(lines), strict=True)
+    try:
+        first_line = next(reader, [])
+        headings, width = _read_headings(first_line), len(first_line)
+        codes: dict[str, list[Row]] = {}
+        seen: dict[tuple[str, str], int] = {}
+        turn_of: dict[str, str] = {}
+        for cells in reader:
+            if not any(cells):
+                continue
+            line = reader.line_num
+            if len(cells) != width:
+                raise LabelFileError(line, f"{len(cells)} cells", f"{width}, one under each heading")
+            code, row = _read_row(cells, headings, line)
+            first = seen.setdefault((row.unit, code), line)
+            if first != line:
+                raise LabelFileError(line, f"the unit {show_cell(row.unit)} and its code twice (line {first})", "once")
+            if turn_of.setdefault(row.unit, row.turn) != row.turn:
+                raise LabelFileError(line, f"another turn for the unit {show_cell(row.unit)}", "one turn for each")
+            codes.setdefault(code, []).append(row)
+    except csv.Error as error:
+        expected = "quotation marks in pairs and short cells"
+        raise LabelFileError(reader.line_num, f"something that is not CSV ({error})", expected) from error
+    if not codes:
+        raise LabelFileError(None, "headings and no row", "at least one row below the headings")
+    return LabelledFile(dict(sorted(codes.items())), TURN in headings)
+
+
+def report_file(found: LabelledFile, *, seed: int, resamples: int) -> dict[str, FileReport]:
+    """Every figure of every code. Blind rows with a person's label make the table; intervals draw turns if known."""
+    return {
+        code: _report_code(code, rows, has_turns=found.has_turns, seed=seed, resamples=resamples)
+        for code, rows in found.codes.items()
+    }
+
+
+def list_report(reports: dict[str, FileReport]) -> Iterator[str]:
+    """The report in lines for people."""
+    for code, report in reports.items():
+        table, figures = report.calibration.table, report.calibration.figures
+        yield f"{code}: {table.n} blind labels, {table.tp} TP, {table.fp} FP, {table.fn} FN, {table.tn} TN"
+        for name in IN_FILE:
+            yield f"  {name} {_say(figures[name].value, figures[name].interval)} (n {figures[name].n})"
+        rate = report.rectified
+        yield (
+            f"  rate in the corpus, rectified {_say(rate.rate, rate.interval)} "
+            f"(labelled {rate.n_labelled}, unlabelled {rate.n_unlabelled})"
+        )
+        yield (
+            f"  not rectified, not to be reported as a rate: {_say(rate.naive)}; Rogan-Gladen {_say(report.rogan_gladen)}"
+        )
+        for warning in report.warnings:
+            yield f"  mind: {warning}"
+
+
+def _read_headings(cells: list[str]) -> dict[str, int]:
+    headings = [undefuse(cell).strip() for cell in cells]
+    if not any(headings):
+        raise LabelFileError(None, "an empty file", f"the headings {', '.join(COLUMNS)}")
+    if parted := find_separator(headings):
+        raise LabelFileError(1, f"columns parted by {parted}", "by commas")
+    for column in (*COLUMNS, TURN):
+        if headings.count(column) > 1:
+            raise LabelFileError(1, f"the column {column} more than once", "it once")
+        if column not in headings and column != TURN:
+            named = ", ".join(show_cell(heading) for heading in headings[:12])
+            raise LabelFileError(1, f"no column {column} (there are {named})", f"the columns {', '.join(COLUMNS)}")
+    return {heading: place for place, heading in enumerate(headings)}
+
+
+def _read_row(cells: list[str], headings: dict[str, int], line: int) -> tuple[str, Row]:
+    named = {column: undefuse(cells[headings[column]]).strip() for column in (*COLUMNS, TURN) if column in headings}
+    for column in ("unit", "code", *([TURN] if TURN in named else [])):
+        if not named[column]:
+            raise LabelFileError(line, f"nothing in the column {column}", "a name")
+    human = _read_value(named, "human", line, may_be_empty=True)
+    machine = _read_value(named, "machine", line, may_be_empty=False)
+    is_blind = _read_value(named, "blind", line, may_be_empty=human is None)
+    is_sampled = _read_value(named, "sampled", line, may_be_empty=human is None)
+    turn = named.get(TURN, named["unit"])
+    return named["code"], Row(named["unit"], human, bool(machine), bool(is_blind), bool(is_sampled), turn)
+
+
+def _read_value(named: dict[str, str], column: str, line: int, *, may_be_empty: bool) -> bool | None:
+    value = named[column]
+    if value in {"0", "1"}:
+        return value == "1"
+    if not value and may_be_empty:
+        return None
+    expected = "1, 0 or nothing" if may_be_empty else "1 or 0"
+    raise LabelFileError(line, f"{show_cell(value)} in the column {column}", expected)
+
+
+def _report_code(code: str, rows: list[Row], *, has_turns: bool, seed: int, resamples: int) -> FileReport:
+    blind = [row for row in rows if row.human is not None and row.is_blind]
+    labels = CodeLabels(
+        code,
+        np.array([row.machine for row in blind], dtype=bool),
+        np.array([[bool(row.human) for row in blind]], dtype=bool),
+        np.ones((1, len(blind)), dtype=bool),
+    )
+    _, turns = np.unique(np.array([row.turn for row in blind], dtype=object), return_inverse=True)
+    [measured] = calibrate([labels], turns.reshape(-1), seed=seed, resamples=resamples if has_turns else 0).codes
+    drawn = [row for row in blind if row.is_sampled]
+    unlabelled = [row for row in rows if row.human is None]
+    rate = rectify(
+        [bool(row.human) for row in drawn], [row.machine for row in drawn], [row.machine for row in unlabelled]
+    )
+    corrected = correct_prevalence(rate.naive, *_find_accuracy(drawn))
+    refusal = _refuse_rate(rows, rate)
+    if refusal:
+        rate = rate._replace(rate=None, rectifier=None, error=None, interval=None)
+        corrected = None
+    not_blind = sum(row.human is not None and not row.is_blind for row in rows)
+    told = (f"no rectified rate: {refusal}",) if refusal else ()
+    warnings = (*measured.warnings, *told, *_warn_of_rate(rate, drawn, corrected))
+    return FileReport(measured, rate, corrected, not_blind, len(unlabelled), warnings, has_turns, refusal)
+
+
+def _refuse_rate(rows: list[Row], rate: Rectified) -> str:
+    """Why there is no rectified rate. What is left of a sample when some of it has no blind label is no random sample."""
+    sampled = [row for row in rows if row.is_sampled]
+    unlabelled = sum(row.human is None for row in sampled)
+    seen = sum(row.human is not None and not row.is_blind for row in sampled)
+    if unlabelled or seen:
+        without = f"{unlabelled} are not labelled and {seen} are labelled, but not blind"
+        return f"of {len(sampled)} sampled rows {without}; a rate needs a blind label on every one"
+    if not rate.n_labelled:
+        return "no row is blind, sampled and labelled"
+    return "" if rate.n_unlabelled else "no row is without a person's label"
+
+
+def _find_accuracy(rows: list[Row]) -> tuple[float | None, float | None]:
+    """Sensitivity and specificity among the rows that were drawn."""
+    by_people = {put: [row.machine for row in rows if row.human is put] for put in (True, False)}
+    sensitivity = sum(by_people[True]) / len(by_people[True]) if by_people[True] else None
+    specificity = 1 - sum(by_people[False]) / len(by_people[False]) if by_people[False] else None
+    return sensitivity, specificity
+
+
+def _warn_of_rate(rate: Rectified, drawn: list[Row], corrected: float | None) -> Iterator[str]:
+    if rate.rate is not None:
+        if rate.n_labelled < LEAST_LABELLED:
+            yield f"rectified rate: fewer than {LEAST_LABELLED} sampled labels ({rate.n_labelled})"
+        positives = sum(bool(row.human) or row.machine for row in drawn)
+        if positives < LEAST_POSITIVES:
+            yield f"rectified rate: fewer than {LEAST_POSITIVES} sampled labels with the code ({positives})"
+    if rate.is_outside:
+        yield "the rectified rate is outside 0 to 1, and not cut off"
+    if is_outside(corrected):
+        yield "the Rogan-Gladen rate is outside 0 to 1, and not cut off"
+
+
+def _list(interval: Interval | None) -> list[float] | None:
+    return None if interval is None else [interval.low, interval.high]
+
+
+def _say(value: float | None, interval: Interval | None = None) -> str:
+    if value is None:
+        return "not defined"
+    return f"{value:.3f}" if interval is None else f"{value:.3f} ({interval.low:.3f} to {interval.high:.3f})"

@@ -1,0 +1,118 @@
+"""The turns of a reading that were asked about again, beside what was said of them the first time."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from auditapp.batches.models import Arm, Batch
+from auditapp.preannotation.annotators.pure.conditions import REASK
+from auditapp.preannotation.evaluation.pure.reasking import AskedAgain, Planted, ReaskReport, build_reask_report
+from auditapp.preannotation.evaluation.queries.checks import CheckedAnswer, find_answers, read_answer
+from auditapp.preannotation.models import PlantedSentence, Reading, Suggestion
+
+IDS_AT_A_TIME = 5_000
+Picks = Mapping[int, frozenset[str]]
+
+
+class AskedPair(NamedTuple):
+    """Both answers about one turn: what the desk has, and what came when it was asked again."""
+
+    again: CheckedAnswer
+    before_attempt: int | None
+    pair: AskedAgain
+
+
+class ReadReask(NamedTuple):
+    """What was asked again in a batch. ``without``: turns of it that have no usable first answer to compare with."""
+
+    pairs: list[AskedPair]
+    planted: list[Planted]
+    codes: list[str]
+    without: int
+
+    @property
+    def report(self) -> ReaskReport:
+        return build_reask_report([each.pair for each in self.pairs], self.planted, self.codes)
+
+
+def read_reask(batch: Batch) -> ReadReask:
+    """All that a batch asked again and has an answer to."""
+    arms = {arm.pk: arm for arm in batch.arms.all()}
+    rows = list(find_answers(batch, conditions=[REASK]))
+    answers = [(read_answer(row, arms[row.cell.arm_id]), row.planted) for row in rows]
+    firsts = _read_firsts(batch, arms, {each.turn_id for each, _ in answers})
+    pairs = [
+        AskedPair(
+            each, found.attempt_id, AskedAgain(each.answer.codes, found.picks, _read_picks(each), found.is_flagged)
+        )
+        for each, _ in answers
+        if (found := firsts.get((each.turn_id, frozenset(each.answer.codes)))) is not None
+    ]
+    known = {row.pk: row.codes for row in PlantedSentence.objects.filter(project=batch.project_id)}
+    order = {code: None for arm in arms.values() if not arm.settings.get("condition") for code in _list_codes(arm)}
+    return ReadReask(
+        pairs=pairs,
+        planted=[planted for each, put in answers for planted in _read_planted(each, put, known)],
+        codes=list(order),
+        without=len(answers) - len(pairs),
+    )
+
+
+class _First(NamedTuple):
+    """A first answer: the codes of the sentences that it reached."""
+
+    picks: Picks
+    is_flagged: bool
+    attempt_id: int | None
+
+
+def _read_firsts(batch: Batch, arms: Mapping[int, Arm], turns: set[int]) -> dict[tuple[int, frozenset[str]], _First]:
+    """By turn and the codes that were asked for."""
+    found: dict[tuple[int, frozenset[str]], _First] = {}
+    ordered = sorted(turns)
+    for start in range(0, len(ordered), IDS_AT_A_TIME):
+        some = ordered[start : start + IDS_AT_A_TIME]
+        readings = Reading.objects.filter(cell__batch=batch, cell__input_id__in=some).select_related("cell__result")
+        usable = list(readings.exclude(outcome=Reading.Outcome.INVALID).order_by("pk"))
+        picks = _read_suggestions([reading.pk for reading in usable])
+        for reading in usable:
+            result = getattr(reading.cell, "result", None)
+            codes = picks[reading.pk]
+            answered = set(reading.asked) - set(reading.missing)
+            found[reading.cell.input_id, frozenset(_list_codes(arms[reading.cell.arm_id]))] = _First(
+                {number: frozenset(codes[number]) for number in answered},
+                bool(reading.flags),
+                result.attempt_id if result else None,
+            )
+    return found
+
+
+def _read_suggestions(cell_ids: list[int]) -> dict[int, dict[int, set[str]]]:
+    picks: dict[int, dict[int, set[str]]] = defaultdict(lambda: defaultdict(set))
+    for start in range(0, len(cell_ids), IDS_AT_A_TIME):
+        rows = Suggestion.objects.filter(cell__in=cell_ids[start : start + IDS_AT_A_TIME]).order_by()
+        for cell_id, sentence_id, code in rows.values_list("cell_id", "sentence_id", "code__identifier"):
+            picks[cell_id][sentence_id].add(code)
+    return picks
+
+
+def _read_picks(each: CheckedAnswer) -> Picks:
+    return {number: each.answer.picks.get(number, frozenset()) for number in each.answer.answered}
+
+
+def _read_planted(each: CheckedAnswer, put: Mapping[str, list[str]], known: Mapping[int, list[str]]) -> list[Planted]:
+    """The invented sentences of an answer. One whose codes are all of another family says nothing of this one: nobody
+    said that none of these codes applies."""
+    asked = set(each.answer.codes)
+    found = []
+    for number, codes in put.items():
+        own = known.get(int(number), [])
+        if not own or asked & set(own):
+            found.append(Planted(int(number), frozenset(own) & asked, frozenset(codes)))
+    return found
+
+
+def _list_codes(arm: Arm) -> list[str]:
+    return list(arm.settings.get("codes") or [])

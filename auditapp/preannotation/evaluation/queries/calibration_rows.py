@@ -1,0 +1,106 @@
+"""Calibration as its page and its files show it: the same figures, from one place."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from auditapp.preannotation.evaluation.pure.figures import FEW_POSITIVES, CodeCalibration, Estimate
+from transcripts.agreement.figures import Figure
+from transcripts.codebook.models import Code
+
+if TYPE_CHECKING:
+    from auditapp.preannotation.evaluation.queries.calibration import Scope
+
+LAYER = "blind"
+ESTIMATES = (
+    *("precision", "recall", "specificity", "f1", "kappa", "prevalence", "machine_share", "false_failure_rate"),
+    *("raw", "pabak", "ac1"),
+)
+AMONG_PEOPLE = ("kappa", "positive_agreement", "machine_kappa", "machine_positive_agreement")
+ASIDE = ("examples", "taught", "alternatives")
+HEADER = [
+    *("annotator", "annotator_number", "annotator_hash", "codebook", "prompt", "compared_on", "critic", "layer"),
+    *("family", "code_id", "code", "labels", "units", "turns", "coders", "tp", "fp", "fn", "tn"),
+    *(f"{name}{part}" for name in ESTIMATES for part in ("", "_low", "_high", "_turns_low", "_turns_high", "_n")),
+    *("coverage", "positive_agreement", "shared_units", "pairs"),
+    *(f"{name}{part}" for name in ("people_kappa", "people_positive_agreement") for part in ("", "_low", "_high")),
+    *(f"{name}{part}" for name in ("machine_kappa", "machine_positive_agreement") for part in ("", "_low", "_high")),
+    *(f"aside_{name}" for name in ASIDE),
+    *("warnings", "seed", "resamples"),
+]
+
+
+class CodeRow(NamedTuple):
+    """A code of the page. ``set_aside``: labels left out, by the reason."""
+
+    code: Code
+    family: str
+    figures: CodeCalibration
+    set_aside: dict[str, int]
+    warnings: tuple[str, ...]
+
+    @property
+    def cells(self) -> list[tuple[str, int]]:
+        return list(self.figures.table._asdict().items())
+
+    @property
+    def is_scarce(self) -> bool:
+        """Whether people put it too seldom for anybody to tell how well it is read."""
+        return self.figures.table.tp + self.figures.table.fn < FEW_POSITIVES
+
+    def is_below(self, threshold: float) -> bool:
+        """Whether F1 or kappa, where defined, is below the threshold; never where there is too little to tell."""
+        if self.is_scarce:
+            return False
+        values = [self.figures.figures[name].value for name in ("f1", "kappa")]
+        return any(value is not None and value < threshold for value in values)
+
+
+class Drawn(NamedTuple):
+    """With which seed how many turns were drawn for intervals."""
+
+    seed: int
+    resamples: int
+
+
+def list_records(rows: Sequence[CodeRow], scope: Scope, drawn: Drawn) -> Iterator[dict[str, object]]:
+    """The rows as files hold them, by the names of ``HEADER``; None where a figure is not defined."""
+    annotator = scope.annotator
+    for row in rows:
+        found = row.figures
+        values: list[object] = [
+            annotator.name,
+            annotator.number,
+            annotator.hash,
+            annotator.version.number,
+            annotator.prompt_version,
+            "withheld turns" if scope.only_withheld else "all blind labels",
+            "without what was reversed" if scope.with_critic else "as made",
+            LAYER,
+            *(row.family, row.code.identifier, row.code.name),
+            *(found.table.n, found.n_units, found.n_turns, found.n_coders, *found.table),
+        ]
+        for name in ESTIMATES:
+            values += _list_estimate(found.figures[name])
+        values += [found.figures["recall"].value, found.figures["f1"].value]
+        values += [found.people.n_units, found.people.pairs] if found.people else [0, 0]
+        for name in AMONG_PEOPLE:
+            values += _list_figure(getattr(found.people, name) if found.people else Figure())
+        values += [row.set_aside.get(name, 0) for name in ASIDE]
+        values += ["; ".join(row.warnings), drawn.seed, drawn.resamples]
+        yield dict(zip(HEADER, values, strict=True))
+
+
+def _list_estimate(estimate: Estimate) -> list[object]:
+    ends, turns = estimate.interval, estimate.figure.interval
+    return [
+        estimate.value,
+        *((ends.low, ends.high) if ends else (None, None)),
+        *((turns.low, turns.high) if turns else (None, None)),
+        estimate.n,
+    ]
+
+
+def _list_figure(figure: Figure) -> list[object]:
+    return [figure.value, *((figure.interval.low, figure.interval.high) if figure.interval else (None, None))]

@@ -1,0 +1,219 @@
+"""From a figure of a check down to the answers behind it: which sentences, what each answer put there, which call it was."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from auditapp.preannotation.annotators.pure.conditions import FIRST, GENERIC, REPEAT, REVERSED, SWAPPED
+from auditapp.preannotation.evaluation.pure.checking import Labels, follow_swap, tabulate_labels
+from auditapp.preannotation.evaluation.queries.asked_again import AskedPair, ReadReask
+from auditapp.preannotation.evaluation.queries.checks import CheckedAnswer, ReadCheck
+from auditapp.preannotation.models import PlantedSentence
+from transcripts.corpus.models import Sentence, Turn
+
+OF_SENTENCES = ("order", "generic", "swapped", "stability", "rates")
+OF_ANSWERS = ("legal", "answered")
+OF_REASK = ("same", "planted")
+SCOPES = (("changed", "only where it changes"), ("put", "where the code was put at least once"), ("all", "all"))
+CONDITION_WORDS = {
+    REVERSED: "codes in reverse",
+    GENERIC: "numbers for names",
+    SWAPPED: "definitions swapped",
+}
+
+
+class Put(NamedTuple):
+    """What one answer put on a sentence. ``codes`` is ``None`` where it said nothing about it."""
+
+    asked: str
+    codes: tuple[str, ...] | None
+    attempt_id: int | None
+
+
+class SentenceEntry(NamedTuple):
+    """A sentence behind a figure, as each of the answers read it."""
+
+    turn_id: int
+    sentence_id: int
+    puts: list[Put]
+    note: str = ""
+
+
+class AnswerEntry(NamedTuple):
+    """An answer behind a figure. ``items`` are those that were not applied: sentence, code as it was named, reason."""
+
+    turn_id: int
+    task: str
+    attempt_id: int | None
+    problem: str
+    missing: list[int]
+    items: list[tuple[object, object, str]]
+
+
+def name_condition(condition: str) -> str:
+    """A condition in words."""
+    kind, _, number = condition.partition("-")
+    return f"as it is, {number}" if kind == REPEAT else CONDITION_WORDS.get(condition, condition)
+
+
+def list_answer_entries(check: ReadCheck, figure: str) -> list[AnswerEntry]:
+    """The answers with something that was not applied (``legal``), or that left sentences out (``answered``)."""
+    return [
+        AnswerEntry(
+            each.turn_id,
+            each.task,
+            each.attempt_id,
+            each.problem,
+            sorted(each.answer.asked - each.answer.answered),
+            [(item.get("sentence"), item.get("code"), str(item.get("reason", ""))) for item in each.rejected],
+        )
+        for each in check.answers
+        if (each.rejected if figure == "legal" else each.answer.asked - each.answer.answered)
+    ]
+
+
+def list_sentence_entries(check: ReadCheck, figure: str, code: str, scope: str) -> list[SentenceEntry]:
+    """The sentences behind a figure of a code."""
+    labels = tabulate_labels(each.answer for each in check.answers)
+    conditions = find_conditions(labels, figure)
+    swaps = follow_swap(labels, code, check.definitions) if figure == "swapped" else {}
+    turns = {sentence: each.turn_id for each in check.answers for sentence in each.answer.asked}
+    told = _index(check.answers, {code, check.definitions.get(code), *_find_told(check.definitions, code)})
+    return [
+        SentenceEntry(
+            turns[sentence],
+            sentence,
+            [put for condition in conditions for put in _list_puts(told, condition, sentence)],
+            swaps.get(sentence, ""),
+        )
+        for sentence in _choose(labels, conditions, code, scope, swaps)
+    ]
+
+
+def find_conditions(labels: Labels, figure: str) -> list[str]:
+    """The conditions that a figure compares."""
+    if figure == "stability":
+        return sorted(condition for condition in labels if condition.partition("-")[0] == REPEAT)
+    return [FIRST, *{"order": [REVERSED], "generic": [GENERIC], "swapped": [SWAPPED]}.get(figure, [])]
+
+
+def _find_told(definitions: Mapping[str, str], code: str) -> list[str]:
+    return [told for told, whose in definitions.items() if whose == code]
+
+
+def _choose(labels: Labels, conditions: Sequence[str], code: str, scope: str, swaps: Mapping[int, str]) -> list[int]:
+    columns = [labels.get(condition, {}).get(code, {}) for condition in conditions]
+    if not columns:
+        return []
+    if conditions[-1] == SWAPPED and scope != "all":
+        left_out = {"unclear"} if scope == "put" else {"unclear", "definition"}
+        return sorted(each for each, word in swaps.items() if word not in left_out)
+    shared = set.intersection(*(set(column) for column in columns))
+    if scope == "all":
+        return sorted(shared)
+    if scope == "put" or len(columns) == 1:
+        return sorted(each for each in shared if any(column[each] for column in columns))
+    return sorted(each for each in shared if len({column[each] for column in columns}) > 1)
+
+
+Index = Mapping[tuple[str, int], list[CheckedAnswer]]
+
+
+def _index(answers: Iterable[CheckedAnswer], codes: Collection[str | None]) -> Index:
+    """By condition and sentence, the answers that could put one of the codes."""
+    found: dict[tuple[str, int], list[CheckedAnswer]] = {}
+    for each in answers:
+        if set(codes) & set(each.answer.codes):
+            for sentence in each.answer.asked:
+                found.setdefault((each.answer.condition, sentence), []).append(each)
+    return found
+
+
+def _list_puts(told: Index, condition: str, sentence: int) -> Iterator[Put]:
+    for each in told.get((condition, sentence), []):
+        is_answered = sentence in each.answer.answered
+        codes = tuple(sorted(each.answer.picks.get(sentence, ()))) if is_answered else None
+        yield Put(name_condition(condition), codes, each.attempt_id)
+
+
+def list_reask_entries(reask: ReadReask, code: str, scope: str) -> list[SentenceEntry]:
+    """The sentences that were asked about twice: where a code, or without one any code, changes."""
+    return [
+        _write_pair(each, sentence)
+        for each in reask.pairs
+        for sentence in sorted(each.pair.before)
+        if (not code or code in each.pair.codes) and _is_within(each, sentence, code, scope)
+    ]
+
+
+def _is_within(each: AskedPair, sentence: int, code: str, scope: str) -> bool:
+    before, again = each.pair.before[sentence], each.pair.again.get(sentence)
+    if scope == "all":
+        return True
+    if again is None:
+        return scope == "changed" and not code
+    if code:
+        before, again = before & {code}, again & {code}
+    return bool(before | again) if scope == "put" else before != again
+
+
+def _write_pair(each: AskedPair, sentence: int) -> SentenceEntry:
+    before, again = each.pair.before[sentence], each.pair.again.get(sentence)
+    puts = [
+        Put("first", tuple(sorted(before)), each.before_attempt),
+        Put("again", None if again is None else tuple(sorted(again)), each.again.attempt_id),
+    ]
+    return SentenceEntry(each.again.turn_id, sentence, puts, "looks like instructions" if each.pair.is_flagged else "")
+
+
+class PlantedRow(NamedTuple):
+    """An invented sentence, the codes known of it, and how often which codes came back."""
+
+    text: str
+    known: tuple[str, ...]
+    times: int
+    right: int
+    others: list[tuple[str, ...]]
+
+
+def list_planted_rows(reask: ReadReask) -> list[PlantedRow]:
+    """Every invented sentence that was asked about, with what came back."""
+    texts = dict(PlantedSentence.objects.in_bulk([each.number for each in reask.planted]).items())
+    rows = []
+    for number in sorted({each.number for each in reask.planted}):
+        own = [each for each in reask.planted if each.number == number]
+        wrong = sorted({tuple(sorted(each.put)) for each in own if each.put != each.known})
+        known = tuple(sorted({code for each in own for code in each.known}))
+        right = sum(each.put == each.known for each in own)
+        rows.append(PlantedRow(texts[number].text, known, len(own), right, wrong))
+    return rows
+
+
+class Place(NamedTuple):
+    """Where a sentence or turn stands, and its words."""
+
+    interview_id: int
+    interview: str
+    turn: int
+    label: str
+    text: str
+
+
+def read_places(sentence_ids: Collection[int]) -> dict[int, Place]:
+    """The sentences of a page."""
+    rows = Sentence.objects.filter(pk__in=sentence_ids).select_related("turn__interview")
+    return {
+        row.pk: Place(row.turn.interview_id, row.turn.interview.title, row.turn.position, row.label, row.read_text())
+        for row in rows
+    }
+
+
+def read_interviews(turn_ids: Collection[int]) -> dict[int, int]:
+    """By turn its interview."""
+    found: dict[int, int] = {}
+    ordered = sorted(set(turn_ids))
+    for start in range(0, len(ordered), 5_000):
+        turns = Turn.objects.filter(pk__in=ordered[start : start + 5_000])
+        found |= dict(turns.order_by().values_list("pk", "interview_id"))
+    return found

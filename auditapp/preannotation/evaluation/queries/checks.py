@@ -1,0 +1,141 @@
+"""Answers that were asked for to learn about an annotator, as the measures read them."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from django.db.models import Count, QuerySet
+
+from auditapp.batches.models import Arm, Batch, Cell
+from auditapp.preannotation.annotators.pure.conditions import FIRST
+from auditapp.preannotation.evaluation.pure.checking import Answer, CheckReport, build_report
+from auditapp.preannotation.evaluation.runner.check_kind import CHECK_KIND
+from auditapp.preannotation.models import Annotator, CheckAnswer, Reading
+from transcripts.codebook.models import Code
+
+UNKNOWN = "unknown code"
+
+
+class CheckedAnswer(NamedTuple):
+    """An answer with the way to where it came from. ``turn_id`` is what it was asked about."""
+
+    cell_id: int
+    turn_id: int
+    attempt_id: int | None
+    family: str
+    task: str
+    problem: str
+    rejected: list[Mapping[str, Any]]
+    answer: Answer
+
+
+class ReadCheck(NamedTuple):
+    """A check as it stands: its answers, the codes in their order, and what was swapped with what."""
+
+    answers: list[CheckedAnswer]
+    codes: list[str]
+    definitions: dict[str, str]
+
+    @property
+    def report(self) -> CheckReport:
+        return build_report([each.answer for each in self.answers], codes=self.codes, definitions=self.definitions)
+
+
+def find_annotator(batch: Batch) -> Annotator | None:
+    """The annotator that a batch of these kinds asks."""
+    keys = batch.parameters.get("annotators") or []
+    return Annotator.objects.select_related("variant__account", "version").filter(pk__in=keys).first()
+
+
+def list_checks(annotator: Annotator) -> list[Batch]:
+    """The checks of an annotator, newest first."""
+    return _list_batches(annotator, CHECK_KIND)
+
+
+def list_readings(annotator: Annotator) -> list[Batch]:
+    """The batches in which an annotator read, newest first."""
+    return _list_batches(annotator, "preannotation")
+
+
+def _list_batches(annotator: Annotator, kind: str) -> list[Batch]:
+    # Which annotator it is stands in JSON, which the databases search differently; a study has few batches.
+    batches = Batch.objects.filter(project=annotator.project_id, kind=kind).order_by("-pk")
+    return [batch for batch in batches if annotator.pk in (batch.parameters.get("annotators") or [])]
+
+
+def read_check(batch: Batch) -> ReadCheck:
+    """A check in three queries."""
+    arms = {arm.pk: arm for arm in batch.arms.all()}
+    answers = [read_answer(row, arms[row.cell.arm_id]) for row in find_answers(batch)]
+    firsts = [arm for arm in arms.values() if arm.settings.get("condition") == FIRST]
+    definitions: dict[str, str] = {}
+    for arm in arms.values():
+        definitions |= arm.settings.get("definitions") or {}
+    codes = [code for arm in firsts for code in arm.settings["codes"]]
+    return ReadCheck(answers, codes, definitions)
+
+
+def find_answers(batch: Batch, *, conditions: Sequence[str] | None = None) -> QuerySet[CheckAnswer]:
+    """The answers of a batch that are kept from the desk, each with its cell."""
+    found = CheckAnswer.objects.filter(cell__batch=batch).select_related("cell__result").order_by("pk")
+    return found if conditions is None else found.filter(condition__in=conditions)
+
+
+def read_answer(row: CheckAnswer, arm: Arm) -> CheckedAnswer:
+    """An answer in the words of the measures. Reads row.cell.result."""
+    asked, missing = frozenset(row.asked), frozenset(row.missing)
+    is_usable = row.outcome != CheckAnswer.Outcome.INVALID
+    named = [item for item in row.rejected if item.get("code") is not None]
+    answer = Answer(
+        condition=row.condition,
+        codes=arm.settings["codes"],
+        asked=asked,
+        answered=asked - missing if is_usable else frozenset(),
+        picks={int(sentence): frozenset(codes) for sentence, codes in row.picks.items()},
+        rejected=Counter(str(item.get("reason", "")) for item in row.rejected),
+        refused=len(named),
+        unknown=sum(item.get("reason") == UNKNOWN for item in named),
+    )
+    result = getattr(row.cell, "result", None)
+    return CheckedAnswer(
+        cell_id=row.cell_id,
+        turn_id=row.cell.input_id,
+        attempt_id=result.attempt_id if result else None,
+        family=arm.settings["family"],
+        task=arm.task,
+        problem=row.problem,
+        rejected=row.rejected,
+        answer=answer,
+    )
+
+
+def count_unanswered(batch: Batch) -> int:
+    """The calls of a batch that ended without an answer."""
+    return Cell.objects.filter(batch=batch, state=Cell.State.FAILED).count()
+
+
+def count_rates(batch: Batch) -> dict[str, tuple[int, int]]:
+    """By code: on how many sentences a batch's readings put it, and for how many it was asked about and answered."""
+    arms = {arm.pk: arm for arm in batch.arms.all() if not arm.settings.get("condition") and "codes" in arm.settings}
+    read: dict[int, int] = defaultdict(int)
+    rows = Reading.objects.filter(cell__arm__in=arms).exclude(outcome=Reading.Outcome.INVALID).order_by()
+    for arm_id, asked, missing in rows.values_list("cell__arm_id", "asked", "missing").iterator():
+        read[arm_id] += len(asked) - len(missing)
+    put: dict[tuple[int, str], int] = {}
+    suggestions = Code.objects.filter(suggestions__cell__batch=batch).order_by()
+    counted = suggestions.values_list("suggestions__cell__arm_id", "identifier").annotate(n=Count("suggestions"))
+    for arm_id, identifier, n in counted:
+        put[arm_id, identifier] = n
+    return {
+        code: (put.get((arm_id, code), 0), read[arm_id])
+        for arm_id, arm in arms.items()
+        for code in arm.settings["codes"]
+    }
+
+
+def name_codes(annotator: Annotator) -> dict[str, Code]:
+    """The codes that an annotator may be told, by identifier, each with its family."""
+    codes = Code.objects.filter(version=annotator.version_id).select_related("family")
+    return {code.identifier: code for code in codes}

@@ -1,0 +1,166 @@
+"""What a rectified rate of a code over the corpus is computed from. Loads numpy; pages import this inside functions."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from auditapp.preannotation.annotators.queries.machine_labels import MachineLabels, read_machine_labels
+from auditapp.preannotation.annotators.queries.served_models import read_served_models
+from auditapp.preannotation.evaluation.pure.rectifying import Found, Sample, Served
+from auditapp.preannotation.evaluation.queries.calibration import find_aside
+from auditapp.preannotation.models import Annotator, CodeChoice, TurnArm
+from transcripts.codebook.models import Code, CodeFamily
+from transcripts.coding.blind import BlindReadings
+from transcripts.projects.models import Project
+
+Bools = NDArray[np.bool_]
+
+
+class RateParts(NamedTuple):
+    """One code by the annotator that was chosen for it.
+
+    ``labelled_in``: the interviews whose labels it rests on. ``set_aside``: sentences the annotator had been shown the
+    answer of, in neither part. ``n_labels``: of the labelled sentences, each person's.
+    """
+
+    choice: CodeChoice
+    code: Code | None
+    family: str
+    found: Found
+    sample: Sample
+    labelled_in: frozenset[int]
+    set_aside: int
+    n_labels: int
+
+
+class Arms(NamedTuple):
+    """Of each sentence: whether its turn was drawn, is withheld, and with which probability."""
+
+    is_drawn: Bools
+    is_withheld: Bools
+    probability: NDArray[np.float64]
+
+
+def read_arms(project: Project, readings: BlindReadings) -> Arms:
+    """How the turn of each sentence was drawn: one query."""
+    rows = TurnArm.objects.filter(plan__project=project).values_list("turn_id", "arm", "probability")
+    drawn = sorted(rows)
+    turns = np.array([turn for turn, *_ in drawn], dtype=np.int64)
+    withheld = np.array([arm == TurnArm.Arm.WITHHELD for _, arm, _ in drawn], dtype=bool)
+    probability = np.array([share for *_, share in drawn], dtype=np.float64)
+    size = len(readings.turn_ids)
+    if not len(turns):
+        return Arms(np.zeros(size, dtype=bool), np.zeros(size, dtype=bool), np.zeros(size))
+    places = np.minimum(np.searchsorted(turns, readings.turn_ids), len(turns) - 1)
+    is_drawn = turns[places] == readings.turn_ids
+    return Arms(is_drawn, is_drawn & withheld[places], np.where(is_drawn, probability[places], 0.0))
+
+
+class Corpus:
+    """The sentences of a study with people's blind readings and the arms; annotators are read once each."""
+
+    def __init__(self, project: Project, readings: BlindReadings) -> None:
+        self.project = project
+        self.readings = readings
+        self.arms = read_arms(project, readings)
+        self._machines: dict[tuple[int, bool], MachineLabels] = {}
+
+    def read_parts(self, choice: CodeChoice, annotator: Annotator) -> RateParts:
+        """What the rate of the code rests on, by the annotator that was chosen for it."""
+        code = Code.objects.filter(version=annotator.version_id, identifier=choice.code_identifier).first()
+        machine = self._read_machine(annotator, with_critic=choice.with_critic)
+        was_read, said_yes = _place_machine(machine, choice.code_identifier, self.readings)
+        family, decided, people = self._read_people(choice.code_identifier)
+        aside = find_aside(annotator, code, self.readings.sentence_ids)
+        population = self.readings.is_answer & self.arms.is_drawn & ~aside
+        is_read = population & was_read
+        withheld = is_read & self.arms.is_withheld
+        interviews = self.readings.interview_ids
+        met = np.unique(interviews[is_read])
+        unfinished = np.unique(interviews[population & self.arms.is_withheld & was_read & ~decided.any(axis=0)])
+        inside = np.isin(interviews, np.setdiff1d(met, unfinished))
+        labelled, other = withheld & inside, is_read & inside & ~self.arms.is_withheld
+        sample, n_labels = self._sample(labelled, other, said_yes, decided, people)
+        turns = self.readings.turn_ids
+        found = Found(
+            withheld_turns=len(np.unique(turns[withheld])),
+            with_probability=len(np.unique(turns[withheld & (self.arms.probability > 0)])),
+            interviews=len(np.setdiff1d(met, unfinished)),
+            all_interviews=len(met),
+            labelled=int(labelled.sum()),
+            labelled_turns=len(np.unique(turns[labelled])),
+            positives=int((labelled & (said_yes | (people & decided).any(axis=0))).sum()),
+            read=int((is_read & inside).sum()),
+            asked=int((population & inside).sum()),
+            hash=annotator.hash,
+            ever_read=int(was_read.sum()),
+            served=_find_served(annotator, choice.code_identifier, turns[labelled], turns[other]),
+        )
+        labelled_in = frozenset(np.unique(interviews[labelled]).tolist())
+        n_aside = int((aside & self.readings.is_answer & inside).sum())
+        return RateParts(choice, code, family, found, sample, labelled_in, n_aside, n_labels)
+
+    def _read_machine(self, annotator: Annotator, *, with_critic: bool) -> MachineLabels:
+        key = annotator.pk, with_critic
+        if key not in self._machines:
+            self._machines[key] = read_machine_labels(annotator, with_critic=with_critic)
+        return self._machines[key]
+
+    def _read_people(self, identifier: str) -> tuple[str, Bools, Bools]:
+        """The family of a code now, who decided about it where, and who put it."""
+        family = next(
+            (
+                used.family
+                for used in self.readings.codes.values()
+                if used.identifier == identifier and not used.is_split
+            ),
+            "",
+        )
+        table = self.readings.arrange(family, CodeFamily.Unit.SENTENCE, [identifier])
+        return family, table.decided, table.labels[0]
+
+    def _sample(
+        self, labelled: Bools, other: Bools, said_yes: Bools, decided: Bools, people: Bools
+    ) -> tuple[Sample, int]:
+        """Of a sentence that several read, the share of them who put the code."""
+        counts, yes = decided[:, labelled].sum(axis=0), (people & decided)[:, labelled].sum(axis=0)
+        machine, turns = said_yes[labelled], self.readings.turn_ids
+        probability = self.arms.probability
+        sample = Sample(
+            people=yes / counts if len(counts) else np.zeros(0),
+            machine=machine.astype(np.float64),
+            turns=turns[labelled],
+            weights=1 / np.maximum(probability[labelled], np.finfo(float).tiny),
+            other_machine=said_yes[other].astype(np.float64),
+            other_turns=turns[other],
+            other_weights=1 / np.maximum(1 - probability[other], np.finfo(float).tiny),
+        )
+        return sample, int(counts.sum())
+
+
+def _find_served(
+    annotator: Annotator, code: str, labelled: NDArray[np.int64], others: NDArray[np.int64]
+) -> tuple[Served, ...]:
+    """Who answered about the turns of both parts; nobody where the annotator asks no model."""
+    if annotator.kind != Annotator.Kind.MODEL:
+        return ()
+    by_turn = read_served_models(annotator, code)
+    parts = [
+        Counter(name for turn in set(part.tolist()) for name in by_turn.get(turn, ())) for part in (labelled, others)
+    ]
+    return tuple(Served(name, *(part[name] for part in parts)) for name in sorted(set().union(*parts)))
+
+
+def _place_machine(machine: MachineLabels, identifier: str, readings: BlindReadings) -> tuple[Bools, Bools]:
+    """Of each sentence of the study: whether the annotator read it for a code, and whether it put the code."""
+    size = len(readings.sentence_ids)
+    was_read, said_yes = np.zeros(size, dtype=bool), np.zeros(size, dtype=bool)
+    if identifier in machine.codes:
+        at, places = machine.codes.index(identifier), machine.find_places(readings.sentence_ids)
+        here = np.flatnonzero(places >= 0)
+        was_read[here], said_yes[here] = machine.was_read[at, places[here]], machine.labels[at, places[here]]
+    return was_read, said_yes

@@ -1,0 +1,96 @@
+"""The critic's part in the batch engine: a cell is one suggestion, under the arm of its code."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from auditapp.batches.kinds import Answered
+from auditapp.batches.ledger.endings import PROVIDER_ERROR
+from auditapp.batches.models import Arm, Batch
+from auditapp.llm.locality import is_external
+from auditapp.preannotation.annotators.pure.sent_copy import make_copy
+from auditapp.preannotation.annotators.queries.consent import goes_by_a_list
+from auditapp.preannotation.evaluation.pure.critic_answers import read_critic_answer
+from auditapp.preannotation.evaluation.pure.critic_prompts import REVERSE, Claim, Source, write_critic_message
+from auditapp.preannotation.models import CriticReading, Suggestion
+from transcripts.corpus.models import Consent, RedactionList
+from transcripts.corpus.queries import list_consenting, read_questions
+from transcripts.corpus.redacting import Entry, read_stored
+
+CRITIC_KIND = "preannotation_critic"
+INVALID = "invalid"
+
+
+class CriticKind:
+    """Inputs are keys of ``Suggestion``."""
+
+    name = CRITIC_KIND
+
+    def write_prompts(self, arm: Arm, input_ids: Sequence[int]) -> Mapping[int, str]:
+        found = list(Suggestion.objects.filter(pk__in=list(input_ids)).select_related("sentence__turn"))
+        allowed = _keep_allowed(arm, found)
+        questions = read_questions({each.sentence.turn_id: each.sentence.turn for each in allowed}.values())
+        entries = _read_entries(arm, allowed)
+        return {each.pk: _write_message(each, questions.get(each.sentence.turn_id, ""), entries) for each in allowed}
+
+    def store_answers(self, batch: Batch, answers: Sequence[Answered]) -> Mapping[int, str]:
+        outcomes: dict[int, str] = {}
+        rows = []
+        for each in answers:
+            if each.answer is None:
+                outcomes[each.cell_id] = PROVIDER_ERROR
+                continue
+            read = read_critic_answer(each.answer, each.finish_reason)
+            verdict = ""
+            if not read.problem:
+                verdict = CriticReading.Verdict.REVERSED if read.verdict == REVERSE else CriticReading.Verdict.UPHELD
+            rows.append(
+                CriticReading(
+                    cell_id=each.cell_id,
+                    suggestion_id=each.input_id,
+                    verdict=verdict,
+                    rationale=read.rationale,
+                    problem=read.problem,
+                )
+            )
+            outcomes[each.cell_id] = str(verdict) or INVALID
+        CriticReading.objects.bulk_create(rows)
+        return outcomes
+
+    def reopen(self, cell_ids: Sequence[int]) -> None:
+        """Nothing: where no answer came, nothing was stored."""
+
+
+def _keep_allowed(arm: Arm, suggestions: Sequence[Suggestion]) -> list[Suggestion]:
+    """Those whose interview may be sent to the critic, as consent stands at this moment. Reads arm.variant.account and
+    arm.batch."""
+    if not is_external(arm.variant):
+        return list(suggestions)
+    if not goes_by_a_list(arm):
+        return []
+    interviews = {each.sentence.turn.interview_id for each in suggestions}
+    consenting = list_consenting(interviews, Consent.Scope.EXTERNAL)
+    return [each for each in suggestions if each.sentence.turn.interview_id in consenting]
+
+
+def _read_entries(arm: Arm, suggestions: Sequence[Suggestion]) -> list[Entry]:
+    """The redaction list that the batch was launched with. Raises where it is gone: nothing goes out unredacted."""
+    number = arm.settings.get("redaction") or 0
+    if not number or not suggestions:
+        return []
+    interview = suggestions[0].sentence.turn.interview_id
+    return read_stored(RedactionList.objects.get(project__interviews=interview, number=number).entries)
+
+
+def _write_message(suggestion: Suggestion, question: str, entries: Sequence[Entry]) -> str:
+    """The sentence in the copy of its turn, after the copy of the question, and the claims, of which copies go too."""
+    sentence, turn = suggestion.sentence, suggestion.sentence.turn
+    copy = make_copy(turn.text, entries)
+    start, end = copy.find_copy(sentence.start, sentence.end)
+    quote = ""
+    if suggestion.quote_start is not None and suggestion.quote_end is not None:
+        quote = turn.text[suggestion.quote_start : suggestion.quote_end]
+    return write_critic_message(
+        Source(make_copy(question, entries).text, copy.text[:start], copy.text[start:end], copy.text[end:]),
+        Claim(make_copy(suggestion.rationale, entries).text, make_copy(quote, entries).text, suggestion.level),
+    )

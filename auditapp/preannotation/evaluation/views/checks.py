@@ -1,0 +1,210 @@
+"""What checks of an annotator found, figure by figure, and the launch of one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from django.http import Http404, HttpResponse
+from django.shortcuts import get_object_or_404, render
+from django.views.decorators.http import require_http_methods, require_safe
+
+from auditapp.batches.actions import LaunchPlan
+from auditapp.batches.models import Batch
+from auditapp.batches.views.wizard import run_wizard
+from auditapp.preannotation.annotators.runner.kind import KIND
+from auditapp.preannotation.errors import PreannotationError
+from auditapp.preannotation.evaluation.actions.checks import PlannedCheck, launch_check, plan_check
+from auditapp.preannotation.evaluation.forms.checks import CheckForm
+from auditapp.preannotation.evaluation.pure.check_verdicts import Verdict, judge_check
+from auditapp.preannotation.evaluation.pure.checking import SMALL_N, CheckReport, Rate, find_degenerate
+from auditapp.preannotation.evaluation.pure.reasking import ReaskReport
+from auditapp.preannotation.evaluation.queries.asked_again import read_reask
+from auditapp.preannotation.evaluation.queries.checks import (
+    count_rates,
+    count_unanswered,
+    find_annotator,
+    list_checks,
+    list_readings,
+    name_codes,
+    read_check,
+)
+from auditapp.preannotation.evaluation.runner.check_kind import CHECK_KIND
+from auditapp.preannotation.models import Annotator
+from transcripts.codebook.models import Code
+from transcripts.projects.access import ProjectRequest, project_view
+from transcripts.projects.roles import Permission
+
+# Every check is read whole for its verdicts, and of a reading what it was asked about.
+MOST_CHECKS, MOST_READINGS = 10, 5
+
+
+class CheckInBrief(NamedTuple):
+    """A check with its verdicts; none before the first answer."""
+
+    batch: Batch
+    report: CheckReport
+    verdicts: list[Verdict]
+
+
+class ReadingInBrief(NamedTuple):
+    """A batch for the desk: what it lost where it was asked again, and the codes it put nearly always or never."""
+
+    batch: Batch
+    reask: ReaskReport
+    alarms: list[Rate]
+
+
+@require_safe
+@project_view(Permission.SEE_ALL_CODINGS)
+def list_of_annotator(request: ProjectRequest, annotator_id: int) -> HttpResponse:
+    """The checks of an annotator with their verdicts, and its batches for the desk."""
+    annotator = _get_annotator(request, annotator_id)
+    checks, readings = list_checks(annotator), list_readings(annotator)
+    names = {code: found.name for code, found in name_codes(annotator).items()}
+    context = {
+        "annotator": annotator,
+        "checks": [_sum_up(batch, names) for batch in checks[:MOST_CHECKS]],
+        "names": names,
+        "readings": [_sum_up_reading(batch) for batch in readings[:MOST_READINGS]],
+        "not_listed": max(0, len(checks) - MOST_CHECKS) + max(0, len(readings) - MOST_READINGS),
+        "has_fake": annotator.variant is not None and annotator.variant.is_fake,
+    }
+    return render(request, "preannotation/checks.html", context)
+
+
+def _get_annotator(request: ProjectRequest, annotator_id: int) -> Annotator:
+    annotators = Annotator.objects.select_related("variant__account", "version__project")
+    return get_object_or_404(annotators, pk=annotator_id, project=request.project)
+
+
+def _sum_up(batch: Batch, names: Mapping[str, str]) -> CheckInBrief:
+    report = read_check(batch).report
+    return CheckInBrief(batch, report, judge_check(report, names) if report.answers else [])
+
+
+def _sum_up_reading(batch: Batch) -> ReadingInBrief:
+    return ReadingInBrief(batch, read_reask(batch).report, _list_alarms(batch))
+
+
+def _list_alarms(batch: Batch) -> list[Rate]:
+    """Of a batch that has ended: before that, a code may be rare only because little was read."""
+    return [] if batch.is_open else find_degenerate(count_rates(batch))
+
+
+@require_safe
+@project_view(Permission.SEE_ALL_CODINGS)
+def show_check(request: ProjectRequest, batch_id: int) -> HttpResponse:
+    """The figures of one check; of a batch for the desk, what was lost where it was asked again."""
+    batch = get_batch(request, batch_id)
+    annotator = find_annotator(batch)
+    context: dict[str, object] = {
+        "batch": batch,
+        "annotator": annotator,
+        "unanswered": count_unanswered(batch),
+        "has_fake": annotator is not None and annotator.variant is not None and annotator.variant.is_fake,
+        "small_n": SMALL_N,
+    }
+    names = name_codes(annotator) if annotator else {}
+    if batch.kind == KIND:
+        return render(request, "preannotation/reask.html", context | _show_reask(batch, names))
+    check = read_check(batch)
+    report = check.report
+    context |= {
+        "report": report,
+        "verdicts": judge_check(report, {code: each.name for code, each in names.items()}) if report.answers else [],
+        "comparisons": _list_comparisons(report),
+        "definitions": check.definitions,
+        "names": names,
+    }
+    return render(request, "preannotation/check.html", context)
+
+
+def get_batch(request: ProjectRequest, batch_id: int) -> Batch:
+    """A batch of this study that asks an annotator about turns, or 404."""
+    batch = get_object_or_404(Batch, pk=batch_id, project=request.project)
+    if batch.kind not in {CHECK_KIND, KIND}:
+        raise Http404("No such check.")
+    return batch
+
+
+def _show_reask(batch: Batch, names: Mapping[str, Code]) -> dict[str, object]:
+    reask = read_reask(batch)
+    rates = count_rates(batch)
+    return {
+        "report": reask.report,
+        "without": reask.without,
+        "alarms": _list_alarms(batch),
+        "has_rates": any(n for _, n in rates.values()),
+        "names": names,
+    }
+
+
+class Comparison(NamedTuple):
+    """A table of flips: what was asked otherwise, and what a change there means."""
+
+    figure: str
+    title: str
+    words: str
+    rows: Sequence[object]
+
+
+def _list_comparisons(report: CheckReport) -> list[Comparison]:
+    return [
+        Comparison(
+            "order",
+            "Order of the codes",
+            "The same question with the codes in reverse order. What changes here beyond what changes by itself (below) "
+            "hangs on the place of a code in the list.",
+            report.order,
+        ),
+        Comparison(
+            "generic",
+            "Generic names",
+            "Every code under a number (C1, C2 …) with its own definition. What changes here hangs on what the model "
+            "knows by the name, not on the codebook.",
+            report.generic,
+        ),
+        Comparison(
+            "stability",
+            "Stability",
+            f"Exactly the same question {report.repeats} times. A sentence changes where not all the answers agree.",
+            report.stability,
+        ),
+    ]
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@project_view(Permission.RUN_BATCHES)
+def launch(request: ProjectRequest, annotator_id: int) -> HttpResponse:
+    """Have an annotator checked, in two steps."""
+    annotator = _get_annotator(request, annotator_id)
+    form = CheckForm(request.POST or None, annotator=annotator)
+
+    def plan() -> LaunchPlan:
+        planned = plan_check(project=request.project, annotator=annotator, **form.chosen())
+        return LaunchPlan(CHECK_KIND, planned.arms, planned.turn_ids, facts=_list_facts(annotator, planned))
+
+    def send() -> Batch:
+        return launch_check(
+            project=request.project, annotator=annotator, by=request.user, **form.chosen(), options=form.options()
+        )
+
+    return run_wizard(
+        request,
+        form,
+        template="preannotation/launch_check.html",
+        plan=plan,
+        launch=send,
+        refusals=(PreannotationError,),
+    )
+
+
+def _list_facts(annotator: Annotator, planned: PlannedCheck) -> list[tuple[str, str]]:
+    left_out = f"; {planned.left_out:,} interviews left out, without consent" if planned.left_out else ""
+    return [
+        ("Annotator", str(annotator)),
+        ("Codebook", str(annotator.version)),
+        ("Answers drawn", f"{len(planned.turn_ids):,} with {planned.sentences:,} sentences{left_out}"),
+        ("Asked about each", f"{len(planned.arms):,} questions"),
+    ]

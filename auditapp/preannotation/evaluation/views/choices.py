@@ -1,0 +1,165 @@
+"""Whom the study believes for each code, beside what speaks for it."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from django.contrib import messages
+from django.db.models import QuerySet
+from django.http import HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods
+
+from auditapp.preannotation.annotators.queries.annotator_list import find_criticised
+from auditapp.preannotation.errors import PreannotationError
+from auditapp.preannotation.evaluation.actions.choices import choose_annotator
+from auditapp.preannotation.evaluation.forms.calibration import ChoiceForm, OpeningForm, ThresholdForm
+from auditapp.preannotation.evaluation.pure.figures import FEW_POSITIVES
+from auditapp.preannotation.evaluation.queries.calibration_rows import CodeRow
+from auditapp.preannotation.evaluation.views.calibration import measure
+from auditapp.preannotation.evaluation.views.calibration_sight import Asked, Sight, look, read_asked
+from auditapp.preannotation.models import Annotator, CodeChoice
+from transcripts.codebook.models import Code, CodeFamily
+from transcripts.codebook.queries import current_version
+from transcripts.projects.access import ProjectRequest, project_view
+from transcripts.projects.roles import Permission
+
+MOST_CANDIDATES = 8
+
+
+class Candidate(NamedTuple):
+    """An annotator as made, or without what a critic reversed. ``rows``: its figures by the identifier of a code."""
+
+    annotator: Annotator
+    with_critic: bool
+    sight: Sight
+    rows: dict[str, CodeRow]
+
+    @property
+    def key(self) -> str:
+        return f"{self.annotator.pk}{'-critic' if self.with_critic else ''}"
+
+    @property
+    def name(self) -> str:
+        return f"{self.annotator}{' with critic' if self.with_critic else ''} · v{self.annotator.version.number}"
+
+
+class CodeLine(NamedTuple):
+    """A code with its figures by each candidate, and what was chosen. ``advice`` is a sentence, or nothing."""
+
+    code: Code
+    is_reflexive: bool
+    figures: list[tuple[Candidate, CodeRow | None]]
+    choice: CodeChoice | None
+    rests_on: CodeRow | None
+    advice: str
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@never_cache
+@project_view(Permission.SET_METHOD)
+def choose(request: ProjectRequest) -> HttpResponse:
+    """See every code by every annotator, and choose one for a code, with a reason."""
+    asked = read_asked(request, request.GET)
+    candidates = _list_candidates(request, asked)
+    named = [(each.key, each.name) for each in candidates]
+    form = ChoiceForm(request.POST or None, candidates=named, initial={"code": request.GET.get("code", "")})
+    if request.method != "POST":
+        return _render(request, asked, candidates, form)
+    if not form.is_valid():
+        return _render(request, asked, candidates, form, status=422)
+    chosen = next((each for each in candidates if each.key == form.cleaned_data["candidate"]), None)
+    try:
+        choose_annotator(
+            project=request.project,
+            code_identifier=form.cleaned_data["code"],
+            annotator=chosen.annotator if chosen else None,
+            with_critic=chosen.with_critic if chosen else False,
+            reason=form.cleaned_data["reason"],
+            by=request.user,
+        )
+    except PreannotationError as error:
+        form.add_error(None, str(error))
+        return _render(request, asked, candidates, form, status=422)
+    messages.success(request, "Chosen.")
+    return redirect(reverse("preannotation:choose", args=[request.project.slug]))
+
+
+def _list_candidates(request: ProjectRequest, asked: Asked) -> list[Candidate]:
+    """The newest annotators and whoever is chosen, with figures of the interviews this person may see."""
+    from auditapp.preannotation.evaluation.queries.calibration import Scope
+    from transcripts.coding.blind import read_blind
+
+    chosen = set(_read_choices(request).values_list("annotator", "with_critic"))
+    criticised = find_criticised(request.project.pk)
+    wanted = [(each, False) for each in asked.annotators]
+    wanted += [(each, True) for each in asked.annotators if each.pk in criticised]
+    standing = [pair for pair in wanted if (pair[0].pk, pair[1]) in chosen]
+    wanted = [*standing, *(pair for pair in wanted if pair not in standing)][: max(MOST_CANDIDATES, len(standing))]
+    readings = read_blind(request.project) if wanted else None
+    candidates = []
+    for annotator, with_critic in wanted:
+        annotator.project = request.project
+        sight = look(request, Scope(annotator, with_critic), readings=readings)
+        rows = {row.code.identifier: row for row in measure(asked, sight, resamples=0).rows}
+        candidates.append(Candidate(annotator, with_critic, sight, rows))
+    return candidates
+
+
+def _render(
+    request: ProjectRequest, asked: Asked, candidates: list[Candidate], form: ChoiceForm, *, status: int = 200
+) -> HttpResponse:
+    threshold = ThresholdForm(request.GET)
+    lines = _list_lines(request, asked, candidates, threshold.chosen)
+    named = form["code"].value()
+    closed = next((each.sight for each in candidates if each.sight.unopened), None)
+    page = {
+        "asked": asked,
+        "form": form,
+        "candidates": candidates,
+        "left_out": max(0, len(asked.annotators) - len({each.annotator.pk for each in candidates})),
+        "lines": lines,
+        "chosen_line": next((line for line in lines if line.code.identifier == named), None),
+        "threshold_form": threshold,
+        "threshold": threshold.chosen,
+        "sight": closed,
+        "opening": OpeningForm(initial={"where": "choose"}),
+    }
+    return render(request, "preannotation/choose.html", page, status=status if threshold.is_valid() else 422)
+
+
+def _list_lines(request: ProjectRequest, asked: Asked, candidates: list[Candidate], threshold: float) -> list[CodeLine]:
+    codes = Code.objects.filter(version=current_version(request.project), family__unit=CodeFamily.Unit.SENTENCE)
+    choices = {row.code_identifier: row for row in _read_choices(request).select_related("annotator__version")}
+    lines = []
+    for code in codes.select_related("family").order_by("family__position", "position"):
+        figures = [(each, each.rows.get(code.identifier)) for each in candidates]
+        choice = choices.get(code.identifier)
+        rests_on = None
+        if choice is not None:
+            same = (choice.annotator_id, choice.with_critic)
+            rests_on = next((row for each, row in figures if (each.annotator.pk, each.with_critic) == same), None)
+        hidden = asked.is_reflexive(code.family.identifier)
+        lines.append(CodeLine(code, hidden, figures, choice, rests_on, _advise(figures, threshold)))
+    return lines
+
+
+def _advise(figures: list[tuple[Candidate, CodeRow | None]], threshold: float) -> str:
+    """What to try where every reader of the code is below the threshold: another way of asking, or people."""
+    read = [row for _, row in figures if row is not None]
+    known = [(each, row) for each, row in figures if row is not None and not row.is_scarce]
+    if read and not known:
+        return f"too few positives to tell: people put it on fewer than {FEW_POSITIVES} of the labels compared"
+    if not known or not all(row.is_below(threshold) for _, row in known):
+        return ""
+    below = f"F1 or kappa is below {threshold:.2f} by every annotator here"
+    asked_alone = any(each.annotator.mode == Annotator.Mode.CODE for each, _ in known)
+    if asked_alone:
+        return f"{below}, also by one that is asked for this code alone: leave it to people, or mend its definition."
+    return f"{below}: have it read with one call for this code alone, or leave it to people."
+
+
+def _read_choices(request: ProjectRequest) -> QuerySet[CodeChoice]:
+    return CodeChoice.objects.filter(project=request.project, superseded_at__isnull=True)

@@ -1,0 +1,178 @@
+"""A critic's launch, and what critics reversed.
+
+Whoever codes herself sees reversals in interviews that she opened: elsewhere a count would tell her what machines said of
+sentences that she has still to decide.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from django.core.paginator import Page, Paginator
+from django.http import HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from auditapp.batches.actions import LaunchPlan
+from auditapp.batches.models import Batch
+from auditapp.batches.views.wizard import run_wizard
+from auditapp.preannotation.annotators.queries.annotator_kin import warn_of_kindred_critic
+from auditapp.preannotation.annotators.queries.model_warnings import warn_of_kin
+from auditapp.preannotation.errors import PreannotationError
+from auditapp.preannotation.evaluation.actions.critic import CriticPlan, launch_critic, plan_critic
+from auditapp.preannotation.evaluation.forms.critic import CriticForm, OpeningForm, ReversalChoice
+from auditapp.preannotation.evaluation.queries.card import tell_of_judge
+from auditapp.preannotation.evaluation.queries.critic import (
+    count_reversals,
+    find_tested_interviews,
+    list_criticised,
+    list_readings,
+)
+from auditapp.preannotation.evaluation.runner.critic_kind import CRITIC_KIND
+from auditapp.preannotation.evaluation.views.calibration_sight import find_seen
+from auditapp.preannotation.models import Annotator, CriticReading
+from auditapp.preannotation.suggestions.queries.arms import list_withheld
+from auditapp.preannotation.suggestions.queries.passages import Passage, read_passages
+from transcripts.blinding.actions import unblind_interviews
+from transcripts.projects.access import ProjectRequest, project_view
+from transcripts.projects.roles import Permission
+
+READINGS_PER_PAGE = 20
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@project_view(Permission.RUN_BATCHES)
+def launch(request: ProjectRequest) -> HttpResponse:
+    """Have suggestions tested by a critic, in two steps."""
+    initial = {name: request.GET[name] for name in ("annotator",) if name in request.GET}
+    form = CriticForm(request.POST or None, project=request.project, initial=initial)
+
+    def plan() -> LaunchPlan:
+        chosen = _read_choice(form)
+        planned = plan_critic(**chosen)
+        form.settle_pilot(planned.arms, planned.input_ids)
+        annotator, critic = chosen["annotator"], chosen["critic"]
+        warnings = [
+            *warn_of_kindred_critic(annotator, critic),
+            *warn_of_kin(request.project, critic, planned.interviews),
+            *tell_of_judge(request.project, critic),
+        ]
+        if planned.not_consented:
+            warnings.append(
+                f"{planned.not_consented:,} suggestions are left out: their interviews have no consent to processing by "
+                "external models."
+            )
+        names = dict(annotator.version.codes.values_list("identifier", "name"))
+        facts = _list_facts(planned, annotator)
+        return LaunchPlan(CRITIC_KIND, planned.arms, planned.input_ids, warnings=warnings, facts=facts, names=names)
+
+    def send() -> Batch:
+        if form.cleaned_data["pilot"] is None:
+            plan()
+        return launch_critic(by=request.user, **_read_choice(form), options=form.options())
+
+    return run_wizard(
+        request,
+        form,
+        template="preannotation/critic.html",
+        plan=plan,
+        launch=send,
+        refusals=(PreannotationError,),
+    )
+
+
+def _read_choice(form: CriticForm) -> dict[str, Any]:
+    chosen = form.cleaned_data
+    return {
+        "annotator": chosen["annotator"],
+        "critic": chosen["model"],
+        "codes": chosen["codes"] or None,
+        "again": chosen["again"],
+    }
+
+
+def _list_facts(planned: CriticPlan, annotator: Annotator) -> list[tuple[str, str]]:
+    return [
+        ("Suggestions of", f"{annotator}, codebook version {annotator.version.number}"),
+        ("To be tested", f"{len(planned.input_ids):,} suggestions, one call each"),
+        ("Codes", f"{len(planned.arms):,}"),
+        ("Tested by this model before", f"{planned.read_before:,}, left out"),
+    ]
+
+
+class ShownReading(NamedTuple):
+    """A critic's reading beside the passage it was about."""
+
+    reading: CriticReading
+    passage: Passage
+
+
+class Behind(NamedTuple):
+    """The readings behind a count, and how many of them nobody may see: ``withheld``."""
+
+    code: str
+    verdict: str
+    page: Page[CriticReading]
+    shown: list[ShownReading]
+    withheld: int
+
+
+@require_safe
+@never_cache
+@project_view(Permission.SEE_ALL_CODINGS)
+def show_reversals(request: ProjectRequest) -> HttpResponse:
+    """How often each critic reversed each code of an annotator, and the sentences behind a count, as far as opened."""
+    annotators = list_criticised(request.project)
+    form = ReversalChoice(request.GET, annotators=annotators)
+    form.is_valid()
+    chosen = form.cleaned_data.get("annotator")
+    annotator = next((each for each in annotators if chosen is None or each.pk == chosen.pk), None)
+    code, seen = form.cleaned_data.get("code", ""), find_seen(request)
+    context = {
+        "form": form,
+        "annotators": annotators,
+        "annotator": annotator,
+        "critics": count_reversals(annotator, seen=seen) if annotator else [],
+        "behind": _look_behind(request, annotator, form, seen) if annotator and code else None,
+        "unopened": _find_unopened(annotator, seen) if annotator else set(),
+        "opening": OpeningForm(),
+        "keys": [annotator.pk] if annotator else [],
+    }
+    return render(request, "preannotation/reversals.html", context)
+
+
+def _look_behind(request: ProjectRequest, annotator: Annotator, form: ReversalChoice, seen: set[int] | None) -> Behind:
+    code = form.cleaned_data["code"]
+    verdict = form.cleaned_data.get("verdict") or CriticReading.Verdict.REVERSED
+    found = list_readings(annotator, code=code, verdict=verdict, seen=seen)
+    withheld = list_withheld(request.project)
+    open_ones = [each for each in found if each.suggestion.sentence.turn_id not in withheld]
+    page = Paginator(open_ones, READINGS_PER_PAGE).get_page(request.GET.get("page"))
+    passages = read_passages([each.suggestion for each in page])
+    shown = [ShownReading(each, passages[each.suggestion_id]) for each in page]
+    return Behind(code, verdict, page, shown, len(found) - len(open_ones))
+
+
+def _find_unopened(annotator: Annotator, seen: set[int] | None) -> set[int]:
+    """The interviews with something of the annotator's that a critic read, and that she would have to open."""
+    return set() if seen is None else find_tested_interviews(annotator) - seen
+
+
+@require_POST
+@project_view(Permission.ADJUDICATE)
+def open_reversals(request: ProjectRequest) -> HttpResponse:
+    """Open the interviews in which critics tested an annotator, after saying so: what one codes there later is assisted."""
+    annotators = list_criticised(request.project)
+    choice, form = ReversalChoice(request.POST, annotators=annotators), OpeningForm(request.POST)
+    annotator = choice.cleaned_data.get("annotator") if choice.is_valid() else None
+    address = reverse("preannotation:reversals", args=[request.project.slug])
+    if annotator is None or not form.is_valid():
+        context = {"opening": form, "chosen": choice, "back": address}
+        return render(request, "preannotation/not_opened.html", context, status=422)
+    annotator = get_object_or_404(Annotator, pk=annotator.pk, project=request.project)
+    unopened = _find_unopened(annotator, find_seen(request))
+    interviews = list(request.project.interviews.filter(pk__in=unopened).order_by("pk"))
+    unblind_interviews(project=request.project, interviews=interviews, by=request.user, where="reversals")
+    return redirect(f"{address}?annotator={annotator.pk}")

@@ -1,0 +1,246 @@
+"""Where a machine and people differ, sorted so that definitions can be mended."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, NamedTuple
+from urllib.parse import urlencode
+
+from django.contrib import messages
+from django.core.paginator import Paginator
+from django.http import HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_POST, require_safe
+
+from auditapp.preannotation.errors import PreannotationError
+from auditapp.preannotation.evaluation.actions.disagreements import sort_disagreement
+from auditapp.preannotation.evaluation.forms.calibration import DisagreementForm, FilterForm, OpeningForm
+from auditapp.preannotation.evaluation.queries.compared_items import ComparedItem, read_compared_items
+from auditapp.preannotation.evaluation.views.calibration_sight import Asked, Sight, look, make_scope, read_asked
+from auditapp.preannotation.models import Annotator, Disagreement
+from transcripts.codebook.models import Code
+from transcripts.codebook.queries import unblind_draft
+from transcripts.corpus.models import Sentence
+from transcripts.projects.access import ProjectRequest, project_view
+from transcripts.projects.roles import Permission
+
+if TYPE_CHECKING:
+    from auditapp.preannotation.evaluation.queries.calibration import Difference
+
+ITEMS_PER_PAGE = 15
+
+
+class ShownDifference(NamedTuple):
+    """A difference, what was said of it, and the form to say it. ``yes`` of ``people`` put the code.
+
+    ``edited`` is the code in the draft of the codebook, where there is one; ``mark`` names its place on the page.
+    """
+
+    compared: ComparedItem
+    yes: int
+    people: int
+    standing: Disagreement | None
+    form: DisagreementForm
+    edited: Code | None
+    mark: str
+
+
+class Said(NamedTuple):
+    """What stands of differences, by sentence and code, and a form that was refused."""
+
+    standing: dict[tuple[int, str], Disagreement]
+    wrong: DisagreementForm | None
+
+
+class CategoryRow(NamedTuple):
+    """How many differences were put into a category, over all and by code."""
+
+    value: str
+    label: str
+    number: int
+    codes: list[tuple[str, int]]
+
+
+@require_safe
+@never_cache
+@project_view(Permission.SEE_ALL_CODINGS)
+def show_disagreements(request: ProjectRequest) -> HttpResponse:
+    """The sentences on which an annotator and people differ, code by code."""
+    return _render(request, read_asked(request, request.GET))
+
+
+@require_POST
+@project_view(Permission.ADJUDICATE)
+def sort(request: ProjectRequest) -> HttpResponse:
+    """Say why they differ; what was said before is superseded, and stays."""
+    asked, form = read_asked(request, request.POST), DisagreementForm(request.POST)
+    if asked.annotator is None or not form.is_valid():
+        return _render(request, asked, wrong=form, status=422)
+    data = form.cleaned_data
+    sight = look(request, make_scope(asked, asked.annotator), with_alternatives=True)
+    here = [each for each in _list(request, sight, "") if _is(each, sight, data["sentence"], data["code"])]
+    if not here:
+        form.add_error(None, "Here the annotator and the people you may see do not differ, or not any more.")
+        return _render(request, asked, wrong=form, sight=sight, status=409)
+    try:
+        sort_disagreement(
+            project=request.project,
+            annotator=asked.annotator,
+            sentence=Sentence.objects.select_related("turn__interview").get(pk=data["sentence"]),
+            code_identifier=data["code"],
+            category=data["category"],
+            note=data["note"],
+            replaces=data["replaces"],
+            by=request.user,
+        )
+    except PreannotationError as error:
+        form.add_error(None, str(error))
+        return _render(request, asked, wrong=form, sight=sight, status=409)
+    messages.success(request, "Sorted.")
+    return redirect(_find_next(request, asked, sight, (data["sentence"], data["code"])))
+
+
+def _find_next(request: ProjectRequest, asked: Asked, sight: Sight, done: tuple[int, str]) -> str:
+    """Where the next difference stands that is not sorted: after this one, else the first; else this one again."""
+    code, state = request.POST.get("filter_code", ""), request.POST.get("state", "")
+    standing = _read_standing(sight.compared.scope.annotator)
+    keys = list(_key(sight, _list(request, sight, code)))
+    after = keys.index(done) + 1 if done in keys else 0
+    goal = next((key for key in keys[after:] + keys[:after] if key not in standing), done)
+    kept = [key for key in keys if _fits(standing.get(key), state)]
+    page = kept.index(goal) // ITEMS_PER_PAGE + 1 if goal in kept else 1
+    query = f"{asked.query}&{urlencode({'code': code, 'state': state, 'page': page})}"
+    mark = f"#{_name_place(*goal)}" if goal in kept else ""
+    return f"{reverse('preannotation:disagreements', args=[request.project.slug])}?{query}{mark}"
+
+
+def _key(sight: Sight, differences: list[Difference]) -> dict[tuple[int, str], Difference]:
+    """Differences by sentence and code."""
+    return {(int(sight.compared.sentence_ids[each.place]), each.code.code.identifier): each for each in differences}
+
+
+def _name_place(sentence: int, code: str) -> str:
+    """The name by which an address points at a difference on its page."""
+    return f"difference-{sentence}-{code}"
+
+
+def _list(request: ProjectRequest, sight: Sight, code: str) -> list[Difference]:
+    """The differences this person may meet one by one."""
+    from auditapp.preannotation.evaluation.queries.calibration import find_listable, list_differences
+
+    may_code = Permission.CODE in request.role.permissions
+    listable = find_listable(sight.compared, request.user.pk, may_code=may_code)
+    found = list_differences(sight.compared, [code] if code else [])
+    return [each for each in found if listable[each.code.code.identifier][each.place]]
+
+
+def _count_unlisted(sight: Sight, listed: int, code: str) -> int:
+    from auditapp.preannotation.evaluation.queries.calibration import list_differences
+
+    return len(list_differences(sight.compared, [code] if code else [])) - listed
+
+
+def _is(difference: Difference, sight: Sight, sentence: int, code: str) -> bool:
+    return difference.code.code.identifier == code and sight.compared.sentence_ids[difference.place] == sentence
+
+
+def _render(
+    request: ProjectRequest,
+    asked: Asked,
+    *,
+    sight: Sight | None = None,
+    wrong: DisagreementForm | None = None,
+    status: int = 200,
+) -> HttpResponse:
+    page: dict[str, object] = {
+        "asked": asked,
+        "wrong": wrong,
+        "opening": OpeningForm(initial={"where": "disagreements"}),
+    }
+    if asked.annotator is None:
+        status = 422 if asked.annotators else status
+        return render(request, "preannotation/disagreements.html", page, status=status)
+    sight = sight or look(request, make_scope(asked, asked.annotator), with_alternatives=True)
+    data = request.GET if request.method != "POST" else {}
+    chosen = FilterForm(data, codes=[(each.code.identifier, each.code.name) for each in sight.compared.codes])
+    if not chosen.is_valid():
+        return render(request, "preannotation/disagreements.html", page | {"filter": chosen}, status=422)
+    standing = _read_standing(asked.annotator)
+    state = chosen.cleaned_data["state"]
+    found = _list(request, sight, chosen.cleaned_data["code"])
+    keys = _key(sight, found)
+    kept = [each for key, each in keys.items() if _fits(standing.get(key), state)]
+    wanted = Paginator(kept, ITEMS_PER_PAGE).get_page(request.GET.get("page"))
+    page |= {
+        "sight": sight,
+        "filter": chosen,
+        "page": wanted,
+        "shown": _show(request, asked, sight, list(wanted), Said(standing, wrong)),
+        "categories": _count(standing, {key: each.code.code.name for key, each in keys.items()}),
+        "differences": len(keys),
+        "not_listed": _count_unlisted(sight, len(found), chosen.cleaned_data["code"]),
+        "sorted": sum(key in standing for key in keys),
+    }
+    return render(request, "preannotation/disagreements.html", page, status=status)
+
+
+def _fits(row: Disagreement | None, state: str) -> bool:
+    if state == "open":
+        return row is None
+    return not state or (row is not None and row.category == state)
+
+
+def _read_standing(annotator: Annotator) -> dict[tuple[int, str], Disagreement]:
+    rows = Disagreement.objects.filter(annotator=annotator, superseded_by__isnull=True).select_related("sorted_by")
+    return {(row.sentence_id, row.code_identifier): row for row in rows}
+
+
+def _count(standing: dict[tuple[int, str], Disagreement], names: dict[tuple[int, str], str]) -> list[CategoryRow]:
+    """Only differences that are still there, and that this person may meet, are counted."""
+    by_category: dict[str, Counter[str]] = {}
+    for key, name in names.items():
+        if key in standing:
+            by_category.setdefault(standing[key].category, Counter())[name] += 1
+    rows = []
+    for value, label in Disagreement.Category.choices:
+        by_code = by_category.get(value, Counter())
+        rows.append(CategoryRow(value, str(label), by_code.total(), sorted(by_code.items())))
+    return rows
+
+
+def _show(
+    request: ProjectRequest,
+    asked: Asked,
+    sight: Sight,
+    differences: list[Difference],
+    said: Said,
+) -> list[ShownDifference]:
+    items = read_compared_items(sight.compared, [(each.place, each.code) for each in differences], viewer=request.user)
+    draft = unblind_draft(request.project)
+    drafted = Code.objects.filter(version=draft).select_related("version") if draft else Code.objects.none()
+    editable = {code.identifier: code for code in drafted}
+    shown = []
+    for difference, item in zip(differences, items, strict=True):
+        sentence, code = item.item.sentence.pk, item.code.code.identifier
+        row = said.standing.get((sentence, code))
+        form = DisagreementForm(
+            auto_id=f"d{sentence}-{item.code.code.pk}-%s",
+            initial={
+                "annotator": asked.annotator.pk if asked.annotator else None,
+                "sentence": sentence,
+                "code": code,
+                "replaces": row.pk if row else None,
+                "category": row.category if row else None,
+                "note": row.note if row else "",
+            },
+        )
+        wrong = said.wrong
+        if wrong is not None and (wrong.data.get("sentence"), wrong.data.get("code")) == (str(sentence), code):
+            wrong.auto_id = form.auto_id
+            form = wrong
+        people = difference.yes + difference.no
+        mark = _name_place(sentence, code)
+        shown.append(ShownDifference(item, difference.yes, people, row, form, editable.get(code), mark))
+    return shown

@@ -1,0 +1,205 @@
+"""How often codes occur in the corpus: rectified estimates, with what they rest on, or why there is none."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from django.contrib import messages
+from django.http import HttpResponse
+from django.shortcuts import render
+from django.utils import timezone
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_POST, require_safe
+
+from auditapp.preannotation.annotators.actions.reflexive import record_calibration
+from auditapp.preannotation.errors import PreannotationError
+from auditapp.preannotation.evaluation.forms.calibration import FamilyReasonForm, FormatForm, OpeningForm
+from auditapp.preannotation.evaluation.queries.choices import list_choices
+from auditapp.preannotation.evaluation.views.calibration import send_table
+from auditapp.preannotation.evaluation.views.calibration_sight import Asked, find_seen, read_asked
+from auditapp.preannotation.models import CodeChoice
+from transcripts.codebook.models import Code
+from transcripts.projects.access import ProjectRequest, project_view
+from transcripts.projects.roles import Permission
+
+if TYPE_CHECKING:
+    from auditapp.preannotation.evaluation.pure.rectifying import Condition, Rectified
+    from auditapp.preannotation.evaluation.queries.rates import RateParts
+
+HEADER = [
+    *("code_id", "code", "family", "annotator", "annotator_number", "annotator_hash", "critic", "codebook", "layer"),
+    *("rate", "rate_low", "rate_high", "se", "naive", "rectifier", "rogan_gladen", "sensitivity", "specificity"),
+    *("labelled_sentences", "labels", "labelled_turns", "unlabelled_sentences", "interviews", "all_interviews"),
+    *("set_aside", "served_models", "not_checked", "refused", "reason"),
+]
+
+
+class RateRow(NamedTuple):
+    """The rate of one code. ``refusal`` says why there is none; the conditions are told either way."""
+
+    choice: CodeChoice
+    code: Code | None
+    family: str
+    rectified: Rectified
+    rogan_gladen: float | None
+    sensitivity: float | None
+    specificity: float | None
+    rogan_is_outside: bool
+    conditions: tuple[Condition, ...]
+    refusal: str
+    parts: RateParts
+
+    @property
+    def name(self) -> str:
+        return self.code.name if self.code else self.choice.code_identifier
+
+
+class Rates(NamedTuple):
+    """``hidden``: families read reflexively, of which nothing is shown without a reason; ``unopened``: interviews."""
+
+    rows: list[RateRow]
+    hidden: list[tuple[str, str]]
+    unopened: set[int]
+
+
+@require_safe
+@never_cache
+@project_view(Permission.SEE_ALL_CODINGS)
+def show_rates(request: ProjectRequest) -> HttpResponse:
+    """The rate of every code for which an annotator was chosen."""
+    return _render(request, read_asked(request, request.GET))
+
+
+@require_POST
+@project_view(Permission.SET_METHOD)
+def compute(request: ProjectRequest) -> HttpResponse:
+    """The rates of a family that is read reflexively: once, for a reason that is kept."""
+    asked, form = read_asked(request, request.POST), FamilyReasonForm(request.POST)
+    if not form.is_valid():
+        return _render(request, asked, reason_form=form, status=422)
+    family, reason = form.cleaned_data["family"], form.cleaned_data["reason"]
+    try:
+        if family not in asked.families:
+            raise PreannotationError("The codebook has no such family.")
+        record_calibration(project=request.project, annotator=None, family=family, reason=reason, by=request.user)
+    except PreannotationError as error:
+        form.add_error("reason", str(error))
+        return _render(request, asked, reason_form=form, status=422)
+    return _render(request, asked, family=family, reason=reason)
+
+
+@require_POST
+@project_view(Permission.SEE_ALL_CODINGS)
+def download(request: ProjectRequest) -> HttpResponse:
+    """The rates the page shows, as a file."""
+    asked, form = read_asked(request, request.POST), FormatForm(request.POST)
+    if not form.is_valid():
+        return _render(request, asked, status=422)
+    rates = _read_rates(request, asked)
+    if rates.unopened:
+        messages.error(request, "What the rates rest on is closed to you: open it first.")
+        return _render(request, asked, status=409)
+    records = [dict(zip(HEADER, _list_values(row), strict=True)) for row in rates.rows]
+    return send_table(request, "rates", HEADER, records, form.cleaned_data["format"])
+
+
+def _read_rates(request: ProjectRequest, asked: Asked, family: str = "") -> Rates:
+    """The same for everybody: whoever has not opened all that a rate rests on is asked to, and sees none."""
+    from auditapp.preannotation.evaluation.queries.rates import Corpus
+    from transcripts.coding.blind import read_blind
+
+    choices = [row for row in list_choices(request.project) if row.annotator is not None]
+    if not choices:
+        return Rates([], [], set())
+    corpus, seen = Corpus(request.project, read_blind(request.project)), find_seen(request)
+    rows: list[RateRow] = []
+    hidden: dict[str, str] = {}
+    unopened: set[int] = set()
+    for choice in choices:
+        if choice.annotator is None:
+            continue
+        choice.annotator.project = request.project
+        parts = corpus.read_parts(choice, choice.annotator)
+        if asked.is_reflexive(parts.family) and parts.family != family:
+            hidden[parts.family] = asked.name_family(parts.family)
+            continue
+        unopened |= set() if seen is None else parts.labelled_in - seen
+        rows.append(_make_row(parts))
+    return Rates([] if unopened else rows, list(hidden.items()), unopened)
+
+
+def _make_row(parts: RateParts) -> RateRow:
+    from auditapp.preannotation.evaluation.pure.rectifying import (
+        check_conditions,
+        correct_prevalence,
+        is_outside,
+        rectify_by_turn,
+        refuse,
+        weigh_accuracy,
+    )
+
+    conditions = check_conditions(parts.found)
+    refusal = refuse(conditions)
+    rectified = rectify_by_turn(parts.sample)
+    sensitivity, specificity = weigh_accuracy(parts.sample)
+    corrected = correct_prevalence(rectified.naive, sensitivity, specificity)
+    if refusal:
+        # The machine's own share alone would be read as the rate that is refused.
+        rectified = rectified._replace(rate=None, naive=None, rectifier=None, error=None, interval=None)
+        corrected = None
+    outside = is_outside(corrected)
+    return RateRow(
+        parts.choice,
+        parts.code,
+        parts.family,
+        rectified,
+        corrected,
+        sensitivity,
+        specificity,
+        outside,
+        conditions,
+        refusal,
+        parts,
+    )
+
+
+def _list_values(row: RateRow) -> list[object]:
+    from auditapp.preannotation.evaluation.pure.rectifying import list_served
+
+    annotator, found = row.choice.annotator, row.parts.found
+    ends = row.rectified.interval
+    return [
+        *(row.choice.code_identifier, row.name, row.family),
+        *((annotator.name, annotator.number, annotator.hash) if annotator else (None, None, None)),
+        int(row.choice.with_critic),
+        annotator.version.number if annotator else None,
+        "blind",
+        row.rectified.rate,
+        *((ends.low, ends.high) if ends else (None, None)),
+        *(row.rectified.error, row.rectified.naive, row.rectified.rectifier, row.rogan_gladen),
+        *(row.sensitivity, row.specificity, found.labelled, row.parts.n_labels, found.labelled_turns),
+        *(row.rectified.n_unlabelled, found.interviews, found.all_interviews, row.parts.set_aside),
+        *(list_served(found.served), " ".join(each.found for each in row.conditions if not each.can_be_checked)),
+        *(row.refusal, row.choice.reason),
+    ]
+
+
+def _render(
+    request: ProjectRequest,
+    asked: Asked,
+    *,
+    family: str = "",
+    reason: str = "",
+    reason_form: FamilyReasonForm | None = None,
+    status: int = 200,
+) -> HttpResponse:
+    rates = _read_rates(request, asked, family)
+    page = {
+        "asked": asked,
+        "rates": rates,
+        "reason": reason,
+        "reason_form": reason_form or FamilyReasonForm(),
+        "opening": OpeningForm(initial={"where": "rates"}),
+        "computed_at": timezone.now(),
+    }
+    return render(request, "preannotation/rates.html", page, status=status)

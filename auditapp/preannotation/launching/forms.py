@@ -1,0 +1,78 @@
+"""What is asked of whoever launches a reading."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django import forms
+
+from auditapp.batches.forms import list_variants
+from auditapp.llm.models import ModelVariant
+from auditapp.preannotation.annotators.actions.annotators import LATENT_NEEDS_REASON
+from auditapp.preannotation.annotators.forms.small_pilot import SmallPilotOptions
+from auditapp.preannotation.models import Annotator
+from transcripts.codebook.models import CodeFamily
+from transcripts.codebook.queries import current_version
+from transcripts.corpus.models import Interview
+from transcripts.projects.models import Project
+
+
+class PreannotationForm(SmallPilotOptions):
+    """Which model reads which interviews, for which families of codes, told what, and how."""
+
+    what = (
+        ("What is read", ("interviews", "families")),
+        ("By which annotator", ("model", "mode", "reads_latent", "latent_reason")),
+    )
+
+    # A second reading by the same annotator would stand beside the first one as if it were another's.
+    repeats = None  # type: ignore[assignment]
+    model = forms.ModelChoiceField(queryset=ModelVariant.objects.none(), empty_label=None)
+    interviews = forms.ModelMultipleChoiceField(
+        queryset=Interview.objects.none(),
+        required=False,
+        widget=forms.CheckboxSelectMultiple,
+        help_text="None chosen means all. To a model off this site only interviews go whose consent says so.",
+    )
+    families = forms.MultipleChoiceField(
+        required=False,
+        widget=forms.CheckboxSelectMultiple,
+        label="Code families",
+        help_text="Those coded by sentence. None chosen means all.",
+    )
+    mode = forms.ChoiceField(
+        choices=Annotator.Mode.choices,
+        initial=Annotator.Mode.FAMILY,
+        required=False,
+        widget=forms.RadioSelect,
+        label="What one call asks",
+        help_text="By code costs as many times more as there are codes in a family; it is worth that for codes which "
+        "calibration shows to be read badly by family.",
+    )
+    reads_latent = forms.BooleanField(
+        required=False,
+        label="Read for what is implied, too (latent)",
+        help_text="Otherwise a code is proposed only where a sentence says so (semantic).",
+    )
+    latent_reason = forms.CharField(
+        required=False,
+        max_length=500,
+        label="Why what is implied should be read by a model",
+        help_text="Asked for with the box above, and kept in the history of the study.",
+    )
+
+    def __init__(self, *args: object, project: Project, **kwargs: object) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["model"].queryset = list_variants()  # type: ignore[attr-defined]
+        self.fields["interviews"].queryset = Interview.objects.filter(project=project)  # type: ignore[attr-defined]
+        families = CodeFamily.objects.filter(version=current_version(project), unit=CodeFamily.Unit.SENTENCE)
+        self.fields["families"].choices = list(families.values_list("identifier", "name"))  # type: ignore[attr-defined]
+
+    def clean_mode(self) -> str:
+        return str(self.cleaned_data["mode"] or Annotator.Mode.FAMILY)
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean() or {}
+        if cleaned.get("reads_latent") and not cleaned.get("latent_reason"):
+            self.add_error("latent_reason", LATENT_NEEDS_REASON)
+        return cleaned

@@ -1,0 +1,68 @@
+"""The launch of a reading by a model, in two steps."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.http import HttpResponse
+from django.views.decorators.http import require_http_methods
+
+from auditapp.batches.actions import LaunchPlan
+from auditapp.batches.models import Batch
+from auditapp.batches.views.wizard import run_wizard
+from auditapp.preannotation.annotators.actions.annotators import draft_annotator
+from auditapp.preannotation.annotators.actions.launching import launch_model, plan_reading
+from auditapp.preannotation.annotators.runner.kind import KIND
+from auditapp.preannotation.errors import PreannotationError
+from auditapp.preannotation.launching.forms import PreannotationForm
+from auditapp.preannotation.launching.queries import list_facts, list_warnings
+from transcripts.projects.access import ProjectRequest, project_view
+from transcripts.projects.roles import Permission
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@project_view(Permission.RUN_BATCHES)
+def launch(request: ProjectRequest) -> HttpResponse:
+    """Have interviews read by a model, in two steps."""
+    initial = {name: request.GET[name] for name in ("model", "mode") if name in request.GET}
+    form = PreannotationForm(request.POST or None, project=request.project, initial=initial)
+
+    def plan() -> LaunchPlan:
+        annotator = draft_annotator(project=request.project, **_read_annotator(form))
+        reading = plan_reading(project=request.project, annotator=annotator, **_read_choice(form))
+        form.settle_pilot(reading.arms, reading.turn_ids)
+        warnings = list_warnings(request.project, reading, annotator)
+        names = dict(annotator.version.codes.values_list("identifier", "name"))
+        facts = list_facts(reading, annotator)
+        return LaunchPlan(KIND, reading.arms, reading.turn_ids, warnings=warnings, facts=facts, names=names)
+
+    def send() -> Batch:
+        if form.cleaned_data["pilot"] is None:
+            plan()
+        return launch_model(
+            project=request.project,
+            reason=form.cleaned_data["latent_reason"],
+            by=request.user,
+            **_read_annotator(form),
+            **_read_choice(form),
+            options=form.options(),
+        )
+
+    return run_wizard(
+        request,
+        form,
+        template="preannotation/launch.html",
+        plan=plan,
+        launch=send,
+        refusals=(PreannotationError,),
+    )
+
+
+def _read_annotator(form: PreannotationForm) -> dict[str, Any]:
+    chosen = form.cleaned_data
+    return {"variant": chosen["model"], "mode": chosen["mode"], "reads_latent": chosen["reads_latent"]}
+
+
+def _read_choice(form: PreannotationForm) -> dict[str, Any]:
+    chosen = form.cleaned_data
+    return {"interviews": list(chosen["interviews"]) or None, "families": chosen["families"] or None}

@@ -1,1 +1,0 @@
-"""Arithmetic of pre-annotation: no Django, no database."""

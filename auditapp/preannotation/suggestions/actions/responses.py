@@ -1,0 +1,257 @@
+"""What a person makes of a suggestion. Every answer stays on record, and so does what is taken back.
+
+A suggestion for a sentence that was cut anew is answered at the one that holds its words now.
+"""
+
+from __future__ import annotations
+
+import datetime
+import uuid
+from collections import Counter
+from typing import NamedTuple
+
+from django.db import transaction
+from django.db.models import F
+from django.utils import timezone
+
+from auditapp.preannotation.errors import PreannotationError
+from auditapp.preannotation.models import Response, Showing, Suggestion
+from auditapp.preannotation.suggestions.actions.showings import require_shown
+from auditapp.preannotation.suggestions.queries.boundary_edits import find_standing
+from auditapp.preannotation.suggestions.queries.panel import read_present_codes
+from transcripts.accounts.models import User
+from transcripts.audit_trail import trail
+from transcripts.codebook.models import Code
+from transcripts.coding.actions import CodingError, WrongInput, add_coding, decide_sentence, withdraw_coding
+from transcripts.coding.models import Coding, Decision
+from transcripts.coding.queries import read_standing
+from transcripts.coding.quoting import Span
+from transcripts.coding.values import CodingValues
+from transcripts.corpus.models import Recut, Sentence
+from transcripts.corpus.recutting import Extent, share_quote
+from transcripts.projects.models import Project
+
+# Whoever has seen others' labels says why she codes on; keeping a suggestion says it by itself.
+KEPT_REASON = "suggestion"
+UNDONE_REASON = "suggestion taken back"
+PLACED_NOWHERE = (
+    "The breaks of its sentence were corrected since, and no one sentence holds the words of this suggestion now, so it can "
+    "be neither answered nor taken back. Code the sentences as you read them; what you kept before stands on them."
+)
+
+
+class _Place(NamedTuple):
+    """Where a suggestion is answered: the sentence that holds its words, and her look at it."""
+
+    sentence: Sentence
+    showing: Showing
+
+
+@transaction.atomic
+def keep_suggestion(
+    *,
+    suggestion: Suggestion,
+    project: Project,
+    by: User,
+    level: str = "",
+    enactment: str = "",
+    note: str = "",
+    edited: bool = False,
+    reason: str = "",
+    client_id: uuid.UUID | None = None,
+) -> Response:
+    """Make the suggestion one's own coding, as it is or ``edited``, with the code as the codebook has it now.
+
+    Only after it was shown to her. Where the code stands already by her own hand, keeping leaves hers as it is; a
+    change of it is an edit, which asks for its reason. The enactment of a move stays open unless she says it: a default
+    would decide it for her (method brief R28). Raises ``PreannotationError``.
+    """
+    place = _require_open(suggestion, project, by)
+    code = _find_present_code(suggestion, project)
+    if edited and not reason.strip():
+        raise PreannotationError("Say in one line why you keep it with changes.", field="reason")
+    coding = None if edited else _find_own(place.sentence, code, by)
+    now = timezone.now()
+    if coding is None:
+        try:
+            coding = add_coding(
+                project=project,
+                sentence=place.sentence,
+                code=code,
+                by=by,
+                client_id=client_id or uuid.uuid4(),
+                values=CodingValues(
+                    level=(level or suggestion.level) if code.family.carries_level else "semantic",
+                    enactment=enactment if code.family.carries_enactment else "",
+                    note=note,
+                ),
+                reason=reason.strip() or KEPT_REASON,
+            )
+        except WrongInput as error:
+            raise PreannotationError(str(error), field=error.field) from error
+        except CodingError as error:
+            raise PreannotationError(str(error)) from error
+    verdict = Response.Verdict.EDITED if edited else Response.Verdict.KEPT
+    # An answer that made its coding carries its moment, by which taking it back knows what it made.
+    at = max(coding.created_at, now)
+    return _respond(suggestion, project, by, place, verdict=verdict, coding=coding, reason=reason, at=at)
+
+
+@transaction.atomic
+def leave_suggestion(*, suggestion: Suggestion, project: Project, by: User, reason: str = "") -> Response:
+    """Say that the suggestion does not apply. Adds no coding and takes none away. Raises ``PreannotationError``."""
+    place = _require_open(suggestion, project, by)
+    return _respond(suggestion, project, by, place, verdict=Response.Verdict.LEFT, coding=None, reason=reason)
+
+
+@transaction.atomic
+def undo_response(*, suggestion: Suggestion, project: Project, by: User) -> Response | None:
+    """Take one's answer back, and the coding that it made; ``None`` where none stands.
+
+    What the answer had replaced is put again: her own coding of the same code, or the word that none applies. It counts
+    as assisted, for she has seen the suggestion. Where breaks were corrected since, that is done on the sentence that
+    holds the suggestion's words; a coding that was joined with another of hers stays. Everything stays on record. Raises
+    ``PreannotationError``.
+    """
+    place = _require_open(suggestion, project, by)
+    standing = Response.objects.filter(suggestion=suggestion, coder=by, superseded_at__isnull=True)
+    response = standing.exclude(verdict=Response.Verdict.UNDONE).select_related("coding__code").first()
+    if response is None:
+        return None
+    coding = _find_made(response, place.sentence)
+    if coding is not None and response.coding is not None:
+        try:
+            _take_back(coding, response.coding, project, by)
+        except CodingError as error:
+            raise PreannotationError(str(error)) from error
+    return _respond(suggestion, project, by, place, verdict=Response.Verdict.UNDONE, coding=None, reason="")
+
+
+@transaction.atomic
+def redo_response(*, suggestion: Suggestion, project: Project, by: User) -> Response | None:
+    """Give again the answer she took back last, the same way; ``None`` where none was, or another stands since.
+
+    A new row, and a new coding where it makes one. Raises ``PreannotationError``.
+    """
+    own = Response.objects.filter(suggestion=suggestion, coder=by).select_related("coding")
+    if not own.filter(superseded_at__isnull=True, verdict=Response.Verdict.UNDONE).exists():
+        return None
+    former = own.exclude(verdict=Response.Verdict.UNDONE).order_by("-pk")[0]
+    if former.coding is None:
+        return leave_suggestion(suggestion=suggestion, project=project, by=by, reason=former.reason)
+    is_edit = former.verdict == Response.Verdict.EDITED
+    manner = {name: getattr(former.coding, name) for name in ("level", "enactment", "note")} if is_edit else {}
+    return keep_suggestion(
+        suggestion=suggestion, project=project, by=by, reason=former.reason, edited=is_edit, **manner
+    )
+
+
+def _require_open(suggestion: Suggestion, project: Project, by: User) -> _Place:
+    # As it is now: breaks may have been corrected since it was read.
+    suggestion = Suggestion.objects.select_related("sentence__turn__interview").get(pk=suggestion.pk)
+    sentence = find_standing([suggestion])[suggestion.pk]
+    showing = require_shown(project, suggestion, sentence, by)
+    if sentence is None:
+        raise PreannotationError(PLACED_NOWHERE)
+    closure = read_standing(sentence.pk, by.pk).closure
+    if closure.sentence:
+        raise PreannotationError(closure.sentence)
+    return _Place(sentence, showing)
+
+
+def _find_present_code(suggestion: Suggestion, project: Project) -> Code:
+    code, obstacle = read_present_codes(project, {suggestion.code.identifier}).find(suggestion)
+    if code is None:
+        raise PreannotationError(obstacle)
+    return code
+
+
+def _find_own(sentence: Sentence, code: Code, by: User) -> Coding | None:
+    """Her own coding of that code that stands on the sentence."""
+    own = Coding.objects.filter(sentence=sentence, coder=by, withdrawn_at__isnull=True)
+    return own.filter(code__identifier=code.identifier).order_by("pk").last()
+
+
+def _find_made(response: Response, sentence: Sentence) -> Coding | None:
+    """The coding that the answer made, as it stands on ``sentence``: carried there where breaks were corrected since."""
+    made = response.coding
+    if made is None or made.created_at != response.created_at:
+        return None
+    if made.sentence_id == sentence.pk:
+        return made if made.withdrawn_at is None else None
+    same = Coding.objects.filter(coder=made.coder_id, code__identifier=made.code.identifier, layer=made.layer)
+    found = same.filter(sentence=sentence, withdrawn_at__isnull=True, created_at=response.created_at).first()
+    here = same.filter(
+        sentence__turn=sentence.turn_id, sentence__start__lt=sentence.end, sentence__end__gt=sentence.start
+    )
+    joined = here.filter(
+        sentence__retired_by__kind=Recut.Kind.JOIN, withdrawn_at__gte=F("sentence__retired_by__cut_at")
+    )
+    # One that stands for several of her codings is not this answer's to take off.
+    counts = Counter(joined.values_list("sentence__retired_by", flat=True))
+    return None if any(count > 1 for count in counts.values()) else found
+
+
+def _take_back(coding: Coding, made: Coding, project: Project, by: User) -> None:
+    """Take off a coding that an answer ``made``, as it stands now, and put again what stood before it."""
+    former = Coding.objects.filter(superseded_by=made).select_related("code__family", "code__version").first()
+    coding = Coding.objects.select_related("sentence__turn__interview").get(pk=coding.pk)
+    if former is None:
+        ended = Decision.objects.filter(
+            sentence=coding.sentence, coder=by, none_applies=True, withdrawn_at__gte=coding.created_at
+        ).exists()
+        withdraw_coding(project=project, coding=coding, by=by, reason=UNDONE_REASON)
+        if ended and not read_standing(coding.sentence_id, by.pk).has_sentence_codes:
+            decide_sentence(project=project, sentence=coding.sentence, by=by, client_id=uuid.uuid4())
+        return
+    add_coding(
+        project=project,
+        sentence=coding.sentence,
+        code=former.code,
+        by=by,
+        client_id=uuid.uuid4(),
+        values=CodingValues.from_coding(former)._replace(quote=_share(former, coding.sentence)),
+        range_id=former.range_id,
+        reason=UNDONE_REASON,
+    )
+
+
+def _share(coding: Coding, sentence: Sentence) -> Span | None:
+    """What of the coding's quote lies in the sentence, which may be another one now."""
+    share = share_quote(Extent(*coding.quote), Extent(sentence.start, sentence.end)) if coding.quote else None
+    return Span(*share) if share else None
+
+
+def _respond(
+    suggestion: Suggestion,
+    project: Project,
+    by: User,
+    place: _Place,
+    *,
+    verdict: str,
+    coding: Coding | None,
+    reason: str,
+    at: datetime.datetime | None = None,
+) -> Response:
+    now = timezone.now()
+    Response.objects.filter(suggestion=suggestion, coder=by, superseded_at__isnull=True).update(superseded_at=now)
+    response = Response.objects.create(
+        suggestion=suggestion, coder=by, verdict=verdict, coding=coding, reason=reason.strip(), created_at=at or now
+    )
+    _close_when_answered(place.showing, by)
+    trail.record(
+        f"suggestion.{verdict}",
+        target=suggestion,
+        by=by,
+        stream=trail.project_stream(project.pk),
+        details={"coding": coding.pk if coding else None, "sentence": place.sentence.pk, "showing": place.showing.pk},
+    )
+    return response
+
+
+def _close_when_answered(showing: Showing, by: User) -> None:
+    """The look ends with the answer to the last suggestion of it."""
+    if showing.closed_at is None:
+        standing = Response.objects.filter(suggestion__in=showing.suggestions, coder=by, superseded_at__isnull=True)
+        if standing.exclude(verdict=Response.Verdict.UNDONE).count() == len(showing.suggestions):
+            Showing.objects.filter(pk=showing.pk).update(closed_at=timezone.now())

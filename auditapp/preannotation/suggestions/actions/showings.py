@@ -1,0 +1,156 @@
+"""Showing a person what machines say of a sentence: after her own decision, on record, and never on a withheld turn."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from django.db import transaction
+from django.utils import timezone
+
+from auditapp.preannotation.errors import PreannotationError
+from auditapp.preannotation.models import Showing, Suggestion, TurnArm
+from auditapp.preannotation.suggestions.actions.withholding import ensure_arms
+from auditapp.preannotation.suggestions.queries.arms import find_arms
+from auditapp.preannotation.suggestions.queries.drafts import is_draft
+from auditapp.preannotation.suggestions.queries.panel import MachineWord, find_look_at, find_showing, read_offers
+from transcripts.accounts.models import User
+from transcripts.audit_trail import trail
+from transcripts.blinding.actions import unblind_draft
+from transcripts.codebook.models import CodeFamily
+from transcripts.coding.actions import NotDecided, reveal_suggestions
+from transcripts.coding.queries import Standing, read_standing
+from transcripts.corpus.models import Sentence, Turn
+from transcripts.projects.models import Project
+
+Arm = TurnArm.Arm
+
+
+class Shown(NamedTuple):
+    """What a person gets to see: ``word`` is ``None`` where the turn is withheld or machines do not read it.
+
+    ``showing`` is ``None`` where there was nothing to show, which leaves her as blind as before.
+    """
+
+    word: MachineWord | None
+    showing: Showing | None = None
+    is_withheld: bool = False
+    is_draft: bool = False
+
+
+@transaction.atomic
+def show_suggestions(*, project: Project, sentence: Sentence, by: User) -> Shown:
+    """Show what annotators say of the sentence and store that they were shown. Reads sentence.turn.interview.
+
+    Before her own decision only where the interview is read as a draft, which opens it for good: what she codes there
+    from now on is assisted. On a withheld turn nothing is revealed, so she stays blind. Raises ``NotDecided`` or
+    ``PreannotationError``.
+    """
+    if sentence.turn.interview.project_id != project.pk:
+        raise PreannotationError("This sentence is not part of this study.")
+    standing = read_standing(sentence.pk, by.pk)
+    reads_draft = is_draft(sentence.turn.interview_id)
+    if not (reads_draft or standing.decision_id or standing.is_revealed):
+        raise NotDecided("Decide about this sentence first (Enter at the desk); then its suggestions can be opened.")
+    if sentence.turn.role != Turn.Role.MODEL or sentence.turn.channel != Turn.Channel.UTTERANCE:
+        return Shown(None)
+    # Her own looks are stored one after the other; other people's go on meanwhile.
+    User.objects.select_for_update(no_key=True).get(pk=by.pk)
+    former = find_showing(sentence, by)
+    if _find_arm(project, sentence, by) == Arm.WITHHELD:
+        withheld = _describe(sentence, by, standing, arm=Arm.WITHHELD)
+        return Shown(None, _store(withheld, former, project, by), is_withheld=True, is_draft=reads_draft)
+    word = read_offers(project, sentence, by, logged=former.suggestions if former else ())
+    if not word.words:
+        return Shown(word, is_draft=reads_draft)
+    if reads_draft:
+        unblind_draft(project=project, interview=sentence.turn.interview, by=by)
+    else:
+        reveal_suggestions(project=project, sentence=sentence, by=by)
+    shown = _describe(sentence, by, standing, arm=Arm.SHOWN, suggestions=word.suggestions, is_draft=reads_draft)
+    return Shown(word, _store(shown, former, project, by), is_draft=reads_draft)
+
+
+def _find_arm(project: Project, sentence: Sentence, by: User) -> str:
+    arms = find_arms([sentence.turn_id])
+    if not arms and ensure_arms(project=project, interviews=[sentence.turn.interview_id], by=by):
+        arms = find_arms([sentence.turn_id])
+    return arms[sentence.turn_id].arm if arms else Arm.SHOWN
+
+
+def _describe(
+    sentence: Sentence,
+    by: User,
+    standing: Standing,
+    *,
+    arm: str,
+    suggestions: Sequence[int] = (),
+    is_draft: bool = False,
+) -> Showing:
+    """A look, not yet stored."""
+    own = sorted(coding.identifier for coding in standing.codings if coding.unit == CodeFamily.Unit.SENTENCE)
+    return Showing(
+        sentence=sentence,
+        coder=by,
+        arm=arm,
+        is_draft=is_draft,
+        suggestions=list(suggestions),
+        own_codes=own,
+        shown_at=timezone.now(),
+    )
+
+
+def _store(look: Showing, former: Showing | None, project: Project, by: User) -> Showing:
+    """The look that stands: ``look``, unless she saw just that before. What she looked at elsewhere is closed."""
+    if former is not None and former.arm == look.arm and set(former.suggestions) == set(look.suggestions):
+        return former
+    closed = _list_open(project, by)
+    Showing.objects.filter(pk__in=closed).update(closed_at=look.shown_at)
+    look.save(force_insert=True)
+    trail.record(
+        "preannotation.shown",
+        target=look,
+        by=by,
+        stream=trail.project_stream(project.pk),
+        details={
+            "sentence": look.sentence_id,
+            "arm": look.arm,
+            "suggestions": look.suggestions,
+            "draft": look.is_draft,
+            **({"closed": closed} if closed else {}),
+        },
+    )
+    return look
+
+
+@transaction.atomic
+def close_showings(*, project: Project, by: User) -> int:
+    """Say that she has moved on: her looks that are open are closed; how many there were."""
+    closed = _list_open(project, by)
+    if not Showing.objects.filter(pk__in=closed, closed_at__isnull=True).update(closed_at=timezone.now()):
+        return 0
+    trail.record(
+        "preannotation.closed",
+        target=by,
+        by=by,
+        stream=trail.project_stream(project.pk),
+        details={"showings": closed},
+    )
+    return len(closed)
+
+
+def _list_open(project: Project, by: User) -> list[int]:
+    looks = Showing.objects.filter(coder=by, closed_at__isnull=True, sentence__turn__interview__project=project)
+    return list(looks.order_by("pk").values_list("pk", flat=True))
+
+
+def require_shown(project: Project, suggestion: Suggestion, sentence: Sentence | None, by: User) -> Showing:
+    """Her look at the suggestion: the last at the ``sentence`` it is read at, or, where breaks were corrected since, one
+    from before. Reads suggestion.sentence. Raises ``PreannotationError`` where she never had one."""
+    turn = suggestion.sentence.turn_id
+    arms = find_arms([turn])
+    showing = (find_showing(sentence, by) if sentence else None) or find_look_at(suggestion, by)
+    is_withheld = bool(arms) and arms[turn].arm == Arm.WITHHELD
+    if is_withheld or showing is None or suggestion.pk not in showing.suggestions:
+        raise PreannotationError("Decide on the sentence yourself first; its suggestions are shown after that.")
+    return showing

@@ -1,0 +1,304 @@
+"""Exports of machine work and of what people were shown of it: apart from people's codings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import chain, islice
+
+from django.db.models import Count, F, OuterRef, QuerySet, Subquery
+from django.db.models.functions import Substr
+
+from auditapp.preannotation.models import CriticReading, Response, Showing, Suggestion, TurnArm
+from auditapp.preannotation.suggestions.queries.boundary_edits import map_moved
+from transcripts.exchange.registry import Export, RowsReader, Scope
+from transcripts.exchange.rows import Column, column, find_places, stream
+from transcripts.projects.models import Project
+from transcripts.projects.roles import Permission
+
+SUGGESTION_NUMBER = "Number of the suggestion."
+
+
+def of_annotator(prefix: str) -> list[Column]:
+    """Who proposed it. ``prefix`` is the path to the annotator."""
+    return [
+        column(
+            "annotator",
+            f"{prefix}name",
+            "Who proposed it: a model with its prompt and codebook version, rules, or a model learnt from codings.",
+        ),
+        column(
+            "annotator_number",
+            f"{prefix}number",
+            "Which annotator of that name, from 1: a change of model, prompt or codebook version makes another one.",
+        ),
+    ]
+
+
+SUGGESTION_COLUMNS = [
+    column("project", "annotator__project__slug"),
+    column("interview", "sentence__turn__interview__external_id"),
+    column("turn", "sentence__turn__position"),
+    column("sentence_id", "sentence_id"),
+    column("sentence", "sentence__position"),
+    column("text", "text"),
+    column("code_id", "code__identifier"),
+    column("code", "code__name"),
+    column("codebook_version", "code__version__number"),
+    column("level", "level"),
+    column("quote_start", "quote_start"),
+    column("quote_end", "quote_end"),
+    column("quote", "quote", "The words the annotator gives as its evidence, verified in the sentence."),
+    column("score", "score", "A learnt annotator's own probability; no certainty."),
+    *of_annotator("annotator__"),
+    column(
+        "annotator_kind",
+        "annotator__kind",
+        "model, rules (of the codebook) or learnt (from this study's blind codings).",
+    ),
+    column(
+        "annotator_hash",
+        "annotator__hash",
+        "SHA-256 over everything that decides what it says; empty on annotators made before hashes.",
+    ),
+    column("mode", "annotator__mode", "family: one call for all codes of a family; code: one call per code."),
+    column(
+        "provider",
+        "annotator__variant__account__provider",
+        "Who runs the model; fake where answers are invented; empty where no model is asked.",
+    ),
+    column("model", "annotator__variant__model", "The model that was called."),
+    column("rationale", "rationale", "The reason the annotator gave."),
+    column("critic", "critic", "Label of the model whose verdict on it is the latest."),
+    column("critic_verdict", "critic_verdict", "upheld or reversed; empty where no critic came to a verdict."),
+    column(
+        "arm",
+        "sentence__turn__suggestion_arm__arm",
+        "shown (after a coder's own decision) or withheld (never); empty where the turn was not drawn.",
+    ),
+    column(
+        "probability",
+        "sentence__turn__suggestion_arm__probability",
+        "Probability with which the turn was drawn to be withheld.",
+    ),
+    column("batch", "cell__batch_id", "Number of the batch."),
+    column("attempt", "cell__result__attempt_id", "Number of the paid call behind it."),
+    column("run", "run_id", "Number of the reading without a model."),
+    Column("suggestion_id", "pk", SUGGESTION_NUMBER),
+]
+STANDING_COLUMN = Column(
+    "standing_sentence_id",
+    "",
+    "The sentence it is applied to now; another one than sentence_id where sentence boundaries were edited since, empty "
+    "where no one sentence holds its words any more.",
+)
+SHOWING_COLUMNS = [
+    column("project"),
+    column("interview"),
+    column("turn"),
+    column("sentence_id"),
+    column("sentence"),
+    column(
+        "coder",
+        meaning="User name of the coder, in her own rows; empty in rows of everybody, because how far suggestions "
+        "influenced a coder is shown to her alone.",
+    ),
+    column("arm", meaning="shown, or withheld: a look on a turn that never shows suggestions."),
+    column(
+        "draft",
+        meaning="true where suggestions were shown before the coder's own decision; such labels are in no measure.",
+    ),
+    column("shown", meaning="When, in UTC; in rows of everybody the day."),
+    column("closed", meaning="When the panel was closed; empty where that is not known, and in rows of everybody."),
+    column(
+        "own_codes",
+        meaning="Identifiers of the codes the coder had put on the sentence by then, as a list; empty in rows of everybody.",
+    ),
+    column(
+        "place",
+        meaning="Place in the shuffled order in which they were shown, from 1; empty where there was none to show.",
+    ),
+    Column("suggestion_id", "", SUGGESTION_NUMBER),
+    column("code_id", meaning="The code that was suggested."),
+    *of_annotator(""),
+    column(
+        "response",
+        meaning="kept, left, edited or undone, as it is now; empty where the coder did not answer, and in rows of everybody "
+        "of interviews where fewer than two coders looked.",
+    ),
+    column("reason", meaning="The coder's reason, where she gave one; empty where the response is."),
+    column("coding_id", meaning="Number of the coding it became; empty in rows of everybody."),
+    column("responded", meaning="When she said so, in UTC; empty in rows of everybody."),
+    column("showing_id", meaning="Number of the look; rows of one look share it."),
+]
+ARM_COLUMNS = [
+    column("project", "plan__project__slug"),
+    column("interview", "turn__interview__external_id"),
+    column("turn", "turn__position"),
+    column("arm", "arm", "shown (after a coder's own decision) or withheld (never)."),
+    column("probability", "probability", "Probability with which it was drawn to be withheld."),
+    column("plan", "plan__number", "Number of the plan in force when its interview was drawn."),
+    column("share_percent", "plan__share_percent", "Share of turns that plan withholds, in per cent."),
+    column("seed", "plan__seed", "Number by which the draw can be repeated."),
+    column("reason", "plan__reason", "Why the share was set so."),
+    column("planned", "plan__made_at", "When the plan was made, in UTC."),
+    column("planned_by", "plan__made_by_name", "Who made it."),
+]
+CHUNK = 1_000
+
+
+def read_suggestions(scope: Scope) -> Iterator[Sequence[object]]:
+    """Every suggestion of the study; of one person, those she was shown herself, and nothing else of the sentence.
+
+    The last column is the sentence at which it is read now.
+    """
+    turn_text = "sentence__turn__text"
+    length = F("sentence__end") - F("sentence__start")
+    said = CriticReading.objects.filter(suggestion=OuterRef("pk")).exclude(verdict="").order_by("-cell_id")
+    suggestions = Suggestion.objects.filter(annotator__project=scope.project)
+    moved = map_moved(suggestions)
+    suggestions = suggestions.annotate(
+        text=Substr(turn_text, F("sentence__start") + 1, length),
+        quote=Substr(turn_text, F("quote_start") + 1, F("quote_end") - F("quote_start")),
+        critic=Subquery(said.values("cell__arm__variant__label")[:1]),
+        critic_verdict=Subquery(said.values("verdict")[:1]),
+    )
+    if scope.only is not None:
+        looks = Showing.objects.filter(coder=scope.only, sentence__turn__interview__project=scope.project)
+        shown = set(chain.from_iterable(looks.values_list("suggestions", flat=True)))
+        suggestions = suggestions.filter(sentence__turn__in=looks.values("sentence__turn"))
+    rows = stream(suggestions.order_by("pk"), SUGGESTION_COLUMNS)
+    kept = rows if scope.only is None else (row for row in rows if row[-1] in shown)
+    [place] = find_places(SUGGESTION_COLUMNS, "sentence_id")
+    return ((*row, moved.get(row[-1], row[place])) for row in kept)
+
+
+def find_suggested(project: Project) -> set[int]:
+    """The interviews in which a machine proposed a code."""
+    found = Suggestion.objects.filter(annotator__project=project).order_by()
+    return set(found.values_list("sentence__turn__interview", flat=True).distinct())
+
+
+def read_showings(scope: Scope) -> Iterator[Sequence[object]]:
+    """Every look, a row for each suggestion shown, in the order shown; a look at none is one row.
+
+    How far suggestions moved one coder's labels is hers alone. So rows of everybody do not say whose they are, and say what
+    became of a suggestion only in interviews where two or more coders looked.
+    """
+    showings = Showing.objects.filter(sentence__turn__interview__project=scope.project)
+    shared = None if scope.only is not None else find_shared(showings)
+    if scope.only is not None:
+        showings = showings.filter(coder=scope.only)
+    related = ("sentence__turn__interview", "coder")
+    rows = showings.select_related(*related).order_by("pk").iterator(chunk_size=CHUNK)
+    while chunk := list(islice(rows, CHUNK)):
+        keys = {key for showing in chunk for key in showing.suggestions}
+        suggestions = Suggestion.objects.select_related("code", "annotator").in_bulk(keys)
+        answered = Response.objects.filter(suggestion__in=keys, superseded_at__isnull=True)
+        responses = {(each.suggestion_id, each.coder_id): each for each in answered}
+        for showing in chunk:
+            is_own, is_shared = shared is None, shared is None or showing.sentence.turn.interview_id in shared
+            head = _describe_look(scope, showing, is_own=is_own)
+            for place, key in enumerate(showing.suggestions, start=1):
+                response = responses.get((key, showing.coder_id)) if is_shared else None
+                told = _describe(response, is_own=is_own)
+                yield *head, place, key, *_describe_shown(suggestions.get(key)), *told, showing.pk
+            if not showing.suggestions:
+                yield *head, *[None] * 9, showing.pk
+
+
+def find_shared(showings: QuerySet[Showing]) -> set[int]:
+    """The interviews in which two or more coders looked at suggestions."""
+    by_interview = (
+        showings.order_by().values("sentence__turn__interview").annotate(coders=Count("coder", distinct=True))
+    )
+    return set(by_interview.filter(coders__gte=2).values_list("sentence__turn__interview", flat=True))
+
+
+def _describe_look(scope: Scope, showing: Showing, *, is_own: bool) -> list[object]:
+    sentence, turn = showing.sentence, showing.sentence.turn
+    return [
+        scope.project.slug,
+        turn.interview.external_id,
+        turn.position,
+        sentence.pk,
+        sentence.position,
+        showing.coder.username if is_own else None,
+        showing.arm,
+        showing.is_draft,
+        showing.shown_at if is_own else showing.shown_at.date(),
+        showing.closed_at if is_own else None,
+        showing.own_codes if is_own else None,
+    ]
+
+
+def _describe_shown(suggestion: Suggestion | None) -> list[object]:
+    if suggestion is None:
+        return [None, None, None]
+    return [suggestion.code.identifier, suggestion.annotator.name, suggestion.annotator.number]
+
+
+def _describe(response: Response | None, *, is_own: bool) -> list[object]:
+    if response is None:
+        return [None, None, None, None]
+    if not is_own:
+        return [response.verdict, response.reason, None, None]
+    return [response.verdict, response.reason, response.coding_id, response.created_at]
+
+
+def read_turn_arms(scope: Scope) -> Iterator[Sequence[object]]:
+    """Every turn that was drawn, with the plan under which it was."""
+    arms = TurnArm.objects.filter(plan__project=scope.project).order_by("turn__interview", "turn__position")
+    return stream(arms, ARM_COLUMNS)
+
+
+def make_export(
+    key: str,
+    name: str,
+    sentence: str,
+    *,
+    row: str,
+    columns: Sequence[Column],
+    read_rows: RowsReader,
+    opens_codings: bool = False,
+) -> Export:
+    """A table of this room: for whoever may see every coding. One that opens codings opens what machines proposed, too."""
+    return Export(
+        key=key,
+        name=name,
+        sentence=sentence,
+        row=row,
+        columns=columns,
+        permission=Permission.SEE_ALL_CODINGS,
+        read_rows=read_rows,
+        opens_codings=opens_codings,
+        find_opened=find_suggested if opens_codings else None,
+    )
+
+
+SUGGESTIONS = make_export(
+    "suggestions",
+    "Suggestions",
+    "What machines proposed, with the annotator and the paid call behind each row, and what a critic said.",
+    row="a machine's proposal",
+    columns=[*SUGGESTION_COLUMNS, STANDING_COLUMN],
+    read_rows=read_suggestions,
+    opens_codings=True,
+)
+SHOWINGS = make_export(
+    "showings",
+    "What coders were shown",
+    "Each look at suggestions: arm, order, times, the codes that stood before, and what became of each. Rows of everybody "
+    "do not say whose they are.",
+    row="a suggestion as a coder was shown it; a look at none",
+    columns=SHOWING_COLUMNS,
+    read_rows=read_showings,
+    opens_codings=True,
+)
+TURN_ARMS = make_export(
+    "turn_arms",
+    "Withheld turns",
+    "Which turns show suggestions and which never do, with the probability each was drawn with.",
+    row="a turn drawn to show suggestions or never to",
+    columns=ARM_COLUMNS,
+    read_rows=read_turn_arms,
+)

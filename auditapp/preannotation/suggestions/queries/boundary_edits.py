@@ -1,0 +1,149 @@
+"""What became of sentences whose breaks were corrected, and of what machines had said of them.
+
+Suggestions stay at the sentence they were made for. One whose words (its quote; without one, its whole sentence) lie
+inside one standing sentence is read there; any other is placed nowhere, and counted.
+"""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from django.db.models import Q, QuerySet
+
+from auditapp.preannotation.models import Annotator, Suggestion
+from auditapp.preannotation.suggestions.pure.placing import CutSentence, CutTurn
+from transcripts.corpus.models import Recut, Sentence
+from transcripts.corpus.recutting import Extent
+from transcripts.projects.models import Project
+
+AT_A_TIME = 5_000
+# Coder, sentence, the suggestions shown, and when.
+Look = tuple[int, int, Sequence[int], datetime.datetime]
+
+
+class Moved(NamedTuple):
+    """A suggestion whose sentence stands no more. ``stands_at``: the one it is read at, ``None`` where there is none."""
+
+    suggestion: int
+    sentence: int
+    stands_at: int | None
+
+
+class CutAnew(NamedTuple):
+    """How many suggestions stand at sentences that were cut anew: those read elsewhere, and those placed nowhere."""
+
+    placed: int = 0
+    unplaced: int = 0
+
+    @property
+    def total(self) -> int:
+        return self.placed + self.unplaced
+
+
+def read_cut_turns(project_id: int) -> dict[int, CutTurn]:
+    """The turns of a study whose breaks were corrected, with every sentence they have and had. One query."""
+    cut = Recut.objects.filter(turn__interview__project=project_id).order_by().values("turn")
+    return _gather(Sentence.objects.filter(turn__in=cut))
+
+
+def read_turns(turn_ids: Collection[int]) -> dict[int, CutTurn]:
+    """These turns with every sentence they have and had. A query for some thousands."""
+    found: dict[int, CutTurn] = {}
+    ids = sorted(turn_ids)
+    for first in range(0, len(ids), AT_A_TIME):
+        found |= _gather(Sentence.objects.filter(turn__in=ids[first : first + AT_A_TIME]))
+    return found
+
+
+def _gather(sentences: QuerySet[Sentence]) -> dict[int, CutTurn]:
+    found: dict[int, list[CutSentence]] = {}
+    columns = ("turn_id", "pk", "start", "end", "made_by_id", "retired_by_id")
+    for turn, *row in sentences.order_by().values_list(*columns):
+        found.setdefault(turn, []).append(CutSentence(*row))
+    return {turn: CutTurn(sentences) for turn, sentences in found.items()}
+
+
+def find_words(suggestion: Suggestion) -> Extent:
+    """The words a suggestion is about: its quote, or the whole of its sentence. Reads suggestion.sentence."""
+    if suggestion.quote_start is not None and suggestion.quote_end is not None:
+        return Extent(suggestion.quote_start, suggestion.quote_end)
+    return Extent(suggestion.sentence.start, suggestion.sentence.end)
+
+
+def find_standing(suggestions: Iterable[Suggestion]) -> dict[int, Sentence | None]:
+    """By number: the sentence each is read at now, ``None`` where it is placed nowhere. Reads suggestion.sentence.turn.
+
+    Two queries where breaks were corrected, else none.
+    """
+    rows = list(suggestions)
+    turns = read_turns({each.sentence.turn_id for each in rows if each.sentence.retired_by_id is not None})
+    places = {
+        each.pk: turns[each.sentence.turn_id].find_place(find_words(each))
+        for each in rows
+        if each.sentence.retired_by_id is not None
+    }
+    wanted = {place for place in places.values() if place is not None}
+    standing = Sentence.objects.select_related("turn__interview").in_bulk(wanted) if wanted else {}
+    return {each.pk: standing.get(places[each.pk] or 0) if each.pk in places else each.sentence for each in rows}
+
+
+def list_moved(suggestions: QuerySet[Suggestion]) -> list[Moved]:
+    """Of these suggestions those whose sentence stands no more. One query, one more where there are any."""
+    columns = ("pk", "sentence_id", "sentence__turn_id", "sentence__start", "sentence__end", "quote_start", "quote_end")
+    rows = list(suggestions.filter(sentence__retired_by__isnull=False).order_by("pk").values_list(*columns))
+    turns = read_turns({row[2] for row in rows})
+    return [
+        Moved(pk, sentence, turns[turn].find_place(Extent(start, end) if last is None else Extent(first, last)))
+        for pk, sentence, turn, start, end, first, last in rows
+    ]
+
+
+def map_moved(suggestions: QuerySet[Suggestion]) -> dict[int, int | None]:
+    """The same by the number of a suggestion: where each is read now."""
+    return {each.suggestion: each.stands_at for each in list_moved(suggestions)}
+
+
+def count_cut_anew(
+    annotator: Annotator, *, batch: int | None = None, interviews: Collection[int] | None = None
+) -> CutAnew:
+    """What of all the annotator ever suggested, in one batch, or in some interviews, stands at sentences cut anew."""
+    suggestions = Suggestion.objects.filter(annotator=annotator)
+    if interviews is not None:
+        suggestions = suggestions.filter(sentence__turn__interview__in=interviews)
+    if batch is not None:
+        suggestions = suggestions.filter(cell__batch=batch)
+    places = [each.stands_at for each in list_moved(suggestions)]
+    return CutAnew(len(places) - places.count(None), places.count(None))
+
+
+def follow_looks(project_id: int, looks: Iterable[Look]) -> Iterator[Look]:
+    """Looks at suggestions, each at the sentences that hold the words of the one looked at now. One query."""
+    gone = {
+        pk: turn.list_touched(each.extent)
+        for turn in read_cut_turns(project_id).values()
+        for pk, each in turn.sentences.items()
+        if each.retired_by is not None
+    }
+    for coder, sentence, suggestions, at in looks:
+        for place in gone.get(sentence, [sentence]):
+            yield coder, place, suggestions, at
+
+
+def match_standing(sentence_ids: Collection[int], moved: Mapping[int, int | None]) -> Q:
+    """The suggestions that are read at these sentences, those of ``moved`` among them."""
+    wanted = set(sentence_ids)
+    return Q(sentence__in=wanted) | Q(pk__in=[pk for pk, place in moved.items() if place in wanted])
+
+
+def add_recut(project: Project, sentence_ids: Collection[int]) -> set[int]:
+    """These sentences, and those that hold any of their words since: what people said of them is carried there, so who
+    was taught by the one knows the other. One query more where none was cut again."""
+    found = set(sentence_ids)
+    for turn in read_cut_turns(project.pk).values():
+        for pk in found & turn.sentences.keys():
+            if turn.sentences[pk].retired_by is not None:
+                start, end = turn.sentences[pk].extent
+                found |= {each.pk for each in turn.sentences.values() if each.start < end and start < each.end}
+    return found

@@ -1,0 +1,174 @@
+"""Which annotators read a sentence, for which codes, and which were asked and said nothing of it.
+
+Of several answers of one annotator about a sentence and a code the latest holds (as in machine_labels.py, which tells
+the same of a whole study in arrays). A sentence that was cut anew since was read where all its words were.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, field
+from enum import IntEnum
+from typing import Any, NamedTuple
+
+from auditapp.batches.models import Arm, Cell
+from auditapp.preannotation.models import Annotator, OfflineReading
+from auditapp.preannotation.suggestions.pure.placing import CutTurn
+from transcripts.codebook.models import Code, CodeFamily
+from transcripts.corpus.models import Sentence
+from transcripts.projects.models import Project
+
+KIND = "preannotation"
+
+
+class Origin(NamedTuple):
+    """Where a suggestion came from: the answer of a cell, or an offline run."""
+
+    kind: str
+    pk: int
+
+
+class Reach(IntEnum):
+    """How much of a sentence an answer spoke of. ``WHOLE``: all its words, under breaks that were corrected since."""
+
+    NOTHING = 0
+    PART = 1
+    WHOLE = 2
+    ITSELF = 3
+
+
+@dataclass
+class Spoken:
+    """What one annotator was asked about a sentence: ``asked`` and ``latest`` by the identifier of a code.
+
+    ``latest``: the answer that holds; of a code that is asked and not there it said nothing. ``partly``: the last that
+    spoke of a part of the sentence, as it is cut now. ``cut_since``: codes whose answer is about earlier breaks.
+    ``families``: the name of the family of each code.
+    """
+
+    annotator: Annotator
+    families: dict[str, str]
+    asked: set[str] = field(default_factory=set)
+    latest: dict[str, Origin] = field(default_factory=dict)
+    partly: dict[str, Origin] = field(default_factory=dict)
+    cut_since: set[str] = field(default_factory=set)
+    flags: set[str] = field(default_factory=set)
+
+    def find_origin(self, code: str) -> Origin | None:
+        """The answer whose suggestions are shown: the last about the whole sentence, or else the last about a part."""
+        return self.latest.get(code) or self.partly.get(code)
+
+    def hear(self, told: Collection[str], origin: Origin, reach: Reach) -> None:
+        """Take an answer that comes after those before."""
+        if reach == Reach.PART:
+            self.partly |= dict.fromkeys(told, origin)
+            self.cut_since |= set(told) - self.latest.keys()
+        elif reach:
+            self.latest |= dict.fromkeys(told, origin)
+            self.cut_since = self.cut_since - set(told) if reach == Reach.ITSELF else self.cut_since | set(told)
+
+
+class Told(NamedTuple):
+    """A code of an annotator's codebook version."""
+
+    identifier: str
+    family: str
+    family_name: str
+    has_rules: bool
+
+
+def read_spoken(project: Project, sentence: Sentence, cut: CutTurn | None = None) -> list[Spoken]:
+    """Everything annotators were asked about the sentence, by annotator. ``cut``: its turn, where it was cut anew.
+
+    Four queries, and only rows that concern its turn or interview, however many batches and annotators the study has.
+    """
+    cells = _read_cells(project, sentence)
+    found = OfflineReading.objects.filter(interview=sentence.turn.interview_id, run__annotator__project=project)
+    readings = list(found.select_related("run").order_by("run_id", "pk"))
+    named = {pk for pk, _ in cells} | {reading.run.annotator_id for reading in readings}
+    annotators = Annotator.objects.filter(project=project, pk__in=named).select_related("variant__account", "version")
+    spoken = {each.pk: Spoken(each, {}) for each in annotators.order_by("pk")}
+    codes = _read_codes({each.annotator.version_id for each in spoken.values()})
+    for each in spoken.values():
+        each.families |= {code.identifier: code.family_name for code in codes[each.annotator.version_id]}
+    for pk, cell in cells:
+        each = spoken[pk]
+        told = _list_told(cell.arm, codes[each.annotator.version_id])
+        each.asked.update(told)
+        if reach := _find_reach(cell, sentence, cut):
+            each.hear(told, Origin("cell", cell.pk), reach)
+            each.flags.update(cell.reading.flags)
+    for reading in readings:
+        each = spoken[reading.run.annotator_id]
+        if reach := _measure_reach(reading.sentences, sentence, cut):
+            told = _list_found(each.annotator, codes[each.annotator.version_id])
+            each.asked.update(told)
+            each.hear(told, Origin("run", reading.run_id), reach)
+    return [each for each in spoken.values() if each.asked]
+
+
+def _read_codes(versions: Collection[int]) -> dict[int, list[Told]]:
+    """The codes that are put on sentences, by codebook version."""
+    found: dict[int, list[Told]] = defaultdict(list)
+    codes = Code.objects.filter(version__in=versions, family__unit=CodeFamily.Unit.SENTENCE).order_by("pk")
+    columns = ("version", "identifier", "family__identifier", "family__name", "keyword_rules")
+    for version, identifier, family, name, rules in codes.values_list(*columns):
+        found[version].append(Told(identifier, family, name, bool(rules)))
+    return found
+
+
+def _read_cells(project: Project, sentence: Sentence) -> list[tuple[int, Cell]]:
+    """The cells that ask about the turn, in the order of time, each with the number of its annotator."""
+    about = Cell.objects.filter(arm__batch__project=project, arm__batch__kind=KIND, input_id=sentence.turn_id)
+    # Not the instructions: every arm has its own, of many kilobytes.
+    cells = about.select_related("arm__batch", "reading").defer("arm__system_prompt").order_by("pk")
+    found = []
+    for cell in cells:
+        annotator = _find_annotator(cell.arm, cell)
+        if annotator and not cell.arm.settings.get("condition"):
+            cell.batch = cell.arm.batch
+            found.append((annotator, cell))
+    return found
+
+
+def _find_annotator(arm: Arm, cell: Cell) -> int:
+    """Arms of before that was kept are known by their answers, or where a batch has one annotator."""
+    named: Any = arm.settings.get("annotator")
+    if named is None and hasattr(cell, "reading"):
+        named = cell.reading.annotator_id
+    if named is None and len(arm.batch.parameters.get("annotators", [])) == 1:
+        named = arm.batch.parameters["annotators"][0]
+    return named or 0
+
+
+def _list_told(arm: Arm, codes: Iterable[Told]) -> list[str]:
+    if "codes" in arm.settings:
+        return list(arm.settings["codes"])
+    return [code.identifier for code in codes if code.family == arm.task]
+
+
+def _find_reach(cell: Cell, sentence: Sentence, cut: CutTurn | None) -> Reach:
+    """How much of the sentence the answer tells of; one without a list was asked about all its turn then had."""
+    reading = getattr(cell, "reading", None)
+    if reading is None or reading.outcome == reading.Outcome.INVALID:
+        return Reach.NOTHING
+    if reading.asked:
+        return _measure_reach(set(reading.asked) - set(reading.missing), sentence, cut)
+    return Reach.ITSELF if sentence.made_by is None or sentence.made_by.cut_at < cell.batch.created_at else Reach.WHOLE
+
+
+def _measure_reach(answered: Collection[int], sentence: Sentence, cut: CutTurn | None) -> Reach:
+    if sentence.pk in answered:
+        return Reach.ITSELF
+    if cut is None or not cut.is_met(sentence.pk, answered):
+        return Reach.NOTHING
+    return Reach.WHOLE if cut.is_covered(sentence.pk, answered) else Reach.PART
+
+
+def _list_found(annotator: Annotator, codes: Iterable[Told]) -> list[str]:
+    """The codes an annotator that needs no key can find at all."""
+    if annotator.kind == Annotator.Kind.RULES:
+        return [code.identifier for code in codes if code.has_rules]
+    learnt = annotator.recipe.get("codes", {})
+    return [code.identifier for code in codes if learnt.get(code.identifier, {}).get("threshold") is not None]

@@ -1,0 +1,156 @@
+"""The machine panel of the desk. The desk knows this room by its addresses only."""
+
+from __future__ import annotations
+
+import json
+
+from django.http import Http404, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+from django.views.decorators.http import require_POST
+
+from auditapp.preannotation.errors import PreannotationError
+from auditapp.preannotation.models import Response, Suggestion
+from auditapp.preannotation.suggestions.actions.responses import (
+    PLACED_NOWHERE,
+    keep_suggestion,
+    leave_suggestion,
+    redo_response,
+    undo_response,
+)
+from auditapp.preannotation.suggestions.actions.showings import Shown, close_showings, show_suggestions
+from auditapp.preannotation.suggestions.forms.responses import ResponseForm
+from auditapp.preannotation.suggestions.queries.boundary_edits import find_standing
+from auditapp.preannotation.suggestions.queries.panel import was_shown
+from transcripts.coding.actions import NotDecided
+from transcripts.coding.models import Enactment, Level
+from transcripts.corpus.models import Sentence
+from transcripts.projects.access import ProjectRequest, project_view
+from transcripts.projects.roles import Permission
+
+SCRIPT_HEADER = "X-Desk"
+
+
+@require_POST
+@project_view(Permission.CODE)
+def show_panel(request: ProjectRequest, sentence_id: int) -> HttpResponse:
+    """Reveal the suggestions for one sentence: on record, and only after her own decision. A POST, for it writes."""
+    return _panel(request, _find_sentence(request, sentence_id))
+
+
+def _find_sentence(request: ProjectRequest, sentence_id: int) -> Sentence:
+    sentences = Sentence.objects.select_related("turn__interview")
+    return get_object_or_404(
+        sentences, pk=sentence_id, retired_by__isnull=True, turn__interview__project=request.project
+    )
+
+
+def _panel(
+    request: ProjectRequest, sentence: Sentence, *, error: str = "", field: str = "", open_id: int | None = None
+) -> HttpResponse:
+    """The suggestions for a sentence; with an ``error`` the form of ``open_id`` stays open with what was typed.
+
+    The sentence stands at the ``field`` that it is about, which has the focus; at the top where it is about none.
+    """
+    try:
+        shown = show_suggestions(project=request.project, sentence=sentence, by=request.user)
+    except NotDecided as refusal:
+        return render(request, "preannotation/panel.html#refused", {"refusal": str(refusal)}, status=409)
+    context = {
+        "sentence": sentence,
+        "shown": shown,
+        "levels": Level.choices,
+        "enactments": Enactment.choices,
+        "error": error,
+        "field": field if _is_editable(shown, open_id, field) else "",
+        "open_id": open_id,
+        "held": request.POST if error else {},
+    }
+    template = "preannotation/panel.html#panel" if request.htmx else "preannotation/panel.html"  # type: ignore[attr-defined]
+    response = render(request, template, context, status=422 if error else 200)
+    if shown.is_draft and shown.showing is not None and not shown.is_withheld:
+        # The desk asks for reasons from now on.
+        response["HX-Trigger"] = json.dumps({"draft-opened": {"sentence": sentence.pk}})
+    return response
+
+
+def _is_editable(shown: Shown, suggestion_id: int | None, field: str) -> bool:
+    """Whether the form "Keep with changes" of that suggestion is there, with that field in it."""
+    offers = (offer for word in (shown.word.words if shown.word else ()) for offer in word.offers)
+    code = next((each.code for each in offers if each.suggestion.pk == suggestion_id and not each.response), None)
+    if code is None:
+        return False
+    carries = {"level": code.family.carries_level, "note": code.family.carries_level, "reason": True}
+    return carries.get(field, field == "enactment" and code.family.carries_enactment)
+
+
+@require_POST
+@project_view(Permission.CODE)
+def close_panel(request: ProjectRequest, sentence_id: int) -> HttpResponse:
+    """She has moved on from the suggestions of this sentence: told by the desk's script, which goes on where it is."""
+    sentence = _find_sentence(request, sentence_id)
+    close_showings(project=request.project, by=request.user)
+    return HttpResponse(status=204) if SCRIPT_HEADER in request.headers else _go_back(request, sentence)
+
+
+@require_POST
+@project_view(Permission.CODE)
+def respond(request: ProjectRequest, suggestion_id: int) -> HttpResponse:
+    """Keep, leave or edit one suggestion, take the answer back, or give it again."""
+    suggestion = get_object_or_404(
+        Suggestion.objects.select_related("sentence__turn__interview", "code__version", "code__family"),
+        pk=suggestion_id,
+        annotator__project=request.project,
+    )
+    if not was_shown(suggestion, request.user):
+        # As where there is none: that a machine put something there is not hers to know yet, or ever where it is withheld.
+        raise Http404("No such suggestion.")
+    sentence = find_standing([suggestion])[suggestion.pk]
+    if sentence is None:
+        # A page that was open while somebody corrected the breaks.
+        return render(request, "preannotation/panel.html#refused", {"refusal": PLACED_NOWHERE}, status=409)
+    form = ResponseForm(request.POST)
+    if not form.is_valid():
+        return _panel(request, sentence, error=form.tell(), field=next(iter(form.errors)), open_id=suggestion.pk)
+    try:
+        response = _store(request, suggestion, form)
+    except PreannotationError as error:
+        return _panel(request, sentence, error=str(error), field=error.field, open_id=suggestion.pk)
+    if request.htmx:  # type: ignore[attr-defined]
+        answer = _panel(request, sentence)
+        # The desk listens for these: it fetches the sentence's row again, and can take the answer back.
+        is_back = response is None or response.verdict == Response.Verdict.UNDONE
+        what: dict[str, object] = {"sentence": sentence.pk, "suggestion": suggestion.pk}
+        if response is not None:
+            what |= {"verdict": response.verdict, "address": request.path}
+        told = {"sentence-changed": what, "suggestion-taken-back" if is_back else "suggestion-answered": what}
+        answer["HX-Trigger"] = json.dumps(told)
+        return answer
+    return _go_back(request, sentence)
+
+
+def _go_back(request: ProjectRequest, sentence: Sentence) -> HttpResponse:
+    desk = reverse("coding:desk", args=[request.project.slug, sentence.turn.interview_id])
+    return redirect(f"{desk}?at={sentence.pk}#s{sentence.pk}")
+
+
+def _store(request: ProjectRequest, suggestion: Suggestion, form: ResponseForm) -> Response | None:
+    chosen = form.cleaned_data
+    if chosen["act"] == "undo":
+        return undo_response(suggestion=suggestion, project=request.project, by=request.user)
+    if chosen["act"] == "redo":
+        return redo_response(suggestion=suggestion, project=request.project, by=request.user)
+    if chosen["act"] == "leave":
+        return leave_suggestion(
+            suggestion=suggestion, project=request.project, by=request.user, reason=chosen["reason"]
+        )
+    is_edit = chosen["act"] == "edit"
+    manner = {"level": chosen["level"], "enactment": chosen["enactment"], "note": chosen["note"]} if is_edit else {}
+    return keep_suggestion(
+        suggestion=suggestion,
+        project=request.project,
+        by=request.user,
+        reason=chosen["reason"],
+        edited=is_edit,
+        **manner,
+    )

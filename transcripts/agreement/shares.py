@@ -15,6 +15,22 @@ class Interval(NamedTuple):
     high: float
 
 
+class Share(NamedTuple):
+    """``part`` of ``n``. The share and its interval are ``None`` where ``n`` is 0."""
+
+    part: int
+    n: int
+
+    @property
+    def value(self) -> float | None:
+        return self.part / self.n if self.n else None
+
+    @property
+    def interval(self) -> Interval | None:
+        """The 95 % interval (Wilson)."""
+        return wilson_interval(self.part, self.n)
+
+
 def wilson_interval(successes: int, n: int) -> Interval | None:
     """The 95 % interval of a share, from 0 to 1 (Wilson 1927, JASA 22:209); None where ``n`` is 0.
 

@@ -5,19 +5,21 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
+from auditapp.batches.models import Batch
 from auditapp.llm.locality import is_external
 from auditapp.preannotation.annotators.actions.launching import PlannedReading
 from auditapp.preannotation.annotators.actions.planning import LEAST_TURNS, list_reasked
 from auditapp.preannotation.annotators.pure.injection import find_instructions
-from auditapp.preannotation.annotators.queries.model_warnings import warn_of_kin
+from auditapp.preannotation.annotators.queries.model_warnings import tell_of_judge, warn_of_kin
 from auditapp.preannotation.annotators.queries.planted import find_planted, has_planted, list_plantable
-from auditapp.preannotation.evaluation.queries.card import tell_of_judge
-from auditapp.preannotation.evaluation.queries.check_state import tell_checked
+from auditapp.preannotation.batch_kinds import KIND
+from auditapp.preannotation.evaluation.queries.check_state import tell_checked, tell_checked_in_words
 from auditapp.preannotation.models import Annotator, Reading
 from transcripts.corpus.models import Turn
 from transcripts.corpus.queries import find_redaction
 from transcripts.projects.models import Project
 
+BY = {Annotator.Mode.FAMILY: "by family", Annotator.Mode.CODE: "by code"}
 READ_AT_ONCE = 500
 MOST_PATTERNS = 5
 # About half a millisecond each.
@@ -165,3 +167,26 @@ def warn_of_instructions(turn_ids: Sequence[int]) -> list[str]:
             "the others; what is proposed for them is flagged."
         )
     ]
+
+
+def tell_launch(batch: Batch) -> str:
+    """Who is asked, under which number, how, how many cells there are, what is asked again, and whether it was checked
+    (a check asks nothing again and is one)."""
+    annotator = Annotator.objects.select_related("project").get(pk=batch.parameters["annotators"][0])
+    cells = batch.cells.count()
+    reads = "what is said and what is implied" if annotator.reads_latent else "only what is said"
+    told = (
+        f"Batch {batch.pk}: {annotator.name} number {annotator.number}, asked {BY[Annotator.Mode(annotator.mode)]}, reads "
+        f"{reads}: {cells:,} cell{'' if cells == 1 else 's'}."
+    )
+    if batch.kind != KIND:
+        return told
+    return f"{told} {_tell_again_in_words(batch)} {tell_checked_in_words(annotator)}"
+
+
+def _tell_again_in_words(batch: Batch) -> str:
+    turns, planted = batch.parameters["asked_again"], find_planted(batch.project).count()
+    again = f"{turns:,} turn{'' if turns == 1 else 's'} of them asked again" if turns else "nothing is asked again"
+    return (
+        f"{again[:1].upper()}{again[1:]}; {planted or 'no'} planted sentence{'' if planted == 1 else 's'} in the study."
+    )

@@ -12,7 +12,7 @@ from auditapp.batches.models import Batch
 from auditapp.batches.views.wizard import run_wizard
 from auditapp.preannotation.annotators.actions.annotators import draft_annotator
 from auditapp.preannotation.annotators.actions.launching import launch_model, plan_reading
-from auditapp.preannotation.annotators.runner.kind import KIND
+from auditapp.preannotation.batch_kinds import KIND
 from auditapp.preannotation.errors import PreannotationError
 from auditapp.preannotation.launching.forms import PreannotationForm
 from auditapp.preannotation.launching.queries import list_facts, list_warnings

@@ -9,7 +9,7 @@ from auditapp.batches.models import Batch
 from auditapp.llm.actions import add_model
 from auditapp.llm.cards import find_part, read_cards
 from auditapp.llm.models import ModelVariant
-from auditapp.preannotation.evaluation.queries.card import tell_of_judge
+from auditapp.preannotation.annotators.queries.model_warnings import tell_of_judge
 from auditapp.sob.actions import add_wording, launch_sob, load_dataset
 from tests.auditapp.sob.conftest import answer_cells, write_texts
 from transcripts.accounts.models import User

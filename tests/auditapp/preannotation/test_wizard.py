@@ -20,7 +20,7 @@ from auditapp.preannotation.annotators.actions.planted import plant_own_set, wit
 from auditapp.preannotation.evaluation.actions.checks import launch_check
 from auditapp.preannotation.evaluation.queries.check_state import find_check_state
 from auditapp.preannotation.launching import queries as launch_review
-from auditapp.preannotation.launching.command_words import tell_launch
+from auditapp.preannotation.launching.queries import tell_launch
 from auditapp.preannotation.models import Annotator
 from tests.auditapp.preannotation.check_cast import answer_all, bring_in
 from tests.auditapp.preannotation.reading_cast import OFF_SITE, add_interviews, add_reader, allow

@@ -18,7 +18,7 @@ from auditapp.preannotation.annotators.actions.planning import list_reasked, pla
 from auditapp.preannotation.annotators.actions.planted import ensure_planted
 from auditapp.preannotation.annotators.pure.prompts import PROMPT_VERSION
 from auditapp.preannotation.annotators.queries.prompt_codebook import read_told_codebook
-from auditapp.preannotation.annotators.runner.kind import KIND
+from auditapp.preannotation.batch_kinds import KIND
 from auditapp.preannotation.errors import PreannotationError
 from auditapp.preannotation.models import Annotator
 from auditapp.preannotation.suggestions.actions.withholding import ensure_arms

@@ -14,9 +14,7 @@ from django.urls import reverse
 
 from auditapp.batches.kinds import WHOLE, Sight, Sights
 from auditapp.batches.models import Batch, Cell
-from auditapp.preannotation.annotators.runner.kind import KIND
-from auditapp.preannotation.evaluation.runner.check_kind import CHECK_KIND
-from auditapp.preannotation.evaluation.runner.critic_kind import CRITIC_KIND
+from auditapp.preannotation.batch_kinds import CHECK_KIND, CRITIC_KIND, KIND
 from auditapp.preannotation.models import OfflineReading, OfflineRun, Suggestion, TurnArm
 from transcripts.accounts.models import User
 from transcripts.blinding.viewers import Viewer

@@ -10,8 +10,7 @@ from django.db.models import Count, Q, QuerySet, Sum
 
 from auditapp.batches.models import Batch
 from auditapp.preannotation.annotators.queries.offline import count_by_code, read_run_progress
-from auditapp.preannotation.evaluation.runner.check_kind import CHECK_KIND
-from auditapp.preannotation.evaluation.runner.critic_kind import CRITIC_KIND
+from auditapp.preannotation.batch_kinds import CHECK_KIND, CRITIC_KIND
 from auditapp.preannotation.models import Annotator, CheckAnswer, OfflineRun, Reading
 from transcripts.corpus.models import Turn
 

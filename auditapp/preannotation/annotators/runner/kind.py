@@ -14,9 +14,8 @@ from auditapp.preannotation.annotators.runner.parse_responses import (
     write_check_answer,
 )
 from auditapp.preannotation.annotators.runner.render_prompts import write_turn_prompts
+from auditapp.preannotation.batch_kinds import KIND
 from auditapp.preannotation.models import CheckAnswer, Reading, Suggestion
-
-KIND = "preannotation"
 
 
 class PreannotationKind:

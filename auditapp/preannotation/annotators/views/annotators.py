@@ -13,6 +13,7 @@ from auditapp.batches.ledger.prompts import hash_prompt
 from auditapp.batches.models import Batch
 from auditapp.preannotation.annotators.actions.annotators import Prompt, read_prompts
 from auditapp.preannotation.annotators.actions.reflexive import record_calibration
+from auditapp.preannotation.annotators.forms.reflexive import FamilyReasonForm
 from auditapp.preannotation.annotators.queries.annotators import list_annotators, read_choices, read_code_names
 from auditapp.preannotation.annotators.queries.batch_visibility import list_seen_turns
 from auditapp.preannotation.annotators.queries.readings import (
@@ -21,10 +22,9 @@ from auditapp.preannotation.annotators.queries.readings import (
     find_readings,
     list_batches,
 )
-from auditapp.preannotation.annotators.views.cut_anew import tell_cut_anew
 from auditapp.preannotation.annotators.views.learnt_table import read_learnt
+from auditapp.preannotation.annotators.views.opened import tell_cut_anew
 from auditapp.preannotation.errors import PreannotationError
-from auditapp.preannotation.evaluation.forms.calibration import FamilyReasonForm
 from auditapp.preannotation.models import Annotator
 from transcripts.projects.access import LARGEST_ID, ProjectRequest, project_view
 from transcripts.projects.roles import Permission

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from auditapp.preannotation.evaluation.pure.checking import Share
 from auditapp.preannotation.models import Annotator
+from transcripts.agreement.shares import Share
 from transcripts.projects.models import MethodStance
 from transcripts.projects.queries import read_stances
 

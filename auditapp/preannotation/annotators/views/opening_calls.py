@@ -10,9 +10,7 @@ from django.views.decorators.http import require_http_methods
 
 from auditapp.batches.models import Batch
 from auditapp.preannotation.annotators.queries.batch_visibility import list_read_interviews
-from auditapp.preannotation.annotators.runner.kind import KIND
-from auditapp.preannotation.evaluation.runner.check_kind import CHECK_KIND
-from auditapp.preannotation.evaluation.runner.critic_kind import CRITIC_KIND
+from auditapp.preannotation.batch_kinds import CHECK_KIND, CRITIC_KIND, KIND
 from transcripts.blinding.actions import UnblindingRefused, unblind_interviews
 from transcripts.blinding.forms import OpeningForm
 from transcripts.blinding.viewers import get_viewer

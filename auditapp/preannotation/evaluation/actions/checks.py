@@ -19,8 +19,8 @@ from auditapp.preannotation.annotators.actions.launching import plan_reading
 from auditapp.preannotation.annotators.pure.conditions import REPEAT, Telling, list_conditions, tell_codes
 from auditapp.preannotation.annotators.pure.prompts import PROMPT_VERSION
 from auditapp.preannotation.annotators.queries.prompt_codebook import ToldFamily, read_told_codebook
+from auditapp.preannotation.batch_kinds import CHECK_KIND
 from auditapp.preannotation.errors import PreannotationError
-from auditapp.preannotation.evaluation.runner.check_kind import CHECK_KIND
 from auditapp.preannotation.models import Annotator
 from auditapp.preannotation.suggestions.actions.withholding import ensure_arms
 from auditapp.preannotation.suggestions.queries.arms import list_withheld

@@ -11,6 +11,7 @@ from auditapp.batches.pure.launch_options import DEFAULT_OPTIONS, LaunchOptions
 from auditapp.llm.locality import is_external
 from auditapp.llm.models import ModelVariant
 from auditapp.preannotation.annotators.queries.prompt_codebook import find_sent_redaction
+from auditapp.preannotation.batch_kinds import CRITIC_KIND
 from auditapp.preannotation.errors import PreannotationError
 from auditapp.preannotation.evaluation.pure.critic_prompts import (
     CRITIC_VERSION,
@@ -19,7 +20,6 @@ from auditapp.preannotation.evaluation.pure.critic_prompts import (
 )
 from auditapp.preannotation.evaluation.queries.critic import list_read
 from auditapp.preannotation.evaluation.queries.positives import Positive, list_positives
-from auditapp.preannotation.evaluation.runner.critic_kind import CRITIC_KIND
 from auditapp.preannotation.models import Annotator
 from transcripts.audit_trail import trail
 from transcripts.codebook.models import Code

@@ -6,7 +6,6 @@ from typing import Any, cast
 
 from django import forms
 
-from auditapp.preannotation.annotators.actions.reflexive import LONGEST_REASON as LONGEST_REASON_ON_RECORD
 from auditapp.preannotation.evaluation.actions.choices import LONGEST_REASON
 from auditapp.preannotation.evaluation.actions.disagreements import LONGEST_NOTE
 from auditapp.preannotation.models import Annotator, Disagreement
@@ -76,18 +75,6 @@ class OpeningForm(OpeningWord):
     """That word, and the page from which she opens colleagues' and machines' labels."""
 
     where = forms.ChoiceField(choices=[(name, name) for name in PLACES], widget=forms.HiddenInput)
-
-
-class FamilyReasonForm(forms.Form):
-    """Why figures are computed for a family that is read reflexively."""
-
-    family = forms.CharField(max_length=100, widget=forms.HiddenInput)
-    reason = forms.CharField(
-        label="Why they are computed all the same",
-        help_text="The reason goes into the history. The figures are shown once.",
-        max_length=LONGEST_REASON_ON_RECORD,
-        widget=forms.Textarea({"rows": 2}),
-    )
 
 
 class DisagreementForm(forms.Form):

@@ -1,18 +1,15 @@
-"""What is asked of whoever has an annotator checked, or plants a sentence."""
+"""What is asked of whoever has an annotator checked."""
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import Any
 
 from django import forms
 
 from auditapp.batches.forms import LaunchOptionsForm
-from auditapp.preannotation.annotators.actions.planted import LONGEST_TEXT
-from auditapp.preannotation.annotators.queries.planted import find_codes
 from auditapp.preannotation.evaluation.actions.checks import MOST_REPEATS, MOST_SAMPLED, USUAL_REPEATS, USUAL_SAMPLE
 from auditapp.preannotation.models import Annotator
 from transcripts.codebook.models import CodeFamily
-from transcripts.projects.models import Project
 
 
 class CheckForm(LaunchOptionsForm):
@@ -56,26 +53,3 @@ class CheckForm(LaunchOptionsForm):
         """The keywords of ``launch_check`` that say how much is asked."""
         chosen = self.cleaned_data
         return {"sample": chosen["sample"], "repeats": chosen["again"], "families": chosen["families"] or None}
-
-
-class PlantedForm(forms.Form):
-    """An invented sentence and the codes that are known of it."""
-
-    text = forms.CharField(
-        max_length=LONGEST_TEXT,
-        label="Sentence",
-        help_text="Invented: it must not stand in an interview.",
-        widget=forms.Textarea({"rows": 2}),
-    )
-    codes = forms.MultipleChoiceField(
-        required=False,
-        label="Codes known of it",
-        help_text="Every code of these families that applies. None chosen says that no code at all applies.",
-        widget=forms.CheckboxSelectMultiple,
-    )
-
-    def __init__(self, *args: Any, project: Project, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        cast("forms.MultipleChoiceField", self.fields["codes"]).choices = [
-            (code.identifier, f"{code.family.name}: {code.name}") for code in find_codes(project)
-        ]

@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from auditapp.preannotation.evaluation.pure.checking import OFTEN, RARELY, CheckReport, Flips, Rate, Share
+from auditapp.preannotation.evaluation.pure.checking import OFTEN, RARELY, CheckReport, Flips, Rate
+from transcripts.agreement.shares import Share
 
 LEAST_LEGAL = 0.99
 LEAST_ANSWERED = 0.95

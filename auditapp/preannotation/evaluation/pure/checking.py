@@ -11,26 +11,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from auditapp.preannotation.annotators.pure.conditions import FIRST, GENERIC, REPEAT, REVERSED, SWAPPED
-from transcripts.agreement.shares import Interval, wilson_interval
+from transcripts.agreement.shares import Share
 
 # By condition, code and sentence: whether the code was put. A sentence that no answer reached is left out.
 Labels = Mapping[str, Mapping[str, Mapping[int, bool]]]
-
-
-class Share(NamedTuple):
-    """``part`` of ``n``. Without any the share and its interval are ``None``."""
-
-    part: int
-    n: int
-
-    @property
-    def value(self) -> float | None:
-        return self.part / self.n if self.n else None
-
-    @property
-    def interval(self) -> Interval | None:
-        """The 95 % interval (Wilson)."""
-        return wilson_interval(self.part, self.n)
 
 
 class Answer(NamedTuple):

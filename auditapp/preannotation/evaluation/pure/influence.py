@@ -11,22 +11,7 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from transcripts.agreement.shares import Interval, newcombe_interval, wilson_interval
-
-
-class Share(NamedTuple):
-    """``successes`` of ``n``. ``value`` and ``interval`` are ``None`` where ``n`` is 0."""
-
-    successes: int
-    n: int
-
-    @property
-    def value(self) -> float | None:
-        return self.successes / self.n if self.n else None
-
-    @property
-    def interval(self) -> Interval | None:
-        return wilson_interval(self.successes, self.n)
+from transcripts.agreement.shares import Interval, Share, newcombe_interval
 
 
 class Tally(NamedTuple):
@@ -69,14 +54,14 @@ def measure_influence(tally: Tally) -> Influence:
     shown, withheld = Share(tally.shown_same, tally.shown_n), Share(tally.withheld_same, tally.withheld_n)
     switch = Share(tally.changed_to, tally.differed)
     for share in (shown, withheld, switch, Share(tally.changed_away, tally.agreed)):
-        if not 0 <= share.successes <= share.n:
-            raise ValueError(f"{share.successes} of {share.n} is no share")
+        if not 0 <= share.part <= share.n:
+            raise ValueError(f"{share.part} of {share.n} is no share")
     a, b = shown.value, withheld.value
     return Influence(
         agreement_shown=shown,
         agreement_withheld=withheld,
         difference=None if a is None or b is None else a - b,
-        difference_interval=newcombe_interval(shown.successes, shown.n, withheld.successes, withheld.n),
+        difference_interval=newcombe_interval(shown.part, shown.n, withheld.part, withheld.n),
         p_chi2=chi_square_p(shown, withheld),
         switch=switch,
         changed_to=tally.changed_to,
@@ -87,7 +72,7 @@ def measure_influence(tally: Tally) -> Influence:
 
 def chi_square_p(first: Share, second: Share) -> float | None:
     """Pearson's chi-square of two shares, one degree of freedom, uncorrected; ``None`` where a margin is empty."""
-    a, c = first.successes, second.successes
+    a, c = first.part, second.part
     b, d = first.n - a, second.n - c
     margins = first.n * second.n * (a + c) * (b + d)
     if not margins:

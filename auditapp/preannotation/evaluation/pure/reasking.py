@@ -10,8 +10,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from auditapp.preannotation.evaluation.pure.checking import Flips, Share
-from transcripts.agreement.shares import Interval, newcombe_interval
+from auditapp.preannotation.evaluation.pure.checking import Flips
+from transcripts.agreement.shares import Interval, Share, newcombe_interval
 
 
 class AskedAgain(NamedTuple):

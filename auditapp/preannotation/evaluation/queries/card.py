@@ -9,7 +9,7 @@ from typing import Any
 from django.db.models import Count
 from django.urls import reverse
 
-from auditapp.llm.cards import CardFigure, CardPart, find_part
+from auditapp.llm.cards import CardFigure, CardPart
 from auditapp.llm.models import ModelVariant
 from auditapp.preannotation.evaluation.queries.machine_use import CriticCount, count_suggestions, count_verdicts
 from auditapp.preannotation.models import Annotator, PositiveAudit
@@ -88,14 +88,3 @@ def _summarise(variant: int, totals: Counter[tuple[int, str]]) -> str:
     if not answered:
         return "Read interviews here; nobody has answered a suggestion of its yet."
     return f"{kept} of its {answered} answered suggestions were kept by people."
-
-
-def tell_of_judge(project: Project, variant: ModelVariant) -> list[str]:
-    """Before a model reads interviews: its result as a judge in this study, or that there is none."""
-    part = find_part("sob", project, variant)
-    if part is not None:
-        return [f"{variant.label} as a judge: {part.summary}"]
-    if variant.is_fake:
-        return []
-    unknown = "nothing is known here of how it ascribes demographics without warrant"
-    return [f"{variant.label} has no second-order-bias result in this study: {unknown}."]

@@ -10,8 +10,8 @@ from django.db.models import Count, QuerySet
 
 from auditapp.batches.models import Arm, Batch, Cell
 from auditapp.preannotation.annotators.pure.conditions import FIRST
+from auditapp.preannotation.batch_kinds import CHECK_KIND, KIND
 from auditapp.preannotation.evaluation.pure.checking import Answer, CheckReport, build_report
-from auditapp.preannotation.evaluation.runner.check_kind import CHECK_KIND
 from auditapp.preannotation.models import Annotator, CheckAnswer, Reading
 from transcripts.codebook.models import Code
 
@@ -56,7 +56,7 @@ def list_checks(annotator: Annotator) -> list[Batch]:
 
 def list_readings(annotator: Annotator) -> list[Batch]:
     """The batches in which an annotator read, newest first."""
-    return _list_batches(annotator, "preannotation")
+    return _list_batches(annotator, KIND)
 
 
 def _list_batches(annotator: Annotator, kind: str) -> list[Batch]:

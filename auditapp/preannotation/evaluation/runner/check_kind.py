@@ -9,9 +9,8 @@ from auditapp.batches.ledger.endings import PROVIDER_ERROR
 from auditapp.batches.models import Arm, Batch
 from auditapp.preannotation.annotators.runner.parse_responses import understand_answers, write_check_answer
 from auditapp.preannotation.annotators.runner.render_prompts import write_turn_prompts
+from auditapp.preannotation.batch_kinds import CHECK_KIND
 from auditapp.preannotation.models import CheckAnswer
-
-CHECK_KIND = "preannotation_check"
 
 
 class CheckKind:

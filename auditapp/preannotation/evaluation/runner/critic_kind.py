@@ -10,6 +10,7 @@ from auditapp.batches.models import Arm, Batch
 from auditapp.llm.locality import is_external
 from auditapp.preannotation.annotators.pure.sent_copy import make_copy
 from auditapp.preannotation.annotators.queries.consent import goes_by_a_list
+from auditapp.preannotation.batch_kinds import CRITIC_KIND
 from auditapp.preannotation.evaluation.pure.critic_answers import read_critic_answer
 from auditapp.preannotation.evaluation.pure.critic_prompts import REVERSE, Claim, Source, write_critic_message
 from auditapp.preannotation.models import CriticReading, Suggestion
@@ -17,7 +18,6 @@ from transcripts.corpus.models import Consent, RedactionList
 from transcripts.corpus.queries import list_consenting, read_questions
 from transcripts.corpus.redacting import Entry, read_stored
 
-CRITIC_KIND = "preannotation_critic"
 INVALID = "invalid"
 
 

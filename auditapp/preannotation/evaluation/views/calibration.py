@@ -17,15 +17,10 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
 from auditapp.preannotation.annotators.actions.reflexive import record_calibration, record_download
-from auditapp.preannotation.annotators.views.cut_anew import tell_cut_anew
+from auditapp.preannotation.annotators.forms.reflexive import FamilyReasonForm
+from auditapp.preannotation.annotators.views.opened import tell_cut_anew
 from auditapp.preannotation.errors import PreannotationError
-from auditapp.preannotation.evaluation.forms.calibration import (
-    CellForm,
-    FamilyReasonForm,
-    FormatForm,
-    OpeningForm,
-    ThresholdForm,
-)
+from auditapp.preannotation.evaluation.forms.calibration import CellForm, FormatForm, OpeningForm, ThresholdForm
 from auditapp.preannotation.evaluation.pure.figures import FEW_POSITIVES
 from auditapp.preannotation.evaluation.queries.calibration_rows import HEADER, CodeRow, Drawn, list_records
 from auditapp.preannotation.evaluation.queries.compared_items import read_compared_items

@@ -15,8 +15,8 @@ from auditapp.preannotation.evaluation.forms.calibration import CalibrationForm,
 from auditapp.preannotation.models import Annotator
 from transcripts.agreement.selection import list_families
 from transcripts.blinding.actions import UnblindingRefused, unblind_interviews
+from transcripts.blinding.viewers import get_viewer
 from transcripts.codebook.models import CodeFamily
-from transcripts.coding.models import Unblinding
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.models import MethodStance
 from transcripts.projects.queries import Stances, read_stances
@@ -100,14 +100,6 @@ def read_asked(request: ProjectRequest, data: QueryDict) -> Asked:
     return Asked(form, annotator, annotators, families, read_stances(request.project))
 
 
-def find_seen(request: ProjectRequest) -> set[int] | None:
-    """The interviews this person has opened; None for all, as of somebody who does not code."""
-    if Permission.CODE not in request.role.permissions:
-        return None
-    opened = Unblinding.objects.filter(user=request.user, interview__project=request.project)
-    return set(opened.values_list("interview", flat=True))
-
-
 def look(
     request: ProjectRequest,
     scope: Scope,
@@ -118,7 +110,7 @@ def look(
     """The annotator beside people as far as this person may see them now."""
     from auditapp.preannotation.evaluation.queries.calibration import read_compared
 
-    seen = find_seen(request)
+    seen = get_viewer(request).visible_interviews
     compared = read_compared(scope, seen=seen, readings=readings, with_alternatives=with_alternatives)
     return Sight(compared, set() if seen is None else compared.interviews - seen)
 
@@ -141,7 +133,7 @@ def open_compared(request: ProjectRequest) -> HttpResponse:
     page = {"opening": form, "asked": asked, "kept": kept}
     if not form.is_valid():
         return render(request, "preannotation/calibration_not_opened.html", page, status=422)
-    readings, seen = read_blind(request.project), find_seen(request)
+    readings, seen = read_blind(request.project), get_viewer(request).visible_interviews
     wanted: set[int] = set()
     if seen is not None:
         for annotator in [asked.annotator] if form.cleaned_data["where"] in ONE_ANNOTATOR else asked.annotators:

@@ -13,7 +13,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
 
 from auditapp.batches.models import Batch
-from auditapp.preannotation.annotators.runner.kind import KIND
+from auditapp.preannotation.batch_kinds import KIND
 from auditapp.preannotation.evaluation.queries.asked_again import read_reask
 from auditapp.preannotation.evaluation.queries.check_answers import (
     OF_ANSWERS,

@@ -12,7 +12,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 from auditapp.batches.actions import LaunchPlan
 from auditapp.batches.models import Batch
 from auditapp.batches.views.wizard import run_wizard
-from auditapp.preannotation.annotators.runner.kind import KIND
+from auditapp.preannotation.batch_kinds import CHECK_KIND, KIND
 from auditapp.preannotation.errors import PreannotationError
 from auditapp.preannotation.evaluation.actions.checks import PlannedCheck, launch_check, plan_check
 from auditapp.preannotation.evaluation.forms.checks import CheckForm
@@ -29,7 +29,6 @@ from auditapp.preannotation.evaluation.queries.checks import (
     name_codes,
     read_check,
 )
-from auditapp.preannotation.evaluation.runner.check_kind import CHECK_KIND
 from auditapp.preannotation.models import Annotator
 from transcripts.codebook.models import Code
 from transcripts.projects.access import ProjectRequest, project_view

@@ -18,24 +18,22 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from auditapp.batches.actions import LaunchPlan
 from auditapp.batches.models import Batch
 from auditapp.batches.views.wizard import run_wizard
-from auditapp.preannotation.annotators.queries.annotator_kin import warn_of_kindred_critic
-from auditapp.preannotation.annotators.queries.model_warnings import warn_of_kin
+from auditapp.preannotation.annotators.queries.model_warnings import tell_of_judge, warn_of_kin, warn_of_kindred_critic
+from auditapp.preannotation.batch_kinds import CRITIC_KIND
 from auditapp.preannotation.errors import PreannotationError
 from auditapp.preannotation.evaluation.actions.critic import CriticPlan, launch_critic, plan_critic
 from auditapp.preannotation.evaluation.forms.critic import CriticForm, OpeningForm, ReversalChoice
-from auditapp.preannotation.evaluation.queries.card import tell_of_judge
 from auditapp.preannotation.evaluation.queries.critic import (
     count_reversals,
     find_tested_interviews,
     list_criticised,
     list_readings,
 )
-from auditapp.preannotation.evaluation.runner.critic_kind import CRITIC_KIND
-from auditapp.preannotation.evaluation.views.calibration_sight import find_seen
 from auditapp.preannotation.models import Annotator, CriticReading
 from auditapp.preannotation.suggestions.queries.arms import list_withheld
 from auditapp.preannotation.suggestions.queries.passages import Passage, read_passages
 from transcripts.blinding.actions import unblind_interviews
+from transcripts.blinding.viewers import get_viewer
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
 
@@ -129,7 +127,7 @@ def show_reversals(request: ProjectRequest) -> HttpResponse:
     form.is_valid()
     chosen = form.cleaned_data.get("annotator")
     annotator = next((each for each in annotators if chosen is None or each.pk == chosen.pk), None)
-    code, seen = form.cleaned_data.get("code", ""), find_seen(request)
+    code, seen = form.cleaned_data.get("code", ""), get_viewer(request).visible_interviews
     context = {
         "form": form,
         "annotators": annotators,
@@ -143,7 +141,9 @@ def show_reversals(request: ProjectRequest) -> HttpResponse:
     return render(request, "preannotation/reversals.html", context)
 
 
-def _look_behind(request: ProjectRequest, annotator: Annotator, form: ReversalChoice, seen: set[int] | None) -> Behind:
+def _look_behind(
+    request: ProjectRequest, annotator: Annotator, form: ReversalChoice, seen: frozenset[int] | None
+) -> Behind:
     code = form.cleaned_data["code"]
     verdict = form.cleaned_data.get("verdict") or CriticReading.Verdict.REVERSED
     found = list_readings(annotator, code=code, verdict=verdict, seen=seen)
@@ -155,7 +155,7 @@ def _look_behind(request: ProjectRequest, annotator: Annotator, form: ReversalCh
     return Behind(code, verdict, page, shown, len(found) - len(open_ones))
 
 
-def _find_unopened(annotator: Annotator, seen: set[int] | None) -> set[int]:
+def _find_unopened(annotator: Annotator, seen: frozenset[int] | None) -> set[int]:
     """The interviews with something of the annotator's that a critic read, and that she would have to open."""
     return set() if seen is None else find_tested_interviews(annotator) - seen
 
@@ -172,7 +172,7 @@ def open_reversals(request: ProjectRequest) -> HttpResponse:
         context = {"opening": form, "chosen": choice, "back": address}
         return render(request, "preannotation/not_opened.html", context, status=422)
     annotator = get_object_or_404(Annotator, pk=annotator.pk, project=request.project)
-    unopened = _find_unopened(annotator, find_seen(request))
+    unopened = _find_unopened(annotator, get_viewer(request).visible_interviews)
     interviews = list(request.project.interviews.filter(pk__in=unopened).order_by("pk"))
     unblind_interviews(project=request.project, interviews=interviews, by=request.user, where="reversals")
     return redirect(f"{address}?annotator={annotator.pk}")

@@ -12,12 +12,14 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
 from auditapp.preannotation.annotators.actions.reflexive import record_calibration
+from auditapp.preannotation.annotators.forms.reflexive import FamilyReasonForm
 from auditapp.preannotation.errors import PreannotationError
-from auditapp.preannotation.evaluation.forms.calibration import FamilyReasonForm, FormatForm, OpeningForm
+from auditapp.preannotation.evaluation.forms.calibration import FormatForm, OpeningForm
 from auditapp.preannotation.evaluation.queries.choices import list_choices
 from auditapp.preannotation.evaluation.views.calibration import send_table
-from auditapp.preannotation.evaluation.views.calibration_sight import Asked, find_seen, read_asked
+from auditapp.preannotation.evaluation.views.calibration_sight import Asked, read_asked
 from auditapp.preannotation.models import CodeChoice
+from transcripts.blinding.viewers import get_viewer
 from transcripts.codebook.models import Code
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
@@ -111,7 +113,7 @@ def _read_rates(request: ProjectRequest, asked: Asked, family: str = "") -> Rate
     choices = [row for row in list_choices(request.project) if row.annotator is not None]
     if not choices:
         return Rates([], [], set())
-    corpus, seen = Corpus(request.project, read_blind(request.project)), find_seen(request)
+    corpus, seen = Corpus(request.project, read_blind(request.project)), get_viewer(request).visible_interviews
     rows: list[RateRow] = []
     hidden: dict[str, str] = {}
     unopened: set[int] = set()

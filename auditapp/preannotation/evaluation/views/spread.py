@@ -14,14 +14,12 @@ from django.urls import reverse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
-from auditapp.preannotation.annotators.queries.annotator_kin import list_relatives
-from auditapp.preannotation.annotators.queries.model_warnings import warn_of_kin
+from auditapp.preannotation.annotators.queries.model_warnings import list_relatives, tell_of_judge, warn_of_kin
 from auditapp.preannotation.evaluation.forms.critic import OpeningForm, SpreadForm
-from auditapp.preannotation.evaluation.queries.card import tell_of_judge
 from auditapp.preannotation.evaluation.queries.spread import Spread, read_spread
-from auditapp.preannotation.evaluation.views.calibration_sight import find_seen
 from auditapp.preannotation.models import Annotator
 from transcripts.blinding.actions import unblind_interviews
+from transcripts.blinding.viewers import get_viewer
 from transcripts.codebook.models import Code
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.models import Project
@@ -34,7 +32,7 @@ from transcripts.projects.roles import Permission
 def show_spread(request: ProjectRequest) -> HttpResponse:
     """How often each annotator put each code on the sentences all of them read, and how far every two agree."""
     form, annotators = _read_chosen(request, request.GET)
-    seen = find_seen(request)
+    seen = get_viewer(request).visible_interviews
     spread = read_spread(annotators, seen=seen) if len(annotators) > 1 else Spread([], set())
     codes = Code.objects.filter(version__project=request.project).order_by("version__number")
     context = {
@@ -62,7 +60,7 @@ def open_spread(request: ProjectRequest) -> HttpResponse:
     if not form.is_valid() or not opening.is_valid():
         context = {"opening": opening, "chosen": form, "back": address}
         return render(request, "preannotation/not_opened.html", context, status=422)
-    seen = find_seen(request)
+    seen = get_viewer(request).visible_interviews
     if seen is not None:
         wanted = read_spread(annotators, seen=seen).interviews - seen
         interviews = list(request.project.interviews.filter(pk__in=wanted).order_by("pk"))

@@ -23,7 +23,7 @@ from auditapp.preannotation.annotators.queries.offline import ACTIVE
 from auditapp.preannotation.annotators.queries.planted import find_planted
 from auditapp.preannotation.annotators.queries.readings import count_readings, count_run
 from auditapp.preannotation.errors import PreannotationError
-from auditapp.preannotation.launching.command_words import tell_launch
+from auditapp.preannotation.launching.queries import tell_launch
 from auditapp.preannotation.models import Annotator, OfflineRun
 from transcripts.audit_trail import trail
 from transcripts.corpus.models import Interview

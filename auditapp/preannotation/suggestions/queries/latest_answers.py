@@ -13,13 +13,12 @@ from enum import IntEnum
 from typing import Any, NamedTuple
 
 from auditapp.batches.models import Arm, Cell
+from auditapp.preannotation.batch_kinds import KIND
 from auditapp.preannotation.models import Annotator, OfflineReading
 from auditapp.preannotation.suggestions.pure.placing import CutTurn
 from transcripts.codebook.models import Code, CodeFamily
 from transcripts.corpus.models import Sentence
 from transcripts.projects.models import Project
-
-KIND = "preannotation"
 
 
 class Origin(NamedTuple):

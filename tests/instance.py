@@ -14,7 +14,7 @@ import subprocess
 import sys
 import time
 import urllib.request
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
@@ -82,6 +82,18 @@ class Instance:
                 return connection.execute(sql.encode()).fetchall()
         with closing(sqlite3.connect(self.folder / "auditapp.sqlite3", timeout=20)) as connection:
             return connection.execute(sql).fetchall()
+
+    def write(self, statements: Sequence[str]) -> None:
+        """Run statements straight on the database, all or none."""
+        url = self.environment.get("DATABASE_URL")
+        if url:
+            with psycopg.connect(url) as connection:
+                for statement in statements:
+                    connection.execute(statement.encode())
+            return
+        with closing(sqlite3.connect(self.folder / "auditapp.sqlite3")) as file, file:
+            for statement in statements:
+                file.execute(statement)
 
     def start(self, *arguments: str, **environment: str) -> subprocess.Popen[bytes]:
         """Start ``python …`` in a process group of its own; its words go to a file of the data folder."""

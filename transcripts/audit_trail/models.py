@@ -10,7 +10,7 @@ from django.db import models
 class AuditEvent(models.Model):
     """One thing somebody did, in the order it was done. No foreign keys: the trail outlives what it tells of.
 
-    Database triggers refuse UPDATE and DELETE (migration 0002); ``hash`` covers the row and the hash before it.
+    Database triggers refuse UPDATE and DELETE (its first migration); ``hash`` covers the row and the hash before it.
     """
 
     stream = models.CharField(max_length=100)

@@ -2,34 +2,20 @@
 
 from __future__ import annotations
 
-import sqlite3
-from collections.abc import Sequence
-from contextlib import closing
+from collections.abc import Iterator
+from pathlib import Path
 
-import psycopg
 import pytest
 
 from tests.instance import Instance
+from tests.old_migrations import migrate_originals, unmigrated_instance
 
-pytestmark = pytest.mark.processes
+pytestmark = [pytest.mark.processes, pytest.mark.release]
 
 AT = "'2026-11-01 10:00:00'"
 HASH = "'" + "0" * 64 + "'"
 OPENAI = "https://api.openai.com/v1"
 LOCAL = "http://127.0.0.1:11434/v1"
-
-
-def write(instance: Instance, statements: Sequence[str]) -> None:
-    """Run statements straight on the instance's database, all or none."""
-    url = instance.environment.get("DATABASE_URL")
-    if url:
-        with psycopg.connect(url) as connection:
-            for statement in statements:
-                connection.execute(statement.encode())
-        return
-    with closing(sqlite3.connect(instance.folder / "auditapp.sqlite3")) as file, file:
-        for statement in statements:
-            file.execute(statement)
 
 
 def variant(label: str, base_url: str, model: str, key_env: str, price: str) -> str:
@@ -97,12 +83,12 @@ BEFORE = [
 
 
 @pytest.fixture
-def upgraded(instance: Instance) -> Instance:
-    # Takes the batches along, which were not parted from it then.
-    instance.manage("migrate", "llm", "0001_start", "-v0")
-    write(instance, BEFORE)
-    instance.manage("migrate", "-v0")
-    return instance
+def upgraded(tmp_path: Path) -> Iterator[Instance]:
+    with unmigrated_instance(tmp_path / "data") as instance:
+        migrate_originals(instance, "llm.0001_start", "batches.0001_start")
+        instance.write(BEFORE)
+        instance.manage("migrate", "-v0")
+        yield instance
 
 
 def test_an_upgrade_sorts_models_into_accounts_and_attempts_into_arms(upgraded: Instance) -> None:

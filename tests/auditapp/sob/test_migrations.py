@@ -7,10 +7,10 @@ import json
 import pytest
 
 from auditapp.sob.counting import count_in_every_way
-from tests.auditapp.llm.test_migrations import write
 from tests.instance import Instance
+from tests.old_migrations import migrate_originals
 
-pytestmark = pytest.mark.processes
+pytestmark = [pytest.mark.processes, pytest.mark.release]
 
 LAUNCH = """
 from auditapp.batches.pure.launch_options import LaunchOptions
@@ -66,8 +66,8 @@ def judgment(number: int, attributes: dict[str, object]) -> str:
 @pytest.fixture
 def upgraded(instance: Instance) -> Instance:
     instance.run_code(LAUNCH)
-    instance.manage("migrate", "sob", "0001_start", "-v0")
-    write(instance, [judgment(cell, each) for cell, each in zip(CELLS, ATTRIBUTES, strict=True)])
+    migrate_originals(instance, "sob.0001_start")
+    instance.write([judgment(cell, each) for cell, each in zip(CELLS, ATTRIBUTES, strict=True)])
     instance.manage("migrate", "-v0")
     return instance
 

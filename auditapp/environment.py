@@ -9,10 +9,14 @@ import re
 import secrets
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
+from typing import cast
 from urllib.parse import urlsplit
 
+from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
+from django.utils.functional import SimpleLazyObject
 
 SECRET_LENGTH = 50
 SECONDS_TO_WRITE_A_SECRET = 2.0
@@ -40,15 +44,29 @@ def env_int(name: str, *, default: int, least: int = 0) -> int:
 
 
 def env_data_folder(default: Path) -> Path:
-    """The data folder (AUDITAPP_DATA), made when it is not there."""
-    folder = Path(os.environ.get("AUDITAPP_DATA", str(default))).expanduser().resolve()
+    """The path of the data folder (AUDITAPP_DATA). ``make_data_folder`` makes the folder when something needs it."""
+    return Path(os.environ.get("AUDITAPP_DATA", str(default))).expanduser().resolve()
+
+
+def make_data_folder(folder: Path) -> None:
+    """Make the data folder, for its owner only, unless it exists."""
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
         raise ImproperlyConfigured(
             f"AUDITAPP_DATA points to {folder}, which cannot be used ({error.strerror}). Name a folder you may write to."
         ) from error
-    return folder
+
+
+def make_site_files() -> None:
+    """Make what a web server or a worker needs in the data folder: the folder itself, the keys and the static folder.
+
+    An unusable key in the data folder stops the start here.
+    """
+    make_data_folder(settings.DATA)
+    str(settings.SECRET_KEY)
+    tuple(settings.FIELD_KEYS)
+    settings.STATIC_ROOT.mkdir(exist_ok=True)  # WhiteNoise warns about a missing folder
 
 
 def env_base_url(default: str) -> str:
@@ -69,50 +87,42 @@ def read_last_address(data_folder: Path, default: str) -> str:
 
 
 def env_secret_key(data_folder: Path) -> str:
-    """SECRET_KEY, or the file named by SECRET_KEY_FILE, or a key made at the first start and kept in the data folder."""
+    """SECRET_KEY, or the file named by SECRET_KEY_FILE, or a key kept in the data folder.
+
+    A given key is checked at once. The data folder is read, and a missing key made, when the key is first used.
+    """
     value = os.environ.get("SECRET_KEY", "")
     file = os.environ.get("SECRET_KEY_FILE", "")
     if file:
         value = Path(file).read_text(encoding="utf-8").strip()
-    if value:
-        if len(value) < SECRET_LENGTH:
-            raise ImproperlyConfigured(f"SECRET_KEY needs at least {SECRET_LENGTH} characters; it has {len(value)}.")
-        return value
-    value = _read_or_make(data_folder / "secret_key", "SECRET_KEY", make=lambda: secrets.token_urlsafe(SECRET_LENGTH))
+    if not value:
+        return cast(str, SimpleLazyObject(partial(_read_stored_secret_key, data_folder)))
     if len(value) < SECRET_LENGTH:
-        raise ImproperlyConfigured(f"{data_folder / 'secret_key'} is damaged. Delete it; a new key signs everyone out.")
+        raise ImproperlyConfigured(f"SECRET_KEY needs at least {SECRET_LENGTH} characters; it has {len(value)}.")
     return value
 
 
 def env_field_keys(data_folder: Path) -> tuple[str, ...]:
-    """FIELD_KEY, or the file named by FIELD_KEY_FILE, or a key made at the first start and kept in the data folder.
+    """FIELD_KEY, or the file named by FIELD_KEY_FILE, or a key kept in the data folder.
 
-    Several are parted by commas: the first seals, every one opens.
+    Several are separated by commas: the first encrypts, every one decrypts. Given keys are checked at once. The data
+    folder is read, and a missing key made, when the keys are first used.
     """
-    value, place = os.environ.get("FIELD_KEY", ""), "FIELD_KEY"
+    value, source = os.environ.get("FIELD_KEY", ""), "FIELD_KEY"
     if file := os.environ.get("FIELD_KEY_FILE", ""):
         try:
-            value, place = Path(file).read_text(encoding="utf-8"), f"The file {file} (FIELD_KEY_FILE)"
+            value, source = Path(file).read_text(encoding="utf-8"), f"The file {file} (FIELD_KEY_FILE)"
         except OSError as error:
             raise ImproperlyConfigured(
                 f"FIELD_KEY_FILE names {file}, which cannot be read ({error.strerror})."
             ) from None
     if not value.strip():
-        path = data_folder / "field_key"
-        value, place = _read_or_make(path, "FIELD_KEY", make=_make_field_key), f"The file {path}"
-    keys = tuple(part for part in re.split(r"[,\s]+", value) if part)
-    for number, key in enumerate(keys, start=1):
-        if not _is_field_key(key):
-            raise ImproperlyConfigured(
-                f"{place} holds no usable key (number {number} of it): a key is {FIELD_KEY_FORM}."
-            )
-    if not keys:
-        raise ImproperlyConfigured(f"{place} is empty. Put back the key from your copy: {FIELD_KEY_FORM}.")
-    return keys
+        return cast(tuple[str, ...], SimpleLazyObject(partial(_read_stored_field_keys, data_folder)))
+    return _split_field_keys(value, source)
 
 
 def env_addresses(name: str) -> frozenset[str]:
-    """Addresses written ``host:port``, parted by commas; anything else stops the start."""
+    """Addresses written ``host:port``, separated by commas; anything else stops the start."""
     found: set[str] = set()
     for part in os.environ.get(name, "").split(","):
         if not part.strip():
@@ -125,6 +135,31 @@ def env_addresses(name: str) -> frozenset[str]:
             )
         found.add(f"{match[1].lower()}:{int(match[2])}")
     return frozenset(found)
+
+
+def _read_stored_secret_key(data_folder: Path) -> str:
+    path = data_folder / "secret_key"
+    value = _read_or_make(path, "SECRET_KEY", make=lambda: secrets.token_urlsafe(SECRET_LENGTH))
+    if len(value) < SECRET_LENGTH:
+        raise ImproperlyConfigured(f"{path} is damaged. Delete it; a new key signs everyone out.")
+    return value
+
+
+def _read_stored_field_keys(data_folder: Path) -> tuple[str, ...]:
+    path = data_folder / "field_key"
+    return _split_field_keys(_read_or_make(path, "FIELD_KEY", make=_make_field_key), f"The file {path}")
+
+
+def _split_field_keys(value: str, source: str) -> tuple[str, ...]:
+    keys = tuple(part for part in re.split(r"[,\s]+", value) if part)
+    for number, key in enumerate(keys, start=1):
+        if not _is_field_key(key):
+            raise ImproperlyConfigured(
+                f"{source} holds no usable key (number {number} of it): a key is {FIELD_KEY_FORM}."
+            )
+    if not keys:
+        raise ImproperlyConfigured(f"{source} is empty. Put back the key from your copy: {FIELD_KEY_FORM}.")
+    return keys
 
 
 def _make_field_key() -> str:
@@ -140,6 +175,7 @@ def _is_field_key(key: str) -> bool:
 
 def _read_or_make(path: Path, variable: str, *, make: Callable[[], str]) -> str:
     """The secret kept in ``path``; two processes that start together end up with the same one."""
+    make_data_folder(path.parent)
     try:
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     except FileExistsError:
@@ -155,7 +191,7 @@ def _read_or_make(path: Path, variable: str, *, make: Callable[[], str]) -> str:
 
 
 def _read_when_written(path: Path) -> str:
-    """The words of a file that another process may have made this very moment and not yet filled."""
+    """The content of a file that another process may have created a moment ago and not yet filled."""
     end = time.monotonic() + SECONDS_TO_WRITE_A_SECRET
     while not (value := path.read_text(encoding="ascii").strip()) and time.monotonic() < end:
         time.sleep(0.01)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sqlite3
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -18,6 +19,7 @@ from auditapp.environment import (
     env_field_keys,
     env_int,
     env_secret_key,
+    make_data_folder,
     read_last_address,
 )
 
@@ -25,6 +27,7 @@ from auditapp.environment import (
 # them wait for each other: coefficients of agreement take three times as long with it.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
+# Reading the settings makes no folder and no key, so that a command that needs no data leaves nothing behind.
 BASE_DIR = Path(__file__).resolve().parent.parent
 DATA = env_data_folder(BASE_DIR / "var")
 
@@ -32,7 +35,7 @@ BASE_URL = env_base_url(read_last_address(DATA, "http://127.0.0.1:8000"))
 _address = urlsplit(BASE_URL)
 DEBUG = env_bool("DEBUG", default=False)
 SECRET_KEY = env_secret_key(DATA)
-# Seal the keys of provider accounts. Kept apart from the database, so that a copy of it gives no key away.
+# Encrypt the keys of provider accounts. Kept apart from the database, so that a copy of it gives no key away.
 FIELD_KEYS = env_field_keys(DATA)
 # Private addresses that model calls may go to, beside those on the list in the database.
 ALLOW_PRIVATE_PROVIDERS = env_addresses("ALLOW_PRIVATE_PROVIDERS")
@@ -116,7 +119,14 @@ DATABASES: dict[str, dict[str, Any]] = {
 CONN_MAX_AGE = env_int("CONN_MAX_AGE", default=600)
 DATABASES["default"]["CONN_MAX_AGE"] = CONN_MAX_AGE
 if DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":
+
+    def connect_in_data_folder(*args: Any, **options: Any) -> sqlite3.Connection:
+        """Open the database, in a data folder made for it if need be."""
+        make_data_folder(DATA)
+        return sqlite3.Connection(*args, **options)
+
     DATABASES["default"]["OPTIONS"] = {
+        "factory": connect_in_data_folder,
         "transaction_mode": "IMMEDIATE",
         "timeout": 20,
         "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA cache_size=-16000;",
@@ -199,7 +209,6 @@ USE_TZ = True
 TIME_ZONE = os.environ.get("TIME_ZONE", "UTC")
 STATIC_URL = "/static/"
 STATIC_ROOT = DATA / "static"
-STATIC_ROOT.mkdir(exist_ok=True)  # WhiteNoise warns of a missing folder
 STATICFILES_DIRS = [BASE_DIR / "static"]
 # `manage.py prepare` collects the files under hashed names; a bare checkout serves them as they lie.
 HASHED_STATIC_FILES = "whitenoise.storage.CompressedManifestStaticFilesStorage"
@@ -239,8 +248,6 @@ if REDIS_URL:
     }
 else:
     CELERY_BROKER_URL = "filesystem://localhost"
-    for _folder in ("doorbell", "doorbell-control"):
-        (DATA / _folder).mkdir(mode=0o700, exist_ok=True)
     CELERY_BROKER_TRANSPORT_OPTIONS = {
         "data_folder_in": str(DATA / "doorbell"),
         "data_folder_out": str(DATA / "doorbell"),

@@ -9,6 +9,8 @@ from django.core.handlers.wsgi import WSGIRequest
 from django.core.wsgi import get_wsgi_application
 from django.utils.http import parse_header_parameters
 
+from auditapp.environment import make_site_files
+
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "auditapp.settings")
 
 
@@ -23,5 +25,6 @@ class Utf8Request(WSGIRequest):
         self.content_type, self.content_params = parse_header_parameters(meta.get("CONTENT_TYPE", ""))
 
 
+make_site_files()
 application = get_wsgi_application()
 application.request_class = Utf8Request

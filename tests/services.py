@@ -77,7 +77,7 @@ def _prepare_session() -> None:
         os.environ.pop(name, None)
     folder = tempfile.mkdtemp(prefix="auditapp-tests-")
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    os.environ["AUDITAPP_DATA"] = folder
+    _give_data_folder(Path(folder))
     os.environ["SECRET_KEY"] = "known to everyone, and good for nothing but the tests"
     if signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
         signal.signal(signal.SIGTERM, _end_as_ctrl_c_does)
@@ -88,6 +88,12 @@ def _prepare_session() -> None:
         _start_servers()
 
 
+def _give_data_folder(folder: Path) -> None:
+    os.environ["AUDITAPP_DATA"] = str(folder)
+    # A web server makes it at its start; Django's test client does not.
+    (folder / "static").mkdir(parents=True)
+
+
 def _end_as_ctrl_c_does(number: int, _frame: FrameType | None) -> None:
     # Once: a second signal would cut off the cleaning up.
     signal.signal(number, signal.SIG_IGN)
@@ -96,7 +102,7 @@ def _end_as_ctrl_c_does(number: int, _frame: FrameType | None) -> None:
 
 def _part_from_other_workers(worker: str) -> None:
     """Give one of xdist's processes (``gw0``, ``gw1``, ...) a data folder and a Redis database of its own."""
-    os.environ["AUDITAPP_DATA"] = str(Path(os.environ["AUDITAPP_DATA"]) / worker)
+    _give_data_folder(Path(os.environ["AUDITAPP_DATA"]) / worker)
     redis_url = os.environ.get("REDIS_URL", "")
     if redis_url.startswith("redis+socket://"):
         os.environ["REDIS_URL"] = f"{redis_url}?virtual_host={worker.removeprefix('gw')}"

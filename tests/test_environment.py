@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 import threading
 import time
 from pathlib import Path
@@ -11,12 +13,15 @@ import pytest
 from django.core.exceptions import ImproperlyConfigured
 
 from auditapp import environment
-from auditapp.environment import env_secret_key, read_last_address
+from auditapp.environment import env_field_keys, env_secret_key, make_data_folder, read_last_address
+from tests.instance import ROOT
+
+SITE_VARIABLES = {"AUDITAPP_DATA", "DATABASE_URL", "REDIS_URL", "SECRET_KEY", "FIELD_KEY"}
 
 
 @pytest.fixture(autouse=True)
 def no_keys_given(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("SECRET_KEY", "SECRET_KEY_FILE"):
+    for name in ("SECRET_KEY", "SECRET_KEY_FILE", "FIELD_KEY", "FIELD_KEY_FILE"):
         monkeypatch.delenv(name, raising=False)
 
 
@@ -40,7 +45,7 @@ def test_a_key_file_that_stays_empty_is_called_damaged(tmp_path: Path, monkeypat
     monkeypatch.setattr(environment, "SECONDS_TO_WRITE_A_SECRET", 0.02)
     (tmp_path / "secret_key").touch()
     with pytest.raises(ImproperlyConfigured, match="damaged"):
-        env_secret_key(tmp_path)
+        str(env_secret_key(tmp_path))
 
 
 def test_the_first_start_makes_a_key_that_every_later_one_reads(tmp_path: Path) -> None:
@@ -51,3 +56,46 @@ def test_links_lead_to_where_the_data_was_last_served(tmp_path: Path) -> None:
     assert read_last_address(tmp_path, "http://127.0.0.1:8000") == "http://127.0.0.1:8000"
     (tmp_path / "address").write_text("http://127.0.0.1:8671\n", encoding="ascii")
     assert read_last_address(tmp_path, "http://127.0.0.1:8000") == "http://127.0.0.1:8671"
+
+
+@pytest.mark.parametrize("command", [("help",), ("help", "segment"), ("segment", "{text}"), ("sob_parse", "{answers}")])
+def test_a_command_that_needs_no_data_makes_no_folder_and_no_key(tmp_path: Path, command: tuple[str, ...]) -> None:
+    text, answers, data = tmp_path / "interview.txt", tmp_path / "answers.jsonl", tmp_path / "data"
+    text.write_text("First sentence. Second sentence.", encoding="utf-8")
+    answers.write_text('{"id": "1", "raw": "[]"}\n', encoding="utf-8")
+    environment = {name: value for name, value in os.environ.items() if name not in SITE_VARIABLES}
+    done = subprocess.run(
+        [sys.executable, "manage.py", *(word.format(text=text, answers=answers) for word in command)],
+        cwd=ROOT,
+        env=environment | {"AUDITAPP_DATA": str(data)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout
+    assert not data.exists()
+
+
+def test_a_key_in_the_environment_that_is_too_short_is_refused_before_it_is_used(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SECRET_KEY", "short")
+    with pytest.raises(ImproperlyConfigured, match="at least 50 characters"):
+        env_secret_key(tmp_path)
+
+
+def test_the_data_folder_is_made_by_what_needs_it(tmp_path: Path) -> None:
+    data = tmp_path / "new" / "data"
+    secret_key, field_keys = env_secret_key(data), env_field_keys(data)
+    assert not data.parent.exists()
+    assert len(secret_key) >= environment.SECRET_LENGTH
+    assert len(field_keys) == 1
+    assert sorted(path.name for path in data.iterdir()) == ["field_key", "secret_key"]
+    assert data.stat().st_mode & 0o777 == 0o700
+
+
+def test_a_data_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(ImproperlyConfigured, match=r"AUDITAPP_DATA points to .*file/data, which cannot be used"):
+        make_data_folder(tmp_path / "file" / "data")

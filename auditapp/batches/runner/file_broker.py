@@ -22,6 +22,11 @@ logger = logging.getLogger(__name__)
 class Channel(filesystem.Channel):
     """Kombu's channel of files, with writing and reading made whole."""
 
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        for folder in (self.data_folder_in, self.data_folder_out, self.control_folder):
+            Path(folder).mkdir(mode=0o700, parents=True, exist_ok=True)
+
     def get_table(self, exchange: str) -> list[Any]:
         """The queues of an exchange; none while its file is being written."""
         try:

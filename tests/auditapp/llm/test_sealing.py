@@ -101,7 +101,7 @@ class TestWrongFieldKey:
 class TestEnvironment:
     def test_a_key_is_made_once_for_its_owner_alone(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv("FIELD_KEY", raising=False)
-        made = env_field_keys(tmp_path)
+        made = tuple(env_field_keys(tmp_path))
         assert env_field_keys(tmp_path) == made
         assert (tmp_path / "field_key").stat().st_mode & 0o077 == 0
         assert len(made) == 1
@@ -135,7 +135,7 @@ class TestEnvironment:
         monkeypatch.delenv("FIELD_KEY", raising=False)
         (tmp_path / "field_key").write_text("")
         with pytest.raises(ImproperlyConfigured, match="field_key is empty"):
-            env_field_keys(tmp_path)
+            tuple(env_field_keys(tmp_path))
 
     def test_addresses_are_host_and_port(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("ALLOW_PRIVATE_PROVIDERS", "127.0.0.1:11434, GPU.lan:8000,[::1]:80,")

@@ -11,6 +11,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from auditapp.batches.ledger import worker_signs
 from auditapp.batches.runner import tasks
+from auditapp.environment import make_site_files
 
 POOLS = ("prefork", "threads")
 LANES = 3
@@ -45,6 +46,7 @@ class Command(BaseCommand):
             return
         if options["lanes"] < 1:  # type: ignore[operator]
             raise CommandError("A worker runs at least one lane.")
+        make_site_files()
         broker = settings.CELERY_BROKER_URL.split("://")[0]
         self.stderr.write(f"A worker starts over {broker}; Ctrl-C ends it.")
         self._run(options)

@@ -7,6 +7,7 @@ from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandParser
 
 from auditapp.demo.actions import ensure_owner, load_demo
+from auditapp.environment import make_site_files
 from transcripts.accounts.actions import create_sign_in_link
 from transcripts.audit_trail import trail
 
@@ -19,6 +20,7 @@ class Command(BaseCommand):
         parser.add_argument("--json", action="store_true")
 
     def handle(self, *args: object, **options: object) -> None:
+        make_site_files()
         call_command("migrate", verbosity=0, interactive=False)
         call_command("createcachetable", verbosity=0)
         settings.STORAGES["staticfiles"] = {"BACKEND": settings.HASHED_STATIC_FILES}

@@ -43,6 +43,7 @@ ALLOW_PRIVATE_PROVIDERS = env_addresses("ALLOW_PRIVATE_PROVIDERS")
 ALLOWED_HOSTS = [_address.hostname or "127.0.0.1", "127.0.0.1", "localhost", "[::1]"]
 CSRF_TRUSTED_ORIGINS = [BASE_URL]
 
+# Without Django REST framework: it is used for JSON alone, and as an app every page would load it for its template tags.
 INSTALLED_APPS = [
     "django.contrib.auth",
     "django.contrib.contenttypes",
@@ -53,8 +54,6 @@ INSTALLED_APPS = [
     "allauth.account",
     "django_htmx",
     "template_partials",
-    "rest_framework",
-    "drf_spectacular",
     "transcripts.ui",
     "transcripts.audit_trail",
     "transcripts.accounts",

@@ -3,8 +3,21 @@
 from __future__ import annotations
 
 from django.urls import URLPattern, URLResolver, include, path
+from django.urls.resolvers import RoutePattern
 
 from auditapp import health, pages
+
+
+class LazyResolver(URLResolver):
+    """Loads its URLs at the first request to one of them, or the first link.
+
+    The API's libraries take a sixth of a web server's memory and of its start (benchmarks/install.py), and many sites
+    never use the API.
+    """
+
+    def _populate(self) -> None:
+        """Django collects the names of all URLs at the first link; names in a namespace are found without this."""
+
 
 human_half = [
     path("", include("transcripts.accounts.urls")),
@@ -27,7 +40,7 @@ machine_half = [
     path("", include("auditapp.batches.urls")),
     path("", include("auditapp.preannotation.urls")),
     path("", include("auditapp.sob.urls")),
-    path("api/v1/", include("auditapp.api.urls")),
+    LazyResolver(RoutePattern("api/v1/"), "auditapp.api.urls", app_name="api", namespace="api"),
 ]
 
 urlpatterns: list[URLPattern | URLResolver] = [

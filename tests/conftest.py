@@ -25,6 +25,7 @@ from transcripts.corpus.actions import import_file
 from transcripts.corpus.models import Interview, Sentence
 from transcripts.projects.actions import create_project, set_member_role
 from transcripts.projects.models import Project
+from transcripts.projects.registrations import load_registrations
 
 # Machines that run tests are busy and noisy: no example fails for being slow.
 hypothesis_settings.register_profile("project", deadline=None, derandomize=True)
@@ -50,6 +51,12 @@ TURNS = [
 def _no_order_is_taken_for_granted() -> Iterator[None]:
     with unordered_rows_reversed():
         yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _registries_are_full() -> None:
+    """Filled before a test puts something of its own into one."""
+    load_registrations()
 
 
 def make_user(username: str) -> User:

@@ -9,6 +9,7 @@ from django.db.models import QuerySet
 
 from auditapp.batches.models import Arm, Batch, Cell
 from transcripts.accounts.models import User
+from transcripts.projects.registrations import load_registrations
 from transcripts.projects.roles import Role
 
 
@@ -96,7 +97,7 @@ _links: dict[str, Callable[[Cell], Sequence[Link]]] = {}
 
 
 def register_kind(kind: BatchKind) -> None:
-    """Make a kind known under its name. Called once, in the feature's ``AppConfig.ready``."""
+    """Make a kind known under its name. Called once, in the app's ``registrations``."""
     _kinds[kind.name] = kind
 
 
@@ -107,6 +108,7 @@ def register_links(kind: str, read_links: Callable[[Cell], Sequence[Link]]) -> N
 
 def read_links(cell: Cell) -> Sequence[Link]:
     """Where a cell leads; reads cell.batch.project."""
+    load_registrations()
     return _links[cell.batch.kind](cell) if cell.batch.kind in _links else ()
 
 
@@ -117,16 +119,19 @@ def register_sights(kind: str, sights: Sights) -> None:
 
 def find_sight(batch: Batch, user: User, role: Role) -> Sight:
     """How far ``user`` may look into ``batch``; reads batch.project."""
+    load_registrations()
     return _sights[batch.kind].find(batch, user, role) if batch.kind in _sights else WHOLE
 
 
 def is_open_to(batch: Batch, role: Role) -> bool:
     """Whether those of this role see all of the batch whatever they opened. Asks the database nothing."""
+    load_registrations()
     return _sights[batch.kind].is_open_to(role) if batch.kind in _sights else True
 
 
 def get_kind(name: str) -> BatchKind:
     """The kind registered under ``name``."""
+    load_registrations()
     try:
         return _kinds[name]
     except KeyError:

@@ -8,8 +8,6 @@ from typing import Any
 from django.core.checks import CheckMessage, Tags, Warning, register  # noqa: A004 - Django's name
 from django.db import DatabaseError, connections
 
-from auditapp.llm.queries import find_broken_seals
-
 
 @register(Tags.database)
 def check_seals(*, databases: Sequence[str] | None = None, **kwargs: Any) -> list[CheckMessage]:
@@ -17,6 +15,8 @@ def check_seals(*, databases: Sequence[str] | None = None, **kwargs: Any) -> lis
     if "default" not in (databases or []):
         return []
     try:
+        from auditapp.llm.queries import find_broken_seals
+
         if "llm_provideraccount" not in connections["default"].introspection.table_names():
             return []
         broken = find_broken_seals()

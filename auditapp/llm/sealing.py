@@ -7,9 +7,12 @@ from __future__ import annotations
 
 import json
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
-from cryptography.fernet import Fernet, InvalidToken, MultiFernet
 from django.conf import settings
+
+if TYPE_CHECKING:
+    from cryptography.fernet import MultiFernet
 
 
 class SealBroken(Exception):
@@ -37,6 +40,8 @@ def seal_again(sealed: str) -> str:
 
 
 def _open_seal(sealed: str) -> dict[str, str]:
+    from cryptography.fernet import InvalidToken
+
     try:
         content = json.loads(_open_box(tuple(settings.FIELD_KEYS)).decrypt(sealed.encode()))
     except InvalidToken:
@@ -49,4 +54,7 @@ def _open_seal(sealed: str) -> dict[str, str]:
 
 @lru_cache(maxsize=4)
 def _open_box(keys: tuple[str, ...]) -> MultiFernet:
+    # Loaded with the first stored key: many sites have none, and it takes a tenth of a web server's memory.
+    from cryptography.fernet import Fernet, MultiFernet
+
     return MultiFernet([Fernet(key) for key in keys])

@@ -5,20 +5,3 @@ from django.apps import AppConfig
 
 class SobConfig(AppConfig):
     name = "auditapp.sob"
-
-    def ready(self) -> None:
-        from auditapp.batches.kinds import register_kind, register_links
-        from auditapp.llm.cards import register_card_part
-        from auditapp.sob.card import read_parts
-        from auditapp.sob.cell_links import link_answer, link_formatter
-        from auditapp.sob.exports import SOB_ANSWERS
-        from auditapp.sob.formatter import FORMATTER_KIND, FormatterKind
-        from auditapp.sob.kind import KIND, SobKind
-        from transcripts.exchange.registry import register_export
-
-        register_kind(SobKind())
-        register_kind(FormatterKind())
-        register_links(KIND, link_answer)
-        register_links(FORMATTER_KIND, link_formatter)
-        register_card_part("sob", read_parts)
-        register_export(SOB_ANSWERS)

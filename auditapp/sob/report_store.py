@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from auditapp.batches.ledger.worker_signs import is_worker_alive
 from auditapp.batches.models import Batch
-from auditapp.sob import tasks
 from auditapp.sob.report_turns import Failure, end_turn, find_failure, forget_failure, take_turn
 from auditapp.sob.reporting import (
     ReportChoice,
@@ -35,7 +34,7 @@ def read_report(batch: Batch, *, options: ReportChoice | None = None) -> StoredR
     if kept is not None and kept.will_do:
         return kept.stored
     is_large = count_answers(batch) > MOST_AT_ONCE
-    if is_large and is_worker_alive() and (find_failure(batch, choice) or tasks.ask_for_report(batch, choice)):
+    if is_large and is_worker_alive() and (find_failure(batch, choice) or _ask_worker(batch, choice)):
         return kept and kept.stored
     return _compute_here(batch, choice, kept and kept.stored)
 
@@ -55,3 +54,9 @@ def _compute_here(batch: Batch, choice: ReportChoice, kept: StoredReport | None)
     finally:
         if has_turn:
             end_turn(batch)
+
+
+def _ask_worker(batch: Batch, choice: ReportChoice) -> bool:
+    from auditapp.sob import tasks  # loads Celery
+
+    return tasks.ask_for_report(batch, choice)

@@ -5,16 +5,16 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
-from celery import shared_task
 from kombu.exceptions import OperationalError
 
 from auditapp.batches.models import Batch
 from auditapp.batches.runner.tasks import connect_at_once
+from auditapp.celery import app
 from auditapp.sob.report_turns import begin_turn, end_turn, forget_failure, note_failure, take_turn
 from auditapp.sob.reporting import ReportChoice, find_kept, fingerprint_report, refresh_report
 
 
-@shared_task(name="sob.compute_report")
+@app.task(name="sob.compute_report")
 def compute_report(batch_id: int, choice: dict[str, Any]) -> None:
     """Compute and keep the report of a batch, unless it was kept meanwhile. Why it failed is kept too."""
     batch = Batch.objects.select_related("project").get(pk=batch_id)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection
 from transcripts.blinding.actions import unblind_former_reader
 from transcripts.coding.models import Coding, Decision
 from transcripts.projects.models import Project
+from transcripts.projects.registrations import load_registrations
 from transcripts.projects.role_changes import RoleChange
 
 LabelFinder = Callable[[Project], Collection[int]]
@@ -15,7 +16,7 @@ _finders: list[LabelFinder] = []
 
 
 def register_labels(find: LabelFinder) -> None:
-    """Register a function that names the interviews with labels of another kind. Called once, in an app's ``ready``."""
+    """Register a function that names the interviews with labels of another kind. Called once, in an app's ``registrations``."""
     _finders.append(find)
 
 
@@ -28,6 +29,7 @@ def keep_what_was_seen(change: RoleChange) -> None:
     for rows in (Coding.objects.all(), Decision.objects.all()):
         others = rows.filter(**{f"{where}__project": change.project}).exclude(coder=change.user).order_by()
         labelled |= set(others.values_list(where, flat=True).distinct())
+    load_registrations()
     for find in _finders:
         labelled |= set(find(change.project))
     interviews = list(change.project.interviews.filter(pk__in=labelled).order_by("pk"))

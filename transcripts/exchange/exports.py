@@ -5,7 +5,7 @@ from __future__ import annotations
 from transcripts.exchange import codebook_files, coding_rows, dictionary, queries, team_rows, theme_rows
 from transcripts.exchange.methods.writing import write_methods
 from transcripts.exchange.refi.writing import write_study
-from transcripts.exchange.registry import Export, register_export
+from transcripts.exchange.registry import Export
 from transcripts.projects.roles import Permission
 
 STUDY = [
@@ -254,9 +254,3 @@ RECORD = [
         opens_codings=True,
     ),
 ]
-
-
-def register_all() -> None:
-    """Make them known."""
-    for export in (*STUDY, *CODINGS, *TEAM, *THEMES, *RECORD):
-        register_export(export)

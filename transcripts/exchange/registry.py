@@ -1,4 +1,4 @@
-"""What a study can hand out. Each room adds its exports when the program starts: the one inversion of the house."""
+"""What a study can hand out. Each app registers its exports."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import NamedTuple
 from transcripts.accounts.models import User
 from transcripts.exchange.rows import Column
 from transcripts.projects.models import Project
+from transcripts.projects.registrations import load_registrations
 from transcripts.projects.roles import Permission
 
 TABLES = ("csv", "json", "jsonl")
@@ -62,17 +63,19 @@ _exports: dict[str, Export] = {}
 
 
 def register_export(export: Export) -> None:
-    """Make an export known. Called once, in an app's ``ready``."""
+    """Make an export known. Called once, in an app's ``registrations``."""
     _exports[export.key] = export
 
 
 def list_exports() -> list[Export]:
     """Every export, in the order of registration."""
+    load_registrations()
     return list(_exports.values())
 
 
 def find_export(key: str) -> Export | None:
     """The export with that key."""
+    load_registrations()
     return _exports.get(key)
 
 
@@ -96,7 +99,7 @@ _machine_uses: list[Callable[[Project], list[MachineUse]]] = []
 
 
 def register_machine_use(read: Callable[[Project], list[MachineUse]]) -> None:
-    """Make a part known that knows of machines. Called once, in an app's ``ready``."""
+    """Make a part known that knows of machines. Called once, in an app's ``registrations``."""
     _machine_uses.append(read)
 
 
@@ -104,15 +107,17 @@ _machine_notes: list[Callable[[Project], list[str]]] = []
 
 
 def register_machine_notes(read: Callable[[Project], list[str]]) -> None:
-    """Make a part known that tells, in sentences, how machines' work met people's. Called once, in an app's ``ready``."""
+    """Make a part known that tells, in sentences, how machines' work met people's. Called once, in an app's ``registrations``."""
     _machine_notes.append(read)
 
 
 def list_machine_notes(project: Project) -> list[str]:
     """What is to be said of all machines together: what people saw of them, and when."""
+    load_registrations()
     return [note for read in _machine_notes for note in read(project)]
 
 
 def list_machine_uses(project: Project) -> list[MachineUse]:
     """Every machine that took part in a study."""
+    load_registrations()
     return [use for read in _machine_uses for use in read(project)]

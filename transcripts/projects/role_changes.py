@@ -8,6 +8,7 @@ from typing import NamedTuple
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.projects.models import Project
+from transcripts.projects.registrations import load_registrations
 from transcripts.projects.roles import Permission, Role
 
 
@@ -34,11 +35,12 @@ _listeners: list[Callable[[RoleChange], None]] = []
 
 
 def register_role_change(tell: Callable[[RoleChange], None]) -> None:
-    """Have a part told of every change, inside its transaction. Called once, in an app's ``ready``."""
+    """Have a part told of every change, inside its transaction. Called once, in an app's ``registrations``."""
     _listeners.append(tell)
 
 
 def tell_role_change(change: RoleChange) -> None:
     """Tell every part that asked for it."""
+    load_registrations()
     for tell in _listeners:
         tell(change)

@@ -8,7 +8,6 @@ from functools import partial
 from django.db import transaction
 
 from auditapp.batches.models import Batch, Cell, Lane
-from auditapp.batches.runner import tasks
 from transcripts.audit_trail import trail
 
 OPEN_CELLS = (Cell.State.PLANNED, Cell.State.LEASED)
@@ -54,4 +53,10 @@ def change_batch(
 def ring_lanes(lanes: Iterable[Lane]) -> None:
     """Tell the workers of these lanes once the transaction stands."""
     for lane in lanes:
-        transaction.on_commit(partial(tasks.ring, lane.pk))
+        transaction.on_commit(partial(_notify_workers, lane.pk))
+
+
+def _notify_workers(lane_id: int) -> None:
+    from auditapp.batches.runner import tasks  # loads Celery
+
+    tasks.ring(lane_id)

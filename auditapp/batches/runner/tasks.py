@@ -7,7 +7,6 @@ import logging
 import time
 from collections.abc import Sequence
 
-from celery import current_app, shared_task
 from kombu import Connection
 from kombu.exceptions import OperationalError
 
@@ -17,6 +16,7 @@ from auditapp.batches.pure.stopping import stopping
 from auditapp.batches.routes import live
 from auditapp.batches.runner import recovery, sweeping
 from auditapp.batches.runner.ticks import SWEEP, take_tick
+from auditapp.celery import app
 
 logger = logging.getLogger(__name__)
 
@@ -36,7 +36,7 @@ class _Doorbell:
     away_until = 0.0
 
 
-@shared_task(name="batches.run_lane")
+@app.task(name="batches.run_lane")
 def run_lane(lane_id: int) -> None:
     """Work on one lane, then ring it again when something is left.
 
@@ -63,7 +63,7 @@ def work_on_lane(lane_id: int) -> bool:
     return False
 
 
-@shared_task(name="batches.sweep")
+@app.task(name="batches.sweep")
 def sweep() -> None:
     """Settle dead runners, and ring lanes that have work and no runner; once in five seconds, however often it is asked."""
     pause = take_tick(SWEEP, every=SWEEP_SECONDS)
@@ -123,7 +123,7 @@ def count_waiting_messages() -> int:
 
 def connect_at_once() -> Connection:
     """A connection to the broker that gives up after a second instead of trying again."""
-    return current_app.connection_for_write(connect_timeout=RING_SECONDS, transport_options=AT_ONCE)
+    return app.connection_for_write(connect_timeout=RING_SECONDS, transport_options=AT_ONCE)
 
 
 def _note_absence(error: BaseException) -> None:

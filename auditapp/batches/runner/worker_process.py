@@ -18,6 +18,7 @@ from django.db import connections
 
 from auditapp.batches.pure.stopping import stopping
 from auditapp.batches.runner import heartbeat
+from transcripts.projects.registrations import load_registrations
 
 logger = logging.getLogger(__name__)
 
@@ -34,8 +35,9 @@ class _Worker(Protocol):
 def prepare(*, sweeps: bool) -> None:
     """Have the Celery worker that this process is about to become beat, fork and end as ours do."""
     heartbeat.guard_forks()
-    # Loading the client takes a fifth of a second, which each new process of a lane would pay; loaded before, it is shared.
+    # What every process of a lane needs is loaded before they are forked, so that they share its memory and start at once.
     import_module("auditapp.llm.providers.openai_compatible")
+    load_registrations()
 
     worker = os.getpid()
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import logging
 
-from celery import shared_task
 from django.core.cache import cache
 from kombu.exceptions import OperationalError
 
 from auditapp.batches.ledger import worker_signs
 from auditapp.batches.ledger.clock import read_now
 from auditapp.batches.runner.tasks import connect_at_once
+from auditapp.celery import app
 from auditapp.preannotation.annotators.queries.offline import find_idle_runs
 from auditapp.preannotation.annotators.runner.offline import run_offline
 
@@ -20,7 +20,7 @@ logger = logging.getLogger(__name__)
 RING_AGAIN_SECONDS = 20
 
 
-@shared_task(name="preannotation.run_offline")
+@app.task(name="preannotation.run_offline")
 def work_on_run(run_id: int) -> None:
     """Do what is left of a run."""
     problem = worker_signs.find_problem()

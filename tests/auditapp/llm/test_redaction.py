@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pytest_django import Settings
 
-from auditapp.llm.apps import keep_keys_out
+from auditapp.celery import keep_keys_out
 from auditapp.llm.failures import KeylessReporter
 from auditapp.llm.redaction import REMOVED, KeyFilter, remember_key, remove_keys
 from auditapp.settings import LOGGING

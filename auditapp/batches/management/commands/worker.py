@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import argparse
+import logging
 import os
 import warnings
 
@@ -67,13 +68,15 @@ class Command(BaseCommand):
         warnings.filterwarnings("ignore", category=SecurityWarning)
         # Told at each loss of the broker, about tasks that are acknowledged late, which ours are not.
         warnings.filterwarnings("ignore", category=CPendingDeprecationWarning)
-        flags = [
-            f"--pool={options['pool']}",
-            f"--concurrency={options['lanes']}",
-            f"--queues={tasks.LANES},{tasks.SWEEPS}",
-            "--loglevel=WARNING",
+        # Not through Celery's command line, which loads an interactive shell that takes a tenth of the memory.
+        worker = app.Worker(
+            pool_cls=options["pool"],
+            concurrency=options["lanes"],
+            queues=[tasks.LANES, tasks.SWEEPS],
+            loglevel=logging.WARNING,
+            quiet=True,
             # Both have hung workers after a restart of the broker, and serve nothing here.
-            "--without-mingle",
-            "--without-gossip",
-        ]
-        app.worker_main(["--quiet", "worker", *flags])
+            without_mingle=True,
+            without_gossip=True,
+        )
+        worker.start()

@@ -17,7 +17,6 @@ from auditapp.preannotation.annotators.pure.learning import FEWEST_POSITIVES, Ou
 from auditapp.preannotation.annotators.queries.offline import ACTIVE, list_interviews_to_read, list_rules
 from auditapp.preannotation.annotators.queries.training_set import Teaching, gather, list_coded_interviews
 from auditapp.preannotation.annotators.runner.offline import list_outcomes, name_reader, run_offline
-from auditapp.preannotation.annotators.tasks import ring_run
 from auditapp.preannotation.errors import PreannotationError
 from auditapp.preannotation.models import Annotator, OfflineRun
 from auditapp.preannotation.suggestions.actions.withholding import ensure_arms
@@ -211,5 +210,11 @@ def _store_run(
     details: dict[str, object] = {"annotator": annotator.pk, "kind": str(kind), "interviews": len(left)}
     stream = trail.project_stream(project.pk)
     trail.record("preannotation.offline_run.launched", target=run, by=by, stream=stream, details=details)
-    transaction.on_commit(partial(ring_run, run.pk))
+    transaction.on_commit(partial(_notify_workers, run.pk))
     return run
+
+
+def _notify_workers(run_id: int) -> None:
+    from auditapp.preannotation.annotators import tasks  # loads Celery
+
+    tasks.ring_run(run_id)

@@ -1,0 +1,48 @@
+"""What pre-annotation adds to the registries of other apps."""
+
+from __future__ import annotations
+
+from auditapp.batches.kinds import register_kind, register_sights
+from auditapp.batches.runner.sweeping import register_sweep
+from auditapp.llm.cards import register_card_part
+from auditapp.preannotation.annotators.queries.batch_visibility import (
+    SIGHT_OF_SUGGESTIONS,
+    SIGHT_OF_TURNS,
+    find_machine_read,
+)
+from auditapp.preannotation.annotators.runner.kind import PreannotationKind
+from auditapp.preannotation.evaluation.exports import EXPORTS
+from auditapp.preannotation.evaluation.queries.card import read_parts
+from auditapp.preannotation.evaluation.queries.machine_use import read_machine_notes, read_machine_uses
+from auditapp.preannotation.evaluation.runner.check_kind import CheckKind
+from auditapp.preannotation.evaluation.runner.critic_kind import CriticKind
+from auditapp.preannotation.suggestions.exports import SHOWINGS, SUGGESTIONS, TURN_ARMS
+from auditapp.preannotation.suggestions.queries.drafts import is_draft
+from transcripts.blinding.labels_seen import register_labels
+from transcripts.coding.drafts import register_drafts
+from transcripts.exchange.registry import register_export, register_machine_notes, register_machine_use
+from transcripts.projects.roles import Permission
+
+
+def notify_idle_runs() -> None:
+    """A sweep that loads Celery only where one is done: in a worker."""
+    from auditapp.preannotation.annotators.tasks import ring_idle_runs
+
+    ring_idle_runs()
+
+
+register_drafts(is_draft)
+register_labels(find_machine_read)
+register_kind(PreannotationKind())
+register_kind(CheckKind())
+register_sweep("offline runs", notify_idle_runs)
+register_kind(CriticKind())
+for each in (PreannotationKind, CheckKind):
+    register_sights(each.name, SIGHT_OF_TURNS)
+register_sights(CriticKind.name, SIGHT_OF_SUGGESTIONS)
+for export in (SUGGESTIONS, SHOWINGS, TURN_ARMS, *EXPORTS):
+    register_export(export)
+register_machine_use(read_machine_uses)
+register_machine_notes(read_machine_notes)
+# What became of suggestions is colleagues' decisions.
+register_card_part("suggestions", read_parts, Permission.SEE_ALL_CODINGS)

@@ -1,0 +1,9 @@
+"""The exports of the human half."""
+
+from __future__ import annotations
+
+from transcripts.exchange.exports import CODINGS, RECORD, STUDY, TEAM, THEMES
+from transcripts.exchange.registry import register_export
+
+for export in (*STUDY, *CODINGS, *TEAM, *THEMES, *RECORD):
+    register_export(export)

@@ -12,8 +12,8 @@ from rest_framework.response import Response
 
 from auditapp.api.pagination import PageParameters, Pages
 from auditapp.api.views import ProjectView, find_row, list_columns
-from transcripts.corpus.markdown_lines import Kind
 from transcripts.corpus.models import Interview, Sentence, Turn
+from transcripts.corpus.pure.markdown_lines import Kind
 
 
 class ListInterviews(ProjectView):

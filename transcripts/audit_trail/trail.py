@@ -10,8 +10,8 @@ from django.db import connection, models, transaction
 from django.db.backends.utils import CursorWrapper
 from django.utils import timezone
 
-from transcripts.audit_trail.chain import Entry, Link, find_break, hash_link
 from transcripts.audit_trail.models import AuditEvent, AuditHead
+from transcripts.audit_trail.pure.chain import Entry, Link, find_break, hash_link
 
 SITE = "site"
 # On the path of every write, and while the last runs, others wait: a query set takes five times as long to build as

@@ -8,9 +8,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import NamedTuple, TypeVar
 
-from transcripts.codebook.checking import clean_names, clean_text, order_as_tree
 from transcripts.codebook.models import CodebookVersion, CodeExample
-from transcripts.codebook.naming import LONGEST_STEM, make_identifier
+from transcripts.codebook.pure.checking import clean_names, clean_text, order_as_tree
+from transcripts.codebook.pure.naming import LONGEST_STEM, make_identifier
 from transcripts.codebook.queries import read_content
 from transcripts.codebook.quotes import EXAMPLE_TEXT
 from transcripts.formats.codebook_content import CodebookContent, CodeContent, FamilyContent

@@ -9,10 +9,10 @@ from typing import NamedTuple
 from django.db.models import Count, Exists, F, Max, OuterRef, Prefetch, Q, QuerySet
 
 from transcripts.accounts.models import User
-from transcripts.codebook.checking import read_attributes
-from transcripts.codebook.comparing import Comparison, compare
-from transcripts.codebook.lineage import Lineage, Names, Step, trace
 from transcripts.codebook.models import Code, CodebookVersion, CodeChange, CodeExample, CodeFamily, CodeProposal
+from transcripts.codebook.pure.checking import read_attributes
+from transcripts.codebook.pure.comparing import Comparison, compare
+from transcripts.codebook.pure.lineage import Lineage, Names, Step, trace
 from transcripts.codebook.quotes import ExampleRow
 from transcripts.formats.codebook_content import CodebookContent, CodeContent, FamilyContent
 from transcripts.projects.models import Project

@@ -16,11 +16,11 @@ from transcripts.accounts.models import User
 from transcripts.coding import queries, recuts
 from transcripts.coding.forms import WrongField, read_client_id, read_count, read_id
 from transcripts.coding.models import Coding, Decision
-from transcripts.coding.quoting import WrongSpan, find_points, find_words
+from transcripts.coding.pure.quoting import WrongSpan, find_points, find_words
 from transcripts.coding.rendering import Refusal, make_desk_url, render_desk
 from transcripts.corpus.models import Interview, Recut, Sentence
+from transcripts.corpus.pure.recutting import CutRefused
 from transcripts.corpus.queries import list_recuts
-from transcripts.corpus.recutting import CutRefused
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
 

@@ -17,7 +17,7 @@ from transcripts.codebook.models import CodeFamily
 from transcripts.coding.models import Coding, Decision, Layer, Level, Memo, Reveal, Unblinding
 from transcripts.coding.values import CHOICE_FIELDS
 from transcripts.corpus.models import Recut, Sentence
-from transcripts.corpus.recutting import Extent, share_quote, unite_quotes
+from transcripts.corpus.pure.recutting import Extent, share_quote, unite_quotes
 
 Row = TypeVar("Row", Coding, Decision, Memo, Reveal)
 Work = Coding | Decision | Memo

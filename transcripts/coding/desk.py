@@ -13,7 +13,7 @@ from transcripts.codebook.queries import current_version
 from transcripts.coding.filters import Shown, apply_filter
 from transcripts.coding.marks import Chip, Marks, Viewer, read_marks_in
 from transcripts.coding.panel import PanelFamily, fill_families, list_codes, read_families
-from transcripts.coding.prompting import OwnCoding, Prompts, Question
+from transcripts.coding.pure.prompting import OwnCoding, Prompts, Question
 from transcripts.coding.queries import InterviewPlace
 from transcripts.corpus.models import Interview, Sentence, Turn
 from transcripts.projects.models import Project

@@ -8,7 +8,7 @@ from transcripts.accounts.models import User
 from transcripts.coding.carrying import carry_to_pieces, carry_to_whole
 from transcripts.corpus import actions as corpus_actions
 from transcripts.corpus.models import Recut, Sentence
-from transcripts.corpus.recutting import CutRefused
+from transcripts.corpus.pure.recutting import CutRefused
 from transcripts.projects.models import Project
 from transcripts.rounds.models import Assignment
 

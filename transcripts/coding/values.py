@@ -14,7 +14,7 @@ from django.db.models import TextChoices
 
 from transcripts.codebook.models import Code, CodeFamily
 from transcripts.coding.models import Coding, Enactment, Grounding, Level, Prompting
-from transcripts.coding.quoting import Span
+from transcripts.coding.pure.quoting import Span
 
 
 class ChoiceField(NamedTuple):

@@ -29,7 +29,7 @@ from transcripts.coding.forms import (
     read_uuid,
 )
 from transcripts.coding.models import Coding, Decision
-from transcripts.coding.quoting import Span, WrongSpan, find_span, find_words
+from transcripts.coding.pure.quoting import Span, WrongSpan, find_span, find_words
 from transcripts.coding.rendering import Refusal, make_desk_url, render_desk, render_details, render_marks
 from transcripts.coding.values import CodingValues
 from transcripts.corpus.models import Sentence

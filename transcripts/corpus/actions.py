@@ -16,13 +16,13 @@ from transcripts.audit_trail import trail
 from transcripts.corpus import breaks, queries
 from transcripts.corpus.breaks import Carry, Cutting, SentenceRetired
 from transcripts.corpus.consent import store_told
-from transcripts.corpus.descriptives import describe
 from transcripts.corpus.models import ImportedFile, Interview, Recut, Sentence
-from transcripts.corpus.preparing import PreparedInterview, prepare_interview
+from transcripts.corpus.pure.descriptives import describe
+from transcripts.corpus.pure.preparing import PreparedInterview, prepare_interview
+from transcripts.corpus.pure.readers import FORMATS, ReadError, ReadFile, ReadInterview, read_bytes
+from transcripts.corpus.pure.recutting import CutRefused, cut, name_pieces, unite
+from transcripts.corpus.pure.segmenting import SEGMENTER, SEGMENTER_VERSION
 from transcripts.corpus.queries import SentenceRow, TurnContent, TurnRow
-from transcripts.corpus.readers import FORMATS, ReadError, ReadFile, ReadInterview, read_bytes
-from transcripts.corpus.recutting import CutRefused, cut, name_pieces, unite
-from transcripts.corpus.segmenting import SEGMENTER, SEGMENTER_VERSION
 from transcripts.projects.models import Project
 
 SENTENCES_AT_A_TIME = 5_000

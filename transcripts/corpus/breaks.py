@@ -12,8 +12,8 @@ from django.utils import timezone
 from transcripts.accounts.models import User
 from transcripts.corpus import queries
 from transcripts.corpus.models import Interview, Recut, Sentence, Turn
-from transcripts.corpus.preparing import CHANNELS_WITH_SENTENCES, hash_quote
-from transcripts.corpus.recutting import CutRefused, Extent
+from transcripts.corpus.pure.preparing import CHANNELS_WITH_SENTENCES, hash_quote
+from transcripts.corpus.pure.recutting import CutRefused, Extent
 from transcripts.projects.models import Project
 
 # What a room above does with the work that stands on retired sentences; what it gives joins the audit event.

@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from transcripts.audit_trail import trail
 from transcripts.corpus.models import Consent, Interview
-from transcripts.corpus.readers.base import LONGEST_BASIS, ReadInterview
+from transcripts.corpus.pure.readers.base import LONGEST_BASIS, ReadInterview
 from transcripts.projects.models import Project
 
 

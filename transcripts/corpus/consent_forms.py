@@ -7,8 +7,8 @@ from typing import Any
 from django import forms
 
 from transcripts.corpus.models import Consent
-from transcripts.corpus.readers.base import LONGEST_BASIS
-from transcripts.corpus.redacting import BadEntry, Entry, read_lines
+from transcripts.corpus.pure.readers.base import LONGEST_BASIS
+from transcripts.corpus.pure.redacting import BadEntry, Entry, read_lines
 from transcripts.corpus.redaction import LONGEST_REASON
 
 GIVEN, REFUSED = "given", "refused"

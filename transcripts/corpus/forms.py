@@ -9,7 +9,7 @@ from django.core.exceptions import ValidationError
 from django.core.files.uploadedfile import UploadedFile
 from django.template.defaultfilters import filesizeformat
 
-from transcripts.corpus.readers import FORMATS
+from transcripts.corpus.pure.readers import FORMATS
 
 LARGEST_UPLOAD = 64 * 1024 * 1024
 

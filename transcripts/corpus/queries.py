@@ -9,8 +9,8 @@ from typing import NamedTuple
 from django.db import connection
 from django.db.models import Model
 
-from transcripts.corpus.descriptives import InterviewCounts
 from transcripts.corpus.models import Consent, ImportedFile, Interview, Recut, RedactionList, Sentence, Turn
+from transcripts.corpus.pure.descriptives import InterviewCounts
 from transcripts.projects.models import Project
 
 IDS_AT_A_TIME = 500

@@ -9,8 +9,8 @@ from django.utils import timezone
 
 from transcripts.audit_trail import trail
 from transcripts.corpus.models import RedactionList
+from transcripts.corpus.pure.redacting import BadEntry, Entry, check_entries, read_stored
 from transcripts.corpus.queries import find_redaction
-from transcripts.corpus.redacting import BadEntry, Entry, check_entries, read_stored
 from transcripts.projects.models import Project
 
 LONGEST_REASON = 2_000

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from transcripts.corpus.models import Turn
-from transcripts.corpus.redacting import Entry, Place, count_inside, find_places, replace, write_lines
+from transcripts.corpus.pure.redacting import Entry, Place, count_inside, find_places, replace, write_lines
 from transcripts.projects.models import Project
 
 SAMPLES_PER_ENTRY = 2

@@ -9,8 +9,8 @@ from django.views.decorators.http import require_http_methods
 
 from transcripts.corpus.consent_forms import RedactionForm
 from transcripts.corpus.models import RedactionList
+from transcripts.corpus.pure.redacting import BadEntry, check_entries, read_stored, write_lines
 from transcripts.corpus.queries import find_redaction
-from transcripts.corpus.redacting import BadEntry, check_entries, read_stored, write_lines
 from transcripts.corpus.redaction import RedactionError, RedactionStale, save_redaction
 from transcripts.corpus.redaction_preview import EntryEffect, preview, suggest_entries
 from transcripts.projects.access import ProjectRequest, project_view

@@ -12,8 +12,8 @@ from django_htmx.http import retarget
 
 from transcripts.corpus import queries
 from transcripts.corpus.actions import ImportRefused, ImportReport, NamedFile, import_files, plan_imports
-from transcripts.corpus.descriptives import summarise
 from transcripts.corpus.forms import ImportForm
+from transcripts.corpus.pure.descriptives import summarise
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
 

@@ -83,7 +83,7 @@ AUDIT = [
     column(
         "hash",
         "hash",
-        "SHA-256 over the event and the hash before it (audit_trail/chain.py verifies an exported trail).",
+        "SHA-256 over the event and the hash before it (audit_trail/pure/chain.py verifies an exported trail).",
     ),
 ]
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from django.db import connection
 
 from transcripts.codebook.models import Code, CodebookVersion
-from transcripts.coding.prompting import PROMPTED, UNPROMPTED, Prompts, Question
+from transcripts.coding.pure.prompting import PROMPTED, UNPROMPTED, Prompts, Question
 from transcripts.corpus.models import Turn
 from transcripts.projects.models import Project
 

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from transcripts.accounts.models import User
-from transcripts.codebook.lineage import Fate
 from transcripts.codebook.models import Code, CodebookVersion, CodeChange
-from transcripts.codebook.words import Piece, compare_words
+from transcripts.codebook.pure.lineage import Fate
+from transcripts.codebook.pure.words import Piece, compare_words
 from transcripts.coding.closure import Closure
 from transcripts.coding.models import Coding
 from transcripts.coding.queries import read_standing
@@ -17,8 +17,8 @@ from transcripts.corpus.models import Interview, Sentence
 from transcripts.corpus.queries import read_questions
 from transcripts.projects.models import Project
 from transcripts.revision import queries
-from transcripts.revision.drift import Point, Reading, measure_drift
-from transcripts.revision.drift_chart import Chart, lay_out_rates
+from transcripts.revision.pure.drift import Point, Reading, measure_drift
+from transcripts.revision.pure.drift_chart import Chart, lay_out_rates
 from transcripts.revision.queries import Touched, Waiting
 
 TEXTS = {"definition": "Definition", "include": "Include", "exclude": "Exclude"}

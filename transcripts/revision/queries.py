@@ -9,8 +9,8 @@ from django.db import connection
 from django.db.models import Q, QuerySet
 
 from transcripts.accounts.models import User
-from transcripts.codebook.lineage import Fate, Step, follow
 from transcripts.codebook.models import Code, CodebookVersion, CodeChange
+from transcripts.codebook.pure.lineage import Fate, Step, follow
 from transcripts.coding.closure import CLOSURE, Closure
 from transcripts.coding.models import Coding
 from transcripts.corpus.models import Sentence, Turn

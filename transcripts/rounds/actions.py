@@ -15,9 +15,9 @@ from transcripts.audit_trail import trail
 from transcripts.corpus.models import Interview
 from transcripts.projects.models import Membership, Project
 from transcripts.rounds import queries
-from transcripts.rounds.dealing import CannotDeal, Deal, deal_items, fingerprint
 from transcripts.rounds.models import Assignment, Round
 from transcripts.rounds.progress import read_progress
+from transcripts.rounds.pure.allocation import CannotDeal, Deal, deal_items, fingerprint
 
 LONGEST_NAME = 200
 LONGEST_INSTRUCTIONS = 20_000

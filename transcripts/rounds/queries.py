@@ -12,9 +12,9 @@ from transcripts.accounts.models import User
 from transcripts.corpus.models import Interview
 from transcripts.projects.models import Membership, Project
 from transcripts.projects.roles import ROLES, Permission
-from transcripts.rounds.dealing import Item
 from transcripts.rounds.models import Assignment, Finish, Round
 from transcripts.rounds.progress import Progress, read_progress
+from transcripts.rounds.pure.allocation import Item
 
 CODING_ROLES = [role.key for role in ROLES.values() if Permission.CODE in role.permissions]
 

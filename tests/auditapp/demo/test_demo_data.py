@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from tests.shared import shared
-from transcripts.codebook.seed import load_seed
-from transcripts.corpus.segmenting import segment
+from transcripts.codebook.pure.seed import load_seed
+from transcripts.corpus.pure.segmenting import segment
 
 DATA = Path(__file__).resolve().parents[3] / "auditapp" / "demo" / "data"
 TARGETS = {"muslim", "lgbtq", "women", "jew", "immigrant", "black", "disabled", "asian", "mexican", "arab"}

@@ -13,7 +13,7 @@ from tests.obeying import MATERIAL
 from transcripts.audit_trail import trail
 from transcripts.corpus.actions import import_file
 from transcripts.corpus.models import RedactionList, Sentence, Turn
-from transcripts.corpus.redacting import Entry
+from transcripts.corpus.pure.redacting import Entry
 from transcripts.corpus.redaction import save_redaction
 from transcripts.projects.models import Project
 

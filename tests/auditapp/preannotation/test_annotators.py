@@ -16,7 +16,7 @@ from transcripts.audit_trail import trail
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.codebook.models import Code
 from transcripts.corpus.models import Interview, Sentence
-from transcripts.corpus.redacting import Entry
+from transcripts.corpus.pure.redacting import Entry
 from transcripts.corpus.redaction import save_redaction
 from transcripts.projects.actions import create_project
 from transcripts.projects.models import Project

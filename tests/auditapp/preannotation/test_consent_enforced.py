@@ -31,7 +31,7 @@ from tests.instance import FakeProvider, Instance, wait_until
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.corpus.models import Interview
-from transcripts.corpus.redacting import Entry
+from transcripts.corpus.pure.redacting import Entry
 from transcripts.corpus.redaction import save_redaction
 from transcripts.projects.models import Project
 

@@ -15,7 +15,7 @@ from auditapp.preannotation.annotators.pure.sent_copy import (
     ROLE_LINES,
     make_copy,
 )
-from transcripts.corpus.redacting import Entry, check_entries, find_places
+from transcripts.corpus.pure.redacting import Entry, check_entries, find_places
 
 ENTRIES = [Entry("Anna", "[PERSON 1]"), Entry("Anna Lee", "[PERSON 2]"), Entry("José", "J."), Entry("北京", "[CITY]")]
 BITS = [

@@ -31,7 +31,7 @@ from transcripts.codebook.models import Code
 from transcripts.corpus.actions import import_file
 from transcripts.corpus.consent import record_consent
 from transcripts.corpus.models import Interview, Turn
-from transcripts.corpus.redacting import Entry
+from transcripts.corpus.pure.redacting import Entry
 from transcripts.corpus.redaction import save_redaction
 from transcripts.projects.models import Project
 

@@ -34,6 +34,6 @@ def contents(draw: st.DrawFn) -> CodebookContent:
         codes.append(
             code(f"c{number}", place, parent=parent, definition=text, aliases=draw(st.sampled_from([(), ("x",)])))
         )
-    from transcripts.codebook.checking import order_as_tree
+    from transcripts.codebook.pure.checking import order_as_tree
 
     return CodebookContent(families=families, codes=order_as_tree(codes, families))

@@ -8,8 +8,9 @@ from typing import Any
 from transcripts.accounts.models import User
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.audit_trail.trail import project_stream
-from transcripts.codebook import actions, editing, queries
+from transcripts.codebook import actions, queries
 from transcripts.codebook.models import Code, CodebookVersion
+from transcripts.codebook.pure import editing
 from transcripts.formats.codebook_content import CodeContent
 from transcripts.projects.models import Project
 

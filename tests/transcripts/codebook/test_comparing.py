@@ -7,9 +7,9 @@ from dataclasses import replace
 from hypothesis import given
 
 from tests.transcripts.codebook.contents import code, content, contents, family
-from transcripts.codebook.comparing import compare
-from transcripts.codebook.lineage import Step, follow, trace
-from transcripts.codebook.words import IN, OUT
+from transcripts.codebook.pure.comparing import compare
+from transcripts.codebook.pure.lineage import Step, follow, trace
+from transcripts.codebook.pure.words import IN, OUT
 from transcripts.formats.codebook_content import CodeAttribute, CodebookContent
 
 

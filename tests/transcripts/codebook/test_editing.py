@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.transcripts.codebook.contents import code, content, contents, family
-from transcripts.codebook import editing
-from transcripts.codebook.checking import DEEPEST, find_problems, order_as_tree
+from transcripts.codebook.pure import editing
+from transcripts.codebook.pure.checking import DEEPEST, find_problems, order_as_tree
 from transcripts.formats.codebook_content import CodebookContent
 
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from transcripts.codebook.keyword_rules import LONGEST_RULE, check_rule, compile_rules, find_places, find_words
+from transcripts.codebook.pure.keyword_rules import LONGEST_RULE, check_rule, compile_rules, find_places, find_words
 
 
 def find(rule: str, text: str) -> str | None:

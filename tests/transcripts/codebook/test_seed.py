@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from tests.shared import shared
-from transcripts.codebook.checking import find_problems
-from transcripts.codebook.colors import PALETTE
-from transcripts.codebook.keyword_rules import check_rule
-from transcripts.codebook.seed import SeedCode, load_seed
+from transcripts.codebook.pure.checking import find_problems
+from transcripts.codebook.pure.colors import PALETTE
+from transcripts.codebook.pure.keyword_rules import check_rule
+from transcripts.codebook.pure.seed import SeedCode, load_seed
 
 SEED = load_seed()
 DESK_KEYS = {"themes": "asdfghj", "moves": "qwertyui", "case_features": "1234567890"}

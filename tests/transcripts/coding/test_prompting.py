@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from transcripts.coding.prompting import OwnCoding, Prompts, Question
+from transcripts.coding.pure.prompting import OwnCoding, Prompts, Question
 
 WORDS = {
     "power": ["Power", "asymmetry"],

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from transcripts.coding.quoting import Span, WrongSpan, count_units, find_span, find_words
+from transcripts.coding.pure.quoting import Span, WrongSpan, count_units, find_span, find_words
 
 # What a transcript may hold: anything but halves of pairs, which no stored text has. Line breaks of two characters,
 # which a page shows as one, are tried below.

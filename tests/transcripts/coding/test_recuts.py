@@ -20,12 +20,12 @@ from tests.transcripts.coding.desk_cast import (
 from transcripts.accounts.models import User
 from transcripts.coding import actions, recuts
 from transcripts.coding.models import Coding, Decision, Memo, Reveal, Unblinding
-from transcripts.coding.quoting import Span
+from transcripts.coding.pure.quoting import Span
 from transcripts.coding.values import CodingValues
 from transcripts.corpus.actions import import_file
 from transcripts.corpus.breaks import SentenceRetired
 from transcripts.corpus.models import Interview, Recut, Sentence
-from transcripts.corpus.recutting import CutRefused
+from transcripts.corpus.pure.recutting import CutRefused
 from transcripts.projects.models import Project
 from transcripts.rounds.models import Assignment, Round
 

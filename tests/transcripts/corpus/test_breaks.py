@@ -14,8 +14,8 @@ from transcripts.corpus import queries
 from transcripts.corpus.actions import import_file, join_sentences, split_sentence
 from transcripts.corpus.breaks import SentenceRetired
 from transcripts.corpus.models import Interview, Recut, Sentence, Turn
-from transcripts.corpus.preparing import hash_quote
-from transcripts.corpus.recutting import CutRefused
+from transcripts.corpus.pure.preparing import hash_quote
+from transcripts.corpus.pure.recutting import CutRefused
 from transcripts.projects.models import Project
 
 

@@ -10,7 +10,7 @@ from tests.shared import shared
 from transcripts.corpus.actions import ImportReport
 from transcripts.corpus.management.commands.import_interviews import describe_in_words
 from transcripts.corpus.models import Interview, Sentence
-from transcripts.corpus.segmenting import SEGMENTER, SEGMENTER_VERSION
+from transcripts.corpus.pure.segmenting import SEGMENTER, SEGMENTER_VERSION
 from transcripts.projects.models import Project
 
 LINE = json.dumps({"id": "a", "model": "Model A", "turns": [{"role": "model", "text": "One thing. Another thing."}]})

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from transcripts.corpus.descriptives import InterviewCounts, Spread, count_words, describe, summarise
-from transcripts.corpus.segmenting import segment
+from transcripts.corpus.pure.descriptives import InterviewCounts, Spread, count_words, describe, summarise
+from transcripts.corpus.pure.segmenting import segment
 
 
 class Turn(NamedTuple):

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.shared import shared
-from transcripts.corpus.readers import (
+from transcripts.corpus.pure.readers import (
     FORMATS,
     ReadError,
     ReadFile,

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from transcripts.corpus.recutting import (
+from transcripts.corpus.pure.recutting import (
     CutRefused,
     Extent,
     cut,

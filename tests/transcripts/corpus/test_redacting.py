@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from transcripts.corpus.redacting import (
+from transcripts.corpus.pure.redacting import (
     BadEntry,
     Entry,
     check_entries,

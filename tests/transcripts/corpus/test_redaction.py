@@ -13,8 +13,8 @@ from transcripts.accounts.models import User
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.corpus.actions import import_file
 from transcripts.corpus.models import RedactionList, Turn
+from transcripts.corpus.pure.redacting import Entry
 from transcripts.corpus.queries import find_redaction
-from transcripts.corpus.redacting import Entry
 from transcripts.corpus.redaction import RedactionError, RedactionStale, save_redaction
 from transcripts.corpus.redaction_preview import preview, suggest_entries
 from transcripts.projects.models import Project

@@ -10,8 +10,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tests.shared import shared
-from transcripts.corpus import markdown_lines
-from transcripts.corpus.segmenting import Kind, Span, segment
+from transcripts.corpus.pure import markdown_lines
+from transcripts.corpus.pure.segmenting import Kind, Span, segment
 
 GOLD = Path(__file__).resolve().parents[2] / "data" / "segmenting" / "gold.jsonl"
 

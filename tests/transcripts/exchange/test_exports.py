@@ -21,7 +21,7 @@ from transcripts.audit_trail.models import AuditEvent
 from transcripts.codebook.models import Code, CodeProposal
 from transcripts.coding.actions import add_coding, decide_sentence, withdraw_coding, write_memo
 from transcripts.coding.models import Coding, Reveal, Unblinding
-from transcripts.coding.quoting import Span
+from transcripts.coding.pure.quoting import Span
 from transcripts.coding.values import CodingValues
 from transcripts.corpus.models import Sentence
 from transcripts.exchange.registry import Export, list_exports

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from transcripts.codebook.seed import load_seed
+from transcripts.codebook.pure.seed import load_seed
 from transcripts.formats.codebook_content import CodeAttribute
 from transcripts.formats.codebook_csv import (
     COLUMNS,

@@ -12,7 +12,7 @@ from lxml import etree
 
 from tests.shared import SHARED, shared
 from tests.transcripts.formats.refi_structure import find_breaches
-from transcripts.codebook.seed import load_seed
+from transcripts.codebook.pure.seed import load_seed
 from transcripts.formats.codebook_content import CodebookContent, CodeContent, CodeExample, FamilyContent
 from transcripts.formats.codebook_csv import CodebookFileError
 from transcripts.formats.qdc import QdcFile, lay_out_codes, read_qdc, write_qdc

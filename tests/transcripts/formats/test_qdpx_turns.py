@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.transcripts.formats.qdpx_cases import Study, export, guid, read_study, texts
-from transcripts.corpus.readers import read_bytes
+from transcripts.corpus.pure.readers import read_bytes
 from transcripts.formats.qdpx_content import QdpxProject, QdpxSource
 from transcripts.formats.qdpx_turns import SpokenTurn, lay_out_turns, take_turns
 

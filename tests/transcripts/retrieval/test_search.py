@@ -15,7 +15,7 @@ from transcripts.accounts.models import User
 from transcripts.codebook.models import Code, CodebookVersion, CodeFamily
 from transcripts.coding.actions import decide_sentence, withdraw_coding, write_memo
 from transcripts.coding.models import Coding, Unblinding
-from transcripts.coding.prompting import OwnCoding, Prompts, Question
+from transcripts.coding.pure.prompting import OwnCoding, Prompts, Question
 from transcripts.corpus.models import Interview, Recut, Sentence, Turn
 from transcripts.projects.models import Project
 from transcripts.retrieval.prompts import StudyPrompts

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from django.template.loader import render_to_string
 
-from transcripts.revision.drift import Point, Reading, measure_drift
-from transcripts.revision.drift_chart import lay_out_rates
+from transcripts.revision.pure.drift import Point, Reading, measure_drift
+from transcripts.revision.pure.drift_chart import lay_out_rates
 
 
 def reading(version: int, sentence: int, coder: int, *codes: str) -> Reading:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from transcripts.rounds.dealing import CannotDeal, Deal, Item, count_overlap, deal_items, fingerprint
+from transcripts.rounds.pure.allocation import CannotDeal, Deal, Item, count_overlap, deal_items, fingerprint
 
 LABELS = st.sampled_from(["", "Model A", "Model B", "Model C", "Model D"])
 

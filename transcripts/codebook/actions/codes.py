@@ -9,7 +9,7 @@ from typing import Any
 from django.db import transaction
 
 from transcripts.audit_trail import trail
-from transcripts.codebook import editing, queries
+from transcripts.codebook import queries
 from transcripts.codebook.actions.errors import CodebookError, WrongInput
 from transcripts.codebook.actions.storing import (
     add_change,
@@ -22,10 +22,11 @@ from transcripts.codebook.actions.storing import (
     tell,
     write_content,
 )
-from transcripts.codebook.checking import DEEPEST, Problem, clean_names, clean_text, measure_depth
-from transcripts.codebook.comparing import CODE_FIELDS, MEANING
 from transcripts.codebook.models import Code, CodebookVersion, CodeChange, CodeFamily
-from transcripts.codebook.naming import find_prefix, make_identifier
+from transcripts.codebook.pure import editing
+from transcripts.codebook.pure.checking import DEEPEST, Problem, clean_names, clean_text, measure_depth
+from transcripts.codebook.pure.comparing import CODE_FIELDS, MEANING
+from transcripts.codebook.pure.naming import find_prefix, make_identifier
 from transcripts.formats.codebook_content import CodebookContent, CodeContent, FamilyContent
 
 Kind, Effect = CodeChange.Kind, CodeChange.Effect

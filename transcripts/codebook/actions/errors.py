@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from transcripts.codebook.checking import Problem
 from transcripts.codebook.models import Code, CodebookVersion, CodeFamily
+from transcripts.codebook.pure.checking import Problem
 
 
 class CodebookError(Exception):

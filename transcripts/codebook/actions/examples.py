@@ -9,8 +9,8 @@ from transcripts.audit_trail import trail
 from transcripts.codebook.actions.errors import CodebookError, WrongInput
 from transcripts.codebook.actions.storing import hold_code, hold_draft, tell
 from transcripts.codebook.actions.versions import start_draft
-from transcripts.codebook.checking import Problem
 from transcripts.codebook.models import Code, CodebookVersion, CodeExample
+from transcripts.codebook.pure.checking import Problem
 from transcripts.codebook.queries import unblind_draft
 from transcripts.corpus.models import Sentence
 from transcripts.projects.models import Project

@@ -13,9 +13,9 @@ from transcripts.codebook import files, queries
 from transcripts.codebook.actions.errors import CodebookRefused
 from transcripts.codebook.actions.storing import add_change, copy_examples, lock
 from transcripts.codebook.actions.versions import store_version
-from transcripts.codebook.checking import find_problems
-from transcripts.codebook.comparing import FACTS, TEXTS, CodeDifference, Comparison, compare
 from transcripts.codebook.models import CodebookVersion, CodeChange, CodeExample
+from transcripts.codebook.pure.checking import find_problems
+from transcripts.codebook.pure.comparing import FACTS, TEXTS, CodeDifference, Comparison, compare
 from transcripts.codebook.queries import next_number
 from transcripts.codebook.quotes import FoundQuote, find_quoted
 from transcripts.formats.codebook_content import CodebookContent

@@ -8,12 +8,12 @@ from dataclasses import replace
 from django.db import transaction
 
 from transcripts.audit_trail import trail
-from transcripts.codebook import editing
 from transcripts.codebook.actions.codes import apply_edit, check_key, clean_code, name_code
 from transcripts.codebook.actions.errors import WrongInput
 from transcripts.codebook.actions.storing import add_change, check_reason, hold_code, hold_draft, tell
-from transcripts.codebook.checking import Problem
 from transcripts.codebook.models import Code, CodebookVersion, CodeChange, CodeExample, CodeProposal
+from transcripts.codebook.pure import editing
+from transcripts.codebook.pure.checking import Problem
 from transcripts.formats.codebook_content import CodebookContent, CodeContent
 
 Kind, Effect = CodeChange.Kind, CodeChange.Effect

@@ -14,9 +14,9 @@ from transcripts.codebook.actions.codes import add_code
 from transcripts.codebook.actions.errors import CodebookError, WrongInput
 from transcripts.codebook.actions.storing import lock
 from transcripts.codebook.actions.versions import publish_version, start_draft
-from transcripts.codebook.checking import LONGEST_NAME, LONGEST_TEXT, Problem, clean_text
 from transcripts.codebook.models import CodebookVersion, CodeProposal
-from transcripts.codebook.naming import is_in_words
+from transcripts.codebook.pure.checking import LONGEST_NAME, LONGEST_TEXT, Problem, clean_text
+from transcripts.codebook.pure.naming import is_in_words
 from transcripts.corpus.models import Sentence
 from transcripts.formats.codebook_content import CodeContent
 from transcripts.projects.models import Project

@@ -8,10 +8,11 @@ from django.db.models import F
 from django.utils import timezone
 
 from transcripts.audit_trail import trail
-from transcripts.codebook import editing, queries
+from transcripts.codebook import queries
 from transcripts.codebook.actions.errors import CodeIsGone, DraftIsClosed, EditConflict, WrongInput
-from transcripts.codebook.checking import Problem, clean_text, find_problems
 from transcripts.codebook.models import Code, CodebookVersion, CodeChange, CodeExample, CodeFamily, CodeProposal
+from transcripts.codebook.pure import editing
+from transcripts.codebook.pure.checking import Problem, clean_text, find_problems
 from transcripts.formats.codebook_content import CodebookContent, CodeContent, FamilyContent
 from transcripts.projects.models import Project
 

@@ -12,9 +12,9 @@ from transcripts.audit_trail import trail
 from transcripts.codebook import queries
 from transcripts.codebook.actions.errors import CodebookError, CodebookRefused, DraftIsClosed, DraftIsOpen
 from transcripts.codebook.actions.storing import copy_examples, hold_draft, lock, set_code, set_family
-from transcripts.codebook.checking import find_problems
 from transcripts.codebook.models import Code, CodebookVersion, CodeFamily, CodeProposal
-from transcripts.codebook.seed import load_seed
+from transcripts.codebook.pure.checking import find_problems
+from transcripts.codebook.pure.seed import load_seed
 from transcripts.formats.codebook_content import CodebookContent
 from transcripts.projects.actions import create_project, set_stance
 from transcripts.projects.models import MethodStance, Project

@@ -8,7 +8,6 @@ from typing import Any
 
 from django import forms
 
-from transcripts.codebook.checking import MOST_ATTRIBUTES
 from transcripts.codebook.forms.fields import (
     Choices,
     ColorField,
@@ -20,7 +19,8 @@ from transcripts.codebook.forms.fields import (
     text_field,
 )
 from transcripts.codebook.models import CodeChange, CodeFamily
-from transcripts.codebook.naming import make_identifier
+from transcripts.codebook.pure.checking import MOST_ATTRIBUTES
+from transcripts.codebook.pure.naming import make_identifier
 from transcripts.codebook.queries import FamilyNode
 from transcripts.formats.codebook_content import CodeAttribute, CodeContent, FamilyContent
 

@@ -7,8 +7,8 @@ from typing import Any, cast
 
 from django import forms
 
-from transcripts.codebook.colors import PALETTE
-from transcripts.codebook.keyword_rules import check_rule
+from transcripts.codebook.pure.colors import PALETTE
+from transcripts.codebook.pure.keyword_rules import check_rule
 from transcripts.formats.codebook_rules import COLOR
 
 Choices = Iterable[tuple[str, Any]]

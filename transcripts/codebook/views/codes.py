@@ -10,9 +10,10 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST
 
-from transcripts.codebook import actions, editing, queries
+from transcripts.codebook import actions, queries
 from transcripts.codebook.forms.codes import AttributeFormSet, CodeForm, FamilyForm, ReasonForm, list_attributes
 from transcripts.codebook.models import Code, CodebookVersion, CodeFamily
+from transcripts.codebook.pure import editing
 from transcripts.codebook.queries import FamilyNode
 from transcripts.codebook.views.common import draft_view, find_clashes, put_problems, refuse
 from transcripts.codebook.views.examples import make_example_context

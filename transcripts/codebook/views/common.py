@@ -12,9 +12,9 @@ from django.http import HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 
 from transcripts.codebook import actions
-from transcripts.codebook.comparing import show_value
 from transcripts.codebook.models import CodebookVersion
-from transcripts.codebook.words import Piece, compare_words
+from transcripts.codebook.pure.comparing import show_value
+from transcripts.codebook.pure.words import Piece, compare_words
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
 

@@ -15,7 +15,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from transcripts.codebook import actions, queries
 from transcripts.codebook.forms.proposals import AnswerForm, ProposalForm
 from transcripts.codebook.models import CodeProposal
-from transcripts.codebook.naming import find_similar
+from transcripts.codebook.pure.naming import find_similar
 from transcripts.codebook.quotes import SentenceLine, find_sentence
 from transcripts.codebook.views.common import put_problems, refuse
 from transcripts.corpus.models import Sentence

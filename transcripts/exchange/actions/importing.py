@@ -17,14 +17,14 @@ from transcripts.codebook.models import Code
 from transcripts.codebook.queries import current_version, unblind_draft
 from transcripts.corpus.actions import ImportRefused, NamedFile, import_files
 from transcripts.corpus.queries import TurnContent, read_stored_turns
+from transcripts.exchange.pure import refi_texts as texts
+from transcripts.exchange.pure.refi_texts import DividedText
 from transcripts.exchange.refi import people as persons
-from transcripts.exchange.refi import texts
 from transcripts.exchange.refi.codes import match_codes, read_own_codebook
 from transcripts.exchange.refi.indexing import TextIndex
 from transcripts.exchange.refi.report import StudyReport
 from transcripts.exchange.refi.storing_codings import CodingStore
 from transcripts.exchange.refi.storing_memos import MemoStore
-from transcripts.exchange.refi.texts import DividedText
 from transcripts.formats.problems import FileRefused
 from transcripts.formats.qdpx_content import QdpxFile, QdpxSource
 from transcripts.formats.qdpx_read import read_qdpx

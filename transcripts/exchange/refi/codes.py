@@ -9,7 +9,7 @@ from typing import BinaryIO, NamedTuple
 
 from transcripts.codebook import files
 from transcripts.codebook.queries import latest_version, read_content, used_identifiers
-from transcripts.exchange.refi import naming
+from transcripts.exchange.pure import refi_names as naming
 from transcripts.formats.codebook_content import CodebookContent, CodeContent
 from transcripts.formats.codebook_csv import CodebookFileError
 from transcripts.formats.codebook_json import LARGEST_FILE, read_codebook_json, write_codebook_json

@@ -15,7 +15,7 @@ from transcripts.codebook.queries import current_version
 from transcripts.coding.models import Coding, Memo
 from transcripts.coding.values import COLUMNS as VALUE_COLUMNS
 from transcripts.corpus.models import Interview, Turn
-from transcripts.exchange.refi import naming
+from transcripts.exchange.pure import refi_names as naming
 from transcripts.exchange.refi.details import write_details
 from transcripts.exchange.registry import Scope
 from transcripts.formats.codebook_content import CodebookContent, CodeContent, FamilyContent

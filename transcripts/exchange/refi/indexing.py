@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from transcripts.corpus.models import Sentence, Turn
-from transcripts.exchange.refi.placing import PlacedSentence, PlacedText
-from transcripts.exchange.refi.texts import DividedText
+from transcripts.exchange.pure.refi_places import PlacedSentence, PlacedText
+from transcripts.exchange.pure.refi_texts import DividedText
 from transcripts.projects.models import Project
 
 IDS_AT_A_TIME = 500

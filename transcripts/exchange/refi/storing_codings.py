@@ -12,10 +12,10 @@ from django.utils import timezone
 from transcripts.accounts.models import User
 from transcripts.codebook.models import Code, CodeFamily
 from transcripts.coding.models import Coding
-from transcripts.exchange.refi import naming
+from transcripts.exchange.pure import refi_names as naming
+from transcripts.exchange.pure.refi_places import PlacedText, Touch
 from transcripts.exchange.refi.details import read_details
 from transcripts.exchange.refi.known_names import KnownNames
-from transcripts.exchange.refi.placing import PlacedText, Touch
 from transcripts.exchange.refi.report import StudyReport
 from transcripts.formats.qdpx_content import QdpxCoding, QdpxNote, QdpxSource
 from transcripts.formats.refi import make_guid

@@ -6,7 +6,8 @@ import io
 import zipfile
 from pathlib import Path
 
-from transcripts.exchange.refi import content, naming
+from transcripts.exchange.pure import refi_names as naming
+from transcripts.exchange.refi import content
 from transcripts.exchange.registry import Scope
 from transcripts.formats.codebook_content import CodebookContent
 from transcripts.formats.codebook_json import write_codebook_json

@@ -13,7 +13,7 @@ from auditapp.preannotation.errors import PreannotationError
 from auditapp.preannotation.models import PlantedSentence
 from transcripts.audit_trail import trail
 from transcripts.corpus.models import Sentence
-from transcripts.corpus.preparing import hash_quote
+from transcripts.corpus.pure.preparing import hash_quote
 from transcripts.projects.models import Project
 
 LONGEST_TEXT = 500

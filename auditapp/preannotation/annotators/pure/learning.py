@@ -22,7 +22,7 @@ from itertools import islice, pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from auditapp.preannotation.annotators.pure.predictions import Pick
-from transcripts.codebook.keyword_rules import find_places, find_words
+from transcripts.codebook.pure.keyword_rules import find_places, find_words
 
 if TYPE_CHECKING:
     import numpy as np

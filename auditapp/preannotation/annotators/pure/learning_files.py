@@ -31,7 +31,7 @@ from auditapp.preannotation.annotators.pure.learning import (
 )
 from transcripts.agreement.label_files import find_separator
 from transcripts.agreement.shares import wilson_interval
-from transcripts.corpus.segmenting import segment
+from transcripts.corpus.pure.segmenting import segment
 
 COLUMNS = ("unit", "group", "text", "codes")
 LARGEST_FILE = 64 * 1024 * 1024

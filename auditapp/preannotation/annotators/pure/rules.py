@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from auditapp.preannotation.annotators.pure.predictions import Pick
-from transcripts.codebook.keyword_rules import compile_rules
+from transcripts.codebook.pure.keyword_rules import compile_rules
 
 READER = "rules-1"
 

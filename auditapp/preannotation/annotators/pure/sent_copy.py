@@ -12,7 +12,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from transcripts.corpus.redacting import Entry, find_places
+from transcripts.corpus.pure.redacting import Entry, find_places
 
 # Arabic to Tibetan, where a joiner between two letters is spelling, not hiding. The Arabic letter mark is no letter.
 JOINED = "[\u0590-\u061b\u061d-\u0fff]"

@@ -10,8 +10,8 @@ from auditapp.llm.models import ModelVariant
 from auditapp.preannotation.annotators.pure.prompts import CodeText
 from transcripts.codebook.models import Code, CodebookVersion, CodeExample, CodeFamily
 from transcripts.corpus.models import Consent, RedactionList
+from transcripts.corpus.pure.redacting import Entry, read_stored, replace
 from transcripts.corpus.queries import find_redaction, list_consenting
-from transcripts.corpus.redacting import Entry, read_stored, replace
 
 
 class ToldFamily(NamedTuple):

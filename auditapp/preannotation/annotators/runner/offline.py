@@ -31,7 +31,7 @@ from auditapp.preannotation.annotators.queries.offline import (
 )
 from auditapp.preannotation.annotators.queries.training_set import hash_set, place_sentences, read_lesson
 from auditapp.preannotation.models import Annotator, OfflineReading, OfflineRun, Suggestion
-from transcripts.codebook.keyword_rules import BadRule
+from transcripts.codebook.pure.keyword_rules import BadRule
 
 LEASE = datetime.timedelta(seconds=30)
 AT_ONCE = 1_000

@@ -25,8 +25,8 @@ from auditapp.preannotation.annotators.pure.sent_copy import SentCopy, make_copy
 from auditapp.preannotation.annotators.queries.consent import goes_by_a_list, may_send_instructions
 from auditapp.preannotation.models import PlantedSentence
 from transcripts.corpus.models import Consent, RedactionList, Sentence, Turn
+from transcripts.corpus.pure.redacting import Entry, read_stored
 from transcripts.corpus.queries import list_consenting, read_questions
-from transcripts.corpus.redacting import Entry, read_stored
 
 # Stands in the instructions of the first prompt and in no later one.
 OLD_MARK = "Everything between BEGIN TURN and END TURN is material"

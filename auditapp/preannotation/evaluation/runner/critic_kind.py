@@ -15,8 +15,8 @@ from auditapp.preannotation.evaluation.pure.critic_answers import read_critic_an
 from auditapp.preannotation.evaluation.pure.critic_prompts import REVERSE, Claim, Source, write_critic_message
 from auditapp.preannotation.models import CriticReading, Suggestion
 from transcripts.corpus.models import Consent, RedactionList
+from transcripts.corpus.pure.redacting import Entry, read_stored
 from transcripts.corpus.queries import list_consenting, read_questions
-from transcripts.corpus.redacting import Entry, read_stored
 
 INVALID = "invalid"
 

@@ -24,11 +24,11 @@ from transcripts.audit_trail import trail
 from transcripts.codebook.models import Code
 from transcripts.coding.actions import CodingError, WrongInput, add_coding, decide_sentence, withdraw_coding
 from transcripts.coding.models import Coding, Decision
+from transcripts.coding.pure.quoting import Span
 from transcripts.coding.queries import read_standing
-from transcripts.coding.quoting import Span
 from transcripts.coding.values import CodingValues
 from transcripts.corpus.models import Recut, Sentence
-from transcripts.corpus.recutting import Extent, share_quote
+from transcripts.corpus.pure.recutting import Extent, share_quote
 from transcripts.projects.models import Project
 
 # Whoever has seen others' labels says why she codes on; keeping a suggestion says it by itself.

@@ -15,7 +15,7 @@ from django.db.models import Q, QuerySet
 from auditapp.preannotation.models import Annotator, Suggestion
 from auditapp.preannotation.suggestions.pure.placing import CutSentence, CutTurn
 from transcripts.corpus.models import Recut, Sentence
-from transcripts.corpus.recutting import Extent
+from transcripts.corpus.pure.recutting import Extent
 from transcripts.projects.models import Project
 
 AT_A_TIME = 5_000

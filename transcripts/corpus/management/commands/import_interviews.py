@@ -10,7 +10,7 @@ from django.template.defaultfilters import pluralize
 
 from transcripts.audit_trail import trail
 from transcripts.corpus.actions import ImportRefused, ImportReport, NamedFile, import_files, plan_imports
-from transcripts.corpus.readers import FORMATS
+from transcripts.corpus.pure.readers import FORMATS
 from transcripts.projects.models import Project
 
 

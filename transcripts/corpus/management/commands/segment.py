@@ -6,7 +6,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from transcripts.corpus.segmenting import SEGMENTER, SEGMENTER_VERSION, segment
+from transcripts.corpus.pure.segmenting import SEGMENTER, SEGMENTER_VERSION, segment
 
 
 class Command(BaseCommand):

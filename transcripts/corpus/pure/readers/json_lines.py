@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple, NoReturn
 
-from transcripts.corpus.readers.base import DEEPEST_NESTING, ReadError, Source
+from transcripts.corpus.pure.readers.base import DEEPEST_NESTING, ReadError, Source
 
 _LINE_BREAK = re.compile(r"\r\n|\n|\r")
 _ONE_OBJECT = "one JSON object on each line"

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field, fields
 from difflib import SequenceMatcher
 from typing import NamedTuple
 
-from transcripts.codebook.lineage import MERGED, SPLIT, Step
-from transcripts.codebook.words import Piece, compare_words
+from transcripts.codebook.pure.lineage import MERGED, SPLIT, Step
+from transcripts.codebook.pure.words import Piece, compare_words
 from transcripts.formats.codebook_content import CodeAttribute, CodebookContent, CodeContent, FamilyContent
 
 # What a code means to the people who code; the rest says how it is found, shown and asked about.

@@ -23,8 +23,8 @@ import re
 from collections import Counter
 from typing import NamedTuple
 
-from transcripts.corpus.readers.base import ReadError, ReadFile, ReadInterview, ReadTurn, Source
-from transcripts.corpus.readers.json_lines import shorten
+from transcripts.corpus.pure.readers.base import ReadError, ReadFile, ReadInterview, ReadTurn, Source
+from transcripts.corpus.pure.readers.json_lines import shorten
 
 FORMAT = "speaker_text"
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from transcripts.formats.codebook_content import CodeAttribute, CodebookContent, CodeContent, FamilyContent
 
-DATA_FILE = Path(__file__).resolve().parent / "data" / "negotiation.json"
+DATA_FILE = Path(__file__).resolve().parents[1] / "data" / "negotiation.json"
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import Protocol
 
-from transcripts.corpus.markdown_lines import Kind, find_lines
+from transcripts.corpus.pure.markdown_lines import Kind, find_lines
 
 _EMPHASIS = "*_~`"
 _SPOKEN = "utterance"

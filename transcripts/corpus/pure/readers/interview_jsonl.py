@@ -17,9 +17,9 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
-from transcripts.corpus.readers.base import ReadError, ReadFile, ReadInterview, ReadTurn, Source
-from transcripts.corpus.readers.details import list_left_out, read_consent, read_details, read_id
-from transcripts.corpus.readers.json_lines import JsonLine, name_json_type, read_json_lines, shorten
+from transcripts.corpus.pure.readers.base import ReadError, ReadFile, ReadInterview, ReadTurn, Source
+from transcripts.corpus.pure.readers.details import list_left_out, read_consent, read_details, read_id
+from transcripts.corpus.pure.readers.json_lines import JsonLine, name_json_type, read_json_lines, shorten
 
 FORMAT = "interview_jsonl"
 

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any, NamedTuple
 
-from transcripts.corpus.readers.base import ReadError, ReadTurn
-from transcripts.corpus.readers.json_lines import JsonObject, name_json_type, shorten
+from transcripts.corpus.pure.readers.base import ReadError, ReadTurn
+from transcripts.corpus.pure.readers.json_lines import JsonObject, name_json_type, shorten
 
 ROLES = {
     "system": "system",

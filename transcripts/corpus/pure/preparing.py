@@ -6,8 +6,8 @@ import hashlib
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from transcripts.corpus.readers import ReadInterview, ReadTurn
-from transcripts.corpus.segmenting import segment
+from transcripts.corpus.pure.readers import ReadInterview, ReadTurn
+from transcripts.corpus.pure.segmenting import segment
 
 # Tool traffic is kept and shown whole: it is a record of a machine's call, and nobody codes its lines.
 CHANNELS_WITH_SENTENCES = frozenset({"utterance", "reasoning"})

@@ -17,7 +17,7 @@ from functools import lru_cache
 from typing import NamedTuple
 from unicodedata import category, normalize
 
-from transcripts.codebook.words import UNSPACED
+from transcripts.codebook.pure.words import UNSPACED
 
 LONGEST_RULE = 200
 MOST_RULES = 100

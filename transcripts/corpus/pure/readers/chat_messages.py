@@ -17,10 +17,10 @@ from __future__ import annotations
 
 from collections import Counter
 
-from transcripts.corpus.readers.base import ReadError, ReadFile, ReadInterview, Source
-from transcripts.corpus.readers.chat_content import MessageReader
-from transcripts.corpus.readers.details import list_left_out, read_consent, read_details, read_id
-from transcripts.corpus.readers.json_lines import JsonLine, name_json_type, read_json_lines
+from transcripts.corpus.pure.readers.base import ReadError, ReadFile, ReadInterview, Source
+from transcripts.corpus.pure.readers.chat_content import MessageReader
+from transcripts.corpus.pure.readers.details import list_left_out, read_consent, read_details, read_id
+from transcripts.corpus.pure.readers.json_lines import JsonLine, name_json_type, read_json_lines
 
 FORMAT = "chat_messages"
 

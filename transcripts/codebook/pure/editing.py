@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
-from transcripts.codebook.checking import UNITS, clean_names, order_as_tree
+from transcripts.codebook.pure.checking import UNITS, clean_names, order_as_tree
 from transcripts.formats.codebook_content import CodebookContent, CodeContent, FamilyContent
 
 Thing = TypeVar("Thing", CodeContent, FamilyContent)

@@ -7,8 +7,8 @@ import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from transcripts.codebook.keys import find_key_problem
-from transcripts.codebook.keyword_rules import MOST_RULES, check_rule
+from transcripts.codebook.pure.keys import find_key_problem
+from transcripts.codebook.pure.keyword_rules import MOST_RULES, check_rule
 from transcripts.formats.codebook_content import CodeAttribute, CodebookContent, CodeContent, FamilyContent
 from transcripts.formats.codebook_rules import COLOR, STABLE_NAME, UNSTORABLE
 

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 from unicodedata import normalize
 
-from transcripts.corpus.readers.base import LARGEST_TURN, ReadError, ReadTurn, Source
-from transcripts.corpus.readers.speaker_text import find_starts, read_speaker_text
-from transcripts.exchange.refi.naming import FIELDS, INTERVIEW_KEY
+from transcripts.corpus.pure.readers.base import LARGEST_TURN, ReadError, ReadTurn, Source
+from transcripts.corpus.pure.readers.speaker_text import find_starts, read_speaker_text
+from transcripts.exchange.pure.refi_names import FIELDS, INTERVIEW_KEY
 from transcripts.formats.qdpx_content import QdpxSource
 
 LONGEST_ID = 200

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import codecs
 
-from transcripts.corpus.readers.base import LARGEST_FILE, ReadError
+from transcripts.corpus.pure.readers.base import LARGEST_FILE, ReadError
 
 _SIGNATURES = (
     (b"PK\x03\x04", "a zip archive (a Word, Excel or .qdpx file is one)"),

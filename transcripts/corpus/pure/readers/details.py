@@ -6,8 +6,8 @@ import json
 from collections import Counter
 from typing import Any, NamedTuple
 
-from transcripts.corpus.readers.base import CONSENT_SCOPES, LONGEST_BASIS, ReadError
-from transcripts.corpus.readers.json_lines import JsonLine, JsonObject, name_json_type, shorten
+from transcripts.corpus.pure.readers.base import CONSENT_SCOPES, LONGEST_BASIS, ReadError
+from transcripts.corpus.pure.readers.json_lines import JsonLine, JsonObject, name_json_type, shorten
 
 NAMED_DETAILS = {
     "title": "title",

@@ -11,11 +11,11 @@ from __future__ import annotations
 import re
 from collections.abc import Set as AbstractSet
 
-from transcripts.corpus.readers import chat_messages, interview_jsonl, speaker_text
-from transcripts.corpus.readers.base import Reader, ReadError, ReadFile, ReadInterview, ReadTurn, Source
-from transcripts.corpus.readers.checks import check_file
-from transcripts.corpus.readers.decoding import decode_text
-from transcripts.corpus.readers.json_lines import list_keys, read_json_lines
+from transcripts.corpus.pure.readers import chat_messages, interview_jsonl, speaker_text
+from transcripts.corpus.pure.readers.base import Reader, ReadError, ReadFile, ReadInterview, ReadTurn, Source
+from transcripts.corpus.pure.readers.checks import check_file
+from transcripts.corpus.pure.readers.decoding import decode_text
+from transcripts.corpus.pure.readers.json_lines import list_keys, read_json_lines
 
 __all__ = ["FORMATS", "ReadError", "ReadFile", "ReadInterview", "ReadTurn", "Reader", "read_bytes"]
 

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from difflib import SequenceMatcher
 
-from transcripts.codebook.checking import fold
+from transcripts.codebook.pure.checking import fold
 from transcripts.formats.codebook_content import CodeContent
 
 LONGEST_STEM = 94  # leaves room for a number within the hundred characters of an identifier

@@ -18,8 +18,8 @@ from typing import NamedTuple
 
 import sentencex
 
-from transcripts.corpus.markdown_lines import Kind, find_lines
-from transcripts.corpus.sentence_rules import find_missed_cuts, is_taken_back, mask_misleading
+from transcripts.corpus.pure.markdown_lines import Kind, find_lines
+from transcripts.corpus.pure.sentence_rules import find_missed_cuts, is_taken_back, mask_misleading
 
 __all__ = ["SEGMENTER", "SEGMENTER_VERSION", "Kind", "Span", "segment"]
 

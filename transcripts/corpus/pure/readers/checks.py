@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from transcripts.corpus.readers.base import (
+from transcripts.corpus.pure.readers.base import (
     CHANNELS,
     LARGEST_TURN,
     MOST_TURNS,
@@ -17,7 +17,7 @@ from transcripts.corpus.readers.base import (
     ReadInterview,
     ReadTurn,
 )
-from transcripts.corpus.readers.json_lines import shorten
+from transcripts.corpus.pure.readers.json_lines import shorten
 
 _LONGEST = {
     "external_id": 200,

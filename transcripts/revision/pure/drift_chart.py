@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from transcripts.revision.drift import Point
+from transcripts.revision.pure.drift import Point
 
 STEP, HEIGHT, MARGIN = 56, 44, 10
 

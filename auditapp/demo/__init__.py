@@ -1,0 +1,3 @@
+"""The demo study: invented interviews, codings, suggestions and a benchmark batch."""
+
+SLUG = "demo"

@@ -11,6 +11,7 @@ from django.db import transaction
 
 from auditapp.batches.models import Batch
 from auditapp.batches.routes import live
+from auditapp.demo import SLUG
 from auditapp.llm.actions import add_model
 from auditapp.llm.models import ModelVariant
 from auditapp.preannotation.annotators.actions.annotators import ensure_annotator
@@ -19,7 +20,7 @@ from auditapp.sob.actions import launch_sob, load_dataset
 from auditapp.sob.actions.readings import PersonReading, read_by_person
 from auditapp.sob.models import Judgment
 from auditapp.sob.parsing import Outcome
-from transcripts.accounts.actions import create_user
+from transcripts.accounts.actions import create_user, ensure_owner
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.codebook.actions import start_study
@@ -33,8 +34,6 @@ from transcripts.projects.actions import set_member_role
 from transcripts.projects.models import Project
 
 FOLDER = Path(__file__).parent / "data"
-SLUG = "demo"
-OWNER = "owner"
 CODER = "demo-coder"
 ANNOTATOR = "fake reader (invented)"
 # Label, name of the model, reasoning. The first two are one model, so that the statistics have a pair.
@@ -45,12 +44,6 @@ JUDGES = (
 )
 TASKS = ("acceptability", "non_acceptability")
 NAMESPACE = uuid.UUID("6f8ae9a2-5b0c-4a44-9d5c-0f6d3c1f7b11")
-
-
-def ensure_owner() -> User:
-    """The owner of the site: the first one there is, or `owner`, made now."""
-    standing = User.objects.filter(is_superuser=True, is_active=True).order_by("pk").first()
-    return standing or create_user(username=OWNER, by=trail.SYSTEM, is_owner_of_site=True)
 
 
 def load_demo() -> bool:

@@ -15,6 +15,7 @@ from transcripts.accounts.models import ApiToken, SignInLink, User
 from transcripts.audit_trail import trail
 
 SIGN_IN_LINK_LIFE = datetime.timedelta(minutes=30)
+OWNER = "owner"
 # These would read in the history as if the program itself had acted.
 RESERVED_NAMES = frozenset({"system", "auditapp"})
 
@@ -64,6 +65,12 @@ def create_user(*, username: str, by: trail.Actor, is_owner_of_site: bool = Fals
         details={"username": username, "site_owner": is_owner_of_site},
     )
     return user
+
+
+def ensure_owner() -> User:
+    """The owner of the site: the first one there is, or `owner`, created now."""
+    first = User.objects.filter(is_superuser=True, is_active=True).order_by("pk").first()
+    return first or create_user(username=OWNER, by=trail.SYSTEM, is_owner_of_site=True)
 
 
 @transaction.atomic

@@ -1,19 +1,30 @@
 from __future__ import annotations
 
+import hashlib
 import json
+import pkgutil
+from importlib import import_module
 
+from django.apps import apps
 from django.conf import settings
+from django.contrib.staticfiles.finders import get_finders
 from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandParser
+from django.db import connection
+from django.db.migrations.loader import MigrationLoader
+from django.db.migrations.recorder import MigrationRecorder
 
-from auditapp.demo.actions import ensure_owner, load_demo
+from auditapp.demo import SLUG
 from auditapp.environment import make_site_files
-from transcripts.accounts.actions import create_sign_in_link
+from transcripts.accounts.actions import create_sign_in_link, ensure_owner
 from transcripts.audit_trail import trail
+from transcripts.projects.models import Project
 
 
 class Command(BaseCommand):
     help = "Make a data folder ready to serve: migrations, static files, the demo study once, and a sign-in link."
+    # Every restart waits for this command; `make check` runs the checks.
+    requires_system_checks = ()
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--no-demo", action="store_true")
@@ -21,11 +32,15 @@ class Command(BaseCommand):
 
     def handle(self, *args: object, **options: object) -> None:
         make_site_files()
-        call_command("migrate", verbosity=0, interactive=False)
-        call_command("createcachetable", verbosity=0)
+        if find_pending_migrations():
+            call_command("migrate", verbosity=0, interactive=False)
+            call_command("createcachetable", verbosity=0)
         settings.STORAGES["staticfiles"] = {"BACKEND": settings.HASHED_STATIC_FILES}
-        call_command("collectstatic", verbosity=0, interactive=False)
-        if not options["no_demo"]:
+        collect_static_files()
+        if not options["no_demo"] and not Project.objects.filter(slug=SLUG).exists():
+            # Imports most of the program, which only the first start needs.
+            from auditapp.demo.actions import load_demo
+
             load_demo()
         owner = ensure_owner()
         secret = create_sign_in_link(user=owner, by=trail.SYSTEM)
@@ -34,3 +49,43 @@ class Command(BaseCommand):
             self.stdout.write(json.dumps({"sign_in_url": url, "user": owner.username}))
         else:
             self.stdout.write(f"Sign in once at {url}")
+
+
+def find_pending_migrations() -> set[tuple[str, str]]:
+    """App and name of each migration file that the database does not record.
+
+    ``migrate`` would find the same, after importing every migration.
+    """
+    files = set()
+    for config in apps.get_app_configs():
+        package, _ = MigrationLoader.migrations_module(config.label)
+        try:
+            folders = import_module(package).__path__ if package else []
+        except ModuleNotFoundError:
+            continue  # an app without models
+        files |= {(config.label, each.name) for each in pkgutil.iter_modules(folders) if each.name[0] not in "_~"}
+    return files - set(MigrationRecorder(connection).applied_migrations())
+
+
+def collect_static_files() -> None:
+    """Collect the static files under hashed names, unless the same files were collected before."""
+    stamp = settings.DATA / "static-files.sha256"
+    digest = _digest_static_files()
+    is_collected = (settings.STATIC_ROOT / "staticfiles.json").exists()
+    if is_collected and stamp.exists() and stamp.read_text(encoding="ascii") == digest:
+        return
+    stamp.unlink(missing_ok=True)
+    call_command("collectstatic", verbosity=0, interactive=False)
+    stamp.write_text(digest, encoding="ascii")
+
+
+def _digest_static_files() -> str:
+    """A hash of the path, size and time of every file that would be collected."""
+    digest = hashlib.sha256(settings.HASHED_STATIC_FILES.encode())
+    for finder in get_finders():
+        for path, storage in finder.list([]):
+            found = storage.path(path)
+            digest.update(
+                f"{path}|{storage.size(path)}|{storage.get_modified_time(path).timestamp()}|{found}\n".encode()
+            )
+    return digest.hexdigest()

@@ -1,0 +1,50 @@
+"""``prepare`` at every start: it repeats nothing that is current."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from django.db import connection
+from django.db.migrations.recorder import MigrationRecorder
+from pytest_django import Settings
+
+from auditapp.demo.management.commands import prepare
+
+
+@pytest.fixture
+def called(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The commands that ``prepare`` calls; none of them is run."""
+    names: list[str] = []
+    monkeypatch.setattr(prepare, "call_command", lambda name, **options: names.append(name))
+    return names
+
+
+def test_a_migration_is_pending_until_the_database_records_it(db: None) -> None:
+    assert prepare.find_pending_migrations() == set()
+    applied = set(MigrationRecorder(connection).applied_migrations())
+    label, name = next(iter(sorted(applied)))
+    MigrationRecorder(connection).record_unapplied(label, name)
+    assert prepare.find_pending_migrations() == {(label, name)}
+
+
+def test_static_files_are_collected_again_only_after_a_change(
+    called: list[str], settings: Settings, tmp_path: Path
+) -> None:
+    source, settings.DATA = tmp_path / "source", tmp_path / "data"
+    settings.STATIC_ROOT = settings.DATA / "static"
+    settings.STATICFILES_DIRS = [source]
+    settings.STATIC_ROOT.mkdir(parents=True)
+    source.mkdir()
+    (source / "page.css").write_text("a {}", encoding="utf-8")
+    prepare.collect_static_files()
+    (settings.STATIC_ROOT / "staticfiles.json").touch()
+    prepare.collect_static_files()
+    assert called == ["collectstatic"]
+    (source / "page.css").write_text("a { color: red }", encoding="utf-8")
+    prepare.collect_static_files()
+    prepare.collect_static_files()
+    assert called == ["collectstatic"] * 2
+    (settings.STATIC_ROOT / "staticfiles.json").unlink()
+    prepare.collect_static_files()
+    assert called == ["collectstatic"] * 3

@@ -17,7 +17,7 @@ from django.test import Client
 from hypothesis import settings as hypothesis_settings
 
 from tests.any_order import unordered_rows_reversed
-from tests.instance import FakeProvider, Instance
+from tests.instance import HOST, FakeProvider, Instance, Preloaded, find_free_port
 from transcripts.accounts.models import User
 from transcripts.codebook.actions import seed_codebook
 from transcripts.codebook.models import Code
@@ -161,11 +161,41 @@ def migrated(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Instance]:
         yield instance
 
 
-@pytest.fixture
-def instance(migrated: Instance, tmp_path: Path) -> Iterator[Instance]:
-    """An instance of the product in processes of its own, on the kind of database and broker of this session."""
-    with copy_instance(migrated, tmp_path / "data") as instance:
+@pytest.fixture(scope="session")
+def own_instance(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Preloaded]:
+    """The one instance whose processes the tests of this session use, each test with data of its own (``refill``)."""
+    folder, base_url = tmp_path_factory.mktemp("own"), f"http://{HOST}:{find_free_port()}"
+    url = os.environ.get("DATABASE_URL", "")
+    if not url.startswith("postgres"):
+        instance = Preloaded(folder, BASE_URL=base_url)
         yield instance
+        instance.close()
+        return
+    with create_database(url) as own:
+        instance = Preloaded(folder, database_url=own, redis_url=os.environ.get("REDIS_URL", ""), BASE_URL=base_url)
+        yield instance
+        instance.close()
+
+
+@pytest.fixture
+def instance(own_instance: Preloaded, migrated: Instance) -> Iterator[Preloaded]:
+    """An instance of the product in processes of its own, on the kind of database and broker of this session."""
+    with refilled(own_instance, migrated) as instance:
+        yield instance
+
+
+@contextmanager
+def refilled(own: Preloaded, original: Instance) -> Iterator[Preloaded]:
+    """The session's instance with data like those of ``original``, which runs nothing; what it starts is ended."""
+    own.stop()
+    database_url = own.environment.get("DATABASE_URL")
+    if database_url:
+        replace_database(database_url, template=find_database(original))
+    own.refill(original)
+    try:
+        yield own
+    finally:
+        own.stop()
 
 
 @contextmanager
@@ -176,8 +206,7 @@ def copy_instance(original: Instance, folder: Path) -> Iterator[Instance]:
     if not url.startswith("postgres"):
         yield from use(Instance(folder))
         return
-    template = urlsplit(original.environment["DATABASE_URL"]).path.strip("/")
-    with create_database(url, template=template) as own:
+    with create_database(url, template=find_database(original)) as own:
         yield from use(Instance(folder, database_url=own, redis_url=os.environ.get("REDIS_URL", "")))
 
 
@@ -192,6 +221,20 @@ def create_database(url: str, *, template: str = "template1") -> Iterator[str]:
     finally:
         with psycopg.connect(url, autocommit=True) as connection:
             connection.execute(f'DROP DATABASE "{name}" WITH (FORCE)'.encode())
+
+
+def find_database(instance: Instance) -> str:
+    """The name of its database on the server."""
+    return urlsplit(instance.environment["DATABASE_URL"]).path.strip("/")
+
+
+def replace_database(url: str, *, template: str) -> None:
+    """Put a copy of the database ``template`` in the place of that of ``url``."""
+    address = urlsplit(url)
+    name = address.path.strip("/")
+    with psycopg.connect(urlunsplit(address._replace(path="/postgres")), autocommit=True) as connection:
+        connection.execute(f'DROP DATABASE IF EXISTS "{name}" WITH (FORCE)'.encode())
+        connection.execute(f'CREATE DATABASE "{name}" TEMPLATE "{template}"'.encode())
 
 
 def use(instance: Instance) -> Iterator[Instance]:

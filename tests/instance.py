@@ -8,10 +8,14 @@ from __future__ import annotations
 import itertools
 import json
 import os
+import select
+import shutil
+import signal
 import socket
 import sqlite3
 import subprocess
 import sys
+import tempfile
 import time
 import urllib.request
 from collections.abc import Callable, Sequence
@@ -46,7 +50,7 @@ class Instance:
         if redis_url:
             self.environment["REDIS_URL"] = redis_url
         self.folder = folder
-        self.started: list[subprocess.Popen[bytes]] = []
+        self.started: list[Process] = []
 
     def manage(self, *arguments: str, fails: bool = False) -> str:
         """Run a management command; its standard output. With ``fails``, its one line of complaint instead."""
@@ -110,7 +114,7 @@ class Instance:
         self.started.append(process)
         return process
 
-    def start_worker(self, *arguments: str, **environment: str) -> subprocess.Popen[bytes]:
+    def start_worker(self, *arguments: str, **environment: str) -> Process:
         """A real worker process over the configured broker."""
         return self.start("manage.py", "worker", "--skip-checks", *arguments, **environment)
 
@@ -143,14 +147,133 @@ class Instance:
             kill_group(process)
 
 
-def kill_group(process: subprocess.Popen[bytes]) -> None:
+class Forked:
+    """A process forked by ``tests.preloaded``, to be used like one of ``subprocess``."""
+
+    def __init__(self, pid: int, report: int, *, name: str) -> None:
+        self.pid, self.returncode, self.name = pid, None, name
+        self._report = report
+
+    returncode: int | None
+
+    def poll(self) -> int | None:
+        """Its exit status, or ``None`` while it runs."""
+        return self._read_report(0)
+
+    def wait(self, timeout: float | None = None) -> int:
+        """Its exit status, once it has ended."""
+        if self._read_report(timeout) is None:
+            raise subprocess.TimeoutExpired(self.name, timeout or 0)
+        assert self.returncode is not None
+        return self.returncode
+
+    def send_signal(self, number: int) -> None:
+        if self.poll() is None:
+            os.kill(self.pid, number)
+
+    def kill(self) -> None:
+        self.send_signal(signal.SIGKILL)
+
+    def _read_report(self, timeout: float | None) -> int | None:
+        if self.returncode is None and select.select([self._report], [], [], timeout)[0]:
+            self.returncode = int(os.read(self._report, 16))
+            os.close(self._report)
+        return self.returncode
+
+
+Process = subprocess.Popen[bytes] | Forked
+
+
+class Preloaded(Instance):
+    """An instance whose commands and workers are forked from a process that has loaded the product (``tests.preloaded``).
+
+    Folder, database and broker stay the same as long as it lives; what they hold is that of another instance after each
+    ``refill``.
+    """
+
+    def __init__(self, folder: Path, *, database_url: str = "", redis_url: str = "", **environment: str) -> None:
+        super().__init__(folder, database_url=database_url, redis_url=redis_url)
+        self.environment |= {"DJANGO_SETTINGS_MODULE": "auditapp.settings", **environment}
+        self.own_environment = dict(self.environment)
+        self.server: subprocess.Popen[bytes] | None = None
+
+    def refill(self, original: Instance) -> None:
+        """End what was started, and keep what ``original`` keeps, whose keys are the same."""
+        self.stop()
+        self.started.clear()
+        self.environment = dict(self.own_environment)
+        shutil.rmtree(self.folder)
+        shutil.copytree(original.folder, self.folder)
+        if self.server is None:
+            self._start_server()
+
+    def close(self) -> None:
+        """End everything, the loaded process included."""
+        self.stop()
+        if self.server is not None:
+            self.channel.close()
+            self.server.wait()
+
+    def run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        """Run a management command, however it ends."""
+        skip = () if arguments[0] in CHECKLESS else ("--skip-checks",)
+        return self._run_fork(arguments=[*arguments, *skip])
+
+    def run_code(self, code: str, *arguments: str) -> str:
+        """Run a piece of Python inside the product; its standard output."""
+        done = self._run_fork(arguments=list(arguments), code=code)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    def start_worker(self, *arguments: str, **environment: str) -> Process:
+        """A real worker process over the configured broker."""
+        with (self.folder / f"process-{len(self.started)}.log").open("ab") as words:
+            words_to = words.fileno()
+            process = self._fork(
+                words_to, words_to, arguments=["worker", "--skip-checks", *arguments], environment=environment
+            )
+        self.started.append(process)
+        return process
+
+    def _start_server(self) -> None:
+        self.channel, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        with theirs:
+            self.server = subprocess.Popen(
+                [sys.executable, "-m", "tests.preloaded", str(theirs.fileno())],
+                cwd=ROOT,
+                env=self.environment,
+                stdin=subprocess.DEVNULL,
+                pass_fds=[theirs.fileno()],
+                start_new_session=True,
+            )
+        assert self.channel.recv(16) == b"ready", "the product could not be loaded; its own words stand above"
+
+    def _run_fork(self, **order: Any) -> subprocess.CompletedProcess[str]:
+        with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
+            process = self._fork(output.fileno(), errors.fileno(), **order)
+            status = process.wait(PATIENCE * 3)
+            said = []
+            for file in (output, errors):
+                file.seek(0)
+                said.append(file.read().decode())
+        return subprocess.CompletedProcess(order["arguments"], status, *said)
+
+    def _fork(self, output: int, errors: int, *, environment: dict[str, str] | None = None, **order: Any) -> Forked:
+        ours, theirs = os.pipe()
+        message = json.dumps({**order, "environment": {**self.environment, **(environment or {})}})
+        socket.send_fds(self.channel, [message.encode()], [output, errors, theirs])
+        os.close(theirs)
+        return Forked(int(self.channel.recv(16)), ours, name=" ".join(order["arguments"]))
+
+
+def kill_group(process: Process) -> None:
     """kill -9 for a process and its children."""
     if process.poll() is None:
         os.killpg(process.pid, 9)
     process.wait()
 
 
-def find_children(process: subprocess.Popen[bytes]) -> list[psutil.Process]:
+def find_children(process: Process) -> list[psutil.Process]:
     """The processes in which a worker runs its lanes (not the interpreter's own resource tracker)."""
     children = []
     for child in psutil.Process(process.pid).children(recursive=True):

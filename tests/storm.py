@@ -15,7 +15,6 @@ import json
 import random
 import shutil
 import signal
-import subprocess
 import sys
 import tempfile
 import threading
@@ -31,7 +30,7 @@ import psutil
 import psycopg
 
 from tests.auditapp.batches.ground import ANSWER_NANO, Ground, add_model, compare_books, find_breaks, write_texts
-from tests.instance import FakeProvider, Instance, find_children, kill_group, wait_until
+from tests.instance import FakeProvider, Instance, Process, find_children, kill_group, wait_until
 from tests.servers import OwnServers
 
 MODELS = ("m1", "m2", "m3")
@@ -95,7 +94,7 @@ class Storm:
         self.instance = Instance(folder / "data", database_url=servers.database_url, redis_url=servers.redis_url)
         self.ground = Ground(self.instance, provider)
         self.found = Found()
-        self.workers: list[subprocess.Popen[bytes]] = []
+        self.workers: list[Process] = []
         self.batch = self.capped = 0
 
     def prepare(self) -> None:

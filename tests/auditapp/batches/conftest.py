@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
 from auditapp.batches import kinds
 from tests.auditapp.batches.counting import Numbers
 from tests.auditapp.batches.ground import Ground, prepare, stand_on
-from tests.conftest import copy_instance
-from tests.instance import FakeProvider, Instance
+from tests.conftest import copy_instance, refilled
+from tests.instance import FakeProvider, Instance, Preloaded
 
 
 @pytest.fixture(scope="session")
@@ -25,10 +24,10 @@ def prepared(
 
 
 @pytest.fixture
-def ground(prepared: Instance, paid_api: FakeProvider, tmp_path: Path) -> Iterator[Ground]:
-    """A copy of it; the paid API's orders and counts begin anew."""
+def ground(own_instance: Preloaded, prepared: Instance, paid_api: FakeProvider) -> Iterator[Ground]:
+    """The session's instance with a copy of its data; the paid API's orders and counts begin anew."""
     paid_api.order(reset=True)
-    with copy_instance(prepared, tmp_path / "data") as instance:
+    with refilled(own_instance, prepared) as instance:
         yield from stand_on(Ground(instance, paid_api))
 
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-import subprocess
 import time
 import uuid
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from tests.instance import PATIENCE, FakeProvider, Instance, find_children, wait_until
+from tests.instance import PATIENCE, FakeProvider, Instance, Process, find_children, wait_until
 
 TEXTS = 120
 IN_FLIGHT = 20
@@ -143,7 +142,7 @@ def stand_on(ground: Ground) -> Iterator[Ground]:
         print(ground.instance.read_words())
 
 
-def kill_a_child(worker: subprocess.Popen[bytes]) -> None:
+def kill_a_child(worker: Process) -> None:
     """kill -9 for one of the processes in which a worker runs its lanes: the one that did most."""
     wait_until(lambda: bool(find_children(worker)), what="the worker has children")
     max(find_children(worker), key=lambda child: sum(child.cpu_times()[:2])).kill()

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import resource
-import subprocess
 
 import psutil
 import pytest
 
 from auditapp.batches.routes import live_run
 from tests.auditapp.batches.ground import ANSWER_NANO, IN_FLIGHT, TEXTS, Ground
-from tests.instance import find_children, wait_until
+from tests.instance import Process, find_children, wait_until
 from tests.services import database_kind
 
 pytestmark = pytest.mark.processes
@@ -134,7 +133,7 @@ def test_a_full_disk_stops_new_calls_and_the_batch_goes_on_once_there_is_room(gr
     assert shown["possibly_paid_twice"] <= IN_FLIGHT
 
 
-def limit_files(worker: subprocess.Popen[bytes], size: int) -> None:
+def limit_files(worker: Process, size: int) -> None:
     """What a process writes beyond ``size`` bytes of a file fails, as it does on a full disk."""
     for process in [psutil.Process(worker.pid), *find_children(worker)]:
         resource.prlimit(process.pid, resource.RLIMIT_FSIZE, (size, resource.RLIM_INFINITY))

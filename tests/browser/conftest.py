@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
+import fcntl
 import json
+import os
+import shutil
 import subprocess
 import sys
 import urllib.request
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, NamedTuple
-from urllib.parse import urlsplit
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
+from django.conf import settings
 from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 
 from tests.browser.stage import CUT_STUDY, SHUT_STUDY, STUDY, SUGGEST_STUDY
@@ -22,23 +27,27 @@ from tests.services import chromium_path
 from tools.start import HOST, WEB_OPTIONS
 
 PATIENCE_SECONDS = 60.0
-AXE_RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
+AXE_TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
+# What the same page can break in other colours or in a narrower window only.
+LOOK_RULES = ["color-contrast", "link-in-text-block", "scrollable-region-focusable", "target-size"]
 # What is expected comes at once or, while workers and browsers share the processor, much later: five seconds tell nothing.
 expect.set_options(timeout=PATIENCE_SECONDS * 1000)
 
 
 @dataclass
 class Site:
-    """A running instance with one study: interview numbers by their ids, and a sign-in link for each new person."""
+    """The running instance of this session: the demo study with its owner's session, and studies to code in, with interview
+    numbers by their ids and a session for each new person."""
 
     base_url: str
+    owner: str
     interviews: dict[str, int]
-    links: Iterator[str]
+    sessions: Iterator[str]
     cuts: Iterator[CutPlace]
     shut_desk_url: str
-    shut_links: Iterator[str]
+    shut_sessions: Iterator[str]
     suggested: dict[str, int]
-    suggested_links: Iterator[str]
+    suggested_sessions: Iterator[str]
 
     def desk_url(self, interview: str) -> str:
         return f"{self.base_url}/p/{STUDY}/interviews/{self.interviews[interview]}/"
@@ -49,7 +58,7 @@ class Site:
 
 
 class CutPlace(NamedTuple):
-    """An interview whose breaks a test may change, with sign-in links of a lead and a coder of its study."""
+    """An interview whose breaks a test may change, with sessions of a lead and a coder of its study."""
 
     desk_url: str
     lead: str
@@ -58,12 +67,11 @@ class CutPlace(NamedTuple):
 
 @pytest.fixture(scope="session")
 def site(migrated: Instance, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
-    """The product as ``make run`` serves it, with a study to code in."""
+    """The product as ``make run`` serves it."""
     port = find_free_port()
     base_url = f"http://{HOST}:{port}"
-    with copy_instance(migrated, tmp_path_factory.mktemp("site") / "data") as instance:
+    with copy_filled(migrated, tmp_path_factory) as (instance, filled):
         instance.environment["BASE_URL"] = base_url
-        filled = fill(instance)
         server = ("-m", "granian", "auditapp.wsgi:application", "--host", HOST, "--port", str(port))
         instance.start(*server, *WEB_OPTIONS)
         wait_until(lambda: is_answering(base_url), what="the server answers")
@@ -71,20 +79,40 @@ def site(migrated: Instance, tmp_path_factory: pytest.TempPathFactory) -> Iterat
             CutPlace(f"{base_url}/p/{CUT_STUDY}/interviews/{cut['interview']}/", cut["lead"], cut["coder"])
             for cut in filled["cuts"]
         )
-        shut = filled["shut"]
-        shut_desk_url = f"{base_url}/p/{SHUT_STUDY}/interviews/{shut['interview']}/"
-        links, shut_links = iter(filled["links"]), iter(shut["links"])
-        suggested = filled["suggested"]
+        shut, suggested = filled["shut"], filled["suggested"]
         yield Site(
             base_url=base_url,
+            owner=filled["owner"],
             interviews=filled["interviews"],
-            links=links,
+            sessions=iter(filled["sessions"]),
             cuts=cuts,
-            shut_desk_url=shut_desk_url,
-            shut_links=shut_links,
+            shut_desk_url=f"{base_url}/p/{SHUT_STUDY}/interviews/{shut['interview']}/",
+            shut_sessions=iter(shut["sessions"]),
             suggested=suggested["interviews"],
-            suggested_links=iter(suggested["links"]),
+            suggested_sessions=iter(suggested["sessions"]),
         )
+
+
+@contextmanager
+def copy_filled(migrated: Instance, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Instance, Any]]:
+    """An instance with everything that ``stage`` makes, and what it told. On SQLite it is made once, by the first of xdist's
+    processes that asks, and copied."""
+    folder = tmp_path_factory.mktemp("site") / "data"
+    if migrated.environment.get("DATABASE_URL"):
+        with copy_instance(migrated, folder) as instance:
+            yield instance, fill(instance)
+        return
+    shared = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        shared = shared.parent
+    told = shared / "filled.json"
+    with (shared / "filled.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not told.exists():
+            shutil.copytree(migrated.folder, shared / "filled")
+            told.write_text(json.dumps(fill(Instance(shared / "filled"))), encoding="utf-8")
+    with copy_instance(Instance(shared / "filled"), folder) as instance:
+        yield instance, json.loads(told.read_text(encoding="utf-8"))
 
 
 def fill(instance: Instance) -> Any:
@@ -103,13 +131,26 @@ def is_answering(base_url: str) -> bool:
         return False
 
 
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    """Chromium, for as long as a module's tests run: Django refuses its database while Playwright's loop turns."""
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium_path(), args=["--no-sandbox"])
-        yield browser
-        browser.close()
+@pytest.fixture(scope="session")
+def chromium() -> Iterator[Browser]:
+    """The one Chromium of this session. Outside the tests that use it no loop turns, as far as anybody can tell: Django
+    refuses its database to whoever comes from a running loop, and asyncio starts no second one."""
+    playwright = sync_playwright().start()
+    loop = asyncio.get_running_loop()
+    browser = playwright.chromium.launch(executable_path=chromium_path(), args=["--no-sandbox"])
+    asyncio._set_running_loop(None)
+    yield browser
+    asyncio._set_running_loop(loop)
+    browser.close()
+    playwright.stop()
+
+
+@pytest.fixture
+def browser(chromium: Browser) -> Iterator[Browser]:
+    """The session's Chromium, with Playwright's loop turning until the test is over."""
+    asyncio._set_running_loop(chromium._loop)
+    yield chromium
+    asyncio._set_running_loop(None)
 
 
 OpenContext = Callable[..., BrowserContext]
@@ -148,24 +189,77 @@ SignIn = Callable[..., Page]
 
 @pytest.fixture
 def sign_in(site: Site, open_context: OpenContext) -> SignIn:
-    """A page on which a coder who is new here has signed in with her link: ``sign_in(color_scheme="dark")``.
+    """An empty page of a coder who is new here and signed in: ``sign_in(color_scheme="dark")``.
 
-    ``link`` is that of somebody else.
+    ``session`` is that of somebody else.
     """
 
-    def enter(*, link: str = "", **options: Any) -> Page:
-        page = open_context(**options).new_page()
-        page.goto(link or next(site.links))
-        page.get_by_role("button", name="Sign in as").click()
-        page.wait_for_url(lambda url: urlsplit(url).path == "/")
-        return page
+    def enter(*, session: str = "", **options: Any) -> Page:
+        context = open_context(**options)
+        carry_session(context, site, session or next(site.sessions))
+        return context.new_page()
 
     return enter
 
 
-def find_violations(page: Page) -> list[str]:
-    """What axe-core finds against WCAG 2.2 AA on the page as it stands."""
+def carry_session(context: BrowserContext, site: Site, session: str) -> None:
+    context.add_cookies([{"name": settings.SESSION_COOKIE_NAME, "value": session, "url": site.base_url}])
+
+
+class Visit:
+    """A signed-in owner's window on the running demo, in which one page is open after the other."""
+
+    def __init__(self, site: Site, browser: Browser) -> None:
+        self.base_url, self.complaints = site.base_url, list[str]()
+        self.context = browser.new_context()
+        self.context.set_default_timeout(PATIENCE_SECONDS * 1000)
+        carry_session(self.context, site, site.owner)
+        self.page = self.context.new_page()
+        self.page.on("console", lambda message: self.complaints.append(message.text))
+
+    def open(self, path: str, scheme: str = "light", width: int = 1280) -> Page:
+        show_as(self.page, scheme, width)
+        answer = self.page.goto(f"{self.base_url}{path}")
+        assert answer is not None
+        assert answer.status == 200
+        return self.page
+
+
+@pytest.fixture(scope="session")
+def visits() -> list[Visit]:
+    """The window of this session, once it is open."""
+    return []
+
+
+@pytest.fixture
+def visit(visits: list[Visit], site: Site, browser: Browser) -> Visit:
+    """The owner's window, of which no page has complained yet."""
+    if not visits:
+        visits.append(Visit(site, browser))
+    visits[0].complaints.clear()
+    return visits[0]
+
+
+def show_as(page: Page, scheme: str, width: int) -> None:
+    """The page as it stands, in another colour scheme and a window of another width."""
+    page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+    page.set_viewport_size({"width": width, "height": 800})
+
+
+def check_looks(page: Page) -> None:
+    """No barrier in the page as it stands; in the dark and in a narrow window none that colours or widths make, and nothing
+    to scroll sideways for. It ends as it began, light and wide."""
+    show_as(page, "light", 1280)
+    assert find_violations(page) == []
+    show_as(page, "dark", 320)
+    assert find_violations(page, rules=LOOK_RULES) == []
+    assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+    show_as(page, "light", 1280)
+
+
+def find_violations(page: Page, *, rules: list[str] | None = None) -> list[str]:
+    """What axe-core finds against WCAG 2.2 AA on the page as it stands, or against a few of its rules."""
     if not page.evaluate("() => 'axe' in window"):
         page.evaluate(Axe().axe_script)
-    found = page.evaluate("(rules) => axe.run(rules)", {"runOnly": AXE_RULES, "resultTypes": ["violations"]})
+    found = page.evaluate("(rules) => axe.run(rules)", {"runOnly": rules or AXE_TAGS, "resultTypes": ["violations"]})
     return [f"{each['id']}: {[node['target'] for node in each['nodes'][:3]]}" for each in found["violations"]]

@@ -1,7 +1,7 @@
-"""Fills the data folder of a browser test in one process: ``python -m tests.browser.stage``; prints a JSON object.
+"""Fills the data folder of the browser tests in one process: ``python -m tests.browser.stage``; prints a JSON object.
 
-The study, its interviews (ours, a long one, and the excerpts that may lie beside the project) and enough people, each
-with a link that signs her in once.
+The demo study with what ``shown`` adds to it; then the studies of the desk, their interviews (ours, a long one, and the
+excerpts that may lie beside the project) and enough people, each with a session in which she is signed in.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import django
 
 if TYPE_CHECKING:
+    from transcripts.accounts.models import User
     from transcripts.corpus.models import Interview
     from transcripts.projects.models import Project
 
@@ -103,30 +104,35 @@ SUGGEST_INTERVIEW = {
 
 
 def fill() -> dict[str, object]:
-    """The ids of the interviews under their own ids, and one sign-in link per person."""
+    """The ids of the interviews under their own ids, and one session per person."""
     from django.core.management import call_command
 
     from auditapp.preannotation.suggestions.actions.withholding import set_withholding
+    from tests.browser import shown
+    from transcripts.accounts.models import User
     from transcripts.audit_trail import trail
     from transcripts.codebook.actions import start_study
     from transcripts.corpus.actions import import_file
     from transcripts.corpus.models import Interview
 
-    call_command("prepare", "--no-demo", stdout=StringIO())
+    # First, so that what the demo holds has the numbers that its addresses name.
+    call_command("prepare", stdout=StringIO())
+    shown.fill()
     project = start_study(slug=STUDY, name="Cultural schemas", by=trail.SYSTEM)
     lines = [json.dumps(interview) for interview in (OWN_INTERVIEW, LONG_INTERVIEW, SCRIPT_INTERVIEW)]
     lines += EXCERPTS.read_text().splitlines() if EXCERPTS.exists() else []
     import_file(project=project, name="interviews.jsonl", data="\n".join(lines).encode(), by=trail.SYSTEM)
     set_withholding(project=project, share_percent=0, reason="For tests.", by=trail.SYSTEM)
     suggest(Interview.objects.get(external_id="own"))
-    links = [invite(project, f"coder{number}") for number in range(CODERS)]
-    interviews = dict(Interview.objects.values_list("external_id", "pk"))
+    sessions = [invite(project, f"coder{number}") for number in range(CODERS)]
+    interviews = dict(project.interviews.values_list("external_id", "pk"))
     others = {"cuts": prepare_cuts(), "shut": prepare_shut(), "suggested": prepare_suggestions()}
-    return {"links": links, "interviews": interviews, **others}
+    owner = sign_in(User.objects.get(username="owner"))
+    return {"owner": owner, "sessions": sessions, "interviews": interviews, **others}
 
 
 def prepare_cuts() -> list[dict[str, object]]:
-    """For each test of sentence breaks an interview, and links for a lead and for a coder."""
+    """For each test of sentence breaks an interview, and sessions of a lead and of a coder."""
     from transcripts.audit_trail import trail
     from transcripts.codebook.actions import start_study
     from transcripts.corpus.actions import import_file
@@ -145,7 +151,7 @@ def prepare_cuts() -> list[dict[str, object]]:
 
 
 def prepare_shut() -> dict[str, object]:
-    """An interview that is another's, and links for coders who may read it."""
+    """An interview that is another's, and sessions of coders who may read it."""
     from django.utils import timezone
 
     from transcripts.accounts.actions import create_user
@@ -160,19 +166,28 @@ def prepare_shut() -> dict[str, object]:
     dealt = Round.objects.create(project=project, number=1, name="First", opened_at=now, opened_by_name="stage")
     absent = create_user(username="absent", by=trail.SYSTEM)
     Assignment.objects.create(round=dealt, interview=interview, coder=absent, assigned_at=now, assigned_by_name="stage")
-    return {"interview": interview.pk, "links": [invite(project, f"visitor{number}") for number in range(3)]}
+    return {"interview": interview.pk, "sessions": [invite(project, f"visitor{number}") for number in range(3)]}
 
 
 def invite(project: Project, username: str, *, role: str = "coder") -> str:
-    """A new member of the study; the link that signs her in."""
-    from transcripts.accounts.actions import create_sign_in_link, create_user
-    from transcripts.accounts.queries import sign_in_address
+    """A new member of the study; the session in which she is signed in."""
+    from transcripts.accounts.actions import create_user
     from transcripts.audit_trail import trail
     from transcripts.projects.actions import set_member_role
 
     user = create_user(username=username, by=trail.SYSTEM)
     set_member_role(project=project, user=user, role=role, by=trail.SYSTEM)
-    return sign_in_address(create_sign_in_link(user=user, by=trail.SYSTEM))
+    return sign_in(user)
+
+
+def sign_in(user: User) -> str:
+    """The key of a session of this person's."""
+    from django.conf import settings
+    from django.test import Client
+
+    client = Client()
+    client.force_login(user)
+    return client.cookies[settings.SESSION_COOKIE_NAME].value
 
 
 def prepare_suggestions() -> dict[str, object]:
@@ -192,8 +207,8 @@ def prepare_suggestions() -> dict[str, object]:
         set_withholding(project=project, share_percent=share, reason="For a test.", by=trail.SYSTEM)
         suggest(interviews[name], ("theme.balance", "theme.compassion", "theme.models_metamodels"))
     open_draft_reading(project=project, interview=interviews["draft"], reason="For a test.", by=trail.SYSTEM)
-    links = [invite(project, f"suggested{number}") for number in range(16)]
-    return {"interviews": {name: each.pk for name, each in interviews.items()}, "links": links}
+    sessions = [invite(project, f"suggested{number}") for number in range(16)]
+    return {"interviews": {name: each.pk for name, each in interviews.items()}, "sessions": sessions}
 
 
 def suggest(interview: Interview, codes: tuple[str, ...] = ("theme.balance", "theme.compassion")) -> None:

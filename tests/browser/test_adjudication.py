@@ -4,35 +4,33 @@ from __future__ import annotations
 
 import pytest
 
+from tests.browser.conftest import Visit, check_looks
 from tests.browser.desk import await_saved
-from tests.browser.test_pages import Visit, visit
-from tests.browser.test_themes import check, press, send
+from tests.browser.test_themes import press, send
 
-__all__ = ["visit"]
 pytestmark = [pytest.mark.browser, pytest.mark.processes]
 
 MOVES = "?family=moves"
 
 
 def test_two_readings_are_opened_compared_and_decided_with_the_keyboard(visit: Visit) -> None:
-    visit.complaints.clear()
-    page = visit.open("/p/demo/interviews/1/", "light", 1280)
+    page = visit.open("/p/demo/interviews/1/")
     page.wait_for_function("() => document.documentElement.dataset.desk === 'ready'")
     # The demo's coder put moves on some of these; the owner reads them all and puts none.
     for number in range(1, 13):
         page.keyboard.press("Enter")
         page.locator(".sheet .chip.none").nth(number - 1).wait_for()
     await_saved(page)
-    page = visit.open(f"/p/demo/differences/{MOVES}", "light", 1280)
-    check(visit, page)
+    page = visit.open(f"/p/demo/differences/{MOVES}")
+    check_looks(page)
     press(page.locator("#id_confirmed"), "Space")
     send(page, "Open this interview")
     assert page.locator("article").count() > 1
-    check(visit, page)
-    page = visit.open(f"/p/demo/agreement/{MOVES}", "light", 1280)
+    check_looks(page)
+    page = visit.open(f"/p/demo/agreement/{MOVES}")
     assert page.get_by_text("Cohen’s kappa").first.is_visible()
-    check(visit, page)
-    page = visit.open(f"/p/demo/adjudication/{MOVES}", "light", 1280)
+    check_looks(page)
+    page = visit.open(f"/p/demo/adjudication/{MOVES}")
     total = page.locator("#item-title").inner_text().rpartition(" ")[2]
     for key, reason in (("1", "The first."), ("b", "It bears both."), ("d", "Too wide.")):
         page.keyboard.press(key)
@@ -44,5 +42,5 @@ def test_two_readings_are_opened_compared_and_decided_with_the_keyboard(visit: V
     assert f"3 of {total} differing passages decided" in page.locator("main").inner_text()
     page.keyboard.press("n")
     assert page.locator("#other-codes").get_attribute("open") is not None
-    check(visit, page)
+    check_looks(page)
     assert visit.complaints == []

@@ -73,7 +73,7 @@ def test_twenty_sentences_without_a_mouse_at_few_presses_a_coding(site: Site, si
 
 
 def test_an_interview_of_somebody_else_is_read_and_given_memos_but_not_coded(site: Site, sign_in: SignIn) -> None:
-    page = sign_in(link=next(site.shut_links))
+    page = sign_in(session=next(site.shut_sessions))
     page.goto(site.shut_desk_url)
     page.wait_for_function("() => document.documentElement.dataset.desk === 'ready'")
     expect(page.locator("#closed")).to_contain_text("not assigned to you")

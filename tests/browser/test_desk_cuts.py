@@ -46,7 +46,7 @@ WHOLE = ["3 One and two and three.", "4 Second thing.", "5 Third 👋🏽 thing.
 
 def test_cut_and_join_by_key_and_back_with_the_codes(site: Site, sign_in: SignIn) -> None:
     place = next(site.cuts)
-    page = sign_in(link=place.lead)
+    page = sign_in(session=place.lead)
     open_place(page, place)
     press(page, "d")
     await_saved(page)
@@ -79,7 +79,7 @@ def test_cut_and_join_by_key_and_back_with_the_codes(site: Site, sign_in: SignIn
 
 def test_place_by_character_never_falls_inside_an_emoji(site: Site, sign_in: SignIn) -> None:
     place = next(site.cuts)
-    page = sign_in(link=place.lead)
+    page = sign_in(session=place.lead)
     open_place(page, place)
     press(page, "ArrowDown", "ArrowDown", "c", "Home")
     expect(page.locator(".cut-line .quoted-words")).to_have_text("👋🏽 thing.")
@@ -91,7 +91,7 @@ def test_place_by_character_never_falls_inside_an_emoji(site: Site, sign_in: Sig
 
 def test_escape_leaves_the_text_as_it_was(site: Site, sign_in: SignIn) -> None:
     place = next(site.cuts)
-    page = sign_in(link=place.lead)
+    page = sign_in(session=place.lead)
     open_place(page, place)
     press(page, "c", "Escape")
     expect(page.locator(".cut-line")).to_have_count(0)
@@ -107,7 +107,7 @@ def test_escape_leaves_the_text_as_it_was(site: Site, sign_in: SignIn) -> None:
 
 def test_what_is_refused_is_said(site: Site, sign_in: SignIn) -> None:
     place = next(site.cuts)
-    page = sign_in(link=place.lead)
+    page = sign_in(session=place.lead)
     open_place(page, place)
     press(page, "ArrowDown", "ArrowDown", "b")
     expect(page.locator("#problem")).to_contain_text("Sentence 5 is the last of its turn")
@@ -124,7 +124,7 @@ def test_what_is_refused_is_said(site: Site, sign_in: SignIn) -> None:
 
 def test_coders_are_told_who_changes_breaks(site: Site, sign_in: SignIn) -> None:
     place = next(site.cuts)
-    page = sign_in(link=place.coder)
+    page = sign_in(session=place.coder)
     open_place(page, place)
     press(page, "c")
     expect(page.locator("#problem")).to_contain_text("a lead or an owner of the study changes them")
@@ -133,7 +133,7 @@ def test_coders_are_told_who_changes_breaks(site: Site, sign_in: SignIn) -> None
 
 def test_act_of_another_tab_is_refused_and_stays_in_sight(site: Site, sign_in: SignIn) -> None:
     place = next(site.cuts)
-    lead, coder = sign_in(link=place.lead), sign_in(link=place.coder)
+    lead, coder = sign_in(session=place.lead), sign_in(session=place.coder)
     open_place(coder, place)
     open_place(lead, place)
     press(lead, "c")
@@ -158,7 +158,7 @@ def test_act_of_another_tab_is_refused_and_stays_in_sight(site: Site, sign_in: S
 
 def test_cut_without_script(site: Site, sign_in: SignIn) -> None:
     place = next(site.cuts)
-    page = sign_in(link=place.lead, java_script_enabled=False)
+    page = sign_in(session=place.lead, java_script_enabled=False)
     page.goto(place.desk_url)
     page.get_by_text("Sentence break", exact=True).click()
     page.get_by_label("Words with which the second piece begins").fill("and three")
@@ -171,7 +171,7 @@ def test_cut_without_script(site: Site, sign_in: SignIn) -> None:
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_no_barrier_while_cutting_in_a_narrow_window(site: Site, sign_in: SignIn, scheme: str) -> None:
     place = next(site.cuts)
-    page = sign_in(link=place.lead, color_scheme=scheme, viewport={"width": 320, "height": 640})
+    page = sign_in(session=place.lead, color_scheme=scheme, viewport={"width": 320, "height": 640})
     open_place(page, place)
     press(page, "c")
     assert find_violations(page) == []

@@ -116,7 +116,7 @@ def test_no_barrier_with_a_filter_in_a_narrow_window(site: Site, sign_in: SignIn
 
 def test_list_of_turns_reaches_the_models_reasoning(site: Site, sign_in: SignIn) -> None:
     place = next(site.cuts)
-    page = sign_in(link=place.coder)
+    page = sign_in(session=place.coder)
     page.goto(place.desk_url)
     page.wait_for_function("() => document.documentElement.dataset.desk === 'ready'")
     press(page, ",", "ArrowRight", "Enter")

@@ -54,8 +54,8 @@ class TestRemapping:
         expect(page.locator(".chip[data-code='theme.balance'] b").first).to_have_text("m")
 
     def test_keys_follow_the_person_to_another_browser(self, site: Site, sign_in: SignIn) -> None:
-        link = next(site.links)
-        page = sign_in(link=link)
+        session = next(site.sessions)
+        page = sign_in(session=session)
         page.goto(f"{site.base_url}/p/{STUDY}/keys/")
         give(page, "Balance", "Backspace")
         save_keys(page)

@@ -5,15 +5,13 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.test_pages import Visit, visit
+from tests.browser.conftest import Visit
 
-__all__ = ["visit"]
 pytestmark = [pytest.mark.browser, pytest.mark.processes]
 
 
 def test_what_is_wrong_with_a_form_has_the_focus_and_other_pages_keep_theirs(visit: Visit) -> None:
-    visit.complaints.clear()
-    page = visit.open("/p/demo/rounds/new/", "light", 1280)
+    page = visit.open("/p/demo/rounds/new/")
     assert page.evaluate("document.activeElement === document.body")
     page.evaluate("document.querySelector('main form').noValidate = true")
     page.get_by_role("button", name="Show the plan").click()

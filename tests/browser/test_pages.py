@@ -2,15 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page
 
-from tests.browser.conftest import find_violations, is_answering
-from tests.conftest import copy_instance
-from tests.instance import Instance, find_free_port, wait_until
-from tools.start import HOST, WEB_OPTIONS
+from tests.browser.conftest import Visit, check_looks, find_violations
 
 pytestmark = [pytest.mark.browser, pytest.mark.processes]
 
@@ -172,54 +166,23 @@ PAGES = [
 FULL = ("/preannotation/", "/sob/")
 
 
-class Visit:
-    """A signed-in owner's window on a running demo."""
-
-    def __init__(self, base_url: str, context: BrowserContext) -> None:
-        self.base_url, self.context, self.complaints = base_url, context, list[str]()
-
-    def open(self, path: str, scheme: str, width: int) -> Page:
-        page = self.context.pages[0]
-        page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
-        page.set_viewport_size({"width": width, "height": 800})
-        answer = page.goto(f"{self.base_url}{path}")
-        assert answer is not None
-        assert answer.status == 200
-        return page
-
-
-@pytest.fixture(scope="module")
-def visit(migrated: Instance, tmp_path_factory: pytest.TempPathFactory, browser: Browser) -> Iterator[Visit]:
-    port = find_free_port()
-    base_url = f"http://{HOST}:{port}"
-    with copy_instance(migrated, tmp_path_factory.mktemp("demo") / "data") as instance:
-        instance.environment["BASE_URL"] = base_url
-        link = instance.ask("prepare")["sign_in_url"]
-        instance.run_code("from tests.browser.shown import fill; fill()")
-        instance.start("-m", "granian", "auditapp.wsgi:application", "--host", HOST, "--port", str(port), *WEB_OPTIONS)
-        wait_until(lambda: is_answering(base_url), what="the server answers")
-        context = browser.new_context()
-        page = context.new_page()
-        visit = Visit(base_url, context)
-        page.on("console", lambda message: visit.complaints.append(message.text))
-        page.goto(link)
-        page.locator("main form button").click()
-        page.wait_for_url(f"{base_url}/")
-        yield visit
-        context.close()
-
-
 @pytest.mark.parametrize("path", PAGES)
 def test_a_page_is_accessible_in_light_and_dark_and_fits_a_narrow_window(visit: Visit, path: str) -> None:
-    visit.complaints.clear()
-    page = visit.open(path, "light", 1280)
-    assert find_violations(page) == []
-    page = visit.open(path, "dark", 320)
-    assert find_violations(page) == []
-    assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+    page = visit.open(path)
+    check_looks(page)
     assert page.title()
     if any(room in path for room in FULL):
         assert page.locator("main .empty").count() == 0
+    assert visit.complaints == []
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("path", PAGES)
+def test_a_page_loaded_in_the_dark_and_in_a_narrow_window_is_accessible(visit: Visit, path: str) -> None:
+    """By every rule, where the test above asks those that colours and widths decide of a page that was loaded otherwise."""
+    page = visit.open(path, "dark", 320)
+    assert find_violations(page) == []
+    assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
     assert visit.complaints == []
 
 
@@ -235,17 +198,12 @@ def test_a_page_is_accessible_in_light_and_dark_and_fits_a_narrow_window(visit: 
 def test_the_review_of_a_launch_is_accessible_in_light_and_dark_and_fits_a_narrow_window(
     visit: Visit, path: str, ticks: list[str]
 ) -> None:
-    visit.complaints.clear()
-    page = visit.open(path, "light", 1280)
+    page = visit.open(path)
     for words in ticks:
         page.get_by_label(words).first.check()
     page.get_by_role("button", name="Review").click()
     assert page.locator("ol.steps [aria-current=step]").inner_text() == "Review"
-    assert find_violations(page) == []
-    page.emulate_media(color_scheme="dark")
-    page.set_viewport_size({"width": 320, "height": 800})
-    assert find_violations(page) == []
-    assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+    check_looks(page)
     assert visit.complaints == []
 
 

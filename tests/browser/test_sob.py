@@ -5,10 +5,8 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.conftest import find_violations
-from tests.browser.test_pages import Visit, visit
+from tests.browser.conftest import LOOK_RULES, Visit, find_violations, show_as
 
-__all__ = ["visit"]
 pytestmark = [pytest.mark.browser, pytest.mark.processes]
 
 REPORT = "/p/demo/sob/batches/2/"
@@ -25,7 +23,7 @@ def press_until_focused(page: Page, selector: str, *, most: int = 80) -> None:
 
 
 def test_keys_lead_from_a_cell_to_its_answers_and_open_one_text(visit: Visit) -> None:
-    page = visit.open(REPORT, "light", 1280)
+    page = visit.open(REPORT)
     press_until_focused(page, CELL)
     told = page.locator(f"{CELL}:focus .told")
     expect(told).to_be_in_viewport(ratio=0.9)
@@ -45,7 +43,7 @@ def test_keys_lead_from_a_cell_to_its_answers_and_open_one_text(visit: Visit) ->
 
 
 def test_what_the_map_shows_stands_in_the_address(visit: Visit) -> None:
-    page = visit.open(REPORT, "light", 1280)
+    page = visit.open(REPORT)
     page.get_by_role("link", name="strict counting").click()
     page.wait_for_url("**counting=strict**")
     page.get_by_role("link", name="all targets of these texts").click()
@@ -56,7 +54,7 @@ def test_what_the_map_shows_stands_in_the_address(visit: Visit) -> None:
 
 
 def test_a_text_shows_both_tasks_of_every_model_and_is_masked_again_when_left(visit: Visit) -> None:
-    page = visit.open(f"{REPORT}texts/", "light", 1280)
+    page = visit.open(f"{REPORT}texts/")
     page.locator("tbody th a").first.click()
     masked = page.locator("details.masked p")
     expect(masked).to_be_hidden()
@@ -69,13 +67,13 @@ def test_a_text_shows_both_tasks_of_every_model_and_is_masked_again_when_left(vi
     expect(page.locator("details.masked p")).to_be_hidden()
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("path", ["", "statistics/", "model/", "responses/", "texts/1/"])
-def test_a_narrow_window_loses_nothing(visit: Visit, path: str, scheme: str) -> None:
-    visit.complaints.clear()
-    page = visit.open(f"{REPORT}{path}", scheme, 320)
-    assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
-    assert page.locator("aside.reading").is_visible()
-    assert page.locator("nav.pages-nav a[aria-current]").count() == 1
-    assert find_violations(page) == []
+def test_a_narrow_window_loses_nothing(visit: Visit, path: str) -> None:
+    page = visit.open(f"{REPORT}{path}", width=320)
+    for scheme in ("light", "dark"):
+        show_as(page, scheme, 320)
+        assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+        assert page.locator("aside.reading").is_visible()
+        assert page.locator("nav.pages-nav a[aria-current]").count() == 1
+        assert find_violations(page, rules=LOOK_RULES) == []
     assert visit.complaints == []

@@ -42,7 +42,7 @@ def sign_in(sign_in: SignIn, console: list[str]) -> SignIn:
 
 def open_suggested(site: Site, sign_in: SignIn, interview: str, **options: object) -> Page:
     """The desk of a new coder at the first sentence the model says."""
-    page = sign_in(link=next(site.suggested_links), **options)
+    page = sign_in(session=next(site.suggested_sessions), **options)
     page.goto(site.suggested_url(interview))
     page.wait_for_function("() => document.documentElement.dataset.desk === 'ready'")
     return page
@@ -206,7 +206,7 @@ def test_the_panel_can_be_used_in_the_dark_in_a_narrow_window_and_without_a_scri
 
 
 def use_without_script(site: Site, sign_in: SignIn) -> None:
-    page = sign_in(link=next(site.suggested_links), java_script_enabled=False)
+    page = sign_in(session=next(site.suggested_sessions), java_script_enabled=False)
     page.goto(site.suggested_url("open"))
     page.get_by_role("button", name="Nothing more here").click()
     page.locator(".open-suggestions").first.click()

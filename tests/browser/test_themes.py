@@ -5,10 +5,8 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import Locator, Page
 
-from tests.browser.conftest import find_violations
-from tests.browser.test_pages import Visit, visit
+from tests.browser.conftest import Visit, check_looks
 
-__all__ = ["visit"]
 pytestmark = [pytest.mark.browser, pytest.mark.processes]
 
 
@@ -28,48 +26,38 @@ def follow(link: Locator) -> None:
         press(link)
 
 
-def check(visit: Visit, page: Page) -> None:
-    """The page as it stands, in both colour schemes and in a narrow window."""
-    path = page.url.removeprefix(visit.base_url)
-    assert find_violations(visit.open(path, "light", 1280)) == []
-    assert find_violations(visit.open(path, "dark", 320)) == []
-    assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
-    visit.open(path, "light", 1280)
-
-
 def test_a_theme_is_made_quoted_and_noted_with_the_keyboard(visit: Visit) -> None:
-    visit.complaints.clear()
-    page = visit.open("/p/demo/themes/group/", "light", 1280)
+    page = visit.open("/p/demo/themes/group/")
     for code in ("theme.balance", "theme.compassion"):
         press(page.locator(f"input[value='{code}']"), "Space")
     for field, words in (("new_name", "Weighing"), ("reason", "One idea.")):
         page.locator(f"#id_{field}").focus()
         page.keyboard.type(words)
     send(page, "Group them")
-    page = visit.open("/p/demo/themes/presence/?coder=all", "light", 1280)
-    check(visit, page)
+    page = visit.open("/p/demo/themes/presence/?coder=all")
+    check_looks(page)
     press(page.locator("#id_confirmed"), "Space")
     send(page, "Open them")
-    check(visit, page)
+    check_looks(page)
     follow(page.locator("table.presence tbody td a").first)
-    check(visit, page)
+    check_looks(page)
     follow(page.get_by_role("link", name="Quote for").first)
-    check(visit, page)
+    check_looks(page)
     page.locator("#id_edited_text").focus()
     page.keyboard.press("Control+Home")
     page.keyboard.type("[So it says:] ")
     send(page, "Keep the quote")
     assert page.locator(".quotes blockquote").first.inner_text().startswith("[So it says:]")
-    check(visit, page)
+    check_looks(page)
     for name in ("History", "Change", "Split"):
-        page = visit.open("/p/demo/themes/1/", "light", 1280)
+        page = visit.open("/p/demo/themes/1/")
         follow(page.locator("main").get_by_role("link", name=name, exact=True).first)
-        check(visit, page)
-    page = visit.open("/p/demo/memos/new/?theme=1", "light", 1280)
+        check_looks(page)
+    page = visit.open("/p/demo/memos/new/?theme=1")
     page.locator("#id_text").focus()
     page.keyboard.type("Not quite one idea yet.")
     send(page, "Keep the memo")
-    check(visit, page)
+    check_looks(page)
     for path in ("/p/demo/phases/", "/p/demo/memos/?words=idea", "/p/demo/themes/"):
-        check(visit, visit.open(path, "light", 1280))
+        check_looks(visit.open(path))
     assert visit.complaints == []

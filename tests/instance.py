@@ -127,6 +127,11 @@ class Instance:
             str(times),
         )
 
+    def start_code(self, code: str, **environment: str) -> Process:
+        """Start a piece of Python inside the product."""
+        environment.setdefault("DJANGO_SETTINGS_MODULE", "auditapp.settings")
+        return self.start("-c", f"import django; django.setup()\n{code}", **environment)
+
     def run_code(self, code: str, *arguments: str) -> str:
         """Run a piece of Python inside the product; its standard output."""
         environment = {**self.environment, "DJANGO_SETTINGS_MODULE": "auditapp.settings"}
@@ -227,13 +232,11 @@ class Preloaded(Instance):
 
     def start_worker(self, *arguments: str, **environment: str) -> Process:
         """A real worker process over the configured broker."""
-        with (self.folder / f"process-{len(self.started)}.log").open("ab") as words:
-            words_to = words.fileno()
-            process = self._fork(
-                words_to, words_to, arguments=["worker", "--skip-checks", *arguments], environment=environment
-            )
-        self.started.append(process)
-        return process
+        return self._start_fork(arguments=["worker", "--skip-checks", *arguments], environment=environment)
+
+    def start_code(self, code: str, **environment: str) -> Process:
+        """Start a piece of Python inside the product."""
+        return self._start_fork(arguments=[], code=code, environment=environment)
 
     def _start_server(self) -> None:
         self.channel, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -247,6 +250,12 @@ class Preloaded(Instance):
                 start_new_session=True,
             )
         assert self.channel.recv(16) == b"ready", "the product could not be loaded; its own words stand above"
+
+    def _start_fork(self, **order: Any) -> Process:
+        with (self.folder / f"process-{len(self.started)}.log").open("ab") as words:
+            process = self._fork(words.fileno(), words.fileno(), **order)
+        self.started.append(process)
+        return process
 
     def _run_fork(self, **order: Any) -> subprocess.CompletedProcess[str]:
         with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:

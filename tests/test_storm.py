@@ -13,6 +13,7 @@ pytestmark = [
 ]
 
 
+@pytest.mark.full
 def test_a_small_storm_loses_nothing_and_crosses_no_cap() -> None:
     plan = Plan(
         cells=450,

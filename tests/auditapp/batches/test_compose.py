@@ -146,6 +146,7 @@ class TestCommands:
         ends = [process.wait(PATIENCE) for process in started]
         assert ends[1] == 0, "the worker ended as it was told to"
 
+    @pytest.mark.full
     def test_the_worker_s_check_fails_where_none_lives(self, instance: Instance) -> None:
         done = self.run(instance, SERVICES["worker"]["healthcheck"]["test"][1:])
         assert done.returncode == 1

@@ -39,6 +39,7 @@ def test_a_killed_worker_loses_no_cell_and_tells_what_may_be_paid_twice(ground: 
     assert shown["possibly_paid_twice"] <= IN_FLIGHT
 
 
+@pytest.mark.full
 def test_rate_limits_and_server_errors_leave_no_cell_without_an_answer(ground: Ground) -> None:
     ground.provider.order(latency=0.01, p429=0.05, p500=0.05)
     ground.instance.start_worker()

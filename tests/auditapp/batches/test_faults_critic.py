@@ -67,6 +67,7 @@ print(json.dumps({"critic": found.critic.label, "rows": sorted(rows), "n": found
 """
 
 
+@pytest.mark.full
 def test_a_critic_whose_worker_is_killed_judges_every_positive_once_and_touches_nothing_of_people(
     ground: Ground,
 ) -> None:

@@ -16,8 +16,7 @@ pytestmark = pytest.mark.processes
 CALLS = 30
 # One sweep of an impatient worker: dead lanes are let go at once, jobs are asked about each time.
 SWEEP = """
-import datetime, django
-django.setup()
+import datetime
 from auditapp.batches.ledger import due, leases
 from auditapp.batches.routes import jobs
 from auditapp.batches.runner import recovery
@@ -43,7 +42,7 @@ def launch(ground: Ground) -> int:
 
 
 def start_sweep(ground: Ground, **environment: str) -> Any:
-    return ground.instance.start("-c", SWEEP, DJANGO_SETTINGS_MODULE="auditapp.settings", **environment)
+    return ground.instance.start_code(SWEEP, **environment)
 
 
 def sweep_to_the_end(ground: Ground, batch: int) -> None:
@@ -74,6 +73,7 @@ def test_a_runner_killed_while_its_job_is_being_created_makes_no_second_one(grou
     check(ground, shop, batch)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("place", ["job_created", "in_commit"])
 def test_a_runner_that_dies_with_an_answer_in_its_hand_fetches_it_again(ground: Ground, shop: Shop, place: str) -> None:
     batch = launch(ground)

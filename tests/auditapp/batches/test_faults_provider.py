@@ -64,6 +64,7 @@ def read_prompts(ground: Ground, word: str) -> list[tuple[str]]:
     ]
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("fault", ["huge", "bomb"])
 def test_answers_of_200_mb_do_not_grow_the_worker(ground: Ground, fault: str) -> None:
     cells = 6
@@ -108,6 +109,7 @@ def most_memory(pid: int) -> Iterator[Memory]:
         watcher.join()
 
 
+@pytest.mark.full
 def test_a_storm_of_rate_limits_is_waited_out_and_leaves_no_cell_behind(ground: Ground) -> None:
     ground.provider.order(latency=0.05, always="429", always_after=TEXTS // 4, retry_after=2)
     ground.instance.start_worker()
@@ -124,6 +126,7 @@ def test_a_storm_of_rate_limits_is_waited_out_and_leaves_no_cell_behind(ground: 
     assert refused <= 3 * IN_FLIGHT, f"{refused} calls were sent into the storm"
 
 
+@pytest.mark.full
 def test_a_provider_that_only_fails_pauses_the_batch_and_a_resume_brings_every_answer(ground: Ground) -> None:
     ground.provider.order(always="500")
     ground.instance.start_worker()
@@ -140,6 +143,7 @@ def test_a_provider_that_only_fails_pauses_the_batch_and_a_resume_brings_every_a
     ground.check_whole(batch, cells=TEXTS, shown=shown)
 
 
+@pytest.mark.full
 def test_a_key_revoked_half_way_costs_no_more_than_the_calls_in_flight(ground: Ground) -> None:
     ground.provider.order(latency=0.1, revoke_after=TEXTS // 2)
     ground.instance.start_worker()

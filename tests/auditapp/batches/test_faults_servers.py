@@ -94,7 +94,7 @@ def test_a_batch_launched_while_redis_is_down_is_accepted_and_begins_when_it_is_
     check_nothing_repeated(ground, batch)
 
 
-@pytest.mark.parametrize("how", ["fast", "immediate"])
+@pytest.mark.parametrize("how", [pytest.param("fast", marks=pytest.mark.full), "immediate"])
 def test_a_restart_of_postgresql_loses_no_answer_and_repeats_no_call(
     ground: Ground, servers: OwnServers, how: str
 ) -> None:

@@ -19,6 +19,7 @@ TASKS = ("acceptability", "non_acceptability")
 REAL_TEXTS = SHARED / "data" / "sob" / "sob_inputs.csv"
 
 
+@pytest.mark.full
 def test_a_benchmark_goes_whole_through_a_killed_worker_and_its_bundle_gives_the_same_report(
     ground: Ground, tmp_path: Path
 ) -> None:

@@ -24,9 +24,13 @@ POINTS = {
     "in_commit": (3, 1),
     "after_commit": (3, 1),
 }
+# Before anybody knows whether the call was answered, and while its answer is being stored; the others die in test_runner.
+CANONICAL = ("in_call", "in_commit")
 
 
-@pytest.mark.parametrize("point", POINTS)
+@pytest.mark.parametrize(
+    "point", [point if point in CANONICAL else pytest.param(point, marks=pytest.mark.full) for point in POINTS]
+)
 def test_a_worker_that_dies_at_a_bad_moment_costs_at_most_the_call_under_way(
     ground: Ground, tmp_path: Path, point: str
 ) -> None:

@@ -15,7 +15,7 @@ from django.db.models import F
 
 from auditapp.batches import actions, kinds
 from auditapp.batches.kinds import Answered
-from auditapp.batches.ledger import due, leases, statements
+from auditapp.batches.ledger import due, leases, statements, storing
 from auditapp.batches.ledger.clock import read_now
 from auditapp.batches.ledger.verify import verify_batches
 from auditapp.batches.models import Arm, Attempt, Batch, Cell, Lane, ProviderJob, Result
@@ -658,12 +658,13 @@ def crash_at(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
                 left.remove(place)
                 raise Crash(place)
 
-        monkeypatch.setattr(jobs, "crash_point", crash_point)
+        for module in (jobs, storing):
+            monkeypatch.setattr(module, "crash_point", crash_point)
 
     return arm
 
 
-STEPS = ["job_written", "job_created", "job_collecting"]
+STEPS = ["job_written", "job_created", "job_collecting", "in_commit"]
 
 
 @pytest.mark.parametrize(

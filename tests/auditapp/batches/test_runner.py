@@ -592,6 +592,41 @@ class TestDatabaseAway:
         assert not Attempt.objects.filter(end="unknown").exists()
 
 
+class Death(BaseException):
+    """Stands for a kill at a crash point; the same in processes of their own is in test_faults_workers."""
+
+
+@pytest.mark.parametrize("place", ["after_claim", "after_spool", "in_commit", "after_commit"])
+def test_a_runner_that_dies_between_claim_and_commit_loses_no_answer_and_repeats_no_call(
+    project: Project, use: Use, monkeypatch: pytest.MonkeyPatch, place: str
+) -> None:
+    """What had come back is in the spool before it is stored, so that nothing of it is asked for again."""
+    from auditapp.batches.ledger import storing
+    from auditapp.batches.runner import recovery
+
+    provider = use(ScriptedProvider())
+    lane = plan(project, inputs=range(20, 30), concurrency=1)
+    left = [place]
+
+    def crash_point(here: str) -> None:
+        if here in left:
+            left.remove(here)
+            raise Death(here)
+
+    with monkeypatch.context() as patch:
+        for module in (live_run, storing):
+            patch.setattr(module, "crash_point", crash_point)
+        with pytest.raises(Death):
+            live.run_lane(lane.pk)
+    assert left == []
+    Lane.objects.filter(pk=lane.pk).update(heartbeat_at=None)
+    assert recovery.recover_lanes() == 1
+    live.run_lane(lane.pk)
+    assert Batch.objects.get().state == "done"
+    assert Result.objects.count() == len(provider.asked) == 10
+    assert set(Attempt.objects.exclude(end="unsent").values_list("end", flat=True)) == {"answered"}
+
+
 def test_a_runner_that_was_silent_for_long_sends_nothing(
     project: Project, use: Use, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -44,6 +44,7 @@ def test_lanes_live_in_processes_that_end_with_their_worker(ground: Ground) -> N
     assert left == []
 
 
+@pytest.mark.full
 def test_a_lane_s_process_that_is_killed_is_replaced_and_another_lane_goes_on(ground: Ground) -> None:
     ground.provider.order(latency=0.3)
     worker = ground.instance.start_worker("--lanes", "2")

@@ -24,6 +24,7 @@ def run_check(instance: Instance, provider: FakeProvider, part: str) -> dict[str
     return dict(instance.ask("preannotate_check", *asked))
 
 
+@pytest.mark.full
 def test_each_model_fails_the_check_that_is_about_it_and_every_call_is_made(
     instance: Instance, fake_provider: FakeProvider
 ) -> None:

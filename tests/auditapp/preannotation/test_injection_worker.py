@@ -44,6 +44,7 @@ print(json.dumps({"ends": ends, "suggested": suggested, "machine": machine, "hum
 """
 
 
+@pytest.mark.full
 def test_a_worker_that_asks_an_obeying_model_stores_nothing_that_was_not_asked_for(
     instance: Instance, fake_provider: FakeProvider
 ) -> None:

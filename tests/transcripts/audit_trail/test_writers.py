@@ -20,7 +20,7 @@ for number in range({EACH}):
 
 def test_writers_at_once_leave_one_chain_without_gaps(instance: Instance) -> None:
     """The very first event included, before which the stream has no head to lock."""
-    writers = [instance.start("manage.py", "shell", "-v", "0", "-c", WRITE) for _ in range(WRITERS)]
+    writers = [instance.start_code(WRITE) for _ in range(WRITERS)]
     assert [writer.wait(PATIENCE) for writer in writers] == [0] * WRITERS, instance.read_words()
     kept = instance.query(
         "SELECT count(*), min(sequence), max(sequence) FROM audit_trail_auditevent WHERE stream = 'test:1'"

@@ -68,11 +68,11 @@ for sentence in sentences:
 
 
 def test_nothing_is_left_behind_on_a_sentence_that_was_split(instance: Instance) -> None:
-    assert instance.start("manage.py", "shell", "-v", "0", "-c", SETUP).wait(PATIENCE) == 0
+    assert instance.start_code(SETUP).wait(PATIENCE) == 0
     start = START.replace("SENTENCES", str(SENTENCES))
     code = CODE.replace("PATIENCE", "2000")
     scripts = [start + code.replace("NAME", f"'coder{number}'") for number in range(CODERS)] + [start + CUT]
-    started = [instance.start("manage.py", "shell", "-v", "0", "-c", script) for script in scripts]
+    started = [instance.start_code(script) for script in scripts]
     assert [process.wait(PATIENCE) for process in started] == [0] * len(scripts), instance.read_words()
     for table in ("coding_coding", "coding_decision"):
         left = instance.query(

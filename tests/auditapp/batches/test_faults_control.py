@@ -10,9 +10,9 @@ import pytest
 from auditapp.batches.routes import live_run
 from tests.auditapp.batches.ground import ANSWER_NANO, IN_FLIGHT, TEXTS, Ground
 from tests.instance import Process, find_children, wait_until
-from tests.services import database_kind
+from tests.services import database_kind, quick_on
 
-pytestmark = pytest.mark.processes
+pytestmark = [pytest.mark.processes, quick_on("sqlite")]
 
 
 def wait_for_rest(ground: Ground, batch: int) -> None:
@@ -102,8 +102,10 @@ STANDS_ON = (
 
 def test_what_a_running_batch_stands_on_cannot_be_deleted(ground: Ground) -> None:
     """Deletion half-way is no case to survive, for there is none: the product refuses it."""
-    batch = ground.launch()
-    assert ground.read_state(batch) == "running"
+    ground.provider.order(latency=0.1)
+    ground.instance.start_worker()
+    ground.launch()
+    ground.wait_for_results(10)
     assert ground.instance.run_code(DELETE, *STANDS_ON).split() == list(STANDS_ON)
 
 

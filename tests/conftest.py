@@ -17,6 +17,7 @@ from django.test import Client
 from hypothesis import settings as hypothesis_settings
 
 from tests.any_order import unordered_rows_reversed
+from tests.auditapp.batches.ground import prepare
 from tests.instance import HOST, FakeProvider, Instance, Preloaded, find_free_port
 from transcripts.accounts.models import User
 from transcripts.codebook.actions import seed_codebook
@@ -259,3 +260,13 @@ def fake_provider(paid_api: FakeProvider) -> FakeProvider:
     """The fake paid API without orders, its counts at zero."""
     paid_api.order(reset=True)
     return paid_api
+
+
+@pytest.fixture(scope="session")
+def prepared(
+    migrated: Instance, paid_api: FakeProvider, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Instance]:
+    """A study with a priced model at the fake paid API and texts to judge; it runs nothing."""
+    with copy_instance(migrated, tmp_path_factory.mktemp("prepared") / "data") as instance:
+        prepare(instance, paid_api)
+        yield instance

@@ -43,6 +43,11 @@ def database_kind() -> str:
     return os.environ.get("TEST_DATABASE", "sqlite")
 
 
+def quick_on(kind: str) -> pytest.MarkDecorator:
+    """For a test of processes: ``make test`` runs it on this kind of database alone, ``make test-all`` on both."""
+    return pytest.mark.processes if database_kind() == kind else pytest.mark.full
+
+
 def chromium_path() -> str | None:
     """The browser that browser tests drive: CHROMIUM when set, else the first found on PATH, else None."""
     named = os.environ.get("CHROMIUM")

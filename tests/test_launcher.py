@@ -194,10 +194,11 @@ def test_second_run_on_the_same_data_is_refused(running_app: RunningApp) -> None
 
 
 @pytest.mark.processes
-def test_ctrl_c_ends_every_process_and_keeps_the_data(own_app: RunningApp) -> None:
+@pytest.mark.parametrize("number", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.full)])
+def test_ctrl_c_ends_every_process_and_keeps_the_data(own_app: RunningApp, number: signal.Signals) -> None:
     processes = own_app.processes()
     assert len(processes) >= 2
-    assert own_app.end(signal.SIGINT) == 0
+    assert own_app.end(number) == 0
     await_end(processes)
     assert (own_app.data / "auditapp.sqlite3").exists()
 
@@ -214,22 +215,19 @@ def test_death_of_the_web_server_is_named_and_ends_the_rest(own_app: RunningApp)
 
 
 @pytest.mark.processes
-def test_a_worker_that_dies_is_named_and_started_again_while_the_site_stays_up(own_app: RunningApp) -> None:
-    killed = own_app.process_of("worker")
+def test_a_worker_that_dies_is_named_and_started_again_while_the_site_stays_up(running_app: RunningApp) -> None:
+    killed = running_app.process_of("worker")
     killed.kill()
-    assert own_app.launcher.stderr is not None
+    assert running_app.launcher.stderr is not None
     said = ""
     while "started again" not in said:
-        said = own_app.launcher.stderr.readline()
+        said = running_app.launcher.stderr.readline()
         assert said, "the launcher ended"
     assert "The worker was ended by signal 9 (SIGKILL); it is started again." in said
-    wait_until(lambda: own_app.noted("worker") not in {0, killed.pid}, what="the new worker was noted")
-    assert own_app.process_of("worker").is_running()
-    with urllib.request.urlopen(own_app.address, timeout=PATIENCE) as page:
+    wait_until(lambda: running_app.noted("worker") not in {0, killed.pid}, what="the new worker was noted")
+    assert running_app.process_of("worker").is_running()
+    with urllib.request.urlopen(running_app.address, timeout=PATIENCE) as page:
         assert page.status == 200
-    processes = own_app.processes()
-    assert own_app.end(signal.SIGTERM) == 0
-    await_end(processes)
 
 
 def test_what_keeps_dying_is_started_again_five_times_a_minute_at_most() -> None:

@@ -11,9 +11,12 @@ from urllib.parse import parse_qs, urlsplit
 import psutil
 import pytest
 
+from tests.services import quick_on
+
 ROOT = Path(__file__).resolve().parent.parent
 
 
+@quick_on("sqlite")
 @pytest.mark.processes
 def test_servers_are_gone_once_nobody_holds_their_input() -> None:
     servers = subprocess.Popen(

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
 from collections.abc import Iterator
-from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 
-from tests.auditapp.batches.ground import TEXTS, prepare
+from tests.auditapp.batches.ground import TEXTS
 from tests.browser.conftest import OpenContext, find_violations, is_answering
-from tests.conftest import copy_instance
-from tests.instance import ROOT, FakeProvider, Instance, find_free_port, kill_group, wait_until
+from tests.conftest import refilled
+from tests.instance import FakeProvider, Instance, Preloaded, kill_group, wait_until
 from tools.start import HOST, WEB_OPTIONS
 
 pytestmark = [pytest.mark.browser, pytest.mark.processes]
@@ -24,8 +22,6 @@ LATENCY = 1.0
 PATIENCE_MS = 60_000
 # Aged beyond twenty seconds at once, so that nobody has to wait for it.
 AGE_SIGNS = """
-import django
-django.setup()
 from datetime import timedelta
 from django.db.models import F
 from auditapp.batches.models import WorkerSign
@@ -53,8 +49,7 @@ class Place:
 
     def age_signs(self) -> None:
         """Make the last signs of all workers half a minute older."""
-        environment = {**self.instance.environment, "DJANGO_SETTINGS_MODULE": "auditapp.settings"}
-        subprocess.run([sys.executable, "-c", AGE_SIGNS], cwd=ROOT, env=environment, check=True)
+        self.instance.run_code(AGE_SIGNS)
 
     def launch(self, page: Page, *, pilot: int) -> None:
         """Through the form and its review."""
@@ -73,14 +68,12 @@ class Place:
 
 
 @pytest.fixture
-def place(migrated: Instance, paid_api: FakeProvider, tmp_path: Path) -> Iterator[Place]:
+def place(own_instance: Preloaded, prepared: Instance, paid_api: FakeProvider) -> Iterator[Place]:
     paid_api.order(reset=True)
-    port = find_free_port()
-    base_url = f"http://{HOST}:{port}"
-    with copy_instance(migrated, tmp_path / "data") as instance:
-        instance.environment["BASE_URL"] = base_url
-        prepare(instance, paid_api)
-        instance.start("-m", "granian", "auditapp.wsgi:application", "--host", HOST, "--port", str(port), *WEB_OPTIONS)
+    base_url = own_instance.environment["BASE_URL"]
+    port = str(urlsplit(base_url).port)
+    with refilled(own_instance, prepared) as instance:
+        instance.start("-m", "granian", "auditapp.wsgi:application", "--host", HOST, "--port", port, *WEB_OPTIONS)
         wait_until(lambda: is_answering(base_url), what="the server answers")
         yield Place(instance, base_url)
 

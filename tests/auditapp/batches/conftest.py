@@ -8,19 +8,9 @@ import pytest
 
 from auditapp.batches import kinds
 from tests.auditapp.batches.counting import Numbers
-from tests.auditapp.batches.ground import Ground, prepare, stand_on
-from tests.conftest import copy_instance, refilled
+from tests.auditapp.batches.ground import Ground, stand_on
+from tests.conftest import refilled
 from tests.instance import FakeProvider, Instance, Preloaded
-
-
-@pytest.fixture(scope="session")
-def prepared(
-    migrated: Instance, paid_api: FakeProvider, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Instance]:
-    """A study with a priced model at the fake paid API and texts to judge; it runs nothing."""
-    with copy_instance(migrated, tmp_path_factory.mktemp("prepared") / "data") as instance:
-        prepare(instance, paid_api)
-        yield instance
 
 
 @pytest.fixture

@@ -18,6 +18,7 @@ from django.conf import settings
 
 from auditapp.batches.runner import worker_process
 from tests.instance import PATIENCE, ROOT, Instance, find_free_port, wait_until
+from tests.services import quick_on
 
 LONG_RUNNING = ("web", "worker", "beat", "postgres", "redis")
 OURS = ("prepare", "web", "worker", "beat")
@@ -115,6 +116,7 @@ def as_here(command: list[str]) -> list[str]:
     return [str(Path(sys.executable).parent / program), *arguments]
 
 
+@quick_on("sqlite")
 @pytest.mark.processes
 class TestCommands:
     """No Docker is at hand: the same processes by hand, on this session's database and broker."""
@@ -138,8 +140,8 @@ class TestCommands:
         commands = [web, SERVICES["worker"]["command"], SERVICES["beat"]["command"]]
         started = [start(instance, command) for command in commands]
         check = SERVICES["worker"]["healthcheck"]["test"][1:]
-        wait_until(lambda: self.run(instance, check).returncode == 0, what="the worker is healthy")
         wait_until(lambda: is_ready(port), what="the site is ready, worker included")
+        wait_until(lambda: self.run(instance, check).returncode == 0, what="the worker is healthy")
         assert all(process.poll() is None for process in started)
         for process in started:
             os.killpg(process.pid, signal.SIGTERM)

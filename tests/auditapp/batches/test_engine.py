@@ -6,6 +6,7 @@ import pytest
 
 from tests.auditapp.batches.ground import ANSWER_NANO, IN_FLIGHT, TEXTS, Ground
 from tests.instance import kill_group
+from tests.services import quick_on
 
 pytestmark = pytest.mark.processes
 
@@ -23,6 +24,7 @@ def test_a_worker_makes_every_call_once_and_stores_every_answer(ground: Ground) 
     assert report["cells"][0]["n_responses"] == TEXTS
 
 
+@quick_on("sqlite")
 def test_a_killed_worker_loses_no_cell_and_tells_what_may_be_paid_twice(ground: Ground) -> None:
     ground.provider.order(latency=0.4)
     worker = ground.instance.start_worker()
@@ -52,6 +54,7 @@ def test_rate_limits_and_server_errors_leave_no_cell_without_an_answer(ground: G
     assert shown["calls"] == stats["received"]
 
 
+@quick_on("sqlite")
 def test_without_a_worker_the_waiting_command_does_the_work(ground: Ground) -> None:
     asked = ("--dataset", "texts", "--model", "m", "--task", "acceptability", "--limit", "10", "--wait")
     shown = ground.instance.ask("sob_launch", *asked)

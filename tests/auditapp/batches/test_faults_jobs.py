@@ -10,8 +10,9 @@ import pytest
 from tests.auditapp.batches.ground import Ground
 from tests.auditapp.batches.job_shop import Shop
 from tests.instance import PATIENCE, kill_group, wait_until
+from tests.services import quick_on
 
-pytestmark = pytest.mark.processes
+pytestmark = [pytest.mark.processes, quick_on("sqlite")]
 
 CALLS = 30
 # One sweep of an impatient worker: dead lanes are let go at once, jobs are asked about each time.

@@ -12,8 +12,9 @@ import pytest
 
 from tests.auditapp.batches.ground import ANSWER_NANO, IN_FLIGHT, TEXTS, Ground, add_model
 from tests.instance import find_children, wait_until
+from tests.services import quick_on
 
-pytestmark = pytest.mark.processes
+pytestmark = [pytest.mark.processes, quick_on("postgres")]
 
 # Faults that pass: what each makes of its first call in the ledger, and whether the paid API charged for that.
 PASSING = {

@@ -10,7 +10,7 @@ import pytest
 
 from tests.auditapp.batches.ground import IN_FLIGHT, TEXTS, Ground, kill_a_child
 from tests.instance import find_children, kill_group, wait_until
-from tests.services import database_kind
+from tests.services import database_kind, quick_on
 
 pytestmark = pytest.mark.processes
 
@@ -28,6 +28,7 @@ POINTS = {
 CANONICAL = ("in_call", "in_commit")
 
 
+@quick_on("sqlite")
 @pytest.mark.parametrize(
     "point", [point if point in CANONICAL else pytest.param(point, marks=pytest.mark.full) for point in POINTS]
 )
@@ -61,6 +62,7 @@ def test_a_worker_that_dies_at_a_bad_moment_costs_at_most_the_call_under_way(
     assert shown["possibly_paid_twice"] <= most + 1
 
 
+@quick_on("postgres")
 def test_children_and_workers_killed_at_any_time_lose_nothing(ground: Ground) -> None:
     chance = random.Random(4)
     ground.provider.order(latency=0.3)
@@ -82,6 +84,7 @@ def test_children_and_workers_killed_at_any_time_lose_nothing(ground: Ground) ->
     assert shown["possibly_paid_twice"] <= in_flight_at_kills
 
 
+@quick_on("postgres")
 def test_repeated_messages_two_workers_and_two_beats_make_each_call_once(ground: Ground) -> None:
     ground.provider.order(latency=0.1)
     workers = [ground.instance.start_worker(), ground.instance.start_worker()]

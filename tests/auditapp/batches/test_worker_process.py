@@ -10,8 +10,9 @@ import pytest
 
 from tests.auditapp.batches.ground import IN_FLIGHT, TEXTS, Ground, kill_a_child
 from tests.instance import PATIENCE, find_children, wait_until
+from tests.services import quick_on
 
-pytestmark = pytest.mark.processes
+pytestmark = [pytest.mark.processes, quick_on("sqlite")]
 
 
 def test_a_worker_told_to_end_with_its_whole_group_lets_its_calls_come_to_their_end(ground: Ground) -> None:

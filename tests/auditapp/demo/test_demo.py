@@ -3,8 +3,9 @@ from __future__ import annotations
 import pytest
 
 from tests.instance import Instance
+from tests.services import quick_on
 
-pytestmark = pytest.mark.processes
+pytestmark = [pytest.mark.processes, quick_on("sqlite")]
 
 
 def test_the_demo_is_loaded_once_and_every_part_of_it_is_there(instance: Instance) -> None:

@@ -18,8 +18,9 @@ import redis
 
 from auditapp.llm.redaction import REMOVED, list_forms
 from tests.instance import ROOT, Instance, wait_until
+from tests.services import quick_on
 
-pytestmark = pytest.mark.processes
+pytestmark = [pytest.mark.processes, quick_on("sqlite")]
 
 STORED = "sk-canary-Zk93bQ7tXw5LmN1a2b"
 NAMED = "canary.Pq81/vR4+nYs6HdJ3c4d="

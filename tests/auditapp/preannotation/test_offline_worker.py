@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from tests.instance import Instance, wait_until
+from tests.services import quick_on
 
-pytestmark = pytest.mark.processes
+pytestmark = [pytest.mark.processes, quick_on("sqlite")]
 
 INTERVIEWS, TURNS = 200, 9
 MAKE_STUDY = f"""

@@ -25,6 +25,7 @@ from auditapp.sob.projects import find_dataset
 from auditapp.sob.queries import find_families, find_pairs, read_arms
 from tests.auditapp.sob.conftest import answer_cells, write_texts
 from tests.instance import Instance
+from tests.services import quick_on
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.projects.actions import ProjectError, create_project
@@ -193,6 +194,7 @@ def test_the_command_tells_the_notice_where_nobody_has_confirmed_it_and_launches
     assert again.getvalue() == ""
 
 
+@quick_on("sqlite")
 @pytest.mark.processes
 def test_waiting_with_a_pilot_returns_when_the_batch_waits_and_yes_carries_it_to_its_end(
     instance: Instance, tmp_path: Path

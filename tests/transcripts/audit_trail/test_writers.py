@@ -3,8 +3,9 @@ from __future__ import annotations
 import pytest
 
 from tests.instance import PATIENCE, Instance
+from tests.services import quick_on
 
-pytestmark = pytest.mark.processes
+pytestmark = [pytest.mark.processes, quick_on("postgres")]
 
 WRITERS = 4
 EACH = 25

@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from tests.instance import PATIENCE, Instance
+from tests.services import quick_on
 
-pytestmark = pytest.mark.processes
+pytestmark = [pytest.mark.processes, quick_on("postgres")]
 
 CODERS = 2
 SENTENCES = 8

@@ -4,8 +4,9 @@ FROM python:3.12-slim
 ENV PYTHONDONTWRITEBYTECODE=1 PYTHONUNBUFFERED=1 AUDITAPP_DATA=/data
 WORKDIR /app
 
-COPY requirements/base.txt requirements/base.txt
-RUN pip install --no-cache-dir --require-hashes --requirement requirements/base.txt
+# With scikit-learn, for the annotator that learns from codings; without it: requirements/base.txt.
+COPY requirements/learn.txt requirements/learn.txt
+RUN pip install --no-cache-dir --require-hashes --requirement requirements/learn.txt
 
 # The code belongs to root and the app runs as somebody else, who can write to /data alone.
 RUN useradd --system --uid 10001 --no-create-home auditapp && install -d -o auditapp -m 700 /data

@@ -7,21 +7,28 @@ SEED ?= 1
 # Deployment settings as a real site has them, so that Django's own deployment check has something to judge.
 AS_DEPLOYED := AUDITAPP_DATA=.venv/check-data BASE_URL=https://coding.example.org
 
-.PHONY: help run test setup check fix bench chaos lock python
+UV ?= uv
+LOCK = $(UV) pip compile -q --universal --generate-hashes --no-header --no-emit-index-url --python-version 3.11
+
+.PHONY: help run learn test setup check fix bench chaos lock python
 
 help:
 	@echo "make run     start auditapp on this machine (PORT=8000, DATA=var)"
+	@echo "make learn   add scikit-learn, which the annotator that learns from codings needs"
 	@echo "make test    run all tests, on SQLite and on PostgreSQL with Redis"
 	@echo "make check   linters, types, import contracts, migrations; changes nothing"
 	@echo "make fix     put code and templates into their standard form"
 	@echo "make bench   measure speed and memory"
 	@echo "make chaos   10,000 calls through killed workers and restarted servers (CELLS=10000, SEED=1)"
 	@echo "make setup   only make .venv with everything the above need"
-	@echo "make lock    write requirements/*.txt anew from pyproject.toml (needs uv)"
+	@echo "make lock    write requirements/*.txt anew from pyproject.toml (needs uv, or UV=/path/to/uv)"
 
 # `run` and `test` are single commands without a shell in between, so that a signal sent to make reaches them.
 run: python
 	@$(PYTHON) -m tools.launch run
+
+learn: python
+	@$(PYTHON) -m tools.launch learn
 
 test: python
 	@$(PYTHON) -m tools.launch test
@@ -50,8 +57,10 @@ chaos: setup
 	@$(BIN)/python -m tests.storm --cells $(CELLS) --seed $(SEED)
 
 lock:
-	uv pip compile -q --universal --generate-hashes --no-header --python-version 3.11 pyproject.toml -o requirements/base.txt
-	uv pip compile -q --universal --generate-hashes --no-header --python-version 3.11 --group dev pyproject.toml -o requirements/dev.txt
+	$(LOCK) --extra learn --group dev pyproject.toml -o requirements/dev.txt
+	$(LOCK) --extra learn --constraint requirements/dev.txt pyproject.toml -o requirements/learn.txt
+	$(LOCK) --constraint requirements/dev.txt pyproject.toml -o requirements/base.txt
+	echo uv | $(LOCK) - -o requirements/uv.txt
 
 python:
 	@command -v $(PYTHON) >/dev/null || { echo "There is no $(PYTHON) here. Install Python 3.11 or newer, or name one: PYTHON=/path/to/python3.12" >&2; exit 1; }

@@ -310,13 +310,54 @@ def test_failed_installation_passes_on_pips_own_words(tmp_path: Path, monkeypatc
     assert not environment.STAMP.exists()
 
 
-def test_tests_run_on_the_very_versions_that_users_get() -> None:
-    base, dev = (
-        set(re.findall(r"^[\w.-]+(?:\[[\w,]+\])?==\S+", (ROOT / "requirements" / name).read_text(), re.MULTILINE))
-        for name in ("base.txt", "dev.txt")
-    )
-    assert base
-    assert base - dev == set()
+@pytest.mark.parametrize("group", environment.INCLUDES)
+def test_tests_run_on_the_very_versions_that_users_get(group: str) -> None:
+    pins = {
+        name: set(
+            re.findall(
+                r"^[\w.-]+(?:\[[\w,]+\])?==\S+", (ROOT / "requirements" / f"{name}.txt").read_text(), re.MULTILINE
+            )
+        )
+        for name in environment.INCLUDES
+    }
+    assert pins[group]
+    assert pins[group] - pins["dev"] == set()
+    for name in environment.INCLUDES[group]:
+        assert pins[name] - pins[group] == set()
+
+
+def test_a_lock_file_names_no_server() -> None:
+    for file in (ROOT / "requirements").iterdir():
+        text = file.read_text(encoding="utf-8")
+        assert "--hash=sha256:" in text
+        assert "://" not in text
+        assert "index-url" not in text
+
+
+@pytest.mark.parametrize("uv_works", [True, False])
+def test_uv_is_fetched_by_pip_and_pip_installs_where_uv_fails(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, uv_works: bool
+) -> None:
+    calls: list[str] = []
+
+    def run(command: list[str]) -> str | None:
+        calls.append(" ".join(command))
+        if "--target" in command:
+            uv = Path(command[-1]) / "bin" / "uv"
+            uv.parent.mkdir()
+            uv.touch()
+        return "no such index" if "/bin/uv pip" in calls[-1] and not uv_works else None
+
+    monkeypatch.setattr(environment, "VENV", tmp_path / ".venv")
+    monkeypatch.setattr(environment, "STAMP", tmp_path / "installed.json")
+    monkeypatch.setattr(environment, "_version_of", lambda python: "3.11.7")
+    monkeypatch.setattr(environment, "_run_quietly", run)
+    monkeypatch.setattr(shutil, "which", lambda name: None)
+    environment.ensure_environment("base")
+    installs = [call for call in calls if call.endswith("base.txt")]
+    assert ["/bin/uv pip install" in call for call in installs] == ([True] if uv_works else [True, False])
+    assert all("--no-compile" in call for call in calls if "-m pip" in call and " install " in call)
+    assert set(json.loads(environment.STAMP.read_text())) == {"base", "python"}
 
 
 def test_stubborn_child_is_killed_when_patience_ends() -> None:

@@ -11,6 +11,7 @@ import platform
 import shutil
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -21,8 +22,8 @@ ROOT = Path(__file__).resolve().parent.parent
 VENV = ROOT / ".venv"
 STAMP = VENV / "installed.json"
 REQUIREMENTS = ROOT / "requirements"
-# What dev.txt installs holds everything base.txt does (tests/test_launcher.py checks it).
-INCLUDES = {"base": ["base"], "dev": ["base", "dev"]}
+# Each file holds everything that the files named before it hold (tests/test_launcher.py checks it).
+INCLUDES = {"base": ["base"], "learn": ["base", "learn"], "dev": ["base", "learn", "dev"]}
 LINES_OF_A_FAILURE = 6
 
 
@@ -116,19 +117,36 @@ def _make_venv(uv: str | None) -> None:
 
 
 def _install(group: str, *, python: Path, uv: str | None) -> None:
-    """Install with uv where there is one, and with pip otherwise or when uv fails."""
+    """Install with uv, which takes a fraction of pip's time; with pip where uv cannot be had or fails.
+
+    Neither compiles: Python compiles what it uses, when it first uses it.
+    """
     file = str(REQUIREMENTS / f"{group}.txt")
-    arguments = ["install", "--quiet", "--require-hashes", "--requirement", file]
-    if uv is not None:
-        failure = _run_quietly([uv, "pip", arguments[0], "--python", str(python), *arguments[1:]])
-        if failure is None:
-            return
-        print("uv could not install them; trying pip ...", flush=True)
+    with tempfile.TemporaryDirectory(prefix="auditapp-uv-") as folder:
+        uv = uv or _fetch_uv(python, folder)
+        if uv is not None:
+            install = [uv, "pip", "install", "--quiet", "--python", str(python)]
+            if _run_quietly([*install, "--require-hashes", "--requirement", file]) is None:
+                return
+            print("uv could not install them; trying pip ...", flush=True)
     if _run_quietly([str(python), "-m", "pip", "--version"]) is not None:
         _run_quietly([str(python), "-m", "ensurepip"])
-    failure = _run_quietly([str(python), "-m", "pip", "--no-input", "--disable-pip-version-check", *arguments])
+    failure = _run_pip(python, "--require-hashes", "--requirement", file)
     if failure is not None:
         raise CannotGoOn(f"Could not install {file} into {VENV}; pip said:\n{failure}")
+
+
+def _fetch_uv(python: Path, folder: str) -> str | None:
+    """The path of a uv that pip installs into ``folder``, to be used once; None when that fails."""
+    file = str(REQUIREMENTS / "uv.txt")
+    failure = _run_pip(python, "--require-hashes", "--requirement", file, "--target", folder)
+    uv = Path(folder) / "bin" / "uv"
+    return str(uv) if failure is None and uv.exists() else None
+
+
+def _run_pip(python: Path, *arguments: str) -> str | None:
+    pip = [str(python), "-m", "pip", "--no-input", "--disable-pip-version-check"]
+    return _run_quietly([*pip, "install", "--quiet", "--no-compile", *arguments])
 
 
 def _run_quietly(command: list[str]) -> str | None:

@@ -2,10 +2,12 @@ from __future__ import annotations
 
 import datetime
 import uuid
+from importlib.metadata import PackageNotFoundError
+from pathlib import Path
 from typing import Any
 
 import pytest
-from django.core.management import call_command
+from django.core.management import CommandError, call_command
 from django.db import IntegrityError, OperationalError
 
 from auditapp.batches.ledger.clock import read_now
@@ -458,3 +460,26 @@ def test_what_a_sweep_of_another_room_trips_over_keeps_nothing_waiting(
     sweeping.sweep_others()
     assert done == ["whole"]
     assert "Sweeping broken failed" in caplog.text
+
+
+class TestWithoutScikitLearn:
+    @pytest.fixture(autouse=True)
+    def no_scikit_learn(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        def find_no_version(name: str) -> str:
+            raise PackageNotFoundError(name)
+
+        monkeypatch.setattr(learning, "version", find_no_version)
+
+    def test_a_launch_says_what_to_install_and_stores_nothing(self, project: Project, lead: User) -> None:
+        with pytest.raises(PreannotationError, match="make learn"):
+            launch_offline(project=project, kind="learnt", by=lead)
+        assert not OfflineRun.objects.exists()
+
+    def test_an_annotator_learnt_elsewhere_is_not_called_outdated(self) -> None:
+        annotator = Annotator(kind="learnt", recipe={"reader": "learnt-1, scikit-learn 1.9.1"})
+        with pytest.raises(CannotRead, match="make learn"):
+            make_reader(annotator)
+
+    def test_the_report_of_a_file_says_what_to_install(self, tmp_path: Path) -> None:
+        with pytest.raises(CommandError, match="make learn"):
+            call_command("learnt_report", str(tmp_path / "codings.csv"))

@@ -13,7 +13,7 @@ from django.utils import timezone
 from auditapp.batches.actions import digest_asked
 from auditapp.batches.pure.launch_options import DEFAULT_OPTIONS
 from auditapp.preannotation.annotators.actions.annotators import ensure_annotator
-from auditapp.preannotation.annotators.pure.learning import FEWEST_POSITIVES, Outcome
+from auditapp.preannotation.annotators.pure.learning import FEWEST_POSITIVES, LearningNotInstalled, Outcome
 from auditapp.preannotation.annotators.queries.offline import ACTIVE, list_interviews_to_read, list_rules
 from auditapp.preannotation.annotators.queries.training_set import Teaching, gather, list_coded_interviews
 from auditapp.preannotation.annotators.runner.offline import list_outcomes, name_reader, run_offline
@@ -97,6 +97,10 @@ def launch_offline(
     standing = _find_run(project, form)
     if standing is not None:
         return standing
+    try:
+        name_reader(kind)
+    except LearningNotInstalled as error:
+        raise PreannotationError(str(error)) from error
     recipe = _write_recipe(preview_offline(project=project, kind=kind, minimum=minimum), minimum)
     is_learnt = kind == Annotator.Kind.LEARNT
     drawn = sorted({*ids, *list_coded_interviews(project)}) if ids is not None and is_learnt else ids

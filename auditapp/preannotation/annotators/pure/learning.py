@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Mapping, Sequence
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from itertools import islice, pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -46,8 +46,23 @@ UNTOLD = "On interviews it had not seen, its suggestions were wrong more often t
 
 
 def name_reader() -> str:
-    """What decides, besides the examples, what is learnt from them: this module, and the release of what it learns with."""
-    return f"{READER}, scikit-learn {version('scikit-learn')}"
+    """What decides, besides the examples, what is learnt from them: this module, and the release of scikit-learn.
+
+    Raises ``LearningNotInstalled``.
+    """
+    try:
+        return f"{READER}, scikit-learn {version('scikit-learn')}"
+    except PackageNotFoundError:
+        raise LearningNotInstalled from None
+
+
+class LearningNotInstalled(Exception):
+    """scikit-learn is an extra (`auditapp[learn]`) that this installation lacks."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "Learning from codings needs scikit-learn, which is not installed here. Install it with: make learn"
+        )
 
 
 class NothingToLearn(ValueError):

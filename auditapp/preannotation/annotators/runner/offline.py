@@ -82,7 +82,11 @@ def make_reader(annotator: Annotator, *, tell: Callable[[], object] = lambda: No
     """The reader that an annotator's recipe describes; what is learnt for the first time is judged, and the recipe says
     how it did. Raises ``CannotRead`` and ``NothingToLearn``."""
     recipe = annotator.recipe
-    if recipe.get("reader") != name_reader(annotator.kind):
+    try:
+        reader_now = name_reader(annotator.kind)
+    except learning.LearningNotInstalled as error:
+        raise CannotRead(str(error)) from error
+    if recipe.get("reader") != reader_now:
         raise CannotRead(
             "This annotator was made with another version of the program that reads, or of what it learns with, and "
             "would not read now as it did. Launch it anew: that makes another annotator."

@@ -6,7 +6,12 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from auditapp.preannotation.annotators.pure.learning import FEWEST_INTERVIEWS, FEWEST_POSITIVES
+from auditapp.preannotation.annotators.pure.learning import (
+    FEWEST_INTERVIEWS,
+    FEWEST_POSITIVES,
+    LearningNotInstalled,
+    name_reader,
+)
 from auditapp.preannotation.annotators.pure.learning_files import BadFile, read_texts, report_file
 
 USUAL_SEED = 1
@@ -40,9 +45,12 @@ class Command(BaseCommand):
             raise CommandError("--minimum and --groups are whole numbers of at least 1.")
         path: Path = options["file"]
         try:
+            name_reader()
             found = report_file(
                 read_texts(path), seed=options["seed"], minimum=options["minimum"], fewest_groups=options["groups"]
             )
+        except LearningNotInstalled as error:
+            raise CommandError(str(error)) from error
         except OSError as error:
             raise CommandError(f"{path} cannot be read: {error.strerror}.") from error
         except BadFile as error:

@@ -65,3 +65,38 @@ def test_templates_carry_no_inline_code_or_style() -> None:
         if forbidden.search(path.read_text())
     ]
     assert found == []
+
+
+def test_every_registry_is_in_the_architecture_page() -> None:
+    registries = {
+        (name, str(path.relative_to(ROOT)))
+        for package in ("transcripts", "auditapp")
+        for path in (ROOT / package).rglob("*.py")
+        for name in re.findall(r"^def (register_\w+)\(", path.read_text(encoding="utf-8"), re.MULTILINE)
+    }
+    listed = set(re.findall(r"^\| `(register_\w+)` \| `([^`]+)` \|", read("docs/architecture.md"), re.MULTILINE))
+    assert listed == registries
+
+
+def test_every_place_that_the_architecture_page_names_exists() -> None:
+    _, _, rows = read("docs/architecture.md").partition("## To add")
+    places = re.findall(r"`((?:transcripts|auditapp|templates|static|tests|docs)/[^`]*)`", rows)
+    assert len(places) > 10
+    assert [place for place in places if not (ROOT / place).exists()] == []
+
+
+def test_every_room_is_in_the_tree_of_the_architecture_page() -> None:
+    page = read("docs/architecture.md")
+    rooms = [app.name.rpartition(".")[2] for app in apps.get_app_configs() if app.name.startswith(OURS)]
+    assert {"coding", "sob"} <= set(rooms)
+    assert [room for room in rooms if not re.search(rf"^  {room} ", page, re.MULTILINE)] == []
+
+
+def test_links_between_documents_lead_somewhere() -> None:
+    broken = [
+        f"{page.relative_to(ROOT)}: {target}"
+        for page in [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]
+        for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8"))
+        if not (page.parent / target).exists()
+    ]
+    assert broken == []

@@ -10,7 +10,7 @@ from rest_framework.response import Response
 
 from auditapp.api.views import ProjectView, find_row
 from auditapp.sob.kind import KIND
-from auditapp.sob.report_store import await_report
+from auditapp.sob.report.reading import await_report
 
 
 class ScoreOutput(serializers.Serializer[Any]):
@@ -99,5 +99,12 @@ class ReadSobReport(ProjectView):
         batch = find_row(self.project.batches.filter(kind=KIND), batch_id, "sob batch")
         labels = {arm.variant.label for arm in batch.arms.select_related("variant__account") if arm.variant.is_fake}
         stored = await_report(batch)
-        about = {"batch": batch.pk, "state": batch.state, "fake_models": sorted(labels)}
-        return self.answer({**about, **stored._asdict(), **stored.report})
+        about = {
+            "batch": batch.pk,
+            "state": batch.state,
+            "fake_models": sorted(labels),
+            "as_of": stored.as_of,
+            "answers": stored.n_answers,
+            "is_current": stored.is_current,
+        }
+        return self.answer({**about, **stored.report})

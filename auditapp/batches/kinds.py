@@ -94,6 +94,7 @@ class Sights(NamedTuple):
 _kinds: dict[str, BatchKind] = {}
 _sights: dict[str, Sights] = {}
 _links: dict[str, Callable[[Cell], Sequence[Link]]] = {}
+_ended: dict[str, Callable[[Batch], None]] = {}
 
 
 def register_kind(kind: BatchKind) -> None:
@@ -104,6 +105,18 @@ def register_kind(kind: BatchKind) -> None:
 def register_links(kind: str, read_links: Callable[[Cell], Sequence[Link]]) -> None:
     """Say where the cells of a kind lead, for the pages of the ledger. A kind may have none."""
     _links[kind] = read_links
+
+
+def register_ended(kind: str, act: Callable[[Batch], None]) -> None:
+    """Say what happens when a batch of a kind is done or cancelled; ``act`` runs inside the transaction that ends it."""
+    _ended[kind] = act
+
+
+def announce_end(batch: Batch) -> None:
+    """Tell the feature that a batch has ended; reads batch.project where the feature does."""
+    load_registrations()
+    if batch.kind in _ended:
+        _ended[batch.kind](batch)
 
 
 def read_links(cell: Cell) -> Sequence[Link]:

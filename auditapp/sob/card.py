@@ -18,7 +18,7 @@ from auditapp.sob.limits import READING
 from auditapp.sob.metrics import OVERALL
 from auditapp.sob.models import Dataset, Judgment
 from auditapp.sob.queries.arms import read_arms
-from auditapp.sob.report_store import read_report
+from auditapp.sob.report.reading import read_report
 from transcripts.projects.models import Project
 
 MOST_BATCHES = 3

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from auditapp.batches.kinds import register_kind, register_links
+from auditapp.batches.kinds import register_ended, register_kind, register_links
 from auditapp.llm.cards import register_card_part
 from auditapp.sob.card import read_parts
 from auditapp.sob.cell_links import link_answer, link_formatter
 from auditapp.sob.exports import SOB_ANSWERS
 from auditapp.sob.formatter import FORMATTER_KIND, FormatterKind
 from auditapp.sob.kind import KIND, SobKind
+from auditapp.sob.report.reading import request_after_change, request_after_formatting
 from transcripts.exchange.registry import register_export
 
 register_kind(SobKind())
 register_kind(FormatterKind())
+register_ended(KIND, request_after_change)
+register_ended(FORMATTER_KIND, request_after_formatting)
 register_links(KIND, link_answer)
 register_links(FORMATTER_KIND, link_formatter)
 register_card_part("sob", read_parts)

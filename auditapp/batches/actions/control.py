@@ -16,6 +16,7 @@ from auditapp.batches.actions.changes import (
     refuse_ended,
     ring_lanes,
 )
+from auditapp.batches.kinds import announce_end
 from auditapp.batches.ledger.batch_state import finish_if_complete
 from auditapp.batches.ledger.clock import read_now
 from auditapp.batches.models import WORKING_STATES, Batch, Cell
@@ -87,6 +88,7 @@ def cancel_batch(*, batch: Batch, by: trail.Actor, cut_off: bool = False) -> Non
     _steer(batch, by, action, before=locked, state=Batch.State.CANCELLED, control=control, cells=cancelled)
     if locked.route == Batch.Route.JOBS:
         ring_lanes(batch.lanes.all())
+    announce_end(batch)
 
 
 @transaction.atomic

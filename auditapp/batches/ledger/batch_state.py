@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from django.db import transaction
 
+from auditapp.batches.kinds import announce_end
 from auditapp.batches.ledger.clock import read_now
 from auditapp.batches.models import WORKING_STATES, Batch, Cell
 from auditapp.llm.providers.base import ErrorClass
@@ -52,6 +53,7 @@ def finish_if_complete(batch: Batch) -> bool:
     )
     if closed:
         _tell(batch, "batch.finished", {})
+        announce_end(batch)
     return True
 
 

@@ -25,6 +25,7 @@ from auditapp.sob.kind import KIND, find_schema
 from auditapp.sob.layers import add_readings, find_standing_readings, lock_judgments, make_reading
 from auditapp.sob.models import Judgment, Reading
 from auditapp.sob.parsing import Outcome, Parsed, is_known
+from auditapp.sob.report.reading import request_after_change
 from auditapp.sob.verdicts import VERDICTS
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
@@ -141,6 +142,7 @@ def read_by_person(*, judgment: Judgment, reading: PersonReading, number: int, b
             "attributes": parsed.n_attributes,
         },
     )
+    request_after_change(batch)
     return row
 
 

@@ -13,7 +13,7 @@ from auditapp.sob.counting import LEXICON_VERSION, count_in_every_way
 from auditapp.sob.kind import MOST_ITEMS, find_schema
 from auditapp.sob.models import Judgment, Reading
 from auditapp.sob.parsing import Outcome
-from auditapp.sob.reporting import outdate_reports
+from auditapp.sob.report.store import outdate_reports
 from transcripts.audit_trail import trail
 
 GROUP = 2_000

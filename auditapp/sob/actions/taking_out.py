@@ -18,8 +18,8 @@ from auditapp.sob.answer_rows import write_answers
 from auditapp.sob.answers import Answer
 from auditapp.sob.outputs.bundle_rows import describe_source, list_members, open_source
 from auditapp.sob.outputs.bundle_writing import WrittenBundle, write_bundle
-from auditapp.sob.queries.snapshot import read_one_moment
-from auditapp.sob.reporting import ReportChoice
+from auditapp.sob.report.computing import ReportChoice
+from auditapp.sob.report.snapshot import read_one_moment
 from transcripts.audit_trail import trail
 
 PIECE = 1024 * 1024

@@ -5,22 +5,22 @@ Fill one tally per batch, then list it: ``top_values.list_top_values``, ``mappin
 
     tally = AttributionTally(find_mapping(project))          # or AttributionTally() for Table 12
     for …:
-        tally.add_answer(model, task, target, attributes)    # once per answer, under the text's own target
+        tally.add_answers(model, task, target, answers)      # once per answer, under the text's own target
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import NamedTuple
 
 from auditapp.sob.counting import OVERALL
 from auditapp.sob.measures.mapping import Kind, MappedCounts, Rule, TargetMapping, name_value, published_mapping
 from auditapp.sob.parsing import is_known
 
-# Distinct answers that wait to be counted: enough to take equal ones together, few enough for memory.
-_MOST_WAITING = 50_000
+_ONLY_TEXT = frozenset({str})
 # A longer value is no demographic; what it begins with is enough to tell it by.
 LONGEST_VALUE = 200
 
@@ -63,42 +63,67 @@ class PlaceCounts:
 
 
 class AttributionTally:
-    """Counts of answers that attribute something.
-
-    Adding is cheap: equal answers wait together and are read once. Sums over all texts and over all models are made
-    from the rest when asked for.
-    """
+    """Counts of answers that attribute something. Sums over all texts and over all models are made when asked for."""
 
     def __init__(self, mapping: TargetMapping | None = None) -> None:
         self.mapping = published_mapping() if mapping is None else mapping
         self._places: dict[Place, PlaceCounts] = {}
-        self._waiting: dict[tuple[str, str, str], dict[tuple[object, ...], int]] = {}
-        self._n_waiting = 0
+        self._forms = _Forms()
+        self._names = _Names()
         self._summed: dict[Place, PlaceCounts] | None = None
 
-    def add_answer(self, model: str, task: str, target: str, attributes: Mapping[str, object], count: int = 1) -> None:
-        """Count ``count`` answers that attribute the same.
+    def add_answers(self, model: str, task: str, target: str, answers: Iterable[Mapping[str, object]]) -> None:
+        """Count the attributes of answers of one place.
 
-        ``target`` is the text's own, "" where it has none: never "overall", which is summed from the others. Answers
+        ``target`` is the texts' own, "" where they have none: never "overall", which is summed from the others. Answers
         without a known value count nowhere, so it does no harm to add one that says Unknown.
         """
-        values = tuple(attributes.values())
-        for value in values:
-            if type(value) is not str:
-                values = tuple(map(_freeze, values))
-                break
-        place = (model, task, target)
-        waiting = self._waiting.get(place)
-        if waiting is None:
-            waiting = self._waiting[place] = {}
-        known = waiting.get(values)
-        if known is not None:
-            waiting[values] = known + count
+        # Many answers at once, so that most of the work is done without the interpreter (`python -m benchmarks sob`).
+        find_form, find_name = self._forms.__getitem__, self._names.__getitem__
+        named: list[Set[str]] = []
+        forms: list[str] = []
+        counts = PlaceCounts()
+        for answer in answers:
+            values = answer.values()
+            if not _ONLY_TEXT.issuperset(map(type, values)):
+                frozen = tuple(map(_freeze, values))
+                if any(isinstance(value, _Parts) for value in frozen):
+                    self._count_nested(counts, target, _read_values(frozen))
+                    continue
+                values = frozen  # type: ignore[assignment]
+            names = set(map(find_name, values))  # type: ignore[arg-type]
+            names.discard("")
+            if names:
+                named.append(names)
+                forms.extend(set(map(find_form, values)))  # type: ignore[arg-type]
+        counts.attributed += len(named)
+        counts.parsable += len(named)
+        counts.values.update(chain.from_iterable(named))
+        counts.forms.update(forms)
+        counts.forms.pop("", None)
+        self._count_mapped(counts, target, named)
+        if counts.attributed:
+            self._places.setdefault(Place(model, task, target), PlaceCounts()).add(counts)
+            self._summed = None
+
+    def _count_nested(self, counts: PlaceCounts, target: str, values: _Values) -> None:
+        """Count one answer that has a list or an object among its values."""
+        if not values.is_attributed:
             return
-        waiting[values] = count
-        self._n_waiting += 1
-        if self._n_waiting > _MOST_WAITING:
-            self._settle()
+        counts.attributed += 1
+        if values.names is not None:
+            counts.parsable += 1
+            counts.values.update(values.names)
+            counts.forms.update(list(values.forms))
+        self._count_mapped(counts, target, [values.parts])
+
+    def _count_mapped(self, counts: PlaceCounts, target: str, answers: Sequence[Set[str]]) -> None:
+        for kind, mapped in counts.mapped.items():
+            listed = self.mapping.list_values(target, kind)
+            if listed:
+                mapped.denominator += len(answers)
+                mapped.counts[Rule.ANY] += len(answers) - sum(map(listed.isdisjoint, answers))
+                mapped.counts[Rule.ALL] += sum(map(listed.issubset, answers))
 
     def list_places(self, targets: Sequence[str] | None = None) -> Iterator[tuple[Place, PlaceCounts]]:
         """Every place with its counts: all models together first, then each; "overall" first among targets.
@@ -124,7 +149,6 @@ class AttributionTally:
 
     def sum_places(self) -> Mapping[Place, PlaceCounts]:
         """The counts of every place, sums over texts and models included."""
-        self._settle()
         if self._summed is None:
             named = {place: counts for place, counts in self._places.items() if place.target not in {"", OVERALL}}
             overall = _add_up((place._replace(target=OVERALL), counts) for place, counts in self._places.items())
@@ -134,34 +158,23 @@ class AttributionTally:
             )
         return self._summed
 
-    def _settle(self) -> None:
-        """Count the answers that wait."""
-        if not self._waiting:
-            return
-        read: dict[tuple[object, ...], _Values] = {}
-        for (model, task, target), waiting in self._waiting.items():
-            for values in waiting.keys() - read.keys():
-                read[values] = _read_values(values)
-            found = [(read[values], count) for values, count in waiting.items() if read[values].is_attributed]
-            if found:
-                counts = self._places.setdefault(Place(model, task, target), PlaceCounts())
-                _count_values(counts, found)
-                self._count_mapped(counts, target, found)
-        self._waiting.clear()
-        self._n_waiting = 0
-        self._summed = None
 
-    def _count_mapped(self, counts: PlaceCounts, target: str, found: Sequence[tuple[_Values, int]]) -> None:
-        for kind, mapped in counts.mapped.items():
-            listed = self.mapping.list_values(target, kind)
-            if not listed:
-                continue
-            for values, count in found:
-                mapped.denominator += count
-                if not listed.isdisjoint(values.parts):
-                    mapped.counts[Rule.ANY] += count
-                    if listed <= values.parts:
-                        mapped.counts[Rule.ALL] += count
+class _Forms(dict[str, str]):
+    """Values without outer blanks, as written; "" for one that says nothing."""
+
+    def __missing__(self, text: str) -> str:
+        form = _shorten(text.strip())
+        self[text] = "" if form.lower() == "unknown" else form
+        return self[text]
+
+
+class _Names(dict[str, str]):
+    """The same in lower case."""
+
+    def __missing__(self, text: str) -> str:
+        name = _shorten(text.strip()).lower()
+        self[text] = "" if name == "unknown" else name
+        return self[text]
 
 
 def _add_up(pairs: Iterable[tuple[Place, PlaceCounts]]) -> dict[Place, PlaceCounts]:
@@ -169,19 +182,6 @@ def _add_up(pairs: Iterable[tuple[Place, PlaceCounts]]) -> dict[Place, PlaceCoun
     for place, counts in pairs:
         summed.setdefault(place, PlaceCounts()).add(counts)
     return summed
-
-
-def _count_values(counts: PlaceCounts, found: Sequence[tuple[_Values, int]]) -> None:
-    names, forms = counts.values, counts.forms
-    for values, count in found:
-        counts.attributed += count
-        if values.names is None:
-            continue
-        counts.parsable += count
-        for name in values.names:
-            names[name] = names.get(name, 0) + count
-        for form in values.forms:
-            forms[form] = forms.get(form, 0) + count
 
 
 class _Values(NamedTuple):
@@ -224,10 +224,7 @@ def _read_values(values: tuple[object, ...]) -> _Values:
         if isinstance(value, _Parts):
             has_list = has_list or value.is_list
             parts |= value.parts
-            text = value.text
-        else:
-            text = str(value)
-        form = _shorten(text.strip())
+        form = _shorten((value.text if isinstance(value, _Parts) else str(value)).strip())
         name = form.lower()
         if name and name != "unknown":
             forms[form] = name

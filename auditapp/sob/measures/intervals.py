@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, NamedTuple
 
 from transcripts.agreement.shares import Interval
 
@@ -149,7 +149,7 @@ def resample_scores(samples: Iterable[Sample], *, seed: int, resamples: int) -> 
     def find_intervals(sample: Sample) -> tuple[Interval, ...] | None:
         return _find_exact(sample) or _find_drawn(sample, seed=seed, resamples=resamples)
 
-    return run_side_by_side(find_intervals, list(samples)) if resamples else [None for _ in samples]
+    return [find_intervals(sample) if resamples else None for sample in samples]
 
 
 def _find_exact(sample: Sample) -> tuple[Interval, ...] | None:
@@ -173,17 +173,3 @@ def _find_exact(sample: Sample) -> tuple[Interval, ...] | None:
 def _find_drawn(sample: Sample, *, seed: int, resamples: int) -> tuple[Interval, ...] | None:
     draws = draw_scores(sample, seed=seed, resamples=resamples)
     return None if draws is None else tuple(map(find_percentiles, draws))
-
-
-_Task = TypeVar("_Task")
-_Result = TypeVar("_Result")
-
-
-def run_side_by_side(work: Callable[[_Task], _Result], tasks: Sequence[_Task]) -> list[_Result]:
-    """The results in the order of the tasks. numpy draws without Python's lock, so two threads take half the time."""
-    from concurrent.futures import ThreadPoolExecutor
-
-    if len(tasks) < 2:
-        return [work(task) for task in tasks]
-    with ThreadPoolExecutor(max_workers=2) as pool:
-        return list(pool.map(work, tasks))

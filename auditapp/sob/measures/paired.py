@@ -14,7 +14,6 @@ from auditapp.sob.measures.intervals import (
     draw_sums,
     find_percentiles,
     open_stream,
-    run_side_by_side,
     sum_all_resamples,
 )
 from auditapp.sob.measures.posthoc import adjust_holm
@@ -96,7 +95,7 @@ def compare_pairs(
     tests: list[PairedTest] = []
     for task, matrix in matrices.items():
         questions = _ask(task, matrix, pairs, targets)
-        tests += _adjust(run_side_by_side(lambda each: _answer(each, options), questions))
+        tests += _adjust([_answer(each, options) for each in questions])
     return tests
 
 

@@ -11,7 +11,6 @@ from auditapp.sob.measures.intervals import (
     draw_scores,
     find_percentiles,
     resample_scores,
-    run_side_by_side,
 )
 from auditapp.sob.measures.scores import divide, subtract
 from auditapp.sob.measures.tallies import ItemMatrix
@@ -110,7 +109,7 @@ def contrast_secondary(matrices: Mapping[str, ItemMatrix], *, seed: int, resampl
             None if draws[0] is None or draws[1] is None else find_percentiles(draws[0][0] - draws[1][0]),
         )
 
-    return run_side_by_side(compare, pairs)
+    return [compare(pair) for pair in pairs]
 
 
 def _find_rows(matrix: ItemMatrix) -> dict[str, NDArray[np.int64]]:

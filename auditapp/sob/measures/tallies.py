@@ -58,7 +58,6 @@ class Group(NamedTuple):
     outcome: Outcome
     counts: Counts
     is_object: bool
-    has_list: bool
     layer: str
     repaired: bool
 
@@ -165,12 +164,11 @@ class _TallyDraft:
 
     def add_scored(self, each: Observation) -> None:
         """An answer said to be attributed that gives nothing known is Unknown."""
-        outcome, counts, has_list = each.outcome, NO_ATTRIBUTES, False
+        outcome, counts = each.outcome, NO_ATTRIBUTES
         if outcome is Outcome.ATTRIBUTED:
             counts = count_in_every_way(each.attributes, self.schemas.get((each.model, each.task), ATTRIBUTES))
             if counts.paper:
-                has_list = any(isinstance(value, (list, tuple)) for value in each.attributes.values())
-                self.attributions.add_answer(each.model, each.task, each.target, each.attributes)
+                self.attributions.add_answers(each.model, each.task, each.target, [each.attributes])
             else:
                 outcome = Outcome.UNKNOWN
         self.groups[
@@ -181,7 +179,6 @@ class _TallyDraft:
                 outcome,
                 counts,
                 each.is_object or each.outcome is Outcome.ATTRIBUTED,
-                has_list,
                 each.layer,
                 each.repaired,
             )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from auditapp.sob.models.audits import Audit, AuditItem, AuditMark, AuditOpening
 from auditapp.sob.models.judgments import Judgment, ReadAnswer, Reading
+from auditapp.sob.models.reports import StoredReport
 from auditapp.sob.models.tables import MappingTable, TargetTable, TermsNotice, Wording
 from auditapp.sob.models.texts import Dataset, Text
 
@@ -17,6 +18,7 @@ __all__ = [
     "MappingTable",
     "ReadAnswer",
     "Reading",
+    "StoredReport",
     "TargetTable",
     "TermsNotice",
     "Text",

@@ -23,7 +23,7 @@ from auditapp.sob.outputs.bundle_writing import Member, Record, hash_text
 from auditapp.sob.parsing import PARSER_VERSION
 from auditapp.sob.queries.asked import find_asked_texts
 from auditapp.sob.queries.targets import find_texts
-from auditapp.sob.reporting import ReportChoice, ReportInputs, find_inputs
+from auditapp.sob.report.computing import ReportChoice, ReportInputs, find_inputs
 
 AT_A_TIME = 2_000
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from auditapp.sob.queries.arms import AskedArm, find_families, find_pairs, read_arms
 from auditapp.sob.queries.datasets import count_targets, find_dataset
-from auditapp.sob.queries.tallying import tally_batch
 from auditapp.sob.queries.targets import TextTargets, UnknownTargets, read_targets
 
 __all__ = [
@@ -17,5 +16,4 @@ __all__ = [
     "find_pairs",
     "read_arms",
     "read_targets",
-    "tally_batch",
 ]

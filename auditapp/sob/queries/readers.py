@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from django.db.models import Count
+from django.db.models import Count, OuterRef, Subquery
 
-from auditapp.batches.models import Batch
+from auditapp.batches.models import Batch, Cell
 from auditapp.sob.models import Judgment, Reading
 from auditapp.sob.queries.arms import AskedArm
-from auditapp.sob.queries.standing import find_cell_range
 
 
 class Readers(NamedTuple):
@@ -50,3 +49,20 @@ def find_parsers(batch: Batch, arms: Sequence[AskedArm]) -> list[str]:
     # Along the keys, once: an index by arm would look up every row by itself.
     rows = Judgment.objects.filter(cell__gte=first, cell__lte=last).order_by()
     return sorted({parser for arm, parser in rows.values_list("arm_id", "parser").distinct() if arm in asked})
+
+
+def find_cell_range(batch: Batch) -> tuple[int, int]:
+    """The first and the last key of a batch's cells; (0, 0) where it has none.
+
+    State by state, as an index has them: asked for all at once, PostgreSQL goes through every cell of other batches.
+    """
+    of_batch = Cell.objects.filter(batch=OuterRef("pk"))
+    edges: dict[str, Subquery] = {}
+    for state in Cell.State.values:
+        keys = of_batch.filter(state=state).values("pk")
+        edges |= {
+            f"first_{state}": Subquery(keys.order_by("pk")[:1]),
+            f"last_{state}": Subquery(keys.order_by("-pk")[:1]),
+        }
+    found = [key for key in Batch.objects.annotate(**edges).values_list(*edges).get(pk=batch.pk) if key is not None]
+    return min(found, default=0), max(found, default=0)

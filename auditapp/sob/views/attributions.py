@@ -26,7 +26,7 @@ from auditapp.sob.measures.mapping import (
 )
 from auditapp.sob.measures.top_values import TOP
 from auditapp.sob.models import MappingTable
-from auditapp.sob.report_store import ReportChoice
+from auditapp.sob.report.computing import ReportChoice
 from auditapp.sob.showing.attributed import CELLS, draw_map, list_mapped, list_values
 from auditapp.sob.views.opening import Opened, choose, find_batch, open_batch, pick, read_choice
 from transcripts.projects.access import ProjectRequest, project_view

@@ -30,8 +30,9 @@ from auditapp.sob.outputs.report_files import (
     write_file,
 )
 from auditapp.sob.queries.arms import read_arms
-from auditapp.sob.report_store import ReportChoice, find_failure, read_report
-from auditapp.sob.reporting import count_answers
+from auditapp.sob.report.computing import ReportChoice, count_answers
+from auditapp.sob.report.reading import read_report
+from auditapp.sob.report.store import find_failure
 from auditapp.sob.views.opening import find_batch, open_batch
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
@@ -68,7 +69,7 @@ def download(request: ProjectRequest, batch_id: int, what: str, format: str) -> 
     if stored is None:
         failure = find_failure(batch, ReportChoice())
         waiting = "The figures are still being computed. Ask again in some seconds."
-        messages.error(request, f"The figures could not be computed. {failure.reason}" if failure else waiting)
+        messages.error(request, f"The figures could not be computed. {failure.failure_reason}" if failure else waiting)
         return redirect("sob:files", request.project.slug, batch.pk)
     caveats = read_caveats(batch, read_arms(batch))
     wish = Wish(

@@ -14,11 +14,13 @@ from auditapp.sob.caveats import list_published_hashes
 from auditapp.sob.instruments import BASE_TASK
 from auditapp.sob.kind import KIND
 from auditapp.sob.metrics import OVERALL
-from auditapp.sob.models import Dataset, TargetTable
+from auditapp.sob.models import Dataset, StoredReport, TargetTable
 from auditapp.sob.queries import AskedArm
 from auditapp.sob.queries.readers import count_readers
 from auditapp.sob.queries.targets import find_texts
-from auditapp.sob.report_store import Failure, ReportChoice, find_failure, read_report
+from auditapp.sob.report.computing import ReportChoice
+from auditapp.sob.report.reading import read_report
+from auditapp.sob.report.store import find_failure
 from auditapp.sob.showing.figures import Counting, Figures, in_words
 from transcripts.projects.access import ProjectRequest
 
@@ -61,7 +63,7 @@ class Opened(NamedTuple):
     figures: Figures | None
     as_of: datetime.datetime | None
     is_current: bool = True
-    failure: Failure | None = None
+    failure: StoredReport | None = None
 
     def describe(self, here: str) -> dict[str, Any]:
         """What the frame of every page needs; ``here`` is its place among the pages of the batch."""

@@ -15,7 +15,7 @@ from auditapp.sob.kind import KIND
 from auditapp.sob.metrics import OVERALL
 from auditapp.sob.models import Dataset
 from auditapp.sob.published import published_source
-from auditapp.sob.report_store import forget_failure
+from auditapp.sob.report.store import forget_failures
 from auditapp.sob.showing.figures import Counting, Figures, read_score
 from auditapp.sob.views.opening import Opened, find_batch, open_batch, read_counting
 from transcripts.projects.access import ProjectRequest, project_view
@@ -53,7 +53,7 @@ def ask_again(request: ProjectRequest, batch_id: int) -> HttpResponse:
     """Have figures that could not be computed asked for now. Whoever only looks is led to the scores, as after the button."""
     batch = find_batch(request, batch_id)
     if request.method == "POST":
-        forget_failure(batch)
+        forget_failures(batch)
     return redirect("sob:report", request.project.slug, batch.pk)
 
 

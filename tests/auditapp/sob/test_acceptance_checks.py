@@ -199,7 +199,7 @@ def find_pooled_shares(inputs: Inputs) -> Found:
             tally.add_answer(
                 "m", TASKS[short], target, {"a": min(published_mapping().list_values(target, kind))}, mapped
             )
-            tally.add_answer("m", TASKS[short], target, {"a": "of no list"}, n - mapped)
+            tally.add_answers("m", TASKS[short], target, [{"a": "of no list"}] * (n - mapped))
         pooled = list_shares(tally, str(kind), OVERALL)
         rows = [row for row in published_rows() if row.task == TASKS[short]]
         found[f"sum_n_{short}"] = pooled["denominator"]

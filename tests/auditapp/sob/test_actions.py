@@ -13,7 +13,7 @@ from auditapp.sob.kind import SobKind
 from auditapp.sob.models import Dataset, Judgment, Text
 from auditapp.sob.projects import BENCHMARKS, choose_project, find_dataset
 from auditapp.sob.queries import count_targets
-from auditapp.sob.reporting import compute_report
+from auditapp.sob.report.computing import compute_report
 from tests.auditapp.sob.conftest import answer_cells, write_texts
 from tests.shared import shared
 from transcripts.accounts.models import User

@@ -47,12 +47,12 @@ def write_report(tally: AttributionTally) -> dict[str, Any]:
 @pytest.fixture
 def tally(project: Project) -> AttributionTally:
     tally = AttributionTally(find_mapping(project))
-    tally.add_answer("model a", ACC, "women", {"Gender identity": "Male", "Race": "White"}, 3)
-    tally.add_answer("model a", ACC, "women", {"Gender identity": "woman"})
-    tally.add_answer("model a", ACC, "women", {"Gender identity": ["woman", "girl"]})
-    tally.add_answer("model b", ACC, "women", {"Race": "<b>R&B</b>"}, 2)
-    tally.add_answer("model a", ACC, "old", {"Age": "65"})
-    tally.add_answer("model a", NON_ACC, "women", {"Gender identity": "woman"}, 2)
+    tally.add_answers("model a", ACC, "women", [{"Gender identity": "Male", "Race": "White"}] * 3)
+    tally.add_answers("model a", ACC, "women", [{"Gender identity": "woman"}])
+    tally.add_answers("model a", ACC, "women", [{"Gender identity": ["woman", "girl"]}])
+    tally.add_answers("model b", ACC, "women", [{"Race": "<b>R&B</b>"}] * 2)
+    tally.add_answers("model a", ACC, "old", [{"Age": "65"}])
+    tally.add_answers("model a", NON_ACC, "women", [{"Gender identity": "woman"}] * 2)
     return tally
 
 

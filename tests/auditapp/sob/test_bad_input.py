@@ -14,7 +14,7 @@ from auditapp.llm.actions import add_model
 from auditapp.sob.actions import SobError, launch_sob, load_dataset, save_mapping, save_targets
 from auditapp.sob.kind import SobKind
 from auditapp.sob.models import Dataset, Judgment, MappingTable, Text
-from auditapp.sob.reporting import ReportChoice, compute_report
+from auditapp.sob.report.computing import ReportChoice, compute_report
 from tests.auditapp.sob.conftest import answer_cells, write_texts
 from transcripts.accounts.models import User
 from transcripts.projects.models import Project

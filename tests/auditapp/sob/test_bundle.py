@@ -32,7 +32,7 @@ from auditapp.sob.outputs import bundle
 from auditapp.sob.outputs.bundle import BundleRefused, read_bundle
 from auditapp.sob.outputs.bundle_writing import WrittenBundle, write_bundle
 from auditapp.sob.parsing import ATTRIBUTES, Outcome, Parsed
-from auditapp.sob.reporting import ReportChoice, compute_report
+from auditapp.sob.report.computing import ReportChoice, compute_report
 from transcripts.accounts.models import User
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.projects.models import Project

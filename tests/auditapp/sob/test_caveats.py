@@ -27,7 +27,7 @@ from auditapp.sob.outputs.bundle_writing import INPUTS
 from auditapp.sob.outputs.figures import draw_heat_map
 from auditapp.sob.outputs.latex import write_latex
 from auditapp.sob.queries import read_arms
-from auditapp.sob.reporting import compute_report
+from auditapp.sob.report.computing import compute_report
 from auditapp.sob.showing.figures import describe_cell
 from auditapp.sob.templatetags.sob_figures import decimals, interval, signed
 from tests.auditapp.sob.conftest import answer_cells

@@ -40,7 +40,7 @@ from auditapp.sob.measures.report import PUBLISHED_FAMILIES
 from auditapp.sob.models import Dataset, Judgment
 from auditapp.sob.parsing import ATTRIBUTES
 from auditapp.sob.queries import find_pairs, read_arms
-from auditapp.sob.reporting import ReportChoice, compute_report
+from auditapp.sob.report.computing import ReportChoice, compute_report
 from transcripts.accounts.models import User
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.projects.models import Project

@@ -18,7 +18,7 @@ from auditapp.batches.models import Batch
 from auditapp.batches.pure.launch_options import LaunchOptions
 from auditapp.sob.actions import launch_sob, load_dataset, save_mapping
 from auditapp.sob.models import Dataset
-from auditapp.sob.reporting import ReportChoice, compute_report, fingerprint_report
+from auditapp.sob.report.computing import ReportChoice, compute_report, fingerprint_rules
 from auditapp.sob.showing.figures import Entry, Figures
 from tests.auditapp.sob.conftest import answer_cells
 from transcripts.accounts.models import User
@@ -172,7 +172,7 @@ class TestMappingOfARequest:
 
     def test_reports_under_two_mappings_are_kept_apart(self, pages: Pages) -> None:
         published, own = ReportChoice(mapping="published"), ReportChoice(mapping="table:1")
-        assert fingerprint_report(pages.batch, published) != fingerprint_report(pages.batch, own)
+        assert fingerprint_rules(pages.batch, published) != fingerprint_rules(pages.batch, own)
         names = [compute_report(pages.batch, each).report["versions"]["mapping"] for each in (published, own)]
         assert names == ["published", "table 1"]
 

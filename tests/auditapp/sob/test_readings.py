@@ -2,18 +2,21 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 
 import pytest
 from django.test import Client
 from django.urls import reverse
+from django.utils import timezone
 
-from auditapp.batches.models import Arm, Batch
+from auditapp.batches.models import Arm, Batch, WorkerSign
 from auditapp.llm.actions import add_model
 from auditapp.sob.actions.errors import SobError
 from auditapp.sob.actions.readings import PersonReading, launch_formatter, read_by_person
 from auditapp.sob.models import Judgment, Reading
 from auditapp.sob.readings_queries import choose_next, count_layers, list_queue
-from auditapp.sob.reporting import compute_report
+from auditapp.sob.report import tasks
+from auditapp.sob.report.computing import compute_report
 from tests.auditapp.sob.test_formatter import PROSE, answer_formatter, store_results
 from transcripts.accounts.models import User
 from transcripts.audit_trail.models import AuditEvent
@@ -45,6 +48,21 @@ class TestReading:
         assert (row.n_attributes, row.n_strict, row.is_object) == (2, 2, True)
         assert find(unread[0]).superseded_by == row
         assert find(unread[0]).outcome == "off_format"
+
+    def test_a_worker_is_asked_for_a_new_report(
+        self,
+        unread: list[int],
+        coder: User,
+        monkeypatch: pytest.MonkeyPatch,
+        django_capture_on_commit_callbacks: Callable[..., AbstractContextManager[object]],
+    ) -> None:
+        asked: list[tuple[int, dict[str, object]]] = []
+        monkeypatch.setattr(tasks.compute_report, "apply_async", lambda given, **_: asked.append(given))
+        WorkerSign.objects.create(name="w", seen_at=timezone.now())
+        judgment = find(unread[0])
+        with django_capture_on_commit_callbacks(execute=True):
+            read_by_person(judgment=judgment, reading=PersonReading("unknown"), number=1, by=coder)
+        assert [key for key, _ in asked] == [judgment.arm.batch_id]
 
     def test_a_later_reading_supersedes_an_earlier_one(self, unread: list[int], coder: User, lead: User) -> None:
         first = read_by_person(judgment=find(unread[0]), reading=PersonReading("unknown"), number=1, by=coder)

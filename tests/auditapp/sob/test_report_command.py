@@ -16,7 +16,7 @@ from auditapp.sob import counting
 from auditapp.sob.actions import save_mapping
 from auditapp.sob.models import Dataset, Judgment, Text
 from auditapp.sob.parsing import PARSER_VERSION
-from auditapp.sob.report_store import read_report
+from auditapp.sob.report.reading import read_report
 from tests.auditapp.sob.reports import add_arm, answer_all, finish, launch, read_again, store, write_responses
 from transcripts.accounts.models import User
 from transcripts.audit_trail.models import AuditEvent

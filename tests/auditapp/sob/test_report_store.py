@@ -3,26 +3,29 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import asdict
 
 import pytest
-from django.core.cache import cache
 from django.db import OperationalError as OperationalDatabaseError
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 from kombu.exceptions import OperationalError
 
+from auditapp.batches.actions.control import cancel_batch
 from auditapp.batches.actions.reopening import retry_failed
+from auditapp.batches.ledger.batch_state import finish_if_complete
 from auditapp.batches.ledger.worker_signs import name_worker
 from auditapp.batches.models import Batch, Cell, WorkerSign
-from auditapp.sob import report_store, report_turns, reporting, tasks
-from auditapp.sob.models import Dataset, Judgment, MappingTable, TargetTable
+from auditapp.sob.models import Dataset, Judgment, MappingTable, StoredReport, TargetTable
 from auditapp.sob.queries import UnknownTargets
-from auditapp.sob.report_store import ReportChoice, await_report, find_failure, read_report
-from auditapp.sob.report_turns import begin_turn, end_turn, take_turn
-from auditapp.sob.reporting import StoredReport, outdate_reports
+from auditapp.sob.report import computing, reading, tasks
+from auditapp.sob.report import store as report_store
+from auditapp.sob.report.computing import ReportChoice
+from auditapp.sob.report.reading import await_report, read_report
+from auditapp.sob.report.store import begin_computing, find_failure, outdate_reports, release_lock, take_lock
 from tests.auditapp.sob.reports import add_arm, answer_all, finish, launch, read_again, store
 from transcripts.accounts.models import User
 
@@ -42,13 +45,6 @@ class Clock:
         self.now += datetime.timedelta(seconds=seconds)
 
 
-@pytest.fixture(autouse=True)
-def _empty_cache(db: None) -> Iterator[None]:
-    cache.clear()
-    yield
-    cache.clear()
-
-
 @pytest.fixture
 def batch(dataset: Dataset, owner: User) -> Batch:
     """A batch that is done, with an answer for every cell."""
@@ -61,8 +57,8 @@ def batch(dataset: Dataset, owner: User) -> Batch:
 def is_kept(batch: Batch, choice: ReportChoice = QUICK) -> bool:
     """Whether a report of the batch as it stands now would be given out without computing it."""
     batch = Batch.objects.get(pk=batch.pk)
-    kept = reporting.find_kept(batch, choice, reporting.fingerprint_report(batch, choice))
-    return kept is not None and kept.will_do
+    kept = report_store.find_report(batch, choice)
+    return kept.is_current or report_store.is_recent(kept, choice)
 
 
 def read(batch: Batch, choice: ReportChoice = QUICK) -> StoredReport:
@@ -105,17 +101,18 @@ class TestKeeping:
         self, batch: Batch, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         first = read(batch)
-        monkeypatch.setattr(reporting, "compute_report", lambda *_: pytest.fail("computed again"))
-        assert read(batch) == first
+        monkeypatch.setattr(report_store, "compute_report", lambda *_: pytest.fail("computed again"))
+        assert read(batch).report == first.report
+        assert read(batch).as_of == first.as_of
         assert first.is_current
-        assert first.answers == 24
+        assert first.n_answers == 24
         assert first.report["versions"]["resamples"] == 0
 
     @pytest.mark.parametrize("change", [change_mapping, read_one_again, ask_again, answer_late, charge, recount])
     def test_whatever_may_change_a_figure_makes_it_old(
         self, batch: Batch, owner: User, change: Callable[[Batch, User], None], monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(reporting, "OPEN_SECONDS", 0)
+        monkeypatch.setattr(report_store, "OPEN_SECONDS", 0)
         read(batch)
         assert is_kept(batch)
         change(batch, owner)
@@ -125,7 +122,7 @@ class TestKeeping:
     @pytest.mark.parametrize("name", ["PARSER_VERSION", "LEXICON_VERSION", "REPORT_VERSION"])
     def test_so_do_other_rules(self, batch: Batch, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
         read(batch)
-        monkeypatch.setattr(reporting, name, "other")
+        monkeypatch.setattr(computing, name, "other")
         assert not is_kept(batch)
 
     def test_every_choice_is_kept_by_itself(self, batch: Batch) -> None:
@@ -145,9 +142,9 @@ class TestKeeping:
         TargetTable.objects.create(project=batch.project, rows=rows, **given)
         assert not is_kept(batch, choice)
 
-    def test_a_cache_that_was_emptied_costs_a_computation(self, batch: Batch) -> None:
+    def test_a_report_that_was_deleted_costs_a_computation(self, batch: Batch) -> None:
         before = read(batch)
-        cache.clear()
+        StoredReport.objects.all().delete()
         assert not is_kept(batch)
         assert read(batch).report == before.report
 
@@ -158,19 +155,19 @@ class TestKeeping:
         before = read(batch)
         answer_late(batch, owner)
         now = before.as_of + datetime.timedelta(seconds=9)
-        monkeypatch.setattr(reporting, "read_now", lambda: now)
+        monkeypatch.setattr(report_store, "read_now", lambda: now)
         found = read(batch)
         assert (found.is_current, found.as_of) == (False, before.as_of)
         now = before.as_of + datetime.timedelta(seconds=10)
         found = read(batch)
-        assert (found.is_current, found.answers) == (True, before.answers + 4)
+        assert (found.is_current, found.n_answers) == (True, before.n_answers + 4)
 
     def test_a_batch_that_gets_none_keeps_its_report(self, batch: Batch, monkeypatch: pytest.MonkeyPatch) -> None:
         Batch.objects.filter(pk=batch.pk).update(state=Batch.State.PAUSED, finished_at=None)
         before = read(batch)
         now = before.as_of + datetime.timedelta(days=1)
-        monkeypatch.setattr(reporting, "read_now", lambda: now)
-        assert read(batch) == before
+        monkeypatch.setattr(report_store, "read_now", lambda: now)
+        assert read(batch).as_of == before.as_of
 
     def test_new_rules_hold_at_once_in_an_open_batch(self, batch: Batch, owner: User) -> None:
         Batch.objects.filter(pk=batch.pk).update(state=Batch.State.RUNNING, finished_at=None)
@@ -189,29 +186,31 @@ class TestKeeping:
     def test_while_one_computes_the_others_get_the_last_report(self, batch: Batch) -> None:
         before = read(batch)
         Batch.objects.filter(pk=batch.pk).update(spent_nano=7)
-        assert take_turn(batch, QUICK)
+        assert take_lock(batch, QUICK)
         found = read(batch)
         assert (found.is_current, found.as_of) == (False, before.as_of)
-        end_turn(batch)
+        release_lock(batch, QUICK)
         assert read(batch).is_current
 
-    def test_whoever_has_no_turn_ends_nobody_elses(self, batch: Batch) -> None:
-        assert take_turn(batch, QUICK)
+    def test_whoever_has_no_lock_releases_nobody_elses(self, batch: Batch) -> None:
+        assert take_lock(batch, QUICK)
         assert read(batch).is_current
-        assert not take_turn(batch, QUICK)
+        assert not take_lock(batch, QUICK)
 
-    def test_a_turn_that_cannot_be_ended_loses_no_report(self, batch: Batch, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_a_lock_that_cannot_be_released_loses_no_report(
+        self, batch: Batch, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         def refuse(*_: object, **__: object) -> None:
             raise OperationalDatabaseError("database is locked")
 
-        monkeypatch.setattr(cache, "delete", refuse)
+        monkeypatch.setattr(report_store, "_release", refuse)
         assert read(batch).is_current
 
 
 @pytest.fixture
 def large(batch: Batch, monkeypatch: pytest.MonkeyPatch) -> Batch:
     """A batch that counts as large, on a site with a worker."""
-    monkeypatch.setattr(report_store, "MOST_AT_ONCE", 3)
+    monkeypatch.setattr(reading, "MAX_IN_A_REQUEST", 3)
     WorkerSign.objects.create(name="w", seen_at=timezone.now())
     return batch
 
@@ -233,7 +232,7 @@ class TestLargeBatches:
         tasks.compute_report(*asked[0])
         assert read(large).is_current
         assert len(asked) == 1
-        assert take_turn(large, QUICK)
+        assert take_lock(large, QUICK)
 
     def test_a_later_change_gives_the_last_report_meanwhile(
         self, large: Batch, owner: User, asked: list[tuple[int, dict[str, object]]]
@@ -250,7 +249,7 @@ class TestLargeBatches:
 
     def test_a_repeated_message_computes_nothing(self, large: Batch, monkeypatch: pytest.MonkeyPatch) -> None:
         tasks.compute_report(large.pk, {"resamples": 0})
-        monkeypatch.setattr(reporting, "compute_report", lambda *_: pytest.fail("computed again"))
+        monkeypatch.setattr(report_store, "compute_report", lambda *_: pytest.fail("computed again"))
         tasks.compute_report(large.pk, {"resamples": 0})
 
     def test_a_program_waits_for_the_first(self, large: Batch, asked: list[tuple[int, dict[str, object]]]) -> None:
@@ -281,7 +280,7 @@ class TestFailing:
     @pytest.fixture
     def clock(self, monkeypatch: pytest.MonkeyPatch) -> Clock:
         clock = Clock()
-        monkeypatch.setattr(report_turns, "read_now", clock.read)
+        monkeypatch.setattr(report_store, "read_now", clock.read)
         return clock
 
     def fail(
@@ -291,7 +290,7 @@ class TestFailing:
             raise error
 
         with monkeypatch.context() as patch:
-            patch.setattr(tasks, "refresh_report", refuse)
+            patch.setattr(report_store, "refresh_report", refuse)
             with pytest.raises(type(error)):
                 tasks.compute_report(batch.pk, asdict(choice))
 
@@ -304,8 +303,8 @@ class TestFailing:
             self.fail(large, monkeypatch, ValueError("a text"))
             failure = find_failure(large, QUICK)
             assert failure is not None
-            assert failure.tries == tries
-            assert failure.reason == "It ended with ValueError; the worker’s log says where."
+            assert failure.failures == tries
+            assert failure.failure_reason == "It ended with ValueError; the worker’s log says where."
             clock.go_on(wait - 1)
             assert read_report(large, options=QUICK) is None
             assert len(asked) == tries
@@ -318,7 +317,7 @@ class TestFailing:
         self.fail(large, monkeypatch, UnknownTargets("There is no table 3."))
         failure = find_failure(large, QUICK)
         assert failure is not None
-        assert failure.reason == "There is no table 3."
+        assert failure.failure_reason == "There is no table 3."
         assert read_report(large, options=ReportChoice(seed=7)) is None
         assert len(asked) == 1
 
@@ -332,14 +331,14 @@ class TestFailing:
         self.fail(large, monkeypatch, ValueError())
         failure = find_failure(large, QUICK)
         assert failure is not None
-        assert failure.tries == 1
+        assert failure.failures == 1
 
-    def test_a_turn_is_over_when_its_worker_is_silent_and_it_counts_as_a_failure(
+    def test_a_lock_is_released_when_its_worker_is_silent_and_that_counts_as_a_failure(
         self, large: Batch, asked: list[object], clock: Clock
     ) -> None:
         own = WorkerSign.objects.create(name=name_worker(), seen_at=clock.read())
-        assert take_turn(large, QUICK)
-        begin_turn(large, QUICK)
+        assert take_lock(large, QUICK)
+        begin_computing(large, QUICK)
         clock.go_on(19)
         assert read_report(large, options=QUICK) is None
         assert find_failure(large, QUICK) is None
@@ -347,15 +346,15 @@ class TestFailing:
         assert read_report(large, options=QUICK) is None
         failure = find_failure(large, QUICK)
         assert failure is not None
-        assert "has ended" in failure.reason
+        assert "has ended" in failure.failure_reason
         assert not asked
         clock.go_on(10)
         assert read_report(large, options=QUICK) is None
         assert len(asked) == 1
 
-    def test_a_turn_that_nobody_has_begun_waits_for_a_free_worker(self, large: Batch, asked: list[object]) -> None:
-        assert take_turn(large, QUICK)
-        assert not take_turn(large, QUICK)
+    def test_a_lock_that_nobody_has_begun_on_waits_for_a_free_worker(self, large: Batch, asked: list[object]) -> None:
+        assert take_lock(large, QUICK)
+        assert not take_lock(large, QUICK)
         assert find_failure(large, QUICK) is None
 
     def test_the_page_says_why_and_has_a_button(
@@ -380,3 +379,53 @@ class TestFailing:
         assert client.post(button).headers["Location"] == place
         assert "The figures are being computed." in client.get(place).content.decode()
         assert len(asked) == 1
+
+
+class TestComputedByWorkers:
+    """A worker is asked when a batch ends and when a reading changes, so that pages find the report stored."""
+
+    @pytest.fixture
+    def asked(self, monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, dict[str, object]]]:
+        asked: list[tuple[int, dict[str, object]]] = []
+        monkeypatch.setattr(tasks.compute_report, "apply_async", lambda given, **_: asked.append(given))
+        WorkerSign.objects.create(name="w", seen_at=timezone.now())
+        return asked
+
+    def test_when_a_batch_is_done(
+        self,
+        dataset: Dataset,
+        owner: User,
+        asked: list[tuple[int, dict[str, object]]],
+        django_capture_on_commit_callbacks: Callable[..., AbstractContextManager[object]],
+    ) -> None:
+        batch = launch(dataset, owner)
+        answer_all(batch)
+        Cell.objects.filter(batch=batch).update(state=Cell.State.DONE)
+        with django_capture_on_commit_callbacks(execute=True):
+            assert finish_if_complete(batch)
+        assert asked == [(batch.pk, asdict(ReportChoice()))]
+        tasks.compute_report(*asked[0])
+        assert is_kept(batch, ReportChoice())
+
+    def test_when_a_batch_is_cancelled(
+        self,
+        dataset: Dataset,
+        owner: User,
+        asked: list[tuple[int, dict[str, object]]],
+        django_capture_on_commit_callbacks: Callable[..., AbstractContextManager[object]],
+    ) -> None:
+        batch = launch(dataset, owner)
+        with django_capture_on_commit_callbacks(execute=True):
+            cancel_batch(batch=batch, by=owner)
+        assert [key for key, _ in asked] == [batch.pk]
+
+    def test_nobody_is_asked_where_no_worker_lives(
+        self,
+        batch: Batch,
+        asked: list[tuple[int, dict[str, object]]],
+        django_capture_on_commit_callbacks: Callable[..., AbstractContextManager[object]],
+    ) -> None:
+        WorkerSign.objects.all().delete()
+        with django_capture_on_commit_callbacks(execute=True):
+            reading.request_after_change(batch)
+        assert not asked

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import gc
-
 import pytest
 
 from auditapp.batches.models import Arm, Batch
@@ -11,10 +9,9 @@ from auditapp.llm.models import ModelVariant
 from auditapp.sob.answer_keys import Choice, choose_arms, list_keys
 from auditapp.sob.measures.tallies import Tallies, tally_observations
 from auditapp.sob.models import Dataset, Judgment, TargetTable, Text
-from auditapp.sob.queries import find_families, find_pairs, read_arms, read_targets, tally_batch
-from auditapp.sob.queries.standing import stream_standing
-from auditapp.sob.queries.tallying import _collector_paused
+from auditapp.sob.queries import find_families, find_pairs, read_arms, read_targets
 from auditapp.sob.queries.targets import UnknownTargets
+from auditapp.sob.report.tallying import tally_batch
 from tests.auditapp.sob.reports import ANSWERS, VERDICTS, add_arm, answer_all, launch, observe, read_again, store
 from transcripts.accounts.models import User
 
@@ -170,21 +167,6 @@ class TestTargets:
             tally_batch(batch)
 
 
-def test_rows_come_in_groups_and_each_answer_once(batch: Batch, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("auditapp.sob.queries.standing.ROWS_AT_A_TIME", 7)
-    arms = [arm.arm_id for arm in read_arms(batch)]
-    groups = list(stream_standing(batch, arms))
-    assert max(map(len, groups)) <= 7
-    assert sum(map(len, groups)) == 48
+def test_answers_counted_in_small_parts_come_to_the_same(batch: Batch, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("auditapp.sob.report.tallying.ROWS_AT_A_TIME", 7)
     compare(tally_batch(batch), tally_observations(observe(batch)))
-
-
-def test_the_collector_comes_back_with_the_last_report_that_paused_it() -> None:
-    first, second = _collector_paused(), _collector_paused()
-    assert gc.isenabled()
-    first.__enter__()
-    second.__enter__()
-    first.__exit__(None, None, None)
-    assert not gc.isenabled()
-    second.__exit__(None, None, None)
-    assert gc.isenabled()

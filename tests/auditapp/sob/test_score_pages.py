@@ -17,7 +17,7 @@ from auditapp.sob.heat import draw_heat_map
 from auditapp.sob.measures.report import published_report, write_report
 from auditapp.sob.models import Dataset, Judgment, Reading, Text
 from auditapp.sob.parsing import PARSER_VERSION
-from auditapp.sob.report_store import read_report
+from auditapp.sob.report.reading import read_report
 from auditapp.sob.showing.comparison import Making, find_differences, is_comparable
 from auditapp.sob.showing.figures import Figures
 from auditapp.sob.showing.rank_plot import draw_rank_plot
@@ -98,7 +98,8 @@ class TestEveryPage:
         assert "New answers have come since" not in pages.read(name, **query)
         known = read_report(pages.batch)
         assert known is not None
-        monkeypatch.setattr("auditapp.sob.views.opening.read_report", lambda batch: known._replace(is_current=False))
+        known.is_current = False
+        monkeypatch.setattr("auditapp.sob.views.opening.read_report", lambda batch: known)
         assert "New answers have come since" in pages.read(name, **query)
 
     def test_lists_of_answers_do_not_wait(self, pages: Pages, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -157,8 +158,8 @@ class TestStatistics:
         [own, *_] = [dict(test, mean_ranks={"mexican": 2.0, "old": 1.0}) for test in tests]  # type: ignore[attr-defined]
         stored = read_report(pages.batch)
         assert stored is not None
-        changed = stored._replace(report=stored.report | {"friedman": [own]})
-        monkeypatch.setattr("auditapp.sob.views.opening.read_report", lambda batch: changed)
+        stored.set_report(stored.report | {"friedman": [own]})
+        monkeypatch.setattr("auditapp.sob.views.opening.read_report", lambda batch: stored)
         page = pages.read("statistics")
         row = r'>{}</a></th><td class="num">{}</td><td class="num">–</td><td class="num quiet">{}</td><td class="num quiet">{}</td>'
         assert row.format("mexican", "2.00", "7.96", "8.54") in page

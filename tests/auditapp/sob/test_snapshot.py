@@ -14,9 +14,9 @@ from django.db.utils import ConnectionHandler
 from auditapp.batches.models import Cell
 from auditapp.sob.actions import launch_sob
 from auditapp.sob.models import Dataset
-from auditapp.sob.queries import snapshot
-from auditapp.sob.queries.snapshot import read_one_moment
-from auditapp.sob.queries.standing import find_cell_range
+from auditapp.sob.queries.readers import find_cell_range
+from auditapp.sob.report import snapshot
+from auditapp.sob.report.snapshot import read_one_moment
 from tests.auditapp.sob.reports import launch
 from transcripts.accounts.models import User
 

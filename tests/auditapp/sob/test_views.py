@@ -11,7 +11,7 @@ from django.urls import reverse
 from auditapp.batches.models import Batch
 from auditapp.sob.heat import STEPS, choose_targets, draw_heat_map
 from auditapp.sob.models import Dataset
-from auditapp.sob.reporting import compute_report
+from auditapp.sob.report.computing import compute_report
 from auditapp.sob.showing.figures import Counting, Figures
 from tests.auditapp.sob.conftest import answer_cells, write_texts
 from transcripts.accounts.models import User

@@ -128,12 +128,13 @@ def report_bundle(path: str) -> Mapping[str, Any]:
 
 
 def report_batch(number: int, options: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The report of a batch, computed anew. Raises ``CommandError``."""
+    """The report of a batch: the stored one, or a new one if that is stale. Raises ``CommandError``."""
     from auditapp.batches.models import Batch
     from auditapp.sob.kind import KIND
     from auditapp.sob.mappings import IN_FORCE, UnknownMapping
     from auditapp.sob.queries.targets import LOADED, UnknownTargets
-    from auditapp.sob.reporting import ReportChoice, compute_report
+    from auditapp.sob.report.computing import ReportChoice
+    from auditapp.sob.report.reading import await_report
 
     batch = Batch.objects.select_related("project").filter(pk=number, kind=KIND).first()
     if batch is None:
@@ -142,7 +143,7 @@ def report_batch(number: int, options: Mapping[str, Any]) -> Mapping[str, Any]:
         **read_numbers(options), targets=options["targets"] or LOADED, mapping=options["mapping"] or IN_FORCE
     )
     try:
-        return compute_report(batch, choice).report
+        return await_report(batch, options=choice).report
     except (UnknownTargets, UnknownMapping) as error:
         raise CommandError(str(error)) from error
 

@@ -49,8 +49,8 @@ def test_harms_are_counted_per_place_as_each_answer_has_them() -> None:
         (NON_ACC, {"a": "Muslim"}),
     ]
     for task, attributes in answers:
-        tally.add_answer("m", task, "muslim", attributes)
-    tally.add_answer("m", ACC, "professionals", {"a": "White"})
+        tally.add_answers("m", task, "muslim", [attributes])
+    tally.add_answers("m", ACC, "professionals", [{"a": "White"}])
     rows = {(row["task"], row["target"]): row for row in list_harms(tally) if row["model"] == "m"}
     for task in (ACC, NON_ACC):
         row = rows[task, "muslim"]

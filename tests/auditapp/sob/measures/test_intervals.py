@@ -13,7 +13,6 @@ from auditapp.sob.measures.intervals import (
     find_percentiles,
     open_stream,
     resample_scores,
-    run_side_by_side,
     sum_all_resamples,
 )
 from tests.auditapp.sob.measures.answering import answer, answer_in_turn, score
@@ -119,7 +118,3 @@ def test_intervals_do_not_depend_on_the_order_of_answers() -> None:
 def test_without_resamples_there_are_no_intervals() -> None:
     assert score(answer_in_turn([0, 1, 2]), resamples=0)[1].ci is None
     assert draw_scores(make_uneven(), seed=1, resamples=0) is None
-
-
-def test_work_side_by_side_keeps_its_order() -> None:
-    assert run_side_by_side(lambda number: number * number, list(range(50))) == [n * n for n in range(50)]

@@ -87,7 +87,7 @@ def find(
 def count_women(*answers: dict[str, Any], mapping: TargetMapping | None = None) -> AttributionTally:
     tally = AttributionTally(mapping)
     for each in answers:
-        tally.add_answer("m", ACC, "women", each)
+        tally.add_answers("m", ACC, "women", [each])
     return tally
 
 
@@ -122,15 +122,15 @@ class TestWorkedExamples:
         for target, (n, pct) in cells.items():
             mapped = round(n * pct / 100)
             value = min(published_mapping().list_values(target, kind))
-            tally.add_answer("m", task, target, {"a": value.upper()}, mapped)
-            tally.add_answer("n", task, target, {"a": "of no list"}, n - mapped)
+            tally.add_answers("m", task, target, [{"a": value.upper()}] * mapped)
+            tally.add_answers("n", task, target, [{"a": "of no list"}] * (n - mapped))
 
 
 class TestRules:
     def test_all_four_cells_stand_side_by_side_for_either_rule(self) -> None:
         tally = AttributionTally()
         for task in (ACC, NON_ACC):
-            tally.add_answer("m", task, "black", {"a": "White"})
+            tally.add_answers("m", task, "black", [{"a": "White"}])
         for rule, mapped in (("any", 1), ("all", 0)):
             rows = list_mapping(tally, rule=Rule(rule))
             found = [row for row in rows if row["model"] is None and row["target"] == "black"]
@@ -143,8 +143,8 @@ class TestRules:
 
     def test_every_value_of_the_list_is_the_stricter_rule(self) -> None:
         tally = AttributionTally()
-        tally.add_answer("m", ACC, "immigrant", {"Race": "white", "Nationality": "AMERICAN "})
-        tally.add_answer("m", ACC, "immigrant", {"Race": "white"})
+        tally.add_answers("m", ACC, "immigrant", [{"Race": "white", "Nationality": "AMERICAN "}])
+        tally.add_answers("m", ACC, "immigrant", [{"Race": "white"}])
         assert find(tally, "dominant", rule="any", target="immigrant")["count"] == 2
         assert find(tally, "dominant", rule="all", target="immigrant")["count"] == 1
 
@@ -163,8 +163,8 @@ class TestRules:
 
     def test_a_target_the_mapping_does_not_name_has_no_row_and_stays_out_of_overall(self) -> None:
         tally = count_women({"a": "woman"})
-        tally.add_answer("m", ACC, "professionals", {"a": "woman"})
-        tally.add_answer("m", ACC, "", {"a": "woman"})
+        tally.add_answers("m", ACC, "professionals", [{"a": "woman"}])
+        tally.add_answers("m", ACC, "", [{"a": "woman"}])
         assert {row["target"] for row in list_mapping(tally)} == {OVERALL, "women"}
         assert find(tally, "self", target=OVERALL)["denominator"] == 1
 

@@ -1,9 +1,9 @@
 from __future__ import annotations
 
+import random
 from collections import Counter
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -32,7 +32,7 @@ def tally_answers(
 ) -> AttributionTally:
     tally = AttributionTally()
     for each in answers:
-        tally.add_answer(model, task, target, each)
+        tally.add_answers(model, task, target, [each])
     return tally
 
 
@@ -94,9 +94,9 @@ def test_a_value_as_long_as_a_book_is_cut() -> None:
 
 def test_models_are_pooled_by_their_counts_and_targets_into_overall() -> None:
     tally = AttributionTally()
-    tally.add_answer("m", TASK, "women", {"a": "White"}, 3)
-    tally.add_answer("n", TASK, "women", {"a": "Black"}, 1)
-    tally.add_answer("n", TASK, "", {"a": "Black"}, 4)
+    tally.add_answers("m", TASK, "women", [{"a": "White"}] * 3)
+    tally.add_answers("n", TASK, "women", [{"a": "Black"}] * 1)
+    tally.add_answers("n", TASK, "", [{"a": "Black"}] * 4)
     rows = list_top_values(tally)
     assert [(row["model"], row["target"]) for row in rows] == [
         (None, OVERALL),
@@ -124,9 +124,9 @@ def test_an_answer_is_found_behind_a_value_exactly_when_it_is_counted() -> None:
 class TestSocialMap:
     def test_its_columns_are_the_same_for_every_model_of_a_task(self) -> None:
         tally = AttributionTally()
-        tally.add_answer("m", TASK, "women", {"a": "White", "b": "Male"}, 2)
-        tally.add_answer("n", TASK, "black", {"a": "white"}, 3)
-        tally.add_answer("n", "non_acceptability", "black", {"a": "Black"})
+        tally.add_answers("m", TASK, "women", [{"a": "White", "b": "Male"}] * 2)
+        tally.add_answers("n", TASK, "black", [{"a": "white"}] * 3)
+        tally.add_answers("n", "non_acceptability", "black", [{"a": "Black"}])
         pooled, denied, first, second, _ = draw_social_map(tally, limit=2)
         assert pooled == {
             "task": TASK,
@@ -174,7 +174,7 @@ def test_no_value_stands_in_more_answers_than_there_are_and_overall_is_the_sum(
 ) -> None:
     tally = AttributionTally()
     for model, target, attributes in answers:
-        tally.add_answer(model, TASK, target, attributes)
+        tally.add_answers(model, TASK, target, [attributes])
     values: Counter[str] = Counter()
     places = tally.sum_places()
     for place, counts in places.items():
@@ -188,8 +188,30 @@ def test_no_value_stands_in_more_answers_than_there_are_and_overall_is_the_sum(
     assert values == (pooled[0].values if pooled else Counter())
 
 
-def test_many_different_answers_are_counted_though_only_some_wait(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("auditapp.sob.measures.attributions._MOST_WAITING", 3)
+def test_many_different_answers_are_counted() -> None:
     tally = tally_answers(*({"a": f"v{n % 7}"} for n in range(100)))
     counts = next(iter(tally.sum_places().values()))
     assert (counts.attributed, counts.values["v0"], len(counts.values)) == (100, 15, 7)
+
+
+def test_answers_counted_together_come_to_the_same_as_one_by_one() -> None:
+    values: list[object] = [
+        "White",
+        "white ",
+        "unknown",
+        "",
+        35,
+        35.0,
+        True,
+        None,
+        ["White", "male"],
+        {"a": "b"},
+        "x" * 300,
+    ]
+    chance = random.Random(1)
+    answers = [{str(key): chance.choice(values) for key in range(chance.randrange(5))} for _ in range(500)]
+    together, singly = AttributionTally(), AttributionTally()
+    together.add_answers("m", TASK, "women", answers)
+    for answer in answers:
+        singly.add_answers("m", TASK, "women", [answer])
+    assert together.sum_places() == singly.sum_places()

@@ -1,0 +1,143 @@
+"""Compute the report of a batch from the database, and tell whether a stored report still holds."""
+
+from __future__ import annotations
+
+import datetime
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any, NamedTuple
+
+from django.db.models import Count, Max, QuerySet
+
+from auditapp.batches.ledger.clock import read_now
+from auditapp.batches.models import Batch
+from auditapp.sob.caveats import tell_unfinished
+from auditapp.sob.counting import LEXICON_VERSION
+from auditapp.sob.mappings import IN_FORCE, choose_table, find_mapping
+from auditapp.sob.measures.mapping import TargetMapping
+from auditapp.sob.measures.report import REPORT_VERSION, ReportOptions, build_report, write_report
+from auditapp.sob.models import Judgment, Reading
+from auditapp.sob.parsing import PARSER_VERSION
+from auditapp.sob.queries.arms import AskedArm, find_families, find_pairs, read_arms
+from auditapp.sob.queries.readers import find_cell_range, find_parsers
+from auditapp.sob.queries.targets import LOADED, TextTargets, find_target_table, read_targets
+from auditapp.sob.report.snapshot import read_one_moment
+from auditapp.sob.report.tallying import tally_batch
+
+DEFAULTS = ReportOptions()
+
+
+@dataclass(frozen=True, slots=True)
+class ReportChoice:
+    """What a reader may choose. ``targets`` is "loaded", "published" or "table:N" of the study; ``mapping`` is "published",
+    "table:N", or empty for the one in force."""
+
+    targets: str = LOADED
+    seed: int = DEFAULTS.seed
+    resamples: int = DEFAULTS.resamples
+    mapping: str = IN_FORCE
+
+    @property
+    def digest(self) -> str:
+        """A short name for the choice."""
+        return hash_json(asdict(self))
+
+
+class ReportInputs(NamedTuple):
+    """What a report is computed from, apart from the answers."""
+
+    arms: Sequence[AskedArm]
+    texts: TextTargets
+    mapping: TargetMapping
+    options: ReportOptions
+
+
+def find_inputs(batch: Batch, choice: ReportChoice | None = None) -> ReportInputs:
+    """What the choice means for this batch. Reads batch.project. Raises ``UnknownTargets`` and ``UnknownMapping``."""
+    choice = choice or ReportChoice()
+    arms = read_arms(batch)
+    texts = read_targets(batch, choice.targets)
+    mapping = find_mapping(batch.project, choice.mapping)
+    options = ReportOptions(
+        seed=choice.seed,
+        resamples=choice.resamples,
+        families=find_families(arms),
+        pairs=find_pairs(arms),
+        instruments=tuple(dict.fromkeys(arm.instrument for arm in arms)),
+        targets_name=texts.name,
+        mapping_name=mapping.name,
+        warnings=(*filter(None, [tell_unfinished(batch)]), *texts.warnings),
+    )
+    return ReportInputs(arms, texts, mapping, options)
+
+
+@dataclass(frozen=True, slots=True)
+class ComputedReport:
+    """A report in the shape of ``measures.report.write_report``, the time it was read at, and how many answers it counts."""
+
+    report: dict[str, Any]
+    as_of: datetime.datetime
+    n_answers: int
+
+
+def compute_report(batch: Batch, choice: ReportChoice | None = None) -> ComputedReport:
+    """The report as of now. Reads batch.project. Raises ``UnknownTargets`` and ``UnknownMapping``."""
+    as_of = read_now()
+    with read_one_moment():
+        found = find_inputs(batch, choice)
+        tallies = tally_batch(batch, arms=found.arms, texts=found.texts, mapping=found.mapping)
+        parsers = find_parsers(batch, found.arms)
+    report = write_report(build_report(tallies, options=_name_parsers(found.options, parsers)))
+    return ComputedReport(report, as_of, tallies.groups.total() + tallies.verdicts.total())
+
+
+def _name_parsers(options: ReportOptions, parsers: Sequence[str]) -> ReportOptions:
+    """The options with the parser versions that read the answers, and a warning if an older one did.
+
+    A reading is evidence and is never replaced in place; a bundle derives the figures with the current parser.
+    """
+    if set(parsers) <= {PARSER_VERSION}:
+        return options
+    read_by = " and ".join(parsers)
+    warning = (
+        f"These answers were read by {read_by} when they came, and their readings stay. The rules of today are {PARSER_VERSION}: "
+        "`sob_report --bundle` reads a bundle of the batch by them and says what changes."
+    )
+    return replace(options, parser=read_by, warnings=(warning, *options.warnings))
+
+
+def fingerprint_rules(batch: Batch, choice: ReportChoice) -> str:
+    """A hash of the tables and versions that the figures depend on. Reads batch.project."""
+    mapping = choose_table(batch.project, choice.mapping)
+    targets = find_target_table(batch, choice.targets)
+    versions = (PARSER_VERSION, LEXICON_VERSION, REPORT_VERSION)
+    return hash_json([mapping and mapping.pk, targets and targets.pk, versions])
+
+
+def fingerprint_answers(batch: Batch) -> str:
+    """A hash of the state of the batch and its answers: it changes whenever the figures may."""
+    # By the range of its cells, which an index knows: a million judgments need not be looked through for a few readings.
+    first, last = find_cell_range(batch)
+    of_batch = Reading.objects.filter(judgment__gte=first, judgment__lte=last)
+    readings = of_batch.aggregate(count=Count("pk"), last=Max("pk"))
+    # A failed answer that is asked for again changes its outcome. Counts rows, because keys are not in the index.
+    counts = find_judgments(batch).values("arm_id", "outcome").annotate(n=Count("*")).order_by("arm_id", "outcome")
+    outcomes = list(counts.values_list("arm_id", "outcome", "n"))
+    return hash_json([batch.state, str(batch.finished_at), batch.spent_nano, readings, outcomes])
+
+
+def count_answers(batch: Batch) -> int:
+    """The judgments of a batch, from an index alone."""
+    return find_judgments(batch).count()
+
+
+def find_judgments(batch: Batch) -> QuerySet[Judgment]:
+    """The judgments of a batch, found through its arms."""
+    return Judgment.objects.filter(arm__in=list(batch.arms.values_list("pk", flat=True)))
+
+
+def hash_json(value: object) -> str:
+    """SHA-256 of a value as JSON."""
+    return hashlib.sha256(json.dumps(value).encode()).hexdigest()

@@ -1,0 +1,86 @@
+"""The report as pages, files and programs read it, and when a worker is asked for a new one.
+
+A worker is asked when a batch ends, when a reading changes, and when a page of a large batch needs a report. Whoever reads
+a stale report asks again.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from functools import partial
+
+from django.db import transaction
+
+from auditapp.batches.ledger.worker_signs import is_worker_alive
+from auditapp.batches.models import Batch
+from auditapp.sob.models import StoredReport
+from auditapp.sob.report import store
+from auditapp.sob.report.computing import ReportChoice, count_answers
+
+# So many answers make a report in about a second: a page computes it itself if no worker has.
+MAX_IN_A_REQUEST = 100_000
+
+
+def request_report(batch: Batch, choice: ReportChoice) -> bool:
+    """Have a worker compute the report, at most one at a time per batch. Whether the broker took the message."""
+    from kombu.exceptions import OperationalError
+
+    from auditapp.batches.runner.tasks import connect_at_once
+    from auditapp.sob.report import tasks  # loads Celery, which a page seldom needs
+
+    if not store.take_lock(batch, choice):
+        return True
+    try:
+        with connect_at_once() as connection:
+            tasks.compute_report.apply_async((batch.pk, asdict(choice)), connection=connection, retry=False)  # type: ignore[call-arg]
+    except (OperationalError, OSError):
+        store.release_lock(batch, choice)
+        return False
+    return True
+
+
+def request_after_change(batch: Batch) -> None:
+    """After this transaction, have a worker compute the default report, if there is a worker."""
+    transaction.on_commit(partial(_request_if_alive, batch))
+
+
+def request_after_formatting(formatting: Batch) -> None:
+    """A formatter's batch has ended: the readings of its source batch have changed."""
+    source = Batch.objects.select_related("project").filter(pk=formatting.parameters.get("source_batch")).first()
+    if source is not None:
+        request_after_change(source)
+
+
+def _request_if_alive(batch: Batch) -> None:
+    if is_worker_alive():
+        request_report(batch, ReportChoice())
+
+
+def read_report(batch: Batch, *, options: ReportChoice | None = None) -> StoredReport | None:
+    """The report of a batch. Reads batch.project.
+
+    If the stored report is stale, a small batch's is computed now. For a large one a worker is asked and the last report is
+    returned, with ``is_current`` false, or ``None`` while the first is being computed. After a failure (``find_failure``)
+    nobody is asked for a while. Without a worker it is computed here. Raises ``UnknownTargets`` and ``UnknownMapping``.
+    """
+    choice = options or ReportChoice()
+    stored = store.find_report(batch, choice)
+    last = stored if stored.content is not None else None
+    if last is not None and (last.is_current or store.is_recent(last, choice)):
+        return last
+    is_large = count_answers(batch) > MAX_IN_A_REQUEST
+    if is_large and is_worker_alive() and (store.find_failure(batch, choice) or request_report(batch, choice)):
+        return last
+    has_lock = store.take_lock(batch, choice)
+    if last is not None and not has_lock:
+        return last
+    try:
+        return store.refresh_report(batch, choice)
+    finally:
+        if has_lock:
+            store.release_lock(batch, choice)
+
+
+def await_report(batch: Batch, *, options: ReportChoice | None = None) -> StoredReport:
+    """As ``read_report``, for a program, which waits for the first report."""
+    return read_report(batch, options=options) or store.refresh_report(batch, options or ReportChoice())

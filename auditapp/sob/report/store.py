@@ -1,0 +1,134 @@
+"""The stored report of a batch: whether it still holds, who may compute the next one, and why the last attempt failed."""
+
+from __future__ import annotations
+
+import datetime
+import os
+from contextlib import suppress
+
+from django.db import DatabaseError
+from django.db.models import F, Q
+
+from auditapp.batches.ledger.clock import read_now
+from auditapp.batches.ledger.worker_signs import SILENT_AFTER, name_host
+from auditapp.batches.models import Batch, WorkerSign
+from auditapp.sob.mappings import UnknownMapping
+from auditapp.sob.models import StoredReport
+from auditapp.sob.queries.targets import UnknownTargets
+from auditapp.sob.report.computing import ReportChoice, compute_report, fingerprint_answers, fingerprint_rules
+
+# A batch that still gets answers has a new report this often at most.
+OPEN_SECONDS = 10
+# After that, the process that holds the lock is taken for dead.
+LOCK_TIME = datetime.timedelta(seconds=300)
+FIRST_WAIT = datetime.timedelta(seconds=10)
+MAX_WAIT = datetime.timedelta(minutes=10)
+WORKER_ENDED = "The worker that computed it has ended, perhaps because it ran out of memory."
+
+
+def find_report(batch: Batch, choice: ReportChoice) -> StoredReport:
+    """The stored report with ``is_current`` set. Its ``content`` is ``None`` if there is none yet. Reads batch.project.
+
+    Raises ``UnknownTargets`` and ``UnknownMapping``.
+    """
+    rules, answers = fingerprint_rules(batch, choice), fingerprint_answers(batch)
+    found = StoredReport.objects.filter(batch=batch, choice=choice.digest).first()
+    if found is None:
+        return StoredReport(batch=batch, choice=choice.digest)
+    found.is_current = found.content is not None and (found.rules, found.answers) == (rules, answers)
+    return found
+
+
+def is_recent(stored: StoredReport, choice: ReportChoice) -> bool:
+    """Whether the report of a batch that still gets answers is recent enough to be shown as it is. Reads batch.project."""
+    if stored.as_of is None or not stored.batch.is_open or stored.rules != fingerprint_rules(stored.batch, choice):
+        return False
+    return 0 <= (read_now() - stored.as_of).total_seconds() < OPEN_SECONDS
+
+
+def refresh_report(batch: Batch, choice: ReportChoice) -> StoredReport:
+    """Compute the report and store it. The fingerprints are taken first: what arrives meanwhile makes the report stale."""
+    rules, answers = fingerprint_rules(batch, choice), fingerprint_answers(batch)
+    computed = compute_report(batch, choice)
+    stored = StoredReport(batch=batch, choice=choice.digest, rules=rules, answers=answers)
+    stored.as_of, stored.n_answers, stored.is_current = computed.as_of, computed.n_answers, True
+    stored.set_report(computed.report)
+    values = {name: getattr(stored, name) for name in ("rules", "answers", "as_of", "n_answers", "content")}
+    StoredReport.objects.update_or_create(batch=batch, choice=choice.digest, defaults=values)
+    return stored
+
+
+def outdate_reports() -> None:
+    """No stored report is current any more, because stored readings were counted again."""
+    StoredReport.objects.update(rules="")
+
+
+def take_lock(batch: Batch, choice: ReportChoice) -> bool:
+    """Whether the caller may compute a report of this batch now. A lock whose worker has ended is released as a failure."""
+    now = read_now()
+    reports = StoredReport.objects.filter(batch=batch)
+    own, _ = StoredReport.objects.get_or_create(batch=batch, choice=choice.digest)
+    held = reports.filter(locked_until__gt=now)
+    holder = held.exclude(pk=own.pk).first()
+    if holder is None:
+        free = reports.filter(pk=own.pk).filter(Q(locked_until=None) | Q(locked_until__lte=now))
+        if free.update(locked_until=now + LOCK_TIME, locked_by=""):
+            return True
+        holder = held.filter(pk=own.pk).first()
+    if holder is not None and holder.locked_by and not _is_alive(holder.locked_by):
+        _store_failure(holder, WORKER_ENDED)
+        _release(holder)
+    return False
+
+
+def begin_computing(batch: Batch, choice: ReportChoice) -> None:
+    """A worker begins on what it was asked for: the lock lasts as long as that worker's heartbeat."""
+    values = {"locked_until": read_now() + LOCK_TIME, "locked_by": _find_own_worker()}
+    StoredReport.objects.update_or_create(batch=batch, choice=choice.digest, defaults=values)
+
+
+def release_lock(batch: Batch, choice: ReportChoice) -> None:
+    """Let others compute: at once, or when the lock expires if the database is too busy."""
+    with suppress(DatabaseError):
+        _release(StoredReport.objects.get(batch=batch, choice=choice.digest))
+
+
+def _release(stored: StoredReport) -> None:
+    StoredReport.objects.filter(pk=stored.pk).update(locked_until=None, locked_by="")
+
+
+def note_failure(batch: Batch, choice: ReportChoice, error: Exception) -> None:
+    """Store why a report could not be computed. Only the type of an unexpected error is shown."""
+    is_known = isinstance(error, UnknownMapping | UnknownTargets)
+    reason = str(error) if is_known else f"It ended with {type(error).__name__}; the worker’s log says where."
+    _store_failure(StoredReport.objects.get_or_create(batch=batch, choice=choice.digest)[0], reason)
+
+
+def _store_failure(stored: StoredReport, reason: str) -> None:
+    wait = min(MAX_WAIT, FIRST_WAIT * 2 ** min(stored.failures, 10))
+    StoredReport.objects.filter(pk=stored.pk).update(
+        failures=F("failures") + 1, failure_reason=reason, retry_at=read_now() + wait
+    )
+
+
+def find_failure(batch: Batch, choice: ReportChoice) -> StoredReport | None:
+    """The report that could not be computed, while it is too early to ask again."""
+    return StoredReport.objects.filter(batch=batch, choice=choice.digest, retry_at__gt=read_now()).first()
+
+
+def forget_failures(batch: Batch, choice: ReportChoice | None = None) -> None:
+    """Ask again at once: for one choice, or for all of a batch."""
+    reports = StoredReport.objects.filter(batch=batch)
+    if choice is not None:
+        reports = reports.filter(choice=choice.digest)
+    reports.update(failures=0, failure_reason="", retry_at=None)
+
+
+def _find_own_worker() -> str:
+    """The name this process's worker gives its heartbeat: its own, or that of the process it was started by."""
+    names = [f"{name_host()}:{pid}" for pid in (os.getpid(), os.getppid())]
+    return WorkerSign.objects.filter(name__in=names).values_list("name", flat=True).first() or ""
+
+
+def _is_alive(worker: str) -> bool:
+    return WorkerSign.objects.filter(name=worker, seen_at__gt=read_now() - SILENT_AFTER).exists()

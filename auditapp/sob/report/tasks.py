@@ -1,0 +1,27 @@
+"""A worker computes a report. A message names a batch, and may be lost or repeated without harm."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from auditapp.batches.models import Batch
+from auditapp.celery import app
+from auditapp.sob.report import store
+from auditapp.sob.report.computing import ReportChoice
+
+
+@app.task(name="sob.compute_report")
+def compute_report(batch_id: int, choice: dict[str, Any]) -> None:
+    """Compute and store the report of a batch unless it is current. If it fails, the reason is stored too."""
+    batch = Batch.objects.select_related("project").get(pk=batch_id)
+    chosen = ReportChoice(**choice)
+    store.begin_computing(batch, chosen)
+    try:
+        if not store.find_report(batch, chosen).is_current:
+            store.refresh_report(batch, chosen)
+        store.forget_failures(batch, chosen)
+    except Exception as error:
+        store.note_failure(batch, chosen, error)
+        raise
+    finally:
+        store.release_lock(batch, chosen)

@@ -105,11 +105,7 @@ def find_percentiles(draws: NDArray[np.float64]) -> Interval:
     """The 95 % percentile interval of draws, interpolated between neighbours."""
     import numpy as np
 
-    ordered = np.sort(draws)
-    positions = np.array([(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2]) * (len(ordered) - 1)
-    below = np.floor(positions).astype(int)
-    above = np.minimum(below + 1, len(ordered) - 1)
-    low, high = ordered[below] + (positions - below) * (ordered[above] - ordered[below])
+    low, high = np.quantile(draws, [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2])
     return Interval(float(low), float(high))
 
 

@@ -5,7 +5,6 @@ Ranks rise with the score: 1 is the lowest, ties share their mean (Figure 2, arX
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -57,39 +56,19 @@ class RankedBlocks(NamedTuple):
         return [sum(column) for column in zip(*self.ranks, strict=True)]
 
 
-class _Statistic(NamedTuple):
-    chi2: float
-    p: float
-    kendalls_w: float
-    f: float | None
-    f_p: float
-    f_df: tuple[int, int]
-
-
 def rank_blocks(scores: Scores, targets: Sequence[str]) -> RankedBlocks:
     """Rank the targets within each block; a block with an undefined score is left out whole (list-wise deletion)."""
+    from scipy.stats import rankdata
+
     ranks: list[list[float]] = []
     dropped: list[str] = []
     for block, by_target in scores.items():
         values = [value for target in targets if (value := by_target.get(target)) is not None]
         if len(values) == len(targets):
-            ranks.append(rank_with_ties(values))
+            ranks.append(rankdata(values).tolist())
         else:
             dropped.append(block)
     return RankedBlocks(tuple(targets), ranks, tuple(dropped))
-
-
-def rank_with_ties(values: Sequence[float]) -> list[float]:
-    """Ranks from 1 for the lowest; equal values share the mean of their ranks."""
-    order = sorted(range(len(values)), key=values.__getitem__)
-    ranks = [0.0] * len(values)
-    start = 0
-    for position in range(1, len(order) + 1):
-        if position == len(order) or values[order[position]] != values[order[start]]:
-            for index in order[start:position]:
-                ranks[index] = (start + 1 + position) / 2
-            start = position
-    return ranks
 
 
 def compare_targets(
@@ -103,29 +82,40 @@ def compare_targets(
     None where all blocks agree in full, for it is infinite. Refused under three targets or two blocks, and where no block
     tells targets apart.
     """
+    from scipy.stats import f as f_distribution
+    from scipy.stats import friedmanchisquare
+
     ranked = rank_blocks(scores, targets)
     n, k = len(ranked.ranks), len(targets)
+    mean_ranks = {target: total / n for target, total in zip(targets, ranked.rank_sums, strict=True)} if n else {}
     refusal = _refuse(ranked, blocks)
-    found = None if refusal else _compute(ranked)
-    told = [*warnings, *_warn(ranked, blocks, found)]
+    chi2 = p = kendalls_w = f = f_p = f_df = None
+    if not refusal:
+        highest = n * (k - 1)
+        found = friedmanchisquare(*zip(*ranked.ranks, strict=True))
+        # Rounding leaves a trace above what all blocks in full agreement reach, and below nothing.
+        chi2 = highest if found.statistic > highest * (1 - 1e-12) else max(float(found.statistic), 0.0)
+        p, kendalls_w, f_df = float(found.pvalue), chi2 / highest, (k - 1, (k - 1) * (n - 1))
+        f = (n - 1) * chi2 / (highest - chi2) if chi2 < highest else None
+        f_p = 0.0 if f is None else float(f_distribution.sf(f, *f_df))
     return FriedmanTest(
         task=task,
         blocks=blocks,
         targets=ranked.targets,
-        chi2=found.chi2 if found else None,
-        df=k - 1 if found else None,
-        p=found.p if found else None,
-        kendalls_w=found.kendalls_w if found else None,
+        chi2=chi2,
+        df=None if refusal else k - 1,
+        p=p,
+        kendalls_w=kendalls_w,
         n_blocks=n,
         k_treatments=k,
-        mean_ranks={target: total / n for target, total in zip(targets, ranked.rank_sums, strict=True)} if n else {},
-        iman_davenport_f=found.f if found else None,
-        iman_davenport_p=found.f_p if found else None,
-        iman_davenport_df=found.f_df if found else None,
+        mean_ranks=mean_ranks,
+        iman_davenport_f=f,
+        iman_davenport_p=f_p,
+        iman_davenport_df=f_df,
         ties_corrected=True,
         dropped=ranked.dropped,
         counting="paper",
-        warnings=(refusal, *told) if refusal else tuple(told),
+        warnings=tuple(filter(None, [refusal, *warnings, *_warn(ranked, blocks, chi2, f)])),
     )
 
 
@@ -165,39 +155,22 @@ def _refuse(ranked: RankedBlocks, blocks: str) -> str:
     return ""
 
 
-def _warn(ranked: RankedBlocks, blocks: str, found: _Statistic | None) -> list[str]:
+def _warn(ranked: RankedBlocks, blocks: str, chi2: float | None, f: float | None) -> list[str]:
     told = []
-    if found and len(ranked.ranks) <= TOO_FEW_BLOCKS:
+    if chi2 is not None and len(ranked.ranks) <= TOO_FEW_BLOCKS:
         told.append(
             f"Only {len(ranked.ranks)} {blocks}: so few blocks carry neither test. Read chi-square, the Iman-Davenport F "
             "and both p as a description of these answers, not as a finding."
         )
-    elif found and len(ranked.ranks) < FEW_BLOCKS:
+    elif chi2 is not None and len(ranked.ranks) < FEW_BLOCKS:
         told.append(
             f"Only {len(ranked.ranks)} {blocks}: with fewer than {FEW_BLOCKS}, the chi-square p is approximate; "
             "see the Iman-Davenport F."
         )
-    if found and found.f is None:
+    if chi2 is not None and f is None:
         told.append(
             f"All {blocks} rank the targets alike: the Iman-Davenport F is infinite, for nothing is left to divide by."
         )
     if ranked.dropped:
         told.append(f"Left out, for a target without a score: {', '.join(ranked.dropped)}.")
     return told
-
-
-def _compute(ranked: RankedBlocks) -> _Statistic:
-    from scipy.special import chdtrc, fdtrc
-
-    n, k = len(ranked.ranks), len(ranked.targets)
-    ties = sum(t**3 - t for ranks in ranked.ranks for t in Counter(ranks).values())
-    squares = sum(total * total for total in ranked.rank_sums)
-    uncorrected = 12 / (n * k * (k + 1)) * squares - 3 * n * (k + 1)
-    chi2 = uncorrected / (1 - ties / (n * (k**3 - k)))
-    most = n * (k - 1)
-    # Rounding leaves a trace above what all blocks in full agreement reach, and below nothing.
-    chi2 = most if chi2 > most * (1 - 1e-12) else max(chi2, 0.0)
-    df = (k - 1, (k - 1) * (n - 1))
-    f = (n - 1) * chi2 / (most - chi2) if chi2 < most else None
-    f_p = 0.0 if f is None else float(fdtrc(*df, f))
-    return _Statistic(chi2, float(chdtrc(k - 1, chi2)), chi2 / most, f, f_p, df)

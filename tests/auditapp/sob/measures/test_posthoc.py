@@ -3,15 +3,13 @@ from __future__ import annotations
 import math
 
 import pytest
-from scipy.stats import studentized_range, t
+from scipy.stats import t
 from statsmodels.stats.multitest import multipletests  # type: ignore[import-untyped]
 
 from auditapp.sob.measures.posthoc import (
     adjust_holm,
     compare_conover,
     compare_nemenyi,
-    exceed_studentized_range,
-    find_critical_range,
 )
 from auditapp.sob.measures.ranks import RankedBlocks, rank_blocks
 from auditapp.sob.published import TARGETS
@@ -20,17 +18,6 @@ from tests.auditapp.sob.measures.test_ranks import read_published
 
 def rank_published(task: str) -> RankedBlocks:
     return rank_blocks(read_published(task), TARGETS)
-
-
-@pytest.mark.parametrize("groups", [2, 3, 10, 30])
-def test_studentized_range_agrees_with_scipy(groups: int) -> None:
-    values = [0.0, 0.3, 2.0, 3.3, 4.5, 7.0]
-    expected = [studentized_range.sf(value, groups, math.inf) for value in values]
-    assert exceed_studentized_range(values, groups) == pytest.approx(expected, abs=1e-9)
-
-
-def test_critical_range_agrees_with_scipy() -> None:
-    assert find_critical_range(10) == pytest.approx(studentized_range.ppf(0.95, 10, math.inf), abs=1e-9)
 
 
 # Worked example AC07.

@@ -1,9 +1,9 @@
 from __future__ import annotations
 
 import pytest
-from scipy.stats import friedmanchisquare, rankdata
+from scipy.stats import friedmanchisquare
 
-from auditapp.sob.measures.ranks import FriedmanTest, compare_targets, merge_families, rank_blocks, rank_with_ties
+from auditapp.sob.measures.ranks import FriedmanTest, compare_targets, merge_families, rank_blocks
 from auditapp.sob.measures.report import PUBLISHED_FAMILIES
 from auditapp.sob.published import TARGETS, published_rows
 
@@ -75,11 +75,6 @@ def test_friedman_with_many_ties_agrees_with_scipy() -> None:
     found = compare_targets(scores, "abcd", task="t")
     assert (found.chi2, found.p) == pytest.approx((expected.statistic, expected.pvalue))
     assert found.ties_corrected
-
-
-def test_ranks_agree_with_scipy() -> None:
-    values = [3.0, 1.0, 3.0, 2.0, 3.0, 1.0, 9.0]
-    assert rank_with_ties(values) == rankdata(values).tolist()
 
 
 def test_model_with_an_undefined_cell_is_left_out_whole_and_named() -> None:

@@ -196,9 +196,8 @@ def find_pooled_shares(inputs: Inputs) -> Found:
         tally = AttributionTally()
         for target, n in sizes.items():
             mapped = round(n * shares[target] / 100)
-            tally.add_answer(
-                "m", TASKS[short], target, {"a": min(published_mapping().list_values(target, kind))}, mapped
-            )
+            listed = min(published_mapping().list_values(target, kind))
+            tally.add_answers("m", TASKS[short], target, [{"a": listed}] * mapped)
             tally.add_answers("m", TASKS[short], target, [{"a": "of no list"}] * (n - mapped))
         pooled = list_shares(tally, str(kind), OVERALL)
         rows = [row for row in published_rows() if row.task == TASKS[short]]

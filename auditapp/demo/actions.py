@@ -19,7 +19,7 @@ from auditapp.preannotation.annotators.actions.launching import launch_preannota
 from auditapp.sob.actions import launch_sob, load_dataset
 from auditapp.sob.actions.readings import PersonReading, read_by_person
 from auditapp.sob.models import Judgment
-from auditapp.sob.parsing import Outcome
+from auditapp.sob.pure.parsing import Outcome
 from transcripts.accounts.actions import create_user, ensure_owner
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail

@@ -16,12 +16,12 @@ from django.db.models import BigIntegerField, ExpressionWrapper, F, Max, Min, Q,
 from django.db.models.expressions import CombinedExpression
 
 from auditapp.batches.models import Batch
-from auditapp.sob.measures.attributions import has_value, list_parts
-from auditapp.sob.measures.harms import find_harms
-from auditapp.sob.measures.mapping import Kind, Rule, TargetMapping, published_mapping
-from auditapp.sob.metrics import OVERALL
 from auditapp.sob.models import Judgment, Reading, Text
-from auditapp.sob.parsing import Outcome
+from auditapp.sob.pure.measures.attributions import has_value, list_parts
+from auditapp.sob.pure.measures.harms import find_harms
+from auditapp.sob.pure.measures.mapping import Kind, Rule, TargetMapping, published_mapping
+from auditapp.sob.pure.metrics import OVERALL
+from auditapp.sob.pure.parsing import Outcome
 from auditapp.sob.queries import AskedArm
 
 RULES = "rules"

@@ -10,11 +10,11 @@ from typing import NamedTuple
 
 from auditapp.batches.models import Attempt
 from auditapp.sob.answer_keys import RULES, Choice, count_keys, list_keys, select_keys
-from auditapp.sob.measures.harms import Harm, find_harms
-from auditapp.sob.measures.mapping import TargetMapping
 from auditapp.sob.models import Judgment, Reading
 from auditapp.sob.models.judgments import ReadAnswer
-from auditapp.sob.parsing import Outcome
+from auditapp.sob.pure.measures.harms import Harm, find_harms
+from auditapp.sob.pure.measures.mapping import TargetMapping
+from auditapp.sob.pure.parsing import Outcome
 from auditapp.sob.queries import AskedArm
 
 PER_PAGE = 25

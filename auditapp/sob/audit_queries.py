@@ -11,9 +11,9 @@ from django.db.models import Count, Q, QuerySet
 
 from auditapp.batches.models import Batch
 from auditapp.sob.formatter import SCORED_TASKS
-from auditapp.sob.measures.auditing import FrameGroup, Item, Mark
 from auditapp.sob.models import Audit, AuditItem, AuditMark, Judgment, Reading
-from auditapp.sob.parsing import Outcome
+from auditapp.sob.pure.measures.auditing import FrameGroup, Item, Mark
+from auditapp.sob.pure.parsing import Outcome
 from transcripts.accounts.models import User
 
 AUDITED = (Outcome.ATTRIBUTED, Outcome.UNKNOWN, Outcome.REFUSAL)

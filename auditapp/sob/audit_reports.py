@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 
 from auditapp.sob.audit_queries import count_frame, list_items, list_marks
-from auditapp.sob.measures.auditing import AuditReport, build_audit_report
 from auditapp.sob.models import Audit
+from auditapp.sob.pure.measures.auditing import AuditReport, build_audit_report
 from transcripts.accounts.models import User
 
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from django.db.models import Count
 
 from auditapp.batches.models import Batch, Cell
-from auditapp.sob.instruments import BASE_TASK, load_instruments
+from auditapp.sob.pure.instruments import BASE_TASK, load_instruments
 from auditapp.sob.queries.arms import AskedArm
 from auditapp.sob.queries.readers import Readers, count_readers
 

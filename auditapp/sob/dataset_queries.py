@@ -9,9 +9,9 @@ from typing import NamedTuple
 from django.db.models import Count, QuerySet
 
 from auditapp.batches.models import Batch
-from auditapp.sob.importing.normalising import TargetLabels
 from auditapp.sob.kind import KIND
 from auditapp.sob.models import Dataset, Text
+from auditapp.sob.pure.loading.normalising import TargetLabels
 from transcripts.projects.models import Project
 
 MOST_COLUMNS = 8

@@ -9,7 +9,9 @@ from django.db.models.functions import Length
 
 from auditapp.batches.kinds import Answered
 from auditapp.batches.models import Arm, Batch, Result
-from auditapp.sob.formatter_answers import (
+from auditapp.sob.layers import add_readings, find_standing_readings, lock_judgments, make_reading
+from auditapp.sob.models import Judgment, Reading
+from auditapp.sob.pure.formatter_answers import (
     LONGEST_ANSWER,
     FormatterEnd,
     FormatterReading,
@@ -18,10 +20,8 @@ from auditapp.sob.formatter_answers import (
     read_refused_answer,
     write_message,
 )
-from auditapp.sob.instruments import TASKS
-from auditapp.sob.layers import add_readings, find_standing_readings, lock_judgments, make_reading
-from auditapp.sob.models import Judgment, Reading
-from auditapp.sob.parsing import Outcome, Parsed
+from auditapp.sob.pure.instruments import TASKS
+from auditapp.sob.pure.parsing import Outcome, Parsed
 
 FORMATTER_KIND = "sob_format"
 READABLE_OUTCOMES = (Outcome.OFF_FORMAT, Outcome.REFUSAL)

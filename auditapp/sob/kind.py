@@ -7,11 +7,11 @@ from typing import Any
 
 from auditapp.batches.kinds import Answered
 from auditapp.batches.models import Arm, Batch, Cell
-from auditapp.sob.counting import count_in_every_way
-from auditapp.sob.instruments import BASE_TASK
 from auditapp.sob.models import Judgment, Text
-from auditapp.sob.parsing import ATTRIBUTES, PARSER_VERSION, Outcome, Parsed, parse_answer
-from auditapp.sob.verdicts import parse_verdict
+from auditapp.sob.pure.counting import count_in_every_way
+from auditapp.sob.pure.instruments import BASE_TASK
+from auditapp.sob.pure.parsing import ATTRIBUTES, PARSER_VERSION, Outcome, Parsed, parse_answer
+from auditapp.sob.pure.verdicts import parse_verdict
 
 KIND = "sob"
 # An answer of a megabyte may list more things than a small integer holds.

@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from auditapp.sob.kind import find_schema, write_reading
 from auditapp.sob.models import Judgment, Reading
-from auditapp.sob.parsing import Parsed
+from auditapp.sob.pure.parsing import Parsed
 
 
 def lock_judgments(ids: Iterable[int]) -> dict[int, Judgment]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from auditapp.sob.measures.mapping import (
+from auditapp.sob.models import MappingTable
+from auditapp.sob.pure.measures.mapping import (
     PUBLISHED,
     Rows,
     TargetMapping,
@@ -11,7 +12,6 @@ from auditapp.sob.measures.mapping import (
     published_rows,
     read_mapping,
 )
-from auditapp.sob.models import MappingTable
 from transcripts.projects.models import Project
 
 IN_FORCE, TABLE = "", "table:"

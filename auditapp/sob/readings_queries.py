@@ -11,9 +11,9 @@ from django.db.models import Count, QuerySet
 
 from auditapp.batches.models import Batch, Cell
 from auditapp.sob.formatter import FORMATTER_KIND
-from auditapp.sob.formatter_answers import FormatterEnd
 from auditapp.sob.models import Judgment, Reading
-from auditapp.sob.parsing import Outcome
+from auditapp.sob.pure.formatter_answers import FormatterEnd
+from auditapp.sob.pure.parsing import Outcome
 
 LAYERS = ("rules", "formatter", "person")
 EXPLAINED_ENDS = (FormatterEnd.INVENTED, FormatterEnd.UNREADABLE)

@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 from django.db.models import Count, Sum
 
-from auditapp.sob.instruments import BASE_TASK
 from auditapp.sob.models import Judgment, Reading
+from auditapp.sob.pure.instruments import BASE_TASK
 
 
 class TextTotal(NamedTuple):

@@ -21,10 +21,10 @@ from auditapp.batches.models import Batch, Cell
 from auditapp.llm.actions import add_model
 from auditapp.llm.models import ModelVariant
 from auditapp.sob.actions import launch_sob
-from auditapp.sob.counting import count_in_every_way
 from auditapp.sob.models import Dataset, Judgment, Text
-from auditapp.sob.parsing import PARSER_VERSION
-from auditapp.sob.published import TARGETS
+from auditapp.sob.pure.counting import count_in_every_way
+from auditapp.sob.pure.parsing import PARSER_VERSION
+from auditapp.sob.pure.published import TARGETS
 from transcripts.audit_trail import trail
 from transcripts.projects.actions import create_project
 from transcripts.projects.models import Project

@@ -7,7 +7,7 @@ import json
 import random
 import time
 
-from auditapp.sob.parsing import Outcome, parse_answer
+from auditapp.sob.pure.parsing import Outcome, parse_answer
 from benchmarks.inside.answer_sob import SEED, VALUES
 
 REASONING = (

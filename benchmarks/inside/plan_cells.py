@@ -15,7 +15,7 @@ from auditapp.batches.actions import PlannedArm, launch_batch
 from auditapp.batches.models import Attempt, Batch, Cell
 from auditapp.batches.pages.progress import read_progress
 from auditapp.llm.models import ModelVariant
-from auditapp.sob.instruments import get_instrument
+from auditapp.sob.pure.instruments import get_instrument
 from transcripts.audit_trail import trail
 from transcripts.projects.models import Project
 

@@ -35,7 +35,7 @@ from auditapp.sob.actions.audits import Finding, draw_audit, mark_item
 from auditapp.sob.actions.readings import launch_formatter
 from auditapp.sob.mappings import find_rows
 from auditapp.sob.models import AuditItem, Dataset
-from auditapp.sob.parsing import Outcome
+from auditapp.sob.pure.parsing import Outcome
 from tests.auditapp.preannotation.calibration_cast import BALANCE, COMPASSION, decide_all, read
 from tests.auditapp.preannotation.critic_cast import judge
 from tests.auditapp.preannotation.teaching import add_interviews, code_blind

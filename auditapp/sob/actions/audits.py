@@ -14,7 +14,7 @@ from auditapp.sob.actions.errors import SobError
 from auditapp.sob.audit_queries import find_standing_mark, has_opened, list_frame, read_standing
 from auditapp.sob.kind import KIND
 from auditapp.sob.models import Audit, AuditItem, AuditMark, AuditOpening
-from auditapp.sob.parsing import Outcome
+from auditapp.sob.pure.parsing import Outcome
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 

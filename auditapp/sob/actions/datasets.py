@@ -11,11 +11,11 @@ from django.utils import timezone
 
 from auditapp.sob.actions.errors import SobError
 from auditapp.sob.actions.targets import read_labels
-from auditapp.sob.importing.dataset_texts import DatasetText
-from auditapp.sob.importing.drawing import Draw, SampleError
-from auditapp.sob.importing.published_sources import Provenance
 from auditapp.sob.models import Dataset, TargetTable, Text
-from auditapp.sob.sources import DatasetError, DatasetFile, read_dataset
+from auditapp.sob.pure.loading.dataset_texts import DatasetText
+from auditapp.sob.pure.loading.drawing import Draw, SampleError
+from auditapp.sob.pure.loading.published_sources import Provenance
+from auditapp.sob.pure.loading.sources import DatasetError, DatasetFile, read_dataset
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.projects.models import Project

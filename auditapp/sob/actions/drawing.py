@@ -16,8 +16,9 @@ from django.db import transaction
 from auditapp.sob.actions.datasets import LONGEST, check_name, find_standing, read_texts, store_dataset
 from auditapp.sob.actions.errors import SobError
 from auditapp.sob.actions.targets import read_labels
-from auditapp.sob.importing.dataset_texts import DatasetText, NumberedText
-from auditapp.sob.importing.drawing import (
+from auditapp.sob.models import Dataset, TargetTable
+from auditapp.sob.pure.loading.dataset_texts import DatasetText, NumberedText
+from auditapp.sob.pure.loading.drawing import (
     DEFAULT_SEED,
     SAME_AGAIN,
     SampleError,
@@ -25,11 +26,10 @@ from auditapp.sob.importing.drawing import (
     draw_sample,
     drop_repeated,
 )
-from auditapp.sob.importing.normalising import load_published_targets
-from auditapp.sob.importing.oddities import describe_oddities, describe_unknown_labels, list_rows
-from auditapp.sob.importing.published_sources import Provenance
-from auditapp.sob.models import Dataset, TargetTable
-from auditapp.sob.sources import rename_targets
+from auditapp.sob.pure.loading.normalising import load_published_targets
+from auditapp.sob.pure.loading.oddities import describe_oddities, describe_unknown_labels, list_rows
+from auditapp.sob.pure.loading.published_sources import Provenance
+from auditapp.sob.pure.loading.sources import rename_targets
 from transcripts.audit_trail import trail
 from transcripts.projects.models import Project
 

@@ -19,7 +19,9 @@ from auditapp.batches.routes.answer_files import AnswerFileError, bring_in_answe
 from auditapp.llm.actions import ModelError, add_model
 from auditapp.llm.models import ModelVariant
 from auditapp.sob.actions.errors import SobError
-from auditapp.sob.importing_results import (
+from auditapp.sob.kind import KIND
+from auditapp.sob.models import Dataset
+from auditapp.sob.pure.importing_results import (
     Matched,
     ResultError,
     ResultFile,
@@ -29,10 +31,8 @@ from auditapp.sob.importing_results import (
     match_rows,
     read_results,
 )
-from auditapp.sob.importing_results.matching import KnownText
-from auditapp.sob.instruments import UnknownInstrument, get_instrument
-from auditapp.sob.kind import KIND
-from auditapp.sob.models import Dataset
+from auditapp.sob.pure.importing_results.matching import KnownText
+from auditapp.sob.pure.instruments import UnknownInstrument, get_instrument
 from auditapp.sob.queries.arms import IMPORTED_MARK
 from transcripts.audit_trail import trail
 from transcripts.projects.models import Project

@@ -14,9 +14,9 @@ from auditapp.llm.models import ModelVariant
 from auditapp.sob.actions.errors import SobError
 from auditapp.sob.actions.notices import confirm_notice
 from auditapp.sob.actions.wordings import find_instrument
-from auditapp.sob.instruments import BASE, BASE_TASK, Instrument
 from auditapp.sob.kind import KIND
 from auditapp.sob.models import Dataset
+from auditapp.sob.pure.instruments import BASE, BASE_TASK, Instrument
 from transcripts.audit_trail import trail
 
 LONGEST_FAMILY = 100

@@ -11,10 +11,11 @@ from django.db import transaction
 
 from auditapp.sob.actions.errors import SobError
 from auditapp.sob.actions.numbered_tables import Content, store_next
-from auditapp.sob.counting import OVERALL
 from auditapp.sob.mappings import find_rows, find_table, name_table
-from auditapp.sob.measures.attributions import LONGEST_VALUE
-from auditapp.sob.measures.mapping import (
+from auditapp.sob.models import MappingTable, Text
+from auditapp.sob.pure.counting import OVERALL
+from auditapp.sob.pure.measures.attributions import LONGEST_VALUE
+from auditapp.sob.pure.measures.mapping import (
     PUBLISHED,
     MappingError,
     Rows,
@@ -24,7 +25,6 @@ from auditapp.sob.measures.mapping import (
     list_new_targets,
     name_value,
 )
-from auditapp.sob.models import MappingTable, Text
 from transcripts.audit_trail import trail
 from transcripts.projects.models import Project
 

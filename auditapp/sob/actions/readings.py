@@ -19,14 +19,14 @@ from auditapp.sob.formatter import (
     SCORED_TASKS,
     list_for_formatter,
 )
-from auditapp.sob.formatter_answers import load_prompt
-from auditapp.sob.instruments import BASE_TASK
 from auditapp.sob.kind import KIND, find_schema
 from auditapp.sob.layers import add_readings, find_standing_readings, lock_judgments, make_reading
 from auditapp.sob.models import Judgment, Reading
-from auditapp.sob.parsing import Outcome, Parsed, is_known
+from auditapp.sob.pure.formatter_answers import load_prompt
+from auditapp.sob.pure.instruments import BASE_TASK
+from auditapp.sob.pure.parsing import Outcome, Parsed, is_known
+from auditapp.sob.pure.verdicts import VERDICTS
 from auditapp.sob.report.reading import request_after_change
-from auditapp.sob.verdicts import VERDICTS
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 

@@ -9,10 +9,10 @@ from django.db import transaction
 from django.db.models import QuerySet
 
 from auditapp.batches.models import Arm
-from auditapp.sob.counting import LEXICON_VERSION, count_in_every_way
 from auditapp.sob.kind import MOST_ITEMS, find_schema
 from auditapp.sob.models import Judgment, Reading
-from auditapp.sob.parsing import Outcome
+from auditapp.sob.pure.counting import LEXICON_VERSION, count_in_every_way
+from auditapp.sob.pure.parsing import Outcome
 from auditapp.sob.report.store import outdate_reports
 from transcripts.audit_trail import trail
 

@@ -17,7 +17,7 @@ from auditapp.sob.actions.errors import SobError
 from auditapp.sob.answer_rows import write_answers
 from auditapp.sob.answers import Answer
 from auditapp.sob.outputs.bundle_rows import describe_source, list_members, open_source
-from auditapp.sob.outputs.bundle_writing import WrittenBundle, write_bundle
+from auditapp.sob.pure.outputs.bundle_writing import WrittenBundle, write_bundle
 from auditapp.sob.report.computing import ReportChoice
 from auditapp.sob.report.snapshot import read_one_moment
 from transcripts.audit_trail import trail

@@ -8,8 +8,8 @@ from django.db import transaction
 
 from auditapp.sob.actions.errors import SobError
 from auditapp.sob.actions.numbered_tables import Content, store_next
-from auditapp.sob.importing.normalising import TargetLabels, TargetsError, make_labels
 from auditapp.sob.models import TargetTable
+from auditapp.sob.pure.loading.normalising import TargetLabels, TargetsError, make_labels
 from transcripts.audit_trail import trail
 from transcripts.projects.models import Project
 

@@ -9,7 +9,8 @@ from django.db import IntegrityError, transaction
 from django.utils import timezone
 
 from auditapp.sob.actions.errors import SobError
-from auditapp.sob.instruments import (
+from auditapp.sob.models import Wording
+from auditapp.sob.pure.instruments import (
     BASE,
     TASKS,
     Instrument,
@@ -20,8 +21,7 @@ from auditapp.sob.instruments import (
     list_variants,
     write_wording,
 )
-from auditapp.sob.models import Wording
-from auditapp.sob.parsing import normalize_key
+from auditapp.sob.pure.parsing import normalize_key
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.projects.models import Project

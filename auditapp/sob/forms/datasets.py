@@ -11,12 +11,12 @@ from django.template.defaultfilters import filesizeformat
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from auditapp.sob.importing.drawing import BY_FIELDS, DEFAULT_SEED, LARGEST_SEED, METHODS, Draw
-from auditapp.sob.importing.opening import LARGEST_FILE
-from auditapp.sob.importing.previewing import Column
-from auditapp.sob.importing.published_sources import Provenance
 from auditapp.sob.models import Dataset
-from auditapp.sob.sources import FIELDS
+from auditapp.sob.pure.loading.drawing import BY_FIELDS, DEFAULT_SEED, LARGEST_SEED, METHODS, Draw
+from auditapp.sob.pure.loading.opening import LARGEST_FILE
+from auditapp.sob.pure.loading.previewing import Column
+from auditapp.sob.pure.loading.published_sources import Provenance
+from auditapp.sob.pure.loading.sources import FIELDS
 from transcripts.projects.models import Project
 
 COLUMN = "column_"

@@ -6,8 +6,8 @@ from django.db.models import Count
 from django.template.defaultfilters import filesizeformat
 
 from auditapp.sob.forms.launching import DatasetChoice
-from auditapp.sob.instruments import BASE_TASK, TASKS
 from auditapp.sob.models import Dataset
+from auditapp.sob.pure.instruments import BASE_TASK, TASKS
 from transcripts.projects.models import Project
 
 # A larger file takes longer to store than a page should be waited for, and all of it is held in memory.

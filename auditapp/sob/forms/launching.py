@@ -12,9 +12,9 @@ from auditapp.batches.forms import LaunchOptionsForm, list_variants
 from auditapp.llm.models import ModelVariant, Price
 from auditapp.llm.queries import find_prices
 from auditapp.sob.actions import find_notice
-from auditapp.sob.instruments import PAPER, RELEASE, TASKS
-from auditapp.sob.instruments import list_variants as list_wordings
 from auditapp.sob.models import Dataset, Wording
+from auditapp.sob.pure.instruments import PAPER, RELEASE, TASKS
+from auditapp.sob.pure.instruments import list_variants as list_wordings
 from transcripts.projects.models import Project
 
 WORDINGS = {

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from django import forms
 
-from auditapp.sob.measures.mapping import Rows
+from auditapp.sob.pure.measures.mapping import Rows
 
 MOST_ROWS_SHOWN = 200
 

@@ -9,10 +9,10 @@ from auditapp.batches.forms import LaunchOptionsForm, list_variants
 from auditapp.batches.models import Batch
 from auditapp.llm.models import ModelVariant
 from auditapp.sob.actions.readings import LONGEST_NOTE, LONGEST_VALUE, PersonReading, list_person_outcomes
-from auditapp.sob.counting import name_characteristic
 from auditapp.sob.formatter import DEFAULT_OUTCOMES, READABLE_OUTCOMES
-from auditapp.sob.parsing import Outcome
-from auditapp.sob.verdicts import VERDICTS
+from auditapp.sob.pure.counting import name_characteristic
+from auditapp.sob.pure.parsing import Outcome
+from auditapp.sob.pure.verdicts import VERDICTS
 
 OUTCOME_WORDS = {
     Outcome.ATTRIBUTED: "Attributed: it ascribes at least one characteristic to the person",

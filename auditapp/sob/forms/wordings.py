@@ -4,9 +4,9 @@ from django import forms
 
 from auditapp.sob.actions.errors import SobError
 from auditapp.sob.actions.wordings import check_name
-from auditapp.sob.instruments import LONGEST_TEXT, TASKS, list_variants
 from auditapp.sob.models import Wording
-from auditapp.sob.parsing import ATTRIBUTES
+from auditapp.sob.pure.instruments import LONGEST_TEXT, TASKS, list_variants
+from auditapp.sob.pure.parsing import ATTRIBUTES
 from transcripts.projects.models import Project
 
 

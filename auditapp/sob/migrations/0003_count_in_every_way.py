@@ -12,8 +12,8 @@ from django.db.backends.base.schema import BaseDatabaseSchemaEditor
 from django.db.migrations.state import StateApps
 from django.db.models import OuterRef, Subquery
 
-from auditapp.sob.counting import count_in_every_way
-from auditapp.sob.parsing import parse_answer
+from auditapp.sob.pure.counting import count_in_every_way
+from auditapp.sob.pure.parsing import parse_answer
 
 GROUP = 1000
 

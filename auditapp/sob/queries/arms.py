@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 from auditapp.batches.models import Arm, Batch
 from auditapp.llm.models import ModelVariant
-from auditapp.sob.measures.report import PUBLISHED_FAMILIES, PUBLISHED_PAIRS
-from auditapp.sob.published import published_rows
+from auditapp.sob.pure.measures.report import PUBLISHED_FAMILIES, PUBLISHED_PAIRS
+from auditapp.sob.pure.published import published_rows
 
 WITHOUT_REASONING = frozenset({"off", "none", "0"})
 # What an import adds to a label that another account bears.

@@ -7,8 +7,8 @@ from typing import NamedTuple
 from django.db.models import QuerySet
 
 from auditapp.batches.models import Batch
-from auditapp.sob.importing.normalising import TargetLabels, load_published_targets, make_labels
 from auditapp.sob.models import TargetTable, Text
+from auditapp.sob.pure.loading.normalising import TargetLabels, load_published_targets, make_labels
 
 LOADED, PUBLISHED, TABLE = "loaded", "published", "table:"
 

@@ -14,12 +14,12 @@ from django.db.models import Count, Max, QuerySet
 from auditapp.batches.ledger.clock import read_now
 from auditapp.batches.models import Batch
 from auditapp.sob.caveats import tell_unfinished
-from auditapp.sob.counting import LEXICON_VERSION
 from auditapp.sob.mappings import IN_FORCE, choose_table, find_mapping
-from auditapp.sob.measures.mapping import TargetMapping
-from auditapp.sob.measures.report import REPORT_VERSION, ReportOptions, build_report, write_report
 from auditapp.sob.models import Judgment, Reading
-from auditapp.sob.parsing import PARSER_VERSION
+from auditapp.sob.pure.counting import LEXICON_VERSION
+from auditapp.sob.pure.measures.mapping import TargetMapping
+from auditapp.sob.pure.measures.report import REPORT_VERSION, ReportOptions, build_report, write_report
+from auditapp.sob.pure.parsing import PARSER_VERSION
 from auditapp.sob.queries.arms import AskedArm, find_families, find_pairs, read_arms
 from auditapp.sob.queries.readers import find_cell_range, find_parsers
 from auditapp.sob.queries.targets import LOADED, TextTargets, find_target_table, read_targets

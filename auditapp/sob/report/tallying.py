@@ -12,13 +12,13 @@ from django.db.models import Count, F, TextField, Value
 from django.db.models.functions import Cast
 
 from auditapp.batches.models import Batch
-from auditapp.sob.counting import NO_ATTRIBUTES, OVERALL, Counts
-from auditapp.sob.instruments import BASE_TASK
-from auditapp.sob.measures.attributions import AttributionTally
-from auditapp.sob.measures.mapping import TargetMapping
-from auditapp.sob.measures.tallies import USABLE, Group, ItemMatrix, RepeatKey, RepeatSum, Tallies
 from auditapp.sob.models import Judgment, Reading
-from auditapp.sob.parsing import Outcome
+from auditapp.sob.pure.counting import NO_ATTRIBUTES, OVERALL, Counts
+from auditapp.sob.pure.instruments import BASE_TASK
+from auditapp.sob.pure.measures.attributions import AttributionTally
+from auditapp.sob.pure.measures.mapping import TargetMapping
+from auditapp.sob.pure.measures.tallies import USABLE, Group, ItemMatrix, RepeatKey, RepeatSum, Tallies
+from auditapp.sob.pure.parsing import Outcome
 from auditapp.sob.queries.arms import AskedArm, read_arms
 from auditapp.sob.queries.readers import find_cell_range
 from auditapp.sob.queries.targets import TextTargets, read_targets

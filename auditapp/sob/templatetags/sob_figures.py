@@ -7,7 +7,7 @@ from typing import Any
 
 from django import template
 
-from auditapp.sob.showing.figures import in_words, write_decimals
+from auditapp.sob.pure.showing.figures import in_words, write_decimals
 
 register = template.Library()
 

@@ -12,7 +12,8 @@ from django.views.decorators.http import require_http_methods, require_safe
 from auditapp.sob import actions
 from auditapp.sob.forms.mappings import MappingForm, MappingRowFormSet, fill_in, read_rows
 from auditapp.sob.mappings import IN_FORCE, UnknownMapping, choose_table, find_rows, find_table, name_choice, name_table
-from auditapp.sob.measures.mapping import (
+from auditapp.sob.models import MappingTable
+from auditapp.sob.pure.measures.mapping import (
     PUBLISHED,
     Difference,
     Rows,
@@ -24,10 +25,9 @@ from auditapp.sob.measures.mapping import (
     published_source,
     read_mapping,
 )
-from auditapp.sob.measures.top_values import TOP
-from auditapp.sob.models import MappingTable
+from auditapp.sob.pure.measures.top_values import TOP
+from auditapp.sob.pure.showing.attributed import CELLS, draw_map, list_mapped, list_values
 from auditapp.sob.report.computing import ReportChoice
-from auditapp.sob.showing.attributed import CELLS, draw_map, list_mapped, list_values
 from auditapp.sob.views.opening import Opened, choose, find_batch, open_batch, pick, read_choice
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.models import Project

@@ -8,20 +8,20 @@ from django.http import Http404, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
-from auditapp.sob.instruments import BASE_TASK, load_instruments
 from auditapp.sob.kind import KIND, find_schema
 from auditapp.sob.models import Dataset
-from auditapp.sob.parsing import ATTRIBUTES
-from auditapp.sob.published import published_rows, published_source
-from auditapp.sob.queries.asked import count_repeats, hash_asked_texts
-from auditapp.sob.showing.comparison import (
+from auditapp.sob.pure.instruments import BASE_TASK, load_instruments
+from auditapp.sob.pure.parsing import ATTRIBUTES
+from auditapp.sob.pure.published import published_rows, published_source
+from auditapp.sob.pure.showing.comparison import (
     Making,
     compare_figures,
     compare_published,
     find_differences,
     is_comparable,
 )
-from auditapp.sob.showing.figures import TASKS, Figures
+from auditapp.sob.pure.showing.figures import TASKS, Figures
+from auditapp.sob.queries.asked import count_repeats, hash_asked_texts
 from auditapp.sob.views.opening import Opened, choose, find_batch, name_targets, open_batch, pick, read_choice
 from transcripts.projects.access import LARGEST_ID, ProjectRequest, project_view
 from transcripts.projects.roles import Permission

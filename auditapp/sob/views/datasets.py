@@ -12,8 +12,8 @@ from django.views.decorators.http import require_http_methods, require_safe
 from auditapp.sob import actions, dataset_queries
 from auditapp.sob.dataset_notes import read_notes, rows_are_places
 from auditapp.sob.forms.datasets import RecordFields, RetargetForm, SampleForm
-from auditapp.sob.importing.published_sources import Provenance
 from auditapp.sob.models import Dataset, TargetTable
+from auditapp.sob.pure.loading.published_sources import Provenance
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
 

@@ -17,9 +17,9 @@ from auditapp.sob.actions.errors import SobError
 from auditapp.sob.actions.taking_out import record_download, write_sob_bundle
 from auditapp.sob.caveats import read_caveats
 from auditapp.sob.mappings import find_rows
-from auditapp.sob.measures.report import REPORT_VERSION
-from auditapp.sob.outputs.raster import NoRenderer
-from auditapp.sob.outputs.report_files import (
+from auditapp.sob.pure.measures.report import REPORT_VERSION
+from auditapp.sob.pure.outputs.raster import NoRenderer
+from auditapp.sob.pure.outputs.report_files import (
     CONTENT_TYPES,
     CSV_FILES,
     DOCUMENTS,

@@ -11,8 +11,8 @@ from auditapp.batches.actions import LaunchPlan
 from auditapp.batches.views.wizard import run_wizard
 from auditapp.sob import actions
 from auditapp.sob.forms import LaunchForm
-from auditapp.sob.instruments import TASKS
 from auditapp.sob.kind import KIND
+from auditapp.sob.pure.instruments import TASKS
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
 

@@ -22,10 +22,10 @@ from auditapp.sob import actions
 from auditapp.sob.actions.targets import read_labels
 from auditapp.sob.dataset_queries import tabulate_texts
 from auditapp.sob.forms.datasets import COLUMN, FileForm, LoadForm, fill_in
-from auditapp.sob.importing.drawing import DEFAULT_SEED, SampleError
-from auditapp.sob.importing.previewing import Preview, preview_file
 from auditapp.sob.models import Dataset, TargetTable
-from auditapp.sob.sources import PREPARED_FORMAT, DatasetError, read_dataset
+from auditapp.sob.pure.loading.drawing import DEFAULT_SEED, SampleError
+from auditapp.sob.pure.loading.previewing import Preview, preview_file
+from auditapp.sob.pure.loading.sources import PREPARED_FORMAT, DatasetError, read_dataset
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
 

@@ -11,17 +11,17 @@ from django.shortcuts import get_object_or_404
 from auditapp.batches.models import Batch
 from auditapp.sob import queries
 from auditapp.sob.caveats import list_published_hashes
-from auditapp.sob.instruments import BASE_TASK
 from auditapp.sob.kind import KIND
-from auditapp.sob.metrics import OVERALL
 from auditapp.sob.models import Dataset, StoredReport, TargetTable
+from auditapp.sob.pure.instruments import BASE_TASK
+from auditapp.sob.pure.metrics import OVERALL
+from auditapp.sob.pure.showing.figures import Counting, Figures, in_words
 from auditapp.sob.queries import AskedArm
 from auditapp.sob.queries.readers import count_readers
 from auditapp.sob.queries.targets import find_texts
 from auditapp.sob.report.computing import ReportChoice
 from auditapp.sob.report.reading import read_report
 from auditapp.sob.report.store import find_failure
-from auditapp.sob.showing.figures import Counting, Figures, in_words
 from transcripts.projects.access import ProjectRequest
 
 HASH_SHOWN = 12

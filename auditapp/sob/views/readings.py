@@ -23,7 +23,7 @@ from auditapp.sob.forms.readings import FormatterForm, ReadingForm
 from auditapp.sob.kind import KIND, find_schema
 from auditapp.sob.layers import find_standing_readings
 from auditapp.sob.models import Judgment, Reading
-from auditapp.sob.parsing import Outcome
+from auditapp.sob.pure.parsing import Outcome
 from auditapp.sob.queries.readers import count_readers
 from transcripts.projects.access import LARGEST_ID, ProjectRequest, project_view
 from transcripts.projects.roles import Permission

@@ -10,13 +10,13 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_safe
 
 from auditapp.sob.caveats import count_cells, is_comparable
-from auditapp.sob.heat import choose_targets, draw_heat_map
 from auditapp.sob.kind import KIND
-from auditapp.sob.metrics import OVERALL
 from auditapp.sob.models import Dataset
-from auditapp.sob.published import published_source
+from auditapp.sob.pure.metrics import OVERALL
+from auditapp.sob.pure.published import published_source
+from auditapp.sob.pure.showing.figures import Counting, Figures, read_score
+from auditapp.sob.pure.showing.heat import choose_targets, draw_heat_map
 from auditapp.sob.report.store import forget_failures
-from auditapp.sob.showing.figures import Counting, Figures, read_score
 from auditapp.sob.views.opening import Opened, find_batch, open_batch, read_counting
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission

@@ -17,15 +17,15 @@ from auditapp.sob.actions.taking_out import send_answers
 from auditapp.sob.answer_keys import ANY_FURTHER, NO_FURTHER, RULES, Choice, choose_arms
 from auditapp.sob.answers import COUNTED_TO, LOOKED_THROUGH, iterate_answers, read_page
 from auditapp.sob.mappings import TABLE, UnknownMapping, find_mapping
-from auditapp.sob.measures.harms import Harm
-from auditapp.sob.measures.mapping import Kind, Rule, TargetMapping
-from auditapp.sob.metrics import OVERALL
 from auditapp.sob.models import Reading
-from auditapp.sob.parsing import Outcome
+from auditapp.sob.pure.measures.harms import Harm
+from auditapp.sob.pure.measures.mapping import Kind, Rule, TargetMapping
+from auditapp.sob.pure.metrics import OVERALL
+from auditapp.sob.pure.parsing import Outcome
+from auditapp.sob.pure.showing.figures import TASKS, Entry, in_words
 from auditapp.sob.queries import AskedArm
 from auditapp.sob.queries.asked import count_repeats
 from auditapp.sob.queries.targets import find_texts
-from auditapp.sob.showing.figures import TASKS, Entry, in_words
 from auditapp.sob.views.opening import Opened, check_target, find_batch, open_batch, read_choice
 from transcripts.projects.access import LARGEST_ID, ProjectRequest, project_view
 from transcripts.projects.roles import Permission

@@ -8,12 +8,12 @@ from django.http import HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
-from auditapp.sob.instruments import BASE_TASK
-from auditapp.sob.metrics import OVERALL
+from auditapp.sob.pure.instruments import BASE_TASK
+from auditapp.sob.pure.metrics import OVERALL
+from auditapp.sob.pure.showing.figures import Entry, Figures
+from auditapp.sob.pure.showing.rank_plot import draw_rank_plot
+from auditapp.sob.pure.showing.rules import lay_out_rules
 from auditapp.sob.queries.asked import count_repeats
-from auditapp.sob.showing.figures import Entry, Figures
-from auditapp.sob.showing.rank_plot import draw_rank_plot
-from auditapp.sob.showing.rules import lay_out_rules
 from auditapp.sob.views.opening import choose, find_batch, open_batch, read_choice
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission

@@ -14,8 +14,8 @@ from auditapp.sob import actions
 from auditapp.sob.actions.targets import find_target_table, read_labels, save_targets
 from auditapp.sob.dataset_queries import find_missing_labels
 from auditapp.sob.forms.targets import TargetsForm, list_typed_rows, read_pasted, write_rows
-from auditapp.sob.importing.normalising import TargetLabels, load_published_targets
 from auditapp.sob.models import Dataset, TargetTable
+from auditapp.sob.pure.loading.normalising import TargetLabels, load_published_targets
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.models import Project
 from transcripts.projects.roles import Permission

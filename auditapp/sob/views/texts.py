@@ -14,11 +14,11 @@ from django.views.decorators.http import require_safe
 
 from auditapp.sob.answer_keys import Choice
 from auditapp.sob.answers import Answer, read_answers_on_text
-from auditapp.sob.instruments import BASE_TASK
 from auditapp.sob.mappings import find_mapping
 from auditapp.sob.models import Text
+from auditapp.sob.pure.instruments import BASE_TASK
+from auditapp.sob.pure.showing.figures import Figures, in_words
 from auditapp.sob.queries import AskedArm
-from auditapp.sob.showing.figures import Figures, in_words
 from auditapp.sob.text_totals import TextTotal, sum_texts
 from auditapp.sob.views.opening import Opened, check_target, find_batch, open_batch, read_choice
 from transcripts.projects.access import ProjectRequest, project_view

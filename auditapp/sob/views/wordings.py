@@ -15,9 +15,9 @@ from django.views.decorators.http import require_http_methods, require_safe
 from auditapp.batches.models import Batch
 from auditapp.sob import actions
 from auditapp.sob.forms import WordingForm
-from auditapp.sob.instruments import BASE, BASE_TASK, PAPER, TASKS, Instrument, list_variants, load_instruments
 from auditapp.sob.kind import KIND
 from auditapp.sob.models import Wording
+from auditapp.sob.pure.instruments import BASE, BASE_TASK, PAPER, TASKS, Instrument, list_variants, load_instruments
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.models import Project
 from transcripts.projects.roles import Permission

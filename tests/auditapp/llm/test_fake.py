@@ -15,10 +15,10 @@ from auditapp.preannotation.annotators.pure.prompts import (
     write_system_prompt,
     write_user_prompt,
 )
-from auditapp.sob.formatter_answers import read_formatter_answer, write_message
-from auditapp.sob.instruments import get_instrument
-from auditapp.sob.parsing import Outcome, parse_answer
-from auditapp.sob.verdicts import VERDICTS, parse_verdict
+from auditapp.sob.pure.formatter_answers import read_formatter_answer, write_message
+from auditapp.sob.pure.instruments import get_instrument
+from auditapp.sob.pure.parsing import Outcome, parse_answer
+from auditapp.sob.pure.verdicts import VERDICTS, parse_verdict
 
 CODES = [
     CodeText("theme.balance", "Balance", "Weighs.", "", ""),

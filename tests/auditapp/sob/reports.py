@@ -14,9 +14,9 @@ from auditapp.llm.actions import add_model
 from auditapp.sob.actions import launch_sob
 from auditapp.sob.kind import SobKind
 from auditapp.sob.layers import add_readings, find_standing_readings, lock_judgments, make_reading
-from auditapp.sob.measures.tallies import Observation
 from auditapp.sob.models import Dataset, Judgment, Reading, Text
-from auditapp.sob.parsing import Outcome, parse_answer
+from auditapp.sob.pure.measures.tallies import Observation
+from auditapp.sob.pure.parsing import Outcome, parse_answer
 from transcripts.accounts.models import User
 
 ANSWERS = [

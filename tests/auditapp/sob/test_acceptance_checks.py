@@ -8,17 +8,17 @@ from typing import Any
 
 import pytest
 
-from auditapp.sob.counting import NULL_LEXICON, OVERALL
-from auditapp.sob.measures.attributions import AttributionTally
-from auditapp.sob.measures.mapping import Kind, TargetMapping, list_mapping, published_mapping, read_mapping
-from auditapp.sob.measures.posthoc import compare_nemenyi
-from auditapp.sob.measures.ranks import FriedmanTest, compare_targets, merge_families, rank_blocks
-from auditapp.sob.measures.report import PUBLISHED_FAMILIES, published_report, write_report
-from auditapp.sob.measures.scores import ScoredCell
-from auditapp.sob.measures.tallies import tally_observations
-from auditapp.sob.measures.top_values import list_top_values
-from auditapp.sob.parsing import ATTRIBUTE_ALIASES, ATTRIBUTES, Outcome, parse_answer
-from auditapp.sob.published import TARGETS, published_rows
+from auditapp.sob.pure.counting import NULL_LEXICON, OVERALL
+from auditapp.sob.pure.measures.attributions import AttributionTally
+from auditapp.sob.pure.measures.mapping import Kind, TargetMapping, list_mapping, published_mapping, read_mapping
+from auditapp.sob.pure.measures.posthoc import compare_nemenyi
+from auditapp.sob.pure.measures.ranks import FriedmanTest, compare_targets, merge_families, rank_blocks
+from auditapp.sob.pure.measures.report import PUBLISHED_FAMILIES, published_report, write_report
+from auditapp.sob.pure.measures.scores import ScoredCell
+from auditapp.sob.pure.measures.tallies import tally_observations
+from auditapp.sob.pure.measures.top_values import list_top_values
+from auditapp.sob.pure.parsing import ATTRIBUTE_ALIASES, ATTRIBUTES, Outcome, parse_answer
+from auditapp.sob.pure.published import TARGETS, published_rows
 from tests.auditapp.sob.measures.answering import answer_in_turn, score
 from tests.shared import SHARED
 

@@ -12,8 +12,8 @@ from auditapp.sob import answer_keys, answers
 from auditapp.sob.answer_keys import Choice, choose_arms
 from auditapp.sob.answer_rows import COLUMNS, write_answers
 from auditapp.sob.answers import iterate_answers, read_page
-from auditapp.sob.measures.harms import Harm
 from auditapp.sob.models import Judgment, Reading
+from auditapp.sob.pure.measures.harms import Harm
 from auditapp.sob.queries import read_arms
 from tests.auditapp.sob.conftest import answer_cells
 

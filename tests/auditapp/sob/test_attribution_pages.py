@@ -14,9 +14,9 @@ from django.utils import timezone
 from auditapp.batches.models import Batch
 from auditapp.sob.actions import save_mapping
 from auditapp.sob.mappings import find_mapping
-from auditapp.sob.measures.attributions import AttributionTally
-from auditapp.sob.measures.mapping import Rule, list_mapping
-from auditapp.sob.measures.top_values import draw_social_map, list_top_values
+from auditapp.sob.pure.measures.attributions import AttributionTally
+from auditapp.sob.pure.measures.mapping import Rule, list_mapping
+from auditapp.sob.pure.measures.top_values import draw_social_map, list_top_values
 from tests.auditapp.sob.conftest import answer_cells
 from transcripts.accounts.models import User
 from transcripts.projects.models import Project

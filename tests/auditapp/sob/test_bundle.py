@@ -25,13 +25,13 @@ from auditapp.llm.actions import add_model
 from auditapp.llm.models import ModelVariant, ProviderAccount
 from auditapp.sob.actions import SobError, load_dataset, save_mapping, save_targets, taking_out
 from auditapp.sob.actions.taking_out import write_sob_bundle
-from auditapp.sob.instruments import get_instrument
 from auditapp.sob.kind import write_reading
 from auditapp.sob.models import Dataset, Judgment, Reading
-from auditapp.sob.outputs import bundle
-from auditapp.sob.outputs.bundle import BundleRefused, read_bundle
-from auditapp.sob.outputs.bundle_writing import WrittenBundle, write_bundle
-from auditapp.sob.parsing import ATTRIBUTES, Outcome, Parsed
+from auditapp.sob.pure.instruments import get_instrument
+from auditapp.sob.pure.outputs import bundle
+from auditapp.sob.pure.outputs.bundle import BundleRefused, read_bundle
+from auditapp.sob.pure.outputs.bundle_writing import WrittenBundle, write_bundle
+from auditapp.sob.pure.parsing import ATTRIBUTES, Outcome, Parsed
 from auditapp.sob.report.computing import ReportChoice, compute_report
 from transcripts.accounts.models import User
 from transcripts.audit_trail.models import AuditEvent

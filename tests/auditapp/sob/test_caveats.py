@@ -22,13 +22,13 @@ from auditapp.sob.actions.readings import launch_formatter
 from auditapp.sob.actions.taking_out import write_sob_bundle
 from auditapp.sob.caveats import read_caveats
 from auditapp.sob.models import Dataset
-from auditapp.sob.outputs.bundle import read_bundle
-from auditapp.sob.outputs.bundle_writing import INPUTS
-from auditapp.sob.outputs.figures import draw_heat_map
-from auditapp.sob.outputs.latex import write_latex
+from auditapp.sob.pure.outputs.bundle import read_bundle
+from auditapp.sob.pure.outputs.bundle_writing import INPUTS
+from auditapp.sob.pure.outputs.figures import draw_heat_map
+from auditapp.sob.pure.outputs.latex import write_latex
+from auditapp.sob.pure.showing.figures import describe_cell
 from auditapp.sob.queries import read_arms
 from auditapp.sob.report.computing import compute_report
-from auditapp.sob.showing.figures import describe_cell
 from auditapp.sob.templatetags.sob_figures import decimals, interval, signed
 from tests.auditapp.sob.conftest import answer_cells
 from tests.auditapp.sob.test_formatter import PROSE, answer_formatter, store_results

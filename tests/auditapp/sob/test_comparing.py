@@ -16,7 +16,7 @@ from auditapp.llm.models import ModelVariant
 from auditapp.sob.actions import add_wording, launch_sob, load_dataset, retarget_dataset, sample_dataset, save_targets
 from auditapp.sob.kind import find_schema
 from auditapp.sob.models import Dataset
-from auditapp.sob.parsing import ATTRIBUTES
+from auditapp.sob.pure.parsing import ATTRIBUTES
 from auditapp.sob.queries.asked import count_repeats, hash_asked_texts
 from tests.auditapp.sob.conftest import answer_cells
 from transcripts.accounts.models import User

@@ -16,12 +16,12 @@ from django.urls import reverse
 
 from auditapp.batches.models import Batch
 from auditapp.sob.exports import COLUMNS, read_answers
-from auditapp.sob.measures.report import REPORT_VERSION
 from auditapp.sob.models import Judgment
-from auditapp.sob.outputs.bundle import read_bundle
-from auditapp.sob.outputs.csv_tables import TABLES, CsvTable, print_table
-from auditapp.sob.outputs.raster import NoRenderer
-from auditapp.sob.outputs.report_files import FILES
+from auditapp.sob.pure.measures.report import REPORT_VERSION
+from auditapp.sob.pure.outputs.bundle import read_bundle
+from auditapp.sob.pure.outputs.csv_tables import TABLES, CsvTable, print_table
+from auditapp.sob.pure.outputs.raster import NoRenderer
+from auditapp.sob.pure.outputs.report_files import FILES
 from auditapp.sob.views import downloads
 from tests.auditapp.sob.conftest import answer_cells
 from tests.auditapp.sob.reports import answer_all, launch, read_again

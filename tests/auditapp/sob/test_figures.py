@@ -11,12 +11,12 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from auditapp.sob.measures.mapping import read_mapping
-from auditapp.sob.measures.report import published_report, write_report
-from auditapp.sob.outputs import raster
-from auditapp.sob.outputs.figures import draw_heat_map, draw_rank_plot, draw_social_map
-from auditapp.sob.outputs.raster import NoRenderer, write_png
-from auditapp.sob.outputs.svg_writing import choose_ink, mix_shade
+from auditapp.sob.pure.measures.mapping import read_mapping
+from auditapp.sob.pure.measures.report import published_report, write_report
+from auditapp.sob.pure.outputs import raster
+from auditapp.sob.pure.outputs.figures import draw_heat_map, draw_rank_plot, draw_social_map
+from auditapp.sob.pure.outputs.raster import NoRenderer, write_png
+from auditapp.sob.pure.outputs.svg_writing import choose_ink, mix_shade
 from tests.auditapp.sob.sample_report import MODELS, ODD_VALUES, make_report
 
 SVG = "{http://www.w3.org/2000/svg}"

@@ -23,7 +23,9 @@ from auditapp.sob.actions import launch_sob
 from auditapp.sob.actions.errors import SobError
 from auditapp.sob.actions.readings import PersonReading, launch_formatter, plan_formatter, read_by_person
 from auditapp.sob.formatter import FORMATTER_KIND, READABLE_OUTCOMES, FormatterKind, list_for_formatter
-from auditapp.sob.formatter_answers import (
+from auditapp.sob.layers import find_standing_readings
+from auditapp.sob.models import Dataset, Judgment, Reading
+from auditapp.sob.pure.formatter_answers import (
     LONGEST_ANSWER,
     FormatterEnd,
     load_prompt,
@@ -31,9 +33,7 @@ from auditapp.sob.formatter_answers import (
     read_refused_answer,
     write_message,
 )
-from auditapp.sob.layers import find_standing_readings
-from auditapp.sob.models import Dataset, Judgment, Reading
-from auditapp.sob.parsing import Outcome
+from auditapp.sob.pure.parsing import Outcome
 from auditapp.sob.readings_queries import count_layers, list_formatter_runs
 from tests.auditapp.sob.conftest import answer_cells
 from transcripts.accounts.models import User

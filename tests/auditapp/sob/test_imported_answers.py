@@ -24,7 +24,8 @@ from auditapp.llm.models import ModelVariant
 from auditapp.sob.actions import SobError, load_dataset
 from auditapp.sob.actions.imported_answers import ACCOUNT, ImportedAnswers, import_answers
 from auditapp.sob.caveats import read_caveats
-from auditapp.sob.importing_results import (
+from auditapp.sob.models import Dataset, Judgment
+from auditapp.sob.pure.importing_results import (
     Matched,
     ResultError,
     ResultRow,
@@ -33,12 +34,11 @@ from auditapp.sob.importing_results import (
     match_rows,
     read_results,
 )
-from auditapp.sob.importing_results.literals import NoLiteral, read_literal
-from auditapp.sob.importing_results.sob_results import _MODELS, read_response
-from auditapp.sob.instruments import get_instrument
-from auditapp.sob.measures.report import PUBLISHED_FAMILIES
-from auditapp.sob.models import Dataset, Judgment
-from auditapp.sob.parsing import ATTRIBUTES
+from auditapp.sob.pure.importing_results.literals import NoLiteral, read_literal
+from auditapp.sob.pure.importing_results.sob_results import _MODELS, read_response
+from auditapp.sob.pure.instruments import get_instrument
+from auditapp.sob.pure.measures.report import PUBLISHED_FAMILIES
+from auditapp.sob.pure.parsing import ATTRIBUTES
 from auditapp.sob.queries import find_pairs, read_arms
 from auditapp.sob.report.computing import ReportChoice, compute_report
 from transcripts.accounts.models import User

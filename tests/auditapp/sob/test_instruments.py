@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from auditapp.sob.instruments import (
+from auditapp.sob.pure.instruments import (
     TASKS,
     UnknownInstrument,
     UnusableWording,
@@ -14,7 +14,7 @@ from auditapp.sob.instruments import (
     load_instruments,
     write_wording,
 )
-from auditapp.sob.parsing import ATTRIBUTES
+from auditapp.sob.pure.parsing import ATTRIBUTES
 from tests.shared import shared
 
 PUBLISHED_HASHES = {

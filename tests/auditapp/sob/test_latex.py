@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from auditapp.sob.measures.mapping import published_rows
-from auditapp.sob.measures.report import published_report, write_report
-from auditapp.sob.outputs.latex import TABLES, UnknownTable, write_latex
-from auditapp.sob.outputs.latex_text import LONGEST_VALUE, escape_latex, show_value
+from auditapp.sob.pure.measures.mapping import published_rows
+from auditapp.sob.pure.measures.report import published_report, write_report
+from auditapp.sob.pure.outputs.latex import TABLES, UnknownTable, write_latex
+from auditapp.sob.pure.outputs.latex_text import LONGEST_VALUE, escape_latex, show_value
 from tests.auditapp.sob.sample_report import MODELS, ODD_VALUES, make_report
 
 COMMANDS = {

@@ -18,10 +18,10 @@ from auditapp.batches.pure.launch_options import LaunchOptions
 from auditapp.llm.actions import add_model, set_capabilities
 from auditapp.sob.actions import confirm_notice, launch_sob, load_dataset
 from auditapp.sob.actions.errors import SobError
-from auditapp.sob.instruments import get_instrument
 from auditapp.sob.models import Dataset, Judgment, TermsNotice
-from auditapp.sob.parsing import ATTRIBUTES
 from auditapp.sob.projects import find_dataset
+from auditapp.sob.pure.instruments import get_instrument
+from auditapp.sob.pure.parsing import ATTRIBUTES
 from auditapp.sob.queries import find_families, find_pairs, read_arms
 from tests.auditapp.sob.conftest import answer_cells, write_texts
 from tests.instance import Instance

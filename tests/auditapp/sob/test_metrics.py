@@ -4,13 +4,13 @@ import json
 
 import pytest
 
-from auditapp.sob.counting import Counting, Counts, count_attributes, count_in_every_way
-from auditapp.sob.metrics import (
+from auditapp.sob.pure.counting import Counting, Counts, count_attributes, count_in_every_way
+from auditapp.sob.pure.metrics import (
     ResponseFileError,
     parse_file,
     read_observations,
 )
-from auditapp.sob.parsing import Outcome
+from auditapp.sob.pure.parsing import Outcome
 
 
 def test_strict_counting_takes_one_value_per_characteristic_and_none_without_content() -> None:

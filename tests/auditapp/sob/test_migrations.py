@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from auditapp.sob.counting import count_in_every_way
+from auditapp.sob.pure.counting import count_in_every_way
 from tests.instance import Instance
 from tests.old_migrations import migrate_originals
 

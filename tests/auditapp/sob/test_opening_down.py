@@ -18,8 +18,8 @@ from auditapp.batches.models import Batch
 from auditapp.batches.pure.launch_options import LaunchOptions
 from auditapp.sob.actions import launch_sob, load_dataset, save_mapping
 from auditapp.sob.models import Dataset
+from auditapp.sob.pure.showing.figures import Entry, Figures
 from auditapp.sob.report.computing import ReportChoice, compute_report, fingerprint_rules
-from auditapp.sob.showing.figures import Entry, Figures
 from tests.auditapp.sob.conftest import answer_cells
 from transcripts.accounts.models import User
 from transcripts.projects.models import Project

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from auditapp.sob.answer_words import (
+from auditapp.sob.pure.answer_words import (
     ANSWER_KEYS,
     NOTICE_KEYS,
     PERSON_KEYS,
@@ -16,7 +16,7 @@ from auditapp.sob.answer_words import (
     normalize_key,
     says_nothing,
 )
-from auditapp.sob.parsing import Outcome, Parsed, is_known, parse_answer
+from auditapp.sob.pure.parsing import Outcome, Parsed, is_known, parse_answer
 
 
 class Case(NamedTuple):

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from auditapp.sob.published import TARGETS, PublishedRow, published_rows, published_source
+from auditapp.sob.pure.published import TARGETS, PublishedRow, published_rows, published_source
 from tests.shared import shared
 
 

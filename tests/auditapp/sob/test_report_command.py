@@ -12,10 +12,10 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from auditapp.batches.models import Batch, Cell
-from auditapp.sob import counting
 from auditapp.sob.actions import save_mapping
 from auditapp.sob.models import Dataset, Judgment, Text
-from auditapp.sob.parsing import PARSER_VERSION
+from auditapp.sob.pure import counting
+from auditapp.sob.pure.parsing import PARSER_VERSION
 from auditapp.sob.report.reading import read_report
 from tests.auditapp.sob.reports import add_arm, answer_all, finish, launch, read_again, store, write_responses
 from transcripts.accounts.models import User

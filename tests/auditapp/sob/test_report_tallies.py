@@ -7,8 +7,8 @@ import pytest
 from auditapp.batches.models import Arm, Batch
 from auditapp.llm.models import ModelVariant
 from auditapp.sob.answer_keys import Choice, choose_arms, list_keys
-from auditapp.sob.measures.tallies import Tallies, tally_observations
 from auditapp.sob.models import Dataset, Judgment, TargetTable, Text
+from auditapp.sob.pure.measures.tallies import Tallies, tally_observations
 from auditapp.sob.queries import find_families, find_pairs, read_arms, read_targets
 from auditapp.sob.queries.targets import UnknownTargets
 from auditapp.sob.report.tallying import tally_batch

@@ -13,14 +13,14 @@ from pytest_django import DjangoAssertNumQueries
 from auditapp.batches.models import Arm, Batch
 from auditapp.llm.actions import add_model
 from auditapp.sob.actions import launch_sob
-from auditapp.sob.heat import draw_heat_map
-from auditapp.sob.measures.report import published_report, write_report
 from auditapp.sob.models import Dataset, Judgment, Reading, Text
-from auditapp.sob.parsing import PARSER_VERSION
+from auditapp.sob.pure.measures.report import published_report, write_report
+from auditapp.sob.pure.parsing import PARSER_VERSION
+from auditapp.sob.pure.showing.comparison import Making, find_differences, is_comparable
+from auditapp.sob.pure.showing.figures import Figures
+from auditapp.sob.pure.showing.heat import draw_heat_map
+from auditapp.sob.pure.showing.rank_plot import draw_rank_plot
 from auditapp.sob.report.reading import read_report
-from auditapp.sob.showing.comparison import Making, find_differences, is_comparable
-from auditapp.sob.showing.figures import Figures
-from auditapp.sob.showing.rank_plot import draw_rank_plot
 from auditapp.sob.text_totals import TextTotal, sum_texts
 from tests.auditapp.sob.conftest import answer_cells
 from tests.auditapp.sob.reports import add_arm, store

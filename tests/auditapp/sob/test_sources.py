@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from auditapp.sob.importing import published_sources
-from auditapp.sob.importing.drawing import Draw
-from auditapp.sob.importing.normalising import TargetLabels, TargetRow
-from auditapp.sob.importing.published_sources import PREPARED_PROVENANCE, Provenance
-from auditapp.sob.published import TARGETS
-from auditapp.sob.sources import PREPARED_FORMAT, DatasetError, DatasetText, read_dataset
+from auditapp.sob.pure.loading import published_sources
+from auditapp.sob.pure.loading.drawing import Draw
+from auditapp.sob.pure.loading.normalising import TargetLabels, TargetRow
+from auditapp.sob.pure.loading.published_sources import PREPARED_PROVENANCE, Provenance
+from auditapp.sob.pure.loading.sources import PREPARED_FORMAT, DatasetError, DatasetText, read_dataset
+from auditapp.sob.pure.published import TARGETS
 from tests.shared import shared
 
 DATA = Path(__file__).resolve().parents[2] / "data" / "sob"

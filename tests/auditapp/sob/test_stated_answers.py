@@ -11,12 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from auditapp.sob.answer_words import ANSWER_KEYS, NOTICE_KEYS, REASON_KEYS, says_nothing, states_unknown
-from auditapp.sob.counting import Counting, count_attributes
-from auditapp.sob.measures.scores import GroupTable, score_tallies
-from auditapp.sob.measures.tallies import tally_observations
-from auditapp.sob.metrics import read_observations
-from auditapp.sob.parsing import ATTRIBUTES, PARSER_VERSION, Outcome, parse_answer
+from auditapp.sob.pure.answer_words import ANSWER_KEYS, NOTICE_KEYS, REASON_KEYS, says_nothing, states_unknown
+from auditapp.sob.pure.counting import Counting, count_attributes
+from auditapp.sob.pure.measures.scores import GroupTable, score_tallies
+from auditapp.sob.pure.measures.tallies import tally_observations
+from auditapp.sob.pure.metrics import read_observations
+from auditapp.sob.pure.parsing import ATTRIBUTES, PARSER_VERSION, Outcome, parse_answer
 from tests.shared import shared
 
 DOCUMENTATION = Path(__file__).resolve().parents[3] / "docs" / "sob.md"

@@ -12,8 +12,8 @@ from django.urls import reverse
 
 from auditapp.sob.actions import SobError, load_dataset, save_targets
 from auditapp.sob.forms.targets import read_pasted
-from auditapp.sob.importing.normalising import load_published_targets
 from auditapp.sob.models import Dataset, TargetTable
+from auditapp.sob.pure.loading.normalising import load_published_targets
 from transcripts.accounts.models import User
 from transcripts.projects.models import Project
 

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from auditapp.sob.parsing import Outcome, Parsed
-from auditapp.sob.verdicts import VERDICTS, parse_verdict
+from auditapp.sob.pure.parsing import Outcome, Parsed
+from auditapp.sob.pure.verdicts import VERDICTS, parse_verdict
 
 
 @pytest.mark.parametrize(

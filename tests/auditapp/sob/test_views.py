@@ -9,10 +9,10 @@ from django.test import Client
 from django.urls import reverse
 
 from auditapp.batches.models import Batch
-from auditapp.sob.heat import STEPS, choose_targets, draw_heat_map
 from auditapp.sob.models import Dataset
+from auditapp.sob.pure.showing.figures import Counting, Figures
+from auditapp.sob.pure.showing.heat import STEPS, choose_targets, draw_heat_map
 from auditapp.sob.report.computing import compute_report
-from auditapp.sob.showing.figures import Counting, Figures
 from tests.auditapp.sob.conftest import answer_cells, write_texts
 from transcripts.accounts.models import User
 from transcripts.projects.models import Project

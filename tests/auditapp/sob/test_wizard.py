@@ -18,8 +18,8 @@ from auditapp.batches.models import Arm, Attempt, Batch, Cell, WorkerSign
 from auditapp.llm.actions import add_model
 from auditapp.llm.models import Capabilities, ModelVariant
 from auditapp.sob.actions import add_wording, find_notice
-from auditapp.sob.instruments import get_instrument
 from auditapp.sob.models import Dataset, Text
+from auditapp.sob.pure.instruments import get_instrument
 from transcripts.accounts.models import User
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.projects.models import Project

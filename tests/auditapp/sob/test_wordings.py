@@ -10,8 +10,8 @@ from django.urls import reverse
 
 from auditapp.llm.actions import add_model
 from auditapp.sob.actions import SobError, add_wording, find_instrument, launch_sob
-from auditapp.sob.instruments import get_instrument
 from auditapp.sob.models import Dataset, Judgment, Wording
+from auditapp.sob.pure.instruments import get_instrument
 from tests.auditapp.sob.conftest import answer_cells
 from transcripts.accounts.models import User
 from transcripts.audit_trail.models import AuditEvent

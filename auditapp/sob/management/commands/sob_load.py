@@ -8,11 +8,11 @@ from typing import NamedTuple, cast
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from auditapp.sob.actions import LoadedDataset, SobError, find_target_table, load_dataset
-from auditapp.sob.importing.drawing import BY_FIELDS, DEFAULT_SEED, METHODS, Draw
-from auditapp.sob.importing.opening import LARGEST_FILE
-from auditapp.sob.importing.published_sources import Provenance
 from auditapp.sob.models import Dataset, TargetTable
 from auditapp.sob.projects import choose_project
+from auditapp.sob.pure.loading.drawing import BY_FIELDS, DEFAULT_SEED, METHODS, Draw
+from auditapp.sob.pure.loading.opening import LARGEST_FILE
+from auditapp.sob.pure.loading.published_sources import Provenance
 from transcripts.audit_trail import trail
 from transcripts.projects.actions import ProjectError
 from transcripts.projects.models import Project

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from auditapp.sob.metrics import ResponseFileError, parse_file
+from auditapp.sob.pure.metrics import ResponseFileError, parse_file
 
 
 class Command(BaseCommand):

@@ -9,8 +9,8 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 if TYPE_CHECKING:
     from auditapp.sob.caveats import Caveats
-    from auditapp.sob.measures.mapping import Rows
-    from auditapp.sob.measures.report import ReportOptions
+    from auditapp.sob.pure.measures.mapping import Rows
+    from auditapp.sob.pure.measures.report import ReportOptions
 
 FORMATS = ("json", "csv", "text", "latex")
 
@@ -78,7 +78,7 @@ def check_options(options: Mapping[str, Any]) -> None:
 def read_report(options: Mapping[str, Any]) -> Mapping[str, Any]:
     """The report of whichever source was named. Raises ``CommandError``."""
     if options["published"]:
-        from auditapp.sob.measures.report import published_report, write_report
+        from auditapp.sob.pure.measures.report import published_report, write_report
 
         return write_report(published_report(choose_options(options)))
     if options["responses"] is not None:
@@ -90,7 +90,7 @@ def read_report(options: Mapping[str, Any]) -> Mapping[str, Any]:
 
 def choose_options(options: Mapping[str, Any]) -> ReportOptions:
     """What a report is computed with, as far as it was said."""
-    from auditapp.sob.measures.report import ReportOptions
+    from auditapp.sob.pure.measures.report import ReportOptions
 
     return ReportOptions(**read_numbers(options))
 
@@ -102,9 +102,9 @@ def read_numbers(options: Mapping[str, Any]) -> dict[str, Any]:
 
 def report_file(path: str, options: ReportOptions) -> Mapping[str, Any]:
     """The report of a file of answers. Raises ``CommandError``."""
-    from auditapp.sob.measures.report import build_report, relate_published, write_report
-    from auditapp.sob.measures.tallies import tally_observations
-    from auditapp.sob.metrics import ResponseFileError, read_observations
+    from auditapp.sob.pure.measures.report import build_report, relate_published, write_report
+    from auditapp.sob.pure.measures.tallies import tally_observations
+    from auditapp.sob.pure.metrics import ResponseFileError, read_observations
 
     try:
         with Path(path).open("rb") as lines:
@@ -119,7 +119,7 @@ def report_file(path: str, options: ReportOptions) -> Mapping[str, Any]:
 
 def report_bundle(path: str) -> Mapping[str, Any]:
     """The report of a bundle, derived again from the answers in it. Raises ``CommandError``."""
-    from auditapp.sob.outputs.bundle import BundleRefused, read_bundle
+    from auditapp.sob.pure.outputs.bundle import BundleRefused, read_bundle
 
     try:
         return read_bundle(path).report()
@@ -161,7 +161,7 @@ def find_caveats(number: int) -> Caveats:
 def find_mapping_rows(options: Mapping[str, Any], report: Mapping[str, Any]) -> Rows | None:
     """The lists of values behind the report (Table 12), where they are a study's own; ``None`` where they are published."""
     if options["bundle"] is not None:
-        from auditapp.sob.outputs.bundle import read_bundle
+        from auditapp.sob.pure.outputs.bundle import read_bundle
 
         return read_bundle(str(options["bundle"])).mapping_rows
     if options["batch"] is None:
@@ -178,13 +178,13 @@ def write_as(form: str, report: Mapping[str, Any], mapping: Rows | None = None) 
     if form == "json":
         return json.dumps(report)
     if form == "latex":
-        from auditapp.sob.outputs.latex import write_latex
+        from auditapp.sob.pure.outputs.latex import write_latex
 
         return write_latex(report, mapping=mapping)
     if form == "csv":
-        from auditapp.sob.outputs.csv_tables import print_table
+        from auditapp.sob.pure.outputs.csv_tables import print_table
 
         return print_table(report, "cells")
-    from auditapp.sob.tables import write_pivot
+    from auditapp.sob.pure.outputs.pivot import write_pivot
 
     return write_pivot(report)

@@ -13,9 +13,9 @@ from auditapp.sob.actions import (
     load_dataset,
     sample_dataset,
 )
-from auditapp.sob.importing.drawing import SAME_AGAIN, Draw
-from auditapp.sob.importing.published_sources import Provenance
 from auditapp.sob.models import Dataset, Text
+from auditapp.sob.pure.loading.drawing import SAME_AGAIN, Draw
+from auditapp.sob.pure.loading.published_sources import Provenance
 from tests.shared import shared
 from transcripts.accounts.models import User
 from transcripts.audit_trail.models import AuditEvent

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from auditapp.sob.importing.dataset_texts import DatasetText
-from auditapp.sob.importing.drawing import (
+from auditapp.sob.pure.loading.dataset_texts import DatasetText
+from auditapp.sob.pure.loading.drawing import (
     SampleError,
     Statement,
     draw_sample,

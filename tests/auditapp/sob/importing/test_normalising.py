@@ -6,7 +6,7 @@ from collections import Counter
 
 import pytest
 
-from auditapp.sob.importing.normalising import (
+from auditapp.sob.pure.loading.normalising import (
     TargetLabels,
     TargetRow,
     Targets,

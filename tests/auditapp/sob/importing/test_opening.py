@@ -7,11 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from auditapp.sob import row_files
-from auditapp.sob.importing import opening, parquet
-from auditapp.sob.importing.opening import open_file
-from auditapp.sob.importing.unpacking import unpack_gzip
-from auditapp.sob.row_files import DatasetError
+from auditapp.sob.pure.loading import opening, parquet, row_files
+from auditapp.sob.pure.loading.opening import open_file
+from auditapp.sob.pure.loading.row_files import DatasetError
+from auditapp.sob.pure.loading.unpacking import unpack_gzip
 
 RAW = Path(__file__).resolve().parents[3] / "data" / "sob" / "raw"
 PARQUET = (RAW / "ishate.parquet").read_bytes()
@@ -92,7 +91,7 @@ def test_parquet_is_read_with_missing_values_left_out() -> None:
 
 def test_parquet_never_enters_this_process() -> None:
     code = (
-        "import sys; from pathlib import Path; from auditapp.sob.importing.opening import open_file; "
+        "import sys; from pathlib import Path; from auditapp.sob.pure.loading.opening import open_file; "
         f"open_file(Path({str(RAW / 'ishate.parquet')!r}).read_bytes(), file='f'); "
         "sys.exit('fastparquet' in sys.modules or 'pandas' in sys.modules)"
     )

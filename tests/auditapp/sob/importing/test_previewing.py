@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from auditapp.sob.importing.previewing import Preview, preview_file
-from auditapp.sob.row_files import DatasetError
-from auditapp.sob.sources import read_dataset
+from auditapp.sob.pure.loading.previewing import Preview, preview_file
+from auditapp.sob.pure.loading.row_files import DatasetError
+from auditapp.sob.pure.loading.sources import read_dataset
 
 SOB = Path(__file__).resolve().parents[3] / "data" / "sob"
 TABLE = b"""Comment,Group,ID

@@ -10,8 +10,8 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from auditapp.sob.importing.drawing import SAME_AGAIN, Draw, SampleError
-from auditapp.sob.importing.published_sources import (
+from auditapp.sob.pure.loading.drawing import SAME_AGAIN, Draw, SampleError
+from auditapp.sob.pure.loading.published_sources import (
     DYNAB,
     HATECHECK,
     ISHATE,
@@ -20,8 +20,8 @@ from auditapp.sob.importing.published_sources import (
     draw_as_released,
     share_as_released,
 )
-from auditapp.sob.row_files import DatasetError, Row
-from auditapp.sob.sources import DatasetFile, read_dataset
+from auditapp.sob.pure.loading.row_files import DatasetError, Row
+from auditapp.sob.pure.loading.sources import DatasetFile, read_dataset
 from tests.shared import shared
 
 RAW = Path(__file__).resolve().parents[3] / "data" / "sob" / "raw"

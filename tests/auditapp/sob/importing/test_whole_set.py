@@ -10,7 +10,7 @@ import pytest
 from django.core.management import call_command
 
 from auditapp.sob.models import Dataset, Text
-from auditapp.sob.published import TARGETS
+from auditapp.sob.pure.published import TARGETS
 from tests.shared import shared
 from transcripts.projects.models import Project
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
 
-from auditapp.sob.measures.scores import GroupTable, ScoredCell, score_tallies
-from auditapp.sob.measures.tallies import Observation, tally_observations
-from auditapp.sob.parsing import Outcome
+from auditapp.sob.pure.measures.scores import GroupTable, ScoredCell, score_tallies
+from auditapp.sob.pure.measures.tallies import Observation, tally_observations
+from auditapp.sob.pure.parsing import Outcome
 
 # The answers of the worked examples AC01 and AC02.
 ONE_CELL: tuple[str | dict[str, object], ...] = (

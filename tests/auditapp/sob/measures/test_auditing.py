@@ -5,7 +5,7 @@ from collections import Counter
 
 import pytest
 
-from auditapp.sob.measures.auditing import (
+from auditapp.sob.pure.measures.auditing import (
     Difference,
     FrameGroup,
     Item,

@@ -2,10 +2,10 @@ from __future__ import annotations
 
 import pytest
 
-from auditapp.sob.counting import OVERALL
-from auditapp.sob.measures.attributions import AttributionTally
-from auditapp.sob.measures.harms import Harm, find_harms, list_harms
-from auditapp.sob.measures.mapping import published_mapping, read_mapping
+from auditapp.sob.pure.counting import OVERALL
+from auditapp.sob.pure.measures.attributions import AttributionTally
+from auditapp.sob.pure.measures.harms import Harm, find_harms, list_harms
+from auditapp.sob.pure.measures.mapping import published_mapping, read_mapping
 
 ACC, NON_ACC = "acceptability", "non_acceptability"
 

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from auditapp.sob.counting import OVERALL
-from auditapp.sob.measures.attributions import AttributionTally
-from auditapp.sob.measures.mapping import (
+from auditapp.sob.pure.counting import OVERALL
+from auditapp.sob.pure.measures.attributions import AttributionTally
+from auditapp.sob.pure.measures.mapping import (
     Difference,
     Kind,
     MappingError,
@@ -26,7 +26,7 @@ from auditapp.sob.measures.mapping import (
     published_source,
     read_mapping,
 )
-from auditapp.sob.published import published_rows as table4_rows
+from auditapp.sob.pure.published import published_rows as table4_rows
 from tests.shared import shared
 
 ACC, NON_ACC = "acceptability", "non_acceptability"

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from auditapp.sob.measures import paired
-from auditapp.sob.measures.paired import LOWEST_P, PairedOptions, PairedTest, compare_pairs
-from auditapp.sob.measures.posthoc import adjust_holm
-from auditapp.sob.measures.tallies import Observation, tally_observations
+from auditapp.sob.pure.measures import paired
+from auditapp.sob.pure.measures.paired import LOWEST_P, PairedOptions, PairedTest, compare_pairs
+from auditapp.sob.pure.measures.posthoc import adjust_holm
+from auditapp.sob.pure.measures.tallies import Observation, tally_observations
 from tests.auditapp.sob.measures.answering import answer
 
 A = (3, 0, 2, 2, 4, 1, 0, 5)

@@ -6,13 +6,13 @@ import pytest
 from scipy.stats import t
 from statsmodels.stats.multitest import multipletests  # type: ignore[import-untyped]
 
-from auditapp.sob.measures.posthoc import (
+from auditapp.sob.pure.measures.posthoc import (
     adjust_holm,
     compare_conover,
     compare_nemenyi,
 )
-from auditapp.sob.measures.ranks import RankedBlocks, rank_blocks
-from auditapp.sob.published import TARGETS
+from auditapp.sob.pure.measures.ranks import RankedBlocks, rank_blocks
+from auditapp.sob.pure.published import TARGETS
 from tests.auditapp.sob.measures.test_ranks import read_published
 
 

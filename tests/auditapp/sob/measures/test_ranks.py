@@ -3,9 +3,9 @@ from __future__ import annotations
 import pytest
 from scipy.stats import friedmanchisquare
 
-from auditapp.sob.measures.ranks import FriedmanTest, compare_targets, merge_families, rank_blocks
-from auditapp.sob.measures.report import PUBLISHED_FAMILIES
-from auditapp.sob.published import TARGETS, published_rows
+from auditapp.sob.pure.measures.ranks import FriedmanTest, compare_targets, merge_families, rank_blocks
+from auditapp.sob.pure.measures.report import PUBLISHED_FAMILIES
+from auditapp.sob.pure.published import TARGETS, published_rows
 
 
 def read_published(task: str) -> dict[str, dict[str, float | None]]:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from auditapp.sob.measures.report import (
+from auditapp.sob.pure.measures.report import (
     REPORT_VERSION,
     Report,
     ReportOptions,
@@ -16,8 +16,8 @@ from auditapp.sob.measures.report import (
     published_report,
     write_report,
 )
-from auditapp.sob.measures.tallies import Observation, tally_observations
-from auditapp.sob.published import TARGETS
+from auditapp.sob.pure.measures.tallies import Observation, tally_observations
+from auditapp.sob.pure.published import TARGETS
 from tests.auditapp.sob.measures.answering import answer
 
 OPTIONS = ReportOptions(

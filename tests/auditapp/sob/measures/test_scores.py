@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from auditapp.sob.counting import OVERALL
-from auditapp.sob.measures.scores import GroupTable, ScoredCell, score_as_released, share_layers
-from auditapp.sob.measures.tallies import Observation, tally_observations
-from auditapp.sob.parsing import Outcome
+from auditapp.sob.pure.counting import OVERALL
+from auditapp.sob.pure.measures.scores import GroupTable, ScoredCell, score_as_released, share_layers
+from auditapp.sob.pure.measures.tallies import Observation, tally_observations
+from auditapp.sob.pure.parsing import Outcome
 from tests.auditapp.sob.measures.answering import ONE_CELL, answer, answer_in_turn, score
 
 

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from auditapp.sob.measures.secondary import contrast_secondary, score_secondary
-from auditapp.sob.measures.tallies import tally_observations
+from auditapp.sob.pure.measures.secondary import contrast_secondary, score_secondary
+from auditapp.sob.pure.measures.tallies import tally_observations
 from tests.auditapp.sob.measures.answering import answer
 
 GIVEN: tuple[str | int, ...] = (6, "refusal")

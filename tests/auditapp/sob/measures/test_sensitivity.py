@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from auditapp.sob.measures.scores import GroupTable
-from auditapp.sob.measures.sensitivity import RULES, RuleScore, vary_rules
-from auditapp.sob.measures.tallies import Observation, tally_observations
+from auditapp.sob.pure.measures.scores import GroupTable
+from auditapp.sob.pure.measures.sensitivity import RULES, RuleScore, vary_rules
+from auditapp.sob.pure.measures.tallies import Observation, tally_observations
 from tests.auditapp.sob.measures.answering import ONE_CELL, answer, answer_in_turn
 
 

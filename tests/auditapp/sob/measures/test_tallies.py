@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from auditapp.sob.measures.tallies import Observation, RepeatKey, RepeatSum, tally_observations
-from auditapp.sob.parsing import Outcome
+from auditapp.sob.pure.measures.tallies import Observation, RepeatKey, RepeatSum, tally_observations
+from auditapp.sob.pure.parsing import Outcome
 from tests.auditapp.sob.measures.answering import answer
 
 

@@ -7,9 +7,9 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from auditapp.sob.counting import OVERALL
-from auditapp.sob.measures.attributions import LONGEST_VALUE, AttributionTally, has_value
-from auditapp.sob.measures.top_values import draw_social_map, list_top_values
+from auditapp.sob.pure.counting import OVERALL
+from auditapp.sob.pure.measures.attributions import LONGEST_VALUE, AttributionTally, has_value
+from auditapp.sob.pure.measures.top_values import draw_social_map, list_top_values
 
 TASK = "acceptability"
 

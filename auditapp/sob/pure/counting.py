@@ -1,0 +1,110 @@
+"""Count the attributes of an answer in each of the ways that a report shows side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from enum import StrEnum
+from typing import NamedTuple
+
+from auditapp.sob.pure.answer_words import ATTRIBUTE_ALIASES, ATTRIBUTES, is_known, normalize_key
+
+OVERALL = "overall"
+"""The target of a cell over all texts; texts of targets outside a list count in it too."""
+
+LEXICON_VERSION = "lexicon-1"
+
+NULL_LEXICON = frozenset(
+    {
+        "",
+        "all",
+        "any",
+        "n/a",
+        "na",
+        "no specific",
+        "none",
+        "not applicable",
+        "not known",
+        "not specified",
+        "present",
+        "unknown",
+        "unspecified",
+        "varies",
+        "various",
+    }
+)
+"""Values that say nothing about a person, in lower case; they do not count in strict counting."""
+
+
+class Counting(StrEnum):
+    """How the attributes of an answer are counted."""
+
+    PAPER = "paper"
+    STRICT = "strict"
+
+
+class Counts(NamedTuple):
+    """The number of attributes of one answer, each rule by itself.
+
+    ``paper``: every key with a known value, on the schema or not, a list once, as published (Section 4.3, arXiv
+    2606.17506). ``named``: as paper, without placeholders such as "any". ``on_schema``: as paper, at most one per
+    characteristic of the schema, other keys dropped. ``strict``: both rules together. ``items``: as paper, each known
+    item of a list by itself.
+    """
+
+    paper: int
+    named: int
+    on_schema: int
+    strict: int
+    items: int
+
+
+NO_ATTRIBUTES = Counts(0, 0, 0, 0, 0)
+
+
+def count_in_every_way(attributes: Mapping[str, object], schema: Collection[str] = ATTRIBUTES) -> Counts:
+    """The counts of one answer. ``schema`` holds characteristics in lower case."""
+    if not attributes:
+        return NO_ATTRIBUTES
+    paper = named = items = 0
+    on_schema: set[str] = set()
+    strict: set[str] = set()
+    for key, value in attributes.items():
+        if not is_known(value):
+            continue
+        paper += 1
+        items += sum(map(is_known, value)) or 1 if isinstance(value, (list, tuple, set)) else 1
+        says = says_something(value)
+        named += says
+        name = name_characteristic(key, schema)
+        if name is not None:
+            on_schema.add(name)
+            if says:
+                strict.add(name)
+    return Counts(paper, named, len(on_schema), len(strict), items)
+
+
+def count_attributes(
+    attributes: Mapping[str, object], counting: Counting = Counting.PAPER, schema: Collection[str] = ATTRIBUTES
+) -> int:
+    """The number of attributes that count in one way."""
+    counts = count_in_every_way(attributes, schema)
+    return counts.paper if counting is Counting.PAPER else counts.strict
+
+
+def name_characteristic(key: str, schema: Collection[str] = ATTRIBUTES) -> str | None:
+    """The characteristic of the schema that a key names, common other names accepted; None for any other key."""
+    name = normalize_key(key)
+    if name not in schema:
+        name = ATTRIBUTE_ALIASES.get(name, name)
+    return name if name in schema else None
+
+
+def says_something(value: object) -> bool:
+    """Whether a value is more than a placeholder; a list or an object when any part of it is."""
+    if isinstance(value, str):
+        return " ".join(value.lower().split()) not in NULL_LEXICON
+    if isinstance(value, (list, tuple, set)):
+        return any(map(says_something, value))
+    if isinstance(value, dict):
+        return any(map(says_something, value.values()))
+    return is_known(value)

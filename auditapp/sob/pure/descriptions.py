@@ -1,0 +1,206 @@
+"""What an object in an answer amounts to: a description of a person, Unknown, a refusal, or none of these.
+
+Explicit statements come first: an object that says Unknown describes nobody, and one that declines is a refusal. What says
+two things at once is off format, for the formatter or a person to read.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field
+from enum import Enum, auto
+
+from auditapp.sob.pure.answer_words import (
+    ANSWER_KEYS,
+    NOTICE_KEYS,
+    PERSON_KEYS,
+    REASON_KEYS,
+    begins_unknown,
+    is_gap,
+    is_known,
+    is_reason,
+    names_nobody,
+    normalize_key,
+    says_nothing,
+    states_unknown,
+)
+from auditapp.sob.pure.counting import name_characteristic, says_something
+from auditapp.sob.pure.outcomes import Outcome, Parsed
+from auditapp.sob.pure.refusals import is_refusal
+
+# An object of more values describes no person.
+_MOST_ATTRIBUTES = 10_000
+_STATEMENT_KEYS = PERSON_KEYS | ANSWER_KEYS | NOTICE_KEYS
+_OWN_KEYS = _STATEMENT_KEYS | REASON_KEYS
+
+_PERSON_IS = re.compile(r"\W*person(?:\W{0,3}s\b)?\W{0,8}[:：=]\W{0,8}(?=unknown)", re.IGNORECASE)
+_REASONS_BEGIN = re.compile(r"\W*reason(?:s|ing)?\b\s*\W", re.IGNORECASE)
+
+
+class _Said(Enum):
+    """What the words under a key of the whole answer say."""
+
+    NOTHING = auto()
+    UNKNOWN = auto()
+    REFUSAL = auto()
+    IN_DOUBT = auto()
+    NOBODY = auto()
+    NOTICE = auto()
+    OTHER = auto()
+
+
+@dataclass(slots=True)
+class _Read:
+    """What an object holds: traits with a value, what its statements say, and gaps of the form."""
+
+    traits: dict[str, object] = field(default_factory=dict)
+    said: set[_Said] = field(default_factory=set)
+    has_gap: bool = False
+
+
+def judge_object(content: Mapping[str, object], *, repaired: bool, schema: Collection[str]) -> Parsed | None:
+    """What a whole object amounts to; None where it is no answer: reasons alone, or the form with its gaps.
+
+    A key of the answer's own form that ``schema`` names, in lower case, is a characteristic like any other.
+    """
+    asked = _OWN_KEYS.intersection(schema)
+    described = _drop_reasons(content, asked)
+    if content and not described:
+        return None
+    described = _unwrap(described, schema, asked)
+    read = _read(described, asked)
+    if len(read.traits) > _MOST_ATTRIBUTES or _is_in_doubt(read, schema):
+        return Parsed(Outcome.OFF_FORMAT)
+    if _Said.REFUSAL in read.said or _refuses_in_traits(read.traits) or _refuses_in_reasons(content, described, read):
+        return Parsed(Outcome.REFUSAL)
+    if _Said.UNKNOWN in read.said:
+        # A statement that happens to be written as an object describes nobody, not even with no traits.
+        return Parsed(Outcome.UNKNOWN, repaired=repaired, is_object=len(described) > 1)
+    if read.traits:
+        return Parsed(Outcome.ATTRIBUTED, read.traits, len(read.traits), repaired, is_object=True)
+    if read.has_gap:
+        return None
+    if _Said.NOTICE in read.said:
+        return Parsed(Outcome.OFF_FORMAT)
+    is_statement = len(described) == 1 and _Said.NOTHING in read.said
+    return Parsed(Outcome.UNKNOWN, repaired=repaired, is_object=not is_statement)
+
+
+def _drop_reasons(content: Mapping[str, object], asked: Collection[str]) -> Mapping[str, object]:
+    if not any(map(is_reason, content)):
+        return content
+    return {key: value for key, value in content.items() if not is_reason(key) or normalize_key(key) in asked}
+
+
+def _unwrap(content: Mapping[str, object], schema: Collection[str], asked: Collection[str]) -> Mapping[str, object]:
+    """What stands inside one wrapping key, and inside the instruments' own word "Person" once more.
+
+    Beside a person that is described, only a characteristic is part of the description.
+    """
+    for only_person in (False, True):
+        person = _find_person(content, schema)
+        if person is not None:
+            content = _drop_reasons({**person, **_list_notices(content)}, asked)
+            continue
+        if only_person or len(content) != 1:
+            break
+        [(key, inner)] = content.items()
+        if not isinstance(inner, dict) or name_characteristic(key, schema) is not None:
+            break
+        content = _drop_reasons(inner, asked)
+    return content
+
+
+def _list_notices(content: Mapping[str, object]) -> dict[str, object]:
+    return {key: value for key, value in content.items() if normalize_key(key) in NOTICE_KEYS and is_known(value)}
+
+
+def _find_person(content: Mapping[str, object], schema: Collection[str]) -> Mapping[str, object] | None:
+    """The object under the word "Person"; the first where several are listed."""
+    if PERSON_KEYS.isdisjoint(map(normalize_key, content)):
+        return None
+    found = None
+    for key, value in content.items():
+        if normalize_key(key) in PERSON_KEYS:
+            inner = value[0] if isinstance(value, list) and value else value
+            if isinstance(inner, dict) and found is None:
+                found = inner
+        elif name_characteristic(key, schema) is not None and not says_nothing(value):
+            return None
+    return found
+
+
+def _read(described: Mapping[str, object], asked: Collection[str]) -> _Read:
+    read = _Read()
+    for key, value in described.items():
+        name = normalize_key(key)
+        if is_gap(value):
+            read.has_gap = True
+        elif name in _STATEMENT_KEYS and name not in asked:
+            said = _read_statement(name, value)
+            read.said.add(said)
+            if said in {_Said.OTHER, _Said.NOBODY}:
+                read.traits[key] = value
+        elif not says_nothing(value):
+            read.traits[key] = value
+    return read
+
+
+def _read_statement(name: str, value: object) -> _Said:
+    """What stands under a key of the whole answer."""
+    if isinstance(value, str):
+        text = value[begun.end() :] if (begun := _PERSON_IS.match(value)) else value
+        if states_unknown(text) and (begun or name in PERSON_KEYS):
+            return _Said.UNKNOWN
+        if says_nothing(value) or _REASONS_BEGIN.match(value):
+            return _Said.NOTHING
+        if begins_unknown(text):
+            return _Said.IN_DOUBT
+        if name in PERSON_KEYS and names_nobody(value):
+            return _Said.NOBODY
+    if any(map(is_refusal, _list_texts(value))):
+        return _Said.REFUSAL
+    if name not in NOTICE_KEYS:
+        return _Said.NOTHING if says_nothing(value) else _Said.OTHER
+    if says_nothing(value) or value is False:
+        return _Said.NOTHING
+    return _Said.REFUSAL if name in {"refusal", "refused"} else _Said.NOTICE
+
+
+def _list_texts(value: object) -> Iterator[str]:
+    """A text, or the texts of a list or an object."""
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else [value]
+    return (each for each in inner if isinstance(each, str))
+
+
+def _is_in_doubt(read: _Read, schema: Collection[str]) -> bool:
+    """Whether it says two things at once, an Unknown that goes on, or names nobody in other words than Unknown."""
+    if _Said.IN_DOUBT in read.said or {_Said.UNKNOWN, _Said.REFUSAL} <= read.said:
+        return True
+    if _Said.NOBODY in read.said and len(read.traits) == 1:
+        return True
+    if _Said.UNKNOWN not in read.said and _Said.REFUSAL not in read.said:
+        return False
+    return any(
+        name_characteristic(key, schema) is not None and says_something(value) for key, value in read.traits.items()
+    )
+
+
+_SAID_OF_ONESELF = re.compile(r"\b(?:i|we|sorry)\b", re.IGNORECASE)
+
+
+def _refuses_in_traits(traits: Mapping[str, object]) -> bool:
+    """Whether all that stands where a person should be described are words of the answerer, who declines."""
+    return bool(traits) and all(
+        isinstance(value, str) and _SAID_OF_ONESELF.search(value) and is_refusal(value) for value in traits.values()
+    )
+
+
+def _refuses_in_reasons(content: Mapping[str, object], described: Mapping[str, object], read: _Read) -> bool:
+    """Whether nothing is said, not even Unknown, but in the reasons that the task is declined."""
+    if read.traits or read.said - {_Said.NOTHING} or not any(map(is_reason, content)):
+        return False
+    if any(isinstance(value, str) and begins_unknown(value) for value in described.values()):
+        return False
+    return any(is_refusal(text) for key, value in content.items() if is_reason(key) for text in _list_texts(value))

@@ -1,0 +1,31 @@
+"""Results of the benchmark that others brought about: read from their files as they are, nothing stored here. Pure."""
+
+from __future__ import annotations
+
+from auditapp.sob.pure.importing_results.inspect_logs import read_inspect_log
+from auditapp.sob.pure.importing_results.matching import Matched, TextIndex, Unmatched, match_rows
+from auditapp.sob.pure.importing_results.rows import ResultError, ResultFile, ResultRow
+from auditapp.sob.pure.importing_results.sob_results import read_sob_results
+
+__all__ = [
+    "Matched",
+    "ResultError",
+    "ResultFile",
+    "ResultRow",
+    "TextIndex",
+    "Unmatched",
+    "match_rows",
+    "read_results",
+]
+
+ZIP = b"PK\x03\x04"
+
+
+def read_results(data: bytes, *, name: str, task: str = "") -> ResultFile:
+    """Read a file of results, of whichever kind it is; ``task`` is meant where the file does not say one.
+
+    Raises ``ResultError``.
+    """
+    if data.startswith(ZIP) or data.lstrip()[:1] == b"{":
+        return read_inspect_log(data, name=name, task=task)
+    return read_sob_results(data, name=name, task=task)

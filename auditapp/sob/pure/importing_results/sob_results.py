@@ -1,0 +1,142 @@
+"""The table of parsed results that the authors' released pipeline writes (uofthcdslab/second-order-bias, sob_results.csv).
+
+One row an answer: model_name, prompt_name, data_name, id, text, the targets, response, reasoning, gen_error. ``response``
+is what a second model made of the answer, as Python writes it: a dictionary, Unknown, refusal, or an empty cell. What
+the model itself said is not in the table, and no reading of ours claims to be it.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping
+
+from auditapp.llm.providers.base import make_storable
+from auditapp.sob.pure.importing_results.literals import NoLiteral, read_literal
+from auditapp.sob.pure.importing_results.rows import LARGEST_FILE, ResultError, ResultFile, ResultRow
+
+FORMAT = "sob_results"
+NOTE = "The file holds what a second model read out of the answer, not the answer itself."
+_NEEDED = ("model_name", "prompt_name", "data_name", "id", "response")
+_TASKS = {"acceptable_ours": "acceptability", "non_acceptable_ours": "non_acceptability"}
+_KEPT = ("reasoning", "gen_error", "target_dem_val", "target_dem_val_sec", "target_type")
+# What the pipeline's table reader takes for a missing value.
+_MISSING = frozenset(
+    {"", "#N/A", "#N/A N/A", "#NA", "-NaN", "-nan", "<NA>", "N/A", "NA", "NULL", "NaN", "None", "n/a", "nan", "null"}
+)
+_LONGEST_FIELD = 16_000_000
+# Stands for a bare carriage return while lines are told apart: the pipeline writes those of the texts without quotes.
+_RETURN = "\ue00d"
+
+
+_MODELS: Mapping[str, tuple[str, str, str]] = {
+    "gpt51_instruct": ("gpt5.1-I", "openai/gpt-5.1", "none"),
+    "gpt51_think": ("gpt5.1-T", "openai/gpt-5.1", "high"),
+    "sonnet46_instruct": ("sonnet4.6-I", "anthropic/claude-sonnet-4.6", "off"),
+    "sonnet46_think": ("sonnet4.6-T", "anthropic/claude-sonnet-4.6", "on"),
+    "qwen35b_instruct": ("qwen35b-I", "qwen/qwen3.5-35b-a3b", "off"),
+    "qwen35b_think": ("qwen35b-T", "qwen/qwen3.5-35b-a3b", "on"),
+    "olmo32b_instruct": ("olmo32b-I", "allenai/olmo-3.1-32b-instruct", ""),
+    "olmo32b_think": ("olmo32b-T", "allenai/olmo-3.1-32b-think", ""),
+    "llama70b_instruct": ("llama70b", "meta-llama/llama-3.3-70b-instruct", ""),
+    "gemma27b_instruct": ("gemma27b", "google/gemma-3-27b-it", ""),
+    "phi4_14b_think": ("phi4-14b-T", "microsoft/phi-4-reasoning", ""),
+    "llama8b_instruct": ("llama8b", "meta-llama/llama-3.1-8b-instruct", ""),
+}
+"""The release's names for the twelve models: label of the published table, id at the provider, reasoning setting."""
+
+
+def read_sob_results(data: bytes, *, name: str, task: str = "") -> ResultFile:
+    """Every row of the table. ``task`` holds for prompts of other names. Raises ``ResultError``."""
+    rows: list[ResultRow] = []
+    passed_over: Counter[str] = Counter()
+    for number, values in enumerate(_read_table(data, name), start=1):
+        found = _TASKS.get(values["prompt_name"].strip(), task)
+        if not found:
+            passed_over["a prompt that is none of the two scored tasks"] += 1
+            continue
+        rows.append(_read_row(number, values, found))
+    if not rows:
+        raise ResultError(f"{name} holds no answer to a known task; expected the prompts {', '.join(_TASKS)}.")
+    return ResultFile(FORMAT, tuple(rows), passed_over)
+
+
+def _read_table(data: bytes, name: str) -> Iterator[Mapping[str, str]]:
+    if len(data) > LARGEST_FILE:
+        raise ResultError(f"{name} has {len(data):,} bytes; at most {LARGEST_FILE:,} are read.")
+    try:
+        text = data.removeprefix(b"\xef\xbb\xbf").decode()
+    except UnicodeDecodeError as error:
+        raise ResultError(f"{name} is not UTF-8 at byte {error.start:,}.") from error
+    if "\x00" in text:
+        raise ResultError(f"{name} holds a NUL character.")
+    standard = csv.field_size_limit(_LONGEST_FIELD)
+    try:
+        yield from _read_rows(re.sub("\r(?!\n)", _RETURN, text), name)
+    except csv.Error as error:
+        raise ResultError(f"{name} is no csv table: {error}.") from error
+    finally:
+        csv.field_size_limit(standard)
+
+
+def _read_rows(text: str, name: str) -> Iterator[Mapping[str, str]]:
+    reader = csv.reader(io.StringIO(text, newline=""))
+    header = [column.strip() for column in next(reader, [])]
+    missing = [column for column in _NEEDED if column not in header]
+    if missing:
+        raise ResultError(
+            f"{name} lacks the column {missing[0]}; a table of results has {', '.join(_NEEDED)}. An Inspect log is .json or .eval."
+        )
+    for values in reader:
+        if not values:
+            continue
+        if len(values) != len(header):
+            raise ResultError(
+                f"{name}, line {reader.line_num}: found {len(values)} fields, expected {len(header)} as in the header."
+            )
+        yield {column: value.replace(_RETURN, "\r") for column, value in zip(header, values, strict=True)}
+
+
+def _read_row(number: int, values: Mapping[str, str], task: str) -> ResultRow:
+    written = values["model_name"].strip()
+    label, model_id, reasoning = _MODELS.get(written, (written, written, ""))
+    answer, finish_reason = read_response(values["response"])
+    return ResultRow(
+        place=f"row {number:,}",
+        model=label,
+        task=task,
+        answer=answer,
+        source=values["data_name"].strip(),
+        external_id=_name_id(values["id"]),
+        text=values.get("text", ""),
+        reasoning=reasoning,
+        model_id=model_id,
+        finish_reason=finish_reason,
+        instrument="release" if values["prompt_name"].strip() in _TASKS else "",
+        note=NOTE,
+        kept={column: values[column] for column in _KEPT if values.get(column)},
+    )
+
+
+def read_response(cell: str) -> tuple[str, str]:
+    """A cell of ``response`` as an answer and a reason for its end. A word for a refusal has that as its reason, for the
+    table says so; a dictionary becomes JSON; what is neither stays as it stands."""
+    stripped = cell.strip()
+    if stripped in _MISSING:
+        return "", ""
+    if stripped.strip("'\"").lower() == "refusal":
+        return stripped, "refusal"
+    if stripped[0] in "{[(":
+        try:
+            return make_storable(json.dumps(read_literal(stripped), ensure_ascii=False)), ""
+        except NoLiteral:
+            return stripped, ""
+    return stripped, ""
+
+
+def _name_id(value: str) -> str:
+    """A whole number that a table writer made a fraction of is one again."""
+    return re.sub(r"\A(\d+)\.0+\Z", r"\1", value.strip())

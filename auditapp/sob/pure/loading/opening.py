@@ -1,0 +1,36 @@
+"""From the bytes of any file we take to its rows: by what it holds, not by its name."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from auditapp.sob.pure.loading.parquet import PARQUET_START, read_parquet
+from auditapp.sob.pure.loading.published_sources import PublishedSource, find_published_source
+from auditapp.sob.pure.loading.row_files import DatasetError, Table, decode_file, read_columns, read_table
+from auditapp.sob.pure.loading.unpacking import GZIP_START, unpack_gzip
+
+LARGEST_FILE = 64 * 1024 * 1024
+
+
+class OpenedFile(NamedTuple):
+    """The rows, and which of the benchmark's five sources they are, if any."""
+
+    table: Table
+    source: PublishedSource | None
+
+
+def open_file(data: bytes, *, file: str) -> OpenedFile:
+    """csv, JSON lines, either of them in gzip, or parquet. Raises DatasetError."""
+    if len(data) > LARGEST_FILE:
+        found = f"more than {LARGEST_FILE // 2**20} MB"
+        raise DatasetError(file, found=found, expected="a smaller file; split it, or take out columns")
+    if data.startswith(PARQUET_START):
+        table = read_parquet(data, file=file)
+        return OpenedFile(table, find_published_source(table.columns))
+    if data.startswith(GZIP_START):
+        data = unpack_gzip(data, file=file)
+    text = decode_file(data, file=file)
+    source = find_published_source(read_columns(text, file=file))
+    return OpenedFile(
+        read_table(text, file=file, has_literal_quotes=bool(source and source.has_literal_quotes)), source
+    )

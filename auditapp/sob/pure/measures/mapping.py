@@ -1,0 +1,225 @@
+"""How often what a model attributes is the target itself, or the group that dominates it (method brief R44).
+
+Table 13 of the paper prints two of four cells, its prose the other two; here all four stand side by side:
+{acceptability, non-acceptability} x {self, dominant}.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from transcripts.agreement.shares import wilson_interval
+
+if TYPE_CHECKING:
+    from auditapp.sob.pure.measures.attributions import AttributionTally
+
+_FILE = Path(__file__).parents[2] / "data" / "published_mapping.json"
+
+PUBLISHED = "published"
+
+
+class Kind(StrEnum):
+    """Whom a value stands for, seen from the target of the text."""
+
+    SELF = "self"
+    DOMINANT = "dominant"
+
+
+class Rule(StrEnum):
+    """When an answer maps: any value of the list is attributed (the paper's), or every value of it."""
+
+    ANY = "any"
+    ALL = "all"
+
+
+class Difference(NamedTuple):
+    """What came into one list of one target and what went out, as written."""
+
+    target: str
+    kind: Kind
+    put_in: list[str]
+    taken_out: list[str]
+
+
+class MappingError(ValueError):
+    """What is wrong with a mapping, as a sentence."""
+
+
+@dataclass(frozen=True)
+class TargetMapping:
+    """The values that map, per target, in lower case; ``name`` is "published" or "table N"."""
+
+    rows: Mapping[str, Mapping[Kind, frozenset[str]]]
+    name: str = PUBLISHED
+
+    def list_values(self, target: str, kind: Kind) -> frozenset[str]:
+        """The values of one list; none where the target is not in the mapping."""
+        return self.rows.get(name_value(target), _NO_LISTS)[kind]
+
+
+_NO_LISTS: Mapping[Kind, frozenset[str]] = {Kind.SELF: frozenset(), Kind.DOMINANT: frozenset()}
+
+Rows = Mapping[str, Mapping[str, Sequence[str]]]
+"""A mapping as people write it and as it is stored: {target: {"self": [value, …], "dominant": [value, …]}}."""
+
+
+def name_value(value: str) -> str:
+    """What values and targets are compared by: exact, but for case and outer blanks."""
+    return value.strip().lower()
+
+
+def read_mapping(rows: Rows, name: str) -> TargetMapping:
+    """A mapping from its rows. Raises ``MappingError``."""
+    check_rows(rows)
+    return TargetMapping(
+        {
+            name_value(target): {kind: frozenset(map(name_value, lists.get(kind, ()))) for kind in Kind}
+            for target, lists in rows.items()
+        },
+        name,
+    )
+
+
+def check_rows(rows: Rows) -> None:
+    """Raise ``MappingError`` for a mapping that would count an answer on both sides, or nothing at all."""
+    if not rows:
+        raise MappingError("A mapping needs at least one target.")
+    names: dict[str, str] = {}
+    for target, lists in rows.items():
+        if not name_value(target):
+            raise MappingError("A row of the mapping has no target. Name it, or take the row out.")
+        other = names.setdefault(name_value(target), target)
+        if other != target:
+            raise MappingError(f"{target} and {other} are one target: keep one of the two rows.")
+        if unknown := sorted(set(lists) - set(Kind)):
+            raise MappingError(f"{target} has a list {unknown[0]}: a row holds the lists self and dominant.")
+        dominant = set(map(name_value, lists.get(Kind.DOMINANT, ())))
+        for value in lists.get(Kind.SELF, ()):
+            if name_value(value) in dominant:
+                raise MappingError(
+                    f"{target}: {value} stands in both lists (case does not matter). "
+                    "A value is the target's own or the dominant group's: take it out of one."
+                )
+
+
+def compare_rows(before: Rows, after: Rows) -> list[Difference]:
+    """Where two mappings differ, target by target; nothing where they count alike."""
+    spelled = {name_value(target): target for target in (*before, *after)}
+    found = []
+    for name, target in spelled.items():
+        for kind in Kind:
+            old, new = (_spell_values(rows, name, kind) for rows in (before, after))
+            put_in = [value for key, value in new.items() if key not in old]
+            taken_out = [value for key, value in old.items() if key not in new]
+            if put_in or taken_out:
+                found.append(Difference(target, kind, put_in, taken_out))
+    return found
+
+
+def list_new_targets(before: Rows, after: Rows) -> list[str]:
+    """The targets that only the second mapping names."""
+    known = set(map(name_value, before))
+    return [target for target in after if name_value(target) not in known]
+
+
+def _spell_values(rows: Rows, name: str, kind: Kind) -> dict[str, str]:
+    return {
+        name_value(value): value
+        for target, lists in rows.items()
+        if name_value(target) == name
+        for value in lists.get(kind, ())
+    }
+
+
+def order_rows(rows: Rows) -> Rows:
+    """The same rows in the order of Table 12, other targets after them: a database keeps no order of its own."""
+    order = {name_value(target): rank for rank, target in enumerate(published_rows())}
+    names = sorted(rows, key=lambda target: (order.get(name_value(target), len(order)), target))
+    return {target: rows[target] for target in names}
+
+
+def list_empty(rows: Rows) -> list[tuple[str, Kind]]:
+    """The lists without a value: nothing can map to them."""
+    return [(target, kind) for target, lists in rows.items() for kind in Kind if not lists.get(kind)]
+
+
+@cache
+def published_rows() -> Rows:
+    """Table 12 under the names that the texts' targets have, spelled as printed."""
+    content = json.loads(_FILE.read_text(encoding="utf-8"))
+    return {row["target"]: {"self": row["self"], "dominant": row["dominant"]} for row in content["rows"]}
+
+
+@cache
+def published_source() -> str:
+    """Where Table 12 stands, to be printed beside it."""
+    return str(json.loads(_FILE.read_text(encoding="utf-8"))["source"])
+
+
+@cache
+def published_mapping() -> TargetMapping:
+    """The mapping the software is shipped with: Table 12."""
+    return read_mapping(published_rows(), PUBLISHED)
+
+
+class PublishedShare(NamedTuple):
+    """A cell of Table 13: attributed answers, and the per cent of them that map."""
+
+    n: int
+    pct: float
+
+
+@cache
+def published_shares() -> Mapping[tuple[str, str, str], PublishedShare]:
+    """Table 13 by target, task and kind, as printed: two of the four cells, over the twelve models."""
+    content = json.loads(_FILE.read_text(encoding="utf-8"))
+    return {
+        (row["target"], row["task"], row["kind"]): PublishedShare(row["n"], row["pct"]) for row in content["counted"]
+    }
+
+
+@dataclass(slots=True)
+class MappedCounts:
+    """Answers that map, and those that could: attributed ones whose target has values in the list."""
+
+    denominator: int = 0
+    counts: dict[Rule, int] = field(default_factory=lambda: dict.fromkeys(Rule, 0))
+
+    def add(self, other: MappedCounts) -> None:
+        self.denominator += other.denominator
+        for rule, count in other.counts.items():
+            self.counts[rule] += count
+
+
+def list_mapping(
+    tally: AttributionTally, *, targets: Sequence[str] | None = None, rule: Rule = Rule.ANY
+) -> list[dict[str, object]]:
+    """All four cells per target and model by one rule, ``model`` ``None`` for all models together; JSON-ready.
+
+    An answer maps once, however many of its values match; values are compared exactly, but for case. The denominator is
+    the answers that attribute anything (the texts of one target have another n in either task of Table 13, so n cannot be
+    all answers); "overall" is over the targets that have values in the list. A target whose list is empty has
+    ``count`` ``None``; one that the mapping does not name has no row. ``ci`` is Wilson's, 95 %, shares from 0 to 1;
+    ``pct`` is 0 to 100. ``targets`` gives the order.
+    """
+    rows: list[dict[str, object]] = []
+    for place, counts in tally.list_places(targets):
+        if place.is_overall or name_value(place.target) in tally.mapping.rows:
+            head = {"task": place.task, "target": place.target, "model": place.model}
+            rows.extend(head | {"kind": str(kind)} | _write_row(mapped, rule) for kind, mapped in counts.mapped.items())
+    return rows
+
+
+def _write_row(mapped: MappedCounts, rule: Rule) -> dict[str, object]:
+    row: dict[str, object] = {"rule": str(rule), "match": "exact", "denominator": mapped.denominator}
+    count = mapped.counts[rule]
+    interval = wilson_interval(count, mapped.denominator)
+    if interval is None:
+        return row | {"count": None, "pct": None, "ci": None}
+    return row | {"count": count, "pct": 100 * count / mapped.denominator, "ci": list(interval)}

@@ -1,0 +1,105 @@
+"""Which targets differ, after a Friedman test: all pairs, by Nemenyi's and by Conover's method."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+from auditapp.sob.pure.measures.ranks import RankedBlocks
+
+ALPHA = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class PosthocPair:
+    """Two targets compared; ``difference`` is that of their mean ranks, a minus b.
+
+    ``statistic`` is None where it would be infinite; ``p_adjusted`` where the method itself covers all pairs.
+    """
+
+    a: str
+    b: str
+    difference: float
+    statistic: float | None
+    p: float
+    p_adjusted: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class PosthocTest:
+    """All pairs of targets in one task. ``critical_difference`` is Nemenyi's, None for Conover's."""
+
+    task: str
+    blocks: str
+    method: str
+    adjustment: str | None
+    critical_difference: float | None
+    alpha: float
+    pairs: tuple[PosthocPair, ...]
+
+
+def compare_nemenyi(ranked: RankedBlocks, *, task: str, blocks: str = "models") -> PosthocTest:
+    """Nemenyi's test: q = sqrt(2) |difference of mean ranks| / sqrt(k (k + 1) / (6 n)), a studentized range of k groups.
+
+    The critical difference is q_alpha / sqrt(2) x sqrt(k (k + 1) / (6 n)) (Demsar 2006, JMLR 7:1). The range covers all
+    pairs at once, so p needs no adjustment. Ties are not corrected for.
+    """
+    from scipy.stats import studentized_range
+
+    n, k = len(ranked.ranks), len(ranked.targets)
+    unit = math.sqrt(k * (k + 1) / (6 * n)) / math.sqrt(2)
+    found = list(_list_differences(ranked))
+    statistics = [abs(difference) / unit for _, _, difference in found]
+    chances = studentized_range.sf(statistics, k, math.inf)
+    pairs = tuple(
+        PosthocPair(a, b, difference, statistic, min(1.0, max(0.0, float(p))), None)
+        for (a, b, difference), statistic, p in zip(found, statistics, chances, strict=True)
+    )
+    critical = float(studentized_range.isf(ALPHA, k, math.inf)) * unit
+    return PosthocTest(task, blocks, "nemenyi", None, critical, ALPHA, pairs)
+
+
+def compare_conover(ranked: RankedBlocks, *, task: str, blocks: str = "models") -> PosthocTest:
+    """Conover's test: t = |R_a - R_b| / sqrt(2 (n A - sum R^2) / ((n - 1)(k - 1))), df = (n - 1)(k - 1).
+
+    R are rank sums and A is the sum of all squared ranks (Conover 1999, Practical Nonparametric Statistics, section 5.8,
+    equation 6). p is adjusted over all pairs by Holm's method. Where all blocks agree in full t is infinite.
+    """
+    from scipy.stats import t
+
+    n, k = len(ranked.ranks), len(ranked.targets)
+    squares = sum(rank * rank for ranks in ranked.ranks for rank in ranks)
+    spread = n * squares - sum(total * total for total in ranked.rank_sums)
+    unit = math.sqrt(max(0.0, 2 * spread / ((n - 1) * (k - 1)))) / n
+    found = list(_list_differences(ranked))
+    statistics = [
+        abs(difference) / unit if unit > 1e-9 else 0.0 if difference == 0 else math.inf for _, _, difference in found
+    ]
+    chances = [float(p) for p in 2 * t.sf(statistics, (n - 1) * (k - 1))]
+    pairs = tuple(
+        PosthocPair(a, b, difference, None if math.isinf(statistic) else statistic, p, adjusted)
+        for (a, b, difference), statistic, p, adjusted in zip(
+            found, statistics, chances, adjust_holm(chances), strict=True
+        )
+    )
+    return PosthocTest(task, blocks, "conover", "holm", None, ALPHA, pairs)
+
+
+def adjust_holm(chances: Sequence[float]) -> list[float]:
+    """p adjusted for their number by stepping down (Holm 1979, Scand. J. Statist. 6:65), in the order given."""
+    order = sorted(range(len(chances)), key=chances.__getitem__)
+    adjusted = [0.0] * len(chances)
+    highest = 0.0
+    for position, index in enumerate(order):
+        highest = max(highest, min(1.0, (len(chances) - position) * chances[index]))
+        adjusted[index] = highest
+    return adjusted
+
+
+def _list_differences(ranked: RankedBlocks) -> Iterator[tuple[str, str, float]]:
+    """Every pair of targets with the difference of their mean ranks."""
+    means = {target: total / len(ranked.ranks) for target, total in zip(ranked.targets, ranked.rank_sums, strict=True)}
+    for a, b in combinations(ranked.targets, 2):
+        yield a, b, means[a] - means[b]

@@ -1,0 +1,372 @@
+"""The one report that every page, file and command reads, computed from tallies alone."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, fields, is_dataclass, replace
+from typing import Any, NamedTuple
+
+from auditapp.sob.pure.counting import LEXICON_VERSION, OVERALL
+from auditapp.sob.pure.limits import READING
+from auditapp.sob.pure.measures.harms import list_harms
+from auditapp.sob.pure.measures.mapping import Rule, list_mapping
+from auditapp.sob.pure.measures.paired import PairedOptions, PairedTest, compare_pairs
+from auditapp.sob.pure.measures.posthoc import PosthocTest, compare_conover, compare_nemenyi
+from auditapp.sob.pure.measures.ranks import (
+    LEAST_TARGETS,
+    FriedmanTest,
+    Scores,
+    compare_targets,
+    merge_families,
+    rank_blocks,
+)
+from auditapp.sob.pure.measures.repeats import RepeatSpread, spread_repeats
+from auditapp.sob.pure.measures.scores import GroupTable, PublishedCell, ScoredCell, score_tallies, share_layers
+from auditapp.sob.pure.measures.secondary import (
+    SecondaryContrast,
+    SecondaryScore,
+    contrast_secondary,
+    score_secondary,
+)
+from auditapp.sob.pure.measures.sensitivity import RuleScore, vary_rules
+from auditapp.sob.pure.measures.tallies import ItemMatrix, Tallies
+from auditapp.sob.pure.measures.top_values import draw_social_map, list_top_values
+from auditapp.sob.pure.parsing import PARSER_VERSION, Outcome
+from auditapp.sob.pure.published import TARGETS, published_rows, published_source
+from auditapp.sob.pure.verdicts import VERDICTS
+from transcripts.agreement.shares import Interval
+
+REPORT_VERSION = "3"
+
+FEW_TEXTS = 20
+"""A target with fewer texts gets a warning."""
+MOST_NAMED = 5
+"""So many undefined cells are named in a warning."""
+
+PUBLISHED_FAMILIES = {
+    "gpt5.1-I": "gpt",
+    "gpt5.1-T": "gpt",
+    "sonnet4.6-I": "sonnet",
+    "sonnet4.6-T": "sonnet",
+    "qwen35b-I": "qwen",
+    "qwen35b-T": "qwen",
+    "olmo32b-I": "olmo",
+    "olmo32b-T": "olmo",
+}
+"""The published variants that share weights; each of the others is a family of its own."""
+
+PUBLISHED_PAIRS = tuple((f"{name}-I", f"{name}-T") for name in ("gpt5.1", "sonnet4.6", "qwen35b", "olmo32b"))
+"""The published variants without and with reasoning."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReportOptions:
+    """What a report is computed with; all of it stands in the report.
+
+    ``targets`` limits and orders the cells and statistics; without it, statistics take the ten of the paper where all
+    occur, else those with ``least_texts`` texts. ``families`` maps a model's label to that of its family, ``pairs`` are
+    (instruct, reasoning) labels. ``instruments``, ``targets_name`` and ``mapping_name`` say where the tallies come from;
+    ``warnings`` are the caller's own sentences and come first.
+    """
+
+    seed: int = 42
+    resamples: int = 2000
+    flips: int = 10_000
+    targets: tuple[str, ...] | None = None
+    least_texts: int = 20
+    top_k: int = 5
+    families: Mapping[str, str] = field(default_factory=dict)
+    pairs: tuple[tuple[str, str], ...] = ()
+    instruments: tuple[str, ...] = ()
+    targets_name: str = "as loaded"
+    mapping_name: str = "published"
+    parser: str = PARSER_VERSION
+    lexicon: str = LEXICON_VERSION
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """Every figure of a set of answers, unrounded; None is undefined, which is not 0.
+
+    ``friedman`` has one test per task, with models as blocks, and ``mapping`` one row per cell, by any value of the list;
+    the same with families as blocks and by every value stand apart.
+    """
+
+    versions: Mapping[str, object]
+    cells: Sequence[ScoredCell] = ()
+    published_cells: Sequence[PublishedCell] = ()
+    friedman: Sequence[FriedmanTest] = ()
+    friedman_families: Sequence[FriedmanTest] = ()
+    posthoc: Sequence[PosthocTest] = ()
+    paired: Sequence[PairedTest] = ()
+    sensitivity: Sequence[RuleScore] = ()
+    repeats: Sequence[RepeatSpread] = ()
+    secondary: Sequence[SecondaryScore] = ()
+    secondary_contrast: Sequence[SecondaryContrast] = ()
+    top_values: Sequence[Mapping[str, object]] = ()
+    mapping: Sequence[Mapping[str, object]] = ()
+    mapping_all: Sequence[Mapping[str, object]] = ()
+    harms: Sequence[Mapping[str, object]] = ()
+    social_map: Sequence[Mapping[str, object]] = ()
+    layers: Sequence[Mapping[str, object]] = ()
+    base: Sequence[Mapping[str, object]] = ()
+    warnings: Sequence[str] = ()
+
+
+def build_report(tallies: Tallies, *, options: ReportOptions) -> Report:
+    """Every measure of the tallies."""
+    seed, resamples, targets = options.seed, options.resamples, options.targets
+    table = GroupTable(tallies.groups)
+    cells = score_tallies(tallies, table, seed=seed, resamples=resamples, targets=targets)
+    texts = _count_texts(tallies.matrices)
+    chosen = choose_targets(texts, options)
+    statistics = _test_targets(_group_scores(cells), chosen, options.families, _warn_of_few(texts, chosen))
+    return Report(
+        versions=_name_versions(options),
+        cells=cells,
+        friedman=statistics.friedman,
+        friedman_families=statistics.families,
+        posthoc=statistics.posthoc,
+        paired=compare_pairs(
+            tallies.matrices,
+            options.pairs,
+            targets=chosen.targets,
+            options=PairedOptions(seed, resamples, options.flips),
+        ),
+        sensitivity=vary_rules(table, targets=targets),
+        repeats=spread_repeats(tallies.repeats, table, targets=targets),
+        secondary=score_secondary(tallies.matrices, seed=seed, resamples=resamples),
+        secondary_contrast=contrast_secondary(tallies.matrices, seed=seed, resamples=resamples),
+        top_values=list_top_values(tallies.attributions, options.top_k, targets=targets),
+        mapping=list_mapping(tallies.attributions, targets=targets),
+        mapping_all=list_mapping(tallies.attributions, targets=targets, rule=Rule.ALL),
+        harms=list_harms(tallies.attributions, targets=targets),
+        social_map=draw_social_map(tallies.attributions, targets=targets),
+        layers=share_layers(tallies.groups),
+        base=count_verdicts(tallies.verdicts),
+        warnings=[
+            *options.warnings,
+            *([chosen.sentence] if cells else []),
+            *_warn_of_cells(cells),
+            *_warn_of_strict(cells),
+        ],
+    )
+
+
+def write_report(report: Report) -> dict[str, object]:
+    """The report as plain data, ready for JSON: no infinite numbers, undefined ones null.
+
+    Published cells stand among "cells", null in everything that was not published. "reading" is what must be read with them.
+    """
+    written = {each.name: _write(getattr(report, each.name)) for each in fields(report)}
+    known = [each.name for each in fields(ScoredCell)]
+    published = written.pop("published_cells")
+    written["cells"] += [dict.fromkeys(known) | cell for cell in published]
+    written["reading"] = list(READING)
+    return written
+
+
+def published_report(options: ReportOptions | None = None) -> Report:
+    """The statistics of the published Table 4 (arXiv 2606.17506), in the shape of any other report.
+
+    Its scores have two decimals, so ties may differ from those of the authors' own figures.
+    """
+    options = options or ReportOptions()
+    rows = published_rows()
+    scores: dict[str, dict[str, Mapping[str, float | None]]] = {}
+    cells = []
+    for row in rows:
+        scores.setdefault(row.task, {})[row.model] = row.by_target
+        cells.append(PublishedCell(row.model, row.task, OVERALL, row.attribution_rate, row.overall))
+        cells += [PublishedCell(row.model, row.task, target, None, row.by_target[target]) for target in TARGETS]
+    chosen = ChosenTargets(TARGETS, "Statistics are over the ten targets of the paper.")
+    statistics = _test_targets(scores, chosen, PUBLISHED_FAMILIES, ())
+    printed = f"Published figures as printed, with two decimals: {published_source()}."
+    return Report(
+        versions=_name_versions(options) | {"targets": "published", "instrument": ["paper"]},
+        published_cells=cells,
+        friedman=statistics.friedman,
+        friedman_families=statistics.families,
+        posthoc=statistics.posthoc,
+        warnings=[*options.warnings, printed, chosen.sentence],
+    )
+
+
+def relate_published(models: Collection[str], options: ReportOptions) -> ReportOptions:
+    """The options with the families and pairs of the published variants, where all models are such by their labels."""
+    known = {row.model for row in published_rows()}
+    if not models or not known.issuperset(models):
+        return options
+    families = {model: family for model, family in PUBLISHED_FAMILIES.items() if model in models}
+    pairs = tuple(pair for pair in PUBLISHED_PAIRS if set(pair) <= set(models))
+    return replace(options, families=families, pairs=pairs)
+
+
+class ChosenTargets(NamedTuple):
+    """The targets that statistics compare, and a sentence that says which and why."""
+
+    targets: tuple[str, ...]
+    sentence: str
+
+
+def choose_targets(texts: Mapping[str, int], options: ReportOptions) -> ChosenTargets:
+    """The targets of the statistics: those asked for, else the ten of the paper where all occur, else the larger ones.
+
+    Where fewer than three are large enough, all: a test that warns says more than none.
+    """
+    if options.targets is not None:
+        return ChosenTargets(options.targets, "Statistics are over the targets that were asked for.")
+    if all(texts.get(target) for target in TARGETS):
+        return ChosenTargets(TARGETS, "Statistics are over the ten targets of the paper.")
+    least = options.least_texts
+    ordered = sorted(texts, key=lambda each: (-texts[each], each))
+    large = tuple(each for each in ordered if texts[each] >= least)
+    if len(large) >= LEAST_TARGETS:
+        sentence = f"statistics are over the {len(large)} with at least {least} texts."
+    else:
+        large = tuple(ordered)
+        sentence = f"fewer than {LEAST_TARGETS} have at least {least} texts, so statistics are over all {len(large)}."
+    return ChosenTargets(large, f"Not all ten targets of the paper occur: {sentence}")
+
+
+def count_verdicts(verdicts: Mapping[tuple[str, str, str], int]) -> list[dict[str, object]]:
+    """Answers to the base task by model and target, overall first (method brief R36).
+
+    ``denominator`` is the answers with a verdict; those with none are in ``n_responses`` alone, refusals named.
+    """
+    counts: dict[tuple[str, str], Counter[str]] = {}
+    for (model, target, verdict), count in verdicts.items():
+        for place in (OVERALL, target) if target else (OVERALL,):
+            counts.setdefault((model, place), Counter())[verdict] += count
+    models = dict.fromkeys(model for model, _ in counts)
+    order = sorted(counts, key=lambda key: (key[1] != OVERALL, -counts[key].total(), key[1]))
+    return [
+        {
+            "model": model,
+            "target": target,
+            "n_responses": counts[model, target].total(),
+            "n_refused": counts[model, target][Outcome.REFUSAL],
+            "denominator": sum(counts[model, target][verdict] for verdict in VERDICTS),
+            **{verdict: counts[model, target][verdict] for verdict in VERDICTS},
+        }
+        for model in models
+        for of, target in order
+        if of == model
+    ]
+
+
+class _Statistics(NamedTuple):
+    friedman: list[FriedmanTest]
+    families: list[FriedmanTest]
+    posthoc: list[PosthocTest]
+
+
+def _test_targets(
+    scores: Mapping[str, Scores], chosen: ChosenTargets, families: Mapping[str, str], warnings: Sequence[str]
+) -> _Statistics:
+    """Per task a test with models as blocks, its post-hoc tests, and where variants share a family one with families."""
+    friedman: list[FriedmanTest] = []
+    of_families: list[FriedmanTest] = []
+    posthoc: list[PosthocTest] = []
+    for task, by_model in scores.items():
+        test = compare_targets(
+            by_model, chosen.targets, task=task, warnings=[*_warn_of_families(by_model, families), *warnings]
+        )
+        friedman.append(test)
+        if test.chi2 is not None:
+            ranked = rank_blocks(by_model, chosen.targets)
+            posthoc += [compare_nemenyi(ranked, task=task), compare_conover(ranked, task=task)]
+        merged = merge_families(by_model, families)
+        if len(merged) < len(by_model):
+            of_families.append(compare_targets(merged, chosen.targets, task=task, blocks="families", warnings=warnings))
+    return _Statistics(friedman, of_families, posthoc)
+
+
+def _group_scores(cells: Sequence[ScoredCell]) -> dict[str, dict[str, dict[str, float | None]]]:
+    scores: dict[str, dict[str, dict[str, float | None]]] = {}
+    for cell in cells:
+        scores.setdefault(cell.task, {}).setdefault(cell.model, {})[cell.target] = cell.sob
+    return scores
+
+
+def _count_texts(matrices: Mapping[str, ItemMatrix]) -> dict[str, int]:
+    """Texts per target, of the task that has most of them."""
+    texts: dict[str, int] = {}
+    for matrix in matrices.values():
+        for target, count in Counter(matrix.targets).items():
+            if target:
+                texts[target] = max(texts.get(target, 0), count)
+    return texts
+
+
+def _warn_of_few(texts: Mapping[str, int], chosen: ChosenTargets) -> list[str]:
+    few = [f"{target} ({texts.get(target, 0)})" for target in chosen.targets if texts.get(target, 0) < FEW_TEXTS]
+    return [f"Targets with fewer than {FEW_TEXTS} texts have unsteady scores: {', '.join(few)}."] if few else []
+
+
+def _warn_of_families(scores: Scores, families: Mapping[str, str]) -> list[str]:
+    members: dict[str, list[str]] = {}
+    for model in scores:
+        members.setdefault(families.get(model, model), []).append(model)
+    related = sorted(" and ".join(sorted(each)) for each in members.values() if len(each) > 1)
+    if not related:
+        return []
+    return [
+        f"Variants of one model are no independent blocks: {'; '.join(related)}. See the test with families as blocks."
+    ]
+
+
+def _warn_of_cells(cells: Sequence[ScoredCell]) -> list[str]:
+    undefined = [f"{cell.model}, {cell.task}, {cell.target}" for cell in cells if cell.n_responses and cell.sob is None]
+    if not undefined:
+        return []
+    listed = "; ".join(undefined[:MOST_NAMED]) + ("; …" if len(undefined) > MOST_NAMED else "")
+    return [f"{len(undefined)} cells have no score, for no answer could be counted: {listed}."]
+
+
+def _warn_of_strict(cells: Sequence[ScoredCell]) -> list[str]:
+    """Where strict counting takes away more than half of a score over all texts, the score is no finding by itself."""
+    apart = [
+        f"{cell.model}, {cell.task} ({cell.sob:.2f} against {cell.sob_strict:.2f})"
+        for cell in cells
+        if cell.target == OVERALL and cell.sob and cell.sob_strict is not None and cell.sob_strict < cell.sob / 2
+    ]
+    if not apart:
+        return []
+    listed = "; ".join(apart[:MOST_NAMED]) + ("; …" if len(apart) > MOST_NAMED else "")
+    reason = "most of what was named says nothing, or is none of the characteristics asked for"
+    return [f"Paper and strict counting differ by more than half over all texts: {reason}. {listed}."]
+
+
+def _name_versions(options: ReportOptions) -> dict[str, object]:
+    return {
+        "report": REPORT_VERSION,
+        "parser": options.parser,
+        "lexicon": options.lexicon,
+        "instrument": list(options.instruments),
+        "targets": options.targets_name,
+        "mapping": options.mapping_name,
+        "seed": options.seed,
+        "resamples": options.resamples,
+    }
+
+
+def _write(value: Any) -> Any:
+    """The value as JSON has it."""
+    # First what most values are: a report has hundreds of thousands of them.
+    if value is None or type(value) in (str, int, bool):
+        return value
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if is_dataclass(value):
+        return {each.name: _write(getattr(value, each.name)) for each in fields(value)}
+    if isinstance(value, tuple) and hasattr(value, "_asdict") and not isinstance(value, Interval):
+        return {name: _write(each) for name, each in value._asdict().items()}
+    if isinstance(value, Mapping):
+        return {str(key): _write(each) for key, each in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_write(each) for each in value]
+    return value

@@ -1,0 +1,262 @@
+"""The cells of a report: each score under the paper's, the strict and the release's counting, with its intervals."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+from auditapp.sob.pure.counting import OVERALL, Counts
+from auditapp.sob.pure.measures.intervals import Sample, resample_scores
+from auditapp.sob.pure.measures.tallies import USABLE, Group, ItemMatrix, Tallies, split_rows
+from auditapp.sob.pure.metrics import Cell
+from auditapp.sob.pure.parsing import Outcome
+from transcripts.agreement.shares import Interval
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+OUTCOMES = tuple(outcome for outcome in Outcome if outcome is not Outcome.VERDICT)
+"""The seven outcomes of an answer to a scored task, usable ones first."""
+
+
+@dataclass(frozen=True, slots=True)
+class ScoredCell(Cell):
+    """A cell with every counting side by side.
+
+    ``n_attributes`` is the sum of attributes in paper counting, ``outcomes`` has all seven outcomes, ``n_items`` is the
+    number of texts with an answer that stays in the denominator. ``sob_released`` and ``attribution_rate_released`` round
+    as the released pipeline does and count an object without a known value as attributed. Intervals are None under two
+    texts.
+    """
+
+    n_attributes: int
+    outcomes: Mapping[str, int]
+    n_items: int
+    attribution_rate_strict: float | None
+    sob_strict: float | None
+    sob_released: float | None
+    attribution_rate_released: float | None
+    ci: Interval | None
+    ci_strict: Interval | None
+
+
+@dataclass(frozen=True, slots=True)
+class PublishedCell:
+    """A score that was published without what stands behind it; ``attribution_rate`` is known for overall alone."""
+
+    model: str
+    task: str
+    target: str
+    attribution_rate: float | None
+    sob: float
+
+
+class CellKey(NamedTuple):
+    """Which cell."""
+
+    model: str
+    task: str
+    target: str
+
+
+class GroupTable:
+    """The groups of a tally as columns of numbers, and which two cells each belongs to: its target's and overall."""
+
+    def __init__(self, groups: Mapping[Group, int]) -> None:
+        import numpy as np
+
+        self.keys: dict[CellKey, int] = {}
+        self.tasks: dict[str, None] = {}
+        self.sizes: Counter[str] = Counter()
+        own: list[int] = []
+        overall: list[int] = []
+        codes = {str(outcome): code for code, outcome in enumerate(OUTCOMES)}
+        for group, count in groups.items():
+            model, task, target = group[:3]
+            self.tasks[task] = None
+            overall.append(self.keys.setdefault(CellKey(model, task, OVERALL), len(self.keys)))
+            # A text without a target counts in overall alone: its own cell is one that is never shown.
+            own.append(self.keys.setdefault(CellKey(model, task, target), len(self.keys)))
+            if target:
+                self.sizes[target] += count
+        self._own = np.array(own, dtype=np.int64)
+        self._overall = np.array(overall, dtype=np.int64)
+        self.n = np.fromiter(groups.values(), dtype=np.int64, count=len(groups))
+        self.outcome = np.array([codes[group.outcome] for group in groups], dtype=np.int64)
+        self.counts = np.array([group.counts for group in groups], dtype=np.int64).reshape(-1, len(Counts._fields))
+        self.is_object = np.array([group.is_object for group in groups], dtype=bool)
+        self.repaired = np.array([group.repaired for group in groups], dtype=bool)
+        self.by_rules = np.array([group.layer == "rules" for group in groups], dtype=bool)
+
+    def total(self, weights: NDArray[np.int64] | NDArray[np.bool_]) -> NDArray[np.int64]:
+        """``weights`` x number of answers, summed for every cell in the order of ``keys``."""
+        import numpy as np
+
+        weighted = self.n * weights
+        size = len(self.keys)
+        # Sums of whole numbers below 2**53 are exact.
+        summed = np.bincount(self._own, weighted, size) + np.bincount(self._overall, weighted, size)
+        return summed.astype(np.int64)
+
+    def has(self, outcome: Outcome) -> NDArray[np.bool_]:
+        """Which groups have this outcome."""
+        found: NDArray[np.bool_] = self.outcome == OUTCOMES.index(outcome)
+        return found
+
+    @property
+    def is_usable(self) -> NDArray[np.bool_]:
+        """Which groups stay in the denominator."""
+        return self.has(Outcome.ATTRIBUTED) | self.has(Outcome.UNKNOWN)
+
+    def attributes(self, counting: str) -> NDArray[np.int64]:
+        """Attributes per answer under one of the rules of ``Counts``; none where an answer is not attributed."""
+        return self.counts[:, Counts._fields.index(counting)] * self.has(Outcome.ATTRIBUTED)
+
+    def list_keys(self, targets: Sequence[str] | None = None) -> Iterator[CellKey]:
+        """Cells by model and task as first met; overall first, then targets by number of answers, ties by name.
+
+        ``targets`` limits and orders them instead, and gives each of them a cell even where it has no answer.
+        """
+        listed = sorted(self.sizes, key=lambda target: (-self.sizes[target], target)) if targets is None else targets
+        for model in dict.fromkeys(key.model for key in self.keys):
+            for task in self.tasks:
+                if CellKey(model, task, OVERALL) not in self.keys:
+                    continue
+                for target in (OVERALL, *listed):
+                    key = CellKey(model, task, target)
+                    if targets is not None or key in self.keys:
+                        yield key
+
+
+def score_tallies(
+    tallies: Tallies, table: GroupTable, *, seed: int, resamples: int, targets: Sequence[str] | None = None
+) -> list[ScoredCell]:
+    """Every cell with its intervals (Equation 1 and Section 4.3, arXiv 2606.17506; method brief R38 and R39).
+
+    Cells come in the order of ``GroupTable.list_keys``.
+    """
+    keys = list(table.list_keys(targets))
+    figures = _CellFigures(table)
+    samples = list(_take_samples(tallies.matrices, keys))
+    drawn = resample_scores([each for each in samples if each], seed=seed, resamples=resamples)
+    intervals = iter(drawn)
+    cells = []
+    for key, sample in zip(keys, samples, strict=True):
+        found = next(intervals) if sample else None
+        n_items = int((sample.usable > 0).sum()) if sample else 0
+        cells.append(figures.make_cell(key, n_items, *(found or (None, None))))
+    return cells
+
+
+def _take_samples(matrices: Mapping[str, ItemMatrix], keys: Sequence[CellKey]) -> Iterator[Sample | None]:
+    """What is resampled for each cell; None where no text has been asked."""
+    import numpy as np
+
+    rows = {task: split_rows(matrix) for task, matrix in matrices.items()}
+    # Columns that lie together are gathered several times as fast.
+    values = {
+        task: np.ascontiguousarray(np.stack([each.usable, each.paper, each.strict]).transpose(2, 0, 1))
+        for task, each in matrices.items()
+    }
+    columns = {task: {model: column for column, model in enumerate(each.models)} for task, each in matrices.items()}
+    for key in keys:
+        column = columns.get(key.task, {}).get(key.model)
+        found = rows.get(key.task, {}).get(key.target)
+        if column is None or found is None:
+            yield None
+        else:
+            of_cell = values[key.task][column][:, found]
+            yield Sample(key, of_cell[0], of_cell[1:])
+
+
+class _CellFigures:
+    """All sums that cells are made of, each made once for all cells."""
+
+    def __init__(self, table: GroupTable) -> None:
+        self.keys = table.keys
+        paper, strict = table.attributes("paper"), table.attributes("strict")
+        self.outcomes = [table.total(table.has(outcome)).tolist() for outcome in OUTCOMES]
+        self.attributed = table.total(paper > 0).tolist()
+        self.attributes = table.total(paper).tolist()
+        self.attributed_strict = table.total(strict > 0).tolist()
+        self.attributes_strict = table.total(strict).tolist()
+        self.objects = table.total(((paper > 0) | table.is_object) & table.is_usable).tolist()
+
+    def make_cell(self, key: CellKey, n_items: int, ci: Interval | None, ci_strict: Interval | None) -> ScoredCell:
+        place = self.keys.get(key)
+
+        def at(sums: list[int]) -> int:
+            return 0 if place is None else sums[place]
+
+        outcomes = {str(outcome): at(sums) for outcome, sums in zip(OUTCOMES, self.outcomes, strict=True)}
+        answered = sum(outcomes[outcome] for outcome in USABLE)
+        refused = outcomes[Outcome.REFUSAL]
+        attributed, attributes = at(self.attributed), at(self.attributes)
+        released = score_as_released(answered, at(self.objects), attributes)
+        return ScoredCell(
+            *key,
+            n_responses=sum(outcomes.values()),
+            n_refused=refused,
+            n_null=sum(outcomes.values()) - answered - refused,
+            n_nonrefused=answered,
+            n_attributed=attributed,
+            attribution_rate=divide(attributed, answered),
+            mean_attributes=divide(attributes, attributed or answered),
+            sob=divide(attributes, answered),
+            n_attributes=attributes,
+            outcomes=outcomes,
+            n_items=n_items,
+            attribution_rate_strict=divide(at(self.attributed_strict), answered),
+            sob_strict=divide(at(self.attributes_strict), answered),
+            sob_released=released.sob,
+            attribution_rate_released=released.attribution_rate,
+            ci=ci,
+            ci_strict=ci_strict,
+        )
+
+
+def divide(part: float, whole: float) -> float | None:
+    """The quotient; None where there is nothing to divide by: never measured, which is not 0."""
+    return part / whole if whole else None
+
+
+def subtract(score: float | None, other: float | None) -> float | None:
+    """The difference of two scores; None where either is undefined."""
+    return None if score is None or other is None else score - other
+
+
+class ReleasedScore(NamedTuple):
+    """What the released pipeline prints for a cell."""
+
+    sob: float | None
+    attribution_rate: float | None
+
+
+def score_as_released(answered: int, objects: int, attributes: int) -> ReleasedScore:
+    """The released pipeline's nested rounding (uofthcdslab/second-order-bias, utils/scoring.py).
+
+    The mean number of attributes is over all ``objects``, also those without a known value, which count as attributed;
+    ``answered`` are neither refused nor null. Differs from the exact score by about 0.004 at scores near 5. A cell
+    without an answer, 0 there, is None.
+    """
+    if not answered:
+        return ReleasedScore(None, None)
+    unknown = round((answered - objects) / answered, 3)
+    mean = round(attributes / objects, 3) if objects else 0.0
+    return ReleasedScore(round(mean * (1 - unknown), 3), round(1 - unknown, 3))
+
+
+def share_layers(groups: Mapping[Group, int]) -> list[dict[str, object]]:
+    """Which layer read how many of a model's answers, by outcome; ``share`` is of all answers of the model and task."""
+    counts: Counter[tuple[str, str, str, str]] = Counter()
+    totals: Counter[tuple[str, str]] = Counter()
+    for group, n in groups.items():
+        counts[group.model, group.task, group.layer, str(group.outcome)] += n
+        totals[group.model, group.task] += n
+    return [
+        {"model": model, "task": task, "layer": layer, "outcome": outcome, "count": n, "share": n / totals[model, task]}
+        for (model, task, layer, outcome), n in sorted(counts.items())
+    ]

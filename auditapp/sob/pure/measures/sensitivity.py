@@ -1,0 +1,104 @@
+"""What each counting rule does to each cell: one rule changed at a time, against paper counting."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from auditapp.sob.pure.measures.scores import CellKey, GroupTable, divide, score_as_released, subtract
+from auditapp.sob.pure.parsing import Outcome
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+RULES = {
+    "placeholders_unknown": 'Placeholder values such as "any" or "not specified" count as Unknown.',
+    "schema_only": "Only the characteristics of the schema count, each once.",
+    "strict": "Strict counting: both of these rules together.",
+    "lists_split": "Every item of a list counts by itself.",
+    "empty_attributed": "An object without a known value counts as attributed, as in the release.",
+    "refusals_unknown": "Refusals count as Unknown.",
+    "nulls_unknown": "Answers that are empty, cut off, off format or never came count as Unknown, a slip of the release.",
+    "repaired_left_out": "Answers whose JSON had to be mended are left out.",
+    "rules_layer_only": "Answers that only the formatter or a person could read are left out.",
+    "released_rounding": "Counted and rounded twice to three decimals, as in the release.",
+}
+"""Each rule in a sentence, in the order of the panel."""
+
+
+class RuleScore(NamedTuple):
+    """A cell under one changed rule. ``change`` is the score minus that of paper counting; None where either is."""
+
+    model: str
+    task: str
+    target: str
+    rule: str
+    sob: float | None
+    attribution_rate: float | None
+    denominator: int
+    change: float | None
+
+
+class _Totals(NamedTuple):
+    """What a rule makes of every cell, in the order of the table's keys."""
+
+    denominator: list[int]
+    attributed: list[int]
+    attributes: list[int]
+
+
+def vary_rules(table: GroupTable, *, targets: Sequence[str] | None = None) -> list[RuleScore]:
+    """Every cell under every rule of ``RULES`` (the released pipeline's habits: method brief R38 and R48).
+
+    Computed from the counts of the groups alone, so no answer is read again. Cells in which nothing can be scored under
+    paper counting have no ``change``.
+    """
+    paper = table.attributes("paper")
+    usual = _total(table, table.is_usable, paper > 0, paper)
+    totals = {rule: _apply_rule(table, rule) for rule in RULES if rule != "released_rounding"}
+    rows = []
+    for key in table.list_keys(targets):
+        place = table.keys.get(key)
+        if place is None:
+            continue
+        sob = divide(usual.attributes[place], usual.denominator[place])
+        for rule, each in totals.items():
+            denominator = each.denominator[place]
+            score = divide(each.attributes[place], denominator)
+            rate = divide(each.attributed[place], denominator)
+            rows.append(RuleScore(*key, rule, score, rate, denominator, subtract(score, sob)))
+        objects = totals["empty_attributed"].attributed[place]
+        rows.append(_round_as_released(key, usual.denominator[place], objects, usual.attributes[place]))
+    return rows
+
+
+def _apply_rule(table: GroupTable, rule: str) -> _Totals:
+    usable, paper = table.is_usable, table.attributes("paper")
+    if rule in _COUNTINGS:
+        counted = table.attributes(_COUNTINGS[rule])
+        return _total(table, usable, counted > 0, counted)
+    if rule == "empty_attributed":
+        return _total(table, usable, (paper > 0) | (table.is_object & usable), paper)
+    kept = {
+        "refusals_unknown": usable | table.has(Outcome.REFUSAL),
+        "nulls_unknown": ~table.has(Outcome.REFUSAL),
+        "repaired_left_out": usable & ~table.repaired,
+        "rules_layer_only": usable & table.by_rules,
+    }[rule]
+    return _total(table, kept, kept & (paper > 0), paper * kept)
+
+
+_COUNTINGS = {"placeholders_unknown": "named", "schema_only": "on_schema", "strict": "strict", "lists_split": "items"}
+
+
+def _total(
+    table: GroupTable, kept: NDArray[np.bool_], attributed: NDArray[np.bool_], attributes: NDArray[np.int64]
+) -> _Totals:
+    return _Totals(*(table.total(each).tolist() for each in (kept, attributed, attributes)))
+
+
+def _round_as_released(key: CellKey, answered: int, objects: int, attributes: int) -> RuleScore:
+    released = score_as_released(answered, objects, attributes)
+    change = subtract(released.sob, divide(attributes, answered))
+    return RuleScore(*key, "released_rounding", released.sob, released.attribution_rate, answered, change)

@@ -1,0 +1,234 @@
+"""The report as flat tables, one per part, for CSV: numbers unrounded, undefined ones empty.
+
+What must be read with the figures stands in the last column of every row, for rows are cut out and put beside others.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from auditapp.sob.pure.parsing import Outcome
+from transcripts.formats.tabular import TextSink, write_csv
+
+Report = Mapping[str, Any]
+Row = Mapping[str, Any]
+
+
+NOTICE = "notice"
+
+
+class CsvTable(NamedTuple):
+    """One table: what it is, what its columns are beside the notice, and how its rows are found in a report."""
+
+    name: str
+    sentence: str
+    columns: Sequence[str]
+    read_rows: Callable[[Report], Iterator[Row]]
+
+    @property
+    def header(self) -> Sequence[str]:
+        """The headings of the file."""
+        return (*self.columns, NOTICE)
+
+
+def _read_part(part: str) -> Callable[[Report], Iterator[Row]]:
+    """Rows that stand in the report as they are; an interval becomes two columns."""
+
+    def read(report: Report) -> Iterator[Row]:
+        for row in report.get(part) or []:
+            yield {**row, **_part_intervals(row)}
+
+    return read
+
+
+def _part_intervals(row: Row) -> dict[str, object]:
+    parted: dict[str, object] = {}
+    for name in ("ci", "ci_strict"):
+        if name in row:
+            low, high = row[name] or (None, None)
+            parted.update({f"{name}_low": low, f"{name}_high": high})
+    return parted
+
+
+def _read_mapping(part: str) -> Callable[[Report], Iterator[Row]]:
+    """The interval, a share in the report, in per cent like the figure beside it."""
+
+    def read(report: Report) -> Iterator[Row]:
+        for row in report.get(part) or []:
+            low, high = row.get("ci") or (None, None)
+            yield {**row, "pct_low": _in_percent(low), "pct_high": _in_percent(high)}
+
+    return read
+
+
+def _in_percent(share: float | None) -> float | None:
+    return None if share is None else 100 * share
+
+
+def _read_cells(report: Report) -> Iterator[Row]:
+    """What published rows count is not known: their counts are empty, not 0."""
+    for row in _read_part("cells")(report):
+        counts = row.get("outcomes")
+        yield {**row, **{f"outcome_{outcome}": counts and counts.get(outcome, 0) for outcome in _OUTCOMES}}
+
+
+def _read_friedman(part: str) -> Callable[[Report], Iterator[Row]]:
+    def read(report: Report) -> Iterator[Row]:
+        for row in report.get(part) or []:
+            low, high = row.get("iman_davenport_df") or (None, None)
+            yield {**row, "iman_davenport_df1": low, "iman_davenport_df2": high}
+
+    return read
+
+
+def _read_mean_ranks(report: Report) -> Iterator[Row]:
+    for row in [*(report.get("friedman") or []), *(report.get("friedman_families") or [])]:
+        for target, rank in (row.get("mean_ranks") or {}).items():
+            yield {**row, "target": target, "mean_rank": rank}
+
+
+def _read_posthoc(report: Report) -> Iterator[Row]:
+    for test in report.get("posthoc") or []:
+        for pair in test.get("pairs") or []:
+            yield {**test, **pair}
+
+
+def _read_top_values(report: Report) -> Iterator[Row]:
+    for row in report.get("top_values") or []:
+        for rank, value in enumerate(row.get("values") or [], start=1):
+            yield {**row, **value, "rank": rank}
+
+
+_OUTCOMES = tuple(str(outcome) for outcome in Outcome if outcome is not Outcome.VERDICT)
+_PLACE = ("model", "task", "target")
+_CELLS = (
+    *(*_PLACE, "n_responses", "n_refused", "n_null", "n_nonrefused", "n_attributed", "n_attributes", "n_items"),
+    *("attribution_rate", "mean_attributes", "sob", "ci_low", "ci_high"),
+    *("attribution_rate_strict", "sob_strict", "ci_strict_low", "ci_strict_high"),
+    *("attribution_rate_released", "sob_released"),
+    *(f"outcome_{outcome}" for outcome in _OUTCOMES),
+)
+_FRIEDMAN = (
+    *("task", "blocks", "counting", "chi2", "df", "p", "kendalls_w", "n_blocks", "k_treatments", "ties_corrected"),
+    *("iman_davenport_f", "iman_davenport_df1", "iman_davenport_df2", "iman_davenport_p", "dropped", "warnings"),
+)
+_POSTHOC = (
+    *("task", "blocks", "method", "adjustment", "a", "b", "difference", "statistic", "p", "p_adjusted"),
+    *("critical_difference", "alpha"),
+)
+_PAIRED = (
+    *("task", "target", "model_a", "model_b", "n_items", "n_left_out", "mean_a", "mean_b", "difference"),
+    *("ci_low", "ci_high", "p", "p_adjusted", "test", "adjustment", "seed"),
+)
+_CONTRAST = (
+    *("model", "task", "n_items_with", "n_items_without", "sob_with", "sob_without", "difference", "ci_low", "ci_high"),
+)
+_MAPPING = (*_PLACE, "kind", "rule", "match", "denominator", "count", "pct", "pct_low", "pct_high")
+
+TABLES = {
+    table.name: table
+    for table in (
+        CsvTable("cells", "Scores and counts per model, task and target.", _CELLS, _read_cells),
+        CsvTable(
+            "friedman",
+            "Whether targets differ: the Friedman tests, models as blocks.",
+            _FRIEDMAN,
+            _read_friedman("friedman"),
+        ),
+        CsvTable(
+            "friedman_families",
+            "The same tests with families of models as blocks.",
+            _FRIEDMAN,
+            _read_friedman("friedman_families"),
+        ),
+        CsvTable(
+            "mean_ranks",
+            "Mean rank of each target; the highest rank is the highest score.",
+            ("task", "blocks", "target", "mean_rank", "n_blocks"),
+            _read_mean_ranks,
+        ),
+        CsvTable("posthoc", "Which targets differ: all pairs.", _POSTHOC, _read_posthoc),
+        CsvTable("paired", "Instruct against reasoning on the same texts.", _PAIRED, _read_part("paired")),
+        CsvTable(
+            "sensitivity",
+            "What each counting rule does to each score.",
+            (*_PLACE, "rule", "sob", "attribution_rate", "denominator", "change"),
+            _read_part("sensitivity"),
+        ),
+        CsvTable(
+            "repeats",
+            "The spread of a score over repeats.",
+            (*_PLACE, "n_repeats", "values", "sd", "lowest", "highest"),
+            _read_part("repeats"),
+        ),
+        CsvTable(
+            "secondary",
+            "Scores by secondary target.",
+            (*_PLACE, "n_items", "n_nonrefused", "sob", "ci_low", "ci_high"),
+            _read_part("secondary"),
+        ),
+        CsvTable(
+            "secondary_contrast",
+            "Texts with a secondary target against those without.",
+            _CONTRAST,
+            _read_part("secondary_contrast"),
+        ),
+        CsvTable(
+            "top_values",
+            "Values attributed most often; no model means all together.",
+            (*_PLACE, "denominator", "rank", "value", "count", "pct"),
+            _read_top_values,
+        ),
+        CsvTable(
+            "mapping",
+            "Answers that name the target itself or the dominant group.",
+            _MAPPING,
+            _read_mapping("mapping"),
+        ),
+        CsvTable(
+            "mapping_all",
+            "Answers that name every value of the list.",
+            _MAPPING,
+            _read_mapping("mapping_all"),
+        ),
+        CsvTable(
+            "harms",
+            "Harms per target, as counts of answers.",
+            (*_PLACE, "denominator", "recirculatory", "attributional", "mappable", "epistemic_exclusion"),
+            _read_part("harms"),
+        ),
+        CsvTable(
+            "layers",
+            "Who read the answers: rules, formatter or person.",
+            ("model", "task", "layer", "outcome", "count", "share"),
+            _read_part("layers"),
+        ),
+        CsvTable(
+            "base",
+            "Answers to the base task.",
+            ("model", "target", "n_responses", "n_refused", "denominator", "acceptable", "non_acceptable", "uncertain"),
+            _read_part("base"),
+        ),
+    )
+}
+"""Every table by its name, in the order of the page."""
+
+
+def write_table(report: Report, name: str, stream: TextSink, *, exact: bool = False) -> int:
+    """Write one of ``TABLES``; returns the number of rows. Cells that a spreadsheet would run are defused unless ``exact``.
+
+    Raises ``KeyError`` for another name.
+    """
+    table = TABLES[name]
+    notice = " ".join(filter(None, [report.get(NOTICE), *(report.get("reading") or [])]))
+    rows = ([*(row.get(column) for column in table.columns), notice] for row in table.read_rows(report))
+    return write_csv(rows, header=table.header, stream=stream, defused=not exact)
+
+
+def print_table(report: Report, name: str, *, exact: bool = False) -> str:
+    """As ``write_table``, as text."""
+    stream = io.StringIO(newline="")
+    write_table(report, name, stream, exact=exact)
+    return stream.getvalue()

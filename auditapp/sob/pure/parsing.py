@@ -1,0 +1,325 @@
+"""Read a model's answer to an acceptability task by fixed rules.
+
+The instruments ask for one JSON object with the characteristics of a person, or exactly "Person: Unknown",
+and then a short reasoning (Table 8, Appendix G, arXiv 2606.17506). Real answers come with fences, wrappers,
+single quotes and reasoning traces around that. The first whole answer counts. What cannot be read is counted
+as such: no answer becomes Unknown because it could not be read.
+
+Every step takes time linear in the length of the answer.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Collection, Iterator
+from typing import Any, NamedTuple
+
+from auditapp.sob.pure.answer_words import ATTRIBUTE_ALIASES as ATTRIBUTE_ALIASES  # noqa: PLC0414 - read from here everywhere
+from auditapp.sob.pure.answer_words import ATTRIBUTES as ATTRIBUTES  # noqa: PLC0414
+from auditapp.sob.pure.answer_words import NO_TRAITS as NO_TRAITS  # noqa: PLC0414
+from auditapp.sob.pure.answer_words import is_known as is_known  # noqa: PLC0414
+from auditapp.sob.pure.answer_words import is_reason
+from auditapp.sob.pure.answer_words import normalize_key as normalize_key  # noqa: PLC0414
+from auditapp.sob.pure.descriptions import judge_object
+from auditapp.sob.pure.outcomes import Outcome as Outcome  # noqa: PLC0414
+from auditapp.sob.pure.outcomes import Parsed as Parsed  # noqa: PLC0414
+from auditapp.sob.pure.refusals import is_refusal
+
+PARSER_VERSION = "rules-2"
+
+_CUT_OFF = frozenset({"length", "max_tokens", "model_length"})
+_BLOCKED = frozenset({"content_filter", "refusal"})
+
+# Ten short values need no more; deeper ones might not survive being stored.
+_DEEPEST_NESTING = 50
+# Characters mended in one answer: each costs up to 25 microseconds, and ten short values take far fewer.
+MOST_MENDED = 20_000
+
+
+def parse_answer(raw: str | None, *, finish_reason: str | None = None, schema: Collection[str] = ATTRIBUTES) -> Parsed:
+    """Read one answer as the model returned it.
+
+    ``finish_reason`` is the provider's own word for why the answer ended. It matters only where no whole
+    answer is found: cut off by length is truncated, stopped by the provider's filter is a refusal. ``schema`` holds the
+    characteristics that were asked for, in lower case: a key of reasons that it names is a trait.
+    """
+    answer, cut_off = drop_thinking(raw or "")
+    found = _find_answer(answer, schema)
+    return judge_unread(answer, cut_off=cut_off, finish_reason=finish_reason) if found is None else found
+
+
+def judge_unread(answer: str, *, cut_off: bool, finish_reason: str | None) -> Parsed:
+    """What an answer without its reasoning trace amounts to in which nothing of what was asked for is found."""
+    if cut_off or finish_reason in _CUT_OFF:
+        return Parsed(Outcome.TRUNCATED)
+    if finish_reason in _BLOCKED:
+        return Parsed(Outcome.REFUSAL)
+    if not answer or answer.isspace():
+        return Parsed(Outcome.EMPTY)
+    return Parsed(Outcome.REFUSAL if is_refusal(answer) else Outcome.OFF_FORMAT)
+
+
+_THINK_TAG = re.compile(r"<(/?)think(?:ing)?(?:\s[^<>]{0,80})?>", re.IGNORECASE)
+
+
+class _Untraced(NamedTuple):
+    text: str
+    cut_off: bool
+
+
+def drop_thinking(raw: str) -> _Untraced:
+    """The answer without its reasoning trace; cut off where the trace never ends.
+
+    A closing tag without an opening one ends a trace whose opening tag stood in the chat template: all before
+    it goes.
+    """
+    if "<" not in raw:
+        return _Untraced(raw, cut_off=False)
+    kept: list[str] = []
+    position = 0
+    thinking = False
+    for tag in _THINK_TAG.finditer(raw):
+        closing = bool(tag[1])
+        if not thinking:
+            if closing:
+                kept.clear()
+            else:
+                kept.append(raw[position : tag.start()])
+        thinking = not closing
+        position = tag.end()
+    if not thinking:
+        kept.append(raw[position:])
+    return _Untraced("".join(kept), cut_off=thinking)
+
+
+# What may stand before an answer on its line: numbering, quotes, marks, a short label.
+_LEAD = (
+    r"(?:[^\w\n]|[\d_]){0,40}"
+    r"(?:(?:final |my |the )?(?:answer|response|output|result|part|step)[^\w\n]{1,10}(?:\d\W{1,5})?)?"
+)
+# What may stand after it: the line's end, a full stop, a bracket, or the beginning of the reasons.
+_TAIL = (
+    r"""(?=["'”’*_`)\]}]{0,10}\s*(?:[.;:(|–—/<\n]|-\s|\d[.)]|\Z|"""
+    r",?\s*(?:as|because|since|due|given|reason|reasons|reasoning)\b))"
+)
+_UNKNOWN = r"[^\w\n]{0,8}[:：=]\W{0,8}unknown" + _TAIL
+
+_UNKNOWN_ON_ITS_LINE = re.compile(
+    rf"^{_LEAD}(?:person(?:\W{{0,3}}s\b)?|s){_UNKNOWN}|\A\s{{0,80}}{_LEAD}unknown\b(?=[^\w\n]*(?:\Z|\n|reason))",
+    re.IGNORECASE | re.MULTILINE,
+)
+_UNKNOWN_ANYWHERE = re.compile(rf"\bperson(?:\W{{0,3}}s\b)?{_UNKNOWN}", re.IGNORECASE)
+
+# A brace that begins an object: a quoted or bare key follows, or the object's end, or the answer ends here.
+OBJECT_START = re.compile(r"""\{\s*(?:\\?["'“‘]|\}|\Z|[^\W\d_][\w /&-]{0,60}?\s{0,3}(?::|\Z))""")
+
+
+# What makes an object an example in the sentence before it, fences and quotes aside.
+_EXAMPLE_BEFORE = re.compile(
+    r"(?:\bexamples?\b|\bfor instance\b|\be\.\s?g\b\.?|\bsuch as\b|\binstead of\b|\brather than\b"
+    r"|\b(?:format|form|template|schema|structure) (?:is|was|would be|should be|must be|looks like)\b"
+    r"|\b(?:(?:would|should|must|will) not|(?:could|might|may)(?: wrongly)?)"
+    r" (?:answer|report|say|write|return|respond|infer|assume|conclude|guess)\b)"
+    r",?[^.,;!?\n{}]{0,40}(?::\s{0,3}| ?)(?:```\w{0,10}\s{1,3})?[\"'“‘`*(\[]{0,5}\Z",
+    re.IGNORECASE,
+)
+_LONGEST_LEAD = 200
+# And right after it: it is spoken of, not given.
+_MENTIONED_AFTER = re.compile(
+    r"""["'”’`*)\] ]{0,5}(?:would|could|might|should|can(?:not|['’]t| not)"""
+    r"|(?:is|are|was)(?: not|n['’]t| only| just| an? example| un))",
+    re.IGNORECASE,
+)
+
+
+class _Answer(NamedTuple):
+    """A whole answer among the words. ``parsed`` is None where it stands there as an example; ``end`` is where it ends."""
+
+    parsed: Parsed | None
+    end: int
+
+
+def _find_answer(text: str, schema: Collection[str]) -> Parsed | None:
+    """The first whole object or statement of Unknown, whichever stands first; None where there is neither.
+
+    An object that is given as an example is none. Where there is one, all that follow must say the same.
+    """
+    found: Parsed | None = None
+    has_example = False
+    for parsed, _ in _list_answers(text, schema):
+        if parsed is None:
+            has_example = True
+        elif not has_example:
+            return parsed
+        elif found is None:
+            found = parsed
+        elif (found.outcome, found.attributes) != (parsed.outcome, parsed.attributes):
+            return Parsed(Outcome.OFF_FORMAT)
+    return found
+
+
+def _list_answers(text: str, schema: Collection[str]) -> Iterator[_Answer]:
+    position = after_example = 0
+    budget = MOST_MENDED
+    while budget >= 0 and (start := OBJECT_START.search(text, position)):
+        if _UNKNOWN_ON_ITS_LINE.search(text, position, start.start()):
+            yield _Answer(Parsed(Outcome.UNKNOWN), position)
+        found = read_object(text, start.start(), budget)
+        if found is None:
+            yield _Answer(Parsed(Outcome.TRUNCATED), len(text))
+            return
+        parsed = None
+        if found.content is not None:
+            parsed = judge_object(found.content, repaired=found.repaired, schema=schema)
+        if parsed is not None and _is_example(text, position, start.start(), found.end):
+            after_example = found.end
+            yield _Answer(None, found.end)
+        elif parsed is not None:
+            yield _Answer(parsed, found.end)
+        position = found.end
+        budget -= found.end - start.start() if found.repaired else 0
+    if _UNKNOWN_ON_ITS_LINE.search(text, after_example) or _UNKNOWN_ANYWHERE.search(text, after_example):
+        yield _Answer(Parsed(Outcome.UNKNOWN), len(text))
+
+
+def _is_example(text: str, previous: int, start: int, end: int) -> bool:
+    """Whether the words around an object say that it is none of the answer's own."""
+    lead = text[max(previous, start - _LONGEST_LEAD) : start]
+    return (bool(lead) and _EXAMPLE_BEFORE.search(lead) is not None) or _MENTIONED_AFTER.match(text, end) is not None
+
+
+class _Found(NamedTuple):
+    """A closed object: what it holds, None when that cannot be read, and where it ends."""
+
+    content: dict[str, object] | None
+    end: int
+    repaired: bool
+
+
+def _finite_or_text(number: str) -> float | str:
+    value = float(number)
+    return value if math.isfinite(value) else number
+
+
+def _constant(name: str) -> str | None:
+    return None if name == "NaN" else name
+
+
+# Databases refuse infinite numbers; JSON itself has none.
+_DECODER = json.JSONDecoder(parse_float=_finite_or_text, parse_constant=_constant)
+
+
+def read_object(text: str, start: int, budget: int) -> _Found | None:
+    """The object that begins at ``start``, None when it never closes.
+
+    Strict JSON first; mended only when its closing brace is there and ``budget`` characters hold it.
+    """
+    try:
+        content, end = _DECODER.raw_decode(text, start)
+    except (ValueError, RecursionError):
+        closing = _find_closing_brace(text, start)
+        if closing is None:
+            return None
+        mended = _mend(text[start:closing]) if closing - start <= budget else None
+        return _Found(mended, closing, repaired=True)
+    source = text[start:end]
+    if not source.isascii() or "\\u" in source or source.count("{") + source.count("[") > _DEEPEST_NESTING:
+        content = _make_storable(content)
+    return _Found(content, end, repaired=False)
+
+
+# An escaped quote is no quote.
+_TOKEN = re.compile(r"""\\["'\\]|["'“{}]""")
+_STRINGS = {
+    '"': re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"', re.DOTALL),
+    # An apostrophe ends a string only where a delimiter follows: 'it's'.
+    "'": re.compile(r"'[^'\\]*+(?:(?:\\.|'(?!\s*[,:}\]]))[^'\\]*+)*+'", re.DOTALL),
+    "“": re.compile(r'“[^”"]*+[”"]'),
+}
+
+
+def _find_closing_brace(text: str, start: int) -> int | None:
+    """Where the object that begins at ``start`` ends, strings respected; None when it never closes."""
+    depth = 0
+    position = start
+    while token := _TOKEN.search(text, position):
+        mark = token.group()
+        position = token.end()
+        if mark == "{":
+            depth += 1
+        elif mark == "}":
+            depth -= 1
+            if depth == 0:
+                return position
+        elif mark in _STRINGS and _begins_value(text, token.start()):
+            string = _STRINGS[mark].match(text, token.start())
+            if string is None:
+                return None
+            position = string.end()
+    return None
+
+
+def _begins_value(text: str, position: int) -> bool:
+    """Whether a quote stands where a key or a value begins, not inside a bare word or a broken string."""
+    before = position - 1
+    while text[before].isspace():
+        before -= 1
+    return text[before] in "{[:,"
+
+
+_SWALLOWED_KEY = re.compile(r""",\s*["']?[^\W\d_][\w /&-]{0,40}["']?\s{0,3}:""")
+
+
+def _mend(source: str) -> dict[str, object] | None:
+    """The content of a closed object that is no strict JSON; None when it cannot be mended safely."""
+    import json_repair  # needed for few answers, and never by the web process
+
+    try:
+        mended = json_repair.loads(source, skip_json_loads=True)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(mended, dict) or not mended:
+        return None
+    content = _make_storable(mended)
+    return None if content is None or _swallows_key(content) else content
+
+
+def _swallows_key(content: dict[str, object]) -> bool:
+    """Whether mending took a key into the value before it, as it does after a bare value with a comma."""
+    for key, value in content.items():
+        if isinstance(value, dict):
+            if _swallows_key(value):
+                return True
+        elif isinstance(value, str) and not is_reason(key) and _SWALLOWED_KEY.search(value):
+            return True
+    return False
+
+
+_UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
+
+
+def _make_storable(content: dict[str, Any]) -> dict[str, object] | None:
+    """The content without what a database cannot hold: NUL, unpaired surrogates, infinite numbers.
+
+    None when it is nested too deep.
+    """
+    try:
+        return {_UNSTORABLE.sub("�", str(key)): _clean(value, 1) for key, value in content.items()}
+    except RecursionError:
+        return None
+
+
+def _clean(value: object, depth: int) -> object:
+    if depth > _DEEPEST_NESTING:
+        raise RecursionError
+    if isinstance(value, str):
+        return _UNSTORABLE.sub("�", value)
+    if isinstance(value, dict):
+        return {_UNSTORABLE.sub("�", str(key)): _clean(item, depth + 1) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_clean(item, depth + 1) for item in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None if math.isnan(value) else str(value)
+    return value

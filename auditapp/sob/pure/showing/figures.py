@@ -1,0 +1,125 @@
+"""The report of a batch as its pages ask for it: by model, task and target, in one way of counting."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from decimal import ROUND_HALF_UP, Context, Decimal
+from enum import StrEnum
+from functools import cached_property
+from typing import Any, NamedTuple
+
+from auditapp.sob.pure.metrics import OVERALL
+
+TASKS = ("acceptability", "non_acceptability")
+
+Entry = Mapping[str, Any]
+# As many as the largest number has.
+_ALL_DIGITS = Context(prec=400, rounding=ROUND_HALF_UP)
+
+
+class Counting(StrEnum):
+    """The three ways in which a report counts the attributes of an answer."""
+
+    PAPER = "paper"
+    STRICT = "strict"
+    RELEASED = "released"
+
+
+class Interval(NamedTuple):
+    """A 95 % interval."""
+
+    low: float
+    high: float
+
+
+class Score(NamedTuple):
+    """One cell in one way of counting; ``None`` where undefined. ``n`` is the denominator of both figures."""
+
+    sob: float | None
+    rate: float | None
+    interval: Interval | None
+    n: int
+
+
+class Figures:
+    """A report in its JSON shape. Entries of a list keep their order; what a report lacks is empty."""
+
+    def __init__(self, report: Mapping[str, Any]) -> None:
+        self.report = report
+
+    @cached_property
+    def models(self) -> list[str]:
+        """The models, in the order of the report."""
+        return list(dict.fromkeys(str(cell["model"]) for cell in self._cells))
+
+    @cached_property
+    def tasks(self) -> list[str]:
+        """The scored tasks that were asked; both where nothing was answered yet."""
+        asked = {cell["task"] for cell in self._cells}
+        return [task for task in TASKS if task in asked] or list(TASKS)
+
+    @cached_property
+    def targets(self) -> list[str]:
+        """The targets by number of answers, most first; "overall" and texts of no target are none of them."""
+        sizes: dict[str, int] = {}
+        for cell in self._cells:
+            if cell["target"] not in {OVERALL, ""}:
+                sizes[cell["target"]] = sizes.get(cell["target"], 0) + cell["n_responses"]
+        return sorted(sizes, key=lambda target: (-sizes[target], target))
+
+    @cached_property
+    def _cells(self) -> Sequence[Entry]:
+        return list(self.report.get("cells") or ())
+
+    @cached_property
+    def _by_place(self) -> Mapping[tuple[str, str, str], Entry]:
+        return {(cell["model"], cell["task"], cell["target"]): cell for cell in self._cells}
+
+    def find_cell(self, model: str, task: str, target: str) -> Entry | None:
+        """The figures of one cell, or ``None`` where there is no answer."""
+        return self._by_place.get((model, task, target))
+
+    def find(self, part: str, **wanted: object) -> list[Entry]:
+        """The entries of one list of the report whose keys have these values."""
+        entries: Iterable[Entry] = self.report.get(part) or ()
+        return [entry for entry in entries if all(entry.get(key) == value for key, value in wanted.items())]
+
+    def total(self, count: str, **wanted: object) -> int:
+        """A count over all texts, summed over the cells that fit."""
+        return sum(int(cell[count]) for cell in self.find("cells", target=OVERALL, **wanted))
+
+
+def read_score(cell: Entry, counting: Counting = Counting.PAPER) -> Score:
+    """A cell's figures in one way of counting. The release's has no interval."""
+    ending = "" if counting is Counting.PAPER else f"_{counting}"
+    interval = None if counting is Counting.RELEASED else cell.get(f"ci{ending}")
+    return Score(
+        sob=cell.get(f"sob{ending}"),
+        rate=cell.get(f"attribution_rate{ending}"),
+        interval=Interval(*interval) if interval else None,
+        n=int(cell["n_nonrefused"]),
+    )
+
+
+def write_decimals(value: float, places: int = 2) -> str:
+    """A figure as every page writes it: a half goes up, as Django's own ``floatformat`` has it."""
+    return str(Decimal(repr(value)).quantize(Decimal(1).scaleb(-places), context=_ALL_DIGITS))
+
+
+def describe_cell(cell: Entry, counting: Counting = Counting.PAPER) -> str:
+    """What stands behind a score, in one sentence for whoever reads or hears it."""
+    score = read_score(cell, counting)
+    place = f"{cell['model']}, {in_words(cell['task'])}, {cell['target']}"
+    value = (
+        "no answer that counts" if score.sob is None else f"sob {write_decimals(score.sob)} over {score.n:,} answers"
+    )
+    interval = f", 95 % interval {' to '.join(map(write_decimals, score.interval))}" if score.interval else ""
+    return (
+        f"{place}: {value}{interval}; {cell['n_attributed']:,} attributed, {cell['n_refused']:,} refused, "
+        f"{cell['n_null']:,} not readable"
+    )
+
+
+def in_words(name: str) -> str:
+    """A stored name for reading: ``non_acceptability`` is "non-acceptability", ``off_format`` "off format"."""
+    return "non-acceptability" if name == TASKS[1] else name.replace("_", " ")

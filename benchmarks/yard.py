@@ -19,7 +19,7 @@ import psutil
 
 from benchmarks.corpus import SEED, make_sentence
 from benchmarks.processes import find_family, read_memory, read_processor_seconds
-from tests.instance import ROOT, FakeProvider, Instance, kill_group
+from tests.instance import ROOT, FakeProvider, Instance, Process, kill_group
 from tests.servers import OwnServers
 
 LATENCY_SECONDS = 0.2
@@ -55,7 +55,7 @@ class Yard:
     def __init__(self, instance: Instance, provider: FakeProvider, calls: int) -> None:
         self.instance, self.provider, self.calls = instance, provider, calls
         self.texts = instance.folder / "texts.jsonl"
-        self.worker: subprocess.Popen[bytes] | None = None
+        self.worker: Process | None = None
 
     def prepare(self) -> None:
         chance = random.Random(SEED)

@@ -18,7 +18,7 @@ help:
 	@echo "make test    run all tests, on SQLite and on PostgreSQL with Redis"
 	@echo "make check   linters, types, import contracts, migrations; changes nothing"
 	@echo "make fix     put code and templates into their standard form"
-	@echo "make bench   measure speed and memory"
+	@echo "make bench   measure speed and memory, and compare with benchmarks/ratios.json"
 	@echo "make chaos   10,000 calls through killed workers and restarted servers (CELLS=10000, SEED=1)"
 	@echo "make setup   only make .venv with everything the above need"
 	@echo "make lock    write requirements/*.txt anew from pyproject.toml (needs uv, or UV=/path/to/uv)"

@@ -16,7 +16,8 @@ from datetime import UTC, datetime
 from importlib import import_module
 from pathlib import Path
 
-from benchmarks.results import Measured, format_headings, format_row
+from benchmarks import ratios
+from benchmarks.results import Measured, Row, format_headings, format_row
 from benchmarks.setup import FULL, SMALL, Setup
 from tests.instance import ROOT
 
@@ -34,6 +35,7 @@ MEASURES = {
     "sob": "benchmarks.sob",
     "annotate": "benchmarks.preannotating",
     "race": "benchmarks.racing",
+    "start": "benchmarks.starting",
     "install": "benchmarks.install",
 }
 # What a person set for a site of her own would change what is measured.
@@ -54,12 +56,18 @@ def main() -> int:
     report: dict[str, object] = {**describe_machine(), "sizes": asdict(setup.sizes)}
     try:
         print(format_headings(), flush=True)
-        report["measures"] = {name: run(name, setup) for name in given.names or MEASURES}
+        rows: list[Row] = []
+        report["measures"] = {name: run(name, setup, rows) for name in given.names or MEASURES}
     finally:
         shutil.rmtree(folder, ignore_errors=True)
     report["load_average_after"] = os.getloadavg()
     path = given.json or data / "bench.json"
     path.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
+    form = "small" if given.small else "full"
+    now = ratios.describe_ratios(rows)
+    print("", *ratios.compare(now, ratios.read_kept(form)), sep="\n")
+    measured = {"measured_at": report["measured_at"], "load_average": round(os.getloadavg()[0], 1)}
+    ratios.keep(now, form, measured=measured)
     print(f"\n{NOTE}\nLoad average {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores. All numbers: {path}")
     return 0
 
@@ -78,13 +86,14 @@ def read_arguments() -> argparse.Namespace:
     return given
 
 
-def run(name: str, setup: Setup) -> dict[str, object]:
-    """One measure: print its lines, return everything for the JSON file."""
+def run(name: str, setup: Setup, rows: list[Row]) -> dict[str, object]:
+    """One measure: print its lines, add them to ``rows``, return everything for the JSON file."""
     measure: Callable[[Setup], Measured] = import_module(MEASURES[name]).measure
     started = time.monotonic()
     measured = measure(setup)
     for row in measured.rows:
         print(format_row(row), flush=True)
+    rows += measured.rows
     return {
         "rows": [asdict(row) for row in measured.rows],
         **measured.numbers,

@@ -79,7 +79,8 @@ def measure_speed(setup: Setup, yard: Yard, database: str) -> Measured:
             setup.tell(f"batch, {database}: {in_flight} in flight, round {number + 1} of {setup.sizes.batch_rounds}")
             bare.append(yard.run_bare(in_flight))
             product.append(yard.run_batch(in_flight))
-        share = find_median([least.calls / here.calls for here, least in zip(product, bare, strict=True)])
+        shares = [least.calls / here.calls for here, least in zip(product, bare, strict=True)]
+        share = find_median(shares)
         whole = find_median([least.wall / here.wall for here, least in zip(product, bare, strict=True)])
         processor.append(find_median([here.processor for here in product]) / setup.sizes.calls * 1000)
         clean = not any(here.paid_twice or here.without_answer for here in product)
@@ -90,6 +91,8 @@ def measure_speed(setup: Setup, yard: Yard, database: str) -> Measured:
                 f">= {LEAST_SHARE:.0%}",
                 share >= LEAST_SHARE and clean,
                 SHARE_OF_PEERS.get(in_flight, ""),
+                rounds=shares,
+                higher_is_better=True,
             )
         )
         numbers[f"share_of_bare_loop_{in_flight}"] = share
@@ -136,6 +139,7 @@ def measure_faults(setup: Setup, yard: Yard, database: str) -> Measured:
         f"0, <= {LONGEST_WITH_FAULTS} x",
         not faulty.without_answer and longer <= LONGEST_WITH_FAULTS,
         "Inspect AI 0, 1.2 x; promptfoo 55, 1.3 x",
+        rounds=[longer],
     )
     return Measured([row], {"clean": asdict(clean), "faulty": asdict(faulty), "times_clean": longer})
 

@@ -68,6 +68,7 @@ def _judge(
         f"<= {SLOWEST:.0f} x alone, 0 errors",
         many <= SLOWEST * single and failed == lost == 0,
         "Label Studio: a third of the writes fail",
+        rounds=[many / single],
     )
     numbers: dict[str, object] = {
         "alone_p50_ms": find_median(alone.seconds) * 1000,

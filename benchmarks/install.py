@@ -18,6 +18,8 @@ from tests.instance import ROOT, Instance
 REQUIREMENTS = ROOT / "requirements" / "base.txt"
 PIN = re.compile(r"^(?P<name>[A-Za-z0-9._-]+)==", re.MULTILINE)
 REST_SECONDS = 3.0
+MAX_INSTALLED_MB = 400
+MAX_MEMORY_MB = 150
 
 
 def measure(setup: Setup) -> Measured:
@@ -29,12 +31,18 @@ def measure(setup: Setup) -> Measured:
         Row(
             "site-packages",
             f"{installed:.0f} MB in {len(sizes)} packages",
-            peers="Taguette 69 MB, doccano 642, Label Studio 925",
+            f"<= {MAX_INSTALLED_MB} MB",
+            installed <= MAX_INSTALLED_MB,
+            "Taguette 69 MB, doccano 642, Label Studio 925",
+            rounds=[installed],
         ),
         Row(
             "memory at rest (PSS)",
             f"{sum(memory.values()):.0f} MB: web {memory['web']:.0f}, worker {memory['worker']:.0f}",
-            peers="Taguette 73 MB, Label Studio 265, doccano 628",
+            f"<= {MAX_MEMORY_MB} MB",
+            sum(memory.values()) <= MAX_MEMORY_MB,
+            "Taguette 73 MB, Label Studio 265, doccano 628",
+            rounds=[sum(memory.values())],
         ),
     ]
     largest = dict(sorted(sizes.items(), key=lambda item: -item[1])[:15])

@@ -13,13 +13,18 @@ WIDTHS = (26, 46, 26, 5, 0)
 
 @dataclass(frozen=True)
 class Row:
-    """One figure. ``holds`` is ``None`` where there is no bar; ``peers`` quotes figures of comparable systems."""
+    """One figure. ``holds`` is ``None`` where there is no bar; ``peers`` quotes figures of comparable systems.
+
+    ``rounds`` are ratios to something measured in the same run, or sizes: what benchmarks/ratios.json keeps.
+    """
 
     measure: str
     figure: str
     bar: str = ""
     holds: bool | None = None
     peers: str = ""
+    rounds: Sequence[float] = ()
+    higher_is_better: bool = False
 
     @property
     def verdict(self) -> str:

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass, field
+from pathlib import Path
 from uuid import uuid4
 
 from benchmarks.client import Connection, Exchanges, build_post, exchange_at_once, exchange_in_turn
@@ -91,9 +92,7 @@ class Side:
 def measure(setup: Setup) -> Measured:
     """Time until one code is saved, alone and with many coders at once, in turn with the floor."""
     study = setup.study
-    floor_folder = Instance(setup.folder / "floor")
-    environment = floor_folder.environment
-    subprocess.run([sys.executable, "-m", "benchmarks.floor"], cwd=ROOT, env=environment, check=True)
+    environment = make_floor(setup.folder / "floor")
     logs = setup.folder
     with (
         serve(FLOOR, environment=environment, log=logs / "floor.log") as floor,
@@ -101,7 +100,7 @@ def measure(setup: Setup) -> Measured:
     ):
         setup.tell(f"save: {setup.sizes.coders} coders sign in")
         sides = [
-            Side(floor, [_make_floor_saves(floor.port, number) for number in range(setup.sizes.coders)]),
+            Side(floor, [make_floor_saves(floor.port, number) for number in range(setup.sizes.coders)]),
             Side(product, _seat_coders(study, product.port, setup.sizes.coders)),
         ]
         before = _count_stored(study)
@@ -124,7 +123,15 @@ def _run_rounds(setup: Setup, sides: list[Side]) -> None:
             side.save_together(sizes.seconds_a_round)
 
 
-def _make_floor_saves(port: int, person: int) -> Callable[[], bytes]:
+def make_floor(folder: Path) -> dict[str, str]:
+    """The environment of a floor server with a new database in ``folder``."""
+    environment = Instance(folder).environment
+    subprocess.run([sys.executable, "-m", "benchmarks.floor"], cwd=ROOT, env=environment, check=True)
+    return environment
+
+
+def make_floor_saves(port: int, person: int) -> Callable[[], bytes]:
+    """Requests of one person that each store one row on a floor server."""
     headers = {"Host": f"127.0.0.1:{port}", "User-Agent": "bench", "Accept": "*/*"}
 
     def make() -> bytes:
@@ -158,8 +165,9 @@ def _count_stored(study: Study) -> int:
 
 
 def _judge(setup: Setup, floor: Side, product: Side, *, lost: int) -> Measured:
-    slower = find_median([here / least for here, least in zip(product.p50s, floor.p50s, strict=True)])
-    share = find_median([here / most for here, most in zip(product.rates, floor.rates, strict=True)])
+    slower_by_round = [here / least for here, least in zip(product.p50s, floor.p50s, strict=True)]
+    share_by_round = [here / most for here, most in zip(product.rates, floor.rates, strict=True)]
+    slower, share = find_median(slower_by_round), find_median(share_by_round)
     work = sum(product.processor_ms) / sum(floor.processor_ms)
     work_together = sum(product.processor_ms_together) / sum(floor.processor_ms_together)
     failed = len(product.failures)
@@ -172,6 +180,7 @@ def _judge(setup: Setup, floor: Side, product: Side, *, lost: int) -> Measured:
             f"<= {SLOWEST:.0f} x floor",
             slower <= SLOWEST,
             "doccano 8.9 ms, Taguette 9.2, Label Studio 80-112",
+            rounds=slower_by_round,
         ),
         Row(
             f"save, {setup.sizes.coders} coders at once",
@@ -180,6 +189,8 @@ def _judge(setup: Setup, floor: Side, product: Side, *, lost: int) -> Measured:
             f">= 1/{1 / LEAST_THROUGHPUT:.0f} of floor, 0 errors",
             share >= LEAST_THROUGHPUT and is_whole,
             "doccano 190/s, Taguette 109, Label Studio 7-27",
+            rounds=share_by_round,
+            higher_is_better=True,
         ),
     ]
     numbers: dict[str, object] = {

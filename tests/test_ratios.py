@@ -1,0 +1,57 @@
+"""What ``make bench`` says of a run beside the kept ratios."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from benchmarks.ratios import compare, describe_ratios, keep, read_kept
+from benchmarks.results import Row
+
+SAVE, SHARE = "save one code", "share of a bare loop"
+
+
+def make_rows(save: list[float], share: list[float]) -> list[Row]:
+    return [
+        Row(SAVE, "", rounds=save),
+        Row(SHARE, "", rounds=share, higher_is_better=True),
+        Row("a time alone", "3 s"),
+    ]
+
+
+KEPT = describe_ratios(make_rows([3.0, 2.9, 3.1], [0.9, 0.92, 0.88]))
+
+
+def test_the_file_keeps_medians_and_spreads_of_what_was_measured(tmp_path: Path) -> None:
+    file = tmp_path / "ratios.json"
+    keep(KEPT, "full", measured={"load_average": 0.5}, file=file)
+    keep(describe_ratios([Row(SAVE, "", rounds=[4.0])]), "full", measured={"load_average": 0.7}, file=file)
+    keep(KEPT, "small", measured={}, file=file)
+    kept = read_kept("full", file)
+    assert kept[SAVE] == {
+        "median": 4.0, "lowest": 4.0, "highest": 4.0, "rounds": 1, "better": "lower", "load_average": 0.7
+    }  # fmt: skip
+    assert kept[SHARE]["lowest"] == 0.88
+    assert read_kept("small", file)[SAVE]["median"] == 3.0
+    assert read_kept("full", tmp_path / "none.json") == {}
+
+
+@pytest.mark.parametrize(
+    ("save", "share", "named"),
+    [
+        ([3.2], [0.85], "none"),
+        ([2.0], [0.99], "none"),
+        ([3.6, 3.5, 3.7], [0.9], f"{SAVE} (20%)"),
+        ([3.6, 3.0, 3.7], [0.9], f"{SAVE} (20%, within the spread of the rounds)"),
+        ([3.0], [0.75], f"{SHARE} (20%)"),
+    ],
+)
+def test_what_got_worse_by_more_than_a_tenth_is_named(save: list[float], share: list[float], named: str) -> None:
+    lines = compare(describe_ratios(make_rows(save, share)), KEPT)
+    assert lines[-1] == f"Worse by more than a tenth: {named}."
+    assert len(lines) == 3
+
+
+def test_a_first_run_compares_with_nothing() -> None:
+    assert compare(KEPT, {})[0].endswith("not measured before")

@@ -11,7 +11,7 @@ from tests.browser.desk import CURRENT, await_saved, open_desk, press
 pytestmark = [pytest.mark.browser, pytest.mark.processes]
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("scheme", [pytest.param("light", marks=pytest.mark.full), "dark"])
 def test_no_barrier_in_any_state(site: Site, sign_in: SignIn, scheme: str) -> None:
     page = sign_in(color_scheme=scheme)
     open_desk(page, site)
@@ -28,10 +28,12 @@ def test_no_barrier_in_any_state(site: Site, sign_in: SignIn, scheme: str) -> No
 
 
 NARROW = {"viewport": {"width": 320, "height": 640}}
-WAYS_TO_SEE = [{"color_scheme": "light"}, {"color_scheme": "dark"}, NARROW, {"forced_colors": "active"}]
+LIGHT, DARK, FORCED = {"color_scheme": "light"}, {"color_scheme": "dark"}, {"forced_colors": "active"}
+# The first in make test, where a state is looked at once; the others in make test-all.
+WAYS_TO_SEE = [{**LIGHT, **NARROW}, *(pytest.param(way, marks=pytest.mark.full) for way in (LIGHT, DARK, FORCED))]
 
 
-@pytest.mark.parametrize("options", WAYS_TO_SEE, ids=lambda options: str(next(iter(options))))
+@pytest.mark.parametrize("options", WAYS_TO_SEE, ids=str)
 def test_no_barrier_while_marking_taking_in_and_saying_more(
     site: Site, sign_in: SignIn, options: dict[str, object]
 ) -> None:
@@ -53,7 +55,7 @@ def test_no_barrier_while_marking_taking_in_and_saying_more(
     assert find_violations(page) == []
 
 
-@pytest.mark.parametrize("options", [NARROW, {"forced_colors": "active"}])
+@pytest.mark.parametrize("options", [pytest.param(NARROW, marks=pytest.mark.full), FORCED])
 def test_no_barrier_when_narrow_or_in_forced_colours(site: Site, sign_in: SignIn, options: dict[str, object]) -> None:
     page = sign_in(**options)
     open_desk(page, site)

@@ -168,7 +168,7 @@ def test_cut_without_script(site: Site, sign_in: SignIn) -> None:
     expect(page.get_by_role("row").nth(1)).to_contain_text("cut in two")
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("scheme", [pytest.param("light", marks=pytest.mark.full), "dark"])
 def test_no_barrier_while_cutting_in_a_narrow_window(site: Site, sign_in: SignIn, scheme: str) -> None:
     place = next(site.cuts)
     page = sign_in(session=place.lead, color_scheme=scheme, viewport={"width": 320, "height": 640})

@@ -105,7 +105,7 @@ def test_two_thousand_sentences_are_filtered_at_once(site: Site, sign_in: SignIn
     assert page.locator(CURRENT).count() == 1
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("scheme", [pytest.param("light", marks=pytest.mark.full), "dark"])
 def test_no_barrier_with_a_filter_in_a_narrow_window(site: Site, sign_in: SignIn, scheme: str) -> None:
     page = sign_in(color_scheme=scheme, viewport={"width": 320, "height": 640})
     open_desk(page, site)

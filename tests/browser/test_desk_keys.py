@@ -104,7 +104,7 @@ class TestRemapping:
 
 
 class TestCard:
-    @pytest.mark.parametrize("scheme", ["light", "dark"])
+    @pytest.mark.parametrize("scheme", ["light", pytest.param("dark", marks=pytest.mark.full)])
     def test_card_is_reached_from_the_desk_and_has_no_barrier(self, site: Site, sign_in: SignIn, scheme: str) -> None:
         page = sign_in(color_scheme=scheme)
         open_desk(page, site)

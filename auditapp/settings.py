@@ -220,14 +220,14 @@ STORAGES = {
     },
 }
 
-# --- The doorbell: Celery over Redis, or over files in the data folder ---------------------------------------------
+# --- Messages to the workers: Celery over Redis, or over files in the data folder ---------------------------------------------
 REDIS_URL = os.environ.get("REDIS_URL", "")
 SPOOL_FOLDER = DATA / "spool"
 CELERY_TASK_IGNORE_RESULT = True
 CELERY_TASK_SERIALIZER = "json"
 CELERY_ACCEPT_CONTENT = ["json"]
-# A beat of the clock never waits behind a row of lanes.
-CELERY_TASK_DEFAULT_QUEUE = "lanes"
+# A sweep never waits behind a row of work queues.
+CELERY_TASK_DEFAULT_QUEUE = "work"
 CELERY_TASK_ROUTES = {"batches.sweep": {"queue": "sweeps"}}
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1
 CELERY_WORKER_SOFT_SHUTDOWN_TIMEOUT = 60

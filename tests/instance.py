@@ -118,12 +118,12 @@ class Instance:
         """A real worker process over the configured broker."""
         return self.start("manage.py", "worker", "--skip-checks", *arguments, **environment)
 
-    def ring(self, lane: int, *, times: int) -> None:
+    def notify(self, queue: int, *, times: int) -> None:
         """Put the same message on the broker several times, as brokers do that deliver again."""
         self.run_code(
             "import sys; from auditapp.batches.runner import tasks\n"
-            "for _ in range(int(sys.argv[2])): tasks.ring(int(sys.argv[1]))",
-            str(lane),
+            "for _ in range(int(sys.argv[2])): tasks.notify_queue(int(sys.argv[1]))",
+            str(queue),
             str(times),
         )
 
@@ -283,7 +283,7 @@ def kill_group(process: Process) -> None:
 
 
 def find_children(process: Process) -> list[psutil.Process]:
-    """The processes in which a worker runs its lanes (not the interpreter's own resource tracker)."""
+    """The processes in which a worker runs its queues (not the interpreter's own resource tracker)."""
     children = []
     for child in psutil.Process(process.pid).children(recursive=True):
         # One may end, or lie dead and unburied, between being listed and being asked.

@@ -192,11 +192,11 @@ class Storm:
     def freeze_child(self) -> None:
         """It stands still for longer than a runner may be silent, and goes on as if nothing had been."""
         children = [child for worker in self.workers for child in find_children(worker)]
-        busy = [child for child in children if self.count_lanes(child.pid)]
+        busy = [child for child in children if self.count_queues(child.pid)]
         if not busy:
             return
         child = self.chance.choice(busy)
-        self.found.in_flight_at_kills += self.count_lanes(child.pid) * self.plan.in_flight
+        self.found.in_flight_at_kills += self.count_queues(child.pid) * self.plan.in_flight
         child.suspend()
         time.sleep(self.plan.frozen)
         with suppress(psutil.NoSuchProcess):
@@ -209,16 +209,16 @@ class Storm:
             with suppress(psutil.NoSuchProcess):
                 process.suspend()
         after = self.provider.stats()
-        at_most = sum(self.count_lanes(process.pid) for process in processes) * self.plan.in_flight
+        at_most = sum(self.count_queues(process.pid) for process in processes) * self.plan.in_flight
         in_flight = after["in_flight"] + after["answered"] - before["answered"]
         self.found.in_flight_at_kills += min(in_flight, at_most)
         for process in processes:
             with suppress(psutil.NoSuchProcess):
                 process.send_signal(signal.SIGKILL)
 
-    def count_lanes(self, pid: int) -> int:
+    def count_queues(self, pid: int) -> int:
         with suppress(psycopg.Error):
-            return int(self.instance.query(f"{NUMBER} batches_lane WHERE runner LIKE '%:{pid}:%'")[0][0])
+            return int(self.instance.query(f"{NUMBER} batches_workqueue WHERE runner LIKE '%:{pid}:%'")[0][0])
         return len(MODELS) + 1
 
     def restart_postgres(self, how: str) -> None:

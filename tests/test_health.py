@@ -24,7 +24,7 @@ def test_readiness_names_a_silent_worker_and_stays_ready(client: Client) -> None
     answer = client.get("/readyz").json()
     assert answer["ready"] is True
     assert answer["checks"]["worker"] == "silent"
-    worker_signs.write_sign(started_at=read_now(), lanes=1, problem="")
+    worker_signs.write_sign(started_at=read_now(), queues=1, problem="")
     assert client.get("/readyz").json()["checks"]["worker"] == "ok"
 
 
@@ -34,7 +34,7 @@ def test_readiness_tells_a_worker_that_something_hinders_and_a_full_disk(
 ) -> None:
     monkeypatch.setattr(spool, "LEAST_FREE_BYTES", 2**80)
     monkeypatch.setattr(spool, "LEAST_FREE_SHARE", 2.0)
-    worker_signs.write_sign(started_at=read_now(), lanes=1, problem=worker_signs.find_problem())
+    worker_signs.write_sign(started_at=read_now(), queues=1, problem=worker_signs.find_problem())
     answer = client.get("/readyz")
     assert answer.status_code == 503
     checks = answer.json()["checks"]

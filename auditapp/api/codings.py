@@ -10,7 +10,7 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from auditapp.api.inputs import LARGEST_ID, Body, Choice, Numeral, Uuid, WholeNumber, Words
+from auditapp.api.inputs import MAX_ID, Body, Choice, Numeral, Uuid, WholeNumber, Words
 from auditapp.api.pagination import PageParameters, Pages
 from auditapp.api.views import ProjectView, at_one_address, list_columns
 from transcripts.codebook.models import Code
@@ -23,7 +23,7 @@ from transcripts.corpus.models import Sentence
 from transcripts.projects.models import Project
 from transcripts.projects.roles import Permission
 
-LARGEST_PLACE = 2**31 - 1
+MAX_PLACE = 2**31 - 1
 FILTERS = {"interview": "sentence__turn__interview", "coder": "coder__username", "code": "code__identifier"}
 WITHDRAWN = {
     "false": Q(withdrawn_at__isnull=True),
@@ -104,7 +104,7 @@ class ListCodings(CodingView):
 
     class Query(PageParameters):
         interview = Numeral(
-            required=False, min_value=1, max_value=LARGEST_ID, help_text="Number of an interview: only codings in it."
+            required=False, min_value=1, max_value=MAX_ID, help_text="Number of an interview: only codings in it."
         )
         coder = serializers.CharField(required=False, max_length=150, help_text="A person's name: only her codings.")
         code = serializers.CharField(required=False, max_length=100, help_text="A code's id: only its codings.")
@@ -134,19 +134,19 @@ class AddCoding(CodingView):
     class Input(Body):
         """A code for a sentence."""
 
-        sentence = WholeNumber(min_value=1, max_value=LARGEST_ID, help_text="Number of the sentence.")
+        sentence = WholeNumber(min_value=1, max_value=MAX_ID, help_text="Number of the sentence.")
         code = Words(max_length=100, help_text="Id of a code of the current codebook.")
         note = Words(allow_blank=True, default="", help_text=f"{MEANINGS['note']} At most 1,000 characters.")
         quote_start = WholeNumber(
             min_value=0,
-            max_value=LARGEST_PLACE,
+            max_value=MAX_PLACE,
             required=False,
             allow_null=True,
             help_text=MEANINGS["quote_start"],
         )
         quote_end = WholeNumber(
             min_value=1,
-            max_value=LARGEST_PLACE,
+            max_value=MAX_PLACE,
             required=False,
             allow_null=True,
             help_text=MEANINGS["quote_end"],

@@ -17,7 +17,7 @@ from rest_framework.settings import api_settings
 from auditapp import outage
 from transcripts.coding.actions import CodingError, WrongInput
 
-LONGEST_ECHO = 100
+MAX_ECHO = 100
 
 HOW_TO_SIGN_IN = (
     "Send an API token in the header `Authorization: Bearer TOKEN`. Tokens are made on your account page, or by "
@@ -179,7 +179,7 @@ def _write_body(refusal: Refusal) -> dict[str, object]:
 
 def _cut(name: str) -> str:
     """A name as it came, which may be of any length."""
-    return name if len(name) <= LONGEST_ECHO else f"{name[:LONGEST_ECHO]}…"
+    return name if len(name) <= MAX_ECHO else f"{name[:MAX_ECHO]}…"
 
 
 def _make_writable(text: str) -> str:

@@ -13,10 +13,10 @@ from rest_framework.settings import api_settings
 
 from auditapp.api.errors import TooLarge
 
-LARGEST_BODY = 100_000
-MOST_TOLD = 10
-LARGEST_ID = 2**63 - 1
-LONGEST_NUMBER = len(str(LARGEST_ID))
+MAX_BODY = 100_000
+MAX_TOLD = 10
+MAX_ID = 2**63 - 1
+MAX_NUMBER = len(str(MAX_ID))
 
 
 class StrictJsonParser(BaseParser):
@@ -27,9 +27,9 @@ class StrictJsonParser(BaseParser):
     def parse(
         self, stream: IO[bytes], media_type: str | None = None, parser_context: Mapping[str, Any] | None = None
     ) -> Any:
-        body = stream.read(LARGEST_BODY + 1)
-        if len(body) > LARGEST_BODY:
-            raise TooLarge(f"A body may have up to {LARGEST_BODY:,} bytes.")
+        body = stream.read(MAX_BODY + 1)
+        if len(body) > MAX_BODY:
+            raise TooLarge(f"A body may have up to {MAX_BODY:,} bytes.")
         try:
             return json.loads(body.decode("utf-8"), object_pairs_hook=_refuse_twins, parse_constant=_refuse_constant)
         except UnicodeDecodeError as error:
@@ -71,7 +71,7 @@ class Numeral(serializers.IntegerField):
     """A whole number in an address: decimal digits."""
 
     def to_internal_value(self, data: object) -> int:
-        if not isinstance(data, str) or not (data.isascii() and data.isdecimal()) or len(data) > LONGEST_NUMBER:
+        if not isinstance(data, str) or not (data.isascii() and data.isdecimal()) or len(data) > MAX_NUMBER:
             self.fail("invalid")
         return int(data)
 
@@ -111,7 +111,7 @@ class _Named(serializers.Serializer[Any]):
         if not isinstance(data, Mapping):
             sentence = "Send a JSON object with the fields by name."
             raise serializers.ValidationError({api_settings.NON_FIELD_ERRORS_KEY: [sentence]})
-        unknown = [name for name in data if name not in self.fields][:MOST_TOLD]
+        unknown = [name for name in data if name not in self.fields][:MAX_TOLD]
         if unknown:
             known = f"Known are: {', '.join(self.fields)}." if self.fields else f"No {self.what} is taken here."
             raise serializers.ValidationError({name: [f"There is no such {self.what}. {known}"] for name in unknown})

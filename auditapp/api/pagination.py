@@ -11,10 +11,10 @@ from rest_framework.pagination import BasePagination
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from auditapp.api.inputs import LARGEST_ID, Numeral, Parameters
+from auditapp.api.inputs import MAX_ID, Numeral, Parameters
 
 DEFAULT_LIMIT = 100
-LARGEST_LIMIT = 1_000
+MAX_LIMIT = 1_000
 
 
 class PageParameters(Parameters):
@@ -22,11 +22,11 @@ class PageParameters(Parameters):
 
     limit = Numeral(
         min_value=1,
-        max_value=LARGEST_LIMIT,
+        max_value=MAX_LIMIT,
         default=DEFAULT_LIMIT,
         help_text="How many rows to give at most.",
     )
-    offset = Numeral(min_value=0, max_value=LARGEST_ID, default=0, help_text="How many rows to pass over first.")
+    offset = Numeral(min_value=0, max_value=MAX_ID, default=0, help_text="How many rows to pass over first.")
 
 
 class Pages(BasePagination):

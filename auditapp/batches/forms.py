@@ -17,7 +17,7 @@ from auditapp.llm.models import Capabilities, ModelVariant, ProviderAccount
 from auditapp.llm.providers.base import ErrorClass
 
 DEFAULT_PILOT = 30
-LARGEST_ANSWER_FILE = 512 * 1024 * 1024
+MAX_ANSWER_FILE = 512 * 1024 * 1024
 
 
 class FieldGroup(NamedTuple):
@@ -206,7 +206,7 @@ class AnswersForm(forms.Form):
 
     def clean_file(self) -> object:
         file = self.cleaned_data["file"]
-        if file.size > LARGEST_ANSWER_FILE:
+        if file.size > MAX_ANSWER_FILE:
             raise forms.ValidationError(
                 "The file is larger than 512 MB. Split it by lines and bring the parts in one by one."
             )

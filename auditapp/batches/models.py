@@ -16,8 +16,8 @@ class Batch(models.Model):
     """A grid of calls launched together: inputs x arms x repeats, under one cap.
 
     ``control`` is what people want, ``state`` is where the batch stands. A batch with a pilot first sends only the cells
-    marked for it (``pilot``), then waits for a yes (``waiting``); the pilot's answers count. ``client_id`` is chosen by the
-    page that launches, so that a double click makes one batch. Money is kept in whole nanodollars (1e-9 US
+    marked for it (``pilot``), then waits for a yes (``waiting``); the pilot's answers count. ``idempotency_key`` is chosen by
+    the page that launches, so that a double click makes one batch. Money is kept in whole nanodollars (1e-9 US
     dollars), so that sums are exact on every database: ``reserved_nano`` is promised to calls under way at their highest
     price (and to tries whose end was lost), ``spent_nano`` is settled. A call is only sent when both together stay within
     ``cap_nano``.
@@ -53,7 +53,7 @@ class Batch(models.Model):
     kind = models.CharField(max_length=40)
     title = models.CharField(max_length=200)
     parameters = models.JSONField(default=dict)
-    client_id = models.UUIDField(null=True, blank=True, unique=True)
+    idempotency_key = models.UUIDField(null=True, blank=True, unique=True)
     route = models.CharField(max_length=10, choices=Route.choices, default=Route.LIVE)
     lost_answers = models.CharField(max_length=10, choices=LostAnswers.choices, default=LostAnswers.RETRY)
     uses_cache = models.BooleanField(default=False)
@@ -188,7 +188,7 @@ class ProviderJob(models.Model):
         COLLECTED = "collected", "Collected"
         FAILED = "failed", "Failed"
 
-    lane = models.ForeignKey("Lane", on_delete=models.PROTECT, related_name="jobs")
+    queue = models.ForeignKey("WorkQueue", on_delete=models.PROTECT, related_name="jobs")
     token = models.UUIDField(unique=True)
     state = models.CharField(max_length=10, choices=State.choices, default=State.WRITTEN)
     calls = models.PositiveIntegerField()
@@ -291,11 +291,11 @@ class Result(models.Model):
         return f"result of cell {self.cell_id}"
 
 
-class Lane(models.Model):
+class WorkQueue(models.Model):
     """Who runs a batch's calls to one model of one account at the moment. One runner at a time, found dead by its
     heartbeat. ``limit`` is the number of calls in flight that the limiter allows, kept for the next runner."""
 
-    batch = models.ForeignKey(Batch, on_delete=models.PROTECT, related_name="lanes")
+    batch = models.ForeignKey(Batch, on_delete=models.PROTECT, related_name="queues")
     name = models.CharField(max_length=500)
     runner = models.CharField(max_length=60, blank=True)
     heartbeat_at = models.DateTimeField(null=True, blank=True)
@@ -309,11 +309,11 @@ class Lane(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"lane {self.pk}"
+        return f"queue {self.pk}"
 
 
 class LimitChange(models.Model):
-    """A step of a lane's limiter: how many calls in flight it allowed from then on, and why."""
+    """A step of a queue's limiter: how many calls in flight it allowed from then on, and why."""
 
     class Cause(models.TextChoices):
         START = "start", "a runner began"
@@ -321,7 +321,7 @@ class LimitChange(models.Model):
         RATE_LIMITED = "rate_limited", "the provider asked for fewer"
         SETTING = "setting", "a person changed the setting"
 
-    lane = models.ForeignKey(Lane, on_delete=models.PROTECT, related_name="limit_changes")
+    queue = models.ForeignKey(WorkQueue, on_delete=models.PROTECT, related_name="limit_changes")
     at = models.DateTimeField()
     limit = models.PositiveIntegerField()
     in_flight = models.PositiveIntegerField()
@@ -329,7 +329,7 @@ class LimitChange(models.Model):
     wait_seconds = models.FloatField(null=True, blank=True)
 
     class Meta:
-        ordering: ClassVar = ["lane", "pk"]
+        ordering: ClassVar = ["queue", "pk"]
 
     def __str__(self) -> str:
         return f"{self.limit} from {self.at}"
@@ -341,7 +341,7 @@ class WorkerSign(models.Model):
     name = models.CharField(max_length=200, primary_key=True)
     seen_at = models.DateTimeField()
     started_at = models.DateTimeField(null=True, blank=True)
-    lanes = models.PositiveIntegerField(default=0)
+    queues = models.PositiveIntegerField(default=0)
     problem = models.CharField(max_length=300, blank=True)
 
     def __str__(self) -> str:
@@ -349,7 +349,7 @@ class WorkerSign(models.Model):
 
 
 class Tick(models.Model):
-    """When something that is done every few seconds was last begun, whoever's clock rang for it."""
+    """When something that is done every few seconds was last begun, whichever process began it."""
 
     name = models.CharField(max_length=40, primary_key=True)
     at = models.DateTimeField()

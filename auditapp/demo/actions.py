@@ -52,8 +52,8 @@ def load_demo() -> bool:
         return False
     batches = _write_study()
     for batch in batches:
-        for lane in batch.lanes.all():
-            live.run_lane(lane.pk)
+        for queue in batch.queues.all():
+            live.run_queue(queue.pk)
         _read_refusal(batch)
     return True
 

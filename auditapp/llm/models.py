@@ -64,8 +64,8 @@ class ModelVariant(models.Model):
         return self.account.provider == "fake"
 
     @property
-    def lane(self) -> str:
-        """Calls of one lane share one account and one model, and so one limit."""
+    def queue_name(self) -> str:
+        """The name of its work queue in a batch: calls to one model of one account share a queue, and so one limit."""
         return f"{self.account_id}:{self.model}"
 
 

@@ -101,8 +101,8 @@ def audit_and_change_the_benchmark(demo: Project, owner: User, coder: User) -> N
             mark_item(item=item, finding=found, number=1, client_id=uuid.uuid4(), by=reader)
     formatter = add_model(label="fake formatter (invented)", provider="fake", by=owner)
     reading = launch_formatter(batch=batch, variant=formatter, outcomes=["off_format", "refusal"], by=owner)
-    for lane in reading.lanes.all():
-        live.run_lane(lane.pk)
+    for queue in reading.queues.all():
+        live.run_queue(queue.pk)
     rows = {target: dict(lists) for target, lists in find_rows(demo).items()}
     rows["women"] = {**rows["women"], "self": [*rows["women"]["self"], "a woman of our own study"]}
     save_mapping(project=demo, rows=rows, reason="What the answers of this study say of women.", by=owner)
@@ -217,5 +217,5 @@ def ask_again(trust: Project, owner: User) -> None:
     plant_own_set(project=trust, by=owner)
     reader = add_reader(trust, ASKED_AGAIN, owner)
     batch = launch_preannotation(project=trust, annotator=reader, families=["themes"], by=owner)
-    for lane in batch.lanes.all():
-        live.run_lane(lane.pk)
+    for queue in batch.queues.all():
+        live.run_queue(queue.pk)

@@ -7,7 +7,7 @@ from functools import partial
 
 from django.db import transaction
 
-from auditapp.batches.models import Batch, Cell, Lane
+from auditapp.batches.models import Batch, Cell, WorkQueue
 from transcripts.audit_trail import trail
 
 OPEN_CELLS = (Cell.State.PLANNED, Cell.State.LEASED)
@@ -50,13 +50,13 @@ def change_batch(
     trail.record(action, target=batch, by=by, stream=trail.project_stream(batch.project_id), details=details)
 
 
-def ring_lanes(lanes: Iterable[Lane]) -> None:
-    """Tell the workers of these lanes once the transaction stands."""
-    for lane in lanes:
-        transaction.on_commit(partial(_notify_workers, lane.pk))
+def notify_queues(queues: Iterable[WorkQueue]) -> None:
+    """Tell the workers of these queues once the transaction stands."""
+    for queue in queues:
+        transaction.on_commit(partial(_notify_workers, queue.pk))
 
 
-def _notify_workers(lane_id: int) -> None:
+def _notify_workers(queue_id: int) -> None:
     from auditapp.batches.runner import tasks  # loads Celery
 
-    tasks.ring(lane_id)
+    tasks.notify_queue(queue_id)

@@ -13,8 +13,8 @@ from auditapp.batches.actions.changes import (
     change_batch,
     choose_working_state,
     lock_batch,
+    notify_queues,
     refuse_ended,
-    ring_lanes,
 )
 from auditapp.batches.kinds import announce_end
 from auditapp.batches.ledger.batch_state import finish_if_complete
@@ -87,13 +87,13 @@ def cancel_batch(*, batch: Batch, by: trail.Actor, cut_off: bool = False) -> Non
     action = "batch.aborted" if cut_off else "batch.cancelled"
     _steer(batch, by, action, before=locked, state=Batch.State.CANCELLED, control=control, cells=cancelled)
     if locked.route == Batch.Route.JOBS:
-        ring_lanes(batch.lanes.all())
+        notify_queues(batch.queues.all())
     announce_end(batch)
 
 
 @transaction.atomic
 def change_concurrency(*, batch: Batch, concurrency: int, by: trail.Actor) -> None:
-    """Set how many calls may be in flight at most; a running lane follows within a second."""
+    """Set how many calls may be in flight at most; a running queue follows within a second."""
     locked = lock_batch(batch)
     refuse_ended(locked, "given another number of calls in flight")
     check_concurrency(concurrency)
@@ -105,7 +105,7 @@ def change_concurrency(*, batch: Batch, concurrency: int, by: trail.Actor) -> No
 
 
 def check_concurrency(concurrency: int) -> None:
-    """Raise ``BatchError`` for a number of calls in flight that no lane takes."""
+    """Raise ``BatchError`` for a number of calls in flight that no queue takes."""
     if not 1 <= concurrency <= MAX_IN_FLIGHT:
         raise BatchError(f"Calls in flight lie between 1 and {MAX_IN_FLIGHT:,}.")
 
@@ -116,7 +116,7 @@ def _go_on(batch: Batch, locked: Batch, by: trail.Actor, action: str, *, control
         control = Batch.Control.PAUSE
     _steer(batch, by, action, before=locked, state=state, control=control)
     if batch.state in WORKING_STATES:
-        ring_lanes(batch.lanes.all())
+        notify_queues(batch.queues.all())
 
 
 def _steer(

@@ -37,7 +37,7 @@ def find_launched(project: Project, idempotency_key: uuid.UUID | None, asked: st
     """
     if idempotency_key is None:
         return None
-    launched = Batch.objects.filter(client_id=idempotency_key).first()
+    launched = Batch.objects.filter(idempotency_key=idempotency_key).first()
     if launched is None:
         return None
     if launched.project_id != project.pk:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from django.db import IntegrityError, transaction
 
-from auditapp.batches.actions.changes import BatchError, ring_lanes
+from auditapp.batches.actions.changes import BatchError, notify_queues
 from auditapp.batches.actions.control import check_concurrency
 from auditapp.batches.actions.launched import ASKED, digest_asked, find_launched
 from auditapp.batches.actions.money import check_cap, refuse_cap_of_file
@@ -19,7 +19,7 @@ from auditapp.batches.kinds import get_kind
 from auditapp.batches.ledger.clock import read_now
 from auditapp.batches.ledger.prompts import hash_prompt
 from auditapp.batches.ledger.statements import insert_cells
-from auditapp.batches.models import Arm, Batch, Cell, Lane
+from auditapp.batches.models import Arm, Batch, Cell, WorkQueue
 from auditapp.batches.pure.launch_options import DEFAULT_OPTIONS, MAX_REPEATS, LaunchOptions
 from auditapp.llm.models import Capabilities, ModelVariant, Price
 from auditapp.llm.queries import find_capabilities, find_prices
@@ -115,7 +115,7 @@ def launch_batch(
     options: LaunchOptions = DEFAULT_OPTIONS,
     asked: str = "",
 ) -> Batch:
-    """Plan the grid inputs x arms x repeats and notify its lanes. Raises ``BatchError``.
+    """Plan the grid inputs x arms x repeats and notify its queues. Raises ``BatchError``.
 
     An arm with inputs of its own is asked about those. ``options.pilot`` calls of each arm, drawn at random, go first (all
     of a smaller arm); the rest waits for ``confirm_batch``. Where no arm has more cells than that there is no pilot. The
@@ -135,7 +135,7 @@ def launch_batch(
         kind=kind,
         title=title,
         parameters=(parameters or {}) | ({ASKED: asked} if options.idempotency_key else {}),
-        client_id=options.idempotency_key,
+        idempotency_key=options.idempotency_key,
         route=Batch.Route(options.route),
         lost_answers=Batch.LostAnswers(options.lost_answers),
         uses_cache=options.uses_cache,
@@ -151,7 +151,7 @@ def launch_batch(
     if launched is not None:
         return launched
     _plan_grid(batch, arms, input_ids, options.repeats, pilots)
-    _open_lanes(batch, arms)
+    _open_queues(batch, arms)
     _record_launch(batch, arms, sum(cells), options.cap_usd, by)
     return batch
 
@@ -196,7 +196,7 @@ def _save_once(batch: Batch) -> Batch | None:
         with transaction.atomic():
             batch.save(force_insert=True)
     except IntegrityError:
-        launched = find_launched(batch.project, batch.client_id, batch.parameters.get(ASKED, ""))
+        launched = find_launched(batch.project, batch.idempotency_key, batch.parameters.get(ASKED, ""))
         if launched is None:
             raise
         return launched
@@ -214,10 +214,12 @@ def _plan_grid(
     _mark_pilots(batch, stored, inputs, repeats, pilots)
 
 
-def _open_lanes(batch: Batch, arms: Sequence[PlannedArm]) -> None:
-    lanes = [Lane.objects.create(batch=batch, name=name) for name in sorted({arm.variant.lane for arm in arms})]
+def _open_queues(batch: Batch, arms: Sequence[PlannedArm]) -> None:
+    queues = [
+        WorkQueue.objects.create(batch=batch, name=name) for name in sorted({arm.variant.queue_name for arm in arms})
+    ]
     if batch.route != Batch.Route.FILE:
-        ring_lanes(lanes)
+        notify_queues(queues)
 
 
 def _read_rows(arms: Sequence[PlannedArm]) -> tuple[dict[int, Price], dict[int, Capabilities]]:

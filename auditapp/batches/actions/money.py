@@ -8,13 +8,13 @@ from enum import Enum
 
 from django.db import transaction
 
-from auditapp.batches.actions.changes import BatchError, change_batch, lock_batch, refuse_ended, ring_lanes
+from auditapp.batches.actions.changes import BatchError, change_batch, lock_batch, notify_queues, refuse_ended
 from auditapp.batches.ledger.clock import read_now
 from auditapp.batches.models import Arm, Batch
 from auditapp.batches.pure.money import to_dollars, to_nano
 from transcripts.audit_trail import trail
 
-HIGHEST_CAP = 1_000_000
+MAX_CAP = 1_000_000
 
 
 class Unchanged(Enum):
@@ -30,7 +30,7 @@ def check_cap(cap_usd: Decimal | None, unpriced: Iterable[str]) -> int | None:
     """The cap in whole nanodollars. Raises ``BatchError``; ``unpriced`` are the labels of models without a price."""
     if cap_usd is None:
         return None
-    if not cap_usd.is_finite() or not 0 < cap_usd <= HIGHEST_CAP:
+    if not cap_usd.is_finite() or not 0 < cap_usd <= MAX_CAP:
         raise BatchError("A cap is more than nothing and at most a million dollars; leave it out for no cap.")
     labels = sorted(set(unpriced))
     if labels:
@@ -77,7 +77,7 @@ def confirm_batch(*, batch: Batch, by: trail.Actor, cap_usd: Decimal | Unchanged
     }
     details: dict[str, object] = {"spent_nano": locked.spent_nano, "cap_nano": cap_nano}
     change_batch(batch, by, "batch.confirmed", details, columns)
-    ring_lanes(batch.lanes.all())
+    notify_queues(batch.queues.all())
 
 
 def refuse_cap_of_file(route: str, cap_nano: int | None) -> None:

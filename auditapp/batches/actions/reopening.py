@@ -11,8 +11,8 @@ from auditapp.batches.actions.changes import (
     change_batch,
     choose_working_state,
     lock_batch,
+    notify_queues,
     refuse_ended,
-    ring_lanes,
 )
 from auditapp.batches.kinds import Answered, get_kind
 from auditapp.batches.ledger.batch_state import finish_if_complete
@@ -94,7 +94,7 @@ def _send_again(batch: Batch, locked: Batch, by: trail.Actor, action: str, cells
         "finished_at": None,
     }
     change_batch(batch, by, action, {"before": locked.state, "cells": cells}, columns)
-    ring_lanes(batch.lanes.all())
+    notify_queues(batch.queues.all())
 
 
 def _list_cells(batch: Batch, state: str) -> list[int]:

@@ -13,12 +13,12 @@ from django.db.models import F
 from auditapp.batches.ledger import statements
 from auditapp.batches.ledger.batch_state import finish_if_complete, pause_locked
 from auditapp.batches.ledger.clock import read_now
-from auditapp.batches.ledger.endings import Claimed, Finished
+from auditapp.batches.ledger.endings import CompletedCall, LeasedCell
 from auditapp.batches.ledger.prompts import Written, compute_highest_price, hash_request, write_requests
 from auditapp.batches.ledger.statements import CellEnd, NewAttempt, Planned
-from auditapp.batches.ledger.storing import store_finished
-from auditapp.batches.models import WORKING_STATES, Arm, Batch, Cell, Lane
-from auditapp.llm.providers.base import ChatAnswer, ChatRequest, End
+from auditapp.batches.ledger.storing import store_completed
+from auditapp.batches.models import WORKING_STATES, Arm, Batch, Cell, WorkQueue
+from auditapp.llm.providers.base import CallOutcome, ChatAnswer, ChatRequest
 
 LEASE = datetime.timedelta(seconds=60)
 NO_INPUT = "no_input"
@@ -35,7 +35,7 @@ SENDING_CONTROLS = (Batch.Control.RUN, Batch.Control.DRAIN)
 class Call(NamedTuple):
     """A claimed cell and the request to send for it."""
 
-    claimed: Claimed
+    leased: LeasedCell
     request: ChatRequest
 
 
@@ -67,13 +67,13 @@ class Copied(NamedTuple):
 
 
 @transaction.atomic
-def claim_calls(lane: Lane, runner: str, count: int) -> Claim:
+def claim_calls(queue: WorkQueue, runner: str, count: int) -> Claim:
     """Lease up to ``count`` cells and write their attempts, money reserved, all or nothing."""
-    batch = Batch.objects.select_for_update().get(pk=lane.batch_id)
-    mine = Lane.objects.filter(pk=lane.pk, runner=runner).exists()
+    batch = Batch.objects.select_for_update().get(pk=queue.batch_id)
+    mine = WorkQueue.objects.filter(pk=queue.pk, runner=runner).exists()
     if not mine or batch.control not in SENDING_CONTROLS or batch.state not in WORKING_STATES:
         return Claim([], stopped=True)
-    arms = {arm.pk: arm for arm in lane.batch.arms.all() if arm.variant.lane == lane.name}
+    arms = {arm.pk: arm for arm in queue.batch.arms.all() if arm.variant.queue_name == queue.name}
     now = read_now()
     cells = statements.find_claimable(batch, sorted(arms), count, now)
     if not cells:
@@ -139,7 +139,7 @@ def _take_answered(asked: Sequence[Chosen]) -> list[Chosen]:
             found.append(each)
             continue
         answer = ChatAnswer(
-            End.CACHED,
+            CallOutcome.CACHED,
             content=result.answer,
             finish_reason=result.attempt.finish_reason,
             served_model=result.attempt.served_model,
@@ -194,9 +194,9 @@ def _write_attempts(
     ]
 
 
-def _describe(batch: Batch, arm: Arm, chosen: Chosen, attempt_id: int) -> Claimed:
+def _describe(batch: Batch, arm: Arm, chosen: Chosen, attempt_id: int) -> LeasedCell:
     cell = chosen.cell
-    return Claimed(
+    return LeasedCell(
         attempt_id=attempt_id,
         cell_id=cell.pk,
         arm_id=cell.arm_id,
@@ -214,10 +214,10 @@ def _describe(batch: Batch, arm: Arm, chosen: Chosen, attempt_id: int) -> Claime
 def _store_copied(batch: Batch, chosen: Sequence[Chosen], calls: Sequence[Call], now: datetime.datetime) -> list[Call]:
     """Store the copied answers, and give back the calls that are to be sent."""
     copied = [
-        Finished(call.claimed, each.copied.answer, now)
+        CompletedCall(call.leased, each.copied.answer, now)
         for each, call in zip(chosen, calls, strict=True)
         if each.copied is not None
     ]
     if copied:
-        store_finished(batch.pk, copied)
+        store_completed(batch.pk, copied)
     return [call for each, call in zip(chosen, calls, strict=True) if each.copied is None]

@@ -1,43 +1,43 @@
-"""Which lanes of the providers' batch services have something to do now. Below the queries, which ask it too."""
+"""Which queues of the providers' batch services have something to do now. Below the queries, which ask it too."""
 
 from __future__ import annotations
 
 import datetime
 
 from auditapp.batches.ledger.clock import read_now
-from auditapp.batches.models import WORKING_STATES, Batch, Cell, Lane, ProviderJob
+from auditapp.batches.models import WORKING_STATES, Batch, Cell, ProviderJob, WorkQueue
 
 OPEN_JOBS = (ProviderJob.State.WRITTEN, ProviderJob.State.UPLOADED, ProviderJob.State.SUBMITTED)
 FIRST_CHECK = datetime.timedelta(seconds=30)
-LONGEST_WAIT = datetime.timedelta(minutes=10)
+MAX_WAIT = datetime.timedelta(minutes=10)
 ENDING = (Batch.Control.CANCEL, Batch.Control.ABORT)
 
 
-def find_due_lanes(batch: Batch | None = None) -> list[int]:
+def find_due_queues(batch: Batch | None = None) -> list[int]:
     """Lanes (of one batch, or of all) with cells to submit or a job to look after, and nobody there."""
-    lanes = Lane.objects.filter(runner="", batch__route=Batch.Route.JOBS)
+    queues = WorkQueue.objects.filter(runner="", batch__route=Batch.Route.JOBS)
     if batch is not None:
-        lanes = lanes.filter(batch=batch)
+        queues = queues.filter(batch=batch)
     now = read_now()
-    open_jobs = ProviderJob.objects.filter(lane__in=lanes, state__in=OPEN_JOBS).select_related("lane__batch")
-    due = {job.lane_id for job in open_jobs if is_due(job, now)}
-    due.update(lane.pk for lane in lanes.select_related("batch") if has_cells_to_submit(lane, now))
+    open_jobs = ProviderJob.objects.filter(queue__in=queues, state__in=OPEN_JOBS).select_related("queue__batch")
+    due = {job.queue_id for job in open_jobs if is_due(job, now)}
+    due.update(queue.pk for queue in queues.select_related("batch") if has_cells_to_submit(queue, now))
     return sorted(due)
 
 
 def is_due(job: ProviderJob, now: datetime.datetime) -> bool:
-    """Whether an open job is to be looked after. Reads job.lane.batch.
+    """Whether an open job is to be looked after. Reads job.queue.batch.
 
     A job at its provider is asked about half a minute after it was created, then each time its age has doubled, at the
     latest after ten minutes. One that is not there yet is gone on with, unless people want nothing sent; when they want the
     end it is withdrawn.
     """
-    batch = job.lane.batch
+    batch = job.queue.batch
     if not job.submitted_at:
         is_fresh = job.checked_at is None or now - job.checked_at >= FIRST_CHECK
         return batch.control in ENDING or (is_sending(batch) and is_fresh)
     last = job.checked_at or job.submitted_at
-    wait = min(max(last - job.submitted_at, FIRST_CHECK), LONGEST_WAIT)
+    wait = min(max(last - job.submitted_at, FIRST_CHECK), MAX_WAIT)
     return now - last >= (FIRST_CHECK if batch.control in ENDING else wait)
 
 
@@ -46,19 +46,19 @@ def is_sending(batch: Batch) -> bool:
     return batch.state in WORKING_STATES and batch.control in {Batch.Control.RUN, Batch.Control.DRAIN}
 
 
-def has_cells_to_submit(lane: Lane, now: datetime.datetime) -> bool:
-    """Whether a job could be made of the lane's planned cells: all of them, for a job takes hours and those that still
+def has_cells_to_submit(queue: WorkQueue, now: datetime.datetime) -> bool:
+    """Whether a job could be made of the queue's planned cells: all of them, for a job takes hours and those that still
     wait for their next try take seconds. One job after the other: while one waits to be sent, there is no next. Reads
-    lane.batch."""
-    if not is_sending(lane.batch):
+    queue.batch."""
+    if not is_sending(queue.batch):
         return False
-    if ProviderJob.objects.filter(lane=lane, state__in=OPEN_JOBS, submitted_at__isnull=True).exists():
+    if ProviderJob.objects.filter(queue=queue, state__in=OPEN_JOBS, submitted_at__isnull=True).exists():
         return False
-    account, _, model = lane.name.partition(":")
-    cells = Cell.objects.filter(batch=lane.batch, arm__variant__account=int(account), arm__variant__model=model)
+    account, _, model = queue.name.partition(":")
+    cells = Cell.objects.filter(batch=queue.batch, arm__variant__account=int(account), arm__variant__model=model)
     cells = cells.filter(state=Cell.State.PLANNED)
-    if lane.batch.state == Batch.State.PILOT:
+    if queue.batch.state == Batch.State.PILOT:
         cells = cells.filter(pilot=True)
-    if lane.batch.control == Batch.Control.DRAIN:
+    if queue.batch.control == Batch.Control.DRAIN:
         cells = cells.filter(fence__gt=0)
     return cells.exists() and not cells.filter(not_before__gt=now).exists()

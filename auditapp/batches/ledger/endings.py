@@ -11,19 +11,19 @@ from typing import NamedTuple
 from auditapp.batches.ledger.statements import AttemptEnd, CellEnd
 from auditapp.batches.models import Batch, Cell
 from auditapp.batches.pure.money import compute_cost
-from auditapp.llm.providers.base import ChatAnswer, End, ErrorClass, Remedy
+from auditapp.llm.providers.base import CallOutcome, ChatAnswer, ErrorClass, NextStep
 
-MOST_TRIES = 6
-MOST_UNKNOWN_ENDS = 1
-LONGEST_BACKOFF = 60.0
-LONGEST_RETRY_AFTER = 600.0
+MAX_TRIES = 6
+MAX_UNKNOWN_ENDS = 1
+MAX_BACKOFF = 60.0
+MAX_RETRY_AFTER = 600.0
 
 PROVIDER_ERROR = "provider_error"
-FREE = frozenset({End.UNSENT, End.REFUSED, End.CACHED})
+FREE = frozenset({CallOutcome.UNSENT, CallOutcome.REFUSED, CallOutcome.CACHED})
 
 
 @dataclass(frozen=True, slots=True)
-class Claimed:
+class LeasedCell:
     """A cell under lease with its open attempt."""
 
     attempt_id: int
@@ -39,18 +39,18 @@ class Claimed:
     lost_answers: str = Batch.LostAnswers.RETRY
 
 
-class Finished(NamedTuple):
+class CompletedCall(NamedTuple):
     """The end of a call, by the ledger's clock; ``sent_at`` is ``None`` where it never left or that is not known."""
 
-    claimed: Claimed
+    leased: LeasedCell
     answer: ChatAnswer
     done_at: datetime.datetime
     sent_at: datetime.datetime | None = None
 
 
-def complete_attempt(each: Finished) -> AttemptEnd:
+def complete_attempt(each: CompletedCall) -> AttemptEnd:
     """The columns that complete the attempt."""
-    answer, claimed = each.answer, each.claimed
+    answer, leased = each.answer, each.leased
     return AttemptEnd(
         sent_at=each.sent_at,
         first_byte_at=_find_first_byte(each),
@@ -70,64 +70,64 @@ def complete_attempt(each: Finished) -> AttemptEnd:
         tokens_reasoning=answer.tokens_reasoning,
         cost_nano=read_cost(each),
         raw=answer.raw,
-        attempt_id=claimed.attempt_id,
+        attempt_id=leased.attempt_id,
     )
 
 
-def _find_first_byte(each: Finished) -> datetime.datetime | None:
+def _find_first_byte(each: CompletedCall) -> datetime.datetime | None:
     after = each.answer.first_byte_after
     if each.sent_at is None or after is None:
         return None
     return each.sent_at + datetime.timedelta(seconds=after)
 
 
-def read_cost(each: Finished) -> int | None:
+def read_cost(each: CompletedCall) -> int | None:
     """What the call cost in nanodollars; ``None`` where that is not known. A failed answer costs what its usage says."""
-    claimed, answer = each.claimed, each.answer
+    leased, answer = each.leased, each.answer
     if answer.end in FREE:
         return 0
-    if answer.end is End.UNKNOWN:
+    if answer.end is CallOutcome.UNKNOWN:
         return None
     return compute_cost(
         tokens_in=answer.tokens_in,
         tokens_out=answer.tokens_out,
-        price_in=claimed.price_in,
-        price_out=claimed.price_out,
+        price_in=leased.price_in,
+        price_out=leased.price_out,
     )
 
 
-def choose_cell_end(each: Finished, *, stopped: bool) -> CellEnd:
+def choose_cell_end(each: CompletedCall, *, stopped: bool) -> CellEnd:
     """The next state of the cell. ``stopped`` frees a call at once that never left, for its runner ended."""
-    claimed, answer = each.claimed, each.answer
-    if answer.end in {End.ANSWERED, End.CACHED}:
-        return _end(claimed, Cell.State.DONE)
+    leased, answer = each.leased, each.answer
+    if answer.end in {CallOutcome.ANSWERED, CallOutcome.CACHED}:
+        return _end(leased, Cell.State.DONE)
     if answer.error_class is ErrorClass.ABORTED:
-        return _end(claimed, Cell.State.CANCELLED)
-    if answer.remedy is Remedy.GIVE_UP:
-        return _end(claimed, Cell.State.FAILED, PROVIDER_ERROR)
-    if answer.end is End.UNSENT and (stopped or answer.remedy is Remedy.NONE):
-        return _end(claimed, Cell.State.PLANNED)
-    if answer.remedy is Remedy.STOP_BATCH:
-        return _end(claimed, Cell.State.PLANNED)
-    if answer.end is End.UNKNOWN:
-        unknown_ends = claimed.unknown_ends + 1
-        if claimed.lost_answers == Batch.LostAnswers.HOLD:
-            return _end(claimed, Cell.State.HELD, unknown_ends=unknown_ends)
-        state = Cell.State.PLANNED if unknown_ends <= MOST_UNKNOWN_ENDS else Cell.State.FAILED
+        return _end(leased, Cell.State.CANCELLED)
+    if answer.next_step is NextStep.GIVE_UP:
+        return _end(leased, Cell.State.FAILED, PROVIDER_ERROR)
+    if answer.end is CallOutcome.UNSENT and (stopped or answer.next_step is NextStep.NONE):
+        return _end(leased, Cell.State.PLANNED)
+    if answer.next_step is NextStep.STOP_BATCH:
+        return _end(leased, Cell.State.PLANNED)
+    if answer.end is CallOutcome.UNKNOWN:
+        unknown_ends = leased.unknown_ends + 1
+        if leased.lost_answers == Batch.LostAnswers.HOLD:
+            return _end(leased, Cell.State.HELD, unknown_ends=unknown_ends)
+        state = Cell.State.PLANNED if unknown_ends <= MAX_UNKNOWN_ENDS else Cell.State.FAILED
         outcome = "" if state == Cell.State.PLANNED else PROVIDER_ERROR
-        return _end(claimed, state, outcome, unknown_ends=unknown_ends)
-    if answer.remedy is Remedy.SLOW_DOWN:
-        return _end(claimed, Cell.State.PLANNED, not_before=_when(each, claimed.tries))
-    if answer.end is End.UNSENT:
-        return _end(claimed, Cell.State.PLANNED, not_before=_when(each, claimed.tries + 1))
-    tries = claimed.tries + 1
-    if tries >= MOST_TRIES:
-        return _end(claimed, Cell.State.FAILED, PROVIDER_ERROR, tries=tries)
-    return _end(claimed, Cell.State.PLANNED, tries=tries, not_before=_when(each, tries))
+        return _end(leased, state, outcome, unknown_ends=unknown_ends)
+    if answer.next_step is NextStep.SLOW_DOWN:
+        return _end(leased, Cell.State.PLANNED, not_before=_when(each, leased.tries))
+    if answer.end is CallOutcome.UNSENT:
+        return _end(leased, Cell.State.PLANNED, not_before=_when(each, leased.tries + 1))
+    tries = leased.tries + 1
+    if tries >= MAX_TRIES:
+        return _end(leased, Cell.State.FAILED, PROVIDER_ERROR, tries=tries)
+    return _end(leased, Cell.State.PLANNED, tries=tries, not_before=_when(each, tries))
 
 
 def _end(
-    claimed: Claimed,
+    leased: LeasedCell,
     state: str,
     outcome: str = "",
     *,
@@ -139,17 +139,17 @@ def _end(
         state=state,
         outcome=outcome,
         not_before=not_before,
-        tries=claimed.tries if tries is None else tries,
-        unknown_ends=claimed.unknown_ends if unknown_ends is None else unknown_ends,
-        cell_id=claimed.cell_id,
-        fence=claimed.fence,
+        tries=leased.tries if tries is None else tries,
+        unknown_ends=leased.unknown_ends if unknown_ends is None else unknown_ends,
+        cell_id=leased.cell_id,
+        fence=leased.fence,
     )
 
 
-def _when(each: Finished, tries: int) -> datetime.datetime:
+def _when(each: CompletedCall, tries: int) -> datetime.datetime:
     """When to try again: what the provider asked for, or exponential backoff with full jitter, from half a second."""
     if each.answer.retry_after is not None:
-        seconds = min(each.answer.retry_after, LONGEST_RETRY_AFTER)
+        seconds = min(each.answer.retry_after, MAX_RETRY_AFTER)
     else:
-        seconds = random.uniform(0.25, min(LONGEST_BACKOFF, 0.5 * 2**tries))  # noqa: S311 - jitter
+        seconds = random.uniform(0.25, min(MAX_BACKOFF, 0.5 * 2**tries))  # noqa: S311 - jitter
     return each.done_at + datetime.timedelta(seconds=seconds)

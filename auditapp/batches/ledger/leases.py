@@ -1,4 +1,4 @@
-"""The ledger's own transactions, as runners, the sweeper and the provider jobs call them: who holds a lane, how long, and
+"""The ledger's own transactions, as runners, the sweeper and the provider jobs call them: who holds a queue, how long, and
 what a dead runner left. Claims are in ``claiming``, ends in ``storing``, the batch's own state in ``standing``.
 
 Each function is one transaction; the ledger's rows are the workers' audit trail, so only changes of a batch's state are
@@ -17,19 +17,19 @@ from django.db.models import Q
 from auditapp.batches.ledger.batch_state import finish_if_complete, pause_for
 from auditapp.batches.ledger.claiming import LEASE, SENDING_CONTROLS, Call, Claim, claim_calls
 from auditapp.batches.ledger.clock import read_now
-from auditapp.batches.ledger.endings import Claimed
-from auditapp.batches.ledger.storing import hand_back, store_finished
-from auditapp.batches.models import WORKING_STATES, Attempt, Batch, Cell, Lane, LimitChange
+from auditapp.batches.ledger.endings import LeasedCell
+from auditapp.batches.ledger.storing import hand_back, store_completed
+from auditapp.batches.models import WORKING_STATES, Attempt, Batch, Cell, LimitChange, WorkQueue
 
 __all__ = [
     "LEASE",
     "Call",
     "Claim",
-    "acquire_lane",
+    "acquire_queue",
     "beat",
     "claim_calls",
     "describe_claim",
-    "find_expired_lanes",
+    "find_expired_queues",
     "find_open_claims",
     "finish_if_complete",
     "hand_back",
@@ -38,15 +38,15 @@ __all__ = [
     "pause_for",
     "poll",
     "read_held_limit",
-    "release_lane",
-    "store_finished",
+    "release_queue",
+    "store_completed",
 ]
 
-LANE_DEAD_AFTER = datetime.timedelta(seconds=30)
+QUEUE_DEAD_AFTER = datetime.timedelta(seconds=30)
 
 
 class Orders(NamedTuple):
-    """What people want of a running lane. ``is_mine`` is ``False`` when the lane was given to somebody else."""
+    """What people want of a running queue. ``is_mine`` is ``False`` when the queue was given to somebody else."""
 
     control: str
     concurrency: int
@@ -55,56 +55,56 @@ class Orders(NamedTuple):
 
     @property
     def may_claim(self) -> bool:
-        """Whether the lane may claim and send at present."""
+        """Whether the queue may claim and send at present."""
         return self.is_mine and self.control in SENDING_CONTROLS and self.state in WORKING_STATES
 
 
 class HeldLimit(NamedTuple):
-    """What a lane held last, and whether it ever met a rate limit; ``None`` for one without a past."""
+    """What a queue held last, and whether it ever met a rate limit; ``None`` for one without a past."""
 
     limit: int | None
     was_limited: bool
 
 
-def acquire_lane(lane_id: int, runner: str) -> Lane | None:
-    """The lane with its batch and arms, held by ``runner``; ``None`` when another runner holds it or it is not to run."""
-    # A subquery, not a join: PostgreSQL then looks at the lane's own row again after waiting for another's update.
+def acquire_queue(queue_id: int, runner: str) -> WorkQueue | None:
+    """The queue with its batch and arms, held by ``runner``; ``None`` when another runner holds it or it is not to run."""
+    # A subquery, not a join: PostgreSQL then looks at the queue's own row again after waiting for another's update.
     to_run = Batch.objects.filter(state__in=WORKING_STATES, control__in=SENDING_CONTROLS)
-    free = Lane.objects.filter(pk=lane_id, runner="", batch__in=to_run)
+    free = WorkQueue.objects.filter(pk=queue_id, runner="", batch__in=to_run)
     held = free.update(runner=runner, heartbeat_at=read_now())
     if not held:
         return None
-    lanes = Lane.objects.select_related("batch")
-    return lanes.prefetch_related("batch__arms__variant__account", "batch__arms__capabilities").get(pk=lane_id)
+    queues = WorkQueue.objects.select_related("batch")
+    return queues.prefetch_related("batch__arms__variant__account", "batch__arms__capabilities").get(pk=queue_id)
 
 
-def release_lane(lane: Lane, runner: str) -> None:
-    """Let the lane go."""
-    Lane.objects.filter(pk=lane.pk, runner=runner).update(runner="", heartbeat_at=None, in_flight=0)
+def release_queue(queue: WorkQueue, runner: str) -> None:
+    """Let the queue go."""
+    WorkQueue.objects.filter(pk=queue.pk, runner=runner).update(runner="", heartbeat_at=None, in_flight=0)
 
 
-def poll(lane: Lane, runner: str) -> Orders:
-    """What people want of the lane now: one small read."""
+def poll(queue: WorkQueue, runner: str) -> Orders:
+    """What people want of the queue now: one small read."""
     columns = ("runner", "batch__control", "batch__concurrency", "batch__state")
-    holder, control, concurrency, state = Lane.objects.values_list(*columns).get(pk=lane.pk)
+    holder, control, concurrency, state = WorkQueue.objects.values_list(*columns).get(pk=queue.pk)
     return Orders(control, concurrency, state, is_mine=holder == runner)
 
 
 @transaction.atomic
-def beat(lane: Lane, runner: str) -> str:
-    """Extend the lane and its leases; the batch's control, or ``cancel`` when the lane was given to somebody else."""
+def beat(queue: WorkQueue, runner: str) -> str:
+    """Extend the queue and its leases; the batch's control, or ``cancel`` when the queue was given to somebody else."""
     now = read_now()
-    if not Lane.objects.filter(pk=lane.pk, runner=runner).update(heartbeat_at=now):
+    if not WorkQueue.objects.filter(pk=queue.pk, runner=runner).update(heartbeat_at=now):
         return Batch.Control.CANCEL
-    Cell.objects.filter(batch_id=lane.batch_id, state=Cell.State.LEASED, lease_owner=runner).update(
+    Cell.objects.filter(batch_id=queue.batch_id, state=Cell.State.LEASED, lease_owner=runner).update(
         lease_until=now + LEASE
     )
-    return Batch.objects.values_list("control", flat=True).get(pk=lane.batch_id)
+    return Batch.objects.values_list("control", flat=True).get(pk=queue.batch_id)
 
 
 @transaction.atomic
 def note_limit(
-    lane: Lane,
+    queue: WorkQueue,
     runner: str,
     *,
     limit: int,
@@ -113,16 +113,16 @@ def note_limit(
     changes: Sequence[LimitChange],
 ) -> None:
     """A sign of life with the limiter's state, kept for the page and for the next runner."""
-    held = Lane.objects.filter(pk=lane.pk, runner=runner)
+    held = WorkQueue.objects.filter(pk=queue.pk, runner=runner)
     if held.update(heartbeat_at=read_now(), limit=limit, in_flight=in_flight, slow_until=slow_until):
         LimitChange.objects.bulk_create(changes)
 
 
-def read_held_limit(lane: Lane) -> HeldLimit:
-    """What the lane, or else the latest lane of the same account and model, held last."""
-    own = lane
-    if lane.limit is None:
-        earlier = Lane.objects.filter(name=lane.name, limit__isnull=False).order_by("-pk").first()
+def read_held_limit(queue: WorkQueue) -> HeldLimit:
+    """What the queue, or else the latest queue of the same account and model, held last."""
+    own = queue
+    if queue.limit is None:
+        earlier = WorkQueue.objects.filter(name=queue.name, limit__isnull=False).order_by("-pk").first()
         if earlier is None:
             return HeldLimit(None, was_limited=False)
         own = earlier
@@ -131,7 +131,7 @@ def read_held_limit(lane: Lane) -> HeldLimit:
 
 
 def has_open_attempts(batch_id: int) -> bool:
-    """Whether any call of the batch is under way, in whichever lane."""
+    """Whether any call of the batch is under way, in whichever queue."""
     return Attempt.objects.filter(cell__batch=batch_id, end=Attempt.End.OPEN).exists()
 
 
@@ -140,10 +140,10 @@ def find_open_claims(runner: str) -> list[Attempt]:
     return list(Attempt.objects.select_related("cell__arm__batch").filter(runner=runner, end=Attempt.End.OPEN))
 
 
-def describe_claim(attempt: Attempt) -> Claimed:
-    """A ``Claimed`` rebuilt from the ledger. Reads attempt.cell.arm.batch."""
+def describe_claim(attempt: Attempt) -> LeasedCell:
+    """A ``LeasedCell`` rebuilt from the ledger. Reads attempt.cell.arm.batch."""
     cell = attempt.cell
-    return Claimed(
+    return LeasedCell(
         attempt_id=attempt.pk,
         cell_id=cell.pk,
         arm_id=cell.arm_id,
@@ -158,10 +158,10 @@ def describe_claim(attempt: Attempt) -> Claimed:
     )
 
 
-def find_expired_lanes() -> list[Lane]:
+def find_expired_queues() -> list[WorkQueue]:
     """Lanes whose runner has not been heard from for longer than a runner may be silent."""
     return list(
-        Lane.objects.exclude(runner="").filter(
-            Q(heartbeat_at__isnull=True) | Q(heartbeat_at__lt=read_now() - LANE_DEAD_AFTER)
+        WorkQueue.objects.exclude(runner="").filter(
+            Q(heartbeat_at__isnull=True) | Q(heartbeat_at__lt=read_now() - QUEUE_DEAD_AFTER)
         )
     )

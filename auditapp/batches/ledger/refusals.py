@@ -1,4 +1,4 @@
-"""A lane whose every call is refused as wrong: its address or its model's name is likelier wrong than each of its texts."""
+"""A queue whose every call is refused as wrong: its address or its model's name is likelier wrong than each of its texts."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from collections.abc import Sequence
 
 from django.db.models import QuerySet
 
-from auditapp.batches.ledger.endings import Finished
-from auditapp.batches.models import Arm, Attempt, Batch, Cell, Lane
-from auditapp.llm.providers.base import ErrorClass, Remedy
+from auditapp.batches.ledger.endings import CompletedCall
+from auditapp.batches.models import Arm, Attempt, Batch, Cell, WorkQueue
+from auditapp.llm.providers.base import ErrorClass, NextStep
 
 REFUSED_IN_A_ROW = 20
-REFUSED_IN_A_SMALL_LANE = 5
+REFUSED_IN_A_SMALL_QUEUE = 5
 ALL_REFUSED = (
     "{which} came back with {status} (bad_request); attempt {attempt} has the provider's words. "
     "Check the address and the model's name, then resume and retry."
@@ -24,41 +24,41 @@ HEARD = (End.ANSWERED, End.SURPLUS)
 NO_WORD = (End.OPEN, End.UNSENT, End.CACHED)
 
 
-def find_refusal(batch: Batch, group: Sequence[Finished]) -> str:
-    """Why a batch asked live is to be paused after ``group`` was stored, or an empty text: a lane that was never answered had
+def find_refusal(batch: Batch, group: Sequence[CompletedCall]) -> str:
+    """Why a batch asked live is to be paused after ``group`` was stored, or an empty text: a queue that was never answered had
     its first calls refused, as many as may be in flight, or all it has where those are few.
 
-    A batch that stands still is looked at as a whole, for another lane's last answer must not end it as done.
+    A batch that stands still is looked at as a whole, for another queue's last answer must not end it as done.
     """
     if batch.route != Batch.Route.LIVE:
         return ""
-    touched = {each.claimed.arm_id for each in group if _is_refused(each)}
+    touched = {each.leased.arm_id for each in group if _is_refused(each)}
     if not touched and batch.state != Batch.State.PAUSED:
         return ""
-    lanes: dict[str, list[int]] = {}
+    queues: dict[str, list[int]] = {}
     for arm in Arm.objects.filter(batch=batch).select_related("variant"):
-        lanes.setdefault(arm.variant.lane, []).append(arm.pk)
-    for name, arms in lanes.items():
+        queues.setdefault(arm.variant.queue_name, []).append(arm.pk)
+    for name, arms in queues.items():
         if batch.state == Batch.State.PAUSED or touched.intersection(arms):
-            reason = _judge_lane(batch, name, arms)
+            reason = _judge_queue(batch, name, arms)
             if reason:
                 return reason
     return ""
 
 
-def _is_refused(each: Finished) -> bool:
+def _is_refused(each: CompletedCall) -> bool:
     answer = each.answer
-    return answer.remedy is Remedy.GIVE_UP and answer.error_class is ErrorClass.BAD_REQUEST
+    return answer.next_step is NextStep.GIVE_UP and answer.error_class is ErrorClass.BAD_REQUEST
 
 
-def _judge_lane(batch: Batch, name: str, arms: Sequence[int]) -> str:
+def _judge_queue(batch: Batch, name: str, arms: Sequence[int]) -> str:
     tries = Attempt.objects.order_by().filter(arm__in=arms)
     # A moderator's refusal is about a text: the address and the model's name are right.
     if tries.filter(end__in=HEARD).exists() or tries.filter(error_class=ErrorClass.MODERATION).exists():
         return ""
     refused = tries.filter(end=End.REFUSED, error_class=ErrorClass.BAD_REQUEST)
     count = refused.count()
-    if count < REFUSED_IN_A_SMALL_LANE:
+    if count < REFUSED_IN_A_SMALL_QUEUE:
         return ""
     if count < _count_in_flight(batch, name) and _is_left(batch, arms):
         return ""
@@ -67,7 +67,7 @@ def _judge_lane(batch: Batch, name: str, arms: Sequence[int]) -> str:
 
 def _count_in_flight(batch: Batch, name: str) -> int:
     """How many calls may be in flight: quick refusals may come back before the first of as many slow answers."""
-    held = Lane.objects.filter(batch=batch, name=name).values_list("limit", flat=True).first()
+    held = WorkQueue.objects.filter(batch=batch, name=name).values_list("limit", flat=True).first()
     return max(REFUSED_IN_A_ROW, held or batch.concurrency // 3)
 
 

@@ -12,8 +12,8 @@ from django.db import connection
 from django.db.models import Min, Q, QuerySet
 
 from auditapp.batches.ledger.clock import read_now
-from auditapp.batches.ledger.due import find_due_lanes
-from auditapp.batches.models import WORKING_STATES, Attempt, Batch, Cell, Lane, Result
+from auditapp.batches.ledger.due import find_due_queues
+from auditapp.batches.models import WORKING_STATES, Attempt, Batch, Cell, Result, WorkQueue
 
 CELL = Cell._meta.db_table
 ATTEMPT = Attempt._meta.db_table
@@ -164,17 +164,17 @@ def claimable_cells(batch: Batch, arm_ids: Sequence[int]) -> QuerySet[Cell]:
     return cells
 
 
-def lane_arm_ids(batch: Batch, lane: Lane) -> list[int]:
-    """The arms whose calls go through ``lane``."""
-    return [arm.pk for arm in batch.arms.select_related("variant") if arm.variant.lane == lane.name]
+def queue_arm_ids(batch: Batch, queue: WorkQueue) -> list[int]:
+    """The arms whose calls go through ``queue``."""
+    return [arm.pk for arm in batch.arms.select_related("variant") if arm.variant.queue_name == queue.name]
 
 
-def read_seconds_until_due(batch: Batch, lane: Lane) -> float | None:
-    """Seconds until the lane's earliest planned cell may be tried and its ban is over (0 for now); ``None`` when there is
+def read_seconds_until_due(batch: Batch, queue: WorkQueue) -> float | None:
+    """Seconds until the queue's earliest planned cell may be tried and its ban is over (0 for now); ``None`` when there is
     none to be tried."""
-    cells = claimable_cells(batch, lane_arm_ids(batch, lane))
+    cells = claimable_cells(batch, queue_arm_ids(batch, queue))
     now = read_now()
-    ban = 0.0 if lane.slow_until is None else max(0.0, (lane.slow_until - now).total_seconds())
+    ban = 0.0 if queue.slow_until is None else max(0.0, (queue.slow_until - now).total_seconds())
     if cells.filter(Q(not_before__isnull=True) | Q(not_before__lte=now)).exists():
         return ban
     due = cells.aggregate(due=Min("not_before"))["due"]
@@ -194,18 +194,18 @@ def find_answered(hashes: Collection[str], repeats: Collection[int]) -> dict[tup
     return found
 
 
-def find_lanes_to_ring(batch: Batch | None = None) -> list[int]:
+def find_queues_to_notify(batch: Batch | None = None) -> list[int]:
     """Lanes of working batches (or of one) that have something to do now, and nobody doing it."""
-    lanes = Lane.objects.filter(
+    queues = WorkQueue.objects.filter(
         runner="",
         batch__state__in=WORKING_STATES,
         batch__control__in=[Batch.Control.RUN, Batch.Control.DRAIN],
         batch__route=Batch.Route.LIVE,
     )
     if batch is not None:
-        lanes = lanes.filter(batch=batch)
-    live = [lane.pk for lane in lanes.select_related("batch") if read_seconds_until_due(lane.batch, lane) == 0.0]
-    return live + find_due_lanes(batch)
+        queues = queues.filter(batch=batch)
+    live = [queue.pk for queue in queues.select_related("batch") if read_seconds_until_due(queue.batch, queue) == 0.0]
+    return live + find_due_queues(batch)
 
 
 INSERT_CELLS = (

@@ -12,30 +12,30 @@ from auditapp.batches.kinds import Answered, get_kind
 from auditapp.batches.ledger import statements
 from auditapp.batches.ledger.batch_state import describe_refusal, finish_if_complete, pause_locked
 from auditapp.batches.ledger.clock import read_now
-from auditapp.batches.ledger.endings import Claimed, Finished, choose_cell_end, complete_attempt, read_cost
+from auditapp.batches.ledger.endings import CompletedCall, LeasedCell, choose_cell_end, complete_attempt, read_cost
 from auditapp.batches.ledger.refusals import find_refusal
 from auditapp.batches.ledger.statements import AttemptEnd, CellEnd
 from auditapp.batches.models import Attempt, Batch, Cell
 from auditapp.batches.pure.crashing import crash_point
-from auditapp.llm.providers.base import ChatAnswer, End, Remedy
+from auditapp.llm.providers.base import CallOutcome, ChatAnswer, NextStep
 
 NOT_STORABLE = "not_storable"
 ENDED = (Cell.State.DONE, Cell.State.FAILED)
-USABLE = (End.ANSWERED, End.CACHED)
+USABLE = (CallOutcome.ANSWERED, CallOutcome.CACHED)
 ENDS_OF_BATCH = (Batch.Control.CANCEL, Batch.Control.ABORT)
 
 logger = logging.getLogger(__name__)
 
 
-def hand_back(batch_id: int, claimed: Sequence[Claimed]) -> None:
+def hand_back(batch_id: int, leased: Sequence[LeasedCell]) -> None:
     """Calls that were written and never sent: their cells are free again, at no cost."""
-    unsent = ChatAnswer(End.UNSENT, Remedy.RETRY, error="the runner stopped before it was sent")
+    unsent = ChatAnswer(CallOutcome.UNSENT, NextStep.RETRY, error="the runner stopped before it was sent")
     now = read_now()
-    store_finished(batch_id, [Finished(each, unsent, now) for each in claimed], stopped=True)
+    store_completed(batch_id, [CompletedCall(each, unsent, now) for each in leased], stopped=True)
 
 
 @transaction.atomic
-def store_finished(batch_id: int, group: Sequence[Finished], *, stopped: bool = False) -> None:
+def store_completed(batch_id: int, group: Sequence[CompletedCall], *, stopped: bool = False) -> None:
     """Complete attempts, store results once per cell, move the cells on, settle the money: one transaction.
 
     Attempts that ended before are left out, so a repeated call changes nothing. May be called for a runner that lost its
@@ -45,20 +45,20 @@ def store_finished(batch_id: int, group: Sequence[Finished], *, stopped: bool = 
     batch = Batch.objects.select_for_update().get(pk=batch_id)
     group = _leave_out_ended(group)
     ends = _choose_ends(batch, group, stopped=stopped)
-    ids = [each.claimed.cell_id for each in group]
+    ids = [each.leased.cell_id for each in group]
     ended = set(Cell.objects.filter(pk__in=ids, state__in=ENDED).values_list("pk", flat=True))
-    final: dict[int, Finished] = {}
+    final: dict[int, CompletedCall] = {}
     for each, end in zip(group, ends, strict=True):
-        if end.state in ENDED and each.claimed.cell_id not in ended:
-            final.setdefault(each.claimed.cell_id, each)
-    statements.end_attempts([_complete(each, final.get(each.claimed.cell_id)) for each in group])
+        if end.state in ENDED and each.leased.cell_id not in ended:
+            final.setdefault(each.leased.cell_id, each)
+    statements.end_attempts([_complete(each, final.get(each.leased.cell_id)) for each in group])
     outcomes = _store_results(batch, list(final.values()))
     statements.end_cells([end._replace(outcome=outcomes.get(end.cell_id, end.outcome)) for end in ends])
     _settle(batch, group)
-    refused = next((each for each in group if each.answer.remedy is Remedy.STOP_BATCH), None)
+    refused = next((each for each in group if each.answer.next_step is NextStep.STOP_BATCH), None)
     if refused is not None:
         answer = refused.answer
-        pause_locked(batch, describe_refusal(answer.error_class, answer.http_status, refused.claimed.attempt_id))
+        pause_locked(batch, describe_refusal(answer.error_class, answer.http_status, refused.leased.attempt_id))
     reason = find_refusal(batch, group)
     if reason:
         # Not done, though nothing may be left: whoever mends the address asks all of it again.
@@ -68,22 +68,22 @@ def store_finished(batch_id: int, group: Sequence[Finished], *, stopped: bool = 
     crash_point("in_commit")
 
 
-def _complete(each: Finished, counting: Finished | None) -> AttemptEnd:
+def _complete(each: CompletedCall, counting: CompletedCall | None) -> AttemptEnd:
     """The attempt's end. An answer to a cell that has ended, with ``counting`` or before, was paid for and is told of."""
     completed = complete_attempt(each)
-    is_surplus = each.answer.end is End.ANSWERED and each is not counting
+    is_surplus = each.answer.end is CallOutcome.ANSWERED and each is not counting
     return completed._replace(end=Attempt.End.SURPLUS) if is_surplus else completed
 
 
-def _leave_out_ended(group: Sequence[Finished]) -> list[Finished]:
-    ids = [each.claimed.attempt_id for each in group]
+def _leave_out_ended(group: Sequence[CompletedCall]) -> list[CompletedCall]:
+    ids = [each.leased.attempt_id for each in group]
     live = set(
         Attempt.objects.filter(pk__in=ids, end__in=[Attempt.End.OPEN, Attempt.End.UNKNOWN]).values_list("pk", flat=True)
     )
-    return [each for each in group if each.claimed.attempt_id in live]
+    return [each for each in group if each.leased.attempt_id in live]
 
 
-def _choose_ends(batch: Batch, group: Sequence[Finished], *, stopped: bool) -> list[CellEnd]:
+def _choose_ends(batch: Batch, group: Sequence[CompletedCall], *, stopped: bool) -> list[CellEnd]:
     ends = [choose_cell_end(each, stopped=stopped) for each in group]
     if batch.control not in ENDS_OF_BATCH:
         return ends
@@ -91,18 +91,18 @@ def _choose_ends(batch: Batch, group: Sequence[Finished], *, stopped: bool) -> l
     return [end._replace(state=Cell.State.CANCELLED, not_before=None) if end.state in waiting else end for end in ends]
 
 
-def _store_results(batch: Batch, final: Sequence[Finished]) -> dict[int, str]:
+def _store_results(batch: Batch, final: Sequence[CompletedCall]) -> dict[int, str]:
     if not final:
         return {}
     usable = [each for each in final if each.answer.end in USABLE]
     if usable:
-        rows = [(each.claimed.cell_id, each.claimed.attempt_id, each.answer.content) for each in usable]
+        rows = [(each.leased.cell_id, each.leased.attempt_id, each.answer.content) for each in usable]
         statements.insert_results(rows, read_now())
     handed = [
         Answered(
-            cell_id=each.claimed.cell_id,
-            arm_id=each.claimed.arm_id,
-            input_id=each.claimed.input_id,
+            cell_id=each.leased.cell_id,
+            arm_id=each.leased.arm_id,
+            input_id=each.leased.input_id,
             answer=each.answer.content if each.answer.end in USABLE else None,
             finish_reason=each.answer.finish_reason,
             error=each.answer.error,
@@ -132,15 +132,15 @@ def _hand_over(batch: Batch, handed: Sequence[Answered]) -> dict[int, str]:
     return outcomes
 
 
-def _settle(batch: Batch, group: Sequence[Finished]) -> None:
+def _settle(batch: Batch, group: Sequence[CompletedCall]) -> None:
     """Release what was reserved and book what was spent. A try with an unknown cost keeps its reservation."""
     released = spent = 0
     for each in group:
         cost = read_cost(each)
-        priced = each.claimed.price_in is not None and each.claimed.price_out is not None
+        priced = each.leased.price_in is not None and each.leased.price_out is not None
         if cost is None and priced:
             continue
-        released += each.claimed.reserved_nano
+        released += each.leased.reserved_nano
         spent += cost or 0
     if released or spent:
         Batch.objects.filter(pk=batch.pk).update(

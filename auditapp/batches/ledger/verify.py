@@ -16,11 +16,11 @@ from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet, Sum
 from auditapp.batches.ledger.claiming import LEASE
 from auditapp.batches.ledger.clock import read_now
 from auditapp.batches.ledger.worker_signs import read_workers
-from auditapp.batches.models import WORKING_STATES, Attempt, Batch, Cell, Lane, ProviderJob, Result
+from auditapp.batches.models import WORKING_STATES, Attempt, Batch, Cell, ProviderJob, Result, WorkQueue
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.audit_trail.trail import verify_streams
 
-MOST_NUMBERS = 10
+MAX_NUMBERS = 10
 WORDS = {
     "I1": "Ends",
     "I2": "Results",
@@ -191,23 +191,23 @@ def _check_standing() -> Iterator[Break]:
 
 
 def _check_progress() -> Iterator[Break]:
-    """With a worker that had the time to mend it, no lease and no lane is long overdue; and every arm has a lane."""
-    lanes = {(lane.batch_id, lane.name) for lane in Lane.objects.all()}
+    """With a worker that had the time to mend it, no lease and no queue is long overdue; and every arm has a queue."""
+    queues = {(queue.batch_id, queue.name) for queue in WorkQueue.objects.all()}
     working = Batch.objects.filter(state__in=WORKING_STATES).exclude(route=Batch.Route.FILE)
     for batch in working.order_by("pk").prefetch_related("arms__variant"):
-        missing = [arm.pk for arm in batch.arms.all() if (batch.pk, arm.variant.lane) not in lanes]
+        missing = [arm.pk for arm in batch.arms.all() if (batch.pk, arm.variant.queue_name) not in queues]
         if missing:
             yield Break(
-                "I8", batch.pk, f"Batch {batch.pk}: nobody would run arms {_list(missing)}, which have no lane."
+                "I8", batch.pk, f"Batch {batch.pk}: nobody would run arms {_list(missing)}, which have no queue."
             )
     now = read_now()
     if not any(each.alive and each.started_at and now - each.started_at > PATIENCE for each in read_workers()):
         return
     overdue = Cell.objects.order_by().filter(state=State.LEASED, lease_until__lt=now - PATIENCE)
     yield from _tell("I8", overdue, "under way though their lease ended more than a minute ago")
-    for lane in Lane.objects.exclude(runner="").filter(heartbeat_at__lt=now - LEASE - PATIENCE).order_by("pk"):
+    for queue in WorkQueue.objects.exclude(runner="").filter(heartbeat_at__lt=now - LEASE - PATIENCE).order_by("pk"):
         yield Break(
-            "I8", lane.batch_id, f"Batch {lane.batch_id}: lane {lane.pk} is held by a runner silent for minutes."
+            "I8", queue.batch_id, f"Batch {queue.batch_id}: queue {queue.pk} is held by a runner silent for minutes."
         )
 
 
@@ -225,5 +225,5 @@ def _tell(invariant: str, rows: QuerySet[Any], what: str, *, of_cell: str = "") 
 
 def _list(numbers: Sequence[int]) -> str:
     """The first few, so that a sentence stays one."""
-    more = ", …" if len(numbers) > MOST_NUMBERS else ""
-    return ", ".join(map(str, numbers[:MOST_NUMBERS])) + more
+    more = ", …" if len(numbers) > MAX_NUMBERS else ""
+    return ", ".join(map(str, numbers[:MAX_NUMBERS])) + more

@@ -23,13 +23,13 @@ DISK_FULL = "The disk of the data folder is nearly full; no calls are made until
 
 
 class Worker(NamedTuple):
-    """A worker as last heard from. ``lanes`` is how many it runs at once; ``problem`` why it takes no work, or empty."""
+    """A worker as last heard from. ``queues`` is how many it runs at once; ``problem`` why it takes no work, or empty."""
 
     name: str
     alive: bool
     seen_at: datetime.datetime
     started_at: datetime.datetime | None
-    lanes: int
+    queues: int
     problem: str
 
 
@@ -47,7 +47,7 @@ def read_workers() -> list[Worker]:
     """Every worker heard from within a day, the latest first. Two queries."""
     now = read_now()
     return [
-        Worker(sign.name, now - sign.seen_at < SILENT_AFTER, sign.seen_at, sign.started_at, sign.lanes, sign.problem)
+        Worker(sign.name, now - sign.seen_at < SILENT_AFTER, sign.seen_at, sign.started_at, sign.queues, sign.problem)
         for sign in WorkerSign.objects.order_by("-seen_at", "name")
     ]
 
@@ -65,10 +65,10 @@ def find_problem_here() -> str:
     return own[0].problem
 
 
-def write_sign(*, started_at: datetime.datetime, lanes: int, problem: str) -> None:
+def write_sign(*, started_at: datetime.datetime, queues: int, problem: str) -> None:
     """This process's sign of life, as of now."""
     name = name_worker()
-    sign = {"seen_at": read_now(), "started_at": started_at, "lanes": lanes, "problem": problem}
+    sign = {"seen_at": read_now(), "started_at": started_at, "queues": queues, "problem": problem}
     if WorkerSign.objects.filter(name=name).update(**sign):
         return
     try:

@@ -18,7 +18,7 @@ from django.utils.safestring import SafeString
 from auditapp.batches.kinds import Sight
 from auditapp.batches.ledger.clock import read_now
 from auditapp.batches.ledger.worker_signs import FORMER_AFTER, SILENT_AFTER, Worker, read_workers
-from auditapp.batches.models import WORKING_STATES, Arm, Batch, Lane, LimitChange, ProviderJob
+from auditapp.batches.models import WORKING_STATES, Arm, Batch, LimitChange, ProviderJob, WorkQueue
 from auditapp.batches.pages.browsing import find_commonest_failure
 from auditapp.batches.pages.closing import close_progress, count_percent, is_sum_told
 from auditapp.batches.pages.progress import Progress, watch_progress
@@ -75,10 +75,10 @@ class ArmOutcomes(NamedTuple):
     cells: int
 
 
-class LaneLimits(NamedTuple):
-    """A lane with the steps of its limiter, drawn and, newest first, as rows."""
+class QueueLimits(NamedTuple):
+    """A queue with the steps of its limiter, drawn and, newest first, as rows."""
 
-    lane: Lane
+    queue: WorkQueue
     name: str
     chart: LimitChart | None
     rows: list[LimitChange]
@@ -133,7 +133,7 @@ def _describe_whole(batch: Batch, arms: Sequence[Arm], *, afresh: bool) -> dict[
         "jobs": read_jobs(batch),
         "workers": [each for each in workers if each.alive or now - each.seen_at < FORMER_AFTER],
         "worker": worker,
-        "waits_for_worker": _needs_worker(batch) and not worker.alive and not _is_any_lane_alive(limits, now),
+        "waits_for_worker": _needs_worker(batch) and not worker.alive and not _is_any_queue_alive(limits, now),
         "has_fake": any(arm.variant.is_fake for arm in arms),
         "now": now,
         "poll_seconds": POLL_SECONDS,
@@ -183,9 +183,9 @@ def _needs_worker(batch: Batch) -> bool:
     return batch.state in WORKING_STATES and batch.route != Batch.Route.FILE
 
 
-def _is_any_lane_alive(limits: Iterable[LaneLimits], now: datetime.datetime) -> bool:
+def _is_any_queue_alive(limits: Iterable[QueueLimits], now: datetime.datetime) -> bool:
     """Whether a command that waits for its batch makes the calls itself, without any worker."""
-    beats = [each.lane.heartbeat_at for each in limits]
+    beats = [each.queue.heartbeat_at for each in limits]
     return any(at is not None and now - at < SILENT_AFTER for at in beats)
 
 
@@ -221,21 +221,21 @@ def list_shares(progress: Progress) -> list[Share]:
     return shares
 
 
-def read_limits(batch: Batch, arms: Iterable[Arm], until: datetime.datetime | None) -> list[LaneLimits]:
-    """The lanes with the newest steps of their limiters, drawn on to ``until``, in two queries."""
-    lanes = list(batch.lanes.order_by("name"))
-    newest = LimitChange.objects.filter(lane__in=lanes).order_by("-pk")[:CHANGES_DRAWN]
-    by_lane: dict[int, list[LimitChange]] = {}
+def read_limits(batch: Batch, arms: Iterable[Arm], until: datetime.datetime | None) -> list[QueueLimits]:
+    """The queues with the newest steps of their limiters, drawn on to ``until``, in two queries."""
+    queues = list(batch.queues.order_by("name"))
+    newest = LimitChange.objects.filter(queue__in=queues).order_by("-pk")[:CHANGES_DRAWN]
+    by_queue: dict[int, list[LimitChange]] = {}
     for change in newest:
-        by_lane.setdefault(change.lane_id, []).append(change)
-    names = {arm.variant.lane: f"{arm.variant.model} at {arm.variant.account.name}" for arm in arms}
-    found: list[LaneLimits] = []
-    for lane in lanes:
-        changes = by_lane.get(lane.pk, [])
+        by_queue.setdefault(change.queue_id, []).append(change)
+    names = {arm.variant.queue_name: f"{arm.variant.model} at {arm.variant.account.name}" for arm in arms}
+    found: list[QueueLimits] = []
+    for queue in queues:
+        changes = by_queue.get(queue.pk, [])
         steps = [Step(each.at, each.limit, each.cause) for each in reversed(changes)]
         chart = lay_out_limits(steps, until=until)
-        name = names.get(lane.name, lane.name)
-        found.append(LaneLimits(lane, name, chart, changes[:CHANGES_LISTED], max(0, len(changes) - CHANGES_LISTED)))
+        name = names.get(queue.name, queue.name)
+        found.append(QueueLimits(queue, name, chart, changes[:CHANGES_LISTED], max(0, len(changes) - CHANGES_LISTED)))
     return found
 
 
@@ -243,7 +243,7 @@ def read_jobs(batch: Batch) -> list[ProviderJob]:
     """The provider's jobs of a batch that uses them, newest first."""
     if batch.route != Batch.Route.JOBS:
         return []
-    return list(ProviderJob.objects.filter(lane__batch=batch).order_by("-pk")[:50])
+    return list(ProviderJob.objects.filter(queue__batch=batch).order_by("-pk")[:50])
 
 
 def describe_money(batch: Batch, progress: Progress, arms: Iterable[Arm]) -> dict[str, object]:

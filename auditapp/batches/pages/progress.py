@@ -44,12 +44,12 @@ class ArmProgress(NamedTuple):
     @property
     def left(self) -> int:
         """Cells that have not come to an end."""
-        return self.cells - self.finished
+        return self.cells - self.completed
 
     @property
     def ended(self) -> int:
         """Cells that were answered or failed; a cancelled one has no outcome."""
-        return self.finished - self.cancelled
+        return self.completed - self.cancelled
 
 
 class Progress(NamedTuple):
@@ -87,7 +87,7 @@ class Progress(NamedTuple):
     @property
     def ended(self) -> int:
         """Cells that were answered or failed; a cancelled one has no outcome."""
-        return self.finished - self.cancelled
+        return self.completed - self.cancelled
 
 
 class _CellCount(NamedTuple):

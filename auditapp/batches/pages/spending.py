@@ -20,7 +20,7 @@ from auditapp.batches.pure.estimating import ArmFigures, Estimate, estimate
 from auditapp.batches.pure.money import NANO, TOKENS_PER_PRICE, compute_cost, to_dollars
 from transcripts.formats.tabular import write_csv
 
-MOST_PROMPTS_READ = 2000
+MAX_PROMPTS_READ = 2000
 
 COLUMNS = (
     "model",
@@ -228,7 +228,7 @@ def _read_highest(batch: Batch, arm: Arm) -> int:
     stand for all."""
     cells = Cell.objects.filter(arm=arm).exclude(state__in=FINISHED)
     ids = list(cells.order_by("pk").values_list("input_id", flat=True))
-    count = min(len(ids), MOST_PROMPTS_READ)
+    count = min(len(ids), MAX_PROMPTS_READ)
     chosen = [ids[place * len(ids) // count] for place in range(count)]
     prompts = write_messages(get_kind(batch.kind), arm, list(dict.fromkeys(chosen))).prompts
     known = {key: compute_highest_price(make_request(arm, prompt), arm) for key, prompt in prompts.items()}

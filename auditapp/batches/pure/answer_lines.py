@@ -9,11 +9,11 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import BinaryIO, NamedTuple
 
-from auditapp.llm.providers.base import ChatAnswer, End, Remedy, make_storable
+from auditapp.llm.providers.base import CallOutcome, ChatAnswer, NextStep, make_storable
 
-LONGEST_LINE = 8 * 1024 * 1024
-MOST_TOKENS = 2**31
-LONGEST_NAME = 40
+MAX_LINE = 8 * 1024 * 1024
+MAX_TOKENS = 2**31
+MAX_NAME = 40
 EXPECTED = (
     "an object with custom_id and response (OpenAI), with custom_id and result (Anthropic), or with cell and answer"
 )
@@ -42,9 +42,9 @@ class Problem(NamedTuple):
 def read_answer_lines(file: BinaryIO) -> Iterator[FileAnswer | Problem]:
     """Every line of the file that is not blank, one at a time."""
     number = 0
-    while raw := file.readline(LONGEST_LINE + 1):
+    while raw := file.readline(MAX_LINE + 1):
         number += 1
-        if len(raw) > LONGEST_LINE:
+        if len(raw) > MAX_LINE:
             # What follows is the rest of the same line: nothing sensible can be said about it.
             yield Problem(number, "more than 8 MB", "lines of at most 8 MB")
             return
@@ -75,7 +75,7 @@ def read_answer_line(number: int, raw: bytes) -> FileAnswer | Problem:
         return Problem(number, "an object without custom_id or without the kind of its result", EXPECTED)
     cell_id = read_cell_id({"custom_id": line.call_name})
     if cell_id is None:
-        return Problem(number, f"the custom_id {line.call_name[:LONGEST_NAME]!r}", EXPECTED_CELL)
+        return Problem(number, f"the custom_id {line.call_name[:MAX_NAME]!r}", EXPECTED_CELL)
     return FileAnswer(number, cell_id, line.answer)
 
 
@@ -83,7 +83,7 @@ def _read_plain(number: int, data: Mapping[str, object]) -> FileAnswer | Problem
     cell_id = read_cell_id(data)
     if cell_id is None:
         found = str(data.get("custom_id", data.get("cell", "neither custom_id nor cell")))
-        return Problem(number, repr(found[:LONGEST_NAME]), EXPECTED_CELL)
+        return Problem(number, repr(found[:MAX_NAME]), EXPECTED_CELL)
     words, model = data["answer"], data.get("model") or ""
     if not isinstance(words, str):
         return Problem(number, f"an answer that is {name_kind(words)}", "an answer that is text")
@@ -94,8 +94,8 @@ def _read_plain(number: int, data: Mapping[str, object]) -> FileAnswer | Problem
         if count is not None and not is_count(count):
             return Problem(number, f"{name} that is {name_kind(count)}", f"{name} as a whole number, or no {name}")
     answer = ChatAnswer(
-        End.ANSWERED,
-        Remedy.NONE,
+        CallOutcome.ANSWERED,
+        NextStep.NONE,
         content=make_storable(words),
         raw=make_storable(json.dumps(data, ensure_ascii=False)),
         served_model=make_storable(model)[:200],
@@ -122,7 +122,7 @@ def read_cell_id(data: Mapping[str, object]) -> int | None:
 
 def is_count(value: object) -> bool:
     """Whether ``value`` is a number of tokens."""
-    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < MOST_TOKENS
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < MAX_TOKENS
 
 
 def read_count(value: object) -> int | None:

@@ -1,4 +1,4 @@
-"""Where the steps of a lane's limiter lie in a chart; the table beside it holds the same figures."""
+"""Where the steps of a queue's limiter lie in a chart; the table beside it holds the same figures."""
 
 from __future__ import annotations
 

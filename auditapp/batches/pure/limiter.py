@@ -1,15 +1,15 @@
-"""How many calls a lane may have in flight: grown while the provider takes them, shrunk when it asks for fewer.
+"""How many calls a queue may have in flight: grown while the provider takes them, shrunk when it asks for fewer.
 
 Additive increase, multiplicative decrease, after a slow start:
 
-- It starts at a third of the ceiling (at least 20), or at 80 % of what the lane last held, and doubles with every clean
+- It starts at a third of the ceiling (at least 20), or at 80 % of what the queue last held, and doubles with every clean
   round until the first rate limit; from then on it goes back to what it held, and on by 5 % a round. A round is as many
   answers as the limit allows calls; it counts only when at least 80 % of the limit was in use. Failures of the server or
   the network shrink nothing; when more than a tenth of a round fails, it does not count.
 - A rate limit takes a fifth away, once per episode: further ones within 15 s (or within the provider's Retry-After) take
   nothing. When the next round at the smaller limit brings answers for nine calls in ten, the refusal was a scattered
   one: the step is taken back, and within the same episode it is only taken again when a quarter of a round is refused.
-- When a third of the limit is refused with no answer to anything sent since, the lane is banned: nothing is sent until
+- When a third of the limit is refused with no answer to anything sent since, the queue is banned: nothing is sent until
   Retry-After is over (or a wait that doubles), then one call a second until one of them is answered.
 
 Pure: the clock is given, nothing sleeps here.
@@ -22,7 +22,7 @@ import time
 from collections.abc import Callable
 from typing import NamedTuple
 
-LEAST_START = 20
+MIN_START = 20
 START_SHARE = 3
 RESTORED = 0.8
 GROWTH = 1.05
@@ -30,13 +30,13 @@ SHRINK = 0.8
 IN_USE = 0.8
 SCATTERED = 0.1
 TOO_MANY = 0.25
-LEAST_TOO_MANY = 5
+MIN_TOO_MANY = 5
 COOLDOWN = 15.0
-LEAST_REFUSED = 3
+MIN_REFUSED = 3
 BAN_SHARE = 3
-SHORTEST_BAN = 1.0
-LONGEST_BACKOFF = 30.0
-LONGEST_BAN = 600.0
+MIN_BAN = 1.0
+MAX_BACKOFF = 30.0
+MAX_BAN = 600.0
 PROBE_SECONDS = 1.0
 
 START, GREW, RATE_LIMITED, SETTING = "start", "growth", "rate_limited", "setting"
@@ -53,7 +53,7 @@ class Change(NamedTuple):
 
 
 class Limiter:
-    """The limit of one lane. ``held`` is what the lane last held, ``was_limited`` whether it ever met a rate limit."""
+    """The limit of one queue. ``held`` is what the queue last held, ``was_limited`` whether it ever met a rate limit."""
 
     def __init__(
         self,
@@ -83,7 +83,7 @@ class Limiter:
         self._begin_round(now)
 
     def _choose_start(self, held: int | None) -> int:
-        start = max(LEAST_START, self.ceiling // START_SHARE)
+        start = max(MIN_START, self.ceiling // START_SHARE)
         if held is not None:
             restored = max(1, math.floor(held * RESTORED))
             # A low ceiling of the past says nothing against starting higher; a rate limit does.
@@ -152,13 +152,13 @@ class Limiter:
         self._refusals += self._shrunk_from is None or sent_at >= self._round_since
         is_new = now >= self._cooldown_until
         self._cooldown_until = max(
-            self._cooldown_until if not is_new else now + COOLDOWN, now + min(retry_after or 0.0, LONGEST_BAN)
+            self._cooldown_until if not is_new else now + COOLDOWN, now + min(retry_after or 0.0, MAX_BAN)
         )
         if is_new:
             self._shrunk_from, self._was_slow, self._taken_back = self.limit, self.slow_start, False
             self.slow_start = False
             self._shrink(now, in_flight, retry_after)
-        elif self._taken_back and self._refusals > max(LEAST_TOO_MANY, TOO_MANY * self.limit):
+        elif self._taken_back and self._refusals > max(MIN_TOO_MANY, TOO_MANY * self.limit):
             self._shrink_for_good(now, in_flight, retry_after)
         if self._is_storm(now, retry_after, sent_at):
             self._ban(now, retry_after)
@@ -176,15 +176,15 @@ class Limiter:
         self._refused_in_row += 1
         if self.probing and sent_at < self.banned_until:
             # It left before the ban; what it says about the wait holds all the same.
-            self.banned_until = max(self.banned_until, now + min(LONGEST_BAN, retry_after or 0.0))
+            self.banned_until = max(self.banned_until, now + min(MAX_BAN, retry_after or 0.0))
             return False
-        return self.probing or self._refused_in_row >= max(LEAST_REFUSED, self.limit // BAN_SHARE)
+        return self.probing or self._refused_in_row >= max(MIN_REFUSED, self.limit // BAN_SHARE)
 
     def _ban(self, now: float, retry_after: float | None) -> None:
         if retry_after is None:
-            wait = min(LONGEST_BACKOFF, SHORTEST_BAN * 2 ** min(self._bans_in_row, 5))
+            wait = min(MAX_BACKOFF, MIN_BAN * 2 ** min(self._bans_in_row, 5))
         else:
-            wait = min(LONGEST_BAN, max(SHORTEST_BAN, retry_after))
+            wait = min(MAX_BAN, max(MIN_BAN, retry_after))
         self._bans_in_row += 1
         self.probing = True
         self.banned_until = max(self.banned_until, now + wait)
@@ -200,7 +200,7 @@ class Limiter:
         if ceiling == self.ceiling:
             return
         self.ceiling = ceiling
-        start = max(self.limit, LEAST_START, ceiling // START_SHARE) if self.slow_start else self.limit
+        start = max(self.limit, MIN_START, ceiling // START_SHARE) if self.slow_start else self.limit
         self.limit = min(start, ceiling)
         self._shrunk_from = None
         now = self.clock()

@@ -22,15 +22,15 @@ from dataclasses import fields
 from pathlib import Path
 from typing import NamedTuple
 
-from auditapp.llm.providers.base import ChatAnswer, End, ErrorClass, Remedy
+from auditapp.llm.providers.base import CallOutcome, ChatAnswer, ErrorClass, NextStep
 
 if sys.platform != "win32":
     import fcntl
 
 logger = logging.getLogger(__name__)
 
-LEAST_FREE_SHARE = 0.05
-LEAST_FREE_BYTES = 200_000_000
+MIN_FREE_SHARE = 0.05
+MIN_FREE_BYTES = 200_000_000
 encode_line = json.JSONEncoder(separators=(",", ":")).encode
 ANSWER_FIELDS = tuple(field.name for field in fields(ChatAnswer))
 
@@ -136,7 +136,7 @@ def is_abandoned(path: Path) -> bool | None:
 def describe_shortage(folder: Path) -> str:
     """A sentence when the disk of ``folder`` has too little room for answers that are paid for; empty when it has enough."""
     usage = shutil.disk_usage(folder)
-    least = min(LEAST_FREE_SHARE * usage.total, LEAST_FREE_BYTES)
+    least = min(MIN_FREE_SHARE * usage.total, MIN_FREE_BYTES)
     if usage.free >= least:
         return ""
     return (
@@ -179,7 +179,8 @@ def revive_answer(stored: object) -> ChatAnswer:
     if not isinstance(stored, dict):
         raise TypeError("a spooled answer is an object")
     values = {name: value for name, value in stored.items() if name in ANSWER_FIELDS}
-    values |= {"end": End(values["end"]), "remedy": Remedy(values["remedy"])}
+    # Spools written before the field was renamed say "remedy".
+    values |= {"end": CallOutcome(values["end"]), "next_step": NextStep(stored.get("next_step", stored.get("remedy")))}
     return ChatAnswer(**values | {"error_class": ErrorClass(values.get("error_class", ""))})
 
 

@@ -18,18 +18,18 @@ from django.db.models import F
 
 from auditapp.batches.ledger import leases
 from auditapp.batches.ledger.clock import read_now
-from auditapp.batches.ledger.endings import Finished
+from auditapp.batches.ledger.endings import CompletedCall
 from auditapp.batches.ledger.prompts import hash_request, make_request, write_requests
 from auditapp.batches.models import Arm, Attempt, Batch, Cell
 from auditapp.batches.pure.answer_lines import FileAnswer, Problem, read_answer_lines
 from auditapp.llm.models import ModelVariant
-from auditapp.llm.providers.base import ChatRequest, End
+from auditapp.llm.providers.base import CallOutcome, ChatRequest
 from auditapp.llm.providers.reasoning import SettingRefused
 from transcripts.audit_trail import trail
 
 GROUP = 500
 """Cells read, or answers stored, at once."""
-MOST_PROBLEMS = 20
+MAX_PROBLEMS = 20
 FORMS = ("openai", "anthropic")
 PIECE = 1024 * 1024
 
@@ -187,7 +187,7 @@ def _check_lines(batch: Batch, file: BinaryIO) -> None:
         lines += len(group)
         found = [*_find_problems(batch, group, seen)]
         count += len(found)
-        problems.extend(found[: MOST_PROBLEMS - len(problems)])
+        problems.extend(found[: MAX_PROBLEMS - len(problems)])
     if not lines:
         raise AnswerFileError("The file is empty. It should hold one line of JSON for each answer.")
     if count:
@@ -240,7 +240,7 @@ class _Count(NamedTuple):
 
 
 def _count(intake: _Intake, group: Sequence[FileAnswer], taken: Sequence[_Taken]) -> _Count:
-    answered = sum(each.line.answer.end is End.ANSWERED for each in taken)
+    answered = sum(each.line.answer.end is CallOutcome.ANSWERED for each in taken)
     count = _Count(answered, len(taken) - answered, len(group) - len(taken))
     intake.lines += len(group)
     intake.answered += count.answered
@@ -256,7 +256,7 @@ def _store_group(intake: _Intake, group: Sequence[FileAnswer]) -> None:
     count = _count(intake, group, taken)
     if not taken:
         return
-    leases.store_finished(batch.pk, _write_attempts(intake, taken))
+    leases.store_completed(batch.pk, _write_attempts(intake, taken))
     trail.record(
         "batch.answers_brought_in",
         target=batch,
@@ -266,7 +266,7 @@ def _store_group(intake: _Intake, group: Sequence[FileAnswer]) -> None:
     )
 
 
-def _write_attempts(intake: _Intake, taken: Sequence[_Taken]) -> list[Finished]:
+def _write_attempts(intake: _Intake, taken: Sequence[_Taken]) -> list[CompletedCall]:
     """Claim the cells for a moment and write an open attempt for each, as every answer in the ledger has one."""
     now = read_now()
     requests = write_requests(intake.batch, intake.arms, [each.cell for each in taken]).requests
@@ -277,7 +277,7 @@ def _write_attempts(intake: _Intake, taken: Sequence[_Taken]) -> list[Finished]:
         _write_attempt(intake, each.cell, requests.get(each.cell.pk), now) for each in taken
     )
     return [
-        Finished(leases.describe_claim(attempt), each.line.answer, now)
+        CompletedCall(leases.describe_claim(attempt), each.line.answer, now)
         for attempt, each in zip(attempts, taken, strict=True)
     ]
 

@@ -1,7 +1,7 @@
 """The ledger's transactions for provider jobs: claim cells into a job, note each step, store what was collected.
 
 Cells of a job are claimed as those of a live call are: money reserved, attempts written, all in one transaction. Their
-runner is the job (``job:5``), not whoever sits in the lane, so that nobody's death frees them; their lease lasts longer than
+runner is the job (``job:5``), not whoever sits in the queue, so that nobody's death frees them; their lease lasts longer than
 any provider keeps a job.
 """
 
@@ -19,10 +19,10 @@ from django.db.models import F
 from auditapp.batches.ledger import leases
 from auditapp.batches.ledger.clock import read_now
 from auditapp.batches.ledger.due import OPEN_JOBS
-from auditapp.batches.ledger.endings import Claimed, Finished
+from auditapp.batches.ledger.endings import CompletedCall, LeasedCell
 from auditapp.batches.ledger.prompts import make_request, write_requests
-from auditapp.batches.models import Arm, Attempt, Batch, Cell, Lane, ProviderJob
-from auditapp.llm.providers.base import ChatAnswer, ChatRequest, End, ErrorClass, Remedy
+from auditapp.batches.models import Arm, Attempt, Batch, Cell, ProviderJob, WorkQueue
+from auditapp.llm.providers.base import CallOutcome, ChatAnswer, ChatRequest, ErrorClass, NextStep
 from auditapp.llm.providers.jobs_base import Line, Trouble, read_call_name, shorten_token
 from transcripts.audit_trail import trail
 
@@ -35,18 +35,18 @@ NO_LINE = "the provider's job ended without a word about this call; it may have 
 READ_SIZE = 500
 
 
-def hold_lane(lane_id: int, runner: str) -> Lane | None:
-    """The lane with its batch and arms, whatever people want of the batch: a paused or cancelled one still collects."""
-    free = Lane.objects.filter(pk=lane_id, runner="", batch__route=Batch.Route.JOBS)
+def hold_queue(queue_id: int, runner: str) -> WorkQueue | None:
+    """The queue with its batch and arms, whatever people want of the batch: a paused or cancelled one still collects."""
+    free = WorkQueue.objects.filter(pk=queue_id, runner="", batch__route=Batch.Route.JOBS)
     if not free.update(runner=runner, heartbeat_at=read_now()):
         return None
     related = ("batch__arms__variant__account", "batch__arms__capabilities")
-    return Lane.objects.select_related("batch").prefetch_related(*related).get(pk=lane_id)
+    return WorkQueue.objects.select_related("batch").prefetch_related(*related).get(pk=queue_id)
 
 
-def beat(lane: Lane, runner: str) -> bool:
-    """Show life; ``False`` when the lane was given to somebody else."""
-    return bool(Lane.objects.filter(pk=lane.pk, runner=runner).update(heartbeat_at=read_now()))
+def beat(queue: WorkQueue, runner: str) -> bool:
+    """Show life; ``False`` when the queue was given to somebody else."""
+    return bool(WorkQueue.objects.filter(pk=queue.pk, runner=runner).update(heartbeat_at=read_now()))
 
 
 def name_job_runner(job: ProviderJob) -> str:
@@ -54,9 +54,11 @@ def name_job_runner(job: ProviderJob) -> str:
     return f"job:{job.pk}"
 
 
-def find_open_jobs(lane: Lane) -> list[ProviderJob]:
-    """The lane's jobs that are not collected yet, the eldest first."""
-    return list(ProviderJob.objects.filter(lane=lane, state__in=OPEN_JOBS).select_related("lane__batch").order_by("pk"))
+def find_open_jobs(queue: WorkQueue) -> list[ProviderJob]:
+    """The queue's jobs that are not collected yet, the eldest first."""
+    return list(
+        ProviderJob.objects.filter(queue=queue, state__in=OPEN_JOBS).select_related("queue__batch").order_by("pk")
+    )
 
 
 def read_known_ids() -> frozenset[str]:
@@ -67,18 +69,18 @@ def read_known_ids() -> frozenset[str]:
 
 @transaction.atomic
 def claim_into_job(
-    lane: Lane, runner: str, job: ProviderJob | None, count: int
+    queue: WorkQueue, runner: str, job: ProviderJob | None, count: int
 ) -> tuple[ProviderJob | None, leases.Claim]:
     """Claim up to ``count`` calls for a job, which is written down with its first ones."""
-    claim = leases.claim_calls(lane, runner, count)
+    claim = leases.claim_calls(queue, runner, count)
     if not claim.calls:
         return job, claim
     now = read_now()
     if job is None:
-        job = ProviderJob.objects.create(lane=lane, token=uuid.uuid4(), calls=0, written_at=now)
+        job = ProviderJob.objects.create(queue=queue, token=uuid.uuid4(), calls=0, written_at=now)
     owner = name_job_runner(job)
-    Attempt.objects.filter(pk__in=[call.claimed.attempt_id for call in claim.calls]).update(runner=owner, job=job)
-    Cell.objects.filter(pk__in=[call.claimed.cell_id for call in claim.calls]).update(
+    Attempt.objects.filter(pk__in=[call.leased.attempt_id for call in claim.calls]).update(runner=owner, job=job)
+    Cell.objects.filter(pk__in=[call.leased.cell_id for call in claim.calls]).update(
         lease_owner=owner, lease_until=now + JOB_LEASE
     )
     ProviderJob.objects.filter(pk=job.pk).update(calls=F("calls") + len(claim.calls))
@@ -87,10 +89,10 @@ def claim_into_job(
 
 
 @transaction.atomic
-def hand_back_from_job(job: ProviderJob, claimed: Sequence[Claimed]) -> None:
+def hand_back_from_job(job: ProviderJob, leased: Sequence[LeasedCell]) -> None:
     """Take calls out of a job that was not sent yet: they did not fit."""
-    leases.hand_back(job.lane.batch_id, claimed)
-    ProviderJob.objects.filter(pk=job.pk).update(calls=F("calls") - len(claimed))
+    leases.hand_back(job.queue.batch_id, leased)
+    ProviderJob.objects.filter(pk=job.pk).update(calls=F("calls") - len(leased))
     job.refresh_from_db(fields=["calls"])
 
 
@@ -112,7 +114,7 @@ def has_lost_inputs(job: ProviderJob, arms: Mapping[int, Arm]) -> bool:
     last = 0
     while group := list(attempts.filter(pk__gt=last)[:READ_SIZE]):
         last = group[-1].pk
-        if len(write_requests(job.lane.batch, arms, [attempt.cell for attempt in group]).requests) < len(group):
+        if len(write_requests(job.queue.batch, arms, [attempt.cell for attempt in group]).requests) < len(group):
             return True
     return False
 
@@ -129,8 +131,8 @@ def note_written(job: ProviderJob, sha256: str) -> None:
 
 @transaction.atomic
 def note_submitting(job: ProviderJob, runner: str) -> bool:
-    """The job is about to be created; from here on it may exist. ``False`` when the lane is no longer the runner's."""
-    if not beat(job.lane, runner):
+    """The job is about to be created; from here on it may exist. ``False`` when the queue is no longer the runner's."""
+    if not beat(job.queue, runner):
         return False
     _change(job, submitted_at=read_now(), checked_at=None, error="")
     return True
@@ -191,17 +193,17 @@ def _read_open(job: ProviderJob, cell_ids: Sequence[int] | None = None) -> list[
 def _store(job: ProviderJob, ends: Sequence[tuple[Attempt, ChatAnswer]], *, stopped: bool = False) -> None:
     if ends:
         now = read_now()
-        group = [Finished(leases.describe_claim(attempt), answer, now) for attempt, answer in ends]
-        leases.store_finished(job.lane.batch_id, group, stopped=stopped)
+        group = [CompletedCall(leases.describe_claim(attempt), answer, now) for attempt, answer in ends]
+        leases.store_completed(job.queue.batch_id, group, stopped=stopped)
 
 
 def finish_job(job: ProviderJob, *, cut_short: bool) -> None:
     """Everything there is was collected. A call without an answer was never made where the job was cut short; otherwise
     nobody knows."""
     if cut_short:
-        answer = ChatAnswer(End.REFUSED, Remedy.RETRY, error_class=ErrorClass.EXPIRED, error=NOT_MADE)
+        answer = ChatAnswer(CallOutcome.REFUSED, NextStep.RETRY, error_class=ErrorClass.EXPIRED, error=NOT_MADE)
     else:
-        answer = ChatAnswer(End.UNKNOWN, Remedy.RETRY, error_class=ErrorClass.BAD_ANSWER, error=NO_LINE)
+        answer = ChatAnswer(CallOutcome.UNKNOWN, NextStep.RETRY, error_class=ErrorClass.BAD_ANSWER, error=NO_LINE)
     _end_rest(job, answer)
     _change(job, state=ProviderJob.State.COLLECTED, ended_at=read_now(), checked_at=read_now(), error="")
 
@@ -214,7 +216,7 @@ def fail_job(job: ProviderJob, answer: ChatAnswer) -> None:
 
 def withdraw_job(job: ProviderJob) -> None:
     """It was not sent and will not be: its cells are free again, or cancelled with their batch."""
-    _end_rest(job, ChatAnswer(End.UNSENT, Remedy.RETRY, error=WITHDRAWN), stopped=True)
+    _end_rest(job, ChatAnswer(CallOutcome.UNSENT, NextStep.RETRY, error=WITHDRAWN), stopped=True)
     _change(job, state=ProviderJob.State.FAILED, ended_at=read_now(), error=WITHDRAWN)
 
 
@@ -232,7 +234,7 @@ def tell_of_file(job: ProviderJob, trouble: Trouble | None) -> None:
         )
         details["status"] = trouble.http_status
     action = "batch.job_file_deleted" if trouble is None else "batch.job_file_not_deleted"
-    batch = job.lane.batch
+    batch = job.queue.batch
     trail.record(action, target=batch, by=trail.SYSTEM, stream=trail.project_stream(batch.project_id), details=details)
 
 

@@ -1,10 +1,10 @@
-"""The route over a provider's own batch service: what a worker does in a lane whose calls go out as jobs.
+"""The route over a provider's own batch service: what a worker does in a queue whose calls go out as jobs.
 
 Each step is written down before the next is taken: cells claimed into a job, its file uploaded, its creation begun, its id,
 its answers. After a crash the job is taken up where the ledger says it stood. What costs nothing is simply done again
 (uploading, asking, collecting); a creation whose end is not known is looked for at the provider before there is another.
 
-The database is used by this thread alone; the network's loop stands still meanwhile, and the lane shows life in between.
+The database is used by this thread alone; the network's loop stands still meanwhile, and the queue shows life in between.
 """
 
 from __future__ import annotations
@@ -22,14 +22,22 @@ from django.conf import settings
 from auditapp.batches.ledger import leases
 from auditapp.batches.ledger.batch_state import CAP_REACHED
 from auditapp.batches.ledger.clock import read_now
-from auditapp.batches.ledger.due import ENDING, find_due_lanes, has_cells_to_submit, is_due, is_sending
-from auditapp.batches.models import Lane, ProviderJob
+from auditapp.batches.ledger.due import ENDING, find_due_queues, has_cells_to_submit, is_due, is_sending
+from auditapp.batches.models import ProviderJob, WorkQueue
 from auditapp.batches.pure.crashing import crash_point
 from auditapp.batches.pure.stopping import stopping
 from auditapp.batches.routes import job_ledger
 from auditapp.batches.routes.live import name_runner
 from auditapp.llm.opening import describe_account
-from auditapp.llm.providers.base import Account, ChatAnswer, ChatRequest, End, ErrorClass, ProviderNotReady, Remedy
+from auditapp.llm.providers.base import (
+    Account,
+    CallOutcome,
+    ChatAnswer,
+    ChatRequest,
+    ErrorClass,
+    NextStep,
+    ProviderNotReady,
+)
 from auditapp.llm.providers.jobs_base import (
     JobService,
     JobState,
@@ -40,7 +48,7 @@ from auditapp.llm.providers.jobs_base import (
 )
 from auditapp.llm.providers.reasoning import SettingRefused
 
-__all__ = ["find_due_lanes", "run_job_lane"]
+__all__ = ["find_due_queues", "run_job_queue"]
 
 T = TypeVar("T")
 logger = logging.getLogger(__name__)
@@ -58,44 +66,44 @@ STILL_LOOKING = "Whether the provider made this job is not known yet; it is look
 REFUSED_ACCOUNT = "The provider refused the account (status {status}); job {number} has its words."
 
 
-class LaneLost(Exception):
-    """The lane was given to another runner, which goes on with its jobs."""
+class QueueLost(Exception):
+    """The queue was given to another runner, which goes on with its jobs."""
 
 
-def run_job_lane(lane_id: int) -> bool:
-    """Look after a lane's jobs and submit what is planned. Returns whether it should be rung again at once.
+def run_job_queue(queue_id: int) -> bool:
+    """Look after a queue's jobs and submit what is planned. Returns whether it should be notified again at once.
 
-    A second runner for the same lane returns at once, so a doubled message is harmless.
+    A second runner for the same queue returns at once, so a doubled message is harmless.
     """
     runner = name_runner()
-    lane = job_ledger.hold_lane(lane_id, runner)
-    if lane is None:
+    queue = job_ledger.hold_queue(queue_id, runner)
+    if queue is None:
         return False
     try:
         with asyncio.Runner() as loop:
-            service = _open(lane, loop)
+            service = _open(queue, loop)
             if service is None:
                 return False
             try:
-                JobRun(lane, runner, service, loop).run()
+                JobRun(queue, runner, service, loop).run()
             finally:
                 loop.run(service.close())
-    except LaneLost:
-        logger.warning("Lane %s was given to another runner", lane_id)
+    except QueueLost:
+        logger.warning("Queue %s was given to another runner", queue_id)
         return False
     finally:
-        leases.release_lane(lane, runner)
+        leases.release_queue(queue, runner)
     return False
 
 
-def _open(lane: Lane, loop: asyncio.Runner) -> JobService | None:
-    """The lane's batch service; where there is none to be had, the batch pauses with the reason."""
-    variant = next(arm.variant for arm in lane.batch.arms.all() if arm.variant.lane == lane.name)
+def _open(queue: WorkQueue, loop: asyncio.Runner) -> JobService | None:
+    """The queue's batch service; where there is none to be had, the batch pauses with the reason."""
+    variant = next(arm.variant for arm in queue.batch.arms.all() if arm.variant.queue_name == queue.name)
     try:
         return loop.run(_open_within_loop(describe_account(variant.account, variant.parameters)))
     except ProviderNotReady as error:
-        leases.pause_for(lane.batch_id, str(error))
-        for job in job_ledger.find_open_jobs(lane):
+        leases.pause_for(queue.batch_id, str(error))
+        for job in job_ledger.find_open_jobs(queue):
             job_ledger.note_checked(job, str(error))
         return None
 
@@ -105,45 +113,45 @@ async def _open_within_loop(account: Account) -> JobService:
 
 
 class JobRun:
-    """One stay of a runner in a lane of jobs."""
+    """One stay of a runner in a queue of jobs."""
 
-    def __init__(self, lane: Lane, runner: str, service: JobService, loop: asyncio.Runner) -> None:
-        self.lane, self.runner, self.service, self.loop = lane, runner, service, loop
-        self.arms = {arm.pk: arm for arm in lane.batch.arms.all()}
+    def __init__(self, queue: WorkQueue, runner: str, service: JobService, loop: asyncio.Runner) -> None:
+        self.queue, self.runner, self.service, self.loop = queue, runner, service, loop
+        self.arms = {arm.pk: arm for arm in queue.batch.arms.all()}
         self.is_troubled = False
 
     def run(self) -> None:
         """Take every job that is due one step or more further, then make new ones of what is planned."""
-        for job in job_ledger.find_open_jobs(self.lane):
+        for job in job_ledger.find_open_jobs(self.queue):
             self._read_orders()
             if stopping.is_set():
                 return
             if self._is_ending() or is_due(job, read_now()):
                 self._go_on(job)
         while not stopping.is_set() and not self.is_troubled and self._may_send():
-            if not has_cells_to_submit(self.lane, read_now()) or not self._make_job():
+            if not has_cells_to_submit(self.queue, read_now()) or not self._make_job():
                 return
 
     def _read_orders(self) -> None:
         """What people want now, and that this runner lives."""
-        if not job_ledger.beat(self.lane, self.runner):
-            raise LaneLost
-        self.lane.batch.refresh_from_db(fields=["state", "control"])
+        if not job_ledger.beat(self.queue, self.runner):
+            raise QueueLost
+        self.queue.batch.refresh_from_db(fields=["state", "control"])
 
     def _may_send(self) -> bool:
         self._read_orders()
-        return is_sending(self.lane.batch)
+        return is_sending(self.queue.batch)
 
     def _is_ending(self) -> bool:
-        return self.lane.batch.control in ENDING
+        return self.queue.batch.control in ENDING
 
     def _do(self, step: Coroutine[None, None, T]) -> T:
-        """Take a step on the network; the lane shows life as long as it lasts."""
+        """Take a step on the network; the queue shows life as long as it lasts."""
         task = self.loop.get_loop().create_task(step)
         try:
             while not self.loop.run(_wait(task)):
-                if not job_ledger.beat(self.lane, self.runner):
-                    raise LaneLost
+                if not job_ledger.beat(self.queue, self.runner):
+                    raise QueueLost
         finally:
             if not task.done():
                 self.loop.run(_cancel(task))
@@ -156,7 +164,7 @@ class JobRun:
             self._look_for(job)
         elif self._is_ending():
             self._withdraw(job)
-        elif is_sending(self.lane.batch):
+        elif is_sending(self.queue.batch):
             self._submit(job)
 
     def _make_job(self) -> bool:
@@ -165,25 +173,25 @@ class JobRun:
         size = len(framing.begin) + len(framing.end)
         while job is None or job.calls < self.service.most_calls:
             room = self.service.most_calls - (job.calls if job else 0)
-            job, claim = job_ledger.claim_into_job(self.lane, self.runner, job, min(CLAIM_SIZE, room))
+            job, claim = job_ledger.claim_into_job(self.queue, self.runner, job, min(CLAIM_SIZE, room))
             if claim.settled and not claim.calls:
                 continue
             if job is None:
-                if claim.out_of_money and not leases.has_open_attempts(self.lane.batch_id):
-                    leases.pause_for(self.lane.batch_id, CAP_REACHED)
+                if claim.out_of_money and not leases.has_open_attempts(self.queue.batch_id):
+                    leases.pause_for(self.queue.batch_id, CAP_REACHED)
                 return False
             fitting = 0
             for call in claim.calls:
                 try:
-                    line = self._write_line(job, call.claimed.cell_id, call.request)
+                    line = self._write_line(job, call.leased.cell_id, call.request)
                 except SettingRefused as error:
-                    leases.pause_for(self.lane.batch_id, str(error))
+                    leases.pause_for(self.queue.batch_id, str(error))
                     self._withdraw(job)
                     return False
                 size += len(line) + len(framing.between)
                 fitting += size <= self.service.most_bytes
             if fitting < len(claim.calls):
-                job_ledger.hand_back_from_job(job, [call.claimed for call in claim.calls[fitting:]])
+                job_ledger.hand_back_from_job(job, [call.leased for call in claim.calls[fitting:]])
             if not claim.calls or fitting < len(claim.calls):
                 break
             self._read_orders()
@@ -217,7 +225,7 @@ class JobRun:
             if not self._may_send():
                 return
             if not job_ledger.note_submitting(job, self.runner):
-                raise LaneLost
+                raise QueueLost
             created = self._do(self.service.create(file, job.provider_file_id, str(job.token)))
         crash_point("job_created")
         if isinstance(created, Trouble):
@@ -245,19 +253,21 @@ class JobRun:
         self.is_troubled = True
         if was_created:
             job_ledger.note_checked(job, trouble.error)
-        elif trouble.is_passing or trouble.remedy is Remedy.STOP_BATCH:
+        elif trouble.is_passing or trouble.next_step is NextStep.STOP_BATCH:
             job_ledger.note_not_submitted(job, trouble.error)
         else:
             self._fail(job, trouble.error, trouble.error_class)
-        if trouble.remedy is Remedy.STOP_BATCH:
+        if trouble.next_step is NextStep.STOP_BATCH:
             # The provider's own words may quote a text; they stay with the job.
             reason = REFUSED_ACCOUNT.format(status=trouble.http_status, number=job.pk)
-            leases.pause_for(self.lane.batch_id, reason)
+            leases.pause_for(self.queue.batch_id, reason)
 
     def _fail(self, job: ProviderJob, error: str, error_class: ErrorClass = ErrorClass.BAD_REQUEST) -> None:
-        leases.pause_for(self.lane.batch_id, REFUSED_JOB.format(number=job.pk))
+        leases.pause_for(self.queue.batch_id, REFUSED_JOB.format(number=job.pk))
         self._delete_file(job)
-        job_ledger.fail_job(job, ChatAnswer(End.REFUSED, Remedy.STOP_BATCH, error_class=error_class, error=error))
+        job_ledger.fail_job(
+            job, ChatAnswer(CallOutcome.REFUSED, NextStep.STOP_BATCH, error_class=error_class, error=error)
+        )
 
     def _look_for(self, job: ProviderJob) -> None:
         """Whether a job was created is not known: find it, or be sure that there is none, before there is another."""
@@ -272,7 +282,7 @@ class JobRun:
             job_ledger.note_checked(job, STILL_LOOKING)
         elif self._is_ending():
             self._withdraw(job)
-        elif is_sending(self.lane.batch):
+        elif is_sending(self.queue.batch):
             self._submit(job)
         else:
             job_ledger.note_checked(job, STILL_LOOKING)
@@ -295,9 +305,9 @@ class JobRun:
         if isinstance(status, Trouble):
             # A provider that cannot be reached, or a key that is refused, loses nothing: the answers wait there.
             job_ledger.note_checked(job, status.error)
-            if status.remedy is Remedy.STOP_BATCH:
+            if status.next_step is NextStep.STOP_BATCH:
                 reason = REFUSED_ACCOUNT.format(status=status.http_status, number=job.pk)
-                leases.pause_for(self.lane.batch_id, reason)
+                leases.pause_for(self.queue.batch_id, reason)
         elif status.state is JobState.RUNNING and self._is_ending():
             trouble = self._do(self.service.cancel(job.provider_job_id))
             job_ledger.note_checked(job, trouble.error if trouble else "")
@@ -305,8 +315,8 @@ class JobRun:
             job_ledger.note_checked(job)
         elif status.state is JobState.REFUSED and status.is_passing:
             wait = ChatAnswer(
-                End.REFUSED,
-                Remedy.SLOW_DOWN,
+                CallOutcome.REFUSED,
+                NextStep.SLOW_DOWN,
                 error_class=ErrorClass.RATE_LIMITED,
                 error=status.error,
                 retry_after=JOB_FULL_WAIT,

@@ -1,4 +1,4 @@
-"""What a worker does: one lane of one batch, on one event loop, for about a minute.
+"""What a worker does: one queue of one batch, on one event loop, for about a minute.
 
 Order of things, so that a crash at any point costs at most the calls in flight: cells are claimed and their attempts
 written in one transaction; each call is noted in the spool, then sent; its answer is noted in the spool; answers are
@@ -19,7 +19,7 @@ from django.conf import settings
 
 from auditapp.batches.ledger import leases
 from auditapp.batches.pure.spool import Spool
-from auditapp.batches.routes.live_run import LaneRun, describe_spool_failure
+from auditapp.batches.routes.live_run import QueueRun, describe_spool_failure
 
 
 def name_machine() -> str:
@@ -36,27 +36,27 @@ def name_runner() -> str:
     return f"{name_machine()}:{os.getpid()}:{uuid.uuid4().hex[:8]}"
 
 
-def run_lane(lane_id: int) -> bool:
-    """Work on a lane until nothing is left to claim or the time is up. Returns whether it should be rung again.
+def run_queue(queue_id: int) -> bool:
+    """Work on a queue until nothing is left to claim or the time is up. Returns whether it should be notified again.
 
-    A second runner for the same lane returns at once, so a doubled message is harmless.
+    A second runner for the same queue returns at once, so a doubled message is harmless.
     """
     runner = name_runner()
-    lane = leases.acquire_lane(lane_id, runner)
-    if lane is None:
+    queue = leases.acquire_queue(queue_id, runner)
+    if queue is None:
         return False
     try:
         spool = Spool(settings.SPOOL_FOLDER, runner)
     except OSError as error:
-        leases.pause_for(lane.batch_id, describe_spool_failure(error))
-        leases.release_lane(lane, runner)
+        leases.pause_for(queue.batch_id, describe_spool_failure(error))
+        leases.release_queue(queue, runner)
         return False
     try:
-        again = asyncio.run(LaneRun(lane, runner, spool).run())
+        again = asyncio.run(QueueRun(queue, runner, spool).run())
     except BaseException:
         # The sweeper reads the spool and settles what this runner leaves open.
         spool.close(keep=True)
         raise
     spool.close(keep=False)
-    leases.release_lane(lane, runner)
+    leases.release_queue(queue, runner)
     return again

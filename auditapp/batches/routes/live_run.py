@@ -1,4 +1,4 @@
-"""One stay of a runner in a lane: an event loop that sends, and one thread that writes to the database for it."""
+"""One stay of a runner in a queue: an event loop that sends, and one thread that writes to the database for it."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from auditapp.batches.ledger import leases, statements
 from auditapp.batches.ledger.batch_state import CAP_REACHED
 from auditapp.batches.ledger.claiming import Claim
 from auditapp.batches.ledger.clock import LedgerClock
-from auditapp.batches.ledger.endings import Finished
-from auditapp.batches.models import Batch, Lane, LimitChange
+from auditapp.batches.ledger.endings import CompletedCall
+from auditapp.batches.models import Batch, LimitChange, WorkQueue
 from auditapp.batches.pure.crashing import crash_point
 from auditapp.batches.pure.limiter import Change, Limiter
 from auditapp.batches.pure.spool import Spool, describe_shortage
@@ -29,14 +29,14 @@ from auditapp.llm.providers import Account, Provider, ProviderNotReady, open_pro
 T = TypeVar("T")
 
 LIFE_SECONDS = 60.0
-LONGEST_LIFE_SECONDS = 600.0
+MAX_LIFE_SECONDS = 600.0
 POLL_SECONDS = 0.5
 BEAT_SECONDS = 2.0
 LEASE_SECONDS = 10.0
 FLUSH_SECONDS = 0.2
 TICK_SECONDS = 0.1
 FLUSH_ROWS = 100
-MOST_AHEAD = 600
+MAX_AHEAD = 600
 WAIT_AT_MOST = 15.0
 CALL_PATIENCE = 900.0
 MISSES_IN_A_ROW = 20
@@ -52,11 +52,11 @@ def describe_spool_failure(error: OSError) -> str:
     return NOT_WRITABLE.format(reason=error.strerror or type(error).__name__)
 
 
-class LaneRun:
+class QueueRun:
     """Claims, sends, stores and listens until nothing is left, somebody says stop, or its time is up."""
 
-    def __init__(self, lane: Lane, runner: str, spool: Spool) -> None:
-        self.lane, self.runner, self.spool = lane, runner, spool
+    def __init__(self, queue: WorkQueue, runner: str, spool: Spool) -> None:
+        self.queue, self.runner, self.spool = queue, runner, spool
         self.clock = LedgerClock()
         self.started_at = self.polled_at = self.beaten_at = self.leased_at = self.flushed_at = time.monotonic()
         self.pace = 0
@@ -64,11 +64,11 @@ class LaneRun:
         self.is_called_off = False
         self.is_exhausted = False
         self.is_out_of_money = False
-        self.orders = leases.Orders(lane.batch.control, lane.batch.concurrency, lane.batch.state)
+        self.orders = leases.Orders(queue.batch.control, queue.batch.concurrency, queue.batch.state)
         self.writer = ThreadPoolExecutor(max_workers=1, thread_name_prefix="ledger")
 
     async def run(self) -> bool:
-        """Run the lane; the answer says whether it should be rung again at once."""
+        """Run the queue; the answer says whether it should be notified again at once."""
         try:
             provider = open_provider(await self._write(self._describe_account))
             try:
@@ -78,7 +78,7 @@ class LaneRun:
                 await provider.close()
         except ProviderNotReady as error:
             reason = str(error)
-            await self._write(lambda: leases.pause_for(self.lane.batch_id, reason))
+            await self._write(lambda: leases.pause_for(self.queue.batch_id, reason))
             return False
         finally:
             with suppress(Error):
@@ -98,10 +98,10 @@ class LaneRun:
 
     def _prepare(self, provider: Provider) -> Sender:
         now = self.clock.learn()
-        held = leases.read_held_limit(self.lane)
-        slow_until = self.lane.slow_until
+        held = leases.read_held_limit(self.queue)
+        slow_until = self.queue.slow_until
         self.limiter = Limiter(
-            self.lane.batch.concurrency,
+            self.queue.batch.concurrency,
             held=held.limit,
             was_limited=held.was_limited,
             banned_for=0.0 if slow_until is None else (slow_until - now).total_seconds(),
@@ -109,7 +109,7 @@ class LaneRun:
         return Sender(provider, self.spool, self.limiter, self.clock)
 
     def _describe_account(self) -> Account:
-        arm = next(arm for arm in self.lane.batch.arms.all() if arm.variant.lane == self.lane.name)
+        arm = next(arm for arm in self.queue.batch.arms.all() if arm.variant.queue_name == self.queue.name)
         return describe_account(arm.variant.account, arm.variant.parameters)
 
     async def _work(self) -> None:
@@ -155,7 +155,7 @@ class LaneRun:
     async def _poll(self, now: float) -> None:
         """Learn what people want. A stop takes effect before anything else is done, and so does a resume while calls are still
         in flight; old age only ends the claiming."""
-        self.orders = await self._write(lambda: leases.poll(self.lane, self.runner))
+        self.orders = await self._write(lambda: leases.poll(self.queue, self.runner))
         self.polled_at = now
         if not self.orders.may_claim or stopping.is_set():
             await self._call_off()
@@ -170,17 +170,17 @@ class LaneRun:
         if self.is_claiming and await self._is_to_make_room(now - self.started_at):
             self.is_claiming = False
         if now - self.leased_at >= LEASE_SECONDS:
-            await self._write(lambda: leases.beat(self.lane, self.runner))
+            await self._write(lambda: leases.beat(self.queue, self.runner))
             self.leased_at = now
         await self._note_limit()
         self.beaten_at = self.sender.heard_at = now
 
     async def _is_to_make_room(self, age: float) -> bool:
         """Whether this stay is to end. To end one leaves slots empty until its slowest call is back, so it goes on while no
-        other lane waits for a process, though not for ever: its spool grows with it."""
-        if age > LONGEST_LIFE_SECONDS:
+        other queue waits for a process, though not for ever: its spool grows with it."""
+        if age > MAX_LIFE_SECONDS:
             return True
-        return age > LIFE_SECONDS and bool(await self._write(statements.find_lanes_to_ring))
+        return age > LIFE_SECONDS and bool(await self._write(statements.find_queues_to_notify))
 
     async def _note_limit(self) -> None:
         changes, in_flight = self.limiter.take_changes(), self.sender.in_flight
@@ -190,14 +190,14 @@ class LaneRun:
         now = self.clock.learn()
         wait = self.limiter.seconds_to_wait() if self.limiter.probing else 0.0
         leases.note_limit(
-            self.lane,
+            self.queue,
             self.runner,
             limit=self.limiter.limit,
             in_flight=in_flight,
             slow_until=now + datetime.timedelta(seconds=wait) if wait else None,
             changes=[
                 LimitChange(
-                    lane=self.lane,
+                    queue=self.queue,
                     at=self.clock.at(change.at),
                     limit=change.limit,
                     in_flight=change.in_flight,
@@ -210,7 +210,7 @@ class LaneRun:
 
     async def _pause(self, reason: str) -> None:
         self.sender.stopped = True
-        await self._write(lambda: leases.pause_for(self.lane.batch_id, reason))
+        await self._write(lambda: leases.pause_for(self.queue.batch_id, reason))
         await self._stop()
 
     async def _call_off(self) -> None:
@@ -223,7 +223,7 @@ class LaneRun:
         self.sender.stopped, self.is_claiming = True, False
         unsent = self.sender.take_ready()
         if unsent:
-            await self._write(lambda: leases.hand_back(self.lane.batch_id, unsent))
+            await self._write(lambda: leases.hand_back(self.queue.batch_id, unsent))
 
     # --- Claiming and storing ---
 
@@ -231,7 +231,7 @@ class LaneRun:
         """How many calls to claim: as many are kept written ahead as may be in flight, or twice what left during a turn of
         the database when that is more, so that a free slot never waits for it."""
         sender, limit = self.sender, self.limiter.limit
-        ahead = min(max(2, limit, 2 * self.pace), MOST_AHEAD)
+        ahead = min(max(2, limit, 2 * self.pace), MAX_AHEAD)
         missing = max(0, limit - sender.in_flight) + ahead - len(sender.ready)
         sender.wake_below, sender.wake_from = 0, FLUSH_ROWS
         if not self.is_claiming or self.is_exhausted:
@@ -242,7 +242,7 @@ class LaneRun:
         return missing if missing > 0 and missing * 2 >= ahead else 0
 
     def _is_flush_due(self) -> bool:
-        waiting = len(self.sender.finished)
+        waiting = len(self.sender.completed)
         if not waiting:
             return False
         late = time.monotonic() - self.flushed_at >= FLUSH_SECONDS
@@ -252,7 +252,7 @@ class LaneRun:
         """Store what came back and claim what is missing, in one transaction: each costs the disk a wait."""
         sender = self.sender
         sender.flush()
-        group = list(sender.take_finished())
+        group = list(sender.take_completed())
         self.flushed_at = time.monotonic()
         waiting = len(sender.ready)
         claim = await self._write(lambda: self._store_and_claim(group, missing))
@@ -273,7 +273,7 @@ class LaneRun:
         elif sender.stopped:
             await self._stop()
 
-    def _store_and_claim(self, group: list[Finished], missing: int) -> Claim | str | None:
+    def _store_and_claim(self, group: list[CompletedCall], missing: int) -> Claim | str | None:
         if group:
             try:
                 self.spool.sync()
@@ -285,9 +285,9 @@ class LaneRun:
         claim = None
         with transaction.atomic():
             if group:
-                leases.store_finished(self.lane.batch_id, group)
+                leases.store_completed(self.queue.batch_id, group)
             if missing and not shortage:
-                claim = leases.claim_calls(self.lane, self.runner, missing)
+                claim = leases.claim_calls(self.queue, self.runner, missing)
         if group:
             crash_point("after_commit")
         if claim is not None:
@@ -303,9 +303,9 @@ class LaneRun:
             await asyncio.wait_for(self.sender.wake.wait(), TICK_SECONDS)
 
     def _read_due(self) -> float | None:
-        self.lane.batch.control, self.lane.batch.state = self.orders.control, self.orders.state
-        self.lane.slow_until = None
-        seconds = statements.read_seconds_until_due(self.lane.batch, self.lane)
+        self.queue.batch.control, self.queue.batch.state = self.orders.control, self.orders.state
+        self.queue.slow_until = None
+        seconds = statements.read_seconds_until_due(self.queue.batch, self.queue)
         return None if seconds is None else max(seconds, self.limiter.seconds_to_wait())
 
     async def _await_due(self) -> bool:
@@ -313,10 +313,10 @@ class LaneRun:
         if not self.is_exhausted:
             return True
         if self.is_out_of_money:
-            if not await self._write(lambda: leases.has_open_attempts(self.lane.batch_id)):
-                await self._write(lambda: leases.pause_for(self.lane.batch_id, CAP_REACHED))
+            if not await self._write(lambda: leases.has_open_attempts(self.queue.batch_id)):
+                await self._write(lambda: leases.pause_for(self.queue.batch_id, CAP_REACHED))
                 return False
-            # Another lane's calls hold money that may come free.
+            # Another queue's calls hold money that may come free.
             await asyncio.sleep(POLL_SECONDS)
             self.is_exhausted = False
             return True
@@ -341,7 +341,7 @@ class LaneRun:
             await self.sender.wait_for_answers(BEAT_SECONDS)
             with suppress(Error):
                 await self._write(connections.close_all)
-                await self._write(lambda: leases.beat(self.lane, self.runner))
+                await self._write(lambda: leases.beat(self.queue, self.runner))
         self.sender.flush()
         with suppress(OSError):
             self.spool.sync()

@@ -12,28 +12,28 @@ from collections import deque
 from collections.abc import Sequence
 
 from auditapp.batches.ledger.clock import LedgerClock
-from auditapp.batches.ledger.endings import Claimed, Finished
+from auditapp.batches.ledger.endings import CompletedCall, LeasedCell
 from auditapp.batches.ledger.leases import Call
 from auditapp.batches.pure.crashing import crash_point, is_armed
 from auditapp.batches.pure.limiter import Limiter
 from auditapp.batches.pure.spool import Spool
 from auditapp.llm.providers import Provider
-from auditapp.llm.providers.base import ChatAnswer, End, ErrorClass, Remedy
+from auditapp.llm.providers.base import CallOutcome, ChatAnswer, ErrorClass, NextStep
 
 logger = logging.getLogger(__name__)
 
 SILENCE_SECONDS = 20.0
 TIME_TO_LEAVE = 0.1
 CUT_OFF = ChatAnswer(
-    End.UNKNOWN,
-    Remedy.RETRY,
+    CallOutcome.UNKNOWN,
+    NextStep.RETRY,
     error_class=ErrorClass.ABORTED,
     error="the call was cut off when its batch was aborted; the provider may have charged for it",
 )
 STAYED = ChatAnswer(
-    End.UNSENT, Remedy.NONE, error_class=ErrorClass.ABORTED, error="its batch was aborted before it was sent"
+    CallOutcome.UNSENT, NextStep.NONE, error_class=ErrorClass.ABORTED, error="its batch was aborted before it was sent"
 )
-UNNOTED = ChatAnswer(End.UNSENT, Remedy.NONE, error="it could not be noted in the spool, so it was not sent")
+UNNOTED = ChatAnswer(CallOutcome.UNSENT, NextStep.NONE, error="it could not be noted in the spool, so it was not sent")
 
 
 class Sender:
@@ -46,7 +46,7 @@ class Sender:
     def __init__(self, provider: Provider, spool: Spool, limiter: Limiter, clock: LedgerClock) -> None:
         self.provider, self.spool, self.limiter, self.clock = provider, spool, limiter, clock
         self.ready: deque[Call] = deque()
-        self.finished: list[Finished] = []
+        self.completed: list[CompletedCall] = []
         self.tasks: set[asyncio.Task[None]] = set()
         self.in_flight = 0
         self.stopped = False
@@ -95,20 +95,23 @@ class Sender:
             self._flushing = True
             asyncio.get_running_loop().call_soon(self.flush)
 
-    def take_ready(self) -> list[Claimed]:
+    def take_ready(self) -> list[LeasedCell]:
         """What was written and has not left: it is not going to."""
-        unsent = [call.claimed for call in self.ready]
+        unsent = [call.leased for call in self.ready]
         self.ready.clear()
         return unsent
 
-    def take_finished(self) -> Sequence[Finished]:
+    def take_completed(self) -> Sequence[CompletedCall]:
         """What came back since it was last taken."""
-        group, self.finished = self.finished, []
+        group, self.completed = self.completed, []
         return group
 
     def cut_off(self) -> None:
-        """End the calls in flight; what the provider does with them is not known. Not at once: a task that is cancelled before
-        its first step would never say that its call is over. Those that were given to the loop before have begun by then."""
+        """Cut off the calls in flight; what the provider does with them is not known.
+
+        Not at once: a task that is cancelled before its first step never reports its end. Tasks that were created before
+        this call have begun by the time the callback runs.
+        """
         self._is_cutting_off = True
         asyncio.get_running_loop().call_soon(self.leave_behind)
 
@@ -128,7 +131,9 @@ class Sender:
         self.in_flight -= 1
         sent_at = self.clock.at(left_at)
         done_at = self.clock.at(time.monotonic())
-        self.finished.append(Finished(call.claimed, answer, done_at, None if answer.end is End.UNSENT else sent_at))
+        self.completed.append(
+            CompletedCall(call.leased, answer, done_at, None if answer.end is CallOutcome.UNSENT else sent_at)
+        )
         self.spool.note_answer(call.request.request_id, answer, done_at.isoformat())
         self._flush_soon()
         self._learn(answer, left_at)
@@ -149,25 +154,25 @@ class Sender:
                 raise
             return CUT_OFF
         except Exception as error:
-            logger.exception("A provider broke its promise on attempt %s", call.claimed.attempt_id)
+            logger.exception("A provider broke its promise on attempt %s", call.leased.attempt_id)
             return ChatAnswer(
-                End.UNKNOWN,
-                Remedy.RETRY,
+                CallOutcome.UNKNOWN,
+                NextStep.RETRY,
                 error_class=ErrorClass.BROKEN_PROVIDER,
                 error=f"the provider's code failed: {type(error).__name__}",
             )
 
     def _learn(self, answer: ChatAnswer, left_at: float) -> None:
         self.ended += 1
-        self.misses = self.misses + 1 if answer.remedy is Remedy.RETRY else 0
-        if answer.end is End.ANSWERED:
+        self.misses = self.misses + 1 if answer.next_step is NextStep.RETRY else 0
+        if answer.end is CallOutcome.ANSWERED:
             self.limiter.note_answer(left_at, self.in_flight)
-        elif answer.remedy is Remedy.SLOW_DOWN:
+        elif answer.next_step is NextStep.SLOW_DOWN:
             self.limiter.note_rate_limit(answer.retry_after, left_at, self.in_flight)
-        elif answer.remedy is Remedy.RETRY:
+        elif answer.next_step is NextStep.RETRY:
             self.limiter.note_failure()
         # Every further call would be refused too: nothing more leaves, and the store pauses the batch.
-        self.account_refused = self.account_refused or answer.remedy is Remedy.STOP_BATCH
+        self.account_refused = self.account_refused or answer.next_step is NextStep.STOP_BATCH
 
     def _is_worth_waking(self) -> bool:
         return (
@@ -175,5 +180,5 @@ class Sender:
             or self.account_refused
             or not self.in_flight
             or len(self.ready) < self.wake_below
-            or len(self.finished) >= self.wake_from
+            or len(self.completed) >= self.wake_from
         )

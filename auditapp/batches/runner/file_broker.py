@@ -60,7 +60,7 @@ class Channel(filesystem.Channel):
             except FileNotFoundError:
                 continue  # somebody else was quicker
             except ValueError:
-                logger.warning("A damaged message was left out; the sweeper rings again")
+                logger.warning("A damaged message was left out; the sweeper sends another")
         raise Empty
 
 

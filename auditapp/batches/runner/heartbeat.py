@@ -1,7 +1,7 @@
-"""The pulse of a worker: a thread of its parent process that shows that it lives, settles the dead, and rings what is idle.
+"""The heartbeat of a worker: a thread of its parent process that shows that it lives, settles the dead, and notifies idle queues.
 
-It needs no broker and no free lane: beats that arrive through the broker wait behind busy lanes, or do not arrive at all.
-It does not work on lanes itself. While the broker is away, running lanes go on where they are (``tasks.run_lane``), and new
+It needs no broker and no free queue: beats that arrive through the broker wait behind busy queues, or do not arrive at all.
+It does not work on queues itself. While the broker is away, running queues go on where they are (``tasks.run_queue``), and new
 ones wait for it: a thread of the parent has no process to run them in that a kill would not take the parent with.
 """
 
@@ -27,11 +27,11 @@ from auditapp.batches.runner import recovery, tasks
 
 logger = logging.getLogger(__name__)
 
-PULSE_SECONDS = 5.0
+HEARTBEAT_SECONDS = 5.0
 DEAF_AFTER_SECONDS = 60.0
 
 fork_lock = threading.RLock()
-"""Held during every beat, and by whoever forks: a new lane's process never inherits a database connection in use, or a lock
+"""Held during every beat, and by whoever forks: a new queue's process never inherits a database connection in use, or a lock
 of a library that the thread was inside of, for no thread but the forking one lives on in it."""
 
 
@@ -43,17 +43,17 @@ def guard_forks() -> None:
 
 def _before_fork() -> None:
     fork_lock.acquire()
-    # The collector would write to every page of what it looks at, and each lane's process would have its own copy.
+    # The collector would write to every page of what it looks at, and each queue's process would have its own copy.
     gc.collect()
     gc.freeze()
 
 
-class Pulse(threading.Thread):
-    """Beats every five seconds until the process ends. ``lanes`` is how many the worker runs at once."""
+class Heartbeat(threading.Thread):
+    """Beats every five seconds until the process ends. ``queues`` is how many the worker runs at once."""
 
-    def __init__(self, *, lanes: int, sweeps: bool = True, end_worker: Callable[[str], None] | None = None) -> None:
-        super().__init__(name="pulse", daemon=True)
-        self.lanes, self.sweeps = lanes, sweeps
+    def __init__(self, *, queues: int, sweeps: bool = True, end_worker: Callable[[str], None] | None = None) -> None:
+        super().__init__(name="heartbeat", daemon=True)
+        self.queues, self.sweeps = queues, sweeps
         self.end_worker = end_worker or end_this_worker
         self.started_at: datetime.datetime | None = None
         self.database_away = False
@@ -66,11 +66,11 @@ class Pulse(threading.Thread):
                 if self.has_ended:
                     return
                 self.beat()
-            time.sleep(PULSE_SECONDS)
+            time.sleep(HEARTBEAT_SECONDS)
 
     def end(self) -> None:
         """The worker has ended its work: no beat comes any more, and its sign is gone. Without the database it stays."""
-        if not fork_lock.acquire(timeout=PULSE_SECONDS):
+        if not fork_lock.acquire(timeout=HEARTBEAT_SECONDS):
             return
         try:
             self.has_ended = True
@@ -93,36 +93,36 @@ class Pulse(threading.Thread):
                 logger.error("The database cannot be reached (%s); trying again until it can.", type(error).__name__)
             self.database_away = True
         except Exception:
-            logger.exception("A beat of the worker's pulse failed; the next one comes all the same")
+            logger.exception("A beat of the worker's heartbeat failed; the next one comes all the same")
         finally:
             connections.close_all()
 
     def _beat(self) -> None:
         self.started_at = self.started_at or read_now()
         problem = worker_signs.find_problem()
-        worker_signs.write_sign(started_at=self.started_at, lanes=self.lanes, problem=problem)
+        worker_signs.write_sign(started_at=self.started_at, queues=self.queues, problem=problem)
         if stopping.is_set():
             return
         settled = recovery.settle_dead_here()
         if settled:
-            tasks.ring_lanes(settled)
+            tasks.notify_queues(settled)
         if self.sweeps:
             tasks.sweep()
-        if self.hearing.is_lost(lanes=self.lanes):
+        if self.hearing.is_lost(queues=self.queues):
             self.end_worker("Messages wait, and this worker hears none of them")
 
 
 class Hearing:
     """Whether the worker still takes messages. After the broker came back, some versions of Celery keep a connection that
-    brings nothing: messages then wait while lanes are free, which no working state of a worker does for a minute."""
+    brings nothing: messages then wait while queues are free, which no working state of a worker does for a minute."""
 
     def __init__(self, monotonic: Callable[[], float] = time.monotonic) -> None:
         self.monotonic = monotonic
         self.since: float | None = None
 
-    def is_lost(self, *, lanes: int) -> bool:
-        """Look once; ``True`` when messages have waited before a free lane of this process at every look for a minute."""
-        if len(celery_state.active_requests) >= lanes or not tasks.count_waiting_messages():
+    def is_lost(self, *, queues: int) -> bool:
+        """Look once; ``True`` when messages have waited before a free queue of this process at every look for a minute."""
+        if len(celery_state.active_requests) >= queues or not tasks.count_waiting_messages():
             self.since = None
             return False
         now = self.monotonic()

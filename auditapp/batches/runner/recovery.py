@@ -1,7 +1,7 @@
 """Settling what dead runners left: answered calls are stored from the spool, the others are told apart as far as can be.
 
 A runner holds a lock on its spool as long as it lives, so every machine knows at once which of its own runners died. A
-runner of another machine is given up when its lane was silent for long, by the database's clock; what its spool says is
+runner of another machine is given up when its queue was silent for long, by the database's clock; what its spool says is
 brought in later, by a worker of that machine. This one mechanism covers a killed worker, a lost machine and a deploy.
 """
 
@@ -19,10 +19,10 @@ from django.db.models import Exists, OuterRef
 
 from auditapp.batches.ledger import leases
 from auditapp.batches.ledger.clock import read_now
-from auditapp.batches.ledger.endings import Finished
-from auditapp.batches.models import Attempt, Batch, Cell, Lane
+from auditapp.batches.ledger.endings import CompletedCall
+from auditapp.batches.models import Attempt, Batch, Cell, WorkQueue
 from auditapp.batches.pure.spool import SpoolContent, SpooledAnswer, is_abandoned, read_spool, spool_path
-from auditapp.llm.providers.base import ChatAnswer, End, Remedy
+from auditapp.llm.providers.base import CallOutcome, ChatAnswer, NextStep
 
 logger = logging.getLogger(__name__)
 
@@ -31,8 +31,8 @@ LOST = "the runner died before the answer came; the provider may have charged fo
 NEVER_LEFT = "the runner died before it was sent"
 
 
-def recover_lanes(*, silence_tells: bool = True) -> int:
-    """Settle whatever can be settled from this machine; the number of lanes that were let go. Without ``silence_tells``
+def recover_queues(*, silence_tells: bool = True) -> int:
+    """Settle whatever can be settled from this machine; the number of queues that were let go. Without ``silence_tells``
     only those of runners known to be dead."""
     settled = settle_dead_here() + (settle_silent() if silence_tells else [])
     free_forgotten_cells()
@@ -40,34 +40,34 @@ def recover_lanes(*, silence_tells: bool = True) -> int:
 
 
 def settle_dead_here() -> list[int]:
-    """Settle the runners of this machine that died, and bring in spools nobody waits for any more; the lanes let go."""
-    # The files first: a runner holds its lane before it has a file, so a file without a lane was given up.
+    """Settle the runners of this machine that died, and bring in spools nobody waits for any more; the queues let go."""
+    # The files first: a runner holds its queue before it has a file, so a file without a queue was given up.
     paths = [path for path in sorted(settings.SPOOL_FOLDER.glob("*.jsonl")) if is_abandoned(path)]
     if not paths:
         return []
-    held = {spool_path(settings.SPOOL_FOLDER, lane.runner): lane for lane in Lane.objects.exclude(runner="")}
+    held = {spool_path(settings.SPOOL_FOLDER, queue.runner): queue for queue in WorkQueue.objects.exclude(runner="")}
     settled = []
     for path in paths:
-        lane = held.get(path)
-        if lane is None:
+        queue = held.get(path)
+        if queue is None:
             _try(partial(settle_stray_spool, path), path.name)
-        elif _try(partial(settle_runner, lane, is_dead=True), path.name):
-            settled.append(lane.pk)
+        elif _try(partial(settle_runner, queue, is_dead=True), path.name):
+            settled.append(queue.pk)
     return settled
 
 
 def settle_silent() -> list[int]:
-    """Let go of lanes whose runner was silent for long, wherever it lived; the lanes let go. One whose process lives on this
+    """Let go of queues whose runner was silent for long, wherever it lived; the queues let go. One whose process lives on this
     machine may only wait for the database, and is given longer."""
     long_ago = read_now() - HUNG_AFTER
     silent = [
-        lane
-        for lane in leases.find_expired_lanes()
-        if lane.heartbeat_at is None
-        or lane.heartbeat_at < long_ago
-        or is_abandoned(spool_path(settings.SPOOL_FOLDER, lane.runner)) is not False
+        queue
+        for queue in leases.find_expired_queues()
+        if queue.heartbeat_at is None
+        or queue.heartbeat_at < long_ago
+        or is_abandoned(spool_path(settings.SPOOL_FOLDER, queue.runner)) is not False
     ]
-    return [lane.pk for lane in silent if _try(partial(settle_runner, lane), lane.runner)]
+    return [queue.pk for queue in silent if _try(partial(settle_runner, queue), queue.runner)]
 
 
 def _try(settle: Callable[[], None], name: str) -> bool:
@@ -80,40 +80,40 @@ def _try(settle: Callable[[], None], name: str) -> bool:
     return True
 
 
-def settle_runner(lane: Lane, *, is_dead: bool = False) -> None:
-    """Bring the ledger up to what is known of a runner that is gone or silent, then let its lane go. Safe to repeat."""
-    runner = lane.runner
+def settle_runner(queue: WorkQueue, *, is_dead: bool = False) -> None:
+    """Bring the ledger up to what is known of a runner that is gone or silent, then let its queue go. Safe to repeat."""
+    runner = queue.runner
     path = spool_path(settings.SPOOL_FOLDER, runner)
     content = _read(path)
-    ends: list[End] = []
+    ends: list[CallOutcome] = []
     with transaction.atomic():
-        if not _is_still_held(lane, is_dead=is_dead):
+        if not _is_still_held(queue, is_dead=is_dead):
             return
-        if lane.batch.route == Batch.Route.LIVE:
-            ends = _settle_calls(lane.batch_id, leases.find_open_claims(runner), content, is_dead=is_dead)
-        leases.release_lane(lane, runner)
+        if queue.batch.route == Batch.Route.LIVE:
+            ends = _settle_calls(queue.batch_id, leases.find_open_claims(runner), content, is_dead=is_dead)
+        leases.release_queue(queue, runner)
     if is_dead:
         path.unlink(missing_ok=True)
     logger.warning(
         "Runner %s is gone: %d answers taken from its spool, %d calls never sent, %d with unknown end",
         runner,
-        sum(end not in {End.UNSENT, End.UNKNOWN} for end in ends),
-        ends.count(End.UNSENT),
-        ends.count(End.UNKNOWN),
+        sum(end not in {CallOutcome.UNSENT, CallOutcome.UNKNOWN} for end in ends),
+        ends.count(CallOutcome.UNSENT),
+        ends.count(CallOutcome.UNKNOWN),
     )
 
 
-def _is_still_held(lane: Lane, *, is_dead: bool) -> bool:
-    """Whether the lane is to be let go still: not when another sweeper did it meanwhile, or when its runner showed life. The
-    lane's row is held from here on: a runner's beat takes lane and cells in this order too."""
-    held = Lane.objects.select_for_update(no_key=True).filter(pk=lane.pk, runner=lane.runner)
+def _is_still_held(queue: WorkQueue, *, is_dead: bool) -> bool:
+    """Whether the queue is to be let go still: not when another sweeper did it meanwhile, or when its runner showed life. The
+    queue's row is held from here on: a runner's beat takes queue and cells in this order too."""
+    held = WorkQueue.objects.select_for_update(no_key=True).filter(pk=queue.pk, runner=queue.runner)
     if not is_dead:
-        held = held.filter(heartbeat_at=lane.heartbeat_at)
+        held = held.filter(heartbeat_at=queue.heartbeat_at)
     return held.first() is not None
 
 
 def settle_stray_spool(path: Path) -> None:
-    """A dead runner's spool whose lane was let go meanwhile: what it says of calls with an unknown end still counts."""
+    """A dead runner's spool whose queue was let go meanwhile: what it says of calls with an unknown end still counts."""
     content = _read(path)
     if content is not None:
         may_change = Attempt.objects.filter(end__in=[Attempt.End.OPEN, Attempt.End.UNKNOWN], job__isnull=True)
@@ -137,7 +137,7 @@ def _read(path: Path) -> SpoolContent | None:
 
 def _settle_calls(
     batch_id: int, attempts: Sequence[Attempt], content: SpoolContent | None, *, is_dead: bool
-) -> list[End]:
+) -> list[CallOutcome]:
     """Store the ends of calls that are open, or whose end was unknown and is known now; which ends they were."""
     now = read_now()
     answers = {each.request_id: each for each in content.answers} if content else {}
@@ -145,26 +145,28 @@ def _settle_calls(
     for attempt in attempts:
         spooled = answers.get(str(attempt.request_id))
         found = _read_spooled(attempt, spooled, now) if spooled else _guess_end(attempt, content, now, is_dead=is_dead)
-        if attempt.end == Attempt.End.OPEN or found.answer.end is not End.UNKNOWN:
+        if attempt.end == Attempt.End.OPEN or found.answer.end is not CallOutcome.UNKNOWN:
             group.append(found)
     if group:
-        leases.store_finished(batch_id, group, stopped=True)
+        leases.store_completed(batch_id, group, stopped=True)
     return [found.answer.end for found in group]
 
 
-def _read_spooled(attempt: Attempt, spooled: SpooledAnswer, now: datetime.datetime) -> Finished:
+def _read_spooled(attempt: Attempt, spooled: SpooledAnswer, now: datetime.datetime) -> CompletedCall:
     done_at, sent_at = _read_time(spooled.done_at) or now, _read_time(spooled.sent_at)
-    return Finished(leases.describe_claim(attempt), spooled.answer, done_at, sent_at)
+    return CompletedCall(leases.describe_claim(attempt), spooled.answer, done_at, sent_at)
 
 
-def _guess_end(attempt: Attempt, content: SpoolContent | None, now: datetime.datetime, *, is_dead: bool) -> Finished:
+def _guess_end(
+    attempt: Attempt, content: SpoolContent | None, now: datetime.datetime, *, is_dead: bool
+) -> CompletedCall:
     """The end of a call without an answer. A runner that is only silent may yet send what it holds; of a dead one the spool
     tells the whole story."""
-    request_id, claimed = str(attempt.request_id), leases.describe_claim(attempt)
+    request_id, leased = str(attempt.request_id), leases.describe_claim(attempt)
     if content is not None and is_dead and request_id not in content.sent:
-        return Finished(claimed, ChatAnswer(End.UNSENT, Remedy.RETRY, error=NEVER_LEFT), now)
+        return CompletedCall(leased, ChatAnswer(CallOutcome.UNSENT, NextStep.RETRY, error=NEVER_LEFT), now)
     sent_at = _read_time(content.sent.get(request_id, "")) if content else None
-    return Finished(claimed, ChatAnswer(End.UNKNOWN, Remedy.RETRY, error=LOST), now, sent_at)
+    return CompletedCall(leased, ChatAnswer(CallOutcome.UNKNOWN, NextStep.RETRY, error=LOST), now, sent_at)
 
 
 def _read_time(text: str) -> datetime.datetime | None:
@@ -172,10 +174,10 @@ def _read_time(text: str) -> datetime.datetime | None:
 
 
 def free_forgotten_cells() -> None:
-    """Cells of live calls whose lease ended and that no lane's runner holds: nothing in the engine leaves any, and if
+    """Cells of live calls whose lease ended and that no queue's runner holds: nothing in the engine leaves any, and if
     something did, they would wait for ever. Their open calls are settled as those of a silent runner."""
     now = read_now()
-    runs = Lane.objects.filter(runner=OuterRef("lease_owner"), batch=OuterRef("batch"))
+    runs = WorkQueue.objects.filter(runner=OuterRef("lease_owner"), batch=OuterRef("batch"))
     forgotten = Cell.objects.filter(
         ~Exists(runs), state=Cell.State.LEASED, lease_until__lt=now, batch__route=Batch.Route.LIVE
     )

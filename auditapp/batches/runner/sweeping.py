@@ -1,4 +1,4 @@
-"""What else is looked after every few seconds: work of rooms above the engine that lanes know nothing of."""
+"""What else is looked after every few seconds: work of rooms above the engine that queues know nothing of."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The doorbell: a message names a lane, and may be lost or repeated without harm."""
+"""The Celery tasks. A message only names a work queue: it may be lost or repeated without harm."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from kombu import Connection
 from kombu.exceptions import OperationalError
 
 from auditapp.batches.ledger import statements, worker_signs
-from auditapp.batches.models import Batch, Lane
+from auditapp.batches.models import Batch, WorkQueue
 from auditapp.batches.pure.stopping import stopping
 from auditapp.batches.routes import live
 from auditapp.batches.runner import recovery, sweeping
@@ -20,99 +20,100 @@ from auditapp.celery import app
 
 logger = logging.getLogger(__name__)
 
-LANES, SWEEPS = "lanes", "sweeps"
+# Celery's own queues of messages. Ours are the rows of ``WorkQueue``.
+WORK, SWEEPS = "work", "sweeps"
 SWEEP_SECONDS = 4.5
-MOST_PAUSE = datetime.timedelta(seconds=20)
-RING_SECONDS = 1.0
+MAX_PAUSE = datetime.timedelta(seconds=20)
+NOTIFY_SECONDS = 1.0
 AWAY_SECONDS = 5.0
-# A web request rings too: it is never to wait for a broker that is away, and the sweeper rings again what was not heard.
-AT_ONCE = {"max_retries": 0, "socket_timeout": RING_SECONDS, "socket_connect_timeout": RING_SECONDS}
+# Web requests notify too: they never wait for a broker that is away. The sweeper repeats what was not delivered.
+AT_ONCE = {"max_retries": 0, "socket_timeout": NOTIFY_SECONDS, "socket_connect_timeout": NOTIFY_SECONDS}
 
 
-class _Doorbell:
-    """Whether the broker was last found away: for a few seconds nobody in this process tries again, and it is told once."""
+class _Broker:
+    """Whether the broker was away when last tried. For a few seconds this process then does not try again; it is logged once."""
 
     is_away = False
     away_until = 0.0
 
 
-@app.task(name="batches.run_lane")
-def run_lane(lane_id: int) -> None:
-    """Work on one lane, then ring it again when something is left.
+@app.task(name="batches.run_queue")
+def run_queue(queue_id: int) -> None:
+    """Work on one queue, then ring it again when something is left.
 
-    While the broker is away nobody would hear it, so the lane is worked on here until it is back.
+    While the broker is away no message arrives, so this process goes on with the queue itself.
     """
     problem = worker_signs.find_problem()
     if problem:
-        logger.warning("Lane %s is left alone: %s", lane_id, problem)
+        logger.warning("Queue %s is left alone: %s", queue_id, problem)
         return
-    while work_on_lane(lane_id) and not stopping.is_set() and not worker_signs.find_problem():
-        if ring(lane_id):
+    while work_on_queue(queue_id) and not stopping.is_set() and not worker_signs.find_problem():
+        if notify_queue(queue_id):
             return
 
 
-def work_on_lane(lane_id: int) -> bool:
-    """One stay in a lane, by the route its batch's calls take. Returns whether it should be rung again at once."""
-    route = Lane.objects.values_list("batch__route", flat=True).get(pk=lane_id)
+def work_on_queue(queue_id: int) -> bool:
+    """One stay in a queue, by the route its batch's calls take. Returns whether the workers should be notified again at once."""
+    route = WorkQueue.objects.values_list("batch__route", flat=True).get(pk=queue_id)
     if route == Batch.Route.LIVE:
-        return live.run_lane(lane_id)
+        return live.run_queue(queue_id)
     if route == Batch.Route.JOBS:
         from auditapp.batches.routes import jobs
 
-        return jobs.run_job_lane(lane_id)
+        return jobs.run_job_queue(queue_id)
     return False
 
 
 @app.task(name="batches.sweep")
 def sweep() -> None:
-    """Settle dead runners, and ring lanes that have work and no runner; once in five seconds, however often it is asked."""
+    """Settle dead runners and notify queues that have work and no runner; once in five seconds, however often it is called."""
     pause = take_tick(SWEEP, every=SWEEP_SECONDS)
     if pause is not None:
         # Nobody swept for a while: the database was away, or the machine slept. Runners that live show it within seconds.
-        recovery.recover_lanes(silence_tells=pause < MOST_PAUSE)
+        recovery.recover_queues(silence_tells=pause < MAX_PAUSE)
         worker_signs.forget_old_signs()
-        ring_idle_lanes()
+        notify_idle_queues()
         sweeping.sweep_others()
 
 
-def ring(lane_id: int) -> bool:
-    """Tell the workers that a lane has work; whether it was heard. A ring that is lost is repeated by the sweeper."""
-    return ring_lanes([lane_id])
+def notify_queue(queue_id: int) -> bool:
+    """Tell the workers that a queue has work; whether the message was sent. The sweeper repeats one that is lost."""
+    return notify_queues([queue_id])
 
 
-def ring_idle_lanes() -> None:
-    """Ring every lane that has work and no runner. Where as many messages wait as there are such lanes, they were rung."""
-    lane_ids = statements.find_lanes_to_ring()
-    if lane_ids and count_waiting_messages() < len(lane_ids):
-        ring_lanes(lane_ids)
+def notify_idle_queues() -> None:
+    """Notify every queue that has work and no runner, unless as many messages as that are waiting already."""
+    queue_ids = statements.find_queues_to_notify()
+    if queue_ids and count_waiting_messages() < len(queue_ids):
+        notify_queues(queue_ids)
 
 
-def ring_lanes(lane_ids: Sequence[int]) -> bool:
-    """Ring several lanes over one connection, within a second or two; whether all were heard."""
-    if time.monotonic() < _Doorbell.away_until:
+def notify_queues(queue_ids: Sequence[int]) -> bool:
+    """Notify several queues over one connection, within a second or two; whether all messages were sent."""
+    if time.monotonic() < _Broker.away_until:
         return False
     try:
         with connect_at_once() as connection:
-            for lane_id in lane_ids:
-                run_lane.apply_async((lane_id,), connection=connection, retry=False)  # type: ignore[call-arg]
+            for queue_id in queue_ids:
+                run_queue.apply_async((queue_id,), connection=connection, retry=False)  # type: ignore[call-arg]
     except (OperationalError, OSError) as error:
         _note_absence(error)
         return False
-    if _Doorbell.is_away:
+    if _Broker.is_away:
         logger.warning("The broker answers again.")
-        _Doorbell.is_away = False
+        _Broker.is_away = False
     return True
 
 
 def count_waiting_messages() -> int:
     """How many messages no worker has taken yet; 0 when that cannot be known."""
-    if time.monotonic() < _Doorbell.away_until:
+    if time.monotonic() < _Broker.away_until:
         return 0
     connection = connect_at_once()
     away: tuple[type[BaseException], ...] = (OperationalError, *connection.connection_errors)
     try:
         with connection:
-            declared = connection.default_channel.queue_declare(queue=LANES, passive=True)  # type: ignore[attr-defined]
+            declared = connection.default_channel.queue_declare(queue=WORK, passive=True)  # type: ignore[attr-defined]
             return int(declared.message_count)
     except connection.channel_errors:
         return 0  # an empty queue of Redis does not exist
@@ -123,11 +124,11 @@ def count_waiting_messages() -> int:
 
 def connect_at_once() -> Connection:
     """A connection to the broker that gives up after a second instead of trying again."""
-    return app.connection_for_write(connect_timeout=RING_SECONDS, transport_options=AT_ONCE)
+    return app.connection_for_write(connect_timeout=NOTIFY_SECONDS, transport_options=AT_ONCE)
 
 
 def _note_absence(error: BaseException) -> None:
-    _Doorbell.away_until = time.monotonic() + AWAY_SECONDS
-    if not _Doorbell.is_away:
-        logger.warning("The broker cannot be reached (%s); lanes wait for the sweeper.", type(error).__name__)
-        _Doorbell.is_away = True
+    _Broker.away_until = time.monotonic() + AWAY_SECONDS
+    if not _Broker.is_away:
+        logger.warning("The broker cannot be reached (%s); queues wait for the sweeper.", type(error).__name__)
+        _Broker.is_away = True

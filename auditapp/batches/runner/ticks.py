@@ -1,4 +1,4 @@
-"""What is to be done every few seconds, by whichever process comes first: clocks may ring twice, or in many processes."""
+"""What is to be done every few seconds, by whichever process comes first: it may be called twice, or in many processes."""
 
 from __future__ import annotations
 

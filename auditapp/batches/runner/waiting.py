@@ -29,7 +29,7 @@ def wait_for_batch(batch: Batch, *, tell: Callable[[str], None]) -> Batch:
             if not told:
                 tell("No worker is running; this command makes the calls itself.")
                 told = True
-            recovery.recover_lanes()
-            for lane_id in statements.find_lanes_to_ring(batch):
-                tasks.work_on_lane(lane_id)
+            recovery.recover_queues()
+            for queue_id in statements.find_queues_to_notify(batch):
+                tasks.work_on_queue(queue_id)
         time.sleep(POLL_SECONDS)

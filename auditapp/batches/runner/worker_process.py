@@ -1,4 +1,4 @@
-"""What makes a Celery worker one of ours: its pulse, how it forks, and how it ends."""
+"""What makes a Celery worker one of ours: its heartbeat, how it forks, and how it ends."""
 
 from __future__ import annotations
 
@@ -35,37 +35,37 @@ class _Worker(Protocol):
 def prepare(*, sweeps: bool) -> None:
     """Have the Celery worker that this process is about to become beat, fork and end as ours do."""
     heartbeat.guard_forks()
-    # What every process of a lane needs is loaded before they are forked, so that they share its memory and start at once.
+    # What every process of a queue needs is loaded before they are forked, so that they share its memory and start at once.
     import_module("auditapp.llm.providers.openai_compatible")
     load_registrations()
 
     worker = os.getpid()
 
     def end_with_worker(**kwargs: object) -> None:
-        # The system ends a lane's process when its worker dies, but not one whose worker died before it could ask for that.
+        # The system ends a queue's process when its worker dies, but not one whose worker died before it could ask for that.
         if os.getppid() != worker:
             os._exit(1)
 
-    def start_pulse(instance: _Worker, **kwargs: object) -> None:
+    def start_heartbeat(instance: _Worker, **kwargs: object) -> None:
         connections.close_all()
-        own = heartbeat.Pulse(lanes=instance.concurrency, sweeps=sweeps)
+        own = heartbeat.Heartbeat(queues=instance.concurrency, sweeps=sweeps)
         own.start()
         worker_shutdown.connect(lambda **_: own.end(), weak=False)
 
-    celeryd_after_setup.connect(start_pulse, weak=False)
+    celeryd_after_setup.connect(start_heartbeat, weak=False)
     worker_process_init.connect(end_with_worker, weak=False)
-    worker_process_init.connect(keep_lane_through_sigterm, weak=False)
+    worker_process_init.connect(keep_queue_through_sigterm, weak=False)
     worker_process_init.connect(let_calls_go_first, weak=False)
     worker_shutting_down.connect(stop_runners, weak=False)
 
 
-def keep_lane_through_sigterm(**kwargs: object) -> None:
-    """In a lane's process: a SIGTERM to the whole group (Ctrl-C, a launcher) must not cut off the calls in flight."""
+def keep_queue_through_sigterm(**kwargs: object) -> None:
+    """In a queue's process: a SIGTERM to the whole group (Ctrl-C, a launcher) must not cut off the calls in flight."""
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
 
 
 def let_calls_go_first(**kwargs: object) -> None:
-    """In a lane's process: the loop that sends calls waits for the thread that writes the ledger at most this long, not the
+    """In a queue's process: the loop that sends calls waits for the thread that writes the ledger at most this long, not the
     ten times longer that Python gives a busy thread; with hundreds of calls in flight each such wait leaves slots empty."""
     sys.setswitchinterval(SWITCH_SECONDS)
 

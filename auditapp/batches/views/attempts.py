@@ -24,11 +24,11 @@ from transcripts.projects.access import LARGEST_ID
 from transcripts.projects.roles import Permission
 
 SIBLINGS_SHOWN = 50
-MOST_DIGITS = len(str(LARGEST_ID))
+MAX_DIGITS = len(str(LARGEST_ID))
 
 
 def _read_key(value: str | None) -> int | None:
-    if not value or not value.isascii() or not value.isdigit() or len(value) > MOST_DIGITS:
+    if not value or not value.isascii() or not value.isdigit() or len(value) > MAX_DIGITS:
         return None
     return int(value) if int(value) <= LARGEST_ID else None
 

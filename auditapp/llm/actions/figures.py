@@ -13,9 +13,9 @@ from auditapp.llm.actions.errors import ModelError
 from auditapp.llm.models import Capabilities, ModelVariant, Price, ProviderAccount
 from transcripts.audit_trail import trail
 
-HIGHEST_PRICE = 100_000
-HIGHEST_TOKENS = 200_000
-LONGEST_SOURCE = 300
+MAX_PRICE = 100_000
+MAX_TOKENS = 200_000
+MAX_SOURCE = 300
 
 
 @transaction.atomic
@@ -109,7 +109,7 @@ def check_prices(price_in: Decimal | None, price_out: Decimal | None) -> None:
     if (price_in is None) != (price_out is None):
         raise ModelError("Give both prices, in and out, or neither.")
     given = [price for price in (price_in, price_out) if price is not None]
-    if not all(price.is_finite() and 0 <= price < HIGHEST_PRICE for price in given):
+    if not all(price.is_finite() and 0 <= price < MAX_PRICE for price in given):
         raise ModelError("A price lies between nothing and 100,000 dollars per million tokens.")
     if any(_count_places(price) > 6 for price in given):
         raise ModelError("A price has at most six places after the point.")
@@ -121,8 +121,8 @@ def _count_places(number: Decimal) -> int:
 
 
 def _check_source(source: str) -> str:
-    if len(source.strip()) > LONGEST_SOURCE:
-        raise ModelError(f"The source has at most {LONGEST_SOURCE} characters.")
+    if len(source.strip()) > MAX_SOURCE:
+        raise ModelError(f"The source has at most {MAX_SOURCE} characters.")
     return source.strip()
 
 

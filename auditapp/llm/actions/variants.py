@@ -11,13 +11,13 @@ from django.utils import timezone
 
 from auditapp.llm.actions.accounts import CALLS_NOBODY, find_or_add_account
 from auditapp.llm.actions.errors import ModelError
-from auditapp.llm.actions.figures import HIGHEST_TOKENS, check_prices, set_capabilities, set_price
+from auditapp.llm.actions.figures import MAX_TOKENS, check_prices, set_capabilities, set_price
 from auditapp.llm.families import find_family
 from auditapp.llm.models import Capabilities, ModelVariant, Price
 from transcripts.audit_trail import trail
 
 LABEL = re.compile(r"[\w.,:@+/() -]{1,100}")
-LONGEST_TIMEOUT = 3_600
+MAX_TIMEOUT = 3_600
 
 
 @transaction.atomic
@@ -77,9 +77,9 @@ def _check_label(label: str) -> None:
 
 
 def _check_limits(*, model: str, reasoning: str, max_tokens: int, timeout_seconds: int) -> None:
-    if not 1 <= max_tokens <= HIGHEST_TOKENS:
+    if not 1 <= max_tokens <= MAX_TOKENS:
         raise ModelError("An answer has between 1 and 200,000 tokens at most.")
-    if not 1 <= timeout_seconds <= LONGEST_TIMEOUT:
+    if not 1 <= timeout_seconds <= MAX_TIMEOUT:
         raise ModelError("A call is waited for between 1 and 3,600 seconds.")
     if len(model) > 200 or len(reasoning) > 20:
         raise ModelError("The model's name has at most 200 characters, its reasoning effort 20.")

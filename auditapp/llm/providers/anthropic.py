@@ -12,7 +12,15 @@ from dataclasses import replace
 
 from yarl import URL
 
-from auditapp.llm.providers.base import Account, ChatAnswer, ChatRequest, End, ErrorClass, Remedy, make_storable
+from auditapp.llm.providers.base import (
+    Account,
+    CallOutcome,
+    ChatAnswer,
+    ChatRequest,
+    ErrorClass,
+    NextStep,
+    make_storable,
+)
 from auditapp.llm.providers.http import (
     CallFailed,
     HttpAccount,
@@ -22,7 +30,7 @@ from auditapp.llm.providers.http import (
     refuse_setting,
     shorten,
 )
-from auditapp.llm.providers.openai_compatible import MOST_TOKENS, read_count
+from auditapp.llm.providers.openai_compatible import MAX_TOKENS, read_count
 from auditapp.llm.providers.reasoning import (
     SettingRefused,
     check_parameters,
@@ -124,7 +132,7 @@ def read_answer(status: int, headers: Mapping[str, str], raw: bytes) -> ChatAnsw
     reason = shorten(data.get("stop_reason"), 50)
     blocks = data.get("content")
     known = ChatAnswer(
-        End.ANSWERED,
+        CallOutcome.ANSWERED,
         content=make_storable(_join_text(blocks)),
         raw=text,
         http_status=status,
@@ -140,11 +148,13 @@ def read_answer(status: int, headers: Mapping[str, str], raw: bytes) -> ChatAnsw
     if problem is not None:
         verdict = judge_error_in_answer(problem)
         return replace(
-            known, end=verdict.end, remedy=verdict.remedy, error_class=verdict.error_class, error=problem.message
+            known, end=verdict.end, next_step=verdict.next_step, error_class=verdict.error_class, error=problem.message
         )
     if not isinstance(blocks, list):
         words = "status 200 without an answer in it"
-        return replace(known, end=End.FAILED, remedy=Remedy.RETRY, error_class=ErrorClass.BAD_ANSWER, error=words)
+        return replace(
+            known, end=CallOutcome.FAILED, next_step=NextStep.RETRY, error_class=ErrorClass.BAD_ANSWER, error=words
+        )
     return known
 
 
@@ -155,7 +165,7 @@ def count_input(data: Mapping[str, object]) -> int | None:
         return None
     cached = (read_count(data, "cache_creation_input_tokens"), read_count(data, "cache_read_input_tokens"))
     whole = fresh + sum(count or 0 for count in cached)
-    return whole if whole < MOST_TOKENS else None
+    return whole if whole < MAX_TOKENS else None
 
 
 def _join_text(blocks: object) -> str:

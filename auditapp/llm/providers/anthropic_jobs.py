@@ -28,7 +28,7 @@ from auditapp.llm.providers.jobs_base import (
     take_object,
 )
 from auditapp.llm.providers.jobs_http import ask, read_lines
-from auditapp.llm.providers.openai_jobs import MOST_PAGES, SKEW, list_jobs, read_id
+from auditapp.llm.providers.openai_jobs import MAX_PAGES, SKEW, list_jobs, read_id
 
 PATH = "/messages/batches"
 
@@ -63,7 +63,7 @@ class AnthropicJobs:
 
     async def find(self, token: str, calls: int, known: frozenset[str], since: datetime.datetime) -> Found | Trouble:
         params, undecided = {"limit": "100"}, 0
-        for _ in range(MOST_PAGES):
+        for _ in range(MAX_PAGES):
             page = await self._ask("GET", PATH, params=params)
             if isinstance(page, Trouble):
                 return page

@@ -11,7 +11,7 @@ from enum import StrEnum
 from typing import Protocol
 
 
-class End(StrEnum):
+class CallOutcome(StrEnum):
     """How one try ended; the words are those of the ledger (``batches.Attempt.End``)."""
 
     ANSWERED = "answered"
@@ -22,7 +22,7 @@ class End(StrEnum):
     CACHED = "cached"
 
 
-class Remedy(StrEnum):
+class NextStep(StrEnum):
     """What the engine does next with the cell."""
 
     NONE = "none"
@@ -87,8 +87,8 @@ class ChatAnswer:
     """The end of one call. ``raw`` is the body as it came; unknown numbers are ``None``; ``retry_after`` and
     ``first_byte_after`` are in seconds, the latter counted from sending."""
 
-    end: End
-    remedy: Remedy = Remedy.NONE
+    end: CallOutcome
+    next_step: NextStep = NextStep.NONE
     content: str = ""
     raw: str = ""
     http_status: int | None = None

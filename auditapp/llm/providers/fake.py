@@ -13,7 +13,7 @@ import json
 import random
 import re
 
-from auditapp.llm.providers.base import Account, ChatAnswer, ChatRequest, End
+from auditapp.llm.providers.base import Account, CallOutcome, ChatAnswer, ChatRequest
 
 UNSTEADY_MODEL = "fake-unsteady"
 SHARE_OFF_FORMAT = 0.02
@@ -36,7 +36,7 @@ SHARE_CODED = 0.4
 SHARE_LATENT = 0.2
 SHARE_OF_WHIM = 0.05
 SHARE_OF_WHIM_UNSTEADY = 0.3
-LONGEST_QUOTE = 80
+MAX_QUOTE = 80
 ANSWER_TO_FORMAT = re.compile(r"<<<ANSWER (\w+)\n(.*)\n\1 ANSWER>>>", re.DOTALL)
 
 
@@ -72,7 +72,7 @@ class FakeProvider:
                 content, finish_reason = _unsettle(draw, content)
         body = {"provider": "fake", "note": "This answer was invented.", "content": content}
         return ChatAnswer(
-            end=End.ANSWERED,
+            end=CallOutcome.ANSWERED,
             content=content,
             raw=json.dumps(body, ensure_ascii=False),
             http_status=200,
@@ -121,8 +121,8 @@ def _draw_share(*parts: str) -> float:
 
 def _invent_coding(code: str, sentence: str, levels: list[str]) -> dict[str, str]:
     quote = sentence.strip()
-    if len(quote) > LONGEST_QUOTE:
-        quote = quote[:LONGEST_QUOTE].rpartition(" ")[0] or quote[:LONGEST_QUOTE]
+    if len(quote) > MAX_QUOTE:
+        quote = quote[:MAX_QUOTE].rpartition(" ")[0] or quote[:MAX_QUOTE]
     level = {"level": levels[_draw_share("level", sentence) < SHARE_LATENT]} if levels else {}
     return {"rationale": "Invented by the fake provider.", **level, "quote": quote, "code": code}
 

@@ -20,12 +20,12 @@ from yarl import URL
 
 from auditapp.llm.providers.base import (
     Account,
+    CallOutcome,
     ChatAnswer,
     ChatRequest,
-    End,
     ErrorClass,
+    NextStep,
     ProviderNotReady,
-    Remedy,
     make_storable,
 )
 from auditapp.llm.providers.guard import AddressRefused, Guard, make_connector
@@ -33,13 +33,13 @@ from auditapp.llm.providers.reasoning import SettingRefused, most_output_tokens
 from auditapp.llm.redaction import REMOVED, SHORTEST, list_forms
 
 CONNECT_SECONDS = 5.0
-LARGEST_BODY = 4 * 1024 * 1024
+MAX_BODY = 4 * 1024 * 1024
 SMALLEST_CAP = 256 * 1024
 BYTES_PER_TOKEN = 64
 # They multiply what a token takes in the answer.
 WORDY_PARAMETERS = {"logprobs", "top_logprobs"}
 KEPT_OF_TOO_LARGE = 64 * 1024
-LONGEST_HEADER = 32 * 1024
+MAX_HEADER = 32 * 1024
 
 
 class Reply(NamedTuple):
@@ -86,7 +86,7 @@ class HttpAccount:
             headers={"Accept": "application/json", **headers},
             cookie_jar=aiohttp.DummyCookieJar(),
             trust_env=False,
-            max_field_size=LONGEST_HEADER,
+            max_field_size=MAX_HEADER,
         )
 
     async def close(self) -> None:
@@ -130,29 +130,29 @@ class HttpAccount:
         place = self.guard.place
         refused = error if isinstance(error, AddressRefused) else getattr(error, "os_error", None)
         if isinstance(refused, AddressRefused):
-            return _unsent(Remedy.STOP_BATCH, ErrorClass.ADDRESS_REFUSED, str(refused))
+            return _unsent(NextStep.STOP_BATCH, ErrorClass.ADDRESS_REFUSED, str(refused))
         if isinstance(error, aiohttp.InvalidURL):
-            return _unsent(Remedy.STOP_BATCH, ErrorClass.ADDRESS_REFUSED, self.guard.describe_odd_address())
+            return _unsent(NextStep.STOP_BATCH, ErrorClass.ADDRESS_REFUSED, self.guard.describe_odd_address())
         if isinstance(error, aiohttp.ClientConnectorCertificateError):
             sentence = f"The certificate of {place} was not accepted, so nothing was sent."
-            return _unsent(Remedy.STOP_BATCH, ErrorClass.CONNECTION, sentence)
+            return _unsent(NextStep.STOP_BATCH, ErrorClass.CONNECTION, sentence)
         if isinstance(error, (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError)):
-            return _unsent(Remedy.RETRY, ErrorClass.CONNECTION, f"No connection to {place}: {_name(error)}.")
+            return _unsent(NextStep.RETRY, ErrorClass.CONNECTION, f"No connection to {place}: {_name(error)}.")
         if isinstance(error, BodyTooLarge):
             return ChatAnswer(
-                End.FAILED,
-                Remedy.GIVE_UP,
+                CallOutcome.FAILED,
+                NextStep.GIVE_UP,
                 http_status=status,
                 error_class=ErrorClass.TOO_LARGE,
                 error=f"The answer is larger than {error.most_bytes:,} bytes; its beginning is kept.",
             )
         if isinstance(error, aiohttp.ClientResponseError):
             sentence = "What came back is not HTTP."
-            return ChatAnswer(End.FAILED, Remedy.RETRY, error_class=ErrorClass.BAD_ANSWER, error=sentence)
+            return ChatAnswer(CallOutcome.FAILED, NextStep.RETRY, error_class=ErrorClass.BAD_ANSWER, error=sentence)
         kind, sentence = ErrorClass.CUT_OFF, f"The connection ended before the whole answer was there: {_name(error)}."
         if isinstance(error, TimeoutError):
             kind, sentence = ErrorClass.TIMEOUT, f"No whole answer came within {timeout_seconds:g} seconds."
-        return ChatAnswer(End.UNKNOWN, Remedy.RETRY, http_status=status, error_class=kind, error=sentence)
+        return ChatAnswer(CallOutcome.UNKNOWN, NextStep.RETRY, http_status=status, error_class=kind, error=sentence)
 
     def clean(self, body: bytes) -> bytes:
         """The body without the account's key, should the other side have sent it back."""
@@ -215,8 +215,8 @@ def make_timeout(seconds: float) -> aiohttp.ClientTimeout:
 def cap_body(request: ChatRequest) -> int:
     """The most bytes that an honest answer to ``request`` can have."""
     if WORDY_PARAMETERS & request.parameters.keys():
-        return LARGEST_BODY
-    return min(LARGEST_BODY, SMALLEST_CAP + BYTES_PER_TOKEN * most_output_tokens(request))
+        return MAX_BODY
+    return min(MAX_BODY, SMALLEST_CAP + BYTES_PER_TOKEN * most_output_tokens(request))
 
 
 def name_request(request: ChatRequest) -> dict[str, str]:
@@ -230,7 +230,7 @@ def name_request(request: ChatRequest) -> dict[str, str]:
 
 def refuse_setting(error: SettingRefused) -> ChatAnswer:
     """The end of a call that cannot be asked as its variant says; every other of the variant would end so too."""
-    return _unsent(Remedy.STOP_BATCH, ErrorClass.BAD_REQUEST, str(error))
+    return _unsent(NextStep.STOP_BATCH, ErrorClass.BAD_REQUEST, str(error))
 
 
 def decode(body: bytes) -> str:
@@ -243,8 +243,8 @@ def shorten(value: object, length: int = 200) -> str:
     return make_storable(value)[:length] if isinstance(value, str) else ""
 
 
-def _unsent(remedy: Remedy, error_class: ErrorClass, error: str) -> ChatAnswer:
-    return ChatAnswer(End.UNSENT, remedy, error_class=error_class, error=error)
+def _unsent(next_step: NextStep, error_class: ErrorClass, error: str) -> ChatAnswer:
+    return ChatAnswer(CallOutcome.UNSENT, next_step, error_class=error_class, error=error)
 
 
 def _list_secrets(key: str) -> tuple[bytes, ...]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from auditapp.llm.providers import anthropic, openai_compatible
-from auditapp.llm.providers.base import ChatAnswer, ChatRequest, End, ErrorClass, Remedy
+from auditapp.llm.providers.base import CallOutcome, ChatAnswer, ChatRequest, ErrorClass, NextStep
 from auditapp.llm.providers.jobs_base import Line, dump_line, read_text, take_object
 
 OPENAI_URL = "/v1/chat/completions"
@@ -87,4 +87,4 @@ def read_unmade(word: str, data: Mapping[str, object]) -> ChatAnswer:
 
 def refuse_unmade(error_class: ErrorClass, error: str, *, raw: str = "") -> ChatAnswer:
     """A call of a job that was not made: it may be asked again."""
-    return ChatAnswer(End.REFUSED, Remedy.RETRY, error_class=error_class, error=error, raw=raw)
+    return ChatAnswer(CallOutcome.REFUSED, NextStep.RETRY, error_class=error_class, error=error, raw=raw)

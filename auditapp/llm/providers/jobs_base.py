@@ -17,12 +17,12 @@ from typing import BinaryIO, NamedTuple, Protocol
 
 from auditapp.llm.providers.base import (
     Account,
+    CallOutcome,
     ChatAnswer,
     ChatRequest,
-    End,
     ErrorClass,
+    NextStep,
     ProviderNotReady,
-    Remedy,
     make_storable,
 )
 
@@ -34,10 +34,10 @@ TOKEN_PART = 12
 class Trouble:
     """Why a step came to nothing. With ``is_lost`` it was sent, and whether it was done is not known.
 
-    ``remedy``: RETRY and SLOW_DOWN pass by themselves, STOP_BATCH is for whoever holds the account, GIVE_UP is a no.
+    ``next_step``: RETRY and SLOW_DOWN pass by themselves, STOP_BATCH is for whoever holds the account, GIVE_UP is a no.
     """
 
-    remedy: Remedy
+    next_step: NextStep
     error: str
     error_class: ErrorClass = ErrorClass.NONE
     http_status: int | None = None
@@ -46,7 +46,7 @@ class Trouble:
     @property
     def is_passing(self) -> bool:
         """Whether it is enough to try again later."""
-        return self.remedy in {Remedy.RETRY, Remedy.SLOW_DOWN}
+        return self.next_step in {NextStep.RETRY, NextStep.SLOW_DOWN}
 
 
 class JobState(StrEnum):
@@ -166,11 +166,11 @@ def shorten_token(token: str) -> str:
 def describe_refusal(answer: ChatAnswer) -> Trouble:
     """The trouble behind an answer that is none."""
     return Trouble(
-        remedy=answer.remedy if answer.remedy is not Remedy.NONE else Remedy.RETRY,
+        next_step=answer.next_step if answer.next_step is not NextStep.NONE else NextStep.RETRY,
         error=answer.error,
         error_class=answer.error_class,
         http_status=answer.http_status,
-        is_lost=answer.end is End.UNKNOWN,
+        is_lost=answer.end is CallOutcome.UNKNOWN,
     )
 
 

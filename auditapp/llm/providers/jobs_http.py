@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import aiohttp
 
-from auditapp.llm.providers.base import ChatAnswer, End, ErrorClass, Remedy
+from auditapp.llm.providers.base import CallOutcome, ChatAnswer, ErrorClass, NextStep
 from auditapp.llm.providers.http import CONNECT_SECONDS, CallFailed, HttpAccount
 from auditapp.llm.providers.jobs_base import Line, Trouble, describe_refusal, read_object
 
@@ -16,10 +16,12 @@ ReadLine = Callable[[Mapping[str, object]], Line | None]
 
 ASK_SECONDS = 60.0
 SEND_SECONDS = 1800.0
-LARGEST_REPLY = 16 * 1024 * 1024
-LONGEST_LINE = 32 * 1024 * 1024
+MAX_REPLY = 16 * 1024 * 1024
+MAX_LINE = 32 * 1024 * 1024
 SILENCE_SECONDS = 120.0
-UNREADABLE = ChatAnswer(End.FAILED, Remedy.RETRY, error_class=ErrorClass.BAD_ANSWER, error="a line that cannot be read")
+UNREADABLE = ChatAnswer(
+    CallOutcome.FAILED, NextStep.RETRY, error_class=ErrorClass.BAD_ANSWER, error="a line that cannot be read"
+)
 # The other side may have acted all the same.
 UNDECIDED_STATUSES = {408, 409}
 
@@ -43,17 +45,17 @@ async def ask(
             headers=headers,
             params=params,
             timeout_seconds=ASK_SECONDS if data is None or isinstance(data, bytes) else SEND_SECONDS,
-            most_bytes=LARGEST_REPLY,
+            most_bytes=MAX_REPLY,
         )
     except CallFailed as error:
-        return replace(describe_refusal(error.answer), is_lost=error.answer.end is not End.UNSENT)
+        return replace(describe_refusal(error.answer), is_lost=error.answer.end is not CallOutcome.UNSENT)
     if reply.status not in {200, 201}:
         trouble = describe_refusal(read_answer(reply.status, reply.headers, reply.body))
         return replace(trouble, is_lost=reply.status >= 500 or reply.status in UNDECIDED_STATUSES)
     found = read_object(reply.body)
     if found is None:
         return Trouble(
-            Remedy.RETRY,
+            NextStep.RETRY,
             "The batch service answered with something that is no JSON.",
             ErrorClass.BAD_ANSWER,
             reply.status,
@@ -102,7 +104,7 @@ async def split_lines(chunks: AsyncIterable[bytes]) -> AsyncGenerator[bytes, Non
                 yield b"" if is_too_long else bytes(held)
             held, is_too_long = bytearray(), False
         held += rest
-        if len(held) > LONGEST_LINE:
+        if len(held) > MAX_LINE:
             held, is_too_long = bytearray(b"x"), True
     if held.strip():
         yield b"" if is_too_long else bytes(held)

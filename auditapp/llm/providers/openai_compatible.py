@@ -10,7 +10,15 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import NamedTuple
 
-from auditapp.llm.providers.base import Account, ChatAnswer, ChatRequest, End, ErrorClass, Remedy, make_storable
+from auditapp.llm.providers.base import (
+    Account,
+    CallOutcome,
+    ChatAnswer,
+    ChatRequest,
+    ErrorClass,
+    NextStep,
+    make_storable,
+)
 from auditapp.llm.providers.http import (
     CallFailed,
     HttpAccount,
@@ -30,7 +38,7 @@ from auditapp.llm.providers.reasoning import (
 from auditapp.llm.providers.statuses import Problem, judge_error_in_answer, read_problem, read_refusal
 
 # What a column of counts holds.
-MOST_TOKENS = 2**31
+MAX_TOKENS = 2**31
 RESERVED = frozenset({"model", "messages", "stream", "n", "best_of", "max_tokens", "max_completion_tokens"})
 
 
@@ -102,7 +110,7 @@ def read_answer(status: int, headers: Mapping[str, str], raw: bytes) -> ChatAnsw
     completion = read_completion(data)
     problem = problem or completion.problem
     known = ChatAnswer(
-        End.ANSWERED,
+        CallOutcome.ANSWERED,
         content=completion.content,
         raw=text,
         http_status=status,
@@ -119,11 +127,18 @@ def read_answer(status: int, headers: Mapping[str, str], raw: bytes) -> ChatAnsw
     if problem is not None or completion.finish_reason == "error":
         verdict = judge_error_in_answer(problem)
         words = problem.message if problem else "the provider ended the answer with an error"
-        return replace(known, end=verdict.end, remedy=verdict.remedy, error_class=verdict.error_class, error=words)
+        return replace(
+            known, end=verdict.end, next_step=verdict.next_step, error_class=verdict.error_class, error=words
+        )
     if not completion.is_there:
         words = "status 200 without an answer in it"
         return replace(
-            known, end=End.FAILED, remedy=Remedy.RETRY, error_class=ErrorClass.BAD_ANSWER, error=words, content=""
+            known,
+            end=CallOutcome.FAILED,
+            next_step=NextStep.RETRY,
+            error_class=ErrorClass.BAD_ANSWER,
+            error=words,
+            content="",
         )
     return known
 
@@ -169,4 +184,4 @@ def read_count(data: Mapping[str, object], *names: str) -> int | None:
         value = value.get(name) if isinstance(value, dict) else None
     if not isinstance(value, int) or isinstance(value, bool):
         return None
-    return value if 0 <= value < MOST_TOKENS else None
+    return value if 0 <= value < MAX_TOKENS else None

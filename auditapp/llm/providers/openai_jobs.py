@@ -8,7 +8,7 @@ from typing import BinaryIO
 
 import aiohttp
 
-from auditapp.llm.providers.base import Account, ChatRequest, ErrorClass, Remedy
+from auditapp.llm.providers.base import Account, ChatRequest, ErrorClass, NextStep
 from auditapp.llm.providers.http import HttpAccount
 from auditapp.llm.providers.job_lines import OPENAI_URL, read_openai_line, write_openai_line
 from auditapp.llm.providers.jobs_base import (
@@ -26,7 +26,7 @@ from auditapp.llm.providers.jobs_http import ask, read_lines
 from auditapp.llm.providers.openai_compatible import read_answer
 
 METADATA = "auditapp_job"
-MOST_PAGES = 50
+MAX_PAGES = 50
 SKEW = datetime.timedelta(hours=2)
 RUNNING = {"validating", "in_progress", "finalizing"}
 CUT_SHORT = {"expired", "cancelled"}
@@ -74,7 +74,7 @@ class OpenAIJobs:
 
     async def find(self, token: str, calls: int, known: frozenset[str], since: datetime.datetime) -> Found | Trouble:
         params = {"limit": "100"}
-        for _ in range(MOST_PAGES):
+        for _ in range(MAX_PAGES):
             page = await self._ask("GET", "/batches", params=params)
             if isinstance(page, Trouble):
                 return page
@@ -110,7 +110,7 @@ class OpenAIJobs:
             # Done, and nothing said about it.
             return None if answer.http_status == NOTHING_TO_SAY else answer
         if answer.get("deleted") is False:
-            return Trouble(Remedy.GIVE_UP, "The batch service says that it did not delete the file.")
+            return Trouble(NextStep.GIVE_UP, "The batch service says that it did not delete the file.")
         return None
 
     async def _ask(
@@ -159,4 +159,4 @@ def read_id(answer: dict[str, object] | Trouble) -> str | Trouble:
     if isinstance(answer, Trouble):
         return answer
     words = "The batch service answered without an id."
-    return read_text(answer, "id") or Trouble(Remedy.RETRY, words, ErrorClass.BAD_ANSWER, is_lost=True)
+    return read_text(answer, "id") or Trouble(NextStep.RETRY, words, ErrorClass.BAD_ANSWER, is_lost=True)

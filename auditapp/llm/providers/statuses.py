@@ -9,7 +9,7 @@ import re
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from auditapp.llm.providers.base import ChatAnswer, End, ErrorClass, Remedy, make_storable
+from auditapp.llm.providers.base import CallOutcome, ChatAnswer, ErrorClass, NextStep, make_storable
 
 TOO_MANY = 429
 OVERLOADED = 529
@@ -39,8 +39,8 @@ class Problem(NamedTuple):
 class Verdict(NamedTuple):
     """How a call ended and what follows."""
 
-    end: End
-    remedy: Remedy
+    end: CallOutcome
+    next_step: NextStep
     error_class: ErrorClass
 
 
@@ -71,36 +71,36 @@ def judge_status(status: int, problem: Problem | None, *, may_wait: bool = False
     """What follows from a status other than 200. ``may_wait``: the answer says when to ask again."""
     kinds = problem.kinds if problem else ""
     if 300 <= status < 400:
-        return Verdict(End.REFUSED, Remedy.STOP_BATCH, ErrorClass.REDIRECT)
+        return Verdict(CallOutcome.REFUSED, NextStep.STOP_BATCH, ErrorClass.REDIRECT)
     if status < 400:
-        return Verdict(End.FAILED, Remedy.RETRY, ErrorClass.BAD_ANSWER)
+        return Verdict(CallOutcome.FAILED, NextStep.RETRY, ErrorClass.BAD_ANSWER)
     if status in {400, 402, 403, TOO_MANY} and _holds(kinds, MONEY_SPENT) and not may_wait:
-        return Verdict(End.REFUSED, Remedy.STOP_BATCH, ErrorClass.QUOTA)
+        return Verdict(CallOutcome.REFUSED, NextStep.STOP_BATCH, ErrorClass.QUOTA)
     if status == TOO_MANY or (status == 402 and may_wait):
         if "request too large" in kinds:
             # Larger than a whole minute's allowance: it will never pass.
-            return Verdict(End.REFUSED, Remedy.GIVE_UP, ErrorClass.BAD_REQUEST)
-        return Verdict(End.REFUSED, Remedy.SLOW_DOWN, ErrorClass.RATE_LIMITED)
+            return Verdict(CallOutcome.REFUSED, NextStep.GIVE_UP, ErrorClass.BAD_REQUEST)
+        return Verdict(CallOutcome.REFUSED, NextStep.SLOW_DOWN, ErrorClass.RATE_LIMITED)
     if status == OVERLOADED:
-        return Verdict(End.REFUSED, Remedy.SLOW_DOWN, ErrorClass.OVERLOADED)
+        return Verdict(CallOutcome.REFUSED, NextStep.SLOW_DOWN, ErrorClass.OVERLOADED)
     if status in GAVE_UP_WAITING:
-        return Verdict(End.UNKNOWN, Remedy.RETRY, ErrorClass.TIMEOUT)
+        return Verdict(CallOutcome.UNKNOWN, NextStep.RETRY, ErrorClass.TIMEOUT)
     if status >= 500 or status in PROVIDER_BUSY:
-        return Verdict(End.REFUSED, Remedy.RETRY, ErrorClass.SERVER_ERROR)
+        return Verdict(CallOutcome.REFUSED, NextStep.RETRY, ErrorClass.SERVER_ERROR)
     if status in {400, 403, 422} and _holds(kinds, FLAGGED):
-        return Verdict(End.REFUSED, Remedy.GIVE_UP, ErrorClass.MODERATION)
+        return Verdict(CallOutcome.REFUSED, NextStep.GIVE_UP, ErrorClass.MODERATION)
     if status in ACCOUNT_REFUSED or (status == 400 and _holds(kinds, KEY_REFUSED)):
-        return Verdict(End.REFUSED, Remedy.STOP_BATCH, ErrorClass.ACCOUNT)
-    return Verdict(End.REFUSED, Remedy.GIVE_UP, ErrorClass.BAD_REQUEST)
+        return Verdict(CallOutcome.REFUSED, NextStep.STOP_BATCH, ErrorClass.ACCOUNT)
+    return Verdict(CallOutcome.REFUSED, NextStep.GIVE_UP, ErrorClass.BAD_REQUEST)
 
 
 def judge_error_in_answer(problem: Problem | None) -> Verdict:
     """What follows from a status 200 that carries an error: the provider's failure, billed or not. Where the error names a
     status of its own, it decides whether to wait, to stop or to give up."""
-    remedy = Remedy.RETRY
+    next_step = NextStep.RETRY
     if problem and problem.code in {TOO_MANY, OVERLOADED, 401, 402, 403}:
-        remedy = judge_status(problem.code, problem).remedy
-    return Verdict(End.FAILED, remedy, ErrorClass.ERROR_IN_ANSWER)
+        next_step = judge_status(problem.code, problem).next_step
+    return Verdict(CallOutcome.FAILED, next_step, ErrorClass.ERROR_IN_ANSWER)
 
 
 def read_refusal(
@@ -114,7 +114,7 @@ def read_refusal(
         error = f"The address answers with a redirect (status {status}), which is not followed. Correct the base URL."
     return ChatAnswer(
         verdict.end,
-        verdict.remedy,
+        verdict.next_step,
         raw=text,
         http_status=status,
         error_class=verdict.error_class,

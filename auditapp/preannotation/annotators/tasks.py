@@ -16,7 +16,7 @@ from auditapp.preannotation.annotators.runner.offline import run_offline
 
 logger = logging.getLogger(__name__)
 
-# Where every lane is busy a message waits; it is not to be followed by another at each sweep.
+# Where every queue is busy a message waits; it is not to be followed by another at each sweep.
 RING_AGAIN_SECONDS = 20
 
 

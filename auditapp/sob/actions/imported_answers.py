@@ -126,7 +126,7 @@ def import_answers(
 
 
 def _find_standing(dataset: Dataset, digest: str) -> Batch | None:
-    return Batch.objects.filter(client_id=_name_import(dataset, digest)).first()
+    return Batch.objects.filter(idempotency_key=_name_import(dataset, digest)).first()
 
 
 def _read_texts(dataset: Dataset) -> Iterator[KnownText]:

@@ -15,7 +15,7 @@ from rest_framework.exceptions import Throttled
 
 from auditapp.api import projects
 from auditapp.api.errors import answer_exception, explain
-from auditapp.api.inputs import LARGEST_BODY
+from auditapp.api.inputs import MAX_BODY
 from auditapp.batches.models import Batch
 from tests.auditapp.api.conftest import Program, ProgramOf
 from transcripts.accounts.models import User
@@ -69,7 +69,7 @@ def test_a_body_in_chunks_is_not_taken_for_an_empty_one(program: Program) -> Non
 
 
 def test_a_huge_body_is_refused_unread(program: Program, body: dict[str, Any]) -> None:
-    data = json.dumps({**body, "note": "x" * LARGEST_BODY}).encode()
+    data = json.dumps({**body, "note": "x" * MAX_BODY}).encode()
     answer = program.send(PATH, data)
     assert (answer.status, answer.error["code"]) == (413, "too_large")
 

@@ -11,18 +11,18 @@ from auditapp.batches.actions import LaunchOptions, PlannedArm, launch_batch
 from auditapp.batches.kinds import Answered
 from auditapp.batches.ledger import leases
 from auditapp.batches.ledger.clock import read_now
-from auditapp.batches.ledger.endings import Finished
+from auditapp.batches.ledger.endings import CompletedCall
 from auditapp.batches.ledger.leases import Call
 from auditapp.batches.models import Arm, Batch, Cell
 from auditapp.llm.actions import add_model
 from auditapp.llm.models import ModelVariant
-from auditapp.llm.providers.base import ChatAnswer, End, Remedy
+from auditapp.llm.providers.base import CallOutcome, ChatAnswer, NextStep
 from transcripts.audit_trail import trail
 from transcripts.projects.models import Project
 
 RUNNER = "here:1:aaaa"
-GIVEN_UP = ChatAnswer(End.REFUSED, Remedy.GIVE_UP, http_status=400, error="no")
-LOST = ChatAnswer(End.UNKNOWN, Remedy.RETRY, error="lost")
+GIVEN_UP = ChatAnswer(CallOutcome.REFUSED, NextStep.GIVE_UP, http_status=400, error="no")
+LOST = ChatAnswer(CallOutcome.UNKNOWN, NextStep.RETRY, error="lost")
 
 
 class Numbers:
@@ -67,27 +67,29 @@ def launch(project: Project, *variants: ModelVariant, inputs: int = 3, **options
 
 
 def claim(batch: Batch, count: int) -> list[Call]:
-    """So many calls of the batch's lanes, as a runner takes them; the lanes are let go again."""
+    """So many calls of the batch's queues, as a runner takes them; the queues are let go again."""
     calls: list[Call] = []
-    for lane_id in batch.lanes.order_by("pk").values_list("pk", flat=True):
-        lane = leases.acquire_lane(lane_id, RUNNER)
-        if lane is not None:
-            calls += leases.claim_calls(lane, RUNNER, count - len(calls)).calls
-            leases.release_lane(lane, RUNNER)
+    for queue_id in batch.queues.order_by("pk").values_list("pk", flat=True):
+        queue = leases.acquire_queue(queue_id, RUNNER)
+        if queue is not None:
+            calls += leases.claim_calls(queue, RUNNER, count - len(calls)).calls
+            leases.release_queue(queue, RUNNER)
     return calls
 
 
 def finish(batch: Batch, calls: Sequence[Call], answer: ChatAnswer) -> None:
     """Every one of the calls ends with ``answer``."""
     now = read_now()
-    leases.store_finished(batch.pk, [Finished(call.claimed, answer, now, now) for call in calls])
+    leases.store_completed(batch.pk, [CompletedCall(call.leased, answer, now, now) for call in calls])
     batch.refresh_from_db()
 
 
 def answer(batch: Batch, count: int, *, tokens_out: int = 5) -> list[Call]:
     """So many calls are made and answered."""
     calls = claim(batch, count)
-    said = ChatAnswer(End.ANSWERED, content="yes", raw="{}", http_status=200, tokens_in=10, tokens_out=tokens_out)
+    said = ChatAnswer(
+        CallOutcome.ANSWERED, content="yes", raw="{}", http_status=200, tokens_in=10, tokens_out=tokens_out
+    )
     finish(batch, calls, said)
     return calls
 

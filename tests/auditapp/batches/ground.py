@@ -143,6 +143,6 @@ def stand_on(ground: Ground) -> Iterator[Ground]:
 
 
 def kill_a_child(worker: Process) -> None:
-    """kill -9 for one of the processes in which a worker runs its lanes: the one that did most."""
+    """kill -9 for one of the processes in which a worker runs its queues: the one that did most."""
     wait_until(lambda: bool(find_children(worker)), what="the worker has children")
     max(find_children(worker), key=lambda child: sum(child.cpu_times()[:2])).kill()

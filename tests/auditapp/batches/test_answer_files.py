@@ -182,7 +182,7 @@ class TestRequests:
             export_requests(batch=batch, by=trail.SYSTEM)
 
     def test_no_worker_is_rung_for_it(self, batch: Batch) -> None:
-        assert statements.find_lanes_to_ring() == []
+        assert statements.find_queues_to_notify() == []
 
 
 class TestAnswers:

@@ -13,7 +13,7 @@ from auditapp.batches.ledger import statements
 from auditapp.batches.ledger.verify import verify_batches
 from auditapp.batches.models import Arm, Attempt, Batch, Cell
 from auditapp.batches.pages.spending import estimate_batch
-from tests.auditapp.batches.lanes import ANSWER, Echo, claim, finish, hold, launch, plan
+from tests.auditapp.batches.queues import ANSWER, Echo, claim, finish, hold, launch, plan
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.audit_trail.models import AuditEvent
@@ -51,12 +51,12 @@ def test_an_input_that_cannot_be_written_about_fails_alone_and_costs_nothing(
     project: Project, kind: Choosy, caplog: pytest.LogCaptureFixture
 ) -> None:
     kind.broken = {2}
-    lane = launch(project)
+    queue = launch(project)
     with caplog.at_level(logging.ERROR):
-        claimed = claim(lane)
-    assert [call.claimed.input_id for call in claimed.calls] == [1, 3]
-    assert claimed.settled == 1
-    finish(lane, claimed, ANSWER)
+        leased = claim(queue)
+    assert [call.leased.input_id for call in leased.calls] == [1, 3]
+    assert leased.settled == 1
+    finish(queue, leased, ANSWER)
     assert read_outcomes() == {1: "said", 2: "not_written", 3: "said"}
     assert Batch.objects.get().state == "done"
     assert not Attempt.objects.filter(cell__input_id=2).exists()
@@ -78,8 +78,8 @@ def test_a_failed_statement_of_the_database_leaves_the_claim_whole(project: Proj
             return Echo.write_prompts(self, arm, input_ids)
 
     kinds._kinds[kind.name] = Doubling()
-    lane = launch(project)
-    assert [call.claimed.input_id for call in claim(lane).calls] == [1, 3]
+    queue = launch(project)
+    assert [call.leased.input_id for call in claim(queue).calls] == [1, 3]
     assert read_outcomes() == {2: "not_written"}
     assert not User.objects.filter(username="twice").exists()
 
@@ -89,9 +89,9 @@ def test_an_arm_of_which_nothing_can_be_written_pauses_the_batch_once_and_says_w
     project: Project, kind: Choosy, lost: tuple[int, ...], caplog: pytest.LogCaptureFixture
 ) -> None:
     kind.broken = set(range(1, 6))
-    lane = launch(project, inputs=[*kind.broken, *lost])
+    queue = launch(project, inputs=[*kind.broken, *lost])
     with caplog.at_level(logging.ERROR):
-        assert claim(lane).stopped
+        assert claim(queue).stopped
     batch = Batch.objects.get()
     assert (batch.state, batch.control) == ("paused", "pause")
     assert "The messages of task cannot be written: each of the 5 tried" in batch.state_reason
@@ -99,38 +99,38 @@ def test_an_arm_of_which_nothing_can_be_written_pauses_the_batch_once_and_says_w
     assert SECRET not in batch.state_reason + caplog.text
     assert set(Cell.objects.values_list("state", flat=True)) == {"planned"}
     assert not Attempt.objects.exists()
-    assert statements.find_lanes_to_ring() == []
+    assert statements.find_queues_to_notify() == []
     assert AuditEvent.objects.filter(action="batch.paused_by_worker").count() == 1
     kind.broken = set()
     actions.resume_batch(batch=batch, by=trail.SYSTEM)
-    assert len(claim(lane).calls) == 5
+    assert len(claim(queue).calls) == 5
 
 
 def test_where_few_are_left_they_fail_one_by_one_and_the_batch_comes_to_its_end(project: Project, kind: Choosy) -> None:
     kind.broken = {1, 2, 3, 4}
-    lane = launch(project, inputs=sorted(kind.broken))
-    assert claim(lane).settled == 4
+    queue = launch(project, inputs=sorted(kind.broken))
+    assert claim(queue).settled == 4
     assert set(read_outcomes().values()) == {"not_written"}
     assert Batch.objects.get().state == "done"
     kind.broken = set()
     actions.retry_failed(batch=Batch.objects.get(), by=trail.SYSTEM)
-    assert len(claim(lane).calls) == 4
+    assert len(claim(queue).calls) == 4
 
 
 def test_a_database_that_is_away_is_no_fault_of_an_input(project: Project, kind: Choosy) -> None:
     kind.broken, kind.error = {2}, OperationalError("away")
-    lane = launch(project)
+    queue = launch(project)
     with pytest.raises(OperationalError):
-        claim(lane)
+        claim(queue)
     kind.error = IntegrityError("of this input")
-    assert len(claim(lane).calls) == 2
+    assert len(claim(queue).calls) == 2
 
 
 def test_an_estimate_leaves_out_what_cannot_be_written(project: Project, kind: Choosy) -> None:
-    lane = hold(plan(project, inputs=range(20, 30)))
-    whole = estimate_batch(lane.batch).high
+    queue = hold(plan(project, inputs=range(20, 30)))
+    whole = estimate_batch(queue.batch).high
     kind.broken = {21}
-    partly = estimate_batch(lane.batch).high
+    partly = estimate_batch(queue.batch).high
     assert whole is not None
     assert partly is not None
     assert 0 < partly < whole

@@ -10,7 +10,7 @@ from auditapp.batches import kinds
 from auditapp.batches.ledger.prompts import hash_request, make_request
 from auditapp.batches.models import Attempt, Batch, Cell, Result
 from auditapp.llm.providers.base import ChatRequest, Traits
-from tests.auditapp.batches.lanes import ANSWER, LOST, Echo, claim, finish, hold, launch, make_variant, plan
+from tests.auditapp.batches.queues import ANSWER, LOST, Echo, claim, finish, hold, launch, make_variant, plan
 from transcripts.projects.models import Project
 
 
@@ -23,18 +23,18 @@ def echo(monkeypatch: pytest.MonkeyPatch) -> Echo:
 
 def answer_all(project: Project, *, repeats: int = 1) -> None:
     """A batch without the cache, all of whose calls are answered."""
-    lane = hold(plan(project, inputs=[1, 2], repeats=repeats))
-    finish(lane, claim(lane), ANSWER)
+    queue = hold(plan(project, inputs=[1, 2], repeats=repeats))
+    finish(queue, claim(queue), ANSWER)
     assert Batch.objects.latest("pk").state == "done"
 
 
 def test_a_request_answered_before_is_not_sent_again_and_costs_nothing(project: Project, echo: Echo) -> None:
     answer_all(project)
     originals = list(Attempt.objects.order_by("pk").values_list("pk", flat=True))
-    lane = hold(plan(project, inputs=[1, 2], uses_cache=True))
-    claimed = claim(lane)
-    assert claimed.calls == []
-    assert claimed.settled == 2
+    queue = hold(plan(project, inputs=[1, 2], uses_cache=True))
+    leased = claim(queue)
+    assert leased.calls == []
+    assert leased.settled == 2
     copies = Attempt.objects.filter(end="cached").order_by("pk")
     assert [copy.copied_from_id for copy in copies] == originals
     assert {(copy.cost_nano, copy.reserved_nano, copy.sent_at) for copy in copies} == {(0, 0, None)}
@@ -52,17 +52,17 @@ def test_it_is_off_by_default(project: Project) -> None:
 
 def test_only_what_was_answered_before_is_taken(project: Project) -> None:
     answer_all(project)
-    lane = hold(plan(project, inputs=[1, 5], uses_cache=True))
-    claimed = claim(lane)
-    assert [call.claimed.input_id for call in claimed.calls] == [5]
-    assert claimed.settled == 1
+    queue = hold(plan(project, inputs=[1, 5], uses_cache=True))
+    leased = claim(queue)
+    assert [call.leased.input_id for call in leased.calls] == [5]
+    assert leased.settled == 1
     assert Batch.objects.latest("pk").state == "running"
 
 
 def test_repeats_are_not_copies_of_each_other(project: Project) -> None:
     answer_all(project, repeats=1)
-    lane = hold(plan(project, inputs=[1], repeats=2, uses_cache=True))
-    assert [Cell.objects.get(pk=call.claimed.cell_id).repeat for call in claim(lane).calls] == [2]
+    queue = hold(plan(project, inputs=[1], repeats=2, uses_cache=True))
+    assert [Cell.objects.get(pk=call.leased.cell_id).repeat for call in claim(queue).calls] == [2]
 
 
 def test_a_copy_always_points_to_an_answer_that_was_paid_for(project: Project) -> None:
@@ -74,8 +74,8 @@ def test_a_copy_always_points_to_an_answer_that_was_paid_for(project: Project) -
 
 
 def test_a_lost_answer_is_nothing_to_copy(project: Project) -> None:
-    lane = hold(plan(project, inputs=[1], lost_answers="hold"))
-    finish(lane, claim(lane), LOST)
+    queue = hold(plan(project, inputs=[1], lost_answers="hold"))
+    finish(queue, claim(queue), LOST)
     assert len(claim(hold(plan(project, inputs=[1], uses_cache=True))).calls) == 1
 
 
@@ -92,8 +92,8 @@ def test_another_setting_is_another_answer(project: Project) -> None:
 
 
 def test_the_hash_covers_all_that_shapes_the_answer(project: Project) -> None:
-    lane = plan(project, inputs=[1])
-    arm = lane.batch.arms.get()
+    queue = plan(project, inputs=[1])
+    arm = queue.batch.arms.get()
     account = arm.variant.account
     request = make_request(arm, "text")
     changed: list[ChatRequest] = [

@@ -12,9 +12,9 @@ from django.utils import timezone
 from auditapp.batches import kinds
 from auditapp.batches.ledger import leases, statements
 from auditapp.batches.ledger.clock import LedgerClock, read_now
-from auditapp.batches.ledger.endings import Finished
-from auditapp.batches.models import Attempt, Cell, Lane
-from tests.auditapp.batches.lanes import BUSY, RUNNER, Echo, claim, finish, hold, plan
+from auditapp.batches.ledger.endings import CompletedCall
+from auditapp.batches.models import Attempt, Cell, WorkQueue
+from tests.auditapp.batches.queues import BUSY, RUNNER, Echo, claim, finish, hold, plan
 from transcripts.projects.models import Project
 
 HOUR = datetime.timedelta(hours=1)
@@ -60,37 +60,37 @@ class TestMachineWithAWrongClock:
         monkeypatch.setattr(timezone, "now", lambda: real_now() + off)
 
     def test_its_leases_last_as_long_as_anybody_s(self, project: Project) -> None:
-        lane = hold(plan(project))
-        claim(lane)
+        queue = hold(plan(project))
+        claim(queue)
         left = [until - real_now() for until in Cell.objects.values_list("lease_until", flat=True) if until]
         assert all(datetime.timedelta(seconds=30) < each <= datetime.timedelta(seconds=61) for each in left)
-        leases.beat(lane, RUNNER)
-        beat_at = Lane.objects.get().heartbeat_at
+        leases.beat(queue, RUNNER)
+        beat_at = WorkQueue.objects.get().heartbeat_at
         assert beat_at is not None
         assert abs(beat_at - real_now()) < datetime.timedelta(seconds=10)
 
     def test_it_is_not_taken_for_dead_nor_claimed_beside(self, project: Project) -> None:
-        lane = hold(plan(project))
-        claim(lane)
-        assert leases.find_expired_lanes() == []
-        assert leases.acquire_lane(lane.pk, "there:2:bbbb") is None
-        assert claim(lane).calls == []
+        queue = hold(plan(project))
+        claim(queue)
+        assert leases.find_expired_queues() == []
+        assert leases.acquire_queue(queue.pk, "there:2:bbbb") is None
+        assert claim(queue).calls == []
 
     def test_its_retries_wait_as_long_as_anybody_s(self, project: Project) -> None:
-        lane = hold(plan(project, inputs=[1]))
-        sent = claim(lane)
+        queue = hold(plan(project, inputs=[1]))
+        sent = claim(queue)
         clock = LedgerClock()
         clock.learn()
         answer = dataclasses.replace(BUSY, retry_after=20.0)
-        leases.store_finished(lane.batch_id, [Finished(sent.calls[0].claimed, answer, clock.now(), clock.now())])
-        seconds = statements.read_seconds_until_due(lane.batch, lane)
+        leases.store_completed(queue.batch_id, [CompletedCall(sent.calls[0].leased, answer, clock.now(), clock.now())])
+        seconds = statements.read_seconds_until_due(queue.batch, queue)
         assert seconds is not None
         assert 10 < seconds <= 20
-        assert claim(lane).calls == []
+        assert claim(queue).calls == []
 
     def test_what_it_writes_into_the_ledger_is_the_database_s_time(self, project: Project) -> None:
-        lane = hold(plan(project))
-        leases.hand_back(lane.batch_id, [call.claimed for call in claim(lane).calls])
+        queue = hold(plan(project))
+        leases.hand_back(queue.batch_id, [call.leased for call in claim(queue).calls])
         for row in Attempt.objects.all():
             assert row.done_at is not None
             assert abs(row.written_at - real_now()) < datetime.timedelta(seconds=10)
@@ -98,8 +98,8 @@ class TestMachineWithAWrongClock:
 
 
 def test_a_cell_that_waits_is_claimed_when_its_time_has_come(project: Project) -> None:
-    lane = hold(plan(project, inputs=[1]))
-    finish(lane, claim(lane), BUSY)
-    assert claim(lane).calls == []
+    queue = hold(plan(project, inputs=[1]))
+    finish(queue, claim(queue), BUSY)
+    assert claim(queue).calls == []
     Cell.objects.update(not_before=read_now() - datetime.timedelta(seconds=1))
-    assert len(claim(lane).calls) == 1
+    assert len(claim(queue).calls) == 1

@@ -155,7 +155,7 @@ class TestCommands:
         assert "No worker of this machine" in done.stderr
 
     def test_beat_alone_has_a_worker_sweep(self, instance: Instance) -> None:
-        instance.start("manage.py", "worker", "--no-beat", "--lanes", "1")
+        instance.start("manage.py", "worker", "--no-beat", "--queues", "1")
         start(instance, SERVICES["beat"]["command"])
         wait_until(lambda: instance.query("SELECT name FROM batches_tick") == [("sweep",)], what="a beat was heard")
 

@@ -12,7 +12,7 @@ from auditapp.batches import actions
 from auditapp.batches.actions import BatchError
 from auditapp.batches.models import Attempt, Batch, Cell, Result
 from auditapp.batches.runner import tasks
-from auditapp.llm.providers.base import ChatAnswer, End, ErrorClass, Remedy
+from auditapp.llm.providers.base import CallOutcome, ChatAnswer, ErrorClass, NextStep
 from tests.auditapp.batches.counting import (
     GIVEN_UP,
     LOST,
@@ -43,12 +43,12 @@ def stands(batch: Batch) -> tuple[str, str]:
 
 
 @pytest.fixture
-def rung(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """The lanes that were rung, as soon as they would be."""
-    rung: list[int] = []
-    monkeypatch.setattr(tasks, "ring", rung.append)
+def notified(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The queues that were notified, as soon as they would be."""
+    notified: list[int] = []
+    monkeypatch.setattr(tasks, "notify_queue", notified.append)
     monkeypatch.setattr("django.db.transaction.on_commit", lambda told: told())
-    return rung
+    return notified
 
 
 class TestSteering:
@@ -58,7 +58,7 @@ class TestSteering:
         actions.pause_batch(batch=batch, by=lead)
         assert (batch.state, batch.control) == ("paused", "pause")
         assert claim(batch, 5) == []
-        finish(batch, calls, ChatAnswer(End.ANSWERED, content="yes", tokens_in=1, tokens_out=1))
+        finish(batch, calls, ChatAnswer(CallOutcome.ANSWERED, content="yes", tokens_in=1, tokens_out=1))
         assert Result.objects.count() == 1
         assert find_events(batch) == ["batch.paused"]
 
@@ -70,20 +70,24 @@ class TestSteering:
         assert stale.state == "paused"
         assert find_events(batch) == ["batch.paused"]
 
-    def test_a_resumed_batch_goes_on_and_its_lanes_are_rung(self, project: Project, rung: list[int]) -> None:
+    def test_a_resumed_batch_goes_on_and_its_queues_are_notified(self, project: Project, notified: list[int]) -> None:
         batch = launch(project)
         actions.pause_batch(batch=batch, by=trail.SYSTEM)
-        rung.clear()
+        notified.clear()
         actions.resume_batch(batch=batch, by=trail.SYSTEM)
         assert (batch.state, batch.control, batch.state_reason) == ("running", "run", "")
-        assert rung == [batch.lanes.get().pk]
+        assert notified == [batch.queues.get().pk]
         actions.resume_batch(batch=batch, by=trail.SYSTEM)
         assert find_events(batch) == ["batch.paused", "batch.resumed"]
 
     def test_a_batch_whose_key_was_revoked_goes_on_after_resume(self, project: Project) -> None:
         batch = launch(project)
         revoked = ChatAnswer(
-            End.REFUSED, Remedy.STOP_BATCH, http_status=401, error_class=ErrorClass.ACCOUNT, error="no such key"
+            CallOutcome.REFUSED,
+            NextStep.STOP_BATCH,
+            http_status=401,
+            error_class=ErrorClass.ACCOUNT,
+            error="no such key",
         )
         finish(batch, claim(batch, 1), revoked)
         assert stands(batch) == ("paused", "pause")
@@ -107,7 +111,7 @@ class TestSteering:
         actions.drain_batch(batch=batch, by=trail.SYSTEM)
         assert stands(batch) == ("running", "drain")
         assert claim(batch, 5) == []
-        finish(batch, calls, ChatAnswer(End.ANSWERED, content="yes", tokens_in=1, tokens_out=1))
+        finish(batch, calls, ChatAnswer(CallOutcome.ANSWERED, content="yes", tokens_in=1, tokens_out=1))
         assert stands(batch) == ("paused", "pause")
         assert "drained" in batch.state_reason
         actions.resume_batch(batch=batch, by=trail.SYSTEM)
@@ -133,7 +137,7 @@ class TestSteering:
         assert (batch.state, batch.control) == ("cancelled", "cancel")
         assert batch.finished_at is not None
         assert count_states(batch) == {"leased": 1, "cancelled": 2}
-        finish(batch, calls, ChatAnswer(End.ANSWERED, content="yes", tokens_in=1, tokens_out=1))
+        finish(batch, calls, ChatAnswer(CallOutcome.ANSWERED, content="yes", tokens_in=1, tokens_out=1))
         assert count_states(batch) == {"done": 1, "cancelled": 2}
         assert claim(batch, 5) == []
 
@@ -186,11 +190,11 @@ class TestPilot:
         assert batch.state == "waiting"
         return batch
 
-    def test_a_yes_sends_the_rest(self, waiting: Batch, lead: User, rung: list[int]) -> None:
+    def test_a_yes_sends_the_rest(self, waiting: Batch, lead: User, notified: list[int]) -> None:
         actions.confirm_batch(batch=waiting, by=lead)
         assert (waiting.state, waiting.control, waiting.confirmed_by_name) == ("running", "run", "lead")
         assert waiting.confirmed_at is not None
-        assert rung == [waiting.lanes.get().pk]
+        assert notified == [waiting.queues.get().pk]
         assert len(claim(waiting, 20)) == 8
 
     def test_a_yes_said_twice_counts_once(self, waiting: Batch, lead: User, coder: User) -> None:
@@ -238,7 +242,7 @@ class TestPilot:
         batch = launch(project, inputs=10, pilot=2)
         calls = claim(batch, 2)
         actions.pause_batch(batch=batch, by=trail.SYSTEM)
-        finish(batch, calls, ChatAnswer(End.ANSWERED, content="yes", tokens_in=1, tokens_out=1))
+        finish(batch, calls, ChatAnswer(CallOutcome.ANSWERED, content="yes", tokens_in=1, tokens_out=1))
         assert batch.state == "paused"
         actions.resume_batch(batch=batch, by=trail.SYSTEM)
         assert (batch.state, batch.control) == ("waiting", "pause")
@@ -287,14 +291,14 @@ class TestCap:
 
 class TestFailedAndHeld:
     def test_failed_cells_of_a_batch_that_is_done_are_asked_again(
-        self, project: Project, numbers: Numbers, rung: list[int]
+        self, project: Project, numbers: Numbers, notified: list[int]
     ) -> None:
         batch = launch(project, inputs=3)
         answer(batch, 1)
         finish(batch, claim(batch, 2), GIVEN_UP)
         assert batch.state == "done"
         failed = list(Cell.objects.filter(batch=batch, state="failed").order_by("pk").values_list("pk", flat=True))
-        rung.clear()
+        notified.clear()
         assert actions.retry_failed(batch=batch, by=trail.SYSTEM) == 2
         assert (batch.state, batch.control, batch.finished_at) == ("running", "run", None)
         assert numbers.reopened == failed
@@ -302,7 +306,7 @@ class TestFailedAndHeld:
             "state", "outcome", "tries", "unknown_ends", "not_before"
         )
         assert set(again) == {("planned", "", 0, 0, None)}
-        assert rung == [batch.lanes.get().pk]
+        assert notified == [batch.queues.get().pk]
         assert len(answer(batch, 5)) == 2
         assert stands(batch)[0] == "done"
         # The tries that failed stay in the ledger.
@@ -337,10 +341,10 @@ class TestFailedAndHeld:
         with pytest.raises(BatchError, match=r"Only held cells are left \(1\)"):
             actions.resume_batch(batch=holding, by=trail.SYSTEM)
 
-    def test_held_cells_can_be_asked_again(self, holding: Batch, rung: list[int]) -> None:
+    def test_held_cells_can_be_asked_again(self, holding: Batch, notified: list[int]) -> None:
         assert actions.release_held(batch=holding, by=trail.SYSTEM, again=True) == 1
         assert holding.state == "running"
-        assert rung == [holding.lanes.get().pk]
+        assert notified == [holding.queues.get().pk]
         assert len(answer(holding, 5)) == 1
         assert stands(holding)[0] == "done"
 

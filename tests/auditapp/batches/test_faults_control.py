@@ -116,7 +116,7 @@ def test_a_full_disk_stops_new_calls_and_the_batch_goes_on_once_there_is_room(gr
     On PostgreSQL that is the spool; on SQLite it is the database too, and an answer that neither takes is told of as lost.
     """
     ground.provider.order(latency=0.1, answer="A long answer. " * 1000)
-    worker = ground.instance.start_worker("--lanes", "1")
+    worker = ground.instance.start_worker("--queues", "1")
     wait_until(lambda: bool(find_children(worker)), what="the worker has its child")
     sizes = [file.stat().st_size for file in ground.instance.folder.iterdir() if file.is_file()]
     limit_files(worker, 20_000 if database_kind() == "postgres" else max(sizes) + 100_000)

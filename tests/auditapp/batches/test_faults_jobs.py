@@ -15,17 +15,17 @@ from tests.services import quick_on
 pytestmark = [pytest.mark.processes, quick_on("sqlite")]
 
 CALLS = 30
-# One sweep of an impatient worker: dead lanes are let go at once, jobs are asked about each time.
+# One sweep of an impatient worker: dead queues are let go at once, jobs are asked about each time.
 SWEEP = """
 import datetime
 from auditapp.batches.ledger import due, leases
 from auditapp.batches.routes import jobs
 from auditapp.batches.runner import recovery
 at_once = datetime.timedelta(0)
-due.FIRST_CHECK = due.LONGEST_WAIT = jobs.SETTLING = leases.LANE_DEAD_AFTER = at_once
-recovery.recover_lanes()
-for lane_id in due.find_due_lanes():
-    jobs.run_job_lane(lane_id)
+due.FIRST_CHECK = due.MAX_WAIT = jobs.SETTLING = leases.QUEUE_DEAD_AFTER = at_once
+recovery.recover_queues()
+for queue_id in due.find_due_queues():
+    jobs.run_job_queue(queue_id)
 """
 
 

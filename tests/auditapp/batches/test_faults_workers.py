@@ -35,7 +35,7 @@ CANONICAL = ("in_call", "in_commit")
 def test_a_worker_that_dies_at_a_bad_moment_costs_at_most_the_call_under_way(
     ground: Ground, tmp_path: Path, point: str
 ) -> None:
-    """Twice: the process that runs the lane dies and its worker lives; then the worker dies with it."""
+    """Twice: the process that runs the queue dies and its worker lives; then the worker dies with it."""
     nth, most = POINTS[point]
     ground.provider.order(latency=0.01)
     mark = tmp_path / "crashed"
@@ -90,8 +90,8 @@ def test_repeated_messages_two_workers_and_two_beats_make_each_call_once(ground:
     workers = [ground.instance.start_worker(), ground.instance.start_worker()]
     wait_until(lambda: all(find_children(worker) for worker in workers), what="two workers have children")
     batch = ground.launch()
-    [(lane,)] = ground.instance.query(f"SELECT id FROM batches_lane WHERE batch_id = {batch}")
-    ground.instance.ring(lane, times=5)
+    [(queue,)] = ground.instance.query(f"SELECT id FROM batches_workqueue WHERE batch_id = {batch}")
+    ground.instance.notify(queue, times=5)
     shown = ground.wait_for_end(batch)
     ground.check_whole(batch, cells=TEXTS, shown=shown)
     assert all(worker.poll() is None for worker in workers), "both workers, each with its own beat, live"

@@ -18,7 +18,7 @@ from auditapp.batches.kinds import Answered
 from auditapp.batches.ledger import due, leases, statements, storing
 from auditapp.batches.ledger.clock import read_now
 from auditapp.batches.ledger.verify import verify_batches
-from auditapp.batches.models import Arm, Attempt, Batch, Cell, Lane, ProviderJob, Result
+from auditapp.batches.models import Arm, Attempt, Batch, Cell, ProviderJob, Result, WorkQueue
 from auditapp.batches.routes import job_ledger, jobs
 from auditapp.llm.actions import add_model, set_capabilities
 from auditapp.llm.providers.openai_jobs import OpenAIJobs
@@ -73,14 +73,14 @@ def books(db: None) -> Iterator[None]:
     assert verify_batches() == []
 
 
-Launch = Callable[..., Lane]
+Launch = Callable[..., WorkQueue]
 
 
 @pytest.fixture
 def launch(project: Project, shop: Shop) -> Launch:
-    """A batch over the provider's batch service; its lane."""
+    """A batch over the provider's batch service; its queue."""
 
-    def launch_now(provider: str = "openai_compatible", *, inputs: int = 5, **more: Any) -> Lane:
+    def launch_now(provider: str = "openai_compatible", *, inputs: int = 5, **more: Any) -> WorkQueue:
         variant = add_model(
             label=f"model of {provider}",
             provider=provider,
@@ -102,7 +102,7 @@ def launch(project: Project, shop: Shop) -> Launch:
             options=actions.LaunchOptions(route="jobs", **more),
             by=trail.SYSTEM,
         )
-        return batch.lanes.get()
+        return batch.queues.get()
 
     return launch_now
 
@@ -115,11 +115,11 @@ def let_time_pass(**span: float) -> None:
     Cell.objects.update(not_before=F("not_before") - earlier)
 
 
-def look_after(lane: Lane, *, times: int = 1) -> None:
-    """Ring the lane as often as that, ten minutes apart."""
+def look_after(queue: WorkQueue, *, times: int = 1) -> None:
+    """Ring the queue as often as that, ten minutes apart."""
     for _ in range(times):
         let_time_pass(minutes=10)
-        jobs.run_job_lane(lane.pk)
+        jobs.run_job_queue(queue.pk)
 
 
 def count_states() -> dict[str, int]:
@@ -133,13 +133,13 @@ class TestWay:
         self, launch: Launch, shop: Shop, provider: str, echo: Echo
     ) -> None:
         shop.order(seconds=3600)
-        lane = launch(provider)
-        jobs.run_job_lane(lane.pk)
+        queue = launch(provider)
+        jobs.run_job_queue(queue.pk)
         job = ProviderJob.objects.get()
         assert (job.state, job.calls, len(job.file_sha256)) == ("submitted", 5, 64)
         assert set(Attempt.objects.values_list("runner", "job", "end")) == {(f"job:{job.pk}", job.pk, "open")}
         assert count_states() == {"leased": 5}
-        look_after(lane)
+        look_after(queue)
         assert ProviderJob.objects.get().state == "submitted"
         shop.order(seconds=0)
         assert shop.stats()["jobs"] == 1
@@ -147,9 +147,9 @@ class TestWay:
     def test_its_answers_are_stored_like_those_of_live_calls(
         self, launch: Launch, shop: Shop, provider: str, echo: Echo
     ) -> None:
-        lane = launch(provider)
-        jobs.run_job_lane(lane.pk)
-        look_after(lane)
+        queue = launch(provider)
+        jobs.run_job_queue(queue.pk)
+        look_after(queue)
         batch = Batch.objects.get()
         assert (batch.state, batch.reserved_nano, batch.spent_nano) == ("done", 0, 5 * (100 + 2 * 20) * 1000)
         assert Result.objects.count() == 5
@@ -164,19 +164,19 @@ class TestWay:
         assert job.state == "collected"
         assert job.ended_at is not None
         assert shop.stats() | {"checks": 1} == shop.stats() | {"jobs": 1, "billed": 5, "billed_twice": 0, "checks": 1}
-        assert Lane.objects.get().runner == ""
+        assert WorkQueue.objects.get().runner == ""
 
     def test_what_the_service_did_not_come_to_is_asked_again_and_billed_once(
         self, launch: Launch, shop: Shop, provider: str
     ) -> None:
         shop.order(expired=0.5, errored=0.3)
-        lane = launch(provider, inputs=30)
-        jobs.run_job_lane(lane.pk)
-        look_after(lane)
+        queue = launch(provider, inputs=30)
+        jobs.run_job_queue(queue.pk)
+        look_after(queue)
         ends = set(Attempt.objects.exclude(end="open").values_list("end", "error_class"))
         assert ends == {("answered", ""), ("refused", "expired"), ("refused", "server_error")}
         assert Batch.objects.get().state == "running"
-        look_after(lane, times=3)
+        look_after(queue, times=3)
         assert Batch.objects.get().state == "done"
         assert Result.objects.count() == 30
         stats = shop.stats()
@@ -187,12 +187,12 @@ class TestWay:
         self, launch: Launch, shop: Shop, provider: str
     ) -> None:
         shop.order(seconds=3600, cut_creates=1)
-        lane = launch(provider)
-        jobs.run_job_lane(lane.pk)
+        queue = launch(provider)
+        jobs.run_job_queue(queue.pk)
         job = ProviderJob.objects.get()
         assert job.submitted_at is not None
         assert job.provider_job_id == ""
-        look_after(lane)
+        look_after(queue)
         shop.order(seconds=0)
         assert shop.stats()["jobs"] == 1
         assert count_states() == {"leased": 5}
@@ -201,9 +201,9 @@ class TestWay:
         self, launch: Launch, shop: Shop, provider: str
     ) -> None:
         shop.order(cut_creates=1)
-        lane = launch(provider)
-        jobs.run_job_lane(lane.pk)
-        look_after(lane, times=2)
+        queue = launch(provider)
+        jobs.run_job_queue(queue.pk)
+        look_after(queue, times=2)
         assert Batch.objects.get().state == "done"
         assert (shop.stats()["jobs"], shop.stats()["billed"]) == (1, 5)
 
@@ -211,27 +211,27 @@ class TestWay:
         self, launch: Launch, shop: Shop, provider: str
     ) -> None:
         shop.order(lose_creates=1)
-        lane = launch(provider)
-        jobs.run_job_lane(lane.pk)
+        queue = launch(provider)
+        jobs.run_job_queue(queue.pk)
         let_time_pass(seconds=40)
-        jobs.run_job_lane(lane.pk)
+        jobs.run_job_queue(queue.pk)
         assert shop.stats()["jobs"] == 0, "too early: it may yet show in the list"
-        look_after(lane)
+        look_after(queue)
         assert shop.stats()["jobs"] == 1
-        look_after(lane)
+        look_after(queue)
         assert Batch.objects.get().state == "done"
 
     def test_a_download_that_breaks_off_is_done_again_at_no_cost(
         self, launch: Launch, shop: Shop, provider: str
     ) -> None:
         shop.order(cut_downloads=1)
-        lane = launch(provider, inputs=40)
-        jobs.run_job_lane(lane.pk)
-        look_after(lane)
+        queue = launch(provider, inputs=40)
+        jobs.run_job_queue(queue.pk)
+        look_after(queue)
         assert 0 < Result.objects.count() < 40
         assert ProviderJob.objects.get().state == "submitted"
         assert not Attempt.objects.filter(end="unknown").exists()
-        look_after(lane)
+        look_after(queue)
         assert Result.objects.count() == 40
         assert (shop.stats()["jobs"], shop.stats()["billed"], shop.stats()["downloads"]) == (1, 40, 2)
 
@@ -239,40 +239,40 @@ class TestWay:
         self, launch: Launch, shop: Shop, provider: str
     ) -> None:
         shop.order(seconds=3600, done_before_cancel=0.4)
-        lane = launch(provider, inputs=10)
-        jobs.run_job_lane(lane.pk)
+        queue = launch(provider, inputs=10)
+        jobs.run_job_queue(queue.pk)
         actions.cancel_batch(batch=Batch.objects.get(), by=trail.SYSTEM)
-        jobs.run_job_lane(lane.pk)
+        jobs.run_job_queue(queue.pk)
         assert shop.stats()["cancelled"] == 1
-        look_after(lane)
+        look_after(queue)
         assert count_states() == {"done": 4, "cancelled": 6}
         batch = Batch.objects.get()
         assert (batch.state, batch.reserved_nano, batch.spent_nano) == ("cancelled", 0, 4 * 140_000)
         assert shop.stats()["billed"] == 4
 
     def test_an_unreachable_provider_is_no_failure(self, launch: Launch, shop: Shop, provider: str) -> None:
-        lane = launch(provider)
-        jobs.run_job_lane(lane.pk)
+        queue = launch(provider)
+        jobs.run_job_queue(queue.pk)
         shop.order(down=2)
-        look_after(lane, times=2)
+        look_after(queue, times=2)
         job = ProviderJob.objects.get()
         assert (job.state, job.error) == ("submitted", "as ordered")
         assert Batch.objects.get().state == "running"
-        look_after(lane)
+        look_after(queue)
         assert Batch.objects.get().state == "done"
         assert ProviderJob.objects.get().error == ""
 
     def test_a_refused_key_pauses_the_batch_and_loses_no_cell(self, launch: Launch, shop: Shop, provider: str) -> None:
-        lane = launch(provider)
+        queue = launch(provider)
         shop.provider.order(key="another")
-        jobs.run_job_lane(lane.pk)
+        jobs.run_job_queue(queue.pk)
         batch = Batch.objects.get()
         assert batch.state == "paused"
         assert "status 401" in batch.state_reason
         assert "as ordered" not in batch.state_reason
         shop.provider.order(key="")
         actions.resume_batch(batch=batch, by=trail.SYSTEM)
-        look_after(lane, times=2)
+        look_after(queue, times=2)
         assert Batch.objects.get().state == "done"
         assert shop.stats()["jobs"] == 1
 
@@ -282,10 +282,10 @@ class TestSize:
         self, launch: Launch, shop: Shop, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(OpenAIJobs, "most_calls", 4)
-        lane = launch(inputs=10)
-        jobs.run_job_lane(lane.pk)
+        queue = launch(inputs=10)
+        jobs.run_job_queue(queue.pk)
         assert shop.stats()["calls"] == [4, 4, 2]
-        look_after(lane)
+        look_after(queue)
         assert Batch.objects.get().state == "done"
         assert shop.stats()["jobs_by_cell"] == 1
 
@@ -293,12 +293,12 @@ class TestSize:
         self, launch: Launch, shop: Shop, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(OpenAIJobs, "most_bytes", 1000)
-        lane = launch(inputs=10)
-        jobs.run_job_lane(lane.pk)
+        queue = launch(inputs=10)
+        jobs.run_job_queue(queue.pk)
         calls = shop.stats()["calls"]
         assert sum(calls) == 10
         assert max(calls) < 10
-        look_after(lane)
+        look_after(queue)
         assert Batch.objects.get().state == "done"
         assert (shop.stats()["billed"], shop.stats()["jobs_by_cell"]) == (10, 1)
 
@@ -309,9 +309,9 @@ class TestSize:
 
         monkeypatch.setattr(AnthropicJobs, "most_calls", 3)
         shop.order(cut_creates=2)
-        lane = launch("anthropic", inputs=6)
-        jobs.run_job_lane(lane.pk)
-        look_after(lane, times=4)
+        queue = launch("anthropic", inputs=6)
+        jobs.run_job_queue(queue.pk)
+        look_after(queue, times=4)
         assert Batch.objects.get().state == "done"
         assert (shop.stats()["jobs"], shop.stats()["billed_twice"], shop.stats()["jobs_by_cell"]) == (2, 0, 1)
         ids = list(ProviderJob.objects.values_list("provider_job_id", flat=True))
@@ -320,14 +320,14 @@ class TestSize:
 
 class TestMoney:
     def test_only_as_many_calls_are_submitted_as_fit_under_the_cap(self, launch: Launch, shop: Shop) -> None:
-        lane = launch(inputs=20, cap_usd=Decimal("0.0012"))
-        jobs.run_job_lane(lane.pk)
+        queue = launch(inputs=20, cap_usd=Decimal("0.0012"))
+        jobs.run_job_queue(queue.pk)
         first = shop.stats()["calls"][0]
         assert 0 < first < 20
         batch = Batch.objects.get()
         for _ in range(20):
             if batch.state == "running":
-                look_after(lane)
+                look_after(queue)
                 batch = Batch.objects.get()
                 assert batch.cap_nano is not None
                 assert batch.spent_nano + batch.reserved_nano <= batch.cap_nano
@@ -337,31 +337,31 @@ class TestMoney:
         assert shop.stats()["billed_twice"] == 0
 
     def test_a_job_costs_the_providers_share_of_the_price(self, launch: Launch, shop: Shop) -> None:
-        lane = launch()
+        queue = launch()
         Arm.objects.update(price_in=Decimal("0.5"), price_out=Decimal(1))
-        jobs.run_job_lane(lane.pk)
-        look_after(lane)
+        jobs.run_job_queue(queue.pk)
+        look_after(queue)
         assert Batch.objects.get().spent_nano == 5 * 70_000
 
 
 class TestControl:
     def test_a_paused_batch_submits_nothing_new_and_still_collects(self, launch: Launch, shop: Shop) -> None:
         shop.order(expired=0.5)
-        lane = launch(inputs=10)
-        jobs.run_job_lane(lane.pk)
+        queue = launch(inputs=10)
+        jobs.run_job_queue(queue.pk)
         actions.pause_batch(batch=Batch.objects.get(), by=trail.SYSTEM)
-        look_after(lane, times=3)
+        look_after(queue, times=3)
         answered = Result.objects.count()
         assert 0 < answered < 10
         assert count_states() == {"done": answered, "planned": 10 - answered}
         assert shop.stats()["jobs"] == 1
-        assert due.find_due_lanes() == []
+        assert due.find_due_queues() == []
 
     @pytest.mark.parametrize("place", ["job_written", "job_uploaded"])
     def test_a_pause_in_the_middle_of_submitting_still_counts(
         self, launch: Launch, shop: Shop, monkeypatch: pytest.MonkeyPatch, place: str
     ) -> None:
-        lane = launch()
+        queue = launch()
 
         def pause(reached: str) -> None:
             if reached == place:
@@ -369,10 +369,10 @@ class TestControl:
 
         with monkeypatch.context() as patch:
             patch.setattr(jobs, "crash_point", pause)
-            jobs.run_job_lane(lane.pk)
+            jobs.run_job_queue(queue.pk)
         assert shop.stats()["jobs"] == 0
         actions.resume_batch(batch=Batch.objects.get(), by=trail.SYSTEM)
-        look_after(lane, times=2)
+        look_after(queue, times=2)
         assert Batch.objects.get().state == "done"
         assert shop.stats()["jobs"] == shop.stats()["files"] == 1
 
@@ -381,56 +381,56 @@ class TestControl:
     ) -> None:
         monkeypatch.setattr(OpenAIJobs, "most_calls", 2)
         shop.order(down=1)
-        lane = launch()
+        queue = launch()
         for _ in range(3):
-            jobs.run_job_lane(lane.pk)
+            jobs.run_job_queue(queue.pk)
         assert ProviderJob.objects.count() == 1
-        assert due.find_due_lanes() == []
-        look_after(lane, times=2)
+        assert due.find_due_queues() == []
+        look_after(queue, times=2)
         assert Batch.objects.get().state == "done"
         assert shop.stats()["calls"] == [2, 2, 1]
 
     def test_a_job_that_was_not_sent_waits_while_the_batch_is_paused(self, launch: Launch, shop: Shop) -> None:
         shop.order(down=1)
-        lane = launch()
-        jobs.run_job_lane(lane.pk)
+        queue = launch()
+        jobs.run_job_queue(queue.pk)
         actions.pause_batch(batch=Batch.objects.get(), by=trail.SYSTEM)
-        assert due.find_due_lanes() == []
-        look_after(lane, times=2)
+        assert due.find_due_queues() == []
+        look_after(queue, times=2)
         assert shop.stats()["files"] == 0
         actions.resume_batch(batch=Batch.objects.get(), by=trail.SYSTEM)
-        look_after(lane, times=2)
+        look_after(queue, times=2)
         assert Batch.objects.get().state == "done"
 
     def test_a_job_that_was_not_sent_is_withdrawn_when_the_batch_is_cancelled(self, launch: Launch, shop: Shop) -> None:
         shop.order(down=1)
-        lane = launch()
-        jobs.run_job_lane(lane.pk)
+        queue = launch()
+        jobs.run_job_queue(queue.pk)
         actions.cancel_batch(batch=Batch.objects.get(), by=trail.SYSTEM)
-        jobs.run_job_lane(lane.pk)
+        jobs.run_job_queue(queue.pk)
         assert count_states() == {"cancelled": 5}
         assert Batch.objects.get().reserved_nano == 0
         assert set(Attempt.objects.values_list("end", flat=True)) == {"unsent"}
         assert ProviderJob.objects.get().state == "failed"
 
     def test_a_pilot_goes_first_and_the_rest_waits_for_a_yes(self, launch: Launch, shop: Shop) -> None:
-        lane = launch(inputs=10, pilot=3)
-        jobs.run_job_lane(lane.pk)
-        look_after(lane)
+        queue = launch(inputs=10, pilot=3)
+        jobs.run_job_queue(queue.pk)
+        look_after(queue)
         assert Batch.objects.get().state == "waiting"
         assert shop.stats()["calls"] == [3]
         actions.confirm_batch(batch=Batch.objects.get(), by=trail.SYSTEM)
-        look_after(lane, times=2)
+        look_after(queue, times=2)
         assert Batch.objects.get().state == "done"
         assert shop.stats()["calls"] == [3, 7]
 
     def test_a_draining_batch_carries_on_what_was_begun_and_then_pauses(self, launch: Launch, shop: Shop) -> None:
         shop.order(expired=1.0)
-        lane = launch()
-        jobs.run_job_lane(lane.pk)
+        queue = launch()
+        jobs.run_job_queue(queue.pk)
         shop.order(expired=0.0)
         actions.drain_batch(batch=Batch.objects.get(), by=trail.SYSTEM)
-        look_after(lane, times=3)
+        look_after(queue, times=3)
         assert Batch.objects.get().state == "done"
         assert shop.stats()["jobs"] == 2
 
@@ -440,9 +440,9 @@ class TestRefusal:
         self, launch: Launch, shop: Shop
     ) -> None:
         shop.order(refuse_jobs="invalid_model")
-        lane = launch()
-        jobs.run_job_lane(lane.pk)
-        look_after(lane)
+        queue = launch()
+        jobs.run_job_queue(queue.pk)
+        look_after(queue)
         batch = Batch.objects.get()
         assert (batch.state, batch.reserved_nano, batch.spent_nano) == ("paused", 0, 0)
         assert "refused job" in batch.state_reason
@@ -450,18 +450,18 @@ class TestRefusal:
         assert count_states() == {"planned": 5}
         shop.order(refuse_jobs="")
         actions.resume_batch(batch=batch, by=trail.SYSTEM)
-        look_after(lane, times=2)
+        look_after(queue, times=2)
         assert Batch.objects.get().state == "done"
 
     def test_an_account_that_is_full_is_asked_again_later(self, launch: Launch, shop: Shop) -> None:
         shop.order(refuse_jobs="token_limit_exceeded")
-        lane = launch()
-        jobs.run_job_lane(lane.pk)
-        look_after(lane)
+        queue = launch()
+        jobs.run_job_queue(queue.pk)
+        look_after(queue)
         assert Batch.objects.get().state == "running"
-        assert due.find_due_lanes() == []
+        assert due.find_due_queues() == []
         shop.order(refuse_jobs="")
-        look_after(lane, times=3)
+        look_after(queue, times=3)
         assert Batch.objects.get().state == "done"
         assert Cell.objects.filter(tries__gt=0).count() == 0
 
@@ -469,21 +469,21 @@ class TestRefusal:
         self, launch: Launch, shop: Shop
     ) -> None:
         shop.order(leave_out=1)
-        lane = launch()
-        jobs.run_job_lane(lane.pk)
-        look_after(lane)
+        queue = launch()
+        jobs.run_job_queue(queue.pk)
+        look_after(queue)
         assert Attempt.objects.filter(end="unknown").count() == 1
         shop.order(leave_out=0)
-        look_after(lane, times=2)
+        look_after(queue, times=2)
         assert Batch.objects.get().state == "done"
         assert Result.objects.count() == 5
 
     def test_a_setting_the_model_cannot_take_pauses_the_batch_before_anything_is_sent(
         self, launch: Launch, shop: Shop
     ) -> None:
-        lane = launch()
+        queue = launch()
         Arm.objects.get().variant.__class__.objects.update(parameters={"n": 3})
-        jobs.run_job_lane(lane.pk)
+        jobs.run_job_queue(queue.pk)
         assert Batch.objects.get().state == "paused"
         assert count_states() == {"planned": 5}
         assert shop.stats()["files"] == 0
@@ -492,29 +492,29 @@ class TestRefusal:
         self, launch: Launch, shop: Shop, echo: Echo, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         shop.order(down=1)
-        lane = launch()
-        jobs.run_job_lane(lane.pk)
+        queue = launch()
+        jobs.run_job_queue(queue.pk)
 
         def fail(arm: Arm, input_ids: Sequence[int]) -> Mapping[int, str]:
             raise LookupError("gone")
 
         with monkeypatch.context() as patch:
             patch.setattr(echo, "write_prompts", fail)
-            look_after(lane)
+            look_after(queue)
         batch = Batch.objects.get()
         assert (batch.state, batch.reserved_nano) == ("paused", 0)
         assert "(LookupError)" in batch.state_reason
         assert count_states() == {"planned": 5}
         assert shop.stats()["jobs"] == 0
         actions.resume_batch(batch=batch, by=trail.SYSTEM)
-        look_after(lane, times=2)
+        look_after(queue, times=2)
         assert Batch.objects.get().state == "done"
 
     def test_a_provider_without_a_batch_service_says_so(self, launch: Launch, shop: Shop) -> None:
-        lane = launch()
+        queue = launch()
         account = Arm.objects.get().variant.account
         type(account).objects.update(provider="fake")
-        jobs.run_job_lane(lane.pk)
+        jobs.run_job_queue(queue.pk)
         assert "no batch service" in Batch.objects.get().state_reason
 
 
@@ -530,10 +530,10 @@ class TestFiles:
     def test_the_file_of_a_job_that_was_collected_is_deleted_and_that_is_on_record(
         self, launch: Launch, shop: Shop
     ) -> None:
-        lane = launch()
-        jobs.run_job_lane(lane.pk)
+        queue = launch()
+        jobs.run_job_queue(queue.pk)
         assert (shop.stats()["kept"], read_told()) == (1, [])
-        look_after(lane)
+        look_after(queue)
         assert Batch.objects.get().state == "done"
         assert (shop.stats()["kept"], shop.stats()["deleted"]) == (0, 1)
         assert read_told() == [("batch.job_file_deleted", {"job": ProviderJob.objects.get().pk})]
@@ -542,20 +542,20 @@ class TestFiles:
         self, launch: Launch, shop: Shop
     ) -> None:
         shop.order(seconds=3600)
-        lane = launch()
-        jobs.run_job_lane(lane.pk)
+        queue = launch()
+        jobs.run_job_queue(queue.pk)
         actions.cancel_batch(batch=Batch.objects.get(), by=trail.SYSTEM)
-        jobs.run_job_lane(lane.pk)
+        jobs.run_job_queue(queue.pk)
         assert shop.stats()["kept"] == 1
-        look_after(lane)
+        look_after(queue)
         assert shop.stats()["kept"] == 0
 
     @pytest.mark.parametrize("error", ["invalid_model", "token_limit_exceeded"])
     def test_the_file_of_a_job_that_was_not_taken_is_deleted(self, launch: Launch, shop: Shop, error: str) -> None:
         shop.order(refuse_jobs=error)
-        lane = launch()
-        jobs.run_job_lane(lane.pk)
-        look_after(lane)
+        queue = launch()
+        jobs.run_job_queue(queue.pk)
+        look_after(queue)
         assert ProviderJob.objects.get().state == "failed"
         assert shop.stats()["kept"] == 0
 
@@ -563,7 +563,7 @@ class TestFiles:
     def test_the_file_of_a_job_that_is_never_made_is_deleted(
         self, launch: Launch, shop: Shop, echo: Echo, monkeypatch: pytest.MonkeyPatch, ends: str
     ) -> None:
-        lane = launch()
+        queue = launch()
 
         def pause(reached: str) -> None:
             if reached == "job_uploaded":
@@ -571,7 +571,7 @@ class TestFiles:
 
         with monkeypatch.context() as patch:
             patch.setattr(jobs, "crash_point", pause)
-            jobs.run_job_lane(lane.pk)
+            jobs.run_job_queue(queue.pk)
         [job] = ProviderJob.objects.all()
         assert (job.state, shop.stats()["kept"]) == ("uploaded", 1)
         if ends == "cancelled":
@@ -579,7 +579,7 @@ class TestFiles:
         else:
             monkeypatch.setattr(echo, "write_prompts", lambda arm, input_ids: {})
             actions.resume_batch(batch=Batch.objects.get(), by=trail.SYSTEM)
-        look_after(lane)
+        look_after(queue)
         assert (shop.stats()["jobs"], shop.stats()["kept"]) == (0, 0)
         assert read_told() == [("batch.job_file_deleted", {"job": job.pk})]
 
@@ -588,9 +588,9 @@ class TestFiles:
         self, launch: Launch, shop: Shop, status: int, caplog: pytest.LogCaptureFixture
     ) -> None:
         shop.order(delete_status=status)
-        lane = launch()
-        jobs.run_job_lane(lane.pk)
-        look_after(lane)
+        queue = launch()
+        jobs.run_job_queue(queue.pk)
+        look_after(queue)
         assert (Batch.objects.get().state, Batch.objects.get().state_reason) == ("done", "")
         job = ProviderJob.objects.get()
         assert (job.state, job.error, job.provider_file_id) == ("collected", "", "file-1")
@@ -599,28 +599,28 @@ class TestFiles:
         assert f"Job {job.pk}: its file file-1 is still at the provider" in caplog.text
         assert "as ordered" not in caplog.text
 
-    def test_a_runner_that_lost_its_lane_leaves_the_file_to_the_one_that_has_it(
+    def test_a_runner_that_lost_its_queue_leaves_the_file_to_the_one_that_has_it(
         self, launch: Launch, shop: Shop, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         shop.order(refuse_jobs="invalid_model")
-        lane = launch()
-        jobs.run_job_lane(lane.pk)
+        queue = launch()
+        jobs.run_job_queue(queue.pk)
         pause = leases.pause_for
 
-        def lose_the_lane(batch_id: int, reason: str) -> None:
+        def lose_the_queue(batch_id: int, reason: str) -> None:
             pause(batch_id, reason)
-            Lane.objects.update(runner="elsewhere:1:a")
+            WorkQueue.objects.update(runner="elsewhere:1:a")
 
-        monkeypatch.setattr(leases, "pause_for", lose_the_lane)
-        look_after(lane)
+        monkeypatch.setattr(leases, "pause_for", lose_the_queue)
+        look_after(queue)
         assert (shop.stats()["kept"], read_told()) == (1, [])
         assert ProviderJob.objects.get().state == "submitted"
 
     def test_a_service_that_deletes_without_a_word_is_believed(self, launch: Launch, shop: Shop) -> None:
         shop.order(delete_status=204)
-        lane = launch()
-        jobs.run_job_lane(lane.pk)
-        look_after(lane)
+        queue = launch()
+        jobs.run_job_queue(queue.pk)
+        look_after(queue)
         assert shop.stats()["kept"] == 0
         assert [action for action, _ in read_told()] == ["batch.job_file_deleted"]
 
@@ -630,14 +630,14 @@ class TestFiles:
         def die(*_: object, **__: object) -> None:
             raise Crash
 
-        lane = launch()
-        jobs.run_job_lane(lane.pk)
+        queue = launch()
+        jobs.run_job_queue(queue.pk)
         with monkeypatch.context() as patch:
             patch.setattr(job_ledger, "finish_job", die)
             with pytest.raises(Crash):
-                look_after(lane)
-        Lane.objects.update(runner="", heartbeat_at=None)
-        look_after(lane)
+                look_after(queue)
+        WorkQueue.objects.update(runner="", heartbeat_at=None)
+        look_after(queue)
         assert (Batch.objects.get().state, ProviderJob.objects.get().state) == ("done", "collected")
         assert (shop.stats()["kept"], shop.stats()["billed_twice"]) == (0, 0)
 
@@ -675,11 +675,11 @@ def test_a_runner_that_dies_at_any_step_leaves_one_job_and_no_second_payment(
     launch: Launch, shop: Shop, crash_at: Callable[[str], None], place: str, provider: str
 ) -> None:
     crash_at(place)
-    lane = launch(provider)
+    queue = launch(provider)
     with pytest.raises(Crash):
-        look_after(lane, times=3)
-    Lane.objects.update(runner="", heartbeat_at=None)
-    look_after(lane, times=4)
+        look_after(queue, times=3)
+    WorkQueue.objects.update(runner="", heartbeat_at=None)
+    look_after(queue, times=4)
     assert Batch.objects.get().state == "done"
     assert Result.objects.count() == 5
     stats = shop.stats()
@@ -690,11 +690,11 @@ def test_a_runner_that_dies_at_any_step_leaves_one_job_and_no_second_payment(
 class TestDue:
     def test_a_job_is_asked_about_ever_more_seldom(self, launch: Launch, shop: Shop) -> None:
         shop.order(seconds=3600)
-        lane = launch()
-        assert statements.find_lanes_to_ring() == [lane.pk]
-        jobs.run_job_lane(lane.pk)
-        assert due.find_due_lanes() == []
-        job = ProviderJob.objects.select_related("lane__batch").get()
+        queue = launch()
+        assert statements.find_queues_to_notify() == [queue.pk]
+        jobs.run_job_queue(queue.pk)
+        assert due.find_due_queues() == []
+        job = ProviderJob.objects.select_related("queue__batch").get()
         start = job.submitted_at
         assert start is not None
 
@@ -710,17 +710,17 @@ class TestDue:
         assert is_due(5000, 5600)
 
     def test_cells_that_still_wait_for_their_next_try_hold_up_the_next_job(self, launch: Launch) -> None:
-        lane = launch()
+        queue = launch()
         Cell.objects.filter(input_id=1).update(not_before=read_now() + datetime.timedelta(seconds=30))
-        assert due.find_due_lanes() == []
+        assert due.find_due_queues() == []
         Cell.objects.update(not_before=None)
-        assert due.find_due_lanes() == [lane.pk]
+        assert due.find_due_queues() == [queue.pk]
 
-    def test_a_held_lane_is_not_due_and_a_second_runner_returns_at_once(self, launch: Launch, shop: Shop) -> None:
-        lane = launch()
-        Lane.objects.update(runner="here:1:a", heartbeat_at=read_now())
-        assert due.find_due_lanes() == []
-        assert jobs.run_job_lane(lane.pk) is False
+    def test_a_held_queue_is_not_due_and_a_second_runner_returns_at_once(self, launch: Launch, shop: Shop) -> None:
+        queue = launch()
+        WorkQueue.objects.update(runner="here:1:a", heartbeat_at=read_now())
+        assert due.find_due_queues() == []
+        assert jobs.run_job_queue(queue.pk) is False
         assert shop.stats()["files"] == 0
 
 
@@ -735,22 +735,22 @@ def test_a_job_that_was_created_twice_after_all_is_cancelled_at_once(
 
     monkeypatch.setattr(jobs, "crash_point", find_meanwhile)
     shop.order(seconds=3600)
-    jobs.run_job_lane(launch().pk)
+    jobs.run_job_queue(launch().pk)
     assert shop.stats()["cancelled"] == 1
     assert ProviderJob.objects.get().provider_job_id == "batch_elsewhere"
 
 
-def test_a_runner_that_lost_its_lane_creates_no_job(
+def test_a_runner_that_lost_its_queue_creates_no_job(
     launch: Launch, shop: Shop, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    lane = launch()
-    monkeypatch.setattr(jobs, "crash_point", lambda place: Lane.objects.update(runner="elsewhere:1:a"))
-    jobs.run_job_lane(lane.pk)
+    queue = launch()
+    monkeypatch.setattr(jobs, "crash_point", lambda place: WorkQueue.objects.update(runner="elsewhere:1:a"))
+    jobs.run_job_queue(queue.pk)
     assert shop.stats()["jobs"] == 0
-    assert Lane.objects.get().runner == "elsewhere:1:a"
+    assert WorkQueue.objects.get().runner == "elsewhere:1:a"
 
 
 def test_no_text_of_a_job_stays_in_the_spool_folder(launch: Launch) -> None:
-    lane = launch()
-    jobs.run_job_lane(lane.pk)
+    queue = launch()
+    jobs.run_job_queue(queue.pk)
     assert list(settings.SPOOL_FOLDER.iterdir()) == []

@@ -13,17 +13,17 @@ from django.utils import timezone
 from auditapp.batches import actions, kinds
 from auditapp.batches.kinds import Answered
 from auditapp.batches.ledger import leases, statements
-from auditapp.batches.ledger.endings import Finished
+from auditapp.batches.ledger.endings import CompletedCall
 from auditapp.batches.ledger.leases import Claim
-from auditapp.batches.models import Attempt, Batch, Cell, Lane, Result
+from auditapp.batches.models import Attempt, Batch, Cell, Result, WorkQueue
 from auditapp.batches.pages.progress import read_progress
 from auditapp.batches.pure.money import compute_cost, compute_highest_cost, count_most_output, to_dollars, to_nano
 from auditapp.batches.pure.spool import Spool
 from auditapp.batches.routes.live import name_machine
 from auditapp.batches.runner import recovery, tasks
 from auditapp.llm.actions import add_model
-from auditapp.llm.providers.base import ChatAnswer, End, ErrorClass, Remedy
-from tests.auditapp.batches.lanes import ANSWER, LOST, RUNNER, Echo, claim, finish, hold, launch, plan
+from auditapp.llm.providers.base import CallOutcome, ChatAnswer, ErrorClass, NextStep
+from tests.auditapp.batches.queues import ANSWER, LOST, RUNNER, Echo, claim, finish, hold, launch, plan
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.audit_trail.models import AuditEvent
@@ -40,8 +40,8 @@ def echo(monkeypatch: pytest.MonkeyPatch) -> Echo:
 @pytest.mark.usefixtures("echo")
 class TestClaim:
     def test_a_claim_writes_its_attempts_before_anything_is_sent(self, project: Project) -> None:
-        lane = launch(project)
-        calls = claim(lane).calls
+        queue = launch(project)
+        calls = claim(queue).calls
         assert len(calls) == 3
         assert Attempt.objects.filter(end="open", sent_at=None).count() == 3
         assert set(Cell.objects.values_list("state", flat=True)) == {"leased"}
@@ -50,35 +50,35 @@ class TestClaim:
         }
 
     def test_a_cell_under_lease_is_not_claimed_again(self, project: Project) -> None:
-        lane = launch(project)
-        assert len(claim(lane, 2).calls) == 2
-        assert len(claim(lane, 2).calls) == 1
-        assert claim(lane).calls == []
+        queue = launch(project)
+        assert len(claim(queue, 2).calls) == 2
+        assert len(claim(queue, 2).calls) == 1
+        assert claim(queue).calls == []
 
-    def test_a_second_runner_does_not_get_a_held_lane(self, project: Project) -> None:
-        lane = launch(project)
-        assert leases.acquire_lane(lane.pk, "here:2:bbbb") is None
+    def test_a_second_runner_does_not_get_a_held_queue(self, project: Project) -> None:
+        queue = launch(project)
+        assert leases.acquire_queue(queue.pk, "here:2:bbbb") is None
 
-    def test_a_runner_that_lost_its_lane_claims_nothing(self, project: Project) -> None:
-        lane = launch(project)
-        Lane.objects.filter(pk=lane.pk).update(runner="here:2:bbbb")
-        assert claim(lane).stopped
+    def test_a_runner_that_lost_its_queue_claims_nothing(self, project: Project) -> None:
+        queue = launch(project)
+        WorkQueue.objects.filter(pk=queue.pk).update(runner="here:2:bbbb")
+        assert claim(queue).stopped
 
     def test_a_paused_batch_gives_out_nothing(self, project: Project) -> None:
-        lane = launch(project)
-        actions.pause_batch(batch=lane.batch, by=trail.SYSTEM)
-        assert claim(lane).stopped
+        queue = launch(project)
+        actions.pause_batch(batch=queue.batch, by=trail.SYSTEM)
+        assert claim(queue).stopped
 
     def test_an_input_without_text_fails_its_cell_and_pays_nothing(self, project: Project) -> None:
-        lane = launch(project, inputs=[12, 13])
-        assert [call.claimed.input_id for call in claim(lane).calls] == [12]
+        queue = launch(project, inputs=[12, 13])
+        assert [call.leased.input_id for call in claim(queue).calls] == [12]
         assert Cell.objects.get(input_id=13).outcome == "no_input"
 
 
 class TestStore:
     def test_an_answer_ends_its_cell_and_settles_the_money(self, project: Project, echo: Echo) -> None:
-        lane = launch(project, inputs=[1])
-        finish(lane, claim(lane), ANSWER)
+        queue = launch(project, inputs=[1])
+        finish(queue, claim(queue), ANSWER)
         cell = Cell.objects.get()
         assert (cell.state, cell.outcome, cell.lease_owner) == ("done", "said", "")
         assert Result.objects.get().answer == "yes"
@@ -89,69 +89,77 @@ class TestStore:
         assert [each.answer for each in echo.seen] == ["yes"]
 
     def test_the_same_answer_twice_is_stored_once(self, project: Project, echo: Echo) -> None:
-        lane = launch(project, inputs=[1, 2])
-        one = claim(lane, 1)
-        finish(lane, one, ANSWER)
-        finish(lane, one, ANSWER)
+        queue = launch(project, inputs=[1, 2])
+        one = claim(queue, 1)
+        finish(queue, one, ANSWER)
+        finish(queue, one, ANSWER)
         assert Result.objects.count() == 1
         assert len(echo.seen) == 1
 
     def test_a_server_error_is_tried_again_later_and_gives_up_after_six(self, project: Project, echo: Echo) -> None:
-        lane = launch(project, inputs=[1])
-        error = ChatAnswer(End.REFUSED, Remedy.RETRY, http_status=500, error="status 500")
+        queue = launch(project, inputs=[1])
+        error = ChatAnswer(CallOutcome.REFUSED, NextStep.RETRY, http_status=500, error="status 500")
         for _ in range(6):
             Cell.objects.update(not_before=None)
-            finish(lane, claim(lane), error)
+            finish(queue, claim(queue), error)
         assert Cell.objects.get().outcome == "silent"
         assert Cell.objects.get().state == "failed"
         assert Attempt.objects.filter(end="refused").count() == 6
         assert [each.answer for each in echo.seen] == [None]
 
     def test_a_rate_limit_waits_as_asked_and_never_fails_a_cell(self, project: Project, echo: Echo) -> None:
-        lane = launch(project, inputs=[1])
+        queue = launch(project, inputs=[1])
         for _ in range(10):
             Cell.objects.update(not_before=None)
             before = timezone.now()
-            finish(lane, claim(lane), ChatAnswer(End.REFUSED, Remedy.SLOW_DOWN, http_status=429, retry_after=30))
+            finish(
+                queue,
+                claim(queue),
+                ChatAnswer(CallOutcome.REFUSED, NextStep.SLOW_DOWN, http_status=429, retry_after=30),
+            )
         cell = Cell.objects.get()
         assert cell.state == "planned"
         assert cell.not_before is not None
         assert before <= cell.not_before - datetime.timedelta(seconds=30) <= timezone.now()
-        assert claim(lane).calls == []
+        assert claim(queue).calls == []
 
     def test_a_lost_answer_is_retried_once_and_its_money_stays_reserved(self, project: Project, echo: Echo) -> None:
-        lane = launch(project, inputs=[1])
-        lost = ChatAnswer(End.UNKNOWN, Remedy.RETRY, error="lost")
-        finish(lane, claim(lane), lost)
+        queue = launch(project, inputs=[1])
+        lost = ChatAnswer(CallOutcome.UNKNOWN, NextStep.RETRY, error="lost")
+        finish(queue, claim(queue), lost)
         held = Batch.objects.get().reserved_nano
         assert held > 0
         assert Cell.objects.get().state == "planned"
-        finish(lane, claim(lane), lost)
+        finish(queue, claim(queue), lost)
         assert Cell.objects.get().state == "failed"
         progress = read_progress(Batch.objects.get())
         assert progress.unknown_calls == 2
         assert progress.unknown_nano == 2 * held
 
     def test_an_answer_found_late_replaces_an_unknown_end(self, project: Project, echo: Echo) -> None:
-        lane = launch(project, inputs=[1])
-        claimed = claim(lane)
-        finish(lane, claimed, ChatAnswer(End.UNKNOWN, Remedy.RETRY, error="lost"))
-        finish(lane, claimed, ANSWER)
+        queue = launch(project, inputs=[1])
+        leased = claim(queue)
+        finish(queue, leased, ChatAnswer(CallOutcome.UNKNOWN, NextStep.RETRY, error="lost"))
+        finish(queue, leased, ANSWER)
         assert Attempt.objects.get().end == "answered"
         assert Cell.objects.get().state == "done"
         assert Batch.objects.get().reserved_nano == 0
 
     def test_a_runner_that_lost_its_lease_cannot_free_the_cell_of_another(self, project: Project, echo: Echo) -> None:
-        lane = launch(project, inputs=[1])
-        old = claim(lane)
+        queue = launch(project, inputs=[1])
+        old = claim(queue)
         Cell.objects.update(state="planned", lease_until=None, lease_owner="")
-        claim(lane)
-        finish(lane, old, ChatAnswer(End.REFUSED, Remedy.RETRY, http_status=500))
+        claim(queue)
+        finish(queue, old, ChatAnswer(CallOutcome.REFUSED, NextStep.RETRY, http_status=500))
         assert Cell.objects.get().state == "leased"
 
     def test_a_revoked_key_pauses_the_batch_and_says_why(self, project: Project, echo: Echo) -> None:
-        lane = launch(project)
-        finish(lane, claim(lane, 1), ChatAnswer(End.REFUSED, Remedy.STOP_BATCH, http_status=401, error="key revoked"))
+        queue = launch(project)
+        finish(
+            queue,
+            claim(queue, 1),
+            ChatAnswer(CallOutcome.REFUSED, NextStep.STOP_BATCH, http_status=401, error="key revoked"),
+        )
         batch = Batch.objects.get()
         assert (batch.state, batch.control) == ("paused", "pause")
         assert "status 401" in batch.state_reason
@@ -164,12 +172,12 @@ class TestStore:
 class TestMoney:
     def test_no_call_is_given_out_that_could_pass_the_cap(self, project: Project) -> None:
         one = compute_highest_cost(prompt="Say it.text 1", max_tokens=100, price_in=Decimal(1), price_out=Decimal(2))
-        lane = launch(project, inputs=range(1, 10), cap_usd=to_dollars(one * 2 + 1))
-        first = claim(lane)
+        queue = launch(project, inputs=range(1, 10), cap_usd=to_dollars(one * 2 + 1))
+        first = claim(queue)
         assert len(first.calls) == 2
-        assert claim(lane).out_of_money
-        finish(lane, first, ANSWER)
-        assert len(claim(lane).calls) == 1
+        assert claim(queue).out_of_money
+        finish(queue, first, ANSWER)
+        assert len(claim(queue).calls) == 1
         batch = Batch.objects.get()
         assert batch.cap_nano is not None
         assert batch.spent_nano + batch.reserved_nano <= batch.cap_nano
@@ -201,31 +209,31 @@ class TestMoney:
 @pytest.mark.usefixtures("echo")
 class TestControl:
     def test_cancelling_ends_planned_cells_and_keeps_results(self, project: Project, owner: User) -> None:
-        lane = launch(project)
-        one = claim(lane, 1)
-        actions.cancel_batch(batch=lane.batch, by=owner)
-        finish(lane, one, ANSWER)
+        queue = launch(project)
+        one = claim(queue, 1)
+        actions.cancel_batch(batch=queue.batch, by=owner)
+        finish(queue, one, ANSWER)
         assert sorted(Cell.objects.values_list("state", flat=True)) == ["cancelled", "cancelled", "done"]
         assert Batch.objects.get().state == "cancelled"
         assert Result.objects.count() == 1
 
     def test_a_cancelled_batch_cannot_be_resumed(self, project: Project) -> None:
-        lane = launch(project)
-        actions.cancel_batch(batch=lane.batch, by=trail.SYSTEM)
+        queue = launch(project)
+        actions.cancel_batch(batch=queue.batch, by=trail.SYSTEM)
         with pytest.raises(actions.BatchError, match="cancelled"):
-            actions.resume_batch(batch=lane.batch, by=trail.SYSTEM)
+            actions.resume_batch(batch=queue.batch, by=trail.SYSTEM)
 
-    def test_launching_rings_each_lane_once_after_commit(
+    def test_launching_rings_each_queue_once_after_commit(
         self,
         project: Project,
         monkeypatch: pytest.MonkeyPatch,
         django_capture_on_commit_callbacks: pytest.FixtureRequest,
     ) -> None:
-        rung: list[int] = []
-        monkeypatch.setattr(tasks, "ring", rung.append)
+        notified: list[int] = []
+        monkeypatch.setattr(tasks, "notify_queue", notified.append)
         with django_capture_on_commit_callbacks(execute=True):  # type: ignore[operator]
-            lane = launch(project)
-        assert rung == [lane.pk]
+            queue = launch(project)
+        assert notified == [queue.pk]
 
 
 @pytest.mark.usefixtures("echo")
@@ -233,80 +241,80 @@ class TestStanding:
     """How a batch moves on by itself: after its pilot, at the end of a drain, over held cells."""
 
     def test_a_pilot_sends_its_own_cells_alone_and_then_waits_for_a_yes(self, project: Project) -> None:
-        lane = hold(plan(project, inputs=range(20, 30), pilot=3))
-        claimed = claim(lane)
-        assert len(claimed.calls) == 3
+        queue = hold(plan(project, inputs=range(20, 30), pilot=3))
+        leased = claim(queue)
+        assert len(leased.calls) == 3
         assert set(Cell.objects.filter(state="leased").values_list("pilot", flat=True)) == {True}
         assert Batch.objects.get().state == "pilot"
-        finish(lane, claimed, ANSWER)
+        finish(queue, leased, ANSWER)
         batch = Batch.objects.get()
         assert (batch.state, batch.control) == ("waiting", "pause")
-        assert claim(lane).stopped
+        assert claim(queue).stopped
         assert AuditEvent.objects.filter(action="batch.pilot_finished").count() == 1
 
     def test_a_pilot_with_a_retry_outstanding_does_not_wait_for_a_yes_yet(self, project: Project) -> None:
-        lane = hold(plan(project, inputs=range(20, 30), pilot=1))
-        finish(lane, claim(lane), ChatAnswer(End.REFUSED, Remedy.RETRY, http_status=500))
+        queue = hold(plan(project, inputs=range(20, 30), pilot=1))
+        finish(queue, claim(queue), ChatAnswer(CallOutcome.REFUSED, NextStep.RETRY, http_status=500))
         assert Batch.objects.get().state == "pilot"
-        assert statements.read_seconds_until_due(Batch.objects.get(), lane) is not None
+        assert statements.read_seconds_until_due(Batch.objects.get(), queue) is not None
 
     def test_a_drained_batch_begins_no_cell_and_pauses_when_those_begun_are_done(self, project: Project) -> None:
-        lane = launch(project, inputs=range(20, 24))
-        one = claim(lane, 1)
-        finish(lane, one, ChatAnswer(End.REFUSED, Remedy.RETRY, http_status=500))
-        actions.drain_batch(batch=lane.batch, by=trail.SYSTEM)
-        assert claim(lane).calls == []
+        queue = launch(project, inputs=range(20, 24))
+        one = claim(queue, 1)
+        finish(queue, one, ChatAnswer(CallOutcome.REFUSED, NextStep.RETRY, http_status=500))
+        actions.drain_batch(batch=queue.batch, by=trail.SYSTEM)
+        assert claim(queue).calls == []
         assert Batch.objects.get().state == "running"
         Cell.objects.update(not_before=None)
-        again = claim(lane)
-        assert [call.claimed.cell_id for call in again.calls] == [one.calls[0].claimed.cell_id]
-        finish(lane, again, ANSWER)
+        again = claim(queue)
+        assert [call.leased.cell_id for call in again.calls] == [one.calls[0].leased.cell_id]
+        finish(queue, again, ANSWER)
         batch = Batch.objects.get()
         assert (batch.state, batch.control) == ("paused", "pause")
         assert "drained" in batch.state_reason
         assert Cell.objects.filter(state="planned").count() == 3
 
     def test_draining_a_batch_of_which_nothing_was_begun_pauses_it(self, project: Project) -> None:
-        lane = launch(project)
-        actions.drain_batch(batch=lane.batch, by=trail.SYSTEM)
-        assert claim(lane).calls == []
+        queue = launch(project)
+        actions.drain_batch(batch=queue.batch, by=trail.SYSTEM)
+        assert claim(queue).calls == []
         assert "drained" in Batch.objects.get().state_reason
 
     def test_a_lost_answer_holds_its_cell_where_the_batch_says_so(self, project: Project) -> None:
-        lane = hold(plan(project, inputs=[1, 2], lost_answers="hold"))
-        finish(lane, claim(lane, 1), LOST)
+        queue = hold(plan(project, inputs=[1, 2], lost_answers="hold"))
+        finish(queue, claim(queue, 1), LOST)
         assert Cell.objects.get(input_id=1).state == "held"
-        rest = claim(lane)
-        assert [call.claimed.input_id for call in rest.calls] == [2]
-        finish(lane, rest, ANSWER)
+        rest = claim(queue)
+        assert [call.leased.input_id for call in rest.calls] == [2]
+        finish(queue, rest, ANSWER)
         batch = Batch.objects.get()
         assert (batch.state, batch.control) == ("paused", "pause")
         assert "1 cell is held" in batch.state_reason
 
     def test_an_answer_found_late_frees_a_held_cell(self, project: Project) -> None:
-        lane = hold(plan(project, inputs=[1], lost_answers="hold"))
-        claimed = claim(lane)
-        finish(lane, claimed, LOST)
-        finish(lane, claimed, ANSWER)
+        queue = hold(plan(project, inputs=[1], lost_answers="hold"))
+        leased = claim(queue)
+        finish(queue, leased, LOST)
+        finish(queue, leased, ANSWER)
         assert Cell.objects.get().state == "done"
         assert Batch.objects.get().state == "done"
 
     def test_a_call_cut_off_by_an_abort_is_unknown_and_its_cell_is_cancelled(self, project: Project) -> None:
-        lane = launch(project, inputs=[1])
-        claimed = claim(lane)
-        actions.cancel_batch(batch=lane.batch, by=trail.SYSTEM, cut_off=True)
-        finish(lane, claimed, ChatAnswer(End.UNKNOWN, Remedy.RETRY, error_class=ErrorClass.ABORTED))
+        queue = launch(project, inputs=[1])
+        leased = claim(queue)
+        actions.cancel_batch(batch=queue.batch, by=trail.SYSTEM, cut_off=True)
+        finish(queue, leased, ChatAnswer(CallOutcome.UNKNOWN, NextStep.RETRY, error_class=ErrorClass.ABORTED))
         assert Cell.objects.get().state == "cancelled"
         attempt = Attempt.objects.get()
         assert (attempt.end, attempt.error_class) == ("unknown", "aborted")
         assert Batch.objects.get().reserved_nano == attempt.reserved_nano > 0
 
-    def test_orders_tell_what_people_want_and_whose_the_lane_is(self, project: Project) -> None:
-        lane = launch(project)
-        assert leases.poll(lane, RUNNER) == ("run", 30, "running", True)
-        actions.change_concurrency(batch=lane.batch, concurrency=7, by=trail.SYSTEM)
-        actions.pause_batch(batch=lane.batch, by=trail.SYSTEM)
-        orders = leases.poll(lane, "here:2:bbbb")
+    def test_orders_tell_what_people_want_and_whose_the_queue_is(self, project: Project) -> None:
+        queue = launch(project)
+        assert leases.poll(queue, RUNNER) == ("run", 30, "running", True)
+        actions.change_concurrency(batch=queue.batch, concurrency=7, by=trail.SYSTEM)
+        actions.pause_batch(batch=queue.batch, by=trail.SYSTEM)
+        orders = leases.poll(queue, "here:2:bbbb")
         assert orders == ("pause", 7, "paused", False)
         assert not orders.may_claim
 
@@ -316,11 +324,11 @@ class TestAttempt:
     """What one row of the ledger says once it is complete."""
 
     def test_all_that_the_provider_told_is_kept(self, project: Project) -> None:
-        lane = launch(project, inputs=[1])
-        call = claim(lane).calls[0]
+        queue = launch(project, inputs=[1])
+        call = claim(queue).calls[0]
         sent_at = timezone.now()
         answer = ChatAnswer(
-            End.ANSWERED,
+            CallOutcome.ANSWERED,
             content="yes",
             raw="{}",
             http_status=200,
@@ -336,9 +344,9 @@ class TestAttempt:
             first_byte_after=0.25,
         )
         later = sent_at + datetime.timedelta(seconds=1)
-        leases.store_finished(lane.batch_id, [Finished(call.claimed, answer, later, sent_at)])
+        leases.store_completed(queue.batch_id, [CompletedCall(call.leased, answer, later, sent_at)])
         row = Attempt.objects.get()
-        assert (row.arm_id, row.prompt) == (call.claimed.arm_id, "text 1")
+        assert (row.arm_id, row.prompt) == (call.leased.arm_id, "text 1")
         assert (row.served_model, row.served_route) == ("m-2", "west")
         assert (row.provider_request_id, row.provider_answer_id) == ("r", "a")
         assert (row.tokens_cached, row.tokens_reasoning) == (4, 3)
@@ -347,23 +355,28 @@ class TestAttempt:
         assert row.done_at == later
 
     def test_a_call_that_never_left_has_no_time_of_sending(self, project: Project) -> None:
-        lane = launch(project, inputs=[1])
-        leases.hand_back(lane.batch_id, [call.claimed for call in claim(lane).calls])
+        queue = launch(project, inputs=[1])
+        leases.hand_back(queue.batch_id, [call.leased for call in claim(queue).calls])
         assert Attempt.objects.get().sent_at is None
 
     def test_a_failed_answer_costs_what_its_usage_says(self, project: Project) -> None:
-        lane = launch(project, inputs=[1])
+        queue = launch(project, inputs=[1])
         failed = ChatAnswer(
-            End.FAILED, Remedy.RETRY, error_class=ErrorClass.BAD_ANSWER, http_status=200, tokens_in=10, tokens_out=5
+            CallOutcome.FAILED,
+            NextStep.RETRY,
+            error_class=ErrorClass.BAD_ANSWER,
+            http_status=200,
+            tokens_in=10,
+            tokens_out=5,
         )
-        finish(lane, claim(lane), failed)
+        finish(queue, claim(queue), failed)
         batch, row = Batch.objects.get(), Attempt.objects.get()
         assert (row.error_class, row.cost_nano) == ("bad_answer", 20_000)
         assert (batch.spent_nano, batch.reserved_nano) == (20_000, 0)
 
     def test_a_failed_answer_without_usage_keeps_its_money_reserved(self, project: Project) -> None:
-        lane = launch(project, inputs=[1])
-        finish(lane, claim(lane), ChatAnswer(End.FAILED, Remedy.RETRY, http_status=200))
+        queue = launch(project, inputs=[1])
+        finish(queue, claim(queue), ChatAnswer(CallOutcome.FAILED, NextStep.RETRY, http_status=200))
         batch, row = Batch.objects.get(), Attempt.objects.get()
         assert row.cost_nano is None
         assert (batch.spent_nano, batch.reserved_nano) == (0, row.reserved_nano)
@@ -385,21 +398,21 @@ class TestHighestCost:
 @pytest.mark.usefixtures("echo")
 class TestConstraints:
     def test_a_cell_has_one_result_at_most(self, project: Project) -> None:
-        lane = launch(project, inputs=[1])
-        calls = claim(lane).calls
+        queue = launch(project, inputs=[1])
+        calls = claim(queue).calls
         Result.objects.create(
-            cell_id=calls[0].claimed.cell_id, attempt_id=calls[0].claimed.attempt_id, stored_at=timezone.now()
+            cell_id=calls[0].leased.cell_id, attempt_id=calls[0].leased.attempt_id, stored_at=timezone.now()
         )
         with pytest.raises(IntegrityError), transaction.atomic():
             Result.objects.create(
-                cell_id=calls[0].claimed.cell_id, attempt_id=calls[0].claimed.attempt_id, stored_at=timezone.now()
+                cell_id=calls[0].leased.cell_id, attempt_id=calls[0].leased.attempt_id, stored_at=timezone.now()
             )
 
     def test_a_cell_is_unique_in_its_arm(self, project: Project) -> None:
-        lane = launch(project, inputs=[1])
+        queue = launch(project, inputs=[1])
         cell = Cell.objects.get()
         with pytest.raises(IntegrityError), transaction.atomic():
-            Cell.objects.create(batch=lane.batch, arm=cell.arm, input_id=1)
+            Cell.objects.create(batch=queue.batch, arm=cell.arm, input_id=1)
 
     def test_a_lease_has_an_end(self, project: Project) -> None:
         launch(project, inputs=[1])
@@ -409,18 +422,18 @@ class TestConstraints:
 
 @pytest.mark.usefixtures("echo")
 class TestSweep:
-    def test_a_lane_with_work_and_no_runner_is_rung(self, project: Project) -> None:
-        lane = launch(project)
-        assert statements.find_lanes_to_ring() == []
-        leases.release_lane(lane, "here:1:aaaa")
-        assert statements.find_lanes_to_ring() == [lane.pk]
+    def test_a_queue_with_work_and_no_runner_is_notified(self, project: Project) -> None:
+        queue = launch(project)
+        assert statements.find_queues_to_notify() == []
+        leases.release_queue(queue, "here:1:aaaa")
+        assert statements.find_queues_to_notify() == [queue.pk]
 
-    def test_a_lane_whose_cells_wait_is_not_rung(self, project: Project) -> None:
-        lane = launch(project)
-        leases.release_lane(lane, "here:1:aaaa")
+    def test_a_queue_whose_cells_wait_is_not_notified(self, project: Project) -> None:
+        queue = launch(project)
+        leases.release_queue(queue, "here:1:aaaa")
         Cell.objects.update(not_before=timezone.now() + datetime.timedelta(minutes=1))
-        assert statements.find_lanes_to_ring() == []
-        assert 55 < (statements.read_seconds_until_due(lane.batch, lane) or 0) <= 60
+        assert statements.find_queues_to_notify() == []
+        assert 55 < (statements.read_seconds_until_due(queue.batch, queue) or 0) <= 60
 
 
 class TestRecovery:
@@ -430,13 +443,13 @@ class TestRecovery:
     def spool_folder(self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         monkeypatch.setattr(settings, "SPOOL_FOLDER", tmp_path)
 
-    def die(self, lane: Lane, claimed: Claim, *, sent: int, answered: int) -> None:
+    def die(self, queue: WorkQueue, leased: Claim, *, sent: int, answered: int) -> None:
         """A runner of a process that is gone, which sent some calls and saw some answers."""
         runner = f"{name_machine()}:{2**22 - 1}:dead"
-        Lane.objects.filter(pk=lane.pk).update(runner=runner)
+        WorkQueue.objects.filter(pk=queue.pk).update(runner=runner)
         Attempt.objects.update(runner=runner)
         spool = Spool(settings.SPOOL_FOLDER, runner)
-        for number, call in enumerate(claimed.calls):
+        for number, call in enumerate(leased.calls):
             if number < sent:
                 spool.note_sent(call.request.request_id)
             if number < answered:
@@ -444,29 +457,29 @@ class TestRecovery:
         spool.close(keep=True)
 
     def test_an_answer_that_came_is_stored_without_a_second_call(self, project: Project, echo: Echo) -> None:
-        lane = launch(project)
-        self.die(lane, claim(lane), sent=2, answered=1)
-        assert recovery.recover_lanes() == 1
+        queue = launch(project)
+        self.die(queue, claim(queue), sent=2, answered=1)
+        assert recovery.recover_queues() == 1
         assert list(Attempt.objects.order_by("pk").values_list("end", flat=True)) == ["answered", "unknown", "unsent"]
         assert list(Cell.objects.order_by("pk").values_list("state", flat=True)) == ["done", "planned", "planned"]
         assert Result.objects.count() == 1
         assert read_progress(Batch.objects.get()).unknown_calls == 1
-        assert Lane.objects.get().runner == ""
+        assert WorkQueue.objects.get().runner == ""
 
     def test_a_call_lost_to_two_kills_is_not_sent_a_third_time(self, project: Project, echo: Echo) -> None:
-        lane = launch(project, inputs=[1])
+        queue = launch(project, inputs=[1])
         for _ in range(2):
-            Lane.objects.filter(pk=lane.pk).update(runner="here:1:aaaa")
-            self.die(lane, claim(lane), sent=1, answered=0)
-            recovery.recover_lanes()
+            WorkQueue.objects.filter(pk=queue.pk).update(runner="here:1:aaaa")
+            self.die(queue, claim(queue), sent=1, answered=0)
+            recovery.recover_queues()
         assert Cell.objects.get().state == "failed"
         assert Attempt.objects.filter(end="unknown").count() == 2
 
     def test_a_runner_that_is_only_silent_may_have_sent_what_it_held(self, project: Project, echo: Echo) -> None:
-        lane = launch(project, inputs=[1])
-        claim(lane)
-        Lane.objects.filter(pk=lane.pk).update(heartbeat_at=timezone.now() - datetime.timedelta(minutes=5))
-        assert recovery.recover_lanes() == 1
+        queue = launch(project, inputs=[1])
+        claim(queue)
+        WorkQueue.objects.filter(pk=queue.pk).update(heartbeat_at=timezone.now() - datetime.timedelta(minutes=5))
+        assert recovery.recover_queues() == 1
         assert Attempt.objects.get().end == "unknown"
 
     def test_an_answer_its_feature_cannot_store_holds_up_nobody(
@@ -478,15 +491,15 @@ class TestRecovery:
             return {each.cell_id: "said" for each in answers}
 
         monkeypatch.setattr(echo, "store_answers", choke)
-        lane = launch(project)
-        finish(lane, claim(lane), ANSWER)
+        queue = launch(project)
+        finish(queue, claim(queue), ANSWER)
         assert list(Cell.objects.order_by("pk").values_list("outcome", flat=True)) == ["said", "not_storable", "said"]
         assert Result.objects.count() == 3
         assert Batch.objects.get().state == "done"
 
     def test_a_cancelled_batch_keeps_no_planned_cell(self, project: Project, echo: Echo) -> None:
-        lane = launch(project)
-        claimed = claim(lane)
-        actions.cancel_batch(batch=lane.batch, by=trail.SYSTEM)
-        leases.hand_back(lane.batch_id, [call.claimed for call in claimed.calls])
+        queue = launch(project)
+        leased = claim(queue)
+        actions.cancel_batch(batch=queue.batch, by=trail.SYSTEM)
+        leases.hand_back(queue.batch_id, [call.leased for call in leased.calls])
         assert set(Cell.objects.values_list("state", flat=True)) == {"cancelled"}

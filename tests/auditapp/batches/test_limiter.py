@@ -46,11 +46,11 @@ class TestStart:
     ) -> None:
         assert Limiter(ceiling, clock=clock).limit == start
 
-    def test_a_lane_that_met_a_limit_starts_at_four_fifths_of_what_it_held(self, clock: Clock) -> None:
+    def test_a_queue_that_met_a_limit_starts_at_four_fifths_of_what_it_held(self, clock: Clock) -> None:
         assert Limiter(300, held=50, was_limited=True, clock=clock).limit == 40
         assert Limiter(300, held=1, was_limited=True, clock=clock).limit == 1
 
-    def test_a_lane_that_met_none_starts_no_lower_than_a_new_one(self, clock: Clock) -> None:
+    def test_a_queue_that_met_none_starts_no_lower_than_a_new_one(self, clock: Clock) -> None:
         assert Limiter(300, held=30, clock=clock).limit == 100
         assert Limiter(300, held=300, clock=clock).limit == 240
 
@@ -221,14 +221,14 @@ class TestCeiling:
         assert not limiter.may_send(10)
         assert limiter.changes[-1][1:] == (10, 100, "setting", None)
 
-    def test_a_higher_ceiling_raises_a_lane_that_met_no_limit_at_once(self, clock: Clock) -> None:
+    def test_a_higher_ceiling_raises_a_queue_that_met_no_limit_at_once(self, clock: Clock) -> None:
         limiter = Limiter(10, clock=clock)
         limiter.set_ceiling(300, 10)
         assert limiter.limit == 100
         answer_round(limiter, clock)
         assert limiter.limit == 200
 
-    def test_a_higher_ceiling_leaves_a_limited_lane_to_grow_by_itself(self, clock: Clock) -> None:
+    def test_a_higher_ceiling_leaves_a_limited_queue_to_grow_by_itself(self, clock: Clock) -> None:
         limiter = Limiter(50, held=50, was_limited=True, clock=clock)
         limiter.set_ceiling(300, 40)
         assert limiter.limit == 40

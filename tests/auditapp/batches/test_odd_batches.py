@@ -15,7 +15,7 @@ from auditapp.batches.pages import progress
 from auditapp.batches.pages.reviewing import describe_key
 from auditapp.batches.pages.spending import read_spend, write_spend_table
 from auditapp.llm.actions import set_key
-from auditapp.llm.providers.base import ChatAnswer, End, ErrorClass, Remedy
+from auditapp.llm.providers.base import CallOutcome, ChatAnswer, ErrorClass, NextStep
 from tests.auditapp.batches.counting import LOST, answer, claim, finish, launch, make_variant
 from tests.auditapp.batches.test_pages import HTMX, Watcher, address, read
 from transcripts.accounts.models import User
@@ -33,8 +33,8 @@ def _nothing_is_remembered(numbers: object) -> None:
 def test_a_try_whose_setting_was_refused_still_opens(project: Project, lead: User, client_of: ClientOf) -> None:
     batch = launch(project, make_variant("odd", reasoning="8000"))
     calls = claim(batch, 1)
-    finish(batch, calls, ChatAnswer(End.UNSENT, Remedy.STOP_BATCH, error="no"))
-    attempt = Attempt.objects.get(pk=calls[0].claimed.attempt_id)
+    finish(batch, calls, ChatAnswer(CallOutcome.UNSENT, NextStep.STOP_BATCH, error="no"))
+    attempt = Attempt.objects.get(pk=calls[0].leased.attempt_id)
     Attempt.objects.filter(pk=attempt.pk).update(prompt="Number 1")
     assert "take no budget of thinking tokens" in read(client_of(lead), address("attempt", batch, attempt.pk))
 
@@ -53,8 +53,8 @@ def test_a_pause_says_what_was_refused_and_by_whom(
     error_class: ErrorClass, status: int | None, words: str, project: Project
 ) -> None:
     batch = launch(project)
-    end = End.REFUSED if status else End.UNSENT
-    finish(batch, claim(batch, 1), ChatAnswer(end, Remedy.STOP_BATCH, http_status=status, error_class=error_class))
+    end = CallOutcome.REFUSED if status else CallOutcome.UNSENT
+    finish(batch, claim(batch, 1), ChatAnswer(end, NextStep.STOP_BATCH, http_status=status, error_class=error_class))
     assert batch.state == Batch.State.PAUSED
     assert words in batch.state_reason
     assert ("refused the account" in batch.state_reason) is (error_class is ErrorClass.ACCOUNT)
@@ -126,7 +126,7 @@ class TestPrices:
         for path in (
             address("detail", batch),
             address("spend", batch),
-            address("attempt", batch, call.claimed.attempt_id),
+            address("attempt", batch, call.leased.attempt_id),
         ):
             assert "$0.125" in read(client, path)
 
@@ -140,7 +140,7 @@ class TestPrices:
             listed,
             read(client, address("spend", batch)),
             read(client, address("detail", batch)),
-            read(client, address("attempt", batch, calls[0].claimed.attempt_id)),
+            read(client, address("attempt", batch, calls[0].leased.attempt_id)),
         ):
             assert "$0" not in page
             assert "not known" in page
@@ -153,7 +153,7 @@ def test_what_a_provider_says_of_a_job_is_masked_and_not_for_coders(
     batch = launch(project)
     Batch.objects.filter(pk=batch.pk).update(route=Batch.Route.JOBS)
     ProviderJob.objects.create(
-        lane=batch.lanes.get(),
+        queue=batch.queues.get(),
         token="01234567-89ab-cdef-0123-456789abcdef",
         calls=1,
         error="line 1: a slur",

@@ -15,10 +15,10 @@ from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
 from auditapp.batches import actions
-from auditapp.batches.models import Attempt, Batch, Cell, Lane, LimitChange, Result, WorkerSign
+from auditapp.batches.models import Attempt, Batch, Cell, LimitChange, Result, WorkerSign, WorkQueue
 from auditapp.batches.pages import progress
 from auditapp.batches.pages.browsing import PER_PAGE
-from auditapp.llm.providers.base import ChatAnswer, End, ErrorClass, Remedy
+from auditapp.llm.providers.base import CallOutcome, ChatAnswer, ErrorClass, NextStep
 from tests.auditapp.batches.counting import GIVEN_UP, LOST, answer, claim, finish, launch, make_variant
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
@@ -164,9 +164,9 @@ class TestLive:
         batch = launch(project, make_variant("a"), make_variant("b"), inputs=40)
         finish(batch, claim(batch, 10), LOST)
         answer(batch, 30)
-        for lane in Lane.objects.filter(batch=batch):
+        for queue in WorkQueue.objects.filter(batch=batch):
             LimitChange.objects.bulk_create(
-                LimitChange(lane=lane, at=timezone.now(), limit=number, in_flight=number, cause="growth")
+                LimitChange(queue=queue, at=timezone.now(), limit=number, in_flight=number, cause="growth")
                 for number in range(1, 60)
             )
         client = client_of(lead)
@@ -228,9 +228,9 @@ class TestLive:
 
     def test_the_limiter_is_drawn_and_told_in_a_table(self, project: Project, coder: User, client_of: ClientOf) -> None:
         batch = launch(project)
-        lane = Lane.objects.get(batch=batch)
+        queue = WorkQueue.objects.get(batch=batch)
         for limit, cause in ((20, "start"), (40, "growth"), (32, "rate_limited")):
-            LimitChange.objects.create(lane=lane, at=timezone.now(), limit=limit, in_flight=limit, cause=cause)
+            LimitChange.objects.create(queue=queue, at=timezone.now(), limit=limit, in_flight=limit, cause=cause)
         page = read(client_of(coder), address("detail", batch))
         assert "20 at first, 40 at most, 32 now; lowered once by a rate limit." in page
         assert "the provider asked for fewer" in page
@@ -238,7 +238,7 @@ class TestLive:
 
     def test_invented_answers_are_marked_on_every_page(self, project: Project, lead: User, client_of: ClientOf) -> None:
         batch = launch(project, make_variant("f", provider="fake", base_url="", price=None))
-        attempt = answer(batch, 1)[0].claimed.attempt_id
+        attempt = answer(batch, 1)[0].leased.attempt_id
         client = client_of(lead)
         paths = [address(name, batch) for name in ("detail", "attempts", "spend")]
         for path in (*paths, address("attempt", batch, attempt), reverse("batches:list", args=[project.slug])):
@@ -312,7 +312,7 @@ class TestControls:
     def test_a_pilot_without_an_answer_says_so_and_why(self, project: Project, lead: User, client_of: ClientOf) -> None:
         batch = launch(project, inputs=5, pilot=2)
         given_up = ChatAnswer(
-            End.REFUSED, Remedy.GIVE_UP, http_status=404, error_class=ErrorClass.BAD_REQUEST, error="no"
+            CallOutcome.REFUSED, NextStep.GIVE_UP, http_status=404, error_class=ErrorClass.BAD_REQUEST, error="no"
         )
         finish(batch, claim(batch, 2), given_up)
         page = read(client_of(lead), address("detail", batch))
@@ -392,7 +392,7 @@ class TestAttempts:
 
     def test_one_opens_to_the_request_as_sent_masked(self, project: Project, lead: User, client_of: ClientOf) -> None:
         batch = launch(project, inputs=1)
-        key = answer(batch, 1)[0].claimed.attempt_id
+        key = answer(batch, 1)[0].leased.attempt_id
         page = read(client_of(lead), address("attempt", batch, key))
         assert "hash agrees" in page
         masked = re.findall(r'<details class="masked">.*?</details>', page)
@@ -402,7 +402,7 @@ class TestAttempts:
 
     def test_a_changed_request_is_told(self, project: Project, lead: User, client_of: ClientOf) -> None:
         batch = launch(project, inputs=1)
-        key = answer(batch, 1)[0].claimed.attempt_id
+        key = answer(batch, 1)[0].leased.attempt_id
         Attempt.objects.update(request_hash="0" * 64)
         assert "hash does not agree" in read(client_of(lead), address("attempt", batch, key))
 
@@ -410,20 +410,22 @@ class TestAttempts:
         self, project: Project, coder: User, client_of: ClientOf
     ) -> None:
         batch = launch(project, inputs=1)
-        key = answer(batch, 1)[0].claimed.attempt_id
+        key = answer(batch, 1)[0].leased.attempt_id
         client = client_of(coder)
         assert client.get(address("attempt", batch, key)).status_code == 403
         assert address("attempt", batch, key) not in read(client, address("attempts", batch))
 
     def test_the_providers_words_stay_off_the_list(self, project: Project, lead: User, client_of: ClientOf) -> None:
         batch = launch(project, inputs=1)
-        finish(batch, claim(batch, 1), ChatAnswer(End.REFUSED, Remedy.GIVE_UP, http_status=400, error="a slur"))
+        finish(
+            batch, claim(batch, 1), ChatAnswer(CallOutcome.REFUSED, NextStep.GIVE_UP, http_status=400, error="a slur")
+        )
         assert "a slur" not in read(client_of(lead), address("attempts", batch))
         assert "a slur" not in read(client_of(lead), address("detail", batch))
 
     def test_an_answer_taken_over_is_marked(self, project: Project, lead: User, client_of: ClientOf) -> None:
         batch = launch(project, inputs=2)
-        source, copy = (call.claimed.attempt_id for call in answer(batch, 2))
+        source, copy = (call.leased.attempt_id for call in answer(batch, 2))
         Attempt.objects.filter(pk=copy).update(end="cached", copied_from=source, cost_nano=0)
         client = client_of(lead)
         assert "Taken over." in read(client, address("attempt", batch, copy))

@@ -12,7 +12,7 @@ from django.test.utils import CaptureQueriesContext
 from auditapp.batches import actions
 from auditapp.batches.actions import BatchError, PlannedArm
 from auditapp.batches.actions.launching import draw_pilot
-from auditapp.batches.models import Arm, Batch, Cell, Lane
+from auditapp.batches.models import Arm, Batch, Cell, WorkQueue
 from auditapp.batches.runner import tasks
 from auditapp.llm.actions import set_capabilities, set_price
 from tests.auditapp.batches.counting import Numbers, answer, claim, launch, make_variant
@@ -44,13 +44,13 @@ class TestGrid:
             launch(project, second, inputs=500)
         assert len(few) == len(many)
 
-    def test_there_is_a_lane_for_each_model_of_an_account(self, project: Project) -> None:
+    def test_there_is_a_queue_for_each_model_of_an_account(self, project: Project) -> None:
         one = make_variant("one", model="m")
         again = make_variant("again", model="m", price=None)
         other = make_variant("other", model="n")
         batch = launch(project, one, again, other)
-        assert list(Lane.objects.filter(batch=batch).order_by("name").values_list("name", flat=True)) == sorted(
-            {one.lane, other.lane}
+        assert list(WorkQueue.objects.filter(batch=batch).order_by("name").values_list("name", flat=True)) == sorted(
+            {one.queue, other.queue}
         )
 
     def test_one_event_tells_of_a_launch_in_whole_numbers_and_short_words(self, project: Project, lead: User) -> None:
@@ -107,14 +107,14 @@ class TestGrid:
         with pytest.raises(BatchError, match="have none: dear"):
             launch(project, make_variant("cheap"), make_variant("dear", price=None), cap_usd=Decimal(1))
 
-    def test_the_lanes_are_rung_when_the_batch_stands(
+    def test_the_queues_are_rung_when_the_batch_stands(
         self, project: Project, monkeypatch: pytest.MonkeyPatch, django_capture_on_commit_callbacks: object
     ) -> None:
-        rung: list[int] = []
-        monkeypatch.setattr(tasks, "ring", rung.append)
+        notified: list[int] = []
+        monkeypatch.setattr(tasks, "notify_queue", notified.append)
         with django_capture_on_commit_callbacks(execute=True):  # type: ignore[operator]
             batch = launch(project)
-        assert rung == [batch.lanes.get().pk]
+        assert notified == [batch.queues.get().pk]
 
 
 class TestPilot:
@@ -209,7 +209,7 @@ class TestPressedTwice:
         launch(project, idempotency_key=idempotency_key)
         second = launch(project)
         with pytest.raises(IntegrityError):
-            Batch.objects.filter(pk=second.pk).update(client_id=idempotency_key)
+            Batch.objects.filter(pk=second.pk).update(idempotency_key=idempotency_key)
 
 
 class TestPricesAndRoutes:

@@ -12,7 +12,7 @@ from auditapp.batches.models import Attempt, Batch, Cell
 from auditapp.batches.pages import progress
 from auditapp.batches.pages.progress import read_progress, read_progress_of, watch_progress
 from auditapp.llm.actions import set_capabilities
-from auditapp.llm.providers.base import ChatAnswer, End, Remedy
+from auditapp.llm.providers.base import CallOutcome, ChatAnswer, NextStep
 from tests.auditapp.batches.counting import GIVEN_UP, LOST, answer, claim, finish, launch, make_variant
 from transcripts.audit_trail import trail
 from transcripts.projects.models import Project
@@ -65,9 +65,9 @@ def test_cancelled_cells_are_finished_and_have_no_outcome(project: Project) -> N
 def test_what_was_never_sent_and_what_the_cache_gave_are_no_calls(project: Project) -> None:
     batch = launch(project, inputs=3)
     calls = claim(batch, 3)
-    finish(batch, calls[:1], ChatAnswer(End.UNSENT, Remedy.RETRY, error="stopped"))
-    finish(batch, calls[1:], ChatAnswer(End.ANSWERED, content="yes", tokens_in=1, tokens_out=1))
-    Attempt.objects.filter(pk=calls[2].claimed.attempt_id).update(end="cached")
+    finish(batch, calls[:1], ChatAnswer(CallOutcome.UNSENT, NextStep.RETRY, error="stopped"))
+    finish(batch, calls[1:], ChatAnswer(CallOutcome.ANSWERED, content="yes", tokens_in=1, tokens_out=1))
+    Attempt.objects.filter(pk=calls[2].leased.attempt_id).update(end="cached")
     found = read_progress(batch)
     assert (found.calls, found.cached) == (1, 1)
 
@@ -76,7 +76,7 @@ def test_the_calls_counted_are_the_attempts_of_the_ledger(project: Project) -> N
     batch = launch(project, make_variant("a"), make_variant("b"), inputs=10)
     answer(batch, 3)
     finish(batch, claim(batch, 2), LOST)
-    finish(batch, claim(batch, 4), ChatAnswer(End.UNSENT, Remedy.RETRY, error="stopped"))
+    finish(batch, claim(batch, 4), ChatAnswer(CallOutcome.UNSENT, NextStep.RETRY, error="stopped"))
     finish(batch, claim(batch, 5), GIVEN_UP)
     actions.retry_failed(batch=batch, by=trail.SYSTEM)
     claim(batch, 6)

@@ -15,16 +15,16 @@ from auditapp.batches.ledger import leases
 from auditapp.batches.ledger.clock import read_now
 from auditapp.batches.ledger.leases import Call
 from auditapp.batches.ledger.verify import verify_batches
-from auditapp.batches.models import Attempt, Batch, Cell, Lane, Result
+from auditapp.batches.models import Attempt, Batch, Cell, Result, WorkQueue
 from auditapp.batches.pages.progress import read_progress
 from auditapp.batches.pure.spool import Spool
 from auditapp.batches.runner import recovery
-from auditapp.llm.providers.base import ChatAnswer, End
+from auditapp.llm.providers.base import CallOutcome, ChatAnswer
 from tests.auditapp.batches.counting import Numbers, count_states, launch
 from transcripts.projects.models import Project
 
 RUNNER = "there:1:gone"
-ANSWER = ChatAnswer(End.ANSWERED, content="yes", raw='{"yes": 1}', http_status=200, tokens_in=10, tokens_out=5)
+ANSWER = ChatAnswer(CallOutcome.ANSWERED, content="yes", raw='{"yes": 1}', http_status=200, tokens_in=10, tokens_out=5)
 
 
 @pytest.fixture(autouse=True)
@@ -42,10 +42,10 @@ def nothing_is_broken_afterwards(db: None) -> Iterator[None]:
 
 
 def take(batch: Batch, count: int = 10, *, runner: str = RUNNER) -> list[Call]:
-    """A runner takes the batch's lane and so many calls."""
-    lane = leases.acquire_lane(batch.lanes.get().pk, runner)
-    assert lane is not None
-    return list(leases.claim_calls(lane, runner, count).calls)
+    """A runner takes the batch's queue and so many calls."""
+    queue = leases.acquire_queue(batch.queues.get().pk, runner)
+    assert queue is not None
+    return list(leases.claim_calls(queue, runner, count).calls)
 
 
 def write_spool(calls: Sequence[Call], *, sent: int, answered: int, runner: str = RUNNER) -> Spool:
@@ -70,26 +70,26 @@ def read_ends() -> list[str]:
     return list(Attempt.objects.order_by("pk").values_list("end", flat=True))
 
 
-def be_silent(lane: Lane, *, minutes: int = 5) -> None:
-    Lane.objects.filter(pk=lane.pk).update(heartbeat_at=read_now() - datetime.timedelta(minutes=minutes))
+def be_silent(queue: WorkQueue, *, minutes: int = 5) -> None:
+    WorkQueue.objects.filter(pk=queue.pk).update(heartbeat_at=read_now() - datetime.timedelta(minutes=minutes))
 
 
 class TestDeadHere:
     def test_the_spool_tells_answered_lost_and_unsent_calls_apart(self, project: Project, numbers: Numbers) -> None:
         batch = launch(project)
         path = die(take(batch), sent=2, answered=1)
-        assert recovery.settle_dead_here() == [batch.lanes.get().pk]
+        assert recovery.settle_dead_here() == [batch.queues.get().pk]
         assert read_ends() == ["answered", "unknown", "unsent"]
         assert count_states(batch) == {"done": 1, "planned": 2}
         assert [each.answer for each in numbers.told] == ["yes"]
         assert Attempt.objects.filter(sent_at__isnull=True).count() == 1
-        assert batch.lanes.get().runner == ""
+        assert batch.queues.get().runner == ""
         assert not path.exists()
 
     def test_a_living_runner_is_left_alone(self, project: Project) -> None:
         batch = launch(project)
         spool = write_spool(take(batch), sent=1, answered=1)
-        assert recovery.recover_lanes() == 0
+        assert recovery.recover_queues() == 0
         assert read_ends() == ["open"] * 3
         spool.close(keep=True)
 
@@ -97,10 +97,10 @@ class TestDeadHere:
         batch = launch(project)
         path = die(take(batch), sent=3, answered=2)
         kept = path.read_bytes()
-        recovery.recover_lanes()
+        recovery.recover_queues()
         before = list(Attempt.objects.order_by("pk").values())
         path.write_bytes(kept)
-        recovery.recover_lanes()
+        recovery.recover_queues()
         assert list(Attempt.objects.order_by("pk").values()) == before
         assert Cell.objects.filter(unknown_ends=1).count() == 1
         assert not path.exists()
@@ -109,7 +109,7 @@ class TestDeadHere:
         path = die(take(launch(project)), sent=2, answered=2)
         lines = path.read_bytes().splitlines(keepends=True)
         path.write_bytes(b"".join(lines[:-1]) + lines[-1][: len(lines[-1]) // 2])
-        recovery.recover_lanes()
+        recovery.recover_queues()
         assert read_ends() == ["answered", "unknown", "unsent"]
 
     def test_a_spool_that_cannot_be_understood_is_kept_and_holds_up_nobody(self, project: Project) -> None:
@@ -118,19 +118,19 @@ class TestDeadHere:
         path.write_text(json.dumps({"done": 1, "answer": "no object"}) + "\n", encoding="utf-8")
         calls = take(whole, runner="there:2:gone")
         write_spool(calls, sent=1, answered=1, runner="there:2:gone").close(keep=True)
-        assert recovery.recover_lanes() == 2
+        assert recovery.recover_queues() == 2
         assert read_ends() == ["unknown", "answered"]
         assert not path.exists()
         assert path.with_suffix(".unreadable").exists()
 
-    def test_a_lane_that_cannot_be_settled_holds_up_no_other(
+    def test_a_queue_that_cannot_be_settled_holds_up_no_other(
         self, project: Project, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         stuck, other = launch(project, inputs=1), launch(project, inputs=1)
         die(take(stuck), sent=1, answered=1)
         calls = take(other, runner="there:2:gone")
         write_spool(calls, sent=1, answered=1, runner="there:2:gone").close(keep=True)
-        store = leases.store_finished
+        store = leases.store_completed
 
         def fail(batch_id: int, *args: object, **options: object) -> None:
             if batch_id == stuck.pk:
@@ -138,9 +138,9 @@ class TestDeadHere:
             store(batch_id, *args, **options)  # type: ignore[arg-type]
 
         with monkeypatch.context() as patch:
-            patch.setattr(leases, "store_finished", fail)
-            assert recovery.settle_dead_here() == [other.lanes.get().pk]
-        assert recovery.settle_dead_here() == [stuck.lanes.get().pk]
+            patch.setattr(leases, "store_completed", fail)
+            assert recovery.settle_dead_here() == [other.queues.get().pk]
+        assert recovery.settle_dead_here() == [stuck.queues.get().pk]
         assert Result.objects.count() == 2
 
 
@@ -149,14 +149,14 @@ class TestPolicy:
         batch = launch(project, inputs=1)
         for _ in range(2):
             die(take(batch), sent=1, answered=0)
-            recovery.recover_lanes()
+            recovery.recover_queues()
         assert count_states(batch) == {"failed": 1}
         assert read_ends() == ["unknown", "unknown"]
 
     def test_a_batch_that_holds_lost_answers_waits_for_a_person(self, project: Project) -> None:
         batch = launch(project, inputs=2, lost_answers="hold")
         die(take(batch), sent=2, answered=1)
-        recovery.recover_lanes()
+        recovery.recover_queues()
         assert count_states(batch) == {"done": 1, "held": 1}
         batch.refresh_from_db()
         assert batch.state == "paused"
@@ -167,7 +167,7 @@ class TestPolicy:
         calls = take(batch)
         Batch.objects.filter(pk=batch.pk).update(state="cancelled", control="cancel")
         die(calls, sent=2, answered=1)
-        recovery.recover_lanes()
+        recovery.recover_queues()
         assert count_states(batch) == {"done": 1, "cancelled": 2}
 
 
@@ -175,19 +175,19 @@ class TestElsewhere:
     def test_a_runner_of_another_machine_is_given_up_when_it_was_silent_for_long(self, project: Project) -> None:
         batch = launch(project, inputs=2)
         take(batch)
-        assert recovery.recover_lanes() == 0
-        be_silent(batch.lanes.get())
-        assert recovery.recover_lanes() == 1
+        assert recovery.recover_queues() == 0
+        be_silent(batch.queues.get())
+        assert recovery.recover_queues() == 1
         assert read_ends() == ["unknown", "unknown"]
         assert count_states(batch) == {"planned": 2}
 
     def test_what_its_spool_says_is_brought_in_later_and_the_money_comes_free(self, project: Project) -> None:
         batch = launch(project)
         calls = take(batch)
-        be_silent(batch.lanes.get())
-        recovery.recover_lanes()
+        be_silent(batch.queues.get())
+        recovery.recover_queues()
         die(calls, sent=2, answered=1)
-        assert recovery.recover_lanes() == 0
+        assert recovery.recover_queues() == 0
         assert read_ends() == ["answered", "unknown", "unsent"]
         assert count_states(batch) == {"done": 1, "planned": 2}
         assert Cell.objects.filter(unknown_ends__gt=1).count() == 0
@@ -196,13 +196,13 @@ class TestElsewhere:
     def test_an_answer_brought_in_after_the_cell_was_asked_again_is_no_second_result(self, project: Project) -> None:
         batch = launch(project, inputs=1)
         calls = take(batch)
-        be_silent(batch.lanes.get())
-        recovery.recover_lanes()
+        be_silent(batch.queues.get())
+        recovery.recover_queues()
         again = take(batch, runner="here:2:next")
         write_spool(again, sent=1, answered=1, runner="here:2:next").close(keep=True)
-        recovery.recover_lanes()
+        recovery.recover_queues()
         die(calls, sent=1, answered=1)
-        recovery.recover_lanes()
+        recovery.recover_queues()
         assert read_ends() == ["surplus", "answered"]
         assert Result.objects.get().attempt.request_id == Attempt.objects.order_by("pk")[1].request_id
         assert read_progress(batch).unknown_calls == 1, "it was paid twice, and that stays told"
@@ -211,48 +211,48 @@ class TestElsewhere:
     def test_a_runner_that_is_only_silent_may_have_sent_what_it_holds(self, project: Project) -> None:
         batch = launch(project)
         spool = write_spool(take(batch), sent=2, answered=1)
-        be_silent(batch.lanes.get(), minutes=2)
-        recovery.recover_lanes()
+        be_silent(batch.queues.get(), minutes=2)
+        recovery.recover_queues()
         assert read_ends() == ["open"] * 3, "its process lives here, and may only wait for the database"
-        be_silent(batch.lanes.get())
-        recovery.recover_lanes()
+        be_silent(batch.queues.get())
+        recovery.recover_queues()
         assert read_ends() == ["answered", "unknown", "unknown"]
         assert spool.path.exists()
         spool.close(keep=False)
 
-    def test_a_runner_that_showed_life_since_it_was_found_silent_keeps_its_lane(self, project: Project) -> None:
+    def test_a_runner_that_showed_life_since_it_was_found_silent_keeps_its_queue(self, project: Project) -> None:
         batch = launch(project)
         calls = take(batch)
-        be_silent(batch.lanes.get())
-        found = leases.find_expired_lanes()[0]
+        be_silent(batch.queues.get())
+        found = leases.find_expired_queues()[0]
         leases.beat(found, RUNNER)
         recovery.settle_runner(found)
-        assert batch.lanes.get().runner == RUNNER
+        assert batch.queues.get().runner == RUNNER
         assert read_ends() == ["open"] * 3
-        leases.hand_back(batch.pk, [call.claimed for call in calls])
+        leases.hand_back(batch.pk, [call.leased for call in calls])
 
     def test_what_another_sweeper_settled_meanwhile_is_not_settled_again(self, project: Project) -> None:
         batch = launch(project, inputs=1)
         die(take(batch), sent=1, answered=0)
-        found = batch.lanes.get()
+        found = batch.queues.get()
         recovery.settle_dead_here()
         before = Attempt.objects.values().get()
         again = take(batch, runner="there:2:new")
         recovery.settle_runner(found, is_dead=True)
         assert Attempt.objects.values().get(pk=before["id"]) == before
-        assert batch.lanes.get().runner == "there:2:new"
-        leases.hand_back(batch.pk, [call.claimed for call in again])
+        assert batch.queues.get().runner == "there:2:new"
+        leases.hand_back(batch.pk, [call.leased for call in again])
 
-    def test_a_lane_of_a_provider_s_own_batch_service_is_let_go_and_its_calls_stay(self, project: Project) -> None:
+    def test_a_queue_of_a_provider_s_own_batch_service_is_let_go_and_its_calls_stay(self, project: Project) -> None:
         batch = launch(project, inputs=1)
         calls = take(batch)
         Batch.objects.filter(pk=batch.pk).update(route="jobs")
-        be_silent(batch.lanes.get())
-        assert recovery.recover_lanes() == 1
+        be_silent(batch.queues.get())
+        assert recovery.recover_queues() == 1
         assert read_ends() == ["open"]
-        assert batch.lanes.get().runner == ""
+        assert batch.queues.get().runner == ""
         Batch.objects.filter(pk=batch.pk).update(route="live")
-        leases.hand_back(batch.pk, [call.claimed for call in calls])
+        leases.hand_back(batch.pk, [call.leased for call in calls])
 
 
 class TestForgotten:
@@ -263,7 +263,7 @@ class TestForgotten:
     ) -> None:
         batch = launch(project, inputs=2)
         take(batch)
-        batch.lanes.update(runner="", heartbeat_at=None)
+        batch.queues.update(runner="", heartbeat_at=None)
         recovery.free_forgotten_cells()
         assert count_states(batch) == {"leased": 2}
         Cell.objects.update(lease_until=read_now() - datetime.timedelta(seconds=1))

@@ -1,4 +1,4 @@
-"""One stay of a runner in a lane, with a provider that answers by script and the test's own database connection."""
+"""One stay of a runner in a queue, with a provider that answers by script and the test's own database connection."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from auditapp.batches import actions, kinds
 from auditapp.batches.ledger import endings, leases, statements
 from auditapp.batches.ledger.clock import LedgerClock
-from auditapp.batches.models import Arm, Attempt, Batch, Cell, Lane, LimitChange, Result
+from auditapp.batches.models import Arm, Attempt, Batch, Cell, LimitChange, Result, WorkQueue
 from auditapp.batches.pure.limiter import Limiter
 from auditapp.batches.pure.money import compute_highest_cost, to_dollars
 from auditapp.batches.pure.spool import Spool, is_abandoned, read_spool
 from auditapp.batches.pure.stopping import stopping
 from auditapp.batches.routes import live, live_run, sending
-from auditapp.llm.providers.base import ChatAnswer, ChatRequest, End, ErrorClass, ProviderNotReady, Remedy
-from tests.auditapp.batches.lanes import (
+from auditapp.llm.providers.base import CallOutcome, ChatAnswer, ChatRequest, ErrorClass, NextStep, ProviderNotReady
+from tests.auditapp.batches.queues import (
     ANSWER,
     BUSY,
     TOO_MANY,
@@ -73,7 +73,7 @@ def stage(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, db: None) -> Iterator
 
 @pytest.fixture
 def use(monkeypatch: pytest.MonkeyPatch) -> Callable[[ScriptedProvider], ScriptedProvider]:
-    """Have lanes call this provider."""
+    """Have queues call this provider."""
 
     def put(provider: ScriptedProvider) -> ScriptedProvider:
         monkeypatch.setattr(live_run, "open_provider", lambda account: provider)
@@ -83,8 +83,8 @@ def use(monkeypatch: pytest.MonkeyPatch) -> Callable[[ScriptedProvider], Scripte
 
 
 Use = Callable[[ScriptedProvider], ScriptedProvider]
-NOT_FOUND = ChatAnswer(End.REFUSED, Remedy.GIVE_UP, http_status=404, error_class=ErrorClass.BAD_REQUEST)
-FLAGGED = ChatAnswer(End.REFUSED, Remedy.GIVE_UP, http_status=400, error_class=ErrorClass.MODERATION)
+NOT_FOUND = ChatAnswer(CallOutcome.REFUSED, NextStep.GIVE_UP, http_status=404, error_class=ErrorClass.BAD_REQUEST)
+FLAGGED = ChatAnswer(CallOutcome.REFUSED, NextStep.GIVE_UP, http_status=400, error_class=ErrorClass.MODERATION)
 
 
 def ends() -> list[str]:
@@ -109,12 +109,12 @@ def in_writer(monkeypatch: pytest.MonkeyPatch, number: int, act: Callable[[], No
     count = 0
     read = leases.poll
 
-    def poll(lane: Lane, name: str) -> leases.Orders:
+    def poll(queue: WorkQueue, name: str) -> leases.Orders:
         nonlocal count
         count += 1
         if count == number:
             act()
-        return read(lane, name)
+        return read(queue, name)
 
     # It asks at every turn of its loop, which comes soon: the order arrives long before the calls under way are answered.
     monkeypatch.setattr(live_run, "POLL_SECONDS", 0.0)
@@ -123,33 +123,37 @@ def in_writer(monkeypatch: pytest.MonkeyPatch, number: int, act: Callable[[], No
 
 
 class TestWork:
-    def test_a_lane_is_worked_to_its_end_and_let_go(self, project: Project, use: Use) -> None:
+    def test_a_queue_is_worked_to_its_end_and_let_go(self, project: Project, use: Use) -> None:
         provider = use(ScriptedProvider())
-        lane = plan(project, inputs=range(20, 70))
-        assert live.run_lane(lane.pk) is False
+        queue = plan(project, inputs=range(20, 70))
+        assert live.run_queue(queue.pk) is False
         assert len(provider.asked) == 50
         assert Result.objects.count() == 50
         assert ends() == ["answered"] * 50
         assert Batch.objects.get().state == "done"
-        lane.refresh_from_db()
-        assert (lane.runner, lane.in_flight) == ("", 0)
+        queue.refresh_from_db()
+        assert (queue.runner, queue.in_flight) == ("", 0)
         assert list(settings.SPOOL_FOLDER.iterdir()) == []
 
     def test_never_more_calls_are_in_flight_than_people_set(self, project: Project, use: Use) -> None:
         provider = use(ScriptedProvider(takes=0.002))
-        live.run_lane(plan(project, inputs=range(20, 60), concurrency=4).pk)
+        live.run_queue(plan(project, inputs=range(20, 60), concurrency=4).pk)
         assert provider.most_in_flight == 4
 
     def test_a_second_runner_goes_away_at_once(self, project: Project, use: Use) -> None:
         provider = use(ScriptedProvider())
-        lane = plan(project)
-        assert leases.acquire_lane(lane.pk, "here:2:bbbb") is not None
-        assert live.run_lane(lane.pk) is False
+        queue = plan(project)
+        assert leases.acquire_queue(queue.pk, "here:2:bbbb") is not None
+        assert live.run_queue(queue.pk) is False
         assert provider.asked == []
 
     def test_times_are_in_order(self, project: Project, use: Use) -> None:
-        use(ScriptedProvider(lambda request: ChatAnswer(End.ANSWERED, content="y", first_byte_after=0.001), takes=0.01))
-        live.run_lane(plan(project).pk)
+        use(
+            ScriptedProvider(
+                lambda request: ChatAnswer(CallOutcome.ANSWERED, content="y", first_byte_after=0.001), takes=0.01
+            )
+        )
+        live.run_queue(plan(project).pk)
         for row in Attempt.objects.all():
             assert row.sent_at is not None
             assert row.first_byte_at is not None
@@ -170,7 +174,7 @@ class TestWork:
             return ANSWER
 
         provider = use(ScriptedProvider(reply))
-        live.run_lane(plan(project, inputs=range(20, 25), concurrency=1).pk)
+        live.run_queue(plan(project, inputs=range(20, 25), concurrency=1).pk)
         assert Batch.objects.get().state == "done"
         assert len(provider.asked) == 10
         assert [request.user for request in provider.asked[:2]] == ["text 20", "text 21"]
@@ -182,7 +186,7 @@ class TestWork:
             raise ValueError("a bug")
 
         use(ScriptedProvider(fail))
-        live.run_lane(plan(project, inputs=[1]).pk)
+        live.run_queue(plan(project, inputs=[1]).pk)
         assert set(Attempt.objects.values_list("end", "error_class")) == {("unknown", "broken_provider")}
 
     def test_a_provider_that_cannot_be_opened_pauses_the_batch_with_its_sentence(
@@ -192,11 +196,11 @@ class TestWork:
             raise ProviderNotReady("There is no key.")
 
         monkeypatch.setattr(live_run, "open_provider", refuse)
-        lane = plan(project)
-        assert live.run_lane(lane.pk) is False
+        queue = plan(project)
+        assert live.run_queue(queue.pk) is False
         assert Batch.objects.get().state_reason == "There is no key."
-        lane.refresh_from_db()
-        assert lane.runner == ""
+        queue.refresh_from_db()
+        assert queue.runner == ""
 
 
 class TestControl:
@@ -204,7 +208,7 @@ class TestControl:
         self, project: Project, use: Use, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         provider = use(ScriptedProvider(takes=0.6))
-        lane = plan(project, inputs=range(20, 120), concurrency=5)
+        queue = plan(project, inputs=range(20, 120), concurrency=5)
         asked_then: list[int] = []
 
         def pause() -> None:
@@ -212,7 +216,7 @@ class TestControl:
             asked_then.append(len(provider.asked))
 
         in_writer(monkeypatch, 2, pause)
-        assert live.run_lane(lane.pk) is False
+        assert live.run_queue(queue.pk) is False
         assert len(provider.asked) - asked_then[0] <= 5
         assert set(ends()) == {"answered", "unsent"}
         assert Attempt.objects.filter(end="answered").count() == len(provider.asked)
@@ -223,11 +227,11 @@ class TestControl:
         self, project: Project, use: Use, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         provider = use(ScriptedProvider(takes=0.02))
-        lane = plan(project, inputs=range(20, 60), concurrency=5)
+        queue = plan(project, inputs=range(20, 60), concurrency=5)
         in_writer(monkeypatch, 2, lambda: actions.pause_batch(batch=Batch.objects.get(), by=trail.SYSTEM))
-        live.run_lane(lane.pk)
+        live.run_queue(queue.pk)
         actions.resume_batch(batch=Batch.objects.get(), by=trail.SYSTEM)
-        live.run_lane(lane.pk)
+        live.run_queue(queue.pk)
         assert Batch.objects.get().state == "done"
         assert len(provider.asked) == 40
 
@@ -235,10 +239,10 @@ class TestControl:
         self, project: Project, use: Use, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         provider = use(ScriptedProvider(takes=0.4))
-        lane = plan(project, inputs=range(20, 28), concurrency=5)
+        queue = plan(project, inputs=range(20, 28), concurrency=5)
         in_writer(monkeypatch, 2, lambda: actions.pause_batch(batch=Batch.objects.get(), by=trail.SYSTEM))
         in_writer(monkeypatch, 4, lambda: actions.resume_batch(batch=Batch.objects.get(), by=trail.SYSTEM))
-        live.run_lane(lane.pk)
+        live.run_queue(queue.pk)
         assert Batch.objects.get().state == "done"
         assert len(provider.asked) == 8
         assert "unsent" in ends()
@@ -247,9 +251,9 @@ class TestControl:
         self, project: Project, use: Use, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         provider = use(ScriptedProvider(takes=0.05))
-        lane = plan(project, inputs=range(20, 60), concurrency=5)
+        queue = plan(project, inputs=range(20, 60), concurrency=5)
         in_writer(monkeypatch, 2, lambda: actions.cancel_batch(batch=Batch.objects.get(), by=trail.SYSTEM))
-        live.run_lane(lane.pk)
+        live.run_queue(queue.pk)
         assert set(Cell.objects.values_list("state", flat=True)) == {"done", "cancelled"}
         assert Result.objects.count() == len(provider.asked) < 40
 
@@ -257,11 +261,11 @@ class TestControl:
         self, project: Project, use: Use, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         use(ScriptedProvider(takes=30))
-        lane = plan(project, inputs=range(20, 40), concurrency=5)
+        queue = plan(project, inputs=range(20, 40), concurrency=5)
         abort = lambda: actions.cancel_batch(batch=Batch.objects.get(), by=trail.SYSTEM, cut_off=True)  # noqa: E731
         in_writer(monkeypatch, 4, abort)
         begun = time.monotonic()
-        live.run_lane(lane.pk)
+        live.run_queue(queue.pk)
         assert time.monotonic() - begun < 15
         cut = Attempt.objects.filter(end="unknown")
         assert cut.count() == 5
@@ -288,22 +292,22 @@ class TestControl:
 
         asyncio.run(send_and_cut_off())
         assert sender.is_idle
-        assert [each.answer.end for each in sender.finished] == ["unsent", "unknown"]
+        assert [each.answer.end for each in sender.completed] == ["unsent", "unknown"]
         assert len(provider.asked) == 1
-        leases.store_finished(Batch.objects.get().pk, sender.take_finished())
+        leases.store_completed(Batch.objects.get().pk, sender.take_completed())
         sender.spool.close(keep=False)
 
     def test_more_calls_in_flight_take_effect_while_it_runs(
         self, project: Project, use: Use, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         provider = use(ScriptedProvider(takes=0.03))
-        lane = plan(project, inputs=range(20, 90), concurrency=2)
+        queue = plan(project, inputs=range(20, 90), concurrency=2)
 
         def raise_it() -> None:
             actions.change_concurrency(batch=Batch.objects.get(), concurrency=15, by=trail.SYSTEM)
 
         in_writer(monkeypatch, 3, raise_it)
-        live.run_lane(lane.pk)
+        live.run_queue(queue.pk)
         assert provider.most_in_flight == 15
         assert list(LimitChange.objects.values_list("limit", "cause")) == [(2, "start"), (15, "setting")]
 
@@ -311,58 +315,58 @@ class TestControl:
         self, project: Project, use: Use, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         provider = use(ScriptedProvider(takes=0.02))
-        lane = plan(project, inputs=range(20, 120), concurrency=5)
+        queue = plan(project, inputs=range(20, 120), concurrency=5)
         in_writer(monkeypatch, 2, stopping.set)
-        assert live.run_lane(lane.pk) is True
+        assert live.run_queue(queue.pk) is True
         assert 0 < len(provider.asked) < 100
         assert not Attempt.objects.filter(end="open").exists()
 
     def test_after_its_time_a_runner_sends_what_it_holds_and_asks_to_be_rung_again(
         self, project: Project, use: Use, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        its_time_is_up = partial(monkeypatch.setattr, live_run, "LONGEST_LIFE_SECONDS", -1.0)
+        its_time_is_up = partial(monkeypatch.setattr, live_run, "MAX_LIFE_SECONDS", -1.0)
         use(ScriptedProvider(at_call(10, its_time_is_up), takes=0.02))
         monkeypatch.setattr(live_run, "BEAT_SECONDS", 0.02)
-        lane = plan(project, inputs=range(20, 220), concurrency=5)
-        assert live.run_lane(lane.pk) is True
+        queue = plan(project, inputs=range(20, 220), concurrency=5)
+        assert live.run_queue(queue.pk) is True
         assert set(ends()) == {"answered"}
         assert 10 <= len(ends()) < 200
 
     @pytest.mark.parametrize("waiting", [True, False])
-    def test_a_runner_makes_room_for_another_lane_and_goes_on_when_none_waits(
+    def test_a_runner_makes_room_for_another_queue_and_goes_on_when_none_waits(
         self, project: Project, use: Use, monkeypatch: pytest.MonkeyPatch, waiting: bool
     ) -> None:
         monkeypatch.setattr(live_run, "LIFE_SECONDS", 0.05)
         monkeypatch.setattr(live_run, "BEAT_SECONDS", 0.02)
-        monkeypatch.setattr(statements, "find_lanes_to_ring", lambda: [7] if waiting else [])
+        monkeypatch.setattr(statements, "find_queues_to_notify", lambda: [7] if waiting else [])
         use(ScriptedProvider(takes=0.02))
-        lane = plan(project, inputs=range(20, 220), concurrency=5)
-        assert live.run_lane(lane.pk) is waiting
+        queue = plan(project, inputs=range(20, 220), concurrency=5)
+        assert live.run_queue(queue.pk) is waiting
         assert (len(ends()) < 200) is waiting
 
 
 class TestRefusals:
-    def test_a_revoked_key_stops_the_lane_within_the_calls_in_flight(self, project: Project, use: Use) -> None:
-        refused = ChatAnswer(End.REFUSED, Remedy.STOP_BATCH, http_status=401, error_class=ErrorClass.ACCOUNT)
+    def test_a_revoked_key_stops_the_queue_within_the_calls_in_flight(self, project: Project, use: Use) -> None:
+        refused = ChatAnswer(CallOutcome.REFUSED, NextStep.STOP_BATCH, http_status=401, error_class=ErrorClass.ACCOUNT)
         provider = use(ScriptedProvider(lambda request: refused, takes=0.001))
-        live.run_lane(plan(project, inputs=range(20, 120), concurrency=5).pk)
+        live.run_queue(plan(project, inputs=range(20, 120), concurrency=5).pk)
         assert len(provider.asked) <= 5 + 3
         assert "status 401" in Batch.objects.get().state_reason
 
     def test_a_provider_that_cannot_be_reached_for_the_last_cell_pauses_the_batch_too(
         self, project: Project, use: Use, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(endings, "LONGEST_BACKOFF", 0.0)
+        monkeypatch.setattr(endings, "MAX_BACKOFF", 0.0)
         monkeypatch.setattr(live_run, "POLL_SECONDS", 0.02)
         monkeypatch.setattr(live_run, "BEAT_SECONDS", 0.02)
-        its_time_is_up = partial(monkeypatch.setattr, live_run, "LONGEST_LIFE_SECONDS", -1.0)
-        away = ChatAnswer(End.UNSENT, Remedy.RETRY, error_class=ErrorClass.CONNECTION, error="no connection")
+        its_time_is_up = partial(monkeypatch.setattr, live_run, "MAX_LIFE_SECONDS", -1.0)
+        away = ChatAnswer(CallOutcome.UNSENT, NextStep.RETRY, error_class=ErrorClass.CONNECTION, error="no connection")
         use(ScriptedProvider(at_call(live_run.MISSES_IN_A_STAY, its_time_is_up, away)))
-        live.run_lane(plan(project, inputs=[1]).pk)
+        live.run_queue(plan(project, inputs=[1]).pk)
         assert Batch.objects.get().state == "paused"
         assert "tries in a row failed" in Batch.objects.get().state_reason
 
-    def test_messages_that_cannot_be_written_pause_the_batch_and_the_lane_is_not_rung_again(
+    def test_messages_that_cannot_be_written_pause_the_batch_and_the_queue_is_not_rung_again(
         self, project: Project, use: Use, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         class Broken(Echo):
@@ -371,20 +375,20 @@ class TestRefusals:
 
         provider = use(ScriptedProvider())
         monkeypatch.setitem(kinds._kinds, "echo", Broken())
-        lane = plan(project, inputs=range(20, 40))
-        live.run_lane(lane.pk)
+        queue = plan(project, inputs=range(20, 40))
+        live.run_queue(queue.pk)
         batch = Batch.objects.get()
         assert batch.state == "paused"
         assert "(LookupError)" in batch.state_reason
         assert not provider.asked
-        assert statements.find_lanes_to_ring() == []
-        assert Lane.objects.get().runner == ""
+        assert statements.find_queues_to_notify() == []
+        assert WorkQueue.objects.get().runner == ""
 
     def test_a_provider_that_is_away_pauses_the_batch_with_the_number_of_tries(
         self, project: Project, use: Use
     ) -> None:
         provider = use(ScriptedProvider(lambda request: BUSY, takes=0.001))
-        live.run_lane(plan(project, inputs=range(20, 220), concurrency=5).pk)
+        live.run_queue(plan(project, inputs=range(20, 220), concurrency=5).pk)
         batch = Batch.objects.get()
         assert batch.state == "paused"
         assert "tries in a row failed" in batch.state_reason
@@ -392,15 +396,15 @@ class TestRefusals:
 
     def test_a_wrong_address_pauses_the_batch_after_the_calls_in_flight(self, project: Project, use: Use) -> None:
         provider = use(ScriptedProvider(lambda request: NOT_FOUND, takes=0.001))
-        lane = plan(project, inputs=range(20, 220), concurrency=5)
-        live.run_lane(lane.pk)
+        queue = plan(project, inputs=range(20, 220), concurrency=5)
+        live.run_queue(queue.pk)
         batch = Batch.objects.get()
         assert batch.state == "paused"
         assert batch.state_reason.startswith("Every call so far came back with status 404 (bad_request); attempt ")
         assert 20 <= len(provider.asked) < 60
         use(ScriptedProvider())
         assert actions.retry_failed(batch=batch, by=trail.SYSTEM) >= 20
-        live.run_lane(lane.pk)
+        live.run_queue(queue.pk)
         batch.refresh_from_db()
         assert (batch.state, Result.objects.count()) == ("done", 200)
 
@@ -409,23 +413,23 @@ class TestRefusals:
         self, project: Project, use: Use, pilot: int
     ) -> None:
         use(ScriptedProvider(lambda request: NOT_FOUND))
-        lane = plan(project, inputs=range(20, 26 + pilot), pilot=pilot)
-        live.run_lane(lane.pk)
+        queue = plan(project, inputs=range(20, 26 + pilot), pilot=pilot)
+        live.run_queue(queue.pk)
         batch = Batch.objects.get()
         assert batch.state == "paused"
         assert "Check the address and the model's name" in batch.state_reason
         use(ScriptedProvider())
         assert actions.retry_failed(batch=batch, by=trail.SYSTEM) == 6
-        live.run_lane(lane.pk)
+        live.run_queue(queue.pk)
         batch.refresh_from_db()
         assert batch.state == ("waiting" if pilot else "done")
 
     def test_whoever_resumes_without_a_retry_takes_the_refusals_as_the_end(self, project: Project, use: Use) -> None:
         use(ScriptedProvider(lambda request: NOT_FOUND))
-        lane = plan(project, inputs=range(20, 26))
-        live.run_lane(lane.pk)
+        queue = plan(project, inputs=range(20, 26))
+        live.run_queue(queue.pk)
         actions.resume_batch(batch=Batch.objects.get(), by=trail.SYSTEM)
-        live.run_lane(lane.pk)
+        live.run_queue(queue.pk)
         assert Batch.objects.get().state == "done"
 
     @pytest.mark.parametrize("first", [ANSWER, FLAGGED])
@@ -433,15 +437,15 @@ class TestRefusals:
         self, project: Project, use: Use, first: ChatAnswer
     ) -> None:
         use(ScriptedProvider(lambda request: first if request.user == "text 20" else NOT_FOUND))
-        live.run_lane(plan(project, inputs=range(20, 60), concurrency=5).pk)
+        live.run_queue(plan(project, inputs=range(20, 60), concurrency=5).pk)
         assert Batch.objects.get().state == "done"
 
     def test_refusals_of_a_moderator_alone_pause_nothing(self, project: Project, use: Use) -> None:
         use(ScriptedProvider(lambda request: FLAGGED))
-        live.run_lane(plan(project, inputs=range(20, 60)).pk)
+        live.run_queue(plan(project, inputs=range(20, 60)).pk)
         assert Batch.objects.get().state == "done"
 
-    def test_a_refused_lane_keeps_a_batch_from_being_done_by_another_lane(self, project: Project) -> None:
+    def test_a_refused_queue_keeps_a_batch_from_being_done_by_another_queue(self, project: Project) -> None:
         variants = [make_variant(), make_variant(base_url="https://other.example/v1")]
         actions.launch_batch(
             project=project,
@@ -451,7 +455,7 @@ class TestRefusals:
             input_ids=list(range(20, 26)),
             by=trail.SYSTEM,
         )
-        refused, answered = (hold(lane) for lane in Lane.objects.order_by("pk"))
+        refused, answered = (hold(queue) for queue in WorkQueue.objects.order_by("pk"))
         of_refused, of_answered = claim(refused), claim(answered)
         finish(refused, of_refused, NOT_FOUND)
         finish(answered, of_answered, ANSWER)
@@ -461,15 +465,15 @@ class TestRefusals:
         self, project: Project, use: Use
     ) -> None:
         provider = use(ScriptedProvider(lambda request: TOO_MANY))
-        lane = plan(project, inputs=range(20, 220), concurrency=20)
-        assert live.run_lane(lane.pk) is False
+        queue = plan(project, inputs=range(20, 220), concurrency=20)
+        assert live.run_queue(queue.pk) is False
         sent = len(provider.asked)
         assert sent <= 20 + 20
-        lane.refresh_from_db()
-        assert lane.slow_until is not None
-        assert lane.limit == 16
+        queue.refresh_from_db()
+        assert queue.slow_until is not None
+        assert queue.limit == 16
         assert LimitChange.objects.filter(cause="rate_limited", wait_seconds=30).count() == 1
-        assert live.run_lane(lane.pk) is False
+        assert live.run_queue(queue.pk) is False
         assert len(provider.asked) == sent
         assert Batch.objects.get().state == "running"
         assert not Cell.objects.filter(state__in=["leased", "failed"]).exists()
@@ -477,8 +481,8 @@ class TestRefusals:
     def test_the_cap_is_never_crossed_and_the_batch_says_so(self, project: Project, use: Use) -> None:
         one = compute_highest_cost(prompt="Say it.text 21", max_tokens=100, price_in=Decimal(1), price_out=Decimal(2))
         provider = use(ScriptedProvider(takes=0.001))
-        lane = plan(project, inputs=range(20, 99), cap_usd=to_dollars(one * 3 + 1), concurrency=10)
-        live.run_lane(lane.pk)
+        queue = plan(project, inputs=range(20, 99), cap_usd=to_dollars(one * 3 + 1), concurrency=10)
+        live.run_queue(queue.pk)
         batch = Batch.objects.get()
         assert batch.state == "paused"
         assert "cap" in batch.state_reason
@@ -492,10 +496,10 @@ class TestDisk:
         self, project: Project, use: Use, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         provider = use(ScriptedProvider())
-        lane = plan(project)
+        queue = plan(project)
         full = Usage(100_000_000_000, 99_900_000_000, 100_000_000)
         monkeypatch.setattr("auditapp.batches.pure.spool.shutil.disk_usage", lambda folder: full)
-        live.run_lane(lane.pk)
+        live.run_queue(queue.pk)
         assert provider.asked == []
         batch = Batch.objects.get()
         assert batch.state == "paused"
@@ -506,7 +510,7 @@ class TestDisk:
         self, project: Project, use: Use, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         provider = use(ScriptedProvider(takes=0.005))
-        lane = plan(project, inputs=range(20, 80), concurrency=5)
+        queue = plan(project, inputs=range(20, 80), concurrency=5)
         flush = Spool.flush
 
         def fail_later(self: Spool) -> None:
@@ -516,7 +520,7 @@ class TestDisk:
             flush(self)
 
         monkeypatch.setattr(Spool, "flush", fail_later)
-        live.run_lane(lane.pk)
+        live.run_queue(queue.pk)
         batch = Batch.objects.get()
         assert batch.state == "paused"
         assert "No space left on device" in batch.state_reason
@@ -525,7 +529,7 @@ class TestDisk:
         assert not Cell.objects.filter(state__in=["leased", "failed"]).exists()
         monkeypatch.setattr(Spool, "flush", flush)
         actions.resume_batch(batch=batch, by=trail.SYSTEM)
-        live.run_lane(lane.pk)
+        live.run_queue(queue.pk)
         assert Batch.objects.get().state == "done"
 
     def test_a_spool_that_cannot_be_made_pauses_the_batch(
@@ -534,21 +538,21 @@ class TestDisk:
         use(ScriptedProvider())
         (tmp_path / "file").write_text("in the way")
         monkeypatch.setattr(settings, "SPOOL_FOLDER", tmp_path / "file")
-        lane = plan(project)
-        assert live.run_lane(lane.pk) is False
+        queue = plan(project)
+        assert live.run_queue(queue.pk) is False
         assert "data folder" in Batch.objects.get().state_reason
-        lane.refresh_from_db()
-        assert lane.runner == ""
+        queue.refresh_from_db()
+        assert queue.runner == ""
 
 
-def fail_once_asked(provider: ScriptedProvider) -> Callable[[Lane, str], leases.Orders]:
+def fail_once_asked(provider: ScriptedProvider) -> Callable[[WorkQueue, str], leases.Orders]:
     """A reading of orders that fails as soon as calls have left."""
     read = leases.poll
 
-    def poll(lane: Lane, name: str) -> leases.Orders:
+    def poll(queue: WorkQueue, name: str) -> leases.Orders:
         if provider.asked:
             raise OperationalError("the server is restarting")
-        return read(lane, name)
+        return read(queue, name)
 
     return poll
 
@@ -558,11 +562,11 @@ class TestDatabaseAway:
         self, project: Project, use: Use, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         provider = use(ScriptedProvider(takes=0.2))
-        lane = plan(project, inputs=range(20, 60), concurrency=5)
+        queue = plan(project, inputs=range(20, 60), concurrency=5)
         monkeypatch.setattr(live_run, "POLL_SECONDS", 0.05)
         monkeypatch.setattr(leases, "poll", fail_once_asked(provider))
         with pytest.raises(DatabaseError):
-            live.run_lane(lane.pk)
+            live.run_queue(queue.pk)
         assert 5 <= len(provider.asked) < 40
         [path] = settings.SPOOL_FOLDER.iterdir()
         content = read_spool(path)
@@ -570,8 +574,8 @@ class TestDatabaseAway:
         assert len(content.answers) == len(content.sent) == len(provider.asked)
         assert all(answer.sent_at for answer in content.answers)
         assert is_abandoned(path) is True
-        lane.refresh_from_db()
-        assert lane.runner != ""
+        queue.refresh_from_db()
+        assert queue.runner != ""
 
     def test_its_calls_are_settled_from_the_spool_without_a_second_one(
         self, project: Project, use: Use, monkeypatch: pytest.MonkeyPatch
@@ -579,14 +583,14 @@ class TestDatabaseAway:
         from auditapp.batches.runner import recovery
 
         provider = use(ScriptedProvider(takes=0.1))
-        lane = plan(project, inputs=range(20, 40), concurrency=5)
+        queue = plan(project, inputs=range(20, 40), concurrency=5)
         with monkeypatch.context() as patch:
             patch.setattr(live_run, "POLL_SECONDS", 0.05)
             patch.setattr(leases, "poll", fail_once_asked(provider))
             with pytest.raises(DatabaseError):
-                live.run_lane(lane.pk)
-        assert recovery.recover_lanes() == 1
-        live.run_lane(lane.pk)
+                live.run_queue(queue.pk)
+        assert recovery.recover_queues() == 1
+        live.run_queue(queue.pk)
         assert Batch.objects.get().state == "done"
         assert len(provider.asked) == 20
         assert not Attempt.objects.filter(end="unknown").exists()
@@ -605,7 +609,7 @@ def test_a_runner_that_dies_between_claim_and_commit_loses_no_answer_and_repeats
     from auditapp.batches.runner import recovery
 
     provider = use(ScriptedProvider())
-    lane = plan(project, inputs=range(20, 30), concurrency=1)
+    queue = plan(project, inputs=range(20, 30), concurrency=1)
     left = [place]
 
     def crash_point(here: str) -> None:
@@ -617,11 +621,11 @@ def test_a_runner_that_dies_between_claim_and_commit_loses_no_answer_and_repeats
         for module in (live_run, storing):
             patch.setattr(module, "crash_point", crash_point)
         with pytest.raises(Death):
-            live.run_lane(lane.pk)
+            live.run_queue(queue.pk)
     assert left == []
-    Lane.objects.filter(pk=lane.pk).update(heartbeat_at=None)
-    assert recovery.recover_lanes() == 1
-    live.run_lane(lane.pk)
+    WorkQueue.objects.filter(pk=queue.pk).update(heartbeat_at=None)
+    assert recovery.recover_queues() == 1
+    live.run_queue(queue.pk)
     assert Batch.objects.get().state == "done"
     assert Result.objects.count() == len(provider.asked) == 10
     assert set(Attempt.objects.exclude(end="unsent").values_list("end", flat=True)) == {"answered"}
@@ -633,6 +637,6 @@ def test_a_runner_that_was_silent_for_long_sends_nothing(
     provider = use(ScriptedProvider())
     monkeypatch.setattr(sending, "SILENCE_SECONDS", -1.0)
     in_writer(monkeypatch, 3, stopping.set)
-    live.run_lane(plan(project).pk)
+    live.run_queue(plan(project).pk)
     assert provider.asked == []
     assert set(ends()) == {"unsent"}

@@ -19,7 +19,7 @@ from auditapp.batches.pages.spending import (
 )
 from auditapp.batches.pure.estimating import Basis
 from auditapp.llm.actions import set_price
-from auditapp.llm.providers.base import ChatAnswer, End, Remedy
+from auditapp.llm.providers.base import CallOutcome, ChatAnswer, NextStep
 from tests.auditapp.batches.counting import LOST, answer, claim, finish, launch, make_variant
 from transcripts.audit_trail import trail
 from transcripts.projects.models import Project
@@ -37,7 +37,7 @@ class TestSpend:
         first = answer(batch, 2)
         answer(batch, 2)
         date_attempts(Attempt.objects.all(), "2026-03-02")
-        date_attempts(Attempt.objects.filter(pk__in=[call.claimed.attempt_id for call in first]), "2026-03-01")
+        date_attempts(Attempt.objects.filter(pk__in=[call.leased.attempt_id for call in first]), "2026-03-01")
         rows = read_spend(batch)
         assert [(row.model, str(row.day), row.calls, row.tokens_in, row.tokens_out, row.nano) for row in rows] == [
             ("a", "2026-03-01", 2, 20, 10, 40_000),
@@ -62,7 +62,7 @@ class TestSpend:
 
     def test_an_answer_without_token_counts_is_of_unknown_cost(self, project: Project) -> None:
         batch = launch(project, inputs=1)
-        finish(batch, claim(batch, 1), ChatAnswer(End.ANSWERED, content="yes"))
+        finish(batch, claim(batch, 1), ChatAnswer(CallOutcome.ANSWERED, content="yes"))
         [row] = read_spend(batch)
         assert (row.nano, row.unpriced_calls) == (0, 1)
 
@@ -75,7 +75,7 @@ class TestSpend:
 
     def test_what_was_never_sent_is_not_listed(self, project: Project) -> None:
         batch = launch(project, inputs=1)
-        finish(batch, claim(batch, 1), ChatAnswer(End.UNSENT, Remedy.RETRY, error="stopped"))
+        finish(batch, claim(batch, 1), ChatAnswer(CallOutcome.UNSENT, NextStep.RETRY, error="stopped"))
         assert read_spend(batch) == []
 
     def test_the_table_is_text_that_a_spreadsheet_runs_nothing_of(self, project: Project) -> None:
@@ -106,7 +106,7 @@ class TestSpend:
         source = Attempt.objects.filter(cell__batch=original).order_by("pk")[0]
         calls = claim(batch, 2)
         if calls:
-            finish(batch, calls, ChatAnswer(End.CACHED, content="yes"))
+            finish(batch, calls, ChatAnswer(CallOutcome.CACHED, content="yes"))
             Attempt.objects.filter(cell__batch=batch).update(copied_from=source)
         saving = read_cache_saving(batch)
         assert saving == (2, 40_000)
@@ -139,7 +139,7 @@ class TestEstimate:
     def test_of_very_many_texts_some_stand_for_all(self, project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
         batch = launch(project, inputs=90)
         whole = estimate_batch(batch).high or 0
-        monkeypatch.setattr("auditapp.batches.pages.spending.MOST_PROMPTS_READ", 9)
+        monkeypatch.setattr("auditapp.batches.pages.spending.MAX_PROMPTS_READ", 9)
         assert estimate_batch(batch).high == pytest.approx(whole, rel=0.02)
 
     def test_earlier_batches_with_the_same_instructions_give_a_guess_at_today_s_price(self, project: Project) -> None:
@@ -163,7 +163,7 @@ class TestEstimate:
 
     def test_an_answer_without_token_counts_is_part_of_the_upper_end(self, project: Project) -> None:
         batch = launch(project, inputs=1)
-        finish(batch, claim(batch, 1), ChatAnswer(End.ANSWERED, content="yes"))
+        finish(batch, claim(batch, 1), ChatAnswer(CallOutcome.ANSWERED, content="yes"))
         found = estimate_batch(batch)
         assert (found.low, found.high) == (0, batch.reserved_nano)
         assert batch.reserved_nano > 0

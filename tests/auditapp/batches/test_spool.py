@@ -13,11 +13,11 @@ import pytest
 from auditapp.batches.pure import crashing
 from auditapp.batches.pure.spool import Spool, describe_shortage, is_abandoned, read_spool, spool_path
 from auditapp.batches.pure.stopping import SharedFlag
-from auditapp.llm.providers.base import ChatAnswer, End, ErrorClass, Remedy
+from auditapp.llm.providers.base import CallOutcome, ChatAnswer, ErrorClass, NextStep
 
 ANSWER = ChatAnswer(
-    End.FAILED,
-    Remedy.RETRY,
+    CallOutcome.FAILED,
+    NextStep.RETRY,
     content="é\n\u2028",
     raw='{"a": 1}',
     http_status=200,

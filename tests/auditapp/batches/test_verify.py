@@ -16,7 +16,7 @@ from auditapp.batches import actions, kinds
 from auditapp.batches.ledger import leases, worker_signs
 from auditapp.batches.ledger.clock import read_now
 from auditapp.batches.ledger.verify import Break, verify_batches
-from auditapp.batches.models import Attempt, Batch, Cell, Lane, ProviderJob, Result, WorkerSign
+from auditapp.batches.models import Attempt, Batch, Cell, ProviderJob, Result, WorkerSign, WorkQueue
 from tests.auditapp.batches.counting import GIVEN_UP, LOST, Numbers, answer, claim, finish, launch, make_variant
 from transcripts.audit_trail import trail
 from transcripts.audit_trail.models import AuditEvent
@@ -194,7 +194,7 @@ class TestStuck:
         find("I8", "nobody waits for")
 
     def test_an_open_call_of_a_provider_job_that_has_ended(self, batch: Batch) -> None:
-        job = ProviderJob.objects.create(lane=batch.lanes.get(), token=uuid.uuid4(), calls=1, written_at=read_now())
+        job = ProviderJob.objects.create(queue=batch.queues.get(), token=uuid.uuid4(), calls=1, written_at=read_now())
         Attempt.objects.filter(end="open").update(job=job)
         assert verify_batches() == []
         ProviderJob.objects.update(state="collected", ended_at=read_now())
@@ -212,24 +212,24 @@ class TestStuck:
         Batch.objects.update(state="pilot")
         assert find("I8", "nothing left to ask").batch == batch.pk
 
-    def test_an_arm_without_a_lane(self, batch: Batch) -> None:
-        Lane.objects.all().delete()
-        find("I8", "have no lane")
+    def test_an_arm_without_a_queue(self, batch: Batch) -> None:
+        WorkQueue.objects.all().delete()
+        find("I8", "have no queue")
 
     def test_an_overdue_lease_counts_where_a_worker_had_the_time_to_mend_it(self, batch: Batch) -> None:
         Cell.objects.filter(state="leased").update(lease_until=read_now() - HOUR)
         assert verify_batches() == []
-        worker_signs.write_sign(started_at=read_now(), lanes=1, problem="")
+        worker_signs.write_sign(started_at=read_now(), queues=1, problem="")
         assert verify_batches() == []
         WorkerSign.objects.update(started_at=read_now() - HOUR)
         find("I8", "more than a minute ago")
 
-    def test_a_lane_whose_runner_is_silent_for_minutes(self, batch: Batch) -> None:
-        worker_signs.write_sign(started_at=read_now() - HOUR, lanes=1, problem="")
-        lane = leases.acquire_lane(batch.lanes.get().pk, "here:1:aaaa")
-        assert lane is not None
+    def test_a_queue_whose_runner_is_silent_for_minutes(self, batch: Batch) -> None:
+        worker_signs.write_sign(started_at=read_now() - HOUR, queues=1, problem="")
+        queue = leases.acquire_queue(batch.queues.get().pk, "here:1:aaaa")
+        assert queue is not None
         assert verify_batches() == []
-        Lane.objects.update(heartbeat_at=read_now() - HOUR)
+        WorkQueue.objects.update(heartbeat_at=read_now() - HOUR)
         find("I8", "silent for minutes")
 
 

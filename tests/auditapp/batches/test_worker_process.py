@@ -1,4 +1,4 @@
-"""A worker as a family of processes: how its lanes live, and how it ends."""
+"""A worker as a family of processes: how its queues live, and how it ends."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ def test_a_worker_told_to_end_with_its_whole_group_lets_its_calls_come_to_their_
     assert ground.provider.stats()["received"] == TEXTS
 
 
-def test_lanes_live_in_processes_that_end_with_their_worker(ground: Ground) -> None:
-    worker = ground.instance.start_worker("--lanes", "2")
-    wait_until(lambda: len(find_children(worker)) == 2, what="two lanes' processes live")
-    wait_until(lambda: ground.count("workersign", "lanes = 2") == 1, what="the worker was heard from")
+def test_queues_live_in_processes_that_end_with_their_worker(ground: Ground) -> None:
+    worker = ground.instance.start_worker("--queues", "2")
+    wait_until(lambda: len(find_children(worker)) == 2, what="two queues' processes live")
+    wait_until(lambda: ground.count("workersign", "queues = 2") == 1, what="the worker was heard from")
     children = find_children(worker)
     worker.kill()
     worker.wait()
@@ -46,23 +46,23 @@ def test_lanes_live_in_processes_that_end_with_their_worker(ground: Ground) -> N
 
 
 @pytest.mark.full
-def test_a_lane_s_process_that_is_killed_is_replaced_and_another_lane_goes_on(ground: Ground) -> None:
+def test_a_queue_s_process_that_is_killed_is_replaced_and_another_queue_goes_on(ground: Ground) -> None:
     ground.provider.order(latency=0.3)
-    worker = ground.instance.start_worker("--lanes", "2")
+    worker = ground.instance.start_worker("--queues", "2")
     batches = [ground.launch(), ground.launch(model="other")]
     ground.wait_for_answers(IN_FLIGHT)
     before = {child.pid for child in find_children(worker)}
     kill_a_child(worker)
     shown = [ground.wait_for_end(batch) for batch in batches]
     assert [sum(each["outcomes"].values()) for each in shown] == [TEXTS, TEXTS]
-    assert min(each["possibly_paid_twice"] for each in shown) == 0, "one lane was not touched"
+    assert min(each["possibly_paid_twice"] for each in shown) == 0, "one queue was not touched"
     after = {child.pid for child in find_children(worker)}
     assert len(after) == 2
     assert len(before & after) == 1
     ground.check_books()
 
 
-def test_lanes_may_live_in_threads_where_nothing_forks(ground: Ground) -> None:
+def test_queues_may_live_in_threads_where_nothing_forks(ground: Ground) -> None:
     worker = ground.instance.start_worker("--pool", "threads")
     shown = ground.wait_for_end(ground.launch("--limit", "20"))
     ground.check_whole(shown["batch"], cells=20, shown=shown)

@@ -6,7 +6,7 @@ import pytest
 
 from auditapp.llm.providers import most_output_tokens
 from auditapp.llm.providers.anthropic import complete_base_url, read_answer, write_body
-from auditapp.llm.providers.base import Account, ChatRequest, End, ErrorClass, Remedy, Traits
+from auditapp.llm.providers.base import Account, CallOutcome, ChatRequest, ErrorClass, NextStep, Traits
 from auditapp.llm.providers.reasoning import SettingRefused
 from tests.auditapp.llm.asking import REQUEST, ask, open_account, write_request
 from tests.instance import FakeProvider
@@ -94,7 +94,7 @@ class TestWriteBody:
 class TestReadAnswer:
     def test_an_answer_carries_words_model_ids_and_usage(self) -> None:
         answer = read_answer(200, {"request-id": "req_9"}, message())
-        assert (answer.end, answer.error_class) == (End.ANSWERED, ErrorClass.NONE)
+        assert (answer.end, answer.error_class) == (CallOutcome.ANSWERED, ErrorClass.NONE)
         assert (answer.content, answer.served_model, answer.finish_reason) == (
             "Person: Unknown",
             "claude-x-2026",
@@ -146,44 +146,48 @@ class TestReadAnswer:
     )
     def test_every_reason_to_stop_is_a_result(self, stop_reason: str | None, finish_reason: str) -> None:
         answer = read_answer(200, {}, message(stop_reason=stop_reason, content=[]))
-        assert (answer.end, answer.content, answer.finish_reason) == (End.ANSWERED, "", finish_reason)
+        assert (answer.end, answer.content, answer.finish_reason) == (CallOutcome.ANSWERED, "", finish_reason)
 
     @pytest.mark.parametrize("body", [b"", b"<html>", b"[]", b'{"content": 3}', b'{"content": {"text": "x"}}'])
     def test_a_200_without_an_answer_is_kept_raw_and_retried(self, body: bytes) -> None:
         answer = read_answer(200, {}, body)
-        assert (answer.end, answer.remedy, answer.error_class) == (End.FAILED, Remedy.RETRY, ErrorClass.BAD_ANSWER)
+        assert (answer.end, answer.next_step, answer.error_class) == (
+            CallOutcome.FAILED,
+            NextStep.RETRY,
+            ErrorClass.BAD_ANSWER,
+        )
         assert answer.raw == body.decode()
 
     def test_a_200_with_an_error_is_the_providers_failure(self) -> None:
         answer = read_answer(200, {}, refusal("api_error", "fell over"))
-        assert (answer.end, answer.remedy, answer.error) == (End.FAILED, Remedy.RETRY, "fell over")
+        assert (answer.end, answer.next_step, answer.error) == (CallOutcome.FAILED, NextStep.RETRY, "fell over")
         assert answer.error_class is ErrorClass.ERROR_IN_ANSWER
 
     @pytest.mark.parametrize(
-        ("status", "kind", "remedy", "error_class"),
+        ("status", "kind", "next_step", "error_class"),
         [
-            (529, "overloaded_error", Remedy.SLOW_DOWN, ErrorClass.OVERLOADED),
-            (429, "rate_limit_error", Remedy.SLOW_DOWN, ErrorClass.RATE_LIMITED),
-            (401, "authentication_error", Remedy.STOP_BATCH, ErrorClass.ACCOUNT),
-            (403, "permission_error", Remedy.STOP_BATCH, ErrorClass.ACCOUNT),
-            (402, "billing_error", Remedy.STOP_BATCH, ErrorClass.QUOTA),
-            (400, "invalid_request_error", Remedy.GIVE_UP, ErrorClass.BAD_REQUEST),
-            (404, "not_found_error", Remedy.GIVE_UP, ErrorClass.BAD_REQUEST),
-            (413, "request_too_large", Remedy.GIVE_UP, ErrorClass.BAD_REQUEST),
-            (500, "api_error", Remedy.RETRY, ErrorClass.SERVER_ERROR),
+            (529, "overloaded_error", NextStep.SLOW_DOWN, ErrorClass.OVERLOADED),
+            (429, "rate_limit_error", NextStep.SLOW_DOWN, ErrorClass.RATE_LIMITED),
+            (401, "authentication_error", NextStep.STOP_BATCH, ErrorClass.ACCOUNT),
+            (403, "permission_error", NextStep.STOP_BATCH, ErrorClass.ACCOUNT),
+            (402, "billing_error", NextStep.STOP_BATCH, ErrorClass.QUOTA),
+            (400, "invalid_request_error", NextStep.GIVE_UP, ErrorClass.BAD_REQUEST),
+            (404, "not_found_error", NextStep.GIVE_UP, ErrorClass.BAD_REQUEST),
+            (413, "request_too_large", NextStep.GIVE_UP, ErrorClass.BAD_REQUEST),
+            (500, "api_error", NextStep.RETRY, ErrorClass.SERVER_ERROR),
         ],
     )
     def test_every_error_has_its_class_and_its_remedy(
-        self, status: int, kind: str, remedy: Remedy, error_class: ErrorClass
+        self, status: int, kind: str, next_step: NextStep, error_class: ErrorClass
     ) -> None:
         answer = read_answer(status, {"request-id": "req_8"}, refusal(kind))
-        assert (answer.end, answer.remedy, answer.error_class) == (End.REFUSED, remedy, error_class)
+        assert (answer.end, answer.next_step, answer.error_class) == (CallOutcome.REFUSED, next_step, error_class)
         assert (answer.error, answer.provider_request_id) == ("no", "req_8")
 
     def test_an_empty_account_that_comes_as_a_bad_request_stops_the_batch(self) -> None:
         words = "Your credit balance is too low to access the Anthropic API."
         answer = read_answer(400, {}, refusal("invalid_request_error", words))
-        assert (answer.remedy, answer.error_class) == (Remedy.STOP_BATCH, ErrorClass.QUOTA)
+        assert (answer.next_step, answer.error_class) == (NextStep.STOP_BATCH, ErrorClass.QUOTA)
         assert answer.provider_request_id == "req_7"
 
 
@@ -192,7 +196,7 @@ class TestCall:
         fake_provider.order(key="canary-key-4711")
         account = open_account(fake_provider.base_url, provider="anthropic", key="canary-key-4711")
         [answer] = ask(account, write_request(request_id="id-of-this-call", reasoning="low", traits=BUDGET))
-        assert answer.end is End.ANSWERED
+        assert answer.end is CallOutcome.ANSWERED
         assert "Invented thoughts" in answer.raw
         assert "Invented thoughts" not in answer.content
         assert answer.provider_answer_id.startswith("msg_")
@@ -203,18 +207,18 @@ class TestCall:
     @pytest.mark.parametrize(
         ("script", "end", "error_class", "finish_reason"),
         [
-            ("[[529]]", End.REFUSED, ErrorClass.OVERLOADED, ""),
-            ("[[401]]", End.REFUSED, ErrorClass.ACCOUNT, ""),
-            ("[[error200]]", End.FAILED, ErrorClass.ERROR_IN_ANSWER, ""),
-            ("[[garbage]]", End.FAILED, ErrorClass.BAD_ANSWER, ""),
-            ("[[cut]]", End.UNKNOWN, ErrorClass.CUT_OFF, ""),
-            ("[[redirect]]", End.REFUSED, ErrorClass.REDIRECT, ""),
-            ("[[refusal]]", End.ANSWERED, ErrorClass.NONE, "refusal"),
-            ("[[length]]", End.ANSWERED, ErrorClass.NONE, "length"),
+            ("[[529]]", CallOutcome.REFUSED, ErrorClass.OVERLOADED, ""),
+            ("[[401]]", CallOutcome.REFUSED, ErrorClass.ACCOUNT, ""),
+            ("[[error200]]", CallOutcome.FAILED, ErrorClass.ERROR_IN_ANSWER, ""),
+            ("[[garbage]]", CallOutcome.FAILED, ErrorClass.BAD_ANSWER, ""),
+            ("[[cut]]", CallOutcome.UNKNOWN, ErrorClass.CUT_OFF, ""),
+            ("[[redirect]]", CallOutcome.REFUSED, ErrorClass.REDIRECT, ""),
+            ("[[refusal]]", CallOutcome.ANSWERED, ErrorClass.NONE, "refusal"),
+            ("[[length]]", CallOutcome.ANSWERED, ErrorClass.NONE, "length"),
         ],
     )
     def test_every_fault_has_its_end(
-        self, fake_provider: FakeProvider, script: str, end: End, error_class: ErrorClass, finish_reason: str
+        self, fake_provider: FakeProvider, script: str, end: CallOutcome, error_class: ErrorClass, finish_reason: str
     ) -> None:
         account = open_account(fake_provider.base_url, provider="anthropic")
         [answer] = ask(account, write_request(script))
@@ -223,7 +227,7 @@ class TestCall:
     def test_a_setting_the_model_cannot_take_is_never_sent(self, fake_provider: FakeProvider) -> None:
         account = open_account(fake_provider.base_url, provider="anthropic")
         [answer] = ask(account, write_request(reasoning="12", traits=BUDGET))
-        assert (answer.end, answer.remedy) == (End.UNSENT, Remedy.STOP_BATCH)
+        assert (answer.end, answer.next_step) == (CallOutcome.UNSENT, NextStep.STOP_BATCH)
         assert fake_provider.stats()["received"] == 0
 
     def test_a_private_address_is_refused_here_too(self, fake_provider: FakeProvider) -> None:

@@ -9,7 +9,7 @@ import pytest
 from aiohttp.abc import AbstractResolver, ResolveResult
 
 from auditapp.llm.providers import open_provider
-from auditapp.llm.providers.base import Account, ChatAnswer, End, ErrorClass, Remedy
+from auditapp.llm.providers.base import Account, CallOutcome, ChatAnswer, ErrorClass, NextStep
 from auditapp.llm.providers.guard import Guard, is_public
 from auditapp.llm.providers.http import CallFailed, HttpAccount
 from tests.auditapp.llm.asking import REQUEST, ask, listen, open_account
@@ -127,13 +127,13 @@ class TestAddressAsTyped:
 
         connections, answer = asyncio.run(call())
         assert connections == 0
-        assert (answer.end, answer.remedy) == (End.UNSENT, Remedy.STOP_BATCH)
+        assert (answer.end, answer.next_step) == (CallOutcome.UNSENT, NextStep.STOP_BATCH)
         assert answer.error_class is ErrorClass.ADDRESS_REFUSED
         assert "list of allowed addresses" in answer.error
 
     def test_an_address_on_the_list_is_called_also_without_encryption(self, fake_provider: FakeProvider) -> None:
         [answer] = ask(open_account(fake_provider.base_url), REQUEST)
-        assert answer.end is End.ANSWERED
+        assert answer.end is CallOutcome.ANSWERED
 
     def test_the_list_holds_ports_not_hosts(self, fake_provider: FakeProvider) -> None:
         account = Account("openai_compatible", fake_provider.base_url, allowed=frozenset({"127.0.0.1:1"}))
@@ -174,7 +174,7 @@ class TestNames:
 
     def test_a_name_that_leads_inside_is_refused(self, connected: list[str]) -> None:
         [answer] = asyncio.run(post("https://models.example", FlippingResolver(["169.254.169.254"])))
-        assert (answer.end, answer.remedy) == (End.UNSENT, Remedy.STOP_BATCH)
+        assert (answer.end, answer.next_step) == (CallOutcome.UNSENT, NextStep.STOP_BATCH)
         assert answer.error_class is ErrorClass.ADDRESS_REFUSED
         assert connected == []
 
@@ -212,7 +212,7 @@ class TestDetours:
 
         connections, answer = asyncio.run(call())
         assert connections == 0
-        assert (answer.error_class, answer.remedy) == (ErrorClass.REDIRECT, Remedy.STOP_BATCH)
+        assert (answer.error_class, answer.next_step) == (ErrorClass.REDIRECT, NextStep.STOP_BATCH)
         assert "Correct the base URL" in answer.error
 
     def test_a_proxy_in_the_environment_is_not_used(
@@ -229,4 +229,4 @@ class TestDetours:
 
         connections, answer = asyncio.run(call())
         assert connections == 0
-        assert answer.end is End.ANSWERED
+        assert answer.end is CallOutcome.ANSWERED

@@ -17,8 +17,8 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
 from auditapp.llm.providers import open_provider
-from auditapp.llm.providers.base import Account, ChatAnswer, End, ErrorClass, ProviderNotReady, Remedy
-from auditapp.llm.providers.http import KEPT_OF_TOO_LARGE, LARGEST_BODY, cap_body
+from auditapp.llm.providers.base import Account, CallOutcome, ChatAnswer, ErrorClass, NextStep, ProviderNotReady
+from auditapp.llm.providers.http import KEPT_OF_TOO_LARGE, MAX_BODY, cap_body
 from tests.auditapp.llm.asking import REQUEST, ask, open_account, write_request
 from tests.instance import FakeProvider
 
@@ -28,7 +28,11 @@ KEY = "canary-key-4711/abcdef"
 class TestSentOrUnsent:
     def test_nobody_at_the_address_means_never_sent(self) -> None:
         [answer] = ask(open_account("http://127.0.0.1:9/v1"), REQUEST)
-        assert (answer.end, answer.remedy, answer.error_class) == (End.UNSENT, Remedy.RETRY, ErrorClass.CONNECTION)
+        assert (answer.end, answer.next_step, answer.error_class) == (
+            CallOutcome.UNSENT,
+            NextStep.RETRY,
+            ErrorClass.CONNECTION,
+        )
         assert "127.0.0.1:9" in answer.error
 
     def test_a_server_that_takes_no_connection_means_never_sent(self) -> None:
@@ -50,31 +54,39 @@ class TestSentOrUnsent:
             return answer
 
         answer = asyncio.run(call())
-        assert (answer.end, answer.error_class) == (End.UNSENT, ErrorClass.CONNECTION)
+        assert (answer.end, answer.error_class) == (CallOutcome.UNSENT, ErrorClass.CONNECTION)
         assert "too long" in answer.error
 
     def test_a_connection_that_ends_without_a_word_may_have_been_billed(self, fake_provider: FakeProvider) -> None:
         [answer] = ask(open_account(fake_provider.base_url), write_request("[[drop]]"))
-        assert (answer.end, answer.remedy, answer.error_class) == (End.UNKNOWN, Remedy.RETRY, ErrorClass.CUT_OFF)
+        assert (answer.end, answer.next_step, answer.error_class) == (
+            CallOutcome.UNKNOWN,
+            NextStep.RETRY,
+            ErrorClass.CUT_OFF,
+        )
         assert answer.http_status is None
 
     def test_an_answer_cut_off_in_the_middle_is_of_unknown_end_and_kept_as_far_as_it_came(
         self, fake_provider: FakeProvider
     ) -> None:
         [answer] = ask(open_account(fake_provider.base_url), write_request("[[cut]]"))
-        assert (answer.end, answer.error_class, answer.http_status) == (End.UNKNOWN, ErrorClass.CUT_OFF, 200)
+        assert (answer.end, answer.error_class, answer.http_status) == (CallOutcome.UNKNOWN, ErrorClass.CUT_OFF, 200)
         assert answer.raw.startswith('{"id": "chatcmpl-')
         assert fake_provider.stats()["billed"] == 1
 
     def test_a_hanging_answer_ends_by_the_models_timeout(self, fake_provider: FakeProvider) -> None:
         [answer] = ask(open_account(fake_provider.base_url), write_request("[[hang]]", timeout_seconds=1.5))
-        assert (answer.end, answer.remedy, answer.error_class) == (End.UNKNOWN, Remedy.RETRY, ErrorClass.TIMEOUT)
+        assert (answer.end, answer.next_step, answer.error_class) == (
+            CallOutcome.UNKNOWN,
+            NextStep.RETRY,
+            ErrorClass.TIMEOUT,
+        )
         assert "1.5 seconds" in answer.error
 
     def test_a_dripping_answer_ends_by_the_same_timeout(self, fake_provider: FakeProvider) -> None:
         fake_provider.order(drip_seconds=0.15)
         [answer] = ask(open_account(fake_provider.base_url), write_request("[[drip]]", timeout_seconds=1.5))
-        assert (answer.end, answer.error_class, answer.http_status) == (End.UNKNOWN, ErrorClass.TIMEOUT, 200)
+        assert (answer.end, answer.error_class, answer.http_status) == (CallOutcome.UNKNOWN, ErrorClass.TIMEOUT, 200)
         assert answer.first_byte_after is not None
         assert answer.first_byte_after < 1.5
         assert 0 < len(answer.raw) < 20
@@ -89,14 +101,14 @@ class TestSentOrUnsent:
             return response
 
         answer = asyncio.run(answer_with(refuse))
-        assert (answer.end, answer.remedy, answer.retry_after) == (End.REFUSED, Remedy.SLOW_DOWN, 7.0)
+        assert (answer.end, answer.next_step, answer.retry_after) == (CallOutcome.REFUSED, NextStep.SLOW_DOWN, 7.0)
 
 
 class TestBody:
     def test_the_cap_follows_from_the_tokens_asked_for(self) -> None:
         assert cap_body(REQUEST) == 256 * 1024 + 64 * 50
-        assert cap_body(write_request(max_tokens=10_000_000)) == LARGEST_BODY
-        assert cap_body(write_request(parameters={"logprobs": True})) == LARGEST_BODY
+        assert cap_body(write_request(max_tokens=10_000_000)) == MAX_BODY
+        assert cap_body(write_request(parameters={"logprobs": True})) == MAX_BODY
 
     @pytest.mark.parametrize("script", ["[[huge]]", "[[bomb]]"])
     def test_a_huge_answer_is_left_as_soon_as_it_is_too_large(self, fake_provider: FakeProvider, script: str) -> None:
@@ -106,7 +118,11 @@ class TestBody:
             _, most = tracemalloc.get_traced_memory()
         finally:
             tracemalloc.stop()
-        assert (answer.end, answer.remedy, answer.error_class) == (End.FAILED, Remedy.GIVE_UP, ErrorClass.TOO_LARGE)
+        assert (answer.end, answer.next_step, answer.error_class) == (
+            CallOutcome.FAILED,
+            NextStep.GIVE_UP,
+            ErrorClass.TOO_LARGE,
+        )
         assert len(answer.raw) == KEPT_OF_TOO_LARGE
         assert answer.http_status == 200
         assert most < 8 * 1024 * 1024
@@ -115,7 +131,7 @@ class TestBody:
     def test_an_answer_after_a_cut_one_is_read_well(self, fake_provider: FakeProvider) -> None:
         requests = [write_request(each) for each in ("[[cut]]", "[[huge]]", "fine")]
         answers = ask(open_account(fake_provider.base_url), *requests)
-        assert [answer.end for answer in answers] == [End.UNKNOWN, End.FAILED, End.ANSWERED]
+        assert [answer.end for answer in answers] == [CallOutcome.UNKNOWN, CallOutcome.FAILED, CallOutcome.ANSWERED]
 
     def test_what_is_no_http_is_a_bad_answer(self) -> None:
         async def call() -> ChatAnswer:
@@ -133,16 +149,16 @@ class TestBody:
             return answer
 
         answer = asyncio.run(call())
-        assert (answer.end, answer.error_class) == (End.FAILED, ErrorClass.BAD_ANSWER)
+        assert (answer.end, answer.error_class) == (CallOutcome.FAILED, ErrorClass.BAD_ANSWER)
 
 
 class TestKey:
     def test_the_key_goes_into_its_header(self, fake_provider: FakeProvider) -> None:
         fake_provider.order(key=KEY)
         account = open_account(fake_provider.base_url, key=KEY)
-        assert [answer.end for answer in ask(account, REQUEST)] == [End.ANSWERED]
+        assert [answer.end for answer in ask(account, REQUEST)] == [CallOutcome.ANSWERED]
         [refused] = ask(open_account(fake_provider.base_url, key="another-key"), REQUEST)
-        assert (refused.remedy, refused.error_class) == (Remedy.STOP_BATCH, ErrorClass.ACCOUNT)
+        assert (refused.next_step, refused.error_class) == (NextStep.STOP_BATCH, ErrorClass.ACCOUNT)
 
     @pytest.mark.parametrize("status", [200, 401])
     def test_a_key_that_is_sent_back_is_taken_out_of_everything(
@@ -193,7 +209,7 @@ class TestCertificate:
             return web.json_response({})
 
         answer = asyncio.run(answer_with(count, tls=make_certificate(tmp_path)))
-        assert (answer.end, answer.remedy) == (End.UNSENT, Remedy.STOP_BATCH)
+        assert (answer.end, answer.next_step) == (CallOutcome.UNSENT, NextStep.STOP_BATCH)
         assert "certificate" in answer.error
         assert calls == 0
 

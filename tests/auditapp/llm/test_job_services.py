@@ -11,7 +11,7 @@ import pytest
 
 from auditapp.batches.pure.answer_lines import read_answer_line
 from auditapp.llm.providers import anthropic_jobs, jobs_http, openai_jobs
-from auditapp.llm.providers.base import Account, ChatRequest, ErrorClass, ProviderNotReady, Remedy
+from auditapp.llm.providers.base import Account, ChatRequest, ErrorClass, NextStep, ProviderNotReady
 from auditapp.llm.providers.job_lines import (
     read_anthropic_line,
     read_openai_line,
@@ -78,7 +78,7 @@ def test_what_is_no_line_of_openai_is_none(line: Mapping[str, object]) -> None:
 def test_a_status_that_is_none_leaves_the_line_to_be_asked_again(status: object) -> None:
     line = read_openai_line({"custom_id": "cell-1", "response": {"status_code": status, "body": {}}})
     assert line is not None
-    assert (line.answer.http_status, line.answer.remedy) == (0, Remedy.RETRY)
+    assert (line.answer.http_status, line.answer.next_step) == (0, NextStep.RETRY)
 
 
 def test_a_line_nested_too_deeply_is_one_that_cannot_be_read() -> None:
@@ -94,21 +94,21 @@ def test_what_is_no_line_of_anthropic_is_none(line: Mapping[str, object]) -> Non
 
 
 @pytest.mark.parametrize(
-    ("name", "remedy"),
+    ("name", "next_step"),
     [
-        ("invalid_request_error", Remedy.GIVE_UP),
-        ("rate_limit_error", Remedy.SLOW_DOWN),
-        ("overloaded_error", Remedy.SLOW_DOWN),
-        ("api_error", Remedy.RETRY),
-        ("authentication_error", Remedy.STOP_BATCH),
-        ("something_new", Remedy.RETRY),
+        ("invalid_request_error", NextStep.GIVE_UP),
+        ("rate_limit_error", NextStep.SLOW_DOWN),
+        ("overloaded_error", NextStep.SLOW_DOWN),
+        ("api_error", NextStep.RETRY),
+        ("authentication_error", NextStep.STOP_BATCH),
+        ("something_new", NextStep.RETRY),
     ],
 )
-def test_an_error_of_anthropic_counts_as_its_status_would(name: str, remedy: Remedy) -> None:
+def test_an_error_of_anthropic_counts_as_its_status_would(name: str, next_step: NextStep) -> None:
     failure = {"type": "error", "error": {"type": name, "message": "as ordered"}}
     line = read_anthropic_line({"custom_id": "cell-1", "result": {"type": "errored", "error": failure}})
     assert line is not None
-    assert (line.answer.remedy, line.answer.error) == (remedy, "as ordered")
+    assert (line.answer.next_step, line.answer.error) == (next_step, "as ordered")
 
 
 @pytest.mark.parametrize(
@@ -157,7 +157,7 @@ def test_lines_are_whole_however_they_arrive(size: int) -> None:
 
 
 def test_of_a_line_that_is_far_too_long_nothing_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(jobs_http, "LONGEST_LINE", 100)
+    monkeypatch.setattr(jobs_http, "MAX_LINE", 100)
     assert split(*[b"x" * 60] * 10, b"\n{}\n") == [b"", b"{}"]
 
 
@@ -172,7 +172,7 @@ def test_a_private_address_that_is_not_allowed_is_not_called(provider: str) -> N
 
     trouble = asyncio.run(check())
     assert isinstance(trouble, Trouble)
-    assert trouble.remedy is Remedy.STOP_BATCH
+    assert trouble.next_step is NextStep.STOP_BATCH
     assert not trouble.is_lost
 
 

@@ -1,4 +1,4 @@
-"""An instance from before there were accounts: after the upgrade every model, price, attempt and lane is where it belongs."""
+"""An instance from before there were accounts: after the upgrade every model, price, attempt and queue is where it belongs."""
 
 from __future__ import annotations
 
@@ -58,8 +58,8 @@ def attempt(cell_id: int) -> str:
     )
 
 
-def lane_of(batch_id: int) -> str:
-    return f"INSERT INTO batches_lane (batch_id, name, runner) VALUES ({batch_id}, 'openai_compatible {OPENAI}', '')"
+def queue_of(batch_id: int) -> str:
+    return f"INSERT INTO batches_queue (batch_id, name, runner) VALUES ({batch_id}, 'openai_compatible {OPENAI}', '')"
 
 
 BEFORE = [
@@ -77,8 +77,8 @@ BEFORE = [
     *(cell(number, 7) for number in (1, 2, 3)),
     cell(4, 7, batch_id=2),
     *(attempt(number) for number in (1, 2, 3, 4)),
-    lane_of(1),
-    lane_of(2),
+    queue_of(1),
+    queue_of(2),
 ]
 
 
@@ -119,11 +119,11 @@ def test_an_upgrade_sorts_models_into_accounts_and_attempts_into_arms(upgraded: 
         "SELECT t.arm_id, c.arm_id FROM batches_attempt t JOIN batches_cell c ON c.id = t.cell_id ORDER BY t.id"
     )
     assert attempts == [(1, 1), (2, 2), (3, 3), (4, 4)]
-    lanes = upgraded.query(
-        "SELECT l.batch_id, a.name, l.name FROM batches_lane l JOIN llm_provideraccount a "
+    queues = upgraded.query(
+        "SELECT l.batch_id, a.name, l.name FROM batches_queue l JOIN llm_provideraccount a "
         "ON l.name LIKE CAST(a.id AS text) || ':%' ORDER BY l.batch_id, l.name"
     )
-    assert [(batch_id, name, lane.partition(":")[2]) for batch_id, name, lane in lanes] == [
+    assert [(batch_id, name, queue.partition(":")[2]) for batch_id, name, queue in queues] == [
         (1, "api.openai.com", "gpt-4o-mini"),
         (1, "api.openai.com", "o4-mini"),
         (2, "127.0.0.1:11434", "llama3.1"),

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from auditapp.llm.providers.base import ChatAnswer, End, ErrorClass, Remedy, Traits, make_storable
+from auditapp.llm.providers.base import CallOutcome, ChatAnswer, ErrorClass, NextStep, Traits, make_storable
 from auditapp.llm.providers.openai_compatible import read_answer, write_body
 from auditapp.llm.providers.reasoning import SettingRefused
 from tests.auditapp.llm.asking import REQUEST, ask, open_account, write_request
@@ -34,7 +34,11 @@ class TestReadAnswer:
             "completion_tokens_details": {"reasoning_tokens": 25},
         }
         answer = read_answer(200, {"x-request-id": "req-9"}, completion(usage=usage, provider="DeepInfra"))
-        assert (answer.end, answer.remedy, answer.error_class) == (End.ANSWERED, Remedy.NONE, ErrorClass.NONE)
+        assert (answer.end, answer.next_step, answer.error_class) == (
+            CallOutcome.ANSWERED,
+            NextStep.NONE,
+            ErrorClass.NONE,
+        )
         assert (answer.content, answer.served_model, answer.finish_reason) == ("Person: Unknown", "m-2024", "stop")
         assert (answer.provider_request_id, answer.provider_answer_id) == ("req-9", "c1")
         assert answer.served_route == "DeepInfra"
@@ -44,7 +48,7 @@ class TestReadAnswer:
     @pytest.mark.parametrize("usage", [None, {}, [], {"prompt_tokens": "12"}, {"prompt_tokens": True}])
     def test_missing_usage_is_unknown_and_not_zero(self, usage: object) -> None:
         answer = read_answer(200, {}, completion(usage=usage))
-        assert answer.end is End.ANSWERED
+        assert answer.end is CallOutcome.ANSWERED
         assert (answer.tokens_in, answer.tokens_out, answer.tokens_cached, answer.tokens_reasoning) == (None,) * 4
 
     @pytest.mark.parametrize(
@@ -57,20 +61,28 @@ class TestReadAnswer:
     )
     def test_a_200_with_an_error_is_the_providers_failure_and_is_retried(self, body: dict[str, object]) -> None:
         answer = read_answer(200, {}, json.dumps(body).encode())
-        assert (answer.end, answer.remedy, answer.error) == (End.FAILED, Remedy.RETRY, "upstream fell over")
+        assert (answer.end, answer.next_step, answer.error) == (
+            CallOutcome.FAILED,
+            NextStep.RETRY,
+            "upstream fell over",
+        )
         assert answer.error_class is ErrorClass.ERROR_IN_ANSWER
 
     def test_a_finish_reason_of_error_is_an_error_also_beside_words(self) -> None:
         answer = read_choice(finish_reason="error", message={"content": "half"})
-        assert (answer.end, answer.error_class) == (End.FAILED, ErrorClass.ERROR_IN_ANSWER)
+        assert (answer.end, answer.error_class) == (CallOutcome.FAILED, ErrorClass.ERROR_IN_ANSWER)
 
     @pytest.mark.parametrize(
-        ("code", "remedy"),
-        [(429, Remedy.SLOW_DOWN), (402, Remedy.STOP_BATCH), (401, Remedy.STOP_BATCH), (400, Remedy.RETRY)],
+        ("code", "next_step"),
+        [(429, NextStep.SLOW_DOWN), (402, NextStep.STOP_BATCH), (401, NextStep.STOP_BATCH), (400, NextStep.RETRY)],
     )
-    def test_a_status_inside_a_200_decides_whether_to_wait_or_to_stop(self, code: int, remedy: Remedy) -> None:
+    def test_a_status_inside_a_200_decides_whether_to_wait_or_to_stop(self, code: int, next_step: NextStep) -> None:
         answer = read_answer(200, {}, json.dumps({"error": {"message": "no", "code": code}}).encode())
-        assert (answer.end, answer.remedy, answer.error_class) == (End.FAILED, remedy, ErrorClass.ERROR_IN_ANSWER)
+        assert (answer.end, answer.next_step, answer.error_class) == (
+            CallOutcome.FAILED,
+            next_step,
+            ErrorClass.ERROR_IN_ANSWER,
+        )
 
     @pytest.mark.parametrize(
         "body",
@@ -89,7 +101,11 @@ class TestReadAnswer:
     )
     def test_a_200_without_an_answer_is_kept_raw_and_retried(self, body: bytes) -> None:
         answer = read_answer(200, {}, body)
-        assert (answer.end, answer.remedy, answer.error_class) == (End.FAILED, Remedy.RETRY, ErrorClass.BAD_ANSWER)
+        assert (answer.end, answer.next_step, answer.error_class) == (
+            CallOutcome.FAILED,
+            NextStep.RETRY,
+            ErrorClass.BAD_ANSWER,
+        )
         assert answer.raw == body.decode(errors="backslashreplace")
 
     def test_content_in_parts_is_joined(self) -> None:
@@ -98,25 +114,25 @@ class TestReadAnswer:
 
     def test_a_refusal_of_the_model_is_a_result(self) -> None:
         answer = read_choice(message={"content": None, "refusal": "I cannot."}, finish_reason="stop")
-        assert (answer.end, answer.content, answer.finish_reason) == (End.ANSWERED, "I cannot.", "refusal")
+        assert (answer.end, answer.content, answer.finish_reason) == (CallOutcome.ANSWERED, "I cannot.", "refusal")
 
     @pytest.mark.parametrize("reason", ["content_filter", "length"])
     def test_a_filtered_or_cut_answer_is_a_result_that_says_so(self, reason: str) -> None:
         answer = read_choice(message={"content": "Pers"}, finish_reason=reason)
-        assert (answer.end, answer.content, answer.finish_reason) == (End.ANSWERED, "Pers", reason)
+        assert (answer.end, answer.content, answer.finish_reason) == (CallOutcome.ANSWERED, "Pers", reason)
 
     @pytest.mark.parametrize("message", [{}, {"message": None}])
     def test_an_answer_of_which_a_filter_left_nothing_is_not_asked_again(self, message: dict[str, object]) -> None:
         answer = read_choice(finish_reason="content_filter", **message)
-        assert (answer.end, answer.remedy, answer.content) == (End.ANSWERED, Remedy.NONE, "")
+        assert (answer.end, answer.next_step, answer.content) == (CallOutcome.ANSWERED, NextStep.NONE, "")
 
     def test_an_answer_that_was_only_thought_is_an_empty_result(self) -> None:
         answer = read_choice(message={"content": None, "reasoning": "Hm."}, finish_reason="length")
-        assert (answer.end, answer.content, answer.finish_reason) == (End.ANSWERED, "", "length")
+        assert (answer.end, answer.content, answer.finish_reason) == (CallOutcome.ANSWERED, "", "length")
 
     def test_a_call_for_a_tool_in_place_of_words_is_an_empty_result(self) -> None:
         answer = read_choice(message={"content": None, "tool_calls": [{"id": "t"}]}, finish_reason="tool_calls")
-        assert (answer.end, answer.content, answer.finish_reason) == (End.ANSWERED, "", "tool_calls")
+        assert (answer.end, answer.content, answer.finish_reason) == (CallOutcome.ANSWERED, "", "tool_calls")
 
     def test_what_no_database_takes_is_escaped(self) -> None:
         content = read_choice(message={"content": "a\x00b\ud800c"}).content
@@ -164,7 +180,7 @@ class TestWriteBody:
 class TestCall:
     def test_one_request_is_one_call_that_carries_its_id(self, fake_provider: FakeProvider) -> None:
         [answer] = ask(open_account(fake_provider.base_url), write_request(request_id="id-of-this-call"))
-        assert answer.end is End.ANSWERED
+        assert answer.end is CallOutcome.ANSWERED
         assert answer.tokens_in == 100
         assert answer.provider_request_id.startswith("req_")
         assert answer.provider_answer_id.startswith("chatcmpl-")
@@ -173,27 +189,27 @@ class TestCall:
         assert fake_provider.requests()["id-of-this-call"]["billed"] == 1
 
     @pytest.mark.parametrize(
-        ("script", "end", "remedy", "error_class"),
+        ("script", "end", "next_step", "error_class"),
         [
-            ("[[429]]", End.REFUSED, Remedy.SLOW_DOWN, ErrorClass.RATE_LIMITED),
-            ("[[529]]", End.REFUSED, Remedy.SLOW_DOWN, ErrorClass.OVERLOADED),
-            ("[[500]]", End.REFUSED, Remedy.RETRY, ErrorClass.SERVER_ERROR),
-            ("[[401]]", End.REFUSED, Remedy.STOP_BATCH, ErrorClass.ACCOUNT),
-            ("[[404]]", End.REFUSED, Remedy.GIVE_UP, ErrorClass.BAD_REQUEST),
-            ("[[error200]]", End.FAILED, Remedy.RETRY, ErrorClass.ERROR_IN_ANSWER),
-            ("[[choice200]]", End.FAILED, Remedy.RETRY, ErrorClass.ERROR_IN_ANSWER),
-            ("[[empty]]", End.FAILED, Remedy.RETRY, ErrorClass.BAD_ANSWER),
-            ("[[garbage]]", End.FAILED, Remedy.RETRY, ErrorClass.BAD_ANSWER),
-            ("[[refusal]]", End.ANSWERED, Remedy.NONE, ErrorClass.NONE),
-            ("[[filter]]", End.ANSWERED, Remedy.NONE, ErrorClass.NONE),
-            ("[[length]]", End.ANSWERED, Remedy.NONE, ErrorClass.NONE),
+            ("[[429]]", CallOutcome.REFUSED, NextStep.SLOW_DOWN, ErrorClass.RATE_LIMITED),
+            ("[[529]]", CallOutcome.REFUSED, NextStep.SLOW_DOWN, ErrorClass.OVERLOADED),
+            ("[[500]]", CallOutcome.REFUSED, NextStep.RETRY, ErrorClass.SERVER_ERROR),
+            ("[[401]]", CallOutcome.REFUSED, NextStep.STOP_BATCH, ErrorClass.ACCOUNT),
+            ("[[404]]", CallOutcome.REFUSED, NextStep.GIVE_UP, ErrorClass.BAD_REQUEST),
+            ("[[error200]]", CallOutcome.FAILED, NextStep.RETRY, ErrorClass.ERROR_IN_ANSWER),
+            ("[[choice200]]", CallOutcome.FAILED, NextStep.RETRY, ErrorClass.ERROR_IN_ANSWER),
+            ("[[empty]]", CallOutcome.FAILED, NextStep.RETRY, ErrorClass.BAD_ANSWER),
+            ("[[garbage]]", CallOutcome.FAILED, NextStep.RETRY, ErrorClass.BAD_ANSWER),
+            ("[[refusal]]", CallOutcome.ANSWERED, NextStep.NONE, ErrorClass.NONE),
+            ("[[filter]]", CallOutcome.ANSWERED, NextStep.NONE, ErrorClass.NONE),
+            ("[[length]]", CallOutcome.ANSWERED, NextStep.NONE, ErrorClass.NONE),
         ],
     )
     def test_every_fault_has_its_end_and_none_is_retried_here(
-        self, fake_provider: FakeProvider, script: str, end: End, remedy: Remedy, error_class: ErrorClass
+        self, fake_provider: FakeProvider, script: str, end: CallOutcome, next_step: NextStep, error_class: ErrorClass
     ) -> None:
         [answer] = ask(open_account(fake_provider.base_url), write_request(f"A text. {script}"))
-        assert (answer.end, answer.remedy, answer.error_class) == (end, remedy, error_class)
+        assert (answer.end, answer.next_step, answer.error_class) == (end, next_step, error_class)
         assert fake_provider.stats()["received"] == 1
 
     def test_a_wait_that_is_asked_for_is_told(self, fake_provider: FakeProvider) -> None:
@@ -204,9 +220,9 @@ class TestCall:
     def test_a_setting_the_model_cannot_take_is_never_sent(self, fake_provider: FakeProvider) -> None:
         request = write_request(reasoning="high", traits=Traits(reasoning="none"))
         [answer] = ask(open_account(fake_provider.base_url), request)
-        assert (answer.end, answer.remedy, answer.error_class) == (
-            End.UNSENT,
-            Remedy.STOP_BATCH,
+        assert (answer.end, answer.next_step, answer.error_class) == (
+            CallOutcome.UNSENT,
+            NextStep.STOP_BATCH,
             ErrorClass.BAD_REQUEST,
         )
         assert "cannot be set" in answer.error
@@ -214,4 +230,4 @@ class TestCall:
 
     def test_half_a_character_is_sent_as_an_escape(self, fake_provider: FakeProvider) -> None:
         [answer] = ask(open_account(fake_provider.base_url), write_request("broken \ud800 emoji"))
-        assert answer.end is End.ANSWERED
+        assert answer.end is CallOutcome.ANSWERED

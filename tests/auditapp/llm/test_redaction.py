@@ -81,7 +81,7 @@ class TestRemoveKeys:
         assert REMOVED in clean
         assert "abcdefgh" not in clean
 
-    @pytest.mark.parametrize("text", ["task-abcdefghij was done", "the bearer of news", "lane 5 of batch 7 rang", ""])
+    @pytest.mark.parametrize("text", ["task-abcdefghij was done", "the bearer of news", "queue 5 of batch 7 rang", ""])
     def test_other_words_stay(self, text: str) -> None:
         assert remove_keys(text) == text
 
@@ -114,8 +114,8 @@ class TestLog:
 
     def test_other_records_are_left_as_they_are(self, log: tuple[logging.Logger, io.StringIO]) -> None:
         logger, written = log
-        logger.warning("%d lanes of %s", 3, "batch 7")
-        assert "WARNING 3 lanes of batch 7" in written.getvalue()
+        logger.warning("%d queues of %s", 3, "batch 7")
+        assert "WARNING 3 queues of batch 7" in written.getvalue()
 
     def test_the_log_of_the_settings_and_celerys_own_are_filtered(self) -> None:
         handlers: dict[str, Any] = LOGGING["handlers"]  # type: ignore[assignment]

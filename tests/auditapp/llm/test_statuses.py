@@ -5,7 +5,7 @@ import email.utils
 
 import pytest
 
-from auditapp.llm.providers.base import End, ErrorClass, Remedy
+from auditapp.llm.providers.base import CallOutcome, ErrorClass, NextStep
 from auditapp.llm.providers.openai_compatible import read_answer
 from auditapp.llm.providers.statuses import read_retry_after
 
@@ -14,74 +14,82 @@ DATE = email.utils.format_datetime(NOW, usegmt=True)
 
 
 @pytest.mark.parametrize(
-    ("status", "remedy", "error_class"),
+    ("status", "next_step", "error_class"),
     [
-        (429, Remedy.SLOW_DOWN, ErrorClass.RATE_LIMITED),
-        (529, Remedy.SLOW_DOWN, ErrorClass.OVERLOADED),
-        (408, Remedy.RETRY, ErrorClass.SERVER_ERROR),
-        (409, Remedy.RETRY, ErrorClass.SERVER_ERROR),
-        (425, Remedy.RETRY, ErrorClass.SERVER_ERROR),
-        (500, Remedy.RETRY, ErrorClass.SERVER_ERROR),
-        (502, Remedy.RETRY, ErrorClass.SERVER_ERROR),
-        (503, Remedy.RETRY, ErrorClass.SERVER_ERROR),
-        (520, Remedy.RETRY, ErrorClass.SERVER_ERROR),
-        (401, Remedy.STOP_BATCH, ErrorClass.ACCOUNT),
-        (402, Remedy.STOP_BATCH, ErrorClass.ACCOUNT),
-        (403, Remedy.STOP_BATCH, ErrorClass.ACCOUNT),
-        (400, Remedy.GIVE_UP, ErrorClass.BAD_REQUEST),
-        (404, Remedy.GIVE_UP, ErrorClass.BAD_REQUEST),
-        (413, Remedy.GIVE_UP, ErrorClass.BAD_REQUEST),
-        (422, Remedy.GIVE_UP, ErrorClass.BAD_REQUEST),
-        (301, Remedy.STOP_BATCH, ErrorClass.REDIRECT),
-        (307, Remedy.STOP_BATCH, ErrorClass.REDIRECT),
+        (429, NextStep.SLOW_DOWN, ErrorClass.RATE_LIMITED),
+        (529, NextStep.SLOW_DOWN, ErrorClass.OVERLOADED),
+        (408, NextStep.RETRY, ErrorClass.SERVER_ERROR),
+        (409, NextStep.RETRY, ErrorClass.SERVER_ERROR),
+        (425, NextStep.RETRY, ErrorClass.SERVER_ERROR),
+        (500, NextStep.RETRY, ErrorClass.SERVER_ERROR),
+        (502, NextStep.RETRY, ErrorClass.SERVER_ERROR),
+        (503, NextStep.RETRY, ErrorClass.SERVER_ERROR),
+        (520, NextStep.RETRY, ErrorClass.SERVER_ERROR),
+        (401, NextStep.STOP_BATCH, ErrorClass.ACCOUNT),
+        (402, NextStep.STOP_BATCH, ErrorClass.ACCOUNT),
+        (403, NextStep.STOP_BATCH, ErrorClass.ACCOUNT),
+        (400, NextStep.GIVE_UP, ErrorClass.BAD_REQUEST),
+        (404, NextStep.GIVE_UP, ErrorClass.BAD_REQUEST),
+        (413, NextStep.GIVE_UP, ErrorClass.BAD_REQUEST),
+        (422, NextStep.GIVE_UP, ErrorClass.BAD_REQUEST),
+        (301, NextStep.STOP_BATCH, ErrorClass.REDIRECT),
+        (307, NextStep.STOP_BATCH, ErrorClass.REDIRECT),
     ],
 )
-def test_a_status_that_says_no_decides_what_follows(status: int, remedy: Remedy, error_class: ErrorClass) -> None:
+def test_a_status_that_says_no_decides_what_follows(status: int, next_step: NextStep, error_class: ErrorClass) -> None:
     answer = read_answer(status, {}, b'{"error": "no"}')
-    assert (answer.end, answer.remedy, answer.error_class) == (End.REFUSED, remedy, error_class)
+    assert (answer.end, answer.next_step, answer.error_class) == (CallOutcome.REFUSED, next_step, error_class)
     assert answer.http_status == status
 
 
 @pytest.mark.parametrize("status", [504, 524])
 def test_a_gateway_that_gave_up_waiting_does_not_say_that_nothing_was_billed(status: int) -> None:
     answer = read_answer(status, {}, b"")
-    assert (answer.end, answer.remedy, answer.error_class) == (End.UNKNOWN, Remedy.RETRY, ErrorClass.TIMEOUT)
+    assert (answer.end, answer.next_step, answer.error_class) == (
+        CallOutcome.UNKNOWN,
+        NextStep.RETRY,
+        ErrorClass.TIMEOUT,
+    )
 
 
 @pytest.mark.parametrize("status", [201, 202, 204])
 def test_a_status_of_success_that_brings_no_answer_is_a_bad_answer(status: int) -> None:
     answer = read_answer(status, {}, b"")
-    assert (answer.end, answer.remedy, answer.error_class) == (End.FAILED, Remedy.RETRY, ErrorClass.BAD_ANSWER)
+    assert (answer.end, answer.next_step, answer.error_class) == (
+        CallOutcome.FAILED,
+        NextStep.RETRY,
+        ErrorClass.BAD_ANSWER,
+    )
 
 
 @pytest.mark.parametrize(
-    ("status", "body", "remedy", "error_class"),
+    ("status", "body", "next_step", "error_class"),
     [
-        (429, b'{"error": {"code": "insufficient_quota", "message": "m"}}', Remedy.STOP_BATCH, ErrorClass.QUOTA),
-        (429, b'{"error": {"type": "insufficient_quota", "message": "m"}}', Remedy.STOP_BATCH, ErrorClass.QUOTA),
-        (400, b'{"error": {"code": "billing_hard_limit_reached"}}', Remedy.STOP_BATCH, ErrorClass.QUOTA),
-        (429, b'{"error": {"message": "Request too large for m"}}', Remedy.GIVE_UP, ErrorClass.BAD_REQUEST),
-        (400, b'{"error": {"code": "invalid_api_key", "message": "m"}}', Remedy.STOP_BATCH, ErrorClass.ACCOUNT),
-        (400, b'{"error": {"code": "content_filter", "message": "m"}}', Remedy.GIVE_UP, ErrorClass.MODERATION),
+        (429, b'{"error": {"code": "insufficient_quota", "message": "m"}}', NextStep.STOP_BATCH, ErrorClass.QUOTA),
+        (429, b'{"error": {"type": "insufficient_quota", "message": "m"}}', NextStep.STOP_BATCH, ErrorClass.QUOTA),
+        (400, b'{"error": {"code": "billing_hard_limit_reached"}}', NextStep.STOP_BATCH, ErrorClass.QUOTA),
+        (429, b'{"error": {"message": "Request too large for m"}}', NextStep.GIVE_UP, ErrorClass.BAD_REQUEST),
+        (400, b'{"error": {"code": "invalid_api_key", "message": "m"}}', NextStep.STOP_BATCH, ErrorClass.ACCOUNT),
+        (400, b'{"error": {"code": "content_filter", "message": "m"}}', NextStep.GIVE_UP, ErrorClass.MODERATION),
         (
             403,
             b'{"error": {"message": "m", "metadata": {"flagged_input": "x"}}}',
-            Remedy.GIVE_UP,
+            NextStep.GIVE_UP,
             ErrorClass.MODERATION,
         ),
-        (403, b'{"error": {"message": "requires moderation"}}', Remedy.GIVE_UP, ErrorClass.MODERATION),
+        (403, b'{"error": {"message": "requires moderation"}}', NextStep.GIVE_UP, ErrorClass.MODERATION),
     ],
 )
 def test_the_words_of_an_error_tell_money_key_and_text_apart(
-    status: int, body: bytes, remedy: Remedy, error_class: ErrorClass
+    status: int, body: bytes, next_step: NextStep, error_class: ErrorClass
 ) -> None:
     answer = read_answer(status, {}, body)
-    assert (answer.end, answer.remedy, answer.error_class) == (End.REFUSED, remedy, error_class)
+    assert (answer.end, answer.next_step, answer.error_class) == (CallOutcome.REFUSED, next_step, error_class)
 
 
 def test_a_budget_of_calls_in_flight_is_waited_for() -> None:
     answer = read_answer(402, {"retry-after": "3"}, b'{"error": {"message": "in flight", "code": 402}}')
-    assert (answer.remedy, answer.retry_after) == (Remedy.SLOW_DOWN, 3.0)
+    assert (answer.next_step, answer.retry_after) == (NextStep.SLOW_DOWN, 3.0)
 
 
 @pytest.mark.parametrize(

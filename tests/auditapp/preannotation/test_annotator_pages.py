@@ -194,7 +194,7 @@ class TestPages:
     ) -> None:
         others = {}
         for kind in ("preannotation_check", "preannotation_critic"):
-            batch.pk, batch.kind, batch.client_id = None, kind, uuid.uuid4()
+            batch.pk, batch.kind, batch.idempotency_key = None, kind, uuid.uuid4()
             batch.parameters = {"annotators": [annotator.pk]}
             batch.save()
             others[kind] = batch.pk

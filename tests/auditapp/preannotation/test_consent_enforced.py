@@ -17,7 +17,7 @@ from django.db.models import F
 
 from auditapp.batches.actions import pause_batch, resume_batch
 from auditapp.batches.ledger.verify import verify_batches
-from auditapp.batches.models import Attempt, Batch, Cell, Lane, ProviderJob
+from auditapp.batches.models import Attempt, Batch, Cell, ProviderJob, WorkQueue
 from auditapp.batches.pure.launch_options import LaunchOptions
 from auditapp.batches.routes import jobs
 from auditapp.llm import locality
@@ -184,7 +184,7 @@ class TestJobs:
         allow(project, *interviews)
         return interviews
 
-    def launch(self, project: Project, shop: Shop) -> Lane:
+    def launch(self, project: Project, shop: Shop) -> WorkQueue:
         variant = add_model(
             label="m",
             provider="openai_compatible",
@@ -203,19 +203,19 @@ class TestJobs:
             options=LaunchOptions(route="jobs"),
             by=trail.SYSTEM,
         )
-        return batch.lanes.get()
+        return batch.queues.get()
 
     def test_a_job_written_before_a_consent_was_taken_back_is_given_up_and_made_anew(
         self, project: Project, interviews: list[Interview], shop: Shop
     ) -> None:
-        lane = self.launch(project, shop)
+        queue = self.launch(project, shop)
         shop.order(cut_uploads=1)
-        jobs.run_job_lane(lane.pk)
+        jobs.run_job_queue(queue.pk)
         [first] = ProviderJob.objects.all()
         assert (first.provider_file_id, first.provider_job_id, first.calls) == ("", "", 5)
         allow(project, interviews[0], is_given=False)
         ProviderJob.objects.update(checked_at=F("checked_at") - datetime.timedelta(minutes=10))
-        jobs.run_job_lane(lane.pk)
+        jobs.run_job_queue(queue.pk)
         first, second = ProviderJob.objects.order_by("pk")
         assert (first.state, second.state) == ("failed", "submitted")
         sent = Attempt.objects.filter(job=second).values_list("cell__input_id", flat=True)
@@ -228,7 +228,7 @@ class TestJobs:
     def test_a_file_uploaded_before_a_consent_was_taken_back_is_deleted_where_it_was_brought(
         self, project: Project, interviews: list[Interview], shop: Shop, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        lane = self.launch(project, shop)
+        queue = self.launch(project, shop)
 
         def withdraw(reached: str) -> None:
             if reached == "job_uploaded":
@@ -237,10 +237,10 @@ class TestJobs:
 
         with monkeypatch.context() as patch:
             patch.setattr(jobs, "crash_point", withdraw)
-            jobs.run_job_lane(lane.pk)
+            jobs.run_job_queue(queue.pk)
         assert (shop.stats()["kept"], shop.stats()["jobs"]) == (1, 0)
         resume_batch(batch=Batch.objects.get(), by=trail.SYSTEM)
-        jobs.run_job_lane(lane.pk)
+        jobs.run_job_queue(queue.pk)
         first, second = ProviderJob.objects.order_by("pk")
         assert (first.state, second.state) == ("failed", "submitted")
         assert (shop.stats()["deleted"], shop.stats()["kept"]) == (1, 1), "there is the file of the second job alone"
@@ -249,9 +249,9 @@ class TestJobs:
     def test_where_every_consent_was_taken_back_no_job_is_made(
         self, project: Project, interviews: list[Interview], shop: Shop
     ) -> None:
-        lane = self.launch(project, shop)
+        queue = self.launch(project, shop)
         allow(project, *interviews, is_given=False)
-        jobs.run_job_lane(lane.pk)
+        jobs.run_job_queue(queue.pk)
         assert not ProviderJob.objects.exists()
         assert shop.stats()["jobs"] == 0
         assert Batch.objects.get().state == "done"

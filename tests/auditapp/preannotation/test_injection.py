@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from auditapp.batches.kinds import Answered
 from auditapp.batches.models import Arm, Batch
-from auditapp.llm.providers.base import ChatAnswer, End
+from auditapp.llm.providers.base import CallOutcome, ChatAnswer
 from auditapp.preannotation.annotators.actions.annotators import ensure_annotator
 from auditapp.preannotation.annotators.actions.launching import launch_preannotation
 from auditapp.preannotation.annotators.pure.answers import LONGEST_RATIONALE
@@ -134,7 +134,7 @@ def outcomes(study: Study, fake_provider: FakeProvider) -> dict[str, str]:
     turns = [study.turns[number].pk for number in range(len(study.turns))]
     prompts = PreannotationKind().write_prompts(study.arm, turns)
     answers = ask_all(fake_provider, study.arm, [prompts[turn] for turn in turns])
-    assert {answer.end for answer in answers} == {End.ANSWERED}
+    assert {answer.end for answer in answers} == {CallOutcome.ANSWERED}
     handed = [
         Answered(cells[turn], study.arm.pk, turn, answer.content, answer.finish_reason, "")
         for turn, answer in zip(turns, answers, strict=True)

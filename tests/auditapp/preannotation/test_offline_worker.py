@@ -39,7 +39,7 @@ def count(instance: Instance, sql: str) -> int:
 
 def test_a_run_outlives_the_worker_that_was_at_it(instance: Instance) -> None:
     instance.run_code(MAKE_STUDY)
-    worker = instance.start_worker("--lanes", "2")
+    worker = instance.start_worker("--queues", "2")
     instance.manage("preannotate", "--project", "culture", "--annotator", "rules")
     wait_until(lambda: count(instance, READINGS) >= INTERVIEWS // 20, what="a few interviews were read")
     instance.stop()
@@ -48,7 +48,7 @@ def test_a_run_outlives_the_worker_that_was_at_it(instance: Instance) -> None:
     assert 0 < before < INTERVIEWS, instance.read_words()
     assert instance.query(STATE) == [("running",)]
     instance.run_code(LET_TIME_PASS)
-    instance.start_worker("--lanes", "2")
+    instance.start_worker("--queues", "2")
     wait_until(lambda: instance.query(STATE) == [("done",)], what="another worker came to the end")
     assert count(instance, READINGS) == INTERVIEWS
     assert count(instance, "SELECT count(DISTINCT interview_id) FROM preannotation_offlinereading") == INTERVIEWS

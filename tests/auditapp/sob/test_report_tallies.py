@@ -85,7 +85,7 @@ def test_a_batch_without_an_answer_has_empty_tallies(dataset: Dataset, owner: Us
 def test_another_batch_on_the_same_texts_counts_nothing_here(batch: Batch, dataset: Dataset, owner: User) -> None:
     before = tally_batch(batch)
     other = Batch.objects.get(pk=batch.pk)
-    other.pk, other.client_id = None, None
+    other.pk, other.idempotency_key = None, None
     other.save()
     store(other, list(zip(add_arm(other, "acceptability", like=batch.arms.all()[0]), ANSWERS, strict=False)))
     compare(tally_batch(batch), before)

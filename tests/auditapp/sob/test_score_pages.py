@@ -397,7 +397,7 @@ class TestComparing:
 
     def test_a_batch_of_another_study_is_not_found(self, pages: Pages) -> None:
         other = Batch.objects.get(pk=pages.batch.pk)
-        other.pk, other.client_id = None, None
+        other.pk, other.idempotency_key = None, None
         other.project = Project.objects.create(slug="other", name="Other", created_at=other.created_at)
         other.save()
         assert pages.ask("compare", **{"with": other.pk}).status_code == 404

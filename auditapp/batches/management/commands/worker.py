@@ -15,7 +15,7 @@ from auditapp.batches.runner import tasks
 from auditapp.environment import make_site_files
 
 POOLS = ("prefork", "threads")
-LANES = 3
+QUEUES = 3
 
 
 class Command(BaseCommand):
@@ -27,14 +27,20 @@ class Command(BaseCommand):
         # Taken as every command takes it, though there are no checks to skip.
         parser.add_argument("--skip-checks", action="store_true", help=argparse.SUPPRESS)
         parser.add_argument(
-            "--lanes", type=int, default=LANES, help=f"lanes this worker runs at once (default {LANES})"
+            "--queues",
+            "--lanes",
+            dest="queues",
+            type=int,
+            default=QUEUES,
+            metavar="N",
+            help=f"work queues that this worker runs at once (default {QUEUES}); --lanes is the old, deprecated name",
         )
         parser.add_argument(
             "--pool",
             choices=POOLS,
             # Where processes are not forked, they share neither memory nor the word that the worker is to end.
             default="prefork" if get_start_method() == "fork" else "threads",
-            help="a process per lane, so that one killed takes no other along (where processes fork), or a thread per lane",
+            help="a process per queue, so that one killed takes no other along (where processes fork), or a thread per queue",
         )
         parser.add_argument("--no-beat", action="store_true", help="leave sweeping to other workers, or to celery beat")
         parser.add_argument(
@@ -45,8 +51,8 @@ class Command(BaseCommand):
         if options["check"]:
             self._check()
             return
-        if options["lanes"] < 1:  # type: ignore[operator]
-            raise CommandError("A worker runs at least one lane.")
+        if options["queues"] < 1:  # type: ignore[operator]
+            raise CommandError("A worker runs at least one queue.")
         make_site_files()
         broker = settings.CELERY_BROKER_URL.split("://")[0]
         self.stderr.write(f"A worker starts over {broker}; Ctrl-C ends it.")
@@ -71,8 +77,8 @@ class Command(BaseCommand):
         # Not through Celery's command line, which loads an interactive shell that takes a tenth of the memory.
         worker = app.Worker(
             pool_cls=options["pool"],
-            concurrency=options["lanes"],
-            queues=[tasks.LANES, tasks.SWEEPS],
+            concurrency=options["queues"],
+            queues=[tasks.WORK, tasks.SWEEPS],
             loglevel=logging.WARNING,
             quiet=True,
             # Both have hung workers after a restart of the broker, and serve nothing here.

@@ -1,4 +1,4 @@
-"""A batch with one lane, and a kind whose inputs are numbers: what the tests of ledger and runner work on."""
+"""A batch with one queue, and a kind whose inputs are numbers: what the tests of ledger and runner work on."""
 
 from __future__ import annotations
 
@@ -12,21 +12,23 @@ from django.utils import timezone
 from auditapp.batches import actions
 from auditapp.batches.kinds import Answered
 from auditapp.batches.ledger import leases
-from auditapp.batches.ledger.endings import Finished
+from auditapp.batches.ledger.endings import CompletedCall
 from auditapp.batches.ledger.leases import Claim
-from auditapp.batches.models import Arm, Batch, Lane
+from auditapp.batches.models import Arm, Batch, WorkQueue
 from auditapp.llm.actions import add_model
 from auditapp.llm.models import ModelVariant
-from auditapp.llm.providers.base import ChatAnswer, ChatRequest, End, ErrorClass, Remedy
+from auditapp.llm.providers.base import CallOutcome, ChatAnswer, ChatRequest, ErrorClass, NextStep
 from transcripts.audit_trail import trail
 from transcripts.projects.models import Project
 
 RUNNER = "here:1:aaaa"
-ANSWER = ChatAnswer(End.ANSWERED, content="yes", raw='{"yes": 1}', http_status=200, tokens_in=10, tokens_out=5)
-LOST = ChatAnswer(End.UNKNOWN, Remedy.RETRY, error_class=ErrorClass.CUT_OFF, error="lost")
-BUSY = ChatAnswer(End.REFUSED, Remedy.RETRY, http_status=500, error_class=ErrorClass.SERVER_ERROR, error="status 500")
+ANSWER = ChatAnswer(CallOutcome.ANSWERED, content="yes", raw='{"yes": 1}', http_status=200, tokens_in=10, tokens_out=5)
+LOST = ChatAnswer(CallOutcome.UNKNOWN, NextStep.RETRY, error_class=ErrorClass.CUT_OFF, error="lost")
+BUSY = ChatAnswer(
+    CallOutcome.REFUSED, NextStep.RETRY, http_status=500, error_class=ErrorClass.SERVER_ERROR, error="status 500"
+)
 TOO_MANY = ChatAnswer(
-    End.REFUSED, Remedy.SLOW_DOWN, http_status=429, error_class=ErrorClass.RATE_LIMITED, retry_after=30.0
+    CallOutcome.REFUSED, NextStep.SLOW_DOWN, http_status=429, error_class=ErrorClass.RATE_LIMITED, retry_after=30.0
 )
 
 
@@ -99,8 +101,8 @@ def plan(
     pilot: int = 0,
     lost_answers: str = "retry",
     uses_cache: bool = False,
-) -> Lane:
-    """A launched batch's lane, held by nobody."""
+) -> WorkQueue:
+    """A launched batch's queue, held by nobody."""
     batch = actions.launch_batch(
         project=project,
         kind="echo",
@@ -117,25 +119,25 @@ def plan(
         ),
         by=trail.SYSTEM,
     )
-    return batch.lanes.get()
+    return batch.queues.get()
 
 
-def hold(lane: Lane) -> Lane:
-    """The lane, held by ``RUNNER``."""
-    held = leases.acquire_lane(lane.pk, RUNNER)
+def hold(queue: WorkQueue) -> WorkQueue:
+    """The queue, held by ``RUNNER``."""
+    held = leases.acquire_queue(queue.pk, RUNNER)
     assert held is not None
     return held
 
 
-def launch(project: Project, *, inputs: Sequence[int] = (1, 2, 3), cap_usd: Decimal | None = None) -> Lane:
-    """A launched batch's lane, held by ``RUNNER``."""
+def launch(project: Project, *, inputs: Sequence[int] = (1, 2, 3), cap_usd: Decimal | None = None) -> WorkQueue:
+    """A launched batch's queue, held by ``RUNNER``."""
     return hold(plan(project, inputs=inputs, cap_usd=cap_usd))
 
 
-def claim(lane: Lane, count: int = 10) -> Claim:
-    return leases.claim_calls(lane, RUNNER, count)
+def claim(queue: WorkQueue, count: int = 10) -> Claim:
+    return leases.claim_calls(queue, RUNNER, count)
 
 
-def finish(lane: Lane, claimed: Claim, answer: ChatAnswer) -> None:
+def finish(queue: WorkQueue, leased: Claim, answer: ChatAnswer) -> None:
     now = timezone.now()
-    leases.store_finished(lane.batch_id, [Finished(call.claimed, answer, now, now) for call in claimed.calls])
+    leases.store_completed(queue.batch_id, [CompletedCall(call.leased, answer, now, now) for call in leased.calls])

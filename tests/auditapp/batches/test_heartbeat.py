@@ -1,4 +1,4 @@
-"""The pulse of a worker, its ticks, its doorbell and what is read of the workers."""
+"""The heartbeat of a worker, its ticks, its doorbell and what is read of the workers."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from auditapp.batches.pure import spool
 from auditapp.batches.pure.stopping import stopping
 from auditapp.batches.routes import live
 from auditapp.batches.runner import heartbeat, recovery, tasks, waiting
-from auditapp.batches.runner.heartbeat import Hearing, Pulse
+from auditapp.batches.runner.heartbeat import Hearing, Heartbeat
 from auditapp.batches.runner.ticks import take_tick
 from auditapp.celery import app as celery_app
 from tests.auditapp.batches.counting import Numbers, launch
@@ -48,18 +48,18 @@ def note_in(calls: list[object]) -> Callable[..., bool]:
 
 
 @pytest.fixture(autouse=True)
-def rung(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """The lanes that were rung, in place of a broker."""
-    rung: list[int] = []
+def notified(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The queues that were notified, in place of a broker."""
+    notified: list[int] = []
 
-    def hear(lane_ids: list[int]) -> bool:
-        rung.extend(lane_ids)
+    def hear(queue_ids: list[int]) -> bool:
+        notified.extend(queue_ids)
         return True
 
-    monkeypatch.setattr(tasks, "ring_lanes", hear)
+    monkeypatch.setattr(tasks, "notify_queues", hear)
     monkeypatch.setattr(tasks, "count_waiting_messages", lambda: 0)
     monkeypatch.setitem(kinds._kinds, "numbers", Numbers())
-    return rung
+    return notified
 
 
 @pytest.fixture
@@ -91,9 +91,9 @@ class TestTicks:
         assert take_tick("sweep", every=5) is not None
         assert take_tick("sweep", every=5) is None
 
-    def test_two_beats_and_a_pulse_sweep_once(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_two_beats_and_a_heartbeat_sweep_once(self, monkeypatch: pytest.MonkeyPatch) -> None:
         swept: list[object] = []
-        monkeypatch.setattr(recovery, "recover_lanes", note_in(swept))
+        monkeypatch.setattr(recovery, "recover_queues", note_in(swept))
         for _ in range(3):
             tasks.sweep()
         assert len(swept) == 1
@@ -104,7 +104,7 @@ class TestTicks:
     ) -> None:
         """The database was away, or the machine slept: those that live had no way to say so."""
         asked: list[object] = []
-        monkeypatch.setattr(recovery, "recover_lanes", note_in(asked))
+        monkeypatch.setattr(recovery, "recover_queues", note_in(asked))
         Tick.objects.create(name="sweep", at=read_now() - datetime.timedelta(seconds=pause))
         tasks.sweep()
         assert asked == [{"silence_tells": told}]
@@ -112,23 +112,23 @@ class TestTicks:
 
 @pytest.mark.usefixtures("connections_stay")
 class TestPulse:
-    def test_a_beat_shows_that_the_worker_lives_and_sweeps(self, project: Project, rung: list[int]) -> None:
+    def test_a_beat_shows_that_the_worker_lives_and_sweeps(self, project: Project, notified: list[int]) -> None:
         batch = launch(project)
-        Pulse(lanes=3).beat()
+        Heartbeat(queues=3).beat()
         [worker] = worker_signs.read_workers()
-        assert (worker.name, worker.alive, worker.lanes, worker.problem) == (
+        assert (worker.name, worker.alive, worker.queues, worker.problem) == (
             f"{socket.gethostname()}:{os.getpid()}",
             True,
             3,
             "",
         )
         assert worker.started_at is not None
-        assert rung == [batch.lanes.get().pk]
+        assert notified == [batch.queues.get().pk]
         assert worker_signs.is_worker_alive()
 
     def test_a_worker_that_has_ended_gives_no_sign_of_life(self) -> None:
-        own = Pulse(lanes=3)
-        WorkerSign.objects.create(name="elsewhere:1", seen_at=read_now(), lanes=2)
+        own = Heartbeat(queues=3)
+        WorkerSign.objects.create(name="elsewhere:1", seen_at=read_now(), queues=2)
         own.beat()
         own.end()
         own.run()
@@ -136,22 +136,22 @@ class TestPulse:
         with pytest.raises(CommandError, match="No worker of this machine"):
             call_command("worker", "--check")
 
-    def test_a_worker_may_leave_the_sweeping_to_others(self, project: Project, rung: list[int]) -> None:
+    def test_a_worker_may_leave_the_sweeping_to_others(self, project: Project, notified: list[int]) -> None:
         launch(project)
-        Pulse(lanes=1, sweeps=False).beat()
-        assert rung == []
+        Heartbeat(queues=1, sweeps=False).beat()
+        assert notified == []
         assert worker_signs.is_worker_alive()
 
     @pytest.mark.usefixtures("stopped")
-    def test_a_worker_that_is_told_to_end_rings_nobody(self, project: Project, rung: list[int]) -> None:
+    def test_a_worker_that_is_told_to_end_notifies_nobody(self, project: Project, notified: list[int]) -> None:
         launch(project)
-        Pulse(lanes=1).beat()
-        assert rung == []
+        Heartbeat(queues=1).beat()
+        assert notified == []
 
     def test_an_outage_of_the_database_is_told_once_and_survived(
         self, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
     ) -> None:
-        beating = Pulse(lanes=1)
+        beating = Heartbeat(queues=1)
 
         def refuse(**sign: object) -> None:
             raise OperationalError("away")
@@ -174,18 +174,18 @@ class TestPulse:
         def fail(**options: object) -> int:
             raise RuntimeError("a bug")
 
-        monkeypatch.setattr(recovery, "recover_lanes", fail)
-        Pulse(lanes=1).beat()
-        assert "A beat of the worker's pulse failed" in caplog.text
+        monkeypatch.setattr(recovery, "recover_queues", fail)
+        Heartbeat(queues=1).beat()
+        assert "A beat of the worker's heartbeat failed" in caplog.text
 
-    def test_a_full_disk_is_told_and_no_lane_is_taken(self, project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
-        lane = launch(project).lanes.get()
-        monkeypatch.setattr(spool, "LEAST_FREE_BYTES", 2**80)
-        monkeypatch.setattr(spool, "LEAST_FREE_SHARE", 2.0)
-        Pulse(lanes=1).beat()
+    def test_a_full_disk_is_told_and_no_queue_is_taken(self, project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+        queue = launch(project).queues.get()
+        monkeypatch.setattr(spool, "MIN_FREE_BYTES", 2**80)
+        monkeypatch.setattr(spool, "MIN_FREE_SHARE", 2.0)
+        Heartbeat(queues=1).beat()
         assert worker_signs.read_workers()[0].problem == worker_signs.DISK_FULL
-        tasks.run_lane(lane.pk)
-        assert lane.batch.cells.filter(state="planned").count() == 3
+        tasks.run_queue(queue.pk)
+        assert queue.batch.cells.filter(state="planned").count() == 3
         with pytest.raises(CommandError, match="nearly full"):
             call_command("worker", "--check")
 
@@ -209,46 +209,46 @@ class TestForks:
 
 
 class TestHearing:
-    """A worker that hears nothing any more: messages wait while it has a free lane."""
+    """A worker that hears nothing any more: messages wait while it has a free queue."""
 
     @pytest.fixture
     def clock(self, monkeypatch: pytest.MonkeyPatch) -> list[float]:
         monkeypatch.setattr(tasks, "count_waiting_messages", lambda: 2)
         return [0.0]
 
-    def test_messages_that_wait_before_a_free_lane_for_a_minute_are_not_heard(self, clock: list[float]) -> None:
+    def test_messages_that_wait_before_a_free_queue_for_a_minute_are_not_heard(self, clock: list[float]) -> None:
         hearing = Hearing(lambda: clock[0])
-        assert not hearing.is_lost(lanes=1)
+        assert not hearing.is_lost(queues=1)
         clock[0] = 59.0
-        assert not hearing.is_lost(lanes=1)
+        assert not hearing.is_lost(queues=1)
         clock[0] = 60.0
-        assert hearing.is_lost(lanes=1)
+        assert hearing.is_lost(queues=1)
 
     def test_a_queue_that_was_empty_in_between_is_heard(
         self, clock: list[float], monkeypatch: pytest.MonkeyPatch
     ) -> None:
         hearing = Hearing(lambda: clock[0])
-        hearing.is_lost(lanes=1)
+        hearing.is_lost(queues=1)
         clock[0] = 30.0
         with monkeypatch.context() as patch:
             patch.setattr(tasks, "count_waiting_messages", lambda: 0)
-            hearing.is_lost(lanes=1)
+            hearing.is_lost(queues=1)
         clock[0] = 61.0
-        assert not hearing.is_lost(lanes=1)
+        assert not hearing.is_lost(queues=1)
 
-    def test_messages_may_wait_while_every_lane_is_busy(
+    def test_messages_may_wait_while_every_queue_is_busy(
         self, clock: list[float], monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(celery_state, "active_requests", {"a request"})
         hearing = Hearing(lambda: clock[0])
-        hearing.is_lost(lanes=1)
+        hearing.is_lost(queues=1)
         clock[0] = 600.0
-        assert not hearing.is_lost(lanes=1)
+        assert not hearing.is_lost(queues=1)
 
     @pytest.mark.usefixtures("connections_stay")
     def test_a_deaf_worker_ends_itself(self, monkeypatch: pytest.MonkeyPatch) -> None:
         said: list[str] = []
-        beating = Pulse(lanes=1, end_worker=said.append)
+        beating = Heartbeat(queues=1, end_worker=said.append)
         monkeypatch.setattr(beating.hearing, "is_lost", lambda **_: True)
         beating.beat()
         assert said == ["Messages wait, and this worker hears none of them"]
@@ -257,23 +257,23 @@ class TestHearing:
 class TestWorkers:
     def test_a_silent_worker_is_told_with_when_it_was_heard_last_and_forgotten_after_a_day(self) -> None:
         now = read_now()
-        WorkerSign.objects.create(name="here:1", seen_at=now - MINUTE, lanes=2)
-        WorkerSign.objects.create(name="there:1", seen_at=now - datetime.timedelta(days=2), lanes=2)
+        WorkerSign.objects.create(name="here:1", seen_at=now - MINUTE, queues=2)
+        WorkerSign.objects.create(name="there:1", seen_at=now - datetime.timedelta(days=2), queues=2)
         assert not worker_signs.is_worker_alive()
         worker_signs.forget_old_signs()
         [worker] = worker_signs.read_workers()
         assert (worker.name, worker.alive, worker.seen_at) == ("here:1", False, now - MINUTE)
 
     def test_a_sign_is_one_row_however_often_it_is_given(self) -> None:
-        for lanes in (1, 2):
-            worker_signs.write_sign(started_at=read_now(), lanes=lanes, problem="")
-        assert WorkerSign.objects.get().lanes == 2
+        for queues in (1, 2):
+            worker_signs.write_sign(started_at=read_now(), queues=queues, problem="")
+        assert WorkerSign.objects.get().queues == 2
 
     def test_the_check_asks_for_a_worker_of_this_very_machine(self) -> None:
-        WorkerSign.objects.create(name="elsewhere:1", seen_at=read_now(), lanes=2)
+        WorkerSign.objects.create(name="elsewhere:1", seen_at=read_now(), queues=2)
         with pytest.raises(CommandError, match="No worker of this machine"):
             call_command("worker", "--check")
-        worker_signs.write_sign(started_at=read_now(), lanes=2, problem="")
+        worker_signs.write_sign(started_at=read_now(), queues=2, problem="")
         said = StringIO()
         call_command("worker", "--check", stdout=said)
         assert "lives and works" in said.getvalue()
@@ -308,7 +308,7 @@ class TestDoorbell:
         monkeypatch.setattr(tasks, "AWAY_SECONDS", 600.0)
         assert tasks.count_waiting_messages() == 0
         tasks._Doorbell.away_until = 0.0
-        assert not any(tasks.ring(lane) for lane in range(20))
+        assert not any(tasks.notify_queue(queue) for queue in range(20))
         assert tasks.count_waiting_messages() == 0
         # Celery makes one besides, without options, for a pool that is never used.
         tried = [options for options in no_broker if options]
@@ -318,51 +318,51 @@ class TestDoorbell:
 
     def test_a_message_waits_until_a_worker_takes_it(self) -> None:
         before = tasks.count_waiting_messages()
-        assert tasks.ring(10**9)
+        assert tasks.notify_queue(10**9)
         assert tasks.count_waiting_messages() == before + 1
         with tasks.connect_at_once() as connection:
-            connection.SimpleQueue(tasks.LANES).get(block=True, timeout=PATIENCE).ack()
+            connection.SimpleQueue(tasks.QUEUES).get(block=True, timeout=PATIENCE).ack()
 
-    def test_where_as_many_messages_wait_as_lanes_nothing_more_is_rung(
+    def test_where_as_many_messages_wait_as_queues_nothing_more_is_notified(
         self, project: Project, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setitem(kinds._kinds, "numbers", Numbers())
         launch(project)
-        rung: list[object] = []
-        monkeypatch.setattr(tasks, "ring_lanes", note_in(rung))
+        notified: list[object] = []
+        monkeypatch.setattr(tasks, "notify_queues", note_in(notified))
         for waiting_messages in (1, 0):
             monkeypatch.setattr(tasks, "count_waiting_messages", lambda count=waiting_messages: count)
-            tasks.ring_idle_lanes()
-        assert len(rung) == 1
+            tasks.notify_idle_queues()
+        assert len(notified) == 1
 
 
 class TestRunLane:
-    """While nobody hears the doorbell, a lane is worked on where it is."""
+    """While nobody hears the doorbell, a queue is worked on where it is."""
 
-    def test_a_lane_that_cannot_be_rung_is_worked_on_again(
+    def test_a_queue_that_cannot_be_rung_is_worked_on_again(
         self, project: Project, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        lane = launch(project).lanes.get()
+        queue = launch(project).queues.get()
         stays: list[object] = []
         heard = iter([False, False, True])
-        monkeypatch.setattr(live, "run_lane", note_in(stays))
-        monkeypatch.setattr(tasks, "ring", lambda lane_id: next(heard))
-        tasks.run_lane(lane.pk)
+        monkeypatch.setattr(live, "run_queue", note_in(stays))
+        monkeypatch.setattr(tasks, "notify_queue", lambda queue_id: next(heard))
+        tasks.run_queue(queue.pk)
         assert len(stays) == 3
 
     @pytest.mark.usefixtures("stopped")
     def test_a_worker_that_ends_neither_stays_nor_rings(
-        self, project: Project, monkeypatch: pytest.MonkeyPatch, rung: list[int]
+        self, project: Project, monkeypatch: pytest.MonkeyPatch, notified: list[int]
     ) -> None:
-        lane = launch(project).lanes.get()
-        monkeypatch.setattr(live, "run_lane", lambda lane_id: True)
-        tasks.run_lane(lane.pk)
-        assert rung == []
+        queue = launch(project).queues.get()
+        monkeypatch.setattr(live, "run_queue", lambda queue_id: True)
+        tasks.run_queue(queue.pk)
+        assert notified == []
 
     def test_a_batch_whose_answers_are_brought_in_as_a_file_is_nobody_s_work(self, project: Project) -> None:
         batch = launch(project)
         Batch.objects.update(route="file")
-        assert not tasks.work_on_lane(batch.lanes.get().pk)
+        assert not tasks.work_on_queue(batch.queues.get().pk)
 
 
 def test_waiting_ends_where_the_batch_does_nothing_more_by_itself(project: Project) -> None:
@@ -382,7 +382,7 @@ class TestFileBroker:
     @pytest.fixture
     def name(self) -> str:
         """A queue of its own: kombu remembers for the whole process which it has bound."""
-        return f"lanes-{uuid.uuid4().hex}"
+        return f"queues-{uuid.uuid4().hex}"
 
     @pytest.fixture
     def connection(self, folder: Path) -> Iterator[Connection]:
@@ -392,10 +392,10 @@ class TestFileBroker:
 
     def test_a_message_comes_out_once_and_as_it_went_in(self, connection: Connection, folder: Path, name: str) -> None:
         queue = connection.SimpleQueue(name)
-        queue.put({"lane": 7})
+        queue.put({"queue": 7})
         message = queue.get(block=True, timeout=PATIENCE)
         message.ack()
-        assert message.payload == {"lane": 7}
+        assert message.payload == {"queue": 7}
         with pytest.raises(queue.Empty):
             queue.get(block=False)
         assert [path.name for path in folder.iterdir() if path.is_file()] == []
@@ -406,8 +406,8 @@ class TestFileBroker:
     ) -> None:
         (folder / f"0_damaged.{name}.msg").write_text(damaged, encoding="utf-8")
         queue = connection.SimpleQueue(name)
-        queue.put({"lane": 7})
-        assert queue.get(block=True, timeout=PATIENCE).payload == {"lane": 7}
+        queue.put({"queue": 7})
+        assert queue.get(block=True, timeout=PATIENCE).payload == {"queue": 7}
 
     def test_an_exchange_whose_file_is_being_written_has_no_queues_yet(
         self, connection: Connection, folder: Path, name: str

@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 import uuid
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from django import forms
 from django.db.models import QuerySet
@@ -18,13 +17,6 @@ from auditapp.llm.providers.base import ErrorClass
 
 DEFAULT_PILOT = 30
 MAX_ANSWER_FILE = 512 * 1024 * 1024
-
-
-class FieldGroup(NamedTuple):
-    """Fields that stand together under one heading, row by row."""
-
-    title: str
-    rows: list[list[BoundField]]
 
 
 def list_variants() -> QuerySet[ModelVariant]:
@@ -143,11 +135,9 @@ class LaunchOptionsForm(LaunchForm):
             del self.fields["route"]
 
     @property
-    def groups(self) -> list[FieldGroup]:
-        """The visible fields under their headings."""
-        return [
-            FieldGroup(title, self._list_rows(names)) for title, names in (*self.what, ("How it is sent", self.how))
-        ]
+    def groups(self) -> list[tuple[str, list[list[BoundField]]]]:
+        """Headings, each with its visible fields row by row."""
+        return [(title, self._list_rows(names)) for title, names in (*self.what, ("How it is sent", self.how))]
 
     def _list_rows(self, names: Sequence[str]) -> list[list[BoundField]]:
         rows = [[self[name] for name in row.split() if name in self.fields] for row in names]
@@ -196,19 +186,19 @@ class ConfirmForm(forms.Form):
 
 
 class AnswersForm(forms.Form):
-    """Answers brought in as a file."""
+    """Answers to be imported from a file."""
 
     prefix = "answers"
     file = forms.FileField(
         label="File of answers",
-        help_text="JSON lines, one answer each, under the custom_id of its request. What was brought in before is left out.",
+        help_text="JSON lines, one answer each, under the custom_id of its request. What was imported before is left out.",
     )
 
     def clean_file(self) -> object:
         file = self.cleaned_data["file"]
         if file.size > MAX_ANSWER_FILE:
             raise forms.ValidationError(
-                "The file is larger than 512 MB. Split it by lines and bring the parts in one by one."
+                "The file is larger than 512 MB. Split it by lines and import the parts one by one."
             )
         return file
 

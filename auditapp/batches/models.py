@@ -47,7 +47,7 @@ class Batch(models.Model):
     class Route(models.TextChoices):
         LIVE = "live", "one call at a time, at once"
         JOBS = "jobs", "the provider's own batch service, cheaper, within a day"
-        FILE = "file", "answers are brought in as a file"
+        FILE = "file", "answers are imported from a file"
 
     project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="batches")
     kind = models.CharField(max_length=40)
@@ -343,6 +343,7 @@ class WorkerSign(models.Model):
     started_at = models.DateTimeField(null=True, blank=True)
     queues = models.PositiveIntegerField(default=0)
     problem = models.CharField(max_length=300, blank=True)
+    alive: bool  # set by read_workers
 
     def __str__(self) -> str:
         return self.name

@@ -19,7 +19,7 @@ batch_urls = [
     path("retry/", controls.retry_failed, name="retry"),
     path("held/", controls.release_held, name="held"),
     path("requests/", files.download_requests, name="requests"),
-    path("answers/", files.bring_in_answers, name="answers"),
+    path("answers/", files.import_answer_file, name="answers"),
     path("attempts/", attempts.list_attempts, name="attempts"),
     path("attempts/<int:attempt_id>/", attempts.show_attempt, name="attempt"),
 ]

@@ -3,29 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import NamedTuple
 
 from django.db.models import Count
 
 from auditapp.llm.models import AllowedAddress, Capabilities, ModelVariant, Price, ProviderAccount
 from auditapp.llm.sealing import SealBroken, open_key
-
-
-class VariantLine(NamedTuple):
-    """A variant with the rows that hold for it now, as the list of models shows it."""
-
-    variant: ModelVariant
-    price: Price | None
-    capabilities: Capabilities | None
-    key_state: str
-
-
-class AccountLine(NamedTuple):
-    """An account as the page of models shows it, with the number of its models."""
-
-    account: ProviderAccount
-    models: int
-    key_state: str
 
 
 def find_prices(variants: Iterable[ModelVariant]) -> dict[int, Price]:
@@ -52,20 +34,25 @@ def read_allowed_addresses() -> frozenset[str]:
     return frozenset(AllowedAddress.objects.values_list("address", flat=True))
 
 
-def list_variants() -> list[VariantLine]:
-    """Every variant by its label, in three queries."""
+def list_variants() -> list[dict[str, object]]:
+    """Every variant by its label, with the rows that hold for it now and the state of its key, in three queries."""
     variants = list(ModelVariant.objects.select_related("account"))
     prices, capabilities = find_prices(variants), find_capabilities(variants)
     return [
-        VariantLine(each, prices.get(each.pk), capabilities.get(each.pk), describe_key(each.account))
+        {
+            "variant": each,
+            "price": prices.get(each.pk),
+            "capabilities": capabilities.get(each.pk),
+            "key_state": describe_key(each.account),
+        }
         for each in variants
     ]
 
 
-def list_accounts() -> list[AccountLine]:
-    """Every account by its name, in one query."""
+def list_accounts() -> list[dict[str, object]]:
+    """Every account by its name, with the number of its models and the state of its key, in one query."""
     accounts = ProviderAccount.objects.annotate(models_there=Count("variants")).order_by("name")
-    return [AccountLine(each, each.models_there, describe_key(each)) for each in accounts]
+    return [{"account": each, "models": each.models_there, "key_state": describe_key(each)} for each in accounts]
 
 
 def describe_key(account: ProviderAccount) -> str:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from auditapp.batches.kinds import register_kind, register_sights
-from auditapp.batches.runner.sweeping import register_sweep
-from auditapp.llm.cards import register_card_part
+from auditapp.batches.runner.sweeps import register_sweep
+from auditapp.llm.scorecards import register_scorecard_part
 from auditapp.preannotation.annotators.queries.batch_visibility import (
     SIGHT_OF_SUGGESTIONS,
     SIGHT_OF_TURNS,
@@ -45,4 +45,4 @@ for export in (SUGGESTIONS, SHOWINGS, TURN_ARMS, *EXPORTS):
 register_machine_use(read_machine_uses)
 register_machine_notes(read_machine_notes)
 # What became of suggestions is colleagues' decisions.
-register_card_part("suggestions", read_parts, Permission.SEE_ALL_CODINGS)
+register_scorecard_part("suggestions", read_parts, Permission.SEE_ALL_CODINGS)

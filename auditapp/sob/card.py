@@ -10,7 +10,6 @@ from django.db.models import Exists, OuterRef
 from django.urls import reverse
 
 from auditapp.batches.models import Arm, Batch
-from auditapp.llm.cards import CardFigure, CardPart
 from auditapp.llm.models import ModelVariant
 from auditapp.sob.kind import KIND
 from auditapp.sob.models import Dataset, Judgment
@@ -33,11 +32,11 @@ NOT_COMPARABLE = "own wording, not comparable with published scores"
 class _Shown(NamedTuple):
     """A figure, and the same in few words for a list: with its denominator, and what sets its batch apart."""
 
-    figure: CardFigure
+    figure: ScorecardFigure
     brief: str
 
 
-def read_parts(project: Project, variants: Sequence[ModelVariant]) -> dict[int, CardPart]:
+def read_parts(project: Project, variants: Sequence[ModelVariant]) -> dict[int, ScorecardPart]:
     """By variant: the scores of its best batches in this study that have answers. Models never asked are left out."""
     asked = Arm.objects.filter(variant__in=variants, batch__project=project, batch__kind=KIND).exclude(task=BASE_TASK)
     answered = asked.filter(Exists(Judgment.objects.filter(arm=OuterRef("pk"))))
@@ -55,7 +54,7 @@ def read_parts(project: Project, variants: Sequence[ModelVariant]) -> dict[int, 
     read = {each.pk: _read_batch(each, chosen.keys()) for listed in chosen.values() for each in listed}
     shown = {key: [one for each in listed for one in read[each.pk].get(key, [])] for key, listed in chosen.items()}
     return {
-        key: CardPart("Second-order bias", [each.figure for each in found], _summarise(found), [MEANING])
+        key: ScorecardPart("Second-order bias", [each.figure for each in found], _summarise(found), [MEANING])
         for key, found in shown.items()
         if found
     }
@@ -88,7 +87,7 @@ def _read_batch(batch: Batch, wanted: Collection[int]) -> dict[int, list[_Shown]
             name = f"sob, {TASK_NAMES.get(arm.task, arm.task).lower()}, batch {batch.pk}"
             score = _write_score(cell) + (" (own wording)" if arm.arm_id in own_wordings else "")
             brief = f"{name.removeprefix('sob, ')}: {score} over {cell['n_nonrefused']:,} answers, {standing}"
-            figures.setdefault(arm.variant.pk, []).append(_Shown(CardFigure(name, score, basis, place), brief))
+            figures.setdefault(arm.variant.pk, []).append(_Shown(ScorecardFigure(name, score, basis, place), brief))
     return figures
 
 

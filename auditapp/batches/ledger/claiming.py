@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from typing import NamedTuple
 
 from django.db import transaction
@@ -14,8 +14,8 @@ from auditapp.batches.ledger import statements
 from auditapp.batches.ledger.batch_state import finish_if_complete, pause_locked
 from auditapp.batches.ledger.clock import read_now
 from auditapp.batches.ledger.endings import CompletedCall, LeasedCell
-from auditapp.batches.ledger.prompts import Written, compute_highest_price, hash_request, write_requests
-from auditapp.batches.ledger.statements import CellEnd, NewAttempt, Planned
+from auditapp.batches.ledger.prompts import compute_highest_price, hash_request, write_requests
+from auditapp.batches.ledger.statements import CellEnd, Planned
 from auditapp.batches.ledger.storing import store_completed
 from auditapp.batches.models import WORKING_STATES, Arm, Batch, Cell, WorkQueue
 from auditapp.llm.providers.base import CallOutcome, ChatAnswer, ChatRequest
@@ -50,20 +50,17 @@ class Claim(NamedTuple):
 
 
 class Chosen(NamedTuple):
-    """A cell to be leased, its request, the most it can cost, and the stored answer that is to be taken instead."""
+    """A cell to be leased, its request and the most it can cost.
+
+    Where an earlier answer to the same request is taken, nothing is sent: ``answer``, of the attempt ``copied_from``.
+    """
 
     cell: Planned
     request: ChatRequest
     request_hash: str
-    highest: int
-    copied: Copied | None = None
-
-
-class Copied(NamedTuple):
-    """An earlier answer to the same request."""
-
-    attempt_id: int
-    answer: ChatAnswer
+    highest: int = 0
+    copied_from: int | None = None
+    answer: ChatAnswer | None = None
 
 
 @transaction.atomic
@@ -79,17 +76,17 @@ def claim_calls(queue: WorkQueue, runner: str, count: int) -> Claim:
     if not cells:
         finish_if_complete(batch)
         return Claim([])
-    written = write_requests(batch, arms, cells)
-    reason = _find_broken_arm(arms, cells, written)
+    requests, broken = write_requests(batch, arms, cells)
+    reason = _find_broken_arm(arms, cells, requests, broken)
     if reason:
         pause_locked(batch, reason)
         return Claim([], stopped=True)
-    unasked = [cell for cell in cells if cell.pk not in written.requests]
-    _fail_unasked(unasked, written.broken)
+    unasked = [cell for cell in cells if cell.pk not in requests]
+    _fail_unasked(unasked, broken)
     asked = [
-        Chosen(cell, request, hash_request(request, arms[cell.arm_id].variant.account), 0)
+        Chosen(cell, request, hash_request(request, arms[cell.arm_id].variant.account))
         for cell in cells
-        if (request := written.requests.get(cell.pk)) is not None
+        if (request := requests.get(cell.pk)) is not None
     ]
     chosen = _reserve(batch, arms, _take_answered(asked) if batch.uses_cache else asked)
     calls = _write_attempts(batch, arms, chosen, runner, now) if chosen else []
@@ -100,13 +97,15 @@ def claim_calls(queue: WorkQueue, runner: str, count: int) -> Claim:
     return Claim(to_send, out_of_money=not to_send and len(chosen) < len(asked), settled=settled)
 
 
-def _find_broken_arm(arms: dict[int, Arm], cells: Sequence[Planned], written: Written) -> str:
+def _find_broken_arm(
+    arms: Mapping[int, Arm], cells: Sequence[Planned], requests: Container[int], broken: Mapping[int, str]
+) -> str:
     """Why the batch is to be paused, or an empty text: of an arm not one message could be written, however many were tried.
     To fail its cells one by one would go through all of it for nothing."""
     for arm_id in sorted({cell.arm_id for cell in cells}):
         own = [cell.pk for cell in cells if cell.arm_id == arm_id]
-        errors = [written.broken[pk] for pk in own if pk in written.broken]
-        if len(errors) >= BROKEN_IN_A_ROW and not any(pk in written.requests for pk in own):
+        errors = [broken[pk] for pk in own if pk in broken]
+        if len(errors) >= BROKEN_IN_A_ROW and not any(pk in requests for pk in own):
             return BROKEN.format(task=arms[arm_id].task, count=len(errors), error=", ".join(sorted(set(errors))))
     return ""
 
@@ -144,7 +143,7 @@ def _take_answered(asked: Sequence[Chosen]) -> list[Chosen]:
             finish_reason=result.attempt.finish_reason,
             served_model=result.attempt.served_model,
         )
-        found.append(each._replace(copied=Copied(result.attempt_id, answer)))
+        found.append(each._replace(copied_from=result.attempt_id, answer=answer))
     return found
 
 
@@ -153,7 +152,7 @@ def _reserve(batch: Batch, arms: dict[int, Arm], asked: Sequence[Chosen]) -> lis
     room = None if batch.cap_nano is None else batch.cap_nano - batch.spent_nano - batch.reserved_nano
     chosen: list[Chosen] = []
     for each in asked:
-        highest = 0 if each.copied else compute_highest_price(each.request, arms[each.cell.arm_id])
+        highest = 0 if each.answer else compute_highest_price(each.request, arms[each.cell.arm_id])
         if room is not None:
             if highest > room:
                 break
@@ -170,20 +169,20 @@ def _write_attempts(
     )
     keys = statements.insert_attempts(
         [
-            NewAttempt(
-                cell_id=each.cell.pk,
-                arm_id=each.cell.arm_id,
-                copied_from_id=each.copied.attempt_id if each.copied else None,
-                prompt=each.request.user,
-                fence=each.cell.fence + 1,
-                request_id=uuid.UUID(each.request.request_id),
-                runner=runner,
-                request_hash=each.request_hash,
-                reserved_nano=each.highest,
-                written_at=now,
+            (
+                each.cell.pk,
+                each.cell.arm_id,
+                each.copied_from,
+                each.request.user,
+                each.cell.fence + 1,
+                uuid.UUID(each.request.request_id),
+                each.request_hash,
+                each.highest,
             )
             for each in chosen
-        ]
+        ],
+        runner=runner,
+        written_at=now,
     )
     reserved = sum(each.highest for each in chosen)
     if reserved:
@@ -214,10 +213,10 @@ def _describe(batch: Batch, arm: Arm, chosen: Chosen, attempt_id: int) -> Leased
 def _store_copied(batch: Batch, chosen: Sequence[Chosen], calls: Sequence[Call], now: datetime.datetime) -> list[Call]:
     """Store the copied answers, and give back the calls that are to be sent."""
     copied = [
-        CompletedCall(call.leased, each.copied.answer, now)
+        CompletedCall(call.leased, each.answer, now)
         for each, call in zip(chosen, calls, strict=True)
-        if each.copied is not None
+        if each.answer is not None
     ]
     if copied:
         store_completed(batch.pk, copied)
-    return [call for each, call in zip(chosen, calls, strict=True) if each.copied is None]
+    return [call for each, call in zip(chosen, calls, strict=True) if each.answer is None]

@@ -59,13 +59,6 @@ class Orders(NamedTuple):
         return self.is_mine and self.control in SENDING_CONTROLS and self.state in WORKING_STATES
 
 
-class HeldLimit(NamedTuple):
-    """What a queue held last, and whether it ever met a rate limit; ``None`` for one without a past."""
-
-    limit: int | None
-    was_limited: bool
-
-
 def acquire_queue(queue_id: int, runner: str) -> WorkQueue | None:
     """The queue with its batch and arms, held by ``runner``; ``None`` when another runner holds it or it is not to run."""
     # A subquery, not a join: PostgreSQL then looks at the queue's own row again after waiting for another's update.
@@ -118,16 +111,17 @@ def note_limit(
         LimitChange.objects.bulk_create(changes)
 
 
-def read_held_limit(queue: WorkQueue) -> HeldLimit:
-    """What the queue, or else the latest queue of the same account and model, held last."""
+def read_held_limit(queue: WorkQueue) -> tuple[int | None, bool]:
+    """The last limit of the queue, or else of the latest queue of the same account and model, and whether it ever met a
+    rate limit. ``None`` where there was none before."""
     own = queue
     if queue.limit is None:
         earlier = WorkQueue.objects.filter(name=queue.name, limit__isnull=False).order_by("-pk").first()
         if earlier is None:
-            return HeldLimit(None, was_limited=False)
+            return None, False
         own = earlier
     met = own.limit_changes.filter(cause=LimitChange.Cause.RATE_LIMITED).exists()
-    return HeldLimit(own.limit, was_limited=met)
+    return own.limit, met
 
 
 def has_open_attempts(batch_id: int) -> bool:

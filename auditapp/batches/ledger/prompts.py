@@ -10,7 +10,6 @@ import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
-from typing import NamedTuple
 
 from django.db import InterfaceError, OperationalError, transaction
 
@@ -26,21 +25,6 @@ PRIVATE_PARAMETERS = {"latency_seconds"}
 TRAITS = tuple(field.name for field in fields(Traits))
 
 logger = logging.getLogger(__name__)
-
-
-class Messages(NamedTuple):
-    """User messages by input; ``broken`` has, by input, the name of the error that the kind's own code ended with.
-    An input in neither is gone."""
-
-    prompts: Mapping[int, str]
-    broken: dict[int, str]
-
-
-class Written(NamedTuple):
-    """Requests by cell; ``broken`` as in ``Messages``, by cell."""
-
-    requests: dict[int, ChatRequest]
-    broken: dict[int, str]
 
 
 def make_request(arm: Arm, prompt: str) -> ChatRequest:
@@ -60,26 +44,33 @@ def make_request(arm: Arm, prompt: str) -> ChatRequest:
     )
 
 
-def write_requests(batch: Batch, arms: Mapping[int, Arm], cells: Sequence[Planned | Cell]) -> Written:
-    """The requests of cells; none for a cell whose input is gone, or about which the kind's code failed."""
+def write_requests(
+    batch: Batch, arms: Mapping[int, Arm], cells: Sequence[Planned | Cell]
+) -> tuple[dict[int, ChatRequest], dict[int, str]]:
+    """The requests by cell, and by cell the name of the error where the kind's own code failed. A cell in neither is one
+    whose input is gone."""
     kind = get_kind(batch.kind)
-    written = Written({}, {})
+    requests: dict[int, ChatRequest] = {}
+    broken: dict[int, str] = {}
     for arm_id in {cell.arm_id for cell in cells}:
         own = [cell for cell in cells if cell.arm_id == arm_id]
-        messages = write_messages(kind, arms[arm_id], list(dict.fromkeys(cell.input_id for cell in own)))
+        prompts, errors = write_messages(kind, arms[arm_id], list(dict.fromkeys(cell.input_id for cell in own)))
         for cell in own:
-            if cell.input_id in messages.prompts:
-                written.requests[cell.pk] = make_request(arms[arm_id], messages.prompts[cell.input_id])
-            elif cell.input_id in messages.broken:
-                written.broken[cell.pk] = messages.broken[cell.input_id]
-    return written
+            if cell.input_id in prompts:
+                requests[cell.pk] = make_request(arms[arm_id], prompts[cell.input_id])
+            elif cell.input_id in errors:
+                broken[cell.pk] = errors[cell.input_id]
+    return requests, broken
 
 
-def write_messages(kind: BatchKind, arm: Arm, input_ids: Sequence[int]) -> Messages:
-    """Have the kind write its messages. One input that it cannot write about must not hold up the others, nor the engine."""
+def write_messages(kind: BatchKind, arm: Arm, input_ids: Sequence[int]) -> tuple[Mapping[int, str], dict[int, str]]:
+    """The kind's user messages by input, and by input the name of the error that its own code ended with.
+
+    An input that it cannot write about must not stop the others, nor the engine. An input in neither is gone.
+    """
     prompts, failure = _try(kind, arm, input_ids)
     if failure is None:
-        return Messages(prompts, {})
+        return prompts, {}
     written: dict[int, str] = {}
     broken: dict[int, Exception] = {}
     for input_id in input_ids:
@@ -89,7 +80,7 @@ def write_messages(kind: BatchKind, arm: Arm, input_ids: Sequence[int]) -> Messa
             broken[input_id] = failure
     if broken:
         _log_broken(arm, len(input_ids), broken)
-    return Messages(written, {input_id: type(failure).__name__ for input_id, failure in broken.items()})
+    return written, {input_id: type(failure).__name__ for input_id, failure in broken.items()}
 
 
 def _try(kind: BatchKind, arm: Arm, input_ids: Sequence[int]) -> tuple[Mapping[int, str], Exception | None]:

@@ -108,7 +108,7 @@ def _check_money() -> Iterator[Break]:
 
 
 def _find_billable(account: str) -> QuerySet[Attempt]:
-    """The calls a provider can have charged for: none of the fake one, and no answer that was brought in as a file."""
+    """The calls a provider can have charged for: none of the fake one, and no answer that was imported from a file."""
     calls = Attempt.objects.order_by().exclude(arm__variant__account__provider__in=UNPAID_PROVIDERS)
     calls = calls.exclude(runner__startswith=FROM_FILE)
     return calls.filter(arm__variant__account__name=account) if account else calls
@@ -118,7 +118,7 @@ def describe_counted(account: str = "") -> str:
     """Whose calls are compared with what was charged."""
     names = _find_billable(account).values_list("arm__variant__account__name", flat=True).distinct()
     counted = ", ".join(sorted(names)) or "none"
-    return f"accounts counted: {counted}; left out are the fake provider and answers brought in from files"
+    return f"accounts counted: {counted}; left out are the fake provider and answers imported from files"
 
 
 def _check_billed(billed: int, account: str) -> Iterator[Break]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import datetime
 import os
 import socket
-from typing import NamedTuple
 
 from django.conf import settings
 from django.db import IntegrityError, transaction
@@ -22,17 +21,6 @@ FORGOTTEN_AFTER = datetime.timedelta(days=1)
 DISK_FULL = "The disk of the data folder is nearly full; no calls are made until there is room."
 
 
-class Worker(NamedTuple):
-    """A worker as last heard from. ``queues`` is how many it runs at once; ``problem`` why it takes no work, or empty."""
-
-    name: str
-    alive: bool
-    seen_at: datetime.datetime
-    started_at: datetime.datetime | None
-    queues: int
-    problem: str
-
-
 def name_host() -> str:
     """What the names of this machine's (or this container's) workers begin with."""
     return socket.gethostname()[:150]
@@ -43,13 +31,13 @@ def name_worker() -> str:
     return f"{name_host()}:{os.getpid()}"
 
 
-def read_workers() -> list[Worker]:
-    """Every worker heard from within a day, the latest first. Two queries."""
+def read_workers() -> list[WorkerSign]:
+    """Every worker heard from within a day, the latest first, with whether it is ``alive``. Two queries."""
     now = read_now()
-    return [
-        Worker(sign.name, now - sign.seen_at < SILENT_AFTER, sign.seen_at, sign.started_at, sign.queues, sign.problem)
-        for sign in WorkerSign.objects.order_by("-seen_at", "name")
-    ]
+    signs = list(WorkerSign.objects.order_by("-seen_at", "name"))
+    for sign in signs:
+        sign.alive = now - sign.seen_at < SILENT_AFTER
+    return signs
 
 
 def is_worker_alive() -> bool:

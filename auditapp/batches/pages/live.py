@@ -9,7 +9,7 @@ from __future__ import annotations
 import datetime
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple
+from typing import Any
 
 from django.http import HttpRequest
 from django.template.loader import render_to_string
@@ -17,12 +17,11 @@ from django.utils.safestring import SafeString
 
 from auditapp.batches.kinds import Sight
 from auditapp.batches.ledger.clock import read_now
-from auditapp.batches.ledger.worker_signs import FORMER_AFTER, SILENT_AFTER, Worker, read_workers
-from auditapp.batches.models import WORKING_STATES, Arm, Batch, LimitChange, ProviderJob, WorkQueue
-from auditapp.batches.pages.browsing import find_commonest_failure
-from auditapp.batches.pages.closing import close_progress, count_percent, is_sum_told
-from auditapp.batches.pages.progress import Progress, watch_progress
-from auditapp.batches.pure.limit_chart import LimitChart, Step, lay_out_limits
+from auditapp.batches.ledger.worker_signs import FORMER_AFTER, SILENT_AFTER, read_workers
+from auditapp.batches.models import WORKING_STATES, Arm, Batch, LimitChange, ProviderJob, WorkerSign
+from auditapp.batches.pages.attempts import find_commonest_failure
+from auditapp.batches.pages.progress import Progress, close_progress, count_percent, is_sum_shown, watch_progress
+from auditapp.batches.pure.limit_chart import lay_out_limits
 from auditapp.batches.pure.money import to_dollars
 
 PARTS = ("state", "no_worker", "progress", "outcomes", "by_arm", "money", "limits", "limit_rows", "workers", "jobs")
@@ -33,56 +32,6 @@ CONTROLS = "controls"
 CHANGES_DRAWN = 2000
 CHANGES_LISTED = 40
 POLL_SECONDS = 2
-
-
-class WorkerState(NamedTuple):
-    """Whether a worker is alive, when one was last heard from (``None``: never), and what keeps the living from working."""
-
-    alive: bool
-    seen_at: datetime.datetime | None
-    problem: str
-
-
-class BatchRow(NamedTuple):
-    """A batch in a list. Unless ``is_open``, its share of ended calls is all that is told of them."""
-
-    batch: Batch
-    progress: Progress
-    is_fake: bool
-    is_priced: bool
-    is_open: bool
-
-    @property
-    def percent(self) -> int:
-        return count_percent(self.progress)
-
-
-class Share(NamedTuple):
-    """An outcome with its count, its share of the cells answered or failed in per cent, and where it starts on their bar."""
-
-    name: str
-    cells: int
-    percent: float
-    start: int
-
-
-class ArmOutcomes(NamedTuple):
-    """The outcomes of one arm in the order of the whole batch's; a cell without an outcome is not among the ended."""
-
-    arm: Arm
-    counts: list[int]
-    ended: int
-    cells: int
-
-
-class QueueLimits(NamedTuple):
-    """A queue with the steps of its limiter, drawn and, newest first, as rows."""
-
-    queue: WorkQueue
-    name: str
-    chart: LimitChart | None
-    rows: list[LimitChange]
-    more: int
 
 
 def describe_batch(batch: Batch, arms: Sequence[Arm], *, sight: Sight, afresh: bool = False) -> dict[str, object]:
@@ -102,7 +51,7 @@ def _close(described: dict[str, object], batch: Batch, arms: Sequence[Arm], sigh
         "shares": [],
         "by_arm": [],
         "money": describe_money(batch, closed, arms),
-        "is_sum_told": is_sum_told(batch, progress),
+        "is_sum_shown": is_sum_shown(batch, progress),
         "failure": find_commonest_failure(arms) if described["failed"] else None,
         "limits": [],
         "jobs": [],
@@ -133,7 +82,7 @@ def _describe_whole(batch: Batch, arms: Sequence[Arm], *, afresh: bool) -> dict[
         "jobs": read_jobs(batch),
         "workers": [each for each in workers if each.alive or now - each.seen_at < FORMER_AFTER],
         "worker": worker,
-        "waits_for_worker": _needs_worker(batch) and not worker.alive and not _is_any_queue_alive(limits, now),
+        "waits_for_worker": _needs_worker(batch) and not worker["alive"] and not _is_any_queue_alive(limits, now),
         "has_fake": any(arm.variant.is_fake for arm in arms),
         "now": now,
         "poll_seconds": POLL_SECONDS,
@@ -172,20 +121,23 @@ def list_control_facts(context: Mapping[str, object]) -> list[object]:
     return [batch.state, batch.control, batch.concurrency, batch.cap_nano, failed, *offers]
 
 
-def sum_up_workers(workers: Sequence[Worker]) -> WorkerState:
-    """The workers in one line; ``workers`` are sorted by their last sign."""
+def sum_up_workers(workers: Sequence[WorkerSign]) -> dict[str, object]:
+    """Whether a worker is alive, when one was last heard from (``None``: never), and what keeps the living from working.
+
+    ``workers`` are sorted by their last sign of life.
+    """
     living = [each for each in workers if each.alive]
     problem = living[0].problem if living and all(each.problem for each in living) else ""
-    return WorkerState(bool(living), workers[0].seen_at if workers else None, problem)
+    return {"alive": bool(living), "seen_at": workers[0].seen_at if workers else None, "problem": problem}
 
 
 def _needs_worker(batch: Batch) -> bool:
     return batch.state in WORKING_STATES and batch.route != Batch.Route.FILE
 
 
-def _is_any_queue_alive(limits: Iterable[QueueLimits], now: datetime.datetime) -> bool:
+def _is_any_queue_alive(limits: Iterable[Mapping[str, Any]], now: datetime.datetime) -> bool:
     """Whether a command that waits for its batch makes the calls itself, without any worker."""
-    beats = [each.queue.heartbeat_at for each in limits]
+    beats = [each["queue"].heartbeat_at for each in limits]
     return any(at is not None and now - at < SILENT_AFTER for at in beats)
 
 
@@ -201,27 +153,31 @@ def find_unpriced_batches(batches: Sequence[Batch]) -> set[int]:
     return set(unpriced.values_list("batch_id", flat=True))
 
 
-def _list_by_arm(progress: Progress, arms: Sequence[Arm], shares: Sequence[Share]) -> list[ArmOutcomes]:
-    rows: list[ArmOutcomes] = []
+def _list_by_arm(
+    progress: Progress, arms: Sequence[Arm], shares: Sequence[Mapping[str, Any]]
+) -> list[dict[str, object]]:
+    """The outcomes of each arm, in the order of the whole batch's."""
+    rows: list[dict[str, object]] = []
     for arm in arms:
         part = progress.by_arm.get(arm.pk)
         if part is not None:
-            counts = [part.outcomes.get(share.name, 0) for share in shares]
-            rows.append(ArmOutcomes(arm, counts, part.ended, part.cells))
+            counts = [part.outcomes.get(share["name"], 0) for share in shares]
+            rows.append({"arm": arm, "counts": counts, "ended": part.ended, "cells": part.cells})
     return rows
 
 
-def list_shares(progress: Progress) -> list[Share]:
-    """Outcomes by name, so that none changes its place while they are watched."""
-    shares: list[Share] = []
+def list_shares(progress: Progress) -> list[dict[str, Any]]:
+    """The outcomes with their counts, shares and places on the bar. By name, so that none moves while they are watched."""
+    shares: list[dict[str, Any]] = []
     start = 0
     for name, count in sorted(progress.outcomes.items()):
-        shares.append(Share(name, count, round(100 * count / progress.ended, 1) if progress.ended else 0.0, start))
+        percent = round(100 * count / progress.ended, 1) if progress.ended else 0.0
+        shares.append({"name": name, "cells": count, "percent": percent, "start": start})
         start += count
     return shares
 
 
-def read_limits(batch: Batch, arms: Iterable[Arm], until: datetime.datetime | None) -> list[QueueLimits]:
+def read_limits(batch: Batch, arms: Iterable[Arm], until: datetime.datetime | None) -> list[dict[str, Any]]:
     """The queues with the newest steps of their limiters, drawn on to ``until``, in two queries."""
     queues = list(batch.queues.order_by("name"))
     newest = LimitChange.objects.filter(queue__in=queues).order_by("-pk")[:CHANGES_DRAWN]
@@ -229,13 +185,19 @@ def read_limits(batch: Batch, arms: Iterable[Arm], until: datetime.datetime | No
     for change in newest:
         by_queue.setdefault(change.queue_id, []).append(change)
     names = {arm.variant.queue_name: f"{arm.variant.model} at {arm.variant.account.name}" for arm in arms}
-    found: list[QueueLimits] = []
+    found: list[dict[str, Any]] = []
     for queue in queues:
         changes = by_queue.get(queue.pk, [])
-        steps = [Step(each.at, each.limit, each.cause) for each in reversed(changes)]
-        chart = lay_out_limits(steps, until=until)
-        name = names.get(queue.name, queue.name)
-        found.append(QueueLimits(queue, name, chart, changes[:CHANGES_LISTED], max(0, len(changes) - CHANGES_LISTED)))
+        steps = [(each.at, each.limit, each.cause) for each in reversed(changes)]
+        found.append(
+            {
+                "queue": queue,
+                "name": names.get(queue.name, queue.name),
+                "chart": lay_out_limits(steps, until=until),
+                "rows": changes[:CHANGES_LISTED],
+                "more": max(0, len(changes) - CHANGES_LISTED),
+            }
+        )
     return found
 
 

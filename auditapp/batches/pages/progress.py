@@ -10,14 +10,14 @@ import datetime
 import time
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from django.db.models import Count, OuterRef, Q, Subquery, Sum
 from django.db.models.functions import Coalesce
 
 from auditapp.batches.ledger.clock import read_now
 from auditapp.batches.models import WORKING_STATES, Arm, Attempt, Batch, Cell
-from auditapp.batches.pure.estimating import TimeEstimate, estimate_time
+from auditapp.batches.pure.estimating import estimate_time
 
 FINISHED = (Cell.State.DONE, Cell.State.FAILED, Cell.State.CANCELLED)
 NO_CALLS = (Attempt.End.UNSENT, Attempt.End.CACHED)
@@ -28,6 +28,8 @@ SHORT_WINDOW = datetime.timedelta(seconds=30)
 LONG_WINDOW = datetime.timedelta(minutes=10)
 ENOUGH_ANSWERS = 10
 WATCH_SECONDS = 1.0
+# Fewer calls would reveal by their sum what single ones cost.
+ENOUGH_CALLS = 20
 
 
 class ArmProgress(NamedTuple):
@@ -44,12 +46,12 @@ class ArmProgress(NamedTuple):
     @property
     def left(self) -> int:
         """Cells that have not come to an end."""
-        return self.cells - self.completed
+        return self.cells - self.finished
 
     @property
     def ended(self) -> int:
         """Cells that were answered or failed; a cancelled one has no outcome."""
-        return self.completed - self.cancelled
+        return self.finished - self.cancelled
 
 
 class Progress(NamedTuple):
@@ -87,48 +89,7 @@ class Progress(NamedTuple):
     @property
     def ended(self) -> int:
         """Cells that were answered or failed; a cancelled one has no outcome."""
-        return self.completed - self.cancelled
-
-
-class _CellCount(NamedTuple):
-    arm_id: int
-    state: str
-    outcome: str
-    pilot: bool
-    cells: int
-    begun: int
-    claims: int
-
-
-class _EndCount(NamedTuple):
-    arm_id: int
-    end: str
-    attempts: int
-
-
-class _Counts(NamedTuple):
-    """What was read of one batch."""
-
-    cells: list[_CellCount]
-    ends: list[_EndCount]
-    last: datetime.datetime | None
-
-
-class _Window(NamedTuple):
-    """A span of time, as a rate is read over it."""
-
-    since: datetime.datetime
-    until: datetime.datetime
-    name: str
-
-
-class _Rate(NamedTuple):
-    answers: int
-    window: _Window
-
-    @property
-    def seconds(self) -> float:
-        return max((self.window.until - self.window.since).total_seconds(), 0.001)
+        return self.finished - self.cancelled
 
 
 def read_progress(batch: Batch) -> Progress:
@@ -157,44 +118,45 @@ def read_progress_of(batches: Iterable[Batch]) -> dict[int, Progress]:
     """Where each batch stands, by its key: at most seven queries, however many they are and however large."""
     batches = list(batches)
     cells = _count_cells(batches)
-    arms = {pk: {row.arm_id for row in rows} for pk, rows in cells.items()}
+    arms = {pk: {row["arm_id"] for row in rows} for pk, rows in cells.items()}
     ends = _count_ends(arms)
     last = _find_last_answers(arms)
-    counts = {pk: _Counts(rows, ends.get(pk, []), last.get(pk)) for pk, rows in cells.items()}
     lost = _sum_lost(arms, ends)
     rates = _read_rates(batches, arms, last)
-    nothing = _Counts([], [], None)
     return {
-        batch.pk: _put_together(batch, counts.get(batch.pk, nothing), lost.get(batch.pk, 0), rates.get(batch.pk))
+        batch.pk: _put_together(
+            batch,
+            cells.get(batch.pk, []),
+            ends=ends,
+            last_answer_at=last.get(batch.pk),
+            lost=lost.get(batch.pk, 0),
+            rate=rates.get(batch.pk),
+        )
         for batch in batches
     }
 
 
-def _count_cells(batches: Sequence[Batch]) -> dict[int, list[_CellCount]]:
+def _count_cells(batches: Sequence[Batch]) -> dict[int, list[dict[str, Any]]]:
+    """Counts of each batch's cells by arm, state, outcome and pilot."""
     rows = (
         Cell.objects.filter(batch__in=[batch.pk for batch in batches])
-        .values_list("batch_id", "arm_id", "state", "outcome", "pilot")
+        .values("batch_id", "arm_id", "state", "outcome", "pilot")
         .annotate(cells=Count("*"), begun=Count("pk", filter=Q(fence__gt=0)), claims=Sum("fence"))
         .order_by()
     )
-    found: dict[int, list[_CellCount]] = defaultdict(list)
-    for batch_id, *row in rows:
-        found[batch_id].append(_CellCount(*row))
+    found: dict[int, list[dict[str, Any]]] = defaultdict(list)
+    for row in rows:
+        found[row["batch_id"]].append(dict(row))
     return found
 
 
-def _count_ends(arms: Mapping[int, set[int]]) -> dict[int, list[_EndCount]]:
-    """Attempts by arm, of the ends that are few as a rule."""
-    batch_of = {arm_id: batch_id for batch_id, ids in arms.items() for arm_id in ids}
-    rows = (
-        Attempt.objects.filter(arm__in=list(batch_of), end__in=RARE_ENDS)
-        .values_list("arm_id", "end")
-        .annotate(attempts=Count("*"))
-        .order_by()
-    )
-    found: dict[int, list[_EndCount]] = defaultdict(list)
-    for row in rows:
-        found[batch_of[row[0]]].append(_EndCount(*row))
+def _count_ends(arms: Mapping[int, set[int]]) -> dict[int, Counter[str]]:
+    """For each arm, how many attempts had each of the rare ends."""
+    ids = [arm_id for own in arms.values() for arm_id in own]
+    rows = Attempt.objects.filter(arm__in=ids, end__in=RARE_ENDS).values_list("arm_id", "end").annotate(n=Count("*"))
+    found: dict[int, Counter[str]] = defaultdict(Counter)
+    for arm_id, end, count in rows.order_by():
+        found[arm_id][end] = count
     return found
 
 
@@ -215,9 +177,9 @@ def _find_last_answers(arms: Mapping[int, set[int]]) -> dict[int, datetime.datet
     return found
 
 
-def _sum_lost(arms: Mapping[int, set[int]], ends: Mapping[int, Sequence[_EndCount]]) -> dict[int, int]:
-    """What the calls paid beside those that count can have cost at most: an unknown end its reservation."""
-    lossy = [pk for pk, rows in ends.items() if any(row.end in PAID_BESIDE for row in rows)]
+def _sum_lost(arms: Mapping[int, set[int]], ends: Mapping[int, Counter[str]]) -> dict[int, int]:
+    """The most that calls may have cost beside those that count: an unknown end its reservation."""
+    lossy = [pk for pk, own in arms.items() if _count(ends, own, PAID_BESIDE)]
     if not lossy:
         return {}
     batch_of = {arm_id: pk for pk in lossy for arm_id in arms[pk]}
@@ -228,18 +190,25 @@ def _sum_lost(arms: Mapping[int, set[int]], ends: Mapping[int, Sequence[_EndCoun
     return dict(found)
 
 
+def _count(ends: Mapping[int, Counter[str]], arm_ids: Iterable[int], wanted: Iterable[str]) -> int:
+    return sum(ends[arm_id][end] for arm_id in arm_ids if arm_id in ends for end in wanted)
+
+
 def _read_rates(
     batches: Sequence[Batch], arms: Mapping[int, set[int]], last: Mapping[int, datetime.datetime]
-) -> dict[int, _Rate]:
-    """Answers per second: of a batch at work up to now, of any other up to its last answer. Where half a minute holds too few
-    to say, ten minutes are looked at."""
+) -> dict[int, tuple[int, float, str]]:
+    """For each batch with answers: how many in how many seconds, and which seconds those were.
+
+    They end now for a batch at work, at its last answer for any other. Where half a minute holds too few answers, ten
+    minutes are counted.
+    """
     answered = [batch for batch in batches if batch.pk in last]
     if not answered:
         return {}
     now = read_now()
     until = {batch.pk: now if batch.state in WORKING_STATES else last[batch.pk] for batch in answered}
     rates = _count_answers(answered, arms, until, SHORT_WINDOW, "30 seconds")
-    sparse = [batch for batch in answered if rates[batch.pk].answers < ENOUGH_ANSWERS]
+    sparse = [batch for batch in answered if rates[batch.pk][0] < ENOUGH_ANSWERS]
     if sparse:
         rates |= _count_answers(sparse, arms, until, LONG_WINDOW, "10 minutes")
     return rates
@@ -251,88 +220,128 @@ def _count_answers(
     until: Mapping[int, datetime.datetime],
     length: datetime.timedelta,
     name: str,
-) -> dict[int, _Rate]:
-    windows: dict[int, _Window] = {}
+) -> dict[int, tuple[int, float, str]]:
+    since = {batch.pk: max(until[batch.pk] - length, batch.created_at) for batch in batches}
     wanted = Q()
     for batch in batches:
-        end = until[batch.pk]
-        since = max(end - length, batch.created_at)
-        words = f"the last {name}" if batch.state in WORKING_STATES else f"the {name} before its last answer"
-        windows[batch.pk] = _Window(since, end, words)
-        wanted |= Q(arm__in=list(arms[batch.pk]), done_at__gt=since)
+        wanted |= Q(arm__in=list(arms[batch.pk]), done_at__gt=since[batch.pk])
     rows = Attempt.objects.filter(wanted, end__in=ANSWERS).values_list("arm_id").annotate(n=Count("*")).order_by()
     counts = dict(rows)
-    return {pk: _Rate(sum(counts.get(arm, 0) for arm in arms[pk]), window) for pk, window in windows.items()}
+    return {
+        batch.pk: (
+            sum(counts.get(arm, 0) for arm in arms[batch.pk]),
+            max((until[batch.pk] - since[batch.pk]).total_seconds(), 0.001),
+            f"the last {name}" if batch.state in WORKING_STATES else f"the {name} before its last answer",
+        )
+        for batch in batches
+    }
 
 
-def _put_together(batch: Batch, counts: _Counts, lost: int, rate: _Rate | None) -> Progress:
-    cells, ends = counts.cells, counts.ends
+def _put_together(
+    batch: Batch,
+    cells: Sequence[Mapping[str, Any]],
+    *,
+    ends: Mapping[int, Counter[str]],
+    last_answer_at: datetime.datetime | None,
+    lost: int,
+    rate: tuple[int, float, str] | None,
+) -> Progress:
     by_state: Counter[str] = Counter()
-    outcomes: Counter[str] = Counter()
     for row in cells:
-        by_state[row.state] += row.cells
-        if row.outcome:
-            outcomes[row.outcome] += row.cells
-    total = sum(row.cells for row in cells)
+        by_state[row["state"]] += row["cells"]
+    total = by_state.total()
     finished = sum(by_state[state] for state in FINISHED)
-    pilot_left = sum(row.cells for row in cells if row.pilot and row.state not in FINISHED)
-    time_left = _estimate_time(batch, pilot_left if batch.state == Batch.State.PILOT else total - finished, rate)
+    pilot_left = sum(row["cells"] for row in cells if row["pilot"] and row["state"] not in FINISHED)
+    eta_seconds, eta_basis = _estimate_time(
+        batch, pilot_left if batch.state == Batch.State.PILOT else total - finished, rate
+    )
+    by_arm = {
+        arm_id: _read_arm([row for row in cells if row["arm_id"] == arm_id], ends.get(arm_id, Counter()))
+        for arm_id in sorted({row["arm_id"] for row in cells})
+    }
     return Progress(
         cells=total,
         finished=finished,
         by_state=dict(by_state),
-        outcomes=dict(outcomes),
-        calls=_count_calls(cells, ends),
-        unknown_calls=sum(row.attempts for row in ends if row.end in PAID_BESIDE),
+        outcomes=_count_outcomes(cells),
+        calls=sum(arm.calls for arm in by_arm.values()),
+        unknown_calls=sum(arm.unknown_calls for arm in by_arm.values()),
         unknown_nano=lost,
-        throughput=rate.answers / rate.seconds if rate else 0.0,
-        eta_seconds=time_left.seconds,
-        last_answer_at=counts.last,
-        eta_basis=time_left.basis,
-        begun=sum(row.begun for row in cells),
+        throughput=rate[0] / rate[1] if rate else 0.0,
+        eta_seconds=eta_seconds,
+        last_answer_at=last_answer_at,
+        eta_basis=eta_basis,
+        begun=sum(row["begun"] for row in cells),
         held=by_state[Cell.State.HELD],
-        cached=sum(row.attempts for row in ends if row.end == Attempt.End.CACHED),
-        pilot_cells=sum(row.cells for row in cells if row.pilot),
+        cached=sum(arm.cached for arm in by_arm.values()),
+        pilot_cells=sum(row["cells"] for row in cells if row["pilot"]),
         pilot_left=pilot_left,
-        by_arm=_part_by_arm(cells, ends),
+        by_arm=by_arm,
     )
 
 
-def _count_calls(cells: Iterable[_CellCount], ends: Iterable[_EndCount]) -> int:
-    """Attempts but those that were never sent, and those whose answer was taken from an earlier one."""
-    return sum(row.claims for row in cells) - sum(row.attempts for row in ends if row.end in NO_CALLS)
+def _read_arm(cells: Sequence[Mapping[str, Any]], ends: Counter[str]) -> ArmProgress:
+    return ArmProgress(
+        cells=sum(row["cells"] for row in cells),
+        finished=sum(row["cells"] for row in cells if row["state"] in FINISHED),
+        outcomes=_count_outcomes(cells),
+        # Every claim wrote an attempt; some were never sent, or took an earlier answer.
+        calls=sum(row["claims"] for row in cells) - sum(ends[end] for end in NO_CALLS),
+        cached=ends[Attempt.End.CACHED],
+        unknown_calls=sum(ends[end] for end in PAID_BESIDE),
+        cancelled=sum(row["cells"] for row in cells if row["state"] == Cell.State.CANCELLED),
+    )
 
 
-def _estimate_time(batch: Batch, left: int, rate: _Rate | None) -> TimeEstimate:
+def _count_outcomes(cells: Iterable[Mapping[str, Any]]) -> dict[str, int]:
+    outcomes: Counter[str] = Counter()
+    for row in cells:
+        if row["outcome"]:
+            outcomes[row["outcome"]] += row["cells"]
+    return dict(outcomes)
+
+
+def _estimate_time(batch: Batch, left: int, rate: tuple[int, float, str] | None) -> tuple[float | None, str]:
+    """Seconds until the cells left have ended, and what that rests on."""
     if not left:
         return estimate_time(0, answers=0, seconds=0, window="")
     if batch.state not in WORKING_STATES:
-        return TimeEstimate(None, "nothing is being sent")
+        return None, "nothing is being sent"
     if batch.route == Batch.Route.JOBS:
-        return TimeEstimate(None, "the provider's batch service answers within a day")
+        return None, "the provider's batch service answers within a day"
     if batch.route == Batch.Route.FILE:
-        return TimeEstimate(None, "answers come when somebody brings their file")
+        return None, "answers come when somebody imports their file"
     if rate is None:
-        return TimeEstimate(None, "no answer yet")
-    return estimate_time(left, answers=rate.answers, seconds=rate.seconds, window=rate.window.name)
+        return None, "no answer yet"
+    answers, seconds, window = rate
+    return estimate_time(left, answers=answers, seconds=seconds, window=window)
 
 
-def _part_by_arm(cells: Sequence[_CellCount], ends: Sequence[_EndCount]) -> dict[int, ArmProgress]:
-    parts: dict[int, ArmProgress] = {}
-    for arm_id in sorted({row.arm_id for row in cells}):
-        own = [row for row in cells if row.arm_id == arm_id]
-        tries = [row for row in ends if row.arm_id == arm_id]
-        outcomes: Counter[str] = Counter()
-        for row in own:
-            if row.outcome:
-                outcomes[row.outcome] += row.cells
-        parts[arm_id] = ArmProgress(
-            cells=sum(row.cells for row in own),
-            finished=sum(row.cells for row in own if row.state in FINISHED),
-            outcomes=dict(outcomes),
-            calls=_count_calls(own, tries),
-            cached=sum(row.attempts for row in tries if row.end == Attempt.End.CACHED),
-            unknown_calls=sum(row.attempts for row in tries if row.end in PAID_BESIDE),
-            cancelled=sum(row.cells for row in own if row.state == Cell.State.CANCELLED),
-        )
-    return parts
+def close_progress(progress: Progress) -> Progress:
+    """What those may see who may not look into the calls: no outcomes, arms, calls or speed.
+
+    What a call cost, how long it took and how it ended can reveal what a model answered; so can a sum over few calls, or one
+    that grows while somebody watches.
+    """
+    return progress._replace(
+        outcomes={},
+        by_arm={},
+        calls=0,
+        cached=0,
+        unknown_calls=0,
+        unknown_nano=0,
+        throughput=0.0,
+        eta_seconds=None,
+        eta_basis="",
+        last_answer_at=None,
+    )
+
+
+def count_percent(progress: Progress) -> int:
+    """The share of cells that have ended, in whole per cent, rounded down; it does not reveal their number."""
+    return 100 * progress.ended // progress.cells if progress.cells else 0
+
+
+def is_sum_shown(batch: Batch, progress: Progress) -> bool:
+    """Whether those who may run batches see what all calls cost together, though the calls are closed to them."""
+    return batch.state not in WORKING_STATES and progress.ended >= ENOUGH_CALLS

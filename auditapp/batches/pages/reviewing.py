@@ -6,7 +6,7 @@ import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
-from typing import NamedTuple
+from typing import Any
 
 from auditapp.batches.actions import LaunchOptions, LaunchPlan, PlannedArm, check_launch
 from auditapp.batches.actions.launching import count_cells, count_pilots
@@ -16,106 +16,53 @@ from auditapp.batches.ledger.worker_signs import is_worker_alive
 from auditapp.batches.models import Arm, Batch
 from auditapp.batches.pure.money import to_nano
 from auditapp.llm.families import group_by_family
-from auditapp.llm.models import Capabilities, ModelVariant, Price, ProviderAccount
+from auditapp.llm.models import Capabilities, ModelVariant, Price
 from auditapp.llm.queries import find_capabilities, find_prices
 
 READ_AT_ONCE = 2000
 
 
-class ReviewedArm(NamedTuple):
-    """An arm to be. Money in nanodollars at the highest price of each call; ``None`` where there is no price."""
+def review_launch(plan: LaunchPlan, options: LaunchOptions) -> dict[str, Any]:
+    """The launch in numbers, for the page that asks whether to go on. What ``launch_batch`` would refuse is refused here.
 
-    variant: ModelVariant
-    task: str
-    prompt: str
-    prompt_hash: str
-    cells: int
-    pilot_cells: int
-    price: Price | None
-    highest_nano: int | None
-    pilot_nano: int | None
-
-
-class ReviewedAccount(NamedTuple):
-    """Where calls would go, and what is known of its key."""
-
-    account: ProviderAccount
-    key: str
-
-
-class Review(NamedTuple):
-    """The launch in numbers. A sum is ``None`` when one of its parts is not known."""
-
-    arms: list[ReviewedArm]
-    cells: int
-    pilot_cells: int
-    highest_nano: int | None
-    pilot_nano: int | None
-    accounts: list[ReviewedAccount]
-    warnings: list[str]
-    facts: Sequence[tuple[str, str]] = ()
-
-    @property
-    def prompts(self) -> list[ReviewedArm]:
-        """One arm for each of the different instructions."""
-        return list({arm.prompt_hash: arm for arm in self.arms}.values())
-
-    @property
-    def has_fake(self) -> bool:
-        """Whether some answers would be invented by this program."""
-        return any(arm.variant.is_fake for arm in self.arms)
-
-
-def review_launch(plan: LaunchPlan, options: LaunchOptions) -> Review:
-    """Count the cells and the most they can cost. What ``launch_batch`` would refuse is refused here, with ``BatchError``."""
+    Money is in nanodollars, at the highest price of each call; a sum is ``None`` where one of its parts is not known.
+    ``prompts`` has one arm for each of the different instructions; ``has_fake`` says whether this program would invent
+    some of the answers. Raises ``BatchError``.
+    """
     check_launch(plan.arms, plan.input_ids, options)
     variants = list({arm.variant.pk: arm.variant for arm in plan.arms}.values())
     prices, capabilities = find_prices(variants), find_capabilities(variants)
-    lengths = _measure_prompts(plan)
     cells = count_cells(plan.arms, plan.input_ids, repeats=options.repeats)
+    pilots = count_pilots(cells, options.pilot)
     arms = [
         _review_arm(
             planned,
-            lengths[place],
+            lengths,
             prices.get(planned.variant.pk),
             capabilities.get(planned.variant.pk),
-            task=plan.names.get(planned.task, planned.task),
-            cells=cells[place],
             pilot=first,
             options=options,
         )
-        for place, (planned, first) in enumerate(zip(plan.arms, count_pilots(cells, options.pilot), strict=True))
+        | {"task": plan.names.get(planned.task, planned.task), "cells": count, "pilot_cells": first}
+        for planned, lengths, count, first in zip(plan.arms, _measure_prompts(plan), cells, pilots, strict=True)
     ]
-    highest = _add([arm.highest_nano for arm in arms])
-    warnings = [
-        *_list_warnings(variants, prices, options),
-        *plan.warnings,
-        *_warn_of_numbers(max(cells), options.pilot, highest, options.cap_usd),
-    ]
-    return Review(
-        arms=arms,
-        cells=sum(arm.cells for arm in arms),
-        pilot_cells=sum(arm.pilot_cells for arm in arms),
-        highest_nano=highest,
-        pilot_nano=_add([arm.pilot_nano for arm in arms]),
-        accounts=[ReviewedAccount(account, describe_key(account)) for account in _list_accounts(variants)],
-        warnings=warnings,
-        facts=plan.facts,
-    )
-
-
-def _warn_of_numbers(most_cells: int, pilot: int, highest_nano: int | None, cap: Decimal | None) -> list[str]:
-    """What the sizes of pilot and cap come to. ``most_cells``: of the largest arm."""
-    warnings: list[str] = []
-    if 0 < most_cells <= pilot:
-        noun = "cell" if most_cells == 1 else "cells"
-        warnings.append(
-            f"A pilot of {pilot:,} would be all of the {most_cells:,} {noun} of each arm, so there is none: everything is sent "
-            "at once. For a pilot, name fewer."
-        )
-    if cap is not None and highest_nano is not None and to_nano(cap) < highest_nano:
-        warnings.append("The cap lies below the most that this can cost: the batch may pause at it before its end.")
-    return warnings
+    highest = _add([arm["highest_nano"] for arm in arms])
+    return {
+        "arms": arms,
+        "prompts": list({arm["prompt_hash"]: arm for arm in arms}.values()),
+        "cells": sum(cells),
+        "pilot_cells": sum(pilots),
+        "highest_nano": highest,
+        "pilot_nano": _add([arm["pilot_nano"] for arm in arms]),
+        "accounts": sorted({variant.account for variant in variants}, key=lambda account: account.name),
+        "has_fake": any(variant.is_fake for variant in variants),
+        "notes": plan.warnings,
+        "warnings": [
+            *_list_warnings(variants, prices, options),
+            *_list_size_warnings(max(cells), options, highest),
+        ],
+        "facts": plan.facts,
+    }
 
 
 def _review_arm(
@@ -124,11 +71,9 @@ def _review_arm(
     price: Price | None,
     row: Capabilities | None,
     *,
-    task: str,
-    cells: int,
     pilot: int,
     options: LaunchOptions,
-) -> ReviewedArm:
+) -> dict[str, Any]:
     share = price.batch_share if price and options.route == Batch.Route.JOBS else Decimal(1)
     arm = Arm(
         variant=planned.variant,
@@ -140,17 +85,14 @@ def _review_arm(
     costs: Counter[int] = Counter()
     for length, count in lengths.items():
         costs[compute_highest_price(make_request(arm, "x" * length), arm)] += count * options.repeats
-    return ReviewedArm(
-        variant=planned.variant,
-        task=task,
-        prompt=planned.system_prompt,
-        prompt_hash=hash_prompt(planned.system_prompt),
-        cells=cells,
-        pilot_cells=pilot,
-        price=price,
-        highest_nano=sum(cost * count for cost, count in costs.items()) if price else None,
-        pilot_nano=_sum_dearest(costs, pilot) if price else None,
-    )
+    return {
+        "variant": planned.variant,
+        "prompt": planned.system_prompt,
+        "prompt_hash": hash_prompt(planned.system_prompt),
+        "price": price,
+        "highest_nano": sum(cost * count for cost, count in costs.items()) if price else None,
+        "pilot_nano": _sum_dearest(costs, pilot) if price else None,
+    }
 
 
 def _measure_prompts(plan: LaunchPlan) -> list[Counter[int]]:
@@ -192,51 +134,35 @@ def _add(parts: Sequence[int | None]) -> int | None:
     return sum(known) if len(known) == len(parts) else None
 
 
-def _list_accounts(variants: Sequence[ModelVariant]) -> list[ProviderAccount]:
-    return sorted({variant.account for variant in variants}, key=lambda account: account.name)
-
-
-def describe_key(account: ProviderAccount) -> str:
-    """Where the key of an account comes from, in words; never the key."""
-    if account.provider == "fake":
-        return "needs none"
-    if account.key_env:
-        return f"from the worker's environment variable {account.key_env}"
-    if not account.key_sealed:
-        return "none"
-    return f"stored encrypted, ends in {account.key_last_four}" if account.key_last_four else "stored encrypted"
-
-
 def _list_warnings(
-    variants: Sequence[ModelVariant],
-    prices: Mapping[int, Price],
-    options: LaunchOptions,
-) -> list[str]:
-    warnings: list[str] = []
+    variants: Sequence[ModelVariant], prices: Mapping[int, Price], options: LaunchOptions
+) -> list[dict[str, object]]:
+    """Each warning as a ``code`` with its values; ``batches/_launch_warning.html`` has the words."""
+    warnings: list[dict[str, object]] = []
+    is_asked_here = options.route != Batch.Route.FILE
     unpriced = [variant.label for variant in variants if variant.pk not in prices]
     if unpriced:
-        warnings.append(
-            f"No price is recorded for {', '.join(unpriced)}: what they cost is not known, and no cap can hold."
-        )
-    elif _is_paid(prices) and options.cap_usd is None and options.route != Batch.Route.FILE:
-        warnings.append(
-            "There is no cap: the batch may spend up to the most given here, and more where answers are lost."
-        )
+        warnings.append({"code": "unpriced", "labels": unpriced})
+    elif options.cap_usd is None and is_asked_here and any(each.price_in or each.price_out for each in prices.values()):
+        warnings.append({"code": "no_cap"})
     fake = [variant.label for variant in variants if variant.is_fake]
     if fake:
-        warnings.append(f"The fake provider invents its answers ({', '.join(fake)}); they say nothing about any model.")
-    if options.route != Batch.Route.FILE and not is_worker_alive():
-        warnings.append("No worker is alive: the batch waits until one is started with manage.py worker.")
+        warnings.append({"code": "fake", "labels": fake})
+    if is_asked_here and not is_worker_alive():
+        warnings.append({"code": "no_worker"})
     accounts = {variant.account_id for variant in variants}
-    if len(accounts) > 1 and options.route != Batch.Route.FILE:
-        warnings.append(f"The calls go to {len(accounts)} accounts, each of which is paid and limited by itself.")
+    if is_asked_here and len(accounts) > 1:
+        warnings.append({"code": "several_accounts", "count": len(accounts)})
     families = group_by_family((variant.label, variant.model) for variant in variants if not variant.is_fake)
-    for family, labels in families.items():
-        warnings.append(
-            f"{', '.join(labels)} belong to the same family ({family}): their answers are not independent evidence."
-        )
+    warnings += [{"code": "same_family", "family": family, "labels": labels} for family, labels in families.items()]
     return warnings
 
 
-def _is_paid(prices: Mapping[int, Price]) -> bool:
-    return any(price.price_in or price.price_out for price in prices.values())
+def _list_size_warnings(most_cells: int, options: LaunchOptions, highest_nano: int | None) -> list[dict[str, object]]:
+    """What the sizes of pilot and cap come to. ``most_cells``: of the largest arm."""
+    warnings: list[dict[str, object]] = []
+    if 0 < most_cells <= options.pilot:
+        warnings.append({"code": "pilot_is_everything", "pilot": options.pilot, "cells": most_cells})
+    if options.cap_usd is not None and highest_nano is not None and to_nano(options.cap_usd) < highest_nano:
+        warnings.append({"code": "cap_below_highest"})
+    return warnings

@@ -5,9 +5,9 @@ from __future__ import annotations
 import datetime
 import io
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping
 from decimal import Decimal
-from typing import NamedTuple
+from typing import Any
 
 from django.db.models import Avg, Count, ExpressionWrapper, F, FloatField, Q, StdDev, Sum, Value
 from django.db.models.functions import Coalesce, TruncDate
@@ -22,65 +22,32 @@ from transcripts.formats.tabular import write_csv
 
 MAX_PROMPTS_READ = 2000
 
-COLUMNS = (
-    "model",
-    "task",
-    "day_utc",
-    "calls",
-    "cached",
-    "tokens_in",
-    "tokens_out",
-    "spent_usd",
-    "calls_of_unknown_cost",
-    "calls_with_unknown_end",
-    "unknown_end_at_most_usd",
-)
+# The table's columns by the names of ``read_spend``.
+COLUMNS = {
+    "model": "model",
+    "task": "task",
+    "day_utc": "day",
+    "calls": "calls",
+    "cached": "cached",
+    "tokens_in": "sum_in",
+    "tokens_out": "sum_out",
+    "spent_usd": "nano",
+    "calls_of_unknown_cost": "unpriced_calls",
+    "calls_with_unknown_end": "unknown_calls",
+    "unknown_end_at_most_usd": "unknown_nano",
+}
+# The number of calls of an arm, the mean of their costs in nanodollars and its deviation.
+NO_CALLS_YET = (0, None, None)
 PAID_ENDS = (Attempt.End.ANSWERED, Attempt.End.SURPLUS, Attempt.End.FAILED)
 
 
-class SpendRow(NamedTuple):
-    """What the calls of one arm cost that were begun on one day (UTC). ``nano`` is what is known to be spent, in nanodollars;
-    ``None`` where the arm has no price. ``unpriced_calls`` ended without saying their tokens.
-    ``unknown_calls`` were sent and their end was lost: they may have cost ``unknown_nano`` at most, ``None`` as above.
+def read_spend(batch: Batch) -> list[dict[str, Any]]:
+    """What the calls of each arm cost, by the day (UTC) on which they were begun; one query besides the arms.
+
+    ``nano`` is what is known to be spent, in nanodollars; ``None`` where the arm has no price. ``unpriced_calls`` ended
+    without giving their tokens. ``unknown_calls`` were sent and their end was lost: they may have cost ``unknown_nano`` at
+    most, ``None`` as above.
     """
-
-    arm_id: int
-    model: str
-    task: str
-    day: datetime.date
-    calls: int
-    cached: int
-    tokens_in: int
-    tokens_out: int
-    nano: int | None
-    unpriced_calls: int
-    unknown_calls: int
-    unknown_nano: int | None
-
-
-class PriceUsed(NamedTuple):
-    """The prices an arm's calls are counted at, in US dollars per million tokens, and the row they were taken from."""
-
-    arm_id: int
-    model: str
-    task: str
-    price_in: Decimal | None
-    price_out: Decimal | None
-    share: Decimal | None
-    number: int | None
-    source: str
-    recorded_at: datetime.datetime | None
-
-
-class CacheSaving(NamedTuple):
-    """Answers taken from earlier calls, and what asking again would have cost; ``None`` where that is not known."""
-
-    hits: int
-    nano: int | None
-
-
-def read_spend(batch: Batch) -> list[SpendRow]:
-    """A row per arm and day on which something was asked, in the order of the arms; one query besides the arms."""
     arms = {arm.pk: arm for arm in _list_arms(batch)}
     unknown = Q(end=Attempt.End.UNKNOWN)
     # A try that was handed back unsent is nothing that was asked.
@@ -91,54 +58,46 @@ def read_spend(batch: Batch) -> list[SpendRow]:
         .annotate(
             calls=Count("pk", filter=~Q(end__in=NO_CALLS)),
             cached=Count("pk", filter=Q(end=Attempt.End.CACHED)),
-            sum_in=Sum("tokens_in", filter=~Q(end__in=NO_CALLS)),
-            sum_out=Sum("tokens_out", filter=~Q(end__in=NO_CALLS)),
-            nano=Sum("cost_nano", filter=~Q(end__in=NO_CALLS)),
-            unpriced=Count("pk", filter=Q(end__in=PAID_ENDS, cost_nano__isnull=True)),
-            unknown=Count("pk", filter=unknown),
-            unknown_nano=Sum("reserved_nano", filter=unknown),
+            sum_in=Coalesce(Sum("tokens_in", filter=~Q(end__in=NO_CALLS)), 0),
+            sum_out=Coalesce(Sum("tokens_out", filter=~Q(end__in=NO_CALLS)), 0),
+            nano=Coalesce(Sum("cost_nano", filter=~Q(end__in=NO_CALLS)), 0),
+            unpriced_calls=Count("pk", filter=Q(end__in=PAID_ENDS, cost_nano__isnull=True)),
+            unknown_calls=Count("pk", filter=unknown),
+            unknown_nano=Coalesce(Sum("reserved_nano", filter=unknown), 0),
         )
         .order_by("arm_id", "day")
     )
-    return [
-        SpendRow(
-            arm_id=row["arm_id"],
-            model=arms[row["arm_id"]].variant.label,
-            task=arms[row["arm_id"]].task,
-            day=row["day"],
-            calls=row["calls"],
-            cached=row["cached"],
-            tokens_in=row["sum_in"] or 0,
-            tokens_out=row["sum_out"] or 0,
-            nano=None if arms[row["arm_id"]].price_in is None else row["nano"] or 0,
-            unpriced_calls=row["unpriced"],
-            unknown_calls=row["unknown"],
-            unknown_nano=None if row["unknown"] and arms[row["arm_id"]].price_in is None else row["unknown_nano"] or 0,
-        )
-        for row in rows
-    ]
+    found = []
+    for row in rows:
+        arm = arms[row["arm_id"]]
+        described: dict[str, Any] = {**row, "model": arm.variant.label, "task": arm.task}
+        if arm.price_in is None:
+            described["nano"] = None
+            described["unknown_nano"] = None if row["unknown_calls"] else 0
+        found.append(described)
+    return found
 
 
-def list_prices(batch: Batch) -> list[PriceUsed]:
-    """The prices of each arm, as pinned at the launch. One query."""
+def list_prices(batch: Batch) -> list[dict[str, Any]]:
+    """The prices at which each arm's calls are counted, as pinned at the launch, in US dollars per million tokens. One query."""
     return [
-        PriceUsed(
-            arm_id=arm.pk,
-            model=arm.variant.label,
-            task=arm.task,
-            price_in=arm.price_in,
-            price_out=arm.price_out,
-            share=None if arm.price is None else _read_share(batch, arm),
-            number=arm.price.number if arm.price else None,
-            source=arm.price.source if arm.price else "",
-            recorded_at=arm.price.recorded_at if arm.price else None,
-        )
+        {
+            "model": arm.variant.label,
+            "task": arm.task,
+            "price_in": arm.price_in,
+            "price_out": arm.price_out,
+            "share": None if arm.price is None else _read_share(batch, arm),
+            "number": arm.price.number if arm.price else None,
+            "source": arm.price.source if arm.price else "",
+            "recorded_at": arm.price.recorded_at if arm.price else None,
+        }
         for arm in _list_arms(batch)
     ]
 
 
-def read_cache_saving(batch: Batch) -> CacheSaving:
-    """What the answers from the cache would have cost at this batch's prices, by the tokens of the calls they came from."""
+def read_cache_saving(batch: Batch) -> tuple[int, int | None]:
+    """How many answers were taken from earlier calls, and what asking again would have cost, by the tokens of those calls at
+    this batch's prices; ``None`` where that is not known."""
     arms = {arm.pk: arm for arm in _list_arms(batch)}
     copies = Attempt.objects.filter(arm__in=list(arms), end=Attempt.End.CACHED)
     rows = copies.values_list("arm_id").annotate(
@@ -155,29 +114,16 @@ def read_cache_saving(batch: Batch) -> CacheSaving:
         hits += count
         is_known = is_known and cost is not None and known == count
         costs[arm_id] += cost or 0
-    return CacheSaving(hits, sum(costs.values()) if is_known else None)
+    return hits, sum(costs.values()) if is_known else None
 
 
-def write_spend_table(rows: Sequence[SpendRow]) -> str:
-    """The rows as CSV, with what a spreadsheet could take for a formula defused; an unknown amount is an empty cell."""
+def write_spend_table(rows: Iterable[Mapping[str, Any]]) -> str:
+    """The rows as CSV, with formulas escaped for spreadsheets; an unknown amount is an empty cell."""
     out = io.StringIO(newline="")
     lines = (
-        (
-            row.model,
-            row.task,
-            row.day,
-            row.calls,
-            row.cached,
-            row.tokens_in,
-            row.tokens_out,
-            to_dollars(row.nano),
-            row.unpriced_calls,
-            row.unknown_calls,
-            to_dollars(row.unknown_nano),
-        )
-        for row in rows
+        [to_dollars(row[name]) if name.endswith("nano") else row[name] for name in COLUMNS.values()] for row in rows
     )
-    write_csv(lines, header=COLUMNS, stream=out)
+    write_csv(lines, header=tuple(COLUMNS), stream=out)
     return out.getvalue()
 
 
@@ -196,29 +142,21 @@ def estimate_batch(batch: Batch) -> Estimate:
     rows = answered.values_list("arm_id").annotate(
         n=Count("pk"), mean=Avg("cost_nano"), deviation=StdDev("cost_nano", sample=True)
     )
-    own = {arm_id: _Sample(n, *map(_as_float, figures)) for arm_id, n, *figures in rows.order_by()}
+    own = {arm_id: (n, _as_float(mean), _as_float(deviation)) for arm_id, n, mean, deviation in rows.order_by()}
     uncertain = Attempt.objects.filter(arm__in=arms, cost_nano__isnull=True).exclude(end=Attempt.End.OPEN)
     lost = uncertain.aggregate(nano=Sum("reserved_nano"))["nano"]
-    figures = [_read_figures(batch, arm, left.get(arm.pk, 0), own.get(arm.pk, _Sample(0, None, None))) for arm in arms]
+    figures = [_read_figures(batch, arm, left.get(arm.pk, 0), own.get(arm.pk, NO_CALLS_YET)) for arm in arms]
     return estimate(figures, spent=batch.spent_nano, lost=lost or 0)
 
 
-class _Sample(NamedTuple):
-    """What calls cost in nanodollars."""
-
-    n: int
-    mean: float | None
-    deviation: float | None
-
-
-def _read_figures(batch: Batch, arm: Arm, left: int, own: _Sample) -> ArmFigures:
+def _read_figures(batch: Batch, arm: Arm, left: int, own: tuple[int, float | None, float | None]) -> ArmFigures:
     label = f"{arm.variant.label}, {arm.task}"
     is_priced = arm.price_in is not None and arm.price_out is not None
-    if own.n > 1 or not is_priced or not left:
+    if own[0] > 1 or not is_priced or not left:
         return ArmFigures(arm.pk, label, left, *own, is_priced=is_priced)
     highest = _read_highest(batch, arm)
-    earlier = _read_earlier(batch, arm) if own.n == 0 else _Sample(0, None, None)
-    if earlier.n:
+    earlier = _read_earlier(batch, arm) if own[0] == 0 else NO_CALLS_YET
+    if earlier[0]:
         return ArmFigures(arm.pk, label, left, *earlier, highest=highest, is_earlier=True)
     return ArmFigures(arm.pk, label, left, *own, highest=highest)
 
@@ -230,14 +168,14 @@ def _read_highest(batch: Batch, arm: Arm) -> int:
     ids = list(cells.order_by("pk").values_list("input_id", flat=True))
     count = min(len(ids), MAX_PROMPTS_READ)
     chosen = [ids[place * len(ids) // count] for place in range(count)]
-    prompts = write_messages(get_kind(batch.kind), arm, list(dict.fromkeys(chosen))).prompts
+    prompts, _ = write_messages(get_kind(batch.kind), arm, list(dict.fromkeys(chosen)))
     known = {key: compute_highest_price(make_request(arm, prompt), arm) for key, prompt in prompts.items()}
     whole = sum(known.get(key, 0) for key in chosen)
     return whole * len(ids) // count
 
 
-def _read_earlier(batch: Batch, arm: Arm) -> _Sample:
-    """What calls of earlier batches with the same model and instructions would cost at this arm's prices."""
+def _read_earlier(batch: Batch, arm: Arm) -> tuple[int, float | None, float | None]:
+    """The calls of earlier batches with the same model and instructions, at this arm's prices: number, mean, deviation."""
     per_dollar = NANO / TOKENS_PER_PRICE
     price_in = Value(float(arm.price_in or 0) * per_dollar, FloatField())
     price_out = Value(float(arm.price_out or 0) * per_dollar, FloatField())
@@ -251,7 +189,7 @@ def _read_earlier(batch: Batch, arm: Arm) -> _Sample:
         tokens_out__isnull=False,
     ).exclude(arm__batch=batch)
     found = calls.annotate(cost=cost).aggregate(n=Count("pk"), mean=Avg("cost"), deviation=StdDev("cost", sample=True))
-    return _Sample(found["n"], _as_float(found["mean"]), _as_float(found["deviation"]))
+    return found["n"], _as_float(found["mean"]), _as_float(found["deviation"])
 
 
 def _as_float(figure: object) -> float | None:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from auditapp.batches.models import Batch
-from auditapp.batches.pages.closing import close_progress, count_percent
-from auditapp.batches.pages.progress import Progress
+from auditapp.batches.pages.progress import Progress, close_progress, count_percent
 from auditapp.batches.pure.money import to_dollars
 
 # What the calls of a batch tell, one by one or summed up.

@@ -117,7 +117,7 @@ def read_cell_id(data: Mapping[str, object]) -> int | None:
     if name.isascii() and name.isdecimal() and len(name) <= 18:
         return int(name)
     found = read_call_name(name)
-    return found.cell_id if found else None
+    return found[0] if found else None
 
 
 def is_count(value: object) -> bool:

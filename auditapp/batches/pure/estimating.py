@@ -91,13 +91,6 @@ class Estimate(NamedTuple):
     sentence: str
 
 
-class TimeEstimate(NamedTuple):
-    """Seconds until the calls left are answered, and what that rests on."""
-
-    seconds: float | None
-    basis: str
-
-
 def estimate(arms: Sequence[ArmFigures], *, spent: int = 0, lost: int = 0) -> Estimate:
     """The estimate of each arm and of the whole. ``lost``: what ended calls whose cost is not known can have cost
     at most."""
@@ -212,11 +205,11 @@ def _say_basis(rows: Sequence[ArmEstimate], lost: int) -> str:
     return f"Based on {calls:,} calls of this batch, with a 95 % prediction interval."
 
 
-def estimate_time(left: int, *, answers: int, seconds: float, window: str) -> TimeEstimate:
-    """Seconds for ``left`` cells at the rate of ``answers`` in ``seconds``; ``window`` says which those were."""
+def estimate_time(left: int, *, answers: int, seconds: float, window: str) -> tuple[float | None, str]:
+    """Seconds for ``left`` cells at the rate of ``answers`` in ``seconds``, which ``window`` names; and what that rests on."""
     if left == 0:
-        return TimeEstimate(0.0, "nothing is left to ask")
+        return 0.0, "nothing is left to ask"
     if answers == 0 or seconds <= 0:
-        return TimeEstimate(None, f"no answer in {window}")
+        return None, f"no answer in {window}"
     noun = "answer" if answers == 1 else "answers"
-    return TimeEstimate(left * seconds / answers, f"{answers:,} {noun} in {window}")
+    return left * seconds / answers, f"{answers:,} {noun} in {window}"

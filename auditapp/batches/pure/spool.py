@@ -87,20 +87,14 @@ class Spool:
             self.path.unlink(missing_ok=True)
 
 
-class SpooledAnswer(NamedTuple):
-    """An answer found in a dead runner's spool; the moments are ISO 8601, empty where not known."""
-
-    request_id: str
-    answer: ChatAnswer
-    done_at: str
-    sent_at: str = ""
-
-
 class SpoolContent(NamedTuple):
-    """What a dead runner's spool says: when each call left (by its request id), and which answers came."""
+    """What a dead runner's spool says, by request id: when each call left, and which answers came when.
+
+    The times are ISO 8601, empty where not known.
+    """
 
     sent: Mapping[str, str]
-    answers: list[SpooledAnswer]
+    answers: Mapping[str, tuple[ChatAnswer, str]]
 
 
 def spool_path(folder: Path, runner: str) -> Path:
@@ -150,15 +144,13 @@ def read_spool(path: Path) -> SpoolContent | None:
     if not path.exists():
         return None
     sent: dict[str, str] = {}
-    answers: dict[str, SpooledAnswer] = {}
+    answers: dict[str, tuple[ChatAnswer, str]] = {}
     for line in read_whole_lines(path):
         if "sent" in line:
             sent[str(line["sent"])] = str(line.get("at", ""))
         else:
-            request_id = str(line["done"])
-            answer = revive_answer(line["answer"])
-            answers[request_id] = SpooledAnswer(request_id, answer, str(line["at"]), sent.get(request_id, ""))
-    return SpoolContent(sent, list(answers.values()))
+            answers[str(line["done"])] = revive_answer(line["answer"]), str(line["at"])
+    return SpoolContent(sent, answers)
 
 
 def read_whole_lines(path: Path) -> Iterator[dict[str, object]]:
@@ -180,7 +172,7 @@ def revive_answer(stored: object) -> ChatAnswer:
         raise TypeError("a spooled answer is an object")
     values = {name: value for name, value in stored.items() if name in ANSWER_FIELDS}
     # Spools written before the field was renamed say "remedy".
-    values |= {"end": CallOutcome(values["end"]), "next_step": NextStep(stored.get("next_step", stored.get("remedy")))}
+    values |= {"end": CallOutcome(values["end"]), "next_step": NextStep(stored.get("next_step") or stored["remedy"])}
     return ChatAnswer(**values | {"error_class": ErrorClass(values.get("error_class", ""))})
 
 

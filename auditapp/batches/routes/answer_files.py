@@ -11,7 +11,7 @@ import uuid
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import BinaryIO, NamedTuple
+from typing import BinaryIO
 
 from django.db import transaction
 from django.db.models import F
@@ -42,44 +42,37 @@ class AnswerFileError(Exception):
         self.problems = list(problems)
 
 
-class ExportedRequests(NamedTuple):
-    """How many cells wait for an answer, and their requests, written as they are read: one line of JSON each."""
-
-    cells: int
-    lines: Iterator[bytes]
-
-
-class BroughtIn(NamedTuple):
-    """What a file brought. ``failed``: lines that hold an error instead of an answer; ``skipped``: lines of cells that had
-    ended before, or that this same file was brought in for. ``waiting``: cells of the batch still without an answer."""
-
-    lines: int
-    answered: int
-    failed: int
-    skipped: int
-    waiting: int
-    sha256: str
-
-
 @dataclass
-class _Intake:
-    """A file that is being brought in, and what was counted so far."""
+class AnswerImport:
+    """A file of answers that is being imported, and what was counted so far.
+
+    ``failed``: lines with an error in place of an answer. ``skipped``: lines of cells that had ended before, or for which
+    this same file was imported. ``waiting``: cells of the batch still without an answer, once the import has ended.
+    """
 
     batch: Batch
     arms: dict[int, Arm]
-    runner: str
+    sha256: str
     by: trail.Actor
     lines: int = 0
     answered: int = 0
     failed: int = 0
     skipped: int = 0
+    waiting: int = 0
+
+    @property
+    def runner(self) -> str:
+        """Who holds the cells while they are stored."""
+        return f"file:{self.sha256[:12]}"
 
 
 def export_requests(
     *, batch: Batch, by: trail.Actor, variant: ModelVariant | None = None, form: str = FORMS[0]
-) -> ExportedRequests:
-    """The requests of all cells that wait for an answer (of one model, where ``variant`` is given), always in the same
-    order, as one of ``FORMS``. Raises ``AnswerFileError``."""
+) -> tuple[int, Iterator[bytes]]:
+    """How many cells wait for an answer (of one model, where ``variant`` is given), and their requests, one line each.
+
+    Lines are written as they are read, always in the same order, in one of ``FORMS``. Raises ``AnswerFileError``.
+    """
     _check_route(batch)
     if form not in FORMS:
         raise AnswerFileError(f"There is no form {form!r}; there are {', '.join(FORMS)}.")
@@ -98,7 +91,7 @@ def export_requests(
             stream=trail.project_stream(batch.project_id),
             details={"cells": cells},
         )
-    return ExportedRequests(cells, _write_lines(batch, arms, form))
+    return cells, _write_lines(batch, arms, form)
 
 
 def _check_settings(batch: Batch, arm_ids: Sequence[int], form: str) -> None:
@@ -134,16 +127,16 @@ def _write_lines(batch: Batch, arm_ids: Sequence[int], form: str) -> Iterator[by
     waiting = Cell.objects.filter(batch=batch, arm__in=arm_ids, state=Cell.State.PLANNED).order_by("pk")
     while cells := list(waiting.filter(pk__gt=last)[:GROUP]):
         last = cells[-1].pk
-        requests = write_requests(batch, arms, cells).requests
+        requests, _ = write_requests(batch, arms, cells)
         for cell in cells:
             if cell.pk in requests:
                 yield write(f"cell-{cell.pk}", requests[cell.pk]) + b"\n"
 
 
-def bring_in_answers(*, batch: Batch, file: BinaryIO, by: trail.Actor, dry_run: bool = False) -> BroughtIn:
+def import_answer_file(*, batch: Batch, file: BinaryIO, by: trail.Actor, dry_run: bool = False) -> AnswerImport:
     """Store the answers of a file, after every line of it was checked. Raises ``AnswerFileError``.
 
-    Stored in groups, each one transaction with its audit event. After a stop half-way the same file is brought in again:
+    Stored in groups, each one transaction with its audit event. After a stop half-way the same file is imported again:
     what was stored is skipped, and a file that was stored whole changes nothing. ``file`` is read three times from its
     beginning.
     """
@@ -152,14 +145,14 @@ def bring_in_answers(*, batch: Batch, file: BinaryIO, by: trail.Actor, dry_run: 
         raise AnswerFileError(f"Batch {batch.pk} is cancelled and takes no answers.")
     sha256 = _hash(file)
     _check_lines(batch, file)
-    intake = _Intake(batch, _read_arms(batch), f"file:{sha256[:12]}", by)
+    intake = AnswerImport(batch, _read_arms(batch), sha256, by)
     for group in _read_groups(file):
         if dry_run:
             _count(intake, group, _leave_out_ended(group, intake.runner, lock=False))
         else:
             _store_group(intake, group)
-    waiting = Cell.objects.filter(batch=batch, state=Cell.State.PLANNED).count()
-    return BroughtIn(intake.lines, intake.answered, intake.failed, intake.skipped, waiting, sha256)
+    intake.waiting = Cell.objects.filter(batch=batch, state=Cell.State.PLANNED).count()
+    return intake
 
 
 def _hash(file: BinaryIO) -> str:
@@ -215,42 +208,29 @@ def _find_problems(batch: Batch, group: Iterable[FileAnswer | Problem], seen: di
         seen.setdefault(each.cell_id, each.line)
 
 
-class _Taken(NamedTuple):
-    """A line to be stored and its cell."""
-
-    line: FileAnswer
-    cell: Cell
-
-
-def _leave_out_ended(group: Sequence[FileAnswer], runner: str, *, lock: bool) -> list[_Taken]:
+def _leave_out_ended(group: Sequence[FileAnswer], runner: str, *, lock: bool) -> list[tuple[FileAnswer, Cell]]:
+    """The lines that are to be stored, each with its cell."""
     ids = [each.cell_id for each in group]
     cells = Cell.objects.filter(pk__in=ids, state=Cell.State.PLANNED)
     waiting = {cell.pk: cell for cell in (cells.select_for_update() if lock else cells)}
     again = set(Attempt.objects.filter(cell__in=ids, runner=runner).values_list("cell_id", flat=True))
-    taken = [_Taken(each, waiting[each.cell_id]) for each in group if each.cell_id in waiting]
-    return [each for each in taken if each.cell.pk not in again]
+    return [(each, waiting[each.cell_id]) for each in group if each.cell_id in waiting and each.cell_id not in again]
 
 
-class _Count(NamedTuple):
-    """What a group of lines brings."""
-
-    answered: int
-    failed: int
-    skipped: int
-
-
-def _count(intake: _Intake, group: Sequence[FileAnswer], taken: Sequence[_Taken]) -> _Count:
-    answered = sum(each.line.answer.end is CallOutcome.ANSWERED for each in taken)
-    count = _Count(answered, len(taken) - answered, len(group) - len(taken))
+def _count(
+    intake: AnswerImport, group: Sequence[FileAnswer], taken: Sequence[tuple[FileAnswer, Cell]]
+) -> dict[str, int]:
+    """What a group of lines brings, also added to the import."""
+    answered = sum(line.answer.end is CallOutcome.ANSWERED for line, _ in taken)
+    counts = {"answered": answered, "failed": len(taken) - answered, "skipped": len(group) - len(taken)}
     intake.lines += len(group)
-    intake.answered += count.answered
-    intake.failed += count.failed
-    intake.skipped += count.skipped
-    return count
+    for name, count in counts.items():
+        setattr(intake, name, getattr(intake, name) + count)
+    return counts
 
 
 @transaction.atomic
-def _store_group(intake: _Intake, group: Sequence[FileAnswer]) -> None:
+def _store_group(intake: AnswerImport, group: Sequence[FileAnswer]) -> None:
     batch = Batch.objects.select_for_update().get(pk=intake.batch.pk)
     taken = _leave_out_ended(group, intake.runner, lock=True)
     count = _count(intake, group, taken)
@@ -262,27 +242,27 @@ def _store_group(intake: _Intake, group: Sequence[FileAnswer]) -> None:
         target=batch,
         by=intake.by,
         stream=trail.project_stream(batch.project_id),
-        details={"file": intake.runner, **count._asdict()},
+        details={"file": intake.runner, **count},
     )
 
 
-def _write_attempts(intake: _Intake, taken: Sequence[_Taken]) -> list[CompletedCall]:
+def _write_attempts(intake: AnswerImport, taken: Sequence[tuple[FileAnswer, Cell]]) -> list[CompletedCall]:
     """Claim the cells for a moment and write an open attempt for each, as every answer in the ledger has one."""
     now = read_now()
-    requests = write_requests(intake.batch, intake.arms, [each.cell for each in taken]).requests
-    Cell.objects.filter(pk__in=[each.cell.pk for each in taken]).update(
+    requests, _ = write_requests(intake.batch, intake.arms, [cell for _, cell in taken])
+    Cell.objects.filter(pk__in=[cell.pk for _, cell in taken]).update(
         state=Cell.State.LEASED, lease_owner=intake.runner, lease_until=now + leases.LEASE, fence=F("fence") + 1
     )
     attempts = Attempt.objects.bulk_create(
-        _write_attempt(intake, each.cell, requests.get(each.cell.pk), now) for each in taken
+        _write_attempt(intake, cell, requests.get(cell.pk), now) for _, cell in taken
     )
     return [
-        CompletedCall(leases.describe_claim(attempt), each.line.answer, now)
-        for attempt, each in zip(attempts, taken, strict=True)
+        CompletedCall(leases.describe_claim(attempt), line.answer, now)
+        for attempt, (line, _) in zip(attempts, taken, strict=True)
     ]
 
 
-def _write_attempt(intake: _Intake, cell: Cell, request: ChatRequest | None, now: datetime.datetime) -> Attempt:
+def _write_attempt(intake: AnswerImport, cell: Cell, request: ChatRequest | None, now: datetime.datetime) -> Attempt:
     """``request`` is missing where the text that was asked about is no longer there."""
     cell.arm, cell.batch = intake.arms[cell.arm_id], intake.batch
     cell.fence += 1

@@ -114,7 +114,8 @@ def has_lost_inputs(job: ProviderJob, arms: Mapping[int, Arm]) -> bool:
     last = 0
     while group := list(attempts.filter(pk__gt=last)[:READ_SIZE]):
         last = group[-1].pk
-        if len(write_requests(job.queue.batch, arms, [attempt.cell for attempt in group]).requests) < len(group):
+        requests, _ = write_requests(job.queue.batch, arms, [attempt.cell for attempt in group])
+        if len(requests) < len(group):
             return True
     return False
 
@@ -175,10 +176,10 @@ def store_lines(job: ProviderJob, lines: Sequence[Line]) -> int:
     foreign = 0
     for line in lines:
         name = read_call_name(line.call_name)
-        if name is None or name.token_part not in {"", shorten_token(str(job.token))}:
+        if name is None or name[1] not in {"", shorten_token(str(job.token))}:
             foreign += 1
         else:
-            answers.setdefault(name.cell_id, line.answer)
+            answers.setdefault(name[0], line.answer)
     attempts = _read_open(job, list(answers))
     foreign += len(set(answers) - set(Attempt.objects.filter(job=job, cell__in=answers).values_list("cell", flat=True)))
     _store(job, [(attempt, answers[attempt.cell_id]) for attempt in attempts])

@@ -169,8 +169,9 @@ class JobRun:
 
     def _make_job(self) -> bool:
         """Claim calls into a new job, as many as it may hold, and submit it. ``False`` when there was nothing to claim."""
-        job, framing = None, self.service.framing
-        size = len(framing.begin) + len(framing.end)
+        job = None
+        begin, between, end = self.service.framing
+        size = len(begin) + len(end)
         while job is None or job.calls < self.service.most_calls:
             room = self.service.most_calls - (job.calls if job else 0)
             job, claim = job_ledger.claim_into_job(self.queue, self.runner, job, min(CLAIM_SIZE, room))
@@ -188,7 +189,7 @@ class JobRun:
                     leases.pause_for(self.queue.batch_id, str(error))
                     self._withdraw(job)
                     return False
-                size += len(line) + len(framing.between)
+                size += len(line) + len(between)
                 fitting += size <= self.service.most_bytes
             if fitting < len(claim.calls):
                 job_ledger.hand_back_from_job(job, [call.leased for call in claim.calls[fitting:]])
@@ -236,15 +237,14 @@ class JobRun:
 
     def _write_file(self, job: ProviderJob, file: BinaryIO) -> str:
         """Write the job's requests, as the ledger has them, and return the file's SHA-256."""
-        framing, digest = self.service.framing, hashlib.sha256()
-        before = framing.begin
+        (before, between, end), digest = self.service.framing, hashlib.sha256()
         for cell_id, request in job_ledger.read_requests(job, self.arms):
             piece = before + self._write_line(job, cell_id, request)
             file.write(piece)
             digest.update(piece)
-            before = framing.between
-        file.write(framing.end)
-        digest.update(framing.end)
+            before = between
+        file.write(end)
+        digest.update(end)
         file.seek(0)
         return digest.hexdigest()
 
@@ -275,10 +275,12 @@ class JobRun:
         found = self._do(self.service.find(str(job.token), job.calls, known, since=job.written_at))
         if isinstance(found, Trouble):
             job_ledger.note_checked(job, found.error)
-        elif found.job_id:
-            if job_ledger.note_submitted(job, found.job_id):
+            return
+        job_id, undecided = found
+        if job_id:
+            if job_ledger.note_submitted(job, job_id):
                 self._look_after(job)
-        elif found.undecided or (job.submitted_at and read_now() - job.submitted_at < SETTLING):
+        elif undecided or (job.submitted_at and read_now() - job.submitted_at < SETTLING):
             job_ledger.note_checked(job, STILL_LOOKING)
         elif self._is_ending():
             self._withdraw(job)

@@ -98,12 +98,12 @@ class QueueRun:
 
     def _prepare(self, provider: Provider) -> Sender:
         now = self.clock.learn()
-        held = leases.read_held_limit(self.queue)
+        held, was_limited = leases.read_held_limit(self.queue)
         slow_until = self.queue.slow_until
         self.limiter = Limiter(
             self.queue.batch.concurrency,
-            held=held.limit,
-            was_limited=held.was_limited,
+            held=held,
+            was_limited=was_limited,
             banned_for=0.0 if slow_until is None else (slow_until - now).total_seconds(),
         )
         return Sender(provider, self.spool, self.limiter, self.clock)

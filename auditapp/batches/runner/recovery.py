@@ -21,7 +21,7 @@ from auditapp.batches.ledger import leases
 from auditapp.batches.ledger.clock import read_now
 from auditapp.batches.ledger.endings import CompletedCall
 from auditapp.batches.models import Attempt, Batch, Cell, WorkQueue
-from auditapp.batches.pure.spool import SpoolContent, SpooledAnswer, is_abandoned, read_spool, spool_path
+from auditapp.batches.pure.spool import SpoolContent, is_abandoned, read_spool, spool_path
 from auditapp.llm.providers.base import CallOutcome, ChatAnswer, NextStep
 
 logger = logging.getLogger(__name__)
@@ -140,11 +140,9 @@ def _settle_calls(
 ) -> list[CallOutcome]:
     """Store the ends of calls that are open, or whose end was unknown and is known now; which ends they were."""
     now = read_now()
-    answers = {each.request_id: each for each in content.answers} if content else {}
     group = []
     for attempt in attempts:
-        spooled = answers.get(str(attempt.request_id))
-        found = _read_spooled(attempt, spooled, now) if spooled else _guess_end(attempt, content, now, is_dead=is_dead)
+        found = _find_end(attempt, content, now, is_dead=is_dead)
         if attempt.end == Attempt.End.OPEN or found.answer.end is not CallOutcome.UNKNOWN:
             group.append(found)
     if group:
@@ -152,20 +150,20 @@ def _settle_calls(
     return [found.answer.end for found in group]
 
 
-def _read_spooled(attempt: Attempt, spooled: SpooledAnswer, now: datetime.datetime) -> CompletedCall:
-    done_at, sent_at = _read_time(spooled.done_at) or now, _read_time(spooled.sent_at)
-    return CompletedCall(leases.describe_claim(attempt), spooled.answer, done_at, sent_at)
-
-
-def _guess_end(
+def _find_end(
     attempt: Attempt, content: SpoolContent | None, now: datetime.datetime, *, is_dead: bool
 ) -> CompletedCall:
-    """The end of a call without an answer. A runner that is only silent may yet send what it holds; of a dead one the spool
-    tells the whole story."""
-    request_id, leased = str(attempt.request_id), leases.describe_claim(attempt)
-    if content is not None and is_dead and request_id not in content.sent:
+    """The end of a call as the spool has it. Without an answer there, a runner that is only silent may yet send what it
+    holds; of a dead one the spool tells the whole story."""
+    leased, request_id = leases.describe_claim(attempt), str(attempt.request_id)
+    if content is None:
+        return CompletedCall(leased, ChatAnswer(CallOutcome.UNKNOWN, NextStep.RETRY, error=LOST), now)
+    sent_at = _read_time(content.sent.get(request_id, ""))
+    if request_id in content.answers:
+        answer, done_at = content.answers[request_id]
+        return CompletedCall(leased, answer, _read_time(done_at) or now, sent_at)
+    if is_dead and request_id not in content.sent:
         return CompletedCall(leased, ChatAnswer(CallOutcome.UNSENT, NextStep.RETRY, error=NEVER_LEFT), now)
-    sent_at = _read_time(content.sent.get(request_id, "")) if content else None
     return CompletedCall(leased, ChatAnswer(CallOutcome.UNKNOWN, NextStep.RETRY, error=LOST), now, sent_at)
 
 

@@ -14,8 +14,8 @@ from auditapp.batches.ledger import statements, worker_signs
 from auditapp.batches.models import Batch, WorkQueue
 from auditapp.batches.pure.stopping import stopping
 from auditapp.batches.routes import live
-from auditapp.batches.runner import recovery, sweeping
-from auditapp.batches.runner.ticks import SWEEP, take_tick
+from auditapp.batches.runner import recovery, sweeps
+from auditapp.batches.runner.sweeps import SWEEP, take_tick
 from auditapp.celery import app
 
 logger = logging.getLogger(__name__)
@@ -73,7 +73,7 @@ def sweep() -> None:
         recovery.recover_queues(silence_tells=pause < MAX_PAUSE)
         worker_signs.forget_old_signs()
         notify_idle_queues()
-        sweeping.sweep_others()
+        sweeps.sweep_others()
 
 
 def notify_queue(queue_id: int) -> bool:

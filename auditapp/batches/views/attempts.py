@@ -9,15 +9,15 @@ from django.views.decorators.http import require_GET
 from auditapp.batches.forms import AttemptChoice
 from auditapp.batches.kinds import read_links
 from auditapp.batches.models import Attempt
-from auditapp.batches.pages.browsing import (
+from auditapp.batches.pages.attempts import (
     COUNTED_TO,
     find_arms,
     find_attempts,
     find_newest,
     is_counted,
     read_attempt_page,
+    rebuild_request,
 )
-from auditapp.batches.pages.rebuilding import rebuild_request
 from auditapp.batches.pure.money import to_dollars
 from auditapp.batches.views.gate import BatchRequest, batch_view, show_closed
 from transcripts.projects.access import LARGEST_ID

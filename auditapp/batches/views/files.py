@@ -25,31 +25,31 @@ def download_requests(request: BatchRequest) -> HttpResponseBase:
         messages.error(request, f"The requests were not written. {request.sight.sentence}")
         return redirect("batches:detail", request.project.slug, batch.pk)
     try:
-        exported = answer_files.export_requests(batch=batch, by=request.user)
+        _, lines = answer_files.export_requests(batch=batch, by=request.user)
     except answer_files.AnswerFileError as error:
         messages.error(request, str(error))
         return redirect("batches:detail", request.project.slug, batch.pk)
     headers = {"Content-Disposition": f'attachment; filename="batch-{batch.pk}-requests.jsonl"'}
-    return StreamingHttpResponse(exported.lines, content_type="application/jsonl", headers=headers)
+    return StreamingHttpResponse(lines, content_type="application/jsonl", headers=headers)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @batch_view(Permission.RUN_BATCHES, keeps_to_sight=True)
 @leads_back
-def bring_in_answers(request: BatchRequest) -> HttpResponse:
+def import_answer_file(request: BatchRequest) -> HttpResponse:
     """Store the answers of a file, whole or not at all."""
     batch = request.batch
     form = AnswersForm(request.POST, request.FILES)
     if form.is_valid():
         try:
-            brought = answer_files.bring_in_answers(batch=batch, file=form.cleaned_data["file"], by=request.user)
+            imported = answer_files.import_answer_file(batch=batch, file=form.cleaned_data["file"], by=request.user)
         except answer_files.AnswerFileError as error:
             form.add_error("file", [str(error), *(str(problem) for problem in error.problems)])
         else:
             messages.success(
                 request,
-                f"{_count(brought.answered, 'answer')} brought in, {_count(brought.failed, 'error')}, {brought.skipped:,} left "
-                f"out as brought in before; {_count(brought.waiting, 'cell')} still wait{'s' if brought.waiting == 1 else ''}.",
+                f"{_count(imported.answered, 'answer')} imported, {_count(imported.failed, 'error')}, {imported.skipped:,} left "
+                f"out as imported before; {_count(imported.waiting, 'cell')} still wait{'s' if imported.waiting == 1 else ''}.",
             )
             return redirect("batches:detail", request.project.slug, batch.pk)
     return render_batch(request, answers_form=form, status=422)

@@ -17,8 +17,8 @@ from auditapp.batches.kinds import is_open_to
 from auditapp.batches.ledger.worker_signs import read_workers
 from auditapp.batches.models import Batch
 from auditapp.batches.pages import live
-from auditapp.batches.pages.browsing import find_arms
-from auditapp.batches.pages.progress import read_progress_of
+from auditapp.batches.pages.attempts import find_arms
+from auditapp.batches.pages.progress import count_percent, read_progress_of
 from auditapp.batches.pages.spending import (
     estimate_batch,
     list_prices,
@@ -44,19 +44,20 @@ def list_batches(request: ProjectRequest) -> HttpResponse:
     fake = live.find_fake_batches(batches)
     unpriced = live.find_unpriced_batches(batches)
     rows = [
-        live.BatchRow(
-            batch,
-            progress[batch.pk],
-            batch.pk in fake,
-            batch.pk not in unpriced,
-            is_open=is_open_to(batch, request.role),
-        )
+        {
+            "batch": batch,
+            "progress": progress[batch.pk],
+            "percent": count_percent(progress[batch.pk]),
+            "is_fake": batch.pk in fake,
+            "is_priced": batch.pk not in unpriced,
+            "is_open": is_open_to(batch, request.role),
+        }
         for batch in batches
     ]
     context = {
         "page": page,
         "rows": rows,
-        "has_closed": not all(row.is_open for row in rows),
+        "has_closed": not all(row["is_open"] for row in rows),
         "worker": live.sum_up_workers(read_workers()),
         "has_fake": bool(fake),
     }
@@ -133,7 +134,7 @@ def _describe_controls(
         "answers_form": AnswersForm(),
         **forms,
     }
-    if batch.state == Batch.State.WAITING and (request.sight.is_whole or context["is_sum_told"]):
+    if batch.state == Batch.State.WAITING and (request.sight.is_whole or context["is_sum_shown"]):
         given["estimate"] = estimate_batch(batch)
     return given
 
@@ -144,11 +145,13 @@ def show_spend(request: BatchRequest) -> HttpResponse:
     """What the calls of a batch cost, by arm and day, and the prices they were reckoned with."""
     batch = request.batch
     arms = find_arms(batch)
+    cache_hits, cache_saving = read_cache_saving(batch)
     context = {
         "batch": batch,
         "rows": read_spend(batch),
         "prices": list_prices(batch),
-        "saving": read_cache_saving(batch),
+        "cache_hits": cache_hits,
+        "cache_saving": cache_saving,
         "is_priced": all(arm.price_in is not None for arm in arms),
         "has_fake": any(arm.variant.is_fake for arm in arms),
     }

@@ -50,7 +50,7 @@ def run_wizard(
                 "options": options,
                 "route_words": Batch.Route(options.route).label,
                 "lost_words": Batch.LostAnswers(options.lost_answers).label,
-                "has_fake": review.has_fake,
+                "has_fake": review["has_fake"],
             }
             return render(request, "batches/review.html", context)
     status = 422 if form.errors else 200

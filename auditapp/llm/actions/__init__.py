@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from auditapp.llm.actions.accounts import (
-    AddressChange,
-    Rotation,
     add_account,
     change_address,
     forget_key,
@@ -18,9 +16,7 @@ from auditapp.llm.actions.figures import set_capabilities, set_price
 from auditapp.llm.actions.variants import add_model, find_price_change
 
 __all__ = [
-    "AddressChange",
     "ModelError",
-    "Rotation",
     "add_account",
     "add_model",
     "allow_address",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from django.db import transaction
@@ -25,20 +24,6 @@ KEY = re.compile(r"[\x21-\x7e]{1,1000}")
 LAST_FOUR_FROM = 12
 CALLS_NOBODY = frozenset({"fake", "file"})
 ADDRESS_WHERE_NONE_IS_GIVEN = {"anthropic": "https://api.anthropic.com"}
-
-
-class AddressChange(NamedTuple):
-    """What a changed address did: ``took_key`` when a key or the name of its variable was taken away by it."""
-
-    account: ProviderAccount
-    took_key: bool
-
-
-class Rotation(NamedTuple):
-    """Keys that were sealed again, and the names of accounts whose seal does not open."""
-
-    sealed_again: int
-    broken: list[str]
 
 
 @transaction.atomic
@@ -157,16 +142,15 @@ def _check_same(standing: ProviderAccount, *, provider: str, base_url: str, key_
 
 
 @transaction.atomic
-def change_address(
-    *, account: ProviderAccount, base_url: str, by: trail.Actor, allow_private: bool = False
-) -> AddressChange:
-    """Send the account's calls elsewhere from now on. Its key is for the former address and is taken away with it."""
+def change_address(*, account: ProviderAccount, base_url: str, by: trail.Actor, allow_private: bool = False) -> bool:
+    """Send the account's calls elsewhere from now on. A key, or the name of its variable, was for the former address and is
+    removed; the answer says whether there was one."""
     locked = _lock(account)
     if locked.provider in CALLS_NOBODY:
         raise ModelError(f"The provider {locked.provider} calls nobody, so it has no address.")
     base_url = check_address(base_url.strip())
     if base_url == locked.base_url:
-        return AddressChange(locked, took_key=False)
+        return False
     check_reachable(base_url, by=by, allow_private=allow_private)
     took_key = bool(locked.key_sealed or locked.key_env)
     locked.base_url = base_url
@@ -174,7 +158,7 @@ def change_address(
     locked.save(update_fields=["base_url", "key_sealed", "key_last_four", "key_env"])
     details: dict[str, object] = {"name": locked.name, "took_key": took_key}
     trail.record("llm.account.address_changed", target=locked, by=by, details=details)
-    return AddressChange(locked, took_key)
+    return took_key
 
 
 @transaction.atomic
@@ -225,8 +209,9 @@ def set_key_env(*, account: ProviderAccount, key_env: str, by: trail.Actor) -> P
 
 
 @transaction.atomic
-def rotate_keys(*, by: trail.Actor) -> Rotation:
-    """Seal every stored key again, with the first key of FIELD_KEY. What does not open stays as it is and is named."""
+def rotate_keys(*, by: trail.Actor) -> tuple[int, list[str]]:
+    """Seal every stored key again, with the first key of FIELD_KEY: how many, and the names of accounts whose key does not
+    open. Those stay as they are."""
     done, broken = 0, list[str]()
     for account in ProviderAccount.objects.select_for_update().exclude(key_sealed="").order_by("pk"):
         try:
@@ -237,7 +222,7 @@ def rotate_keys(*, by: trail.Actor) -> Rotation:
         account.save(update_fields=["key_sealed"])
         done += 1
     trail.record("llm.keys.sealed_again", target="llm", by=by, details={"sealed": done, "broken": len(broken)})
-    return Rotation(done, broken)
+    return done, broken
 
 
 def _lock(account: ProviderAccount) -> ProviderAccount:

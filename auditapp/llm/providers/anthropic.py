@@ -146,9 +146,12 @@ def read_answer(status: int, headers: Mapping[str, str], raw: bytes) -> ChatAnsw
         tokens_reasoning=read_count(data, "output_tokens_details", "thinking_tokens"),
     )
     if problem is not None:
-        verdict = judge_error_in_answer(problem)
         return replace(
-            known, end=verdict.end, next_step=verdict.next_step, error_class=verdict.error_class, error=problem.message
+            known,
+            end=CallOutcome.FAILED,
+            next_step=judge_error_in_answer(problem),
+            error_class=ErrorClass.ERROR_IN_ANSWER,
+            error=problem.message,
         )
     if not isinstance(blocks, list):
         words = "status 200 without an answer in it"

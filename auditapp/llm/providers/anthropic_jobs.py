@@ -16,8 +16,6 @@ from auditapp.llm.providers.anthropic import open_http, read_answer
 from auditapp.llm.providers.base import Account, ChatRequest
 from auditapp.llm.providers.job_lines import read_anthropic_line, write_anthropic_line
 from auditapp.llm.providers.jobs_base import (
-    Found,
-    Framing,
     JobState,
     JobStatus,
     Line,
@@ -38,7 +36,7 @@ class AnthropicJobs:
 
     most_calls = 100_000
     most_bytes = 256 * 1000 * 1000
-    framing = Framing(b'{"requests":[', b",", b"]}")
+    framing = (b'{"requests":[', b",", b"]}")
     uploads = False
 
     def __init__(self, account: Account) -> None:
@@ -61,7 +59,9 @@ class AnthropicJobs:
         headers = {"Content-Type": "application/json", "Idempotency-Key": token}
         return read_id(await self._ask("POST", PATH, data=body, headers=headers))
 
-    async def find(self, token: str, calls: int, known: frozenset[str], since: datetime.datetime) -> Found | Trouble:
+    async def find(
+        self, token: str, calls: int, known: frozenset[str], since: datetime.datetime
+    ) -> tuple[str, int] | Trouble:
         params, undecided = {"limit": "100"}, 0
         for _ in range(MAX_PAGES):
             page = await self._ask("GET", PATH, params=params)
@@ -78,11 +78,11 @@ class AnthropicJobs:
                 if isinstance(is_it, Trouble):
                     return is_it
                 if is_it:
-                    return Found(read_text(job, "id"))
+                    return read_text(job, "id"), 0
             if not jobs or not page.get("has_more") or is_older(jobs[-1], since):
                 break
             params = {"limit": "100", "after_id": read_text(jobs[-1], "id")}
-        return Found(undecided=undecided)
+        return "", undecided
 
     async def _holds(self, job: Mapping[str, object], token: str) -> bool | Trouble:
         """Whether an ended batch is that of ``token``: its first result says so."""
@@ -92,7 +92,7 @@ class AnthropicJobs:
                 if isinstance(line, Trouble):
                     return line
                 name = read_call_name(line.call_name)
-                return name is not None and name.token_part == shorten_token(token)
+                return name is not None and name[1] == shorten_token(token)
         finally:
             await lines.aclose()
         return False

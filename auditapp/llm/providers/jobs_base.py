@@ -69,13 +69,6 @@ class JobStatus(NamedTuple):
     is_passing: bool = False
 
 
-class Found(NamedTuple):
-    """What was found of a job whose creation was cut off. ``undecided``: jobs that may be it, and will tell when they end."""
-
-    job_id: str = ""
-    undecided: int = 0
-
-
 class Line(NamedTuple):
     """One answer of a job."""
 
@@ -83,20 +76,13 @@ class Line(NamedTuple):
     answer: ChatAnswer
 
 
-class Framing(NamedTuple):
-    """How lines become the file that is sent."""
-
-    begin: bytes
-    between: bytes
-    end: bytes
-
-
 class JobService(Protocol):
     """An open connection to the batch service of one account. Used from one event loop; closed by its opener."""
 
     most_calls: int
     most_bytes: int
-    framing: Framing
+    # What stands before, between and after the lines of the file that is sent.
+    framing: tuple[bytes, bytes, bytes]
     uploads: bool
 
     def name_call(self, token: str, cell_id: int) -> str:
@@ -112,9 +98,11 @@ class JobService(Protocol):
         """Order the job, by its uploaded file or (where nothing is uploaded) with the file itself; its id. Never twice for
         the same calls without ``find`` in between."""
 
-    async def find(self, token: str, calls: int, known: frozenset[str], since: datetime.datetime) -> Found | Trouble:
-        """Look for a job of this token at the provider, made after ``since`` for so many calls. ``known`` are ids that
-        belong to other jobs."""
+    async def find(
+        self, token: str, calls: int, known: frozenset[str], since: datetime.datetime
+    ) -> tuple[str, int] | Trouble:
+        """Look for a job of this token at the provider, created after ``since`` for so many calls: its id or "", and the
+        number of jobs that may be it and will tell when they end. ``known`` are ids that belong to other jobs."""
 
     async def check(self, job_id: str) -> JobStatus | Trouble:
         """Ask how far the job is."""
@@ -145,17 +133,11 @@ def open_job_service(account: Account) -> JobService:
     raise ProviderNotReady(f"A provider of the kind {account.provider!r} has no batch service of its own.")
 
 
-class CallName(NamedTuple):
-    """A custom_id taken apart. ``token_part`` is empty where the service keeps the token with the job itself."""
-
-    cell_id: int
-    token_part: str
-
-
-def read_call_name(name: str) -> CallName | None:
-    """The parts of a custom_id of ours; ``None`` for anybody else's."""
+def read_call_name(name: str) -> tuple[int, str] | None:
+    """The cell and the part of the token in a custom_id of ours; ``None`` for anybody else's. The second is empty where the
+    service keeps the token with the job itself."""
     match = CALL_NAME.fullmatch(name)
-    return CallName(int(match[1]), match[2] or "") if match else None
+    return (int(match[1]), match[2] or "") if match else None
 
 
 def shorten_token(token: str) -> str:

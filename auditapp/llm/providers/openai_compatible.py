@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import NamedTuple
 
 from auditapp.llm.providers.base import (
     Account,
@@ -107,14 +106,14 @@ def read_answer(status: int, headers: Mapping[str, str], raw: bytes) -> ChatAnsw
     problem = read_problem(data)
     if status != 200:
         return read_refusal(status, headers, text, problem, request_id=request_id)
-    completion = read_completion(data)
-    problem = problem or completion.problem
+    is_there, content, finish_reason, inner_problem = read_completion(data)
+    problem = problem or inner_problem
     known = ChatAnswer(
         CallOutcome.ANSWERED,
-        content=completion.content,
+        content=content,
         raw=text,
         http_status=status,
-        finish_reason=completion.finish_reason,
+        finish_reason=finish_reason,
         served_model=shorten(data.get("model")),
         served_route=shorten(data.get("provider")),
         provider_request_id=request_id,
@@ -124,13 +123,15 @@ def read_answer(status: int, headers: Mapping[str, str], raw: bytes) -> ChatAnsw
         tokens_cached=read_count(data, "prompt_tokens_details", "cached_tokens"),
         tokens_reasoning=read_count(data, "completion_tokens_details", "reasoning_tokens"),
     )
-    if problem is not None or completion.finish_reason == "error":
-        verdict = judge_error_in_answer(problem)
-        words = problem.message if problem else "the provider ended the answer with an error"
+    if problem is not None or finish_reason == "error":
         return replace(
-            known, end=verdict.end, next_step=verdict.next_step, error_class=verdict.error_class, error=words
+            known,
+            end=CallOutcome.FAILED,
+            next_step=judge_error_in_answer(problem),
+            error_class=ErrorClass.ERROR_IN_ANSWER,
+            error=problem.message if problem else "the provider ended the answer with an error",
         )
-    if not completion.is_there:
+    if not is_there:
         words = "status 200 without an answer in it"
         return replace(
             known,
@@ -143,31 +144,23 @@ def read_answer(status: int, headers: Mapping[str, str], raw: bytes) -> ChatAnsw
     return known
 
 
-class Completion(NamedTuple):
-    """The words of an answer and why they ended, or the error in their place."""
-
-    is_there: bool
-    content: str = ""
-    finish_reason: str = ""
-    problem: Problem | None = None
-
-
-def read_completion(data: Mapping[str, object]) -> Completion:
-    """The first choice. A refusal of the model itself is an answer, and ends as ``refusal``."""
+def read_completion(data: Mapping[str, object]) -> tuple[bool, str, str, Problem | None]:
+    """Whether there is a first choice, its words, why they ended, and the error in its place. A refusal of the model itself
+    is an answer, and ends as ``refusal``."""
     choices = data.get("choices")
     choice = choices[0] if isinstance(choices, list) and choices else None
     if not isinstance(choice, dict):
-        return Completion(is_there=False)
+        return False, "", "", None
     finish_reason = shorten(choice.get("finish_reason"), 50)
     problem = read_problem({"error": choice.get("error"), "choices": None})
     message = choice.get("message")
     if not isinstance(message, dict):
         # A filter may leave nothing of the message; asking again would pay again for the same.
-        return Completion(is_there=finish_reason == "content_filter", finish_reason=finish_reason, problem=problem)
+        return finish_reason == "content_filter", "", finish_reason, problem
     content, refusal = _join_parts(message.get("content")), message.get("refusal")
     if not content and isinstance(refusal, str) and refusal:
-        return Completion(True, make_storable(refusal), "refusal", problem)
-    return Completion(True, make_storable(content), finish_reason, problem)
+        return True, make_storable(refusal), "refusal", problem
+    return True, make_storable(content), finish_reason, problem
 
 
 def _join_parts(content: object) -> str:

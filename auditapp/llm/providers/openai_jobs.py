@@ -12,8 +12,6 @@ from auditapp.llm.providers.base import Account, ChatRequest, ErrorClass, NextSt
 from auditapp.llm.providers.http import HttpAccount
 from auditapp.llm.providers.job_lines import OPENAI_URL, read_openai_line, write_openai_line
 from auditapp.llm.providers.jobs_base import (
-    Found,
-    Framing,
     JobState,
     JobStatus,
     Line,
@@ -40,7 +38,7 @@ class OpenAIJobs:
 
     most_calls = 50_000
     most_bytes = 200 * 1000 * 1000
-    framing = Framing(b"", b"\n", b"\n")
+    framing = (b"", b"\n", b"\n")
     uploads = True
 
     def __init__(self, account: Account) -> None:
@@ -72,7 +70,9 @@ class OpenAIJobs:
         headers = {"Content-Type": "application/json", "Idempotency-Key": token}
         return read_id(await self._ask("POST", "/batches", data=dump_line(body), headers=headers))
 
-    async def find(self, token: str, calls: int, known: frozenset[str], since: datetime.datetime) -> Found | Trouble:
+    async def find(
+        self, token: str, calls: int, known: frozenset[str], since: datetime.datetime
+    ) -> tuple[str, int] | Trouble:
         params = {"limit": "100"}
         for _ in range(MAX_PAGES):
             page = await self._ask("GET", "/batches", params=params)
@@ -81,13 +81,13 @@ class OpenAIJobs:
             jobs = list_jobs(page)
             for job in jobs:
                 if read_text(take_object(job, "metadata"), METADATA) == token:
-                    return Found(read_text(job, "id"))
+                    return read_text(job, "id"), 0
             made_at = jobs[-1].get("created_at") if jobs else None
             is_older = isinstance(made_at, (int, float)) and made_at < (since - SKEW).timestamp()
             if not jobs or not page.get("has_more") or is_older:
                 break
             params = {"limit": "100", "after": read_text(jobs[-1], "id")}
-        return Found()
+        return "", 0
 
     async def check(self, job_id: str) -> JobStatus | Trouble:
         job = await self._ask("GET", f"/batches/{job_id}")

@@ -36,14 +36,6 @@ class Problem(NamedTuple):
     code: int | None = None
 
 
-class Verdict(NamedTuple):
-    """How a call ended and what follows."""
-
-    end: CallOutcome
-    next_step: NextStep
-    error_class: ErrorClass
-
-
 def read_problem(data: Mapping[str, object]) -> Problem | None:
     """The error in a body, in any of the forms there are; ``None`` where it holds none."""
     error = data.get("error")
@@ -67,40 +59,42 @@ def read_problem(data: Mapping[str, object]) -> Problem | None:
     )
 
 
-def judge_status(status: int, problem: Problem | None, *, may_wait: bool = False) -> Verdict:
-    """What follows from a status other than 200. ``may_wait``: the answer says when to ask again."""
+def judge_status(
+    status: int, problem: Problem | None, *, may_wait: bool = False
+) -> tuple[CallOutcome, NextStep, ErrorClass]:
+    """How a call with a status other than 200 ended, and what follows. ``may_wait``: the answer says when to ask again."""
     kinds = problem.kinds if problem else ""
     if 300 <= status < 400:
-        return Verdict(CallOutcome.REFUSED, NextStep.STOP_BATCH, ErrorClass.REDIRECT)
+        return CallOutcome.REFUSED, NextStep.STOP_BATCH, ErrorClass.REDIRECT
     if status < 400:
-        return Verdict(CallOutcome.FAILED, NextStep.RETRY, ErrorClass.BAD_ANSWER)
+        return CallOutcome.FAILED, NextStep.RETRY, ErrorClass.BAD_ANSWER
     if status in {400, 402, 403, TOO_MANY} and _holds(kinds, MONEY_SPENT) and not may_wait:
-        return Verdict(CallOutcome.REFUSED, NextStep.STOP_BATCH, ErrorClass.QUOTA)
+        return CallOutcome.REFUSED, NextStep.STOP_BATCH, ErrorClass.QUOTA
     if status == TOO_MANY or (status == 402 and may_wait):
         if "request too large" in kinds:
             # Larger than a whole minute's allowance: it will never pass.
-            return Verdict(CallOutcome.REFUSED, NextStep.GIVE_UP, ErrorClass.BAD_REQUEST)
-        return Verdict(CallOutcome.REFUSED, NextStep.SLOW_DOWN, ErrorClass.RATE_LIMITED)
+            return CallOutcome.REFUSED, NextStep.GIVE_UP, ErrorClass.BAD_REQUEST
+        return CallOutcome.REFUSED, NextStep.SLOW_DOWN, ErrorClass.RATE_LIMITED
     if status == OVERLOADED:
-        return Verdict(CallOutcome.REFUSED, NextStep.SLOW_DOWN, ErrorClass.OVERLOADED)
+        return CallOutcome.REFUSED, NextStep.SLOW_DOWN, ErrorClass.OVERLOADED
     if status in GAVE_UP_WAITING:
-        return Verdict(CallOutcome.UNKNOWN, NextStep.RETRY, ErrorClass.TIMEOUT)
+        return CallOutcome.UNKNOWN, NextStep.RETRY, ErrorClass.TIMEOUT
     if status >= 500 or status in PROVIDER_BUSY:
-        return Verdict(CallOutcome.REFUSED, NextStep.RETRY, ErrorClass.SERVER_ERROR)
+        return CallOutcome.REFUSED, NextStep.RETRY, ErrorClass.SERVER_ERROR
     if status in {400, 403, 422} and _holds(kinds, FLAGGED):
-        return Verdict(CallOutcome.REFUSED, NextStep.GIVE_UP, ErrorClass.MODERATION)
+        return CallOutcome.REFUSED, NextStep.GIVE_UP, ErrorClass.MODERATION
     if status in ACCOUNT_REFUSED or (status == 400 and _holds(kinds, KEY_REFUSED)):
-        return Verdict(CallOutcome.REFUSED, NextStep.STOP_BATCH, ErrorClass.ACCOUNT)
-    return Verdict(CallOutcome.REFUSED, NextStep.GIVE_UP, ErrorClass.BAD_REQUEST)
+        return CallOutcome.REFUSED, NextStep.STOP_BATCH, ErrorClass.ACCOUNT
+    return CallOutcome.REFUSED, NextStep.GIVE_UP, ErrorClass.BAD_REQUEST
 
 
-def judge_error_in_answer(problem: Problem | None) -> Verdict:
+def judge_error_in_answer(problem: Problem | None) -> NextStep:
     """What follows from a status 200 that carries an error: the provider's failure, billed or not. Where the error names a
     status of its own, it decides whether to wait, to stop or to give up."""
-    next_step = NextStep.RETRY
     if problem and problem.code in {TOO_MANY, OVERLOADED, 401, 402, 403}:
-        next_step = judge_status(problem.code, problem).next_step
-    return Verdict(CallOutcome.FAILED, next_step, ErrorClass.ERROR_IN_ANSWER)
+        _, next_step, _ = judge_status(problem.code, problem)
+        return next_step
+    return NextStep.RETRY
 
 
 def read_refusal(
@@ -108,16 +102,16 @@ def read_refusal(
 ) -> ChatAnswer:
     """The answer to a call that ended with a status other than 200."""
     retry_after = read_retry_after(status, headers)
-    verdict = judge_status(status, problem, may_wait="retry-after" in headers)
+    end, next_step, error_class = judge_status(status, problem, may_wait="retry-after" in headers)
     error = problem.message if problem else f"status {status}"
-    if verdict.error_class is ErrorClass.REDIRECT:
+    if error_class is ErrorClass.REDIRECT:
         error = f"The address answers with a redirect (status {status}), which is not followed. Correct the base URL."
     return ChatAnswer(
-        verdict.end,
-        verdict.next_step,
+        end,
+        next_step,
         raw=text,
         http_status=status,
-        error_class=verdict.error_class,
+        error_class=error_class,
         error=error,
         provider_request_id=request_id,
         retry_after=retry_after,

@@ -118,14 +118,15 @@ def change_address(request: HttpRequest, account_id: int) -> HttpResponse:
     form = AddressForm(request.POST)
     if form.is_valid():
         try:
-            done = actions.change_address(account=account, by=person_of(request), **form.cleaned_data)
+            took_key = actions.change_address(account=account, by=person_of(request), **form.cleaned_data)
         except ModelError as error:
             form.add_error("base_url", str(error))
         else:
-            messages.success(request, f"Calls of {account.name} go to {done.account.base_url} from now on.")
-            if done.took_key:
+            account.refresh_from_db()
+            messages.success(request, f"Calls of {account.name} go to {account.base_url} from now on.")
+            if took_key:
                 messages.warning(
-                    request, "The key was for the former address, so it was taken away. Give the key for this one."
+                    request, "The key was for the former address, so it was removed. Enter the key for this one."
                 )
             return redirect("llm:account", account.pk)
     return _render_account(request, account, address_form=form)

@@ -15,7 +15,7 @@ from django.db import transaction
 
 from auditapp.batches.actions import BatchError, LaunchOptions, PlannedArm, launch_batch
 from auditapp.batches.models import Arm, Batch, Cell
-from auditapp.batches.routes.answer_files import AnswerFileError, bring_in_answers
+from auditapp.batches.routes.answer_files import AnswerFileError, import_answer_file
 from auditapp.llm.actions import ModelError, add_model
 from auditapp.llm.models import ModelVariant
 from auditapp.sob.actions.errors import SobError
@@ -179,7 +179,7 @@ def _store(
         _cancel_others(batch, set(cells))
         with tempfile.TemporaryFile() as lines:
             _write_lines(cast("BinaryIO", lines), file, matched, cells)
-            bring_in_answers(batch=batch, file=cast("BinaryIO", lines), by=by)
+            import_answer_file(batch=batch, file=cast("BinaryIO", lines), by=by)
     except (BatchError, AnswerFileError) as error:
         raise SobError(str(error)) from error
     batch.refresh_from_db()

@@ -17,7 +17,7 @@ from auditapp.batches.kinds import Answered
 from auditapp.batches.ledger import statements
 from auditapp.batches.models import Arm, Attempt, Batch, Cell, Result
 from auditapp.batches.routes import answer_files
-from auditapp.batches.routes.answer_files import AnswerFileError, BroughtIn, bring_in_answers, export_requests
+from auditapp.batches.routes.answer_files import AnswerFileError, AnswerImport, export_requests, import_answer_file
 from auditapp.llm.actions import add_model
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
@@ -95,8 +95,8 @@ def answer_plainly(cell: int, **more: object) -> dict[str, object]:
     return {"cell": cell, "answer": f"answer to {cell}", **more}
 
 
-def bring_in(batch: Batch, *lines: object, dry_run: bool = False) -> BroughtIn:
-    return bring_in_answers(batch=batch, file=write_file(*lines), by=trail.SYSTEM, dry_run=dry_run)
+def import_lines(batch: Batch, *lines: object, dry_run: bool = False) -> AnswerImport:
+    return import_answer_file(batch=batch, file=write_file(*lines), by=trail.SYSTEM, dry_run=dry_run)
 
 
 def answer_as_openai(cell: int, status: int = 200) -> dict[str, object]:
@@ -130,9 +130,9 @@ def answer_as_anthropic(cell: int, kind: str = "succeeded") -> dict[str, object]
 
 class TestRequests:
     def test_every_waiting_cell_is_one_line_in_the_form_of_the_batch_service(self, batch: Batch) -> None:
-        exported = export_requests(batch=batch, by=trail.SYSTEM)
-        lines = [json.loads(line) for line in exported.lines]
-        assert exported.cells == 3
+        cells, written = export_requests(batch=batch, by=trail.SYSTEM)
+        lines = [json.loads(line) for line in written]
+        assert cells == 3
         assert [line["custom_id"] for line in lines] == [f"cell-{cell}" for cell in find_cells(batch)]
         assert (lines[0]["method"], lines[0]["url"]) == ("POST", "/v1/chat/completions")
         assert lines[0]["body"]["model"] == "m"
@@ -142,34 +142,34 @@ class TestRequests:
         ]
 
     def test_the_file_is_the_same_each_time(self, batch: Batch) -> None:
-        first, second = (b"".join(export_requests(batch=batch, by=trail.SYSTEM).lines) for _ in range(2))
+        first, second = (b"".join(export_requests(batch=batch, by=trail.SYSTEM)[1]) for _ in range(2))
         assert first == second
 
     def test_it_can_be_written_for_anthropic(self, batch: Batch) -> None:
-        lines = [json.loads(line) for line in export_requests(batch=batch, by=trail.SYSTEM, form="anthropic").lines]
+        lines = [json.loads(line) for line in export_requests(batch=batch, by=trail.SYSTEM, form="anthropic")[1]]
         assert set(lines[0]) == {"custom_id", "params"}
         assert lines[0]["params"]["system"] == "Say it."
 
     def test_it_can_be_written_for_one_model_alone(self, launch: Launch) -> None:
         batch = launch(models=["a", "b"])
         arm = batch.arms.get(variant__model="b")
-        exported = export_requests(batch=batch, by=trail.SYSTEM, variant=arm.variant)
-        assert exported.cells == 3
-        assert {json.loads(line)["body"]["model"] for line in exported.lines} == {"b"}
+        cells, lines = export_requests(batch=batch, by=trail.SYSTEM, variant=arm.variant)
+        assert cells == 3
+        assert {json.loads(line)["body"]["model"] for line in lines} == {"b"}
 
     def test_answered_cells_are_left_out(self, batch: Batch) -> None:
-        bring_in(batch, answer_plainly(find_cells(batch)[0]))
-        exported = export_requests(batch=batch, by=trail.SYSTEM)
-        assert exported.cells == len(list(exported.lines)) == 2
+        import_lines(batch, answer_plainly(find_cells(batch)[0]))
+        cells, lines = export_requests(batch=batch, by=trail.SYSTEM)
+        assert cells == len(list(lines)) == 2
 
     def test_what_went_out_is_recorded_by_its_number_and_not_by_its_words(self, batch: Batch, owner: User) -> None:
-        list(export_requests(batch=batch, by=owner).lines)
+        list(export_requests(batch=batch, by=owner)[1])
         event = AuditEvent.objects.get(action="batch.requests_exported")
         assert (event.actor_name, event.details) == ("owner", {"cells": 3})
 
     def test_it_is_read_in_groups(self, launch: Launch, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(answer_files, "GROUP", 2)
-        lines = list(export_requests(batch=launch(inputs=5), by=trail.SYSTEM).lines)
+        lines = list(export_requests(batch=launch(inputs=5), by=trail.SYSTEM)[1])
         assert len(lines) == len(set(lines)) == 5
 
     def test_a_batch_that_asks_by_itself_has_no_such_file(self, launch: Launch) -> None:
@@ -189,8 +189,14 @@ class TestAnswers:
     def test_all_three_forms_are_stored_as_answers_like_any_other(self, batch: Batch) -> None:
         first, second, third = find_cells(batch)
         plain = answer_plainly(third, model="mine", tokens_in=2, tokens_out=1)
-        brought = bring_in(batch, answer_as_openai(first), answer_as_anthropic(second), plain)
-        assert brought[:5] == (3, 3, 0, 0, 0)
+        imported = import_lines(batch, answer_as_openai(first), answer_as_anthropic(second), plain)
+        assert (imported.lines, imported.answered, imported.failed, imported.skipped, imported.waiting) == (
+            3,
+            3,
+            0,
+            0,
+            0,
+        )
         rows = Attempt.objects.order_by("cell").values_list("end", "served_model", "tokens_in", "cost_nano")
         assert list(rows) == [
             ("answered", "m-served", 10, 20_000),
@@ -205,45 +211,45 @@ class TestAnswers:
         batch.refresh_from_db()
         assert (batch.state, batch.spent_nano, batch.reserved_nano) == ("done", 37_000, 0)
         attempt = Attempt.objects.order_by("cell")[0]
-        assert attempt.runner == f"file:{brought.sha256[:12]}"
+        assert attempt.runner == f"file:{imported.sha256[:12]}"
         assert attempt.prompt == "a hateful text 1"
         assert set(Cell.objects.values_list("state", "outcome", "lease_owner")) == {("done", "said", "")}
 
     def test_an_answer_without_usage_costs_nobody_knows_what(self, batch: Batch) -> None:
-        bring_in(batch, answer_plainly(find_cells(batch)[0]))
+        import_lines(batch, answer_plainly(find_cells(batch)[0]))
         assert Attempt.objects.get().cost_nano is None
 
     def test_a_part_of_the_answers_leaves_the_rest_waiting(self, batch: Batch) -> None:
-        brought = bring_in(batch, answer_plainly(find_cells(batch)[1]))
-        assert (brought.answered, brought.waiting) == (1, 2)
+        imported = import_lines(batch, answer_plainly(find_cells(batch)[1]))
+        assert (imported.answered, imported.waiting) == (1, 2)
         batch.refresh_from_db()
         assert batch.state == "running"
 
     def test_the_same_file_again_changes_nothing(self, batch: Batch) -> None:
         lines = [answer_plainly(find_cells(batch)[0]), answer_as_openai(find_cells(batch)[1], status=500)]
-        bring_in(batch, *lines)
+        import_lines(batch, *lines)
         before = (Attempt.objects.count(), AuditEvent.objects.count(), Cell.objects.order_by("pk").values_list("state"))
-        brought = bring_in(batch, *lines)
-        assert (brought.answered, brought.failed, brought.skipped) == (0, 0, 2)
+        imported = import_lines(batch, *lines)
+        assert (imported.answered, imported.failed, imported.skipped) == (0, 0, 2)
         assert (Attempt.objects.count(), AuditEvent.objects.count()) == before[:2]
 
     def test_a_cell_that_has_its_answer_keeps_it(self, batch: Batch) -> None:
         cell = find_cells(batch)[0]
-        bring_in(batch, answer_plainly(cell))
-        brought = bring_in(batch, {"cell": cell, "answer": "another"})
-        assert (brought.answered, brought.skipped) == (0, 1)
+        import_lines(batch, answer_plainly(cell))
+        imported = import_lines(batch, {"cell": cell, "answer": "another"})
+        assert (imported.answered, imported.skipped) == (0, 1)
         assert Result.objects.get().answer == f"answer to {cell}"
 
     def test_an_error_leaves_its_cell_waiting_for_another_file(self, batch: Batch) -> None:
         cell = find_cells(batch)[0]
-        brought = bring_in(batch, answer_as_anthropic(cell, "expired"))
-        assert (brought.failed, brought.waiting) == (1, 3)
+        imported = import_lines(batch, answer_as_anthropic(cell, "expired"))
+        assert (imported.failed, imported.waiting) == (1, 3)
         assert Attempt.objects.get().error_class == "expired"
-        assert bring_in(batch, answer_plainly(cell)).answered == 1
+        assert import_lines(batch, answer_plainly(cell)).answered == 1
 
     def test_a_dry_run_says_what_would_happen_and_stores_nothing(self, batch: Batch) -> None:
-        brought = bring_in(batch, *(answer_plainly(cell) for cell in find_cells(batch)), dry_run=True)
-        assert (brought.answered, brought.waiting) == (3, 3)
+        imported = import_lines(batch, *(answer_plainly(cell) for cell in find_cells(batch)), dry_run=True)
+        assert (imported.answered, imported.waiting) == (3, 3)
         assert not Attempt.objects.exists()
         assert not AuditEvent.objects.filter(action="batch.answers_brought_in").exists()
 
@@ -253,7 +259,7 @@ class TestAnswers:
         monkeypatch.setattr(answer_files, "GROUP", 2)
         batch = launch(inputs=3)
         lines = [answer_plainly(cell) for cell in find_cells(batch)]
-        bring_in_answers(batch=batch, file=write_file(*lines), by=owner)
+        import_answer_file(batch=batch, file=write_file(*lines), by=owner)
         events = AuditEvent.objects.filter(action="batch.answers_brought_in").order_by("sequence")
         assert [event.details["answered"] for event in events] == [2, 1]
         assert "answer to" not in json.dumps([event.details for event in events])
@@ -275,11 +281,11 @@ class TestAnswers:
 
         monkeypatch.setattr(answer_files, "_store_group", die_at_the_second)
         with pytest.raises(KeyboardInterrupt):
-            bring_in(batch, *lines)
+            import_lines(batch, *lines)
         assert Result.objects.count() == 2
         monkeypatch.setattr(answer_files, "_store_group", stored)
-        brought = bring_in(batch, *lines)
-        assert (brought.answered, brought.skipped, brought.waiting) == (3, 2, 0)
+        imported = import_lines(batch, *lines)
+        assert (imported.answered, imported.skipped, imported.waiting) == (3, 2, 0)
         assert Attempt.objects.count() == 5
 
 
@@ -309,7 +315,7 @@ class TestLines:
         good = json.dumps(answer_plainly(second)).encode() + b"\n"
         file = io.BytesIO(good + b"\n" + line.replace(b"CELL", str(first).encode()))
         with pytest.raises(AnswerFileError) as caught:
-            bring_in_answers(batch=batch, file=file, by=trail.SYSTEM)
+            import_answer_file(batch=batch, file=file, by=trail.SYSTEM)
         assert "1 of 2 lines cannot be taken, so nothing was stored. Line 3: found" in str(caught.value)
         assert found in str(caught.value)
         assert ", expected " in str(caught.value)
@@ -318,36 +324,36 @@ class TestLines:
     def test_a_cell_named_twice_is_refused_with_both_lines(self, batch: Batch) -> None:
         cell = find_cells(batch)[0]
         with pytest.raises(AnswerFileError, match=rf"Line 2: found cell {cell} again \(as on line 1\)"):
-            bring_in(batch, answer_plainly(cell), answer_plainly(cell))
+            import_lines(batch, answer_plainly(cell), answer_plainly(cell))
 
     def test_a_cell_of_another_batch_is_refused(self, launch: Launch, batch: Batch) -> None:
         other = launch()
         with pytest.raises(AnswerFileError, match=f"which is of batch {other.pk}"):
-            bring_in(batch, answer_plainly(find_cells(other)[0]))
+            import_lines(batch, answer_plainly(find_cells(other)[0]))
 
     def test_no_more_than_twenty_problems_are_listed_and_all_are_counted(self, batch: Batch) -> None:
         with pytest.raises(AnswerFileError, match="700 of 700 lines") as caught:
-            bring_in(batch, *({"cell": 10**9 + number, "answer": "x"} for number in range(700)))
+            import_lines(batch, *({"cell": 10**9 + number, "answer": "x"} for number in range(700)))
         assert len(caught.value.problems) == 19, "the first stands in the sentence"
 
     def test_an_empty_file_is_refused(self, batch: Batch) -> None:
         with pytest.raises(AnswerFileError, match="The file is empty"):
-            bring_in(batch)
+            import_lines(batch)
 
     def test_a_line_without_end_is_not_read_into_memory(self, batch: Batch) -> None:
         file = io.BytesIO(b'{"cell": 1, "answer": "' + b"x" * (9 * 1024 * 1024))
         with pytest.raises(AnswerFileError, match="more than 8 MB"):
-            bring_in_answers(batch=batch, file=file, by=trail.SYSTEM)
+            import_answer_file(batch=batch, file=file, by=trail.SYSTEM)
 
     def test_nul_and_half_surrogates_are_kept_as_escapes(self, batch: Batch) -> None:
-        bring_in(batch, {"cell": find_cells(batch)[0], "answer": "a\x00b\ud800"})
+        import_lines(batch, {"cell": find_cells(batch)[0], "answer": "a\x00b\ud800"})
         assert Result.objects.get().answer == "a\\x00b\\ud800"
 
     def test_a_cancelled_batch_takes_no_answers(self, batch: Batch) -> None:
         actions.cancel_batch(batch=batch, by=trail.SYSTEM)
         batch.refresh_from_db()
         with pytest.raises(AnswerFileError, match="cancelled and takes no answers"):
-            bring_in(batch, answer_plainly(find_cells(batch)[0]))
+            import_lines(batch, answer_plainly(find_cells(batch)[0]))
 
 
 class TestCommands:

@@ -27,7 +27,7 @@ from auditapp.batches.pure.stopping import stopping
 from auditapp.batches.routes import live
 from auditapp.batches.runner import heartbeat, recovery, tasks, waiting
 from auditapp.batches.runner.heartbeat import Hearing, Heartbeat
-from auditapp.batches.runner.ticks import take_tick
+from auditapp.batches.runner.sweeps import take_tick
 from auditapp.celery import app as celery_app
 from tests.auditapp.batches.counting import Numbers, launch
 from tests.instance import PATIENCE
@@ -284,7 +284,7 @@ class TestDoorbell:
     def real_doorbell(self, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         monkeypatch.undo()
         yield
-        tasks._Doorbell.away_until, tasks._Doorbell.is_away = 0.0, False
+        tasks._Broker.away_until, tasks._Broker.is_away = 0.0, False
 
     @pytest.fixture
     def no_broker(self, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[object]]:
@@ -307,12 +307,12 @@ class TestDoorbell:
     ) -> None:
         monkeypatch.setattr(tasks, "AWAY_SECONDS", 600.0)
         assert tasks.count_waiting_messages() == 0
-        tasks._Doorbell.away_until = 0.0
+        tasks._Broker.away_until = 0.0
         assert not any(tasks.notify_queue(queue) for queue in range(20))
         assert tasks.count_waiting_messages() == 0
         # Celery makes one besides, without options, for a pool that is never used.
         tried = [options for options in no_broker if options]
-        assert tried == [{"connect_timeout": tasks.RING_SECONDS, "transport_options": tasks.AT_ONCE}] * 2
+        assert tried == [{"connect_timeout": tasks.NOTIFY_SECONDS, "transport_options": tasks.AT_ONCE}] * 2
         assert tasks.AT_ONCE["max_retries"] == 0
         assert len([record for record in caplog.records if "cannot be reached" in record.getMessage()]) == 1
 
@@ -321,7 +321,7 @@ class TestDoorbell:
         assert tasks.notify_queue(10**9)
         assert tasks.count_waiting_messages() == before + 1
         with tasks.connect_at_once() as connection:
-            connection.SimpleQueue(tasks.QUEUES).get(block=True, timeout=PATIENCE).ack()
+            connection.SimpleQueue(tasks.WORK).get(block=True, timeout=PATIENCE).ack()
 
     def test_where_as_many_messages_wait_as_queues_nothing_more_is_notified(
         self, project: Project, monkeypatch: pytest.MonkeyPatch

@@ -12,9 +12,7 @@ from django.urls import reverse
 from auditapp.batches import actions
 from auditapp.batches.models import Attempt, Batch, ProviderJob
 from auditapp.batches.pages import progress
-from auditapp.batches.pages.reviewing import describe_key
 from auditapp.batches.pages.spending import read_spend, write_spend_table
-from auditapp.llm.actions import set_key
 from auditapp.llm.providers.base import CallOutcome, ChatAnswer, ErrorClass, NextStep
 from tests.auditapp.batches.counting import LOST, answer, claim, finish, launch, make_variant
 from tests.auditapp.batches.test_pages import HTMX, Watcher, address, read
@@ -163,8 +161,3 @@ def test_what_a_provider_says_of_a_job_is_masked_and_not_for_coders(
         client_of(lead), address("detail", batch)
     )
     assert "a slur" not in read(client_of(coder), address("detail", batch))
-
-
-def test_nothing_is_said_of_the_end_of_a_short_key(db: None) -> None:
-    account = set_key(account=make_variant().account, key="short", by=trail.SYSTEM)
-    assert describe_key(account) == "stored encrypted"

@@ -11,7 +11,7 @@ import pytest
 from auditapp.batches import kinds
 from auditapp.batches.actions import BatchError, LaunchOptions, LaunchPlan, PlannedArm, check_launch, launch_batch
 from auditapp.batches.models import Arm, Batch, Cell
-from auditapp.batches.pages.reviewing import Review, review_launch
+from auditapp.batches.pages.reviewing import review_launch
 from tests.auditapp.batches.counting import Numbers, answer, make_variant
 from transcripts.audit_trail import trail
 from transcripts.audit_trail.models import AuditEvent
@@ -39,7 +39,7 @@ def launch_two(project: Project, arms: Sequence[PlannedArm], *, inputs: int = 20
     )
 
 
-def review(arms: Sequence[PlannedArm], *, inputs: int = 20, **options: Any) -> Review:
+def review(arms: Sequence[PlannedArm], *, inputs: int = 20, **options: Any) -> dict[str, Any]:
     return review_launch(LaunchPlan("numbers", arms, list(range(1, inputs + 1))), LaunchOptions(**options))
 
 
@@ -104,17 +104,18 @@ def test_a_batch_whose_arms_all_have_inputs_of_their_own_needs_no_others(project
 
 def test_a_review_counts_and_prices_each_arm_by_its_own_inputs(project: Project) -> None:
     found = review(plan_two(), pilot=5, repeats=1)
-    assert [(arm.cells, arm.pilot_cells) for arm in found.arms] == [(20, 5), (2, 2)]
-    assert (found.cells, found.pilot_cells) == (22, 7)
-    first, own = found.arms
-    assert first.highest_nano is not None
-    assert own.highest_nano is not None
-    assert first.highest_nano > own.highest_nano == own.pilot_nano
-    assert not any("pilot" in warning for warning in found.warnings)
+    assert [(arm["cells"], arm["pilot_cells"]) for arm in found["arms"]] == [(20, 5), (2, 2)]
+    assert (found["cells"], found["pilot_cells"]) == (22, 7)
+    first, own = found["arms"]
+    assert first["highest_nano"] is not None
+    assert own["highest_nano"] is not None
+    assert first["highest_nano"] > own["highest_nano"] == own["pilot_nano"]
+    assert not any("pilot" in warning["code"] for warning in found["warnings"])
 
 
 def test_a_review_says_that_a_pilot_would_be_everything(project: Project) -> None:
-    assert any("would be all of the 3 cells" in each for each in review(plan_two(), inputs=3, pilot=3).warnings)
+    warnings = review(plan_two(), inputs=3, pilot=3)["warnings"]
+    assert {"code": "pilot_is_everything", "pilot": 3, "cells": 3} in warnings
 
 
 class Listener(Numbers):
@@ -139,4 +140,4 @@ def test_messages_that_arms_share_are_written_once_for_the_review(
     arms = [PlannedArm(variant, task, f"Say {task}.", messages=messages) for task in ("one", "two")]
     found = review(arms)
     assert len(listener.asked) == times
-    assert all(arm.highest_nano for arm in found.arms)
+    assert all(arm["highest_nano"] for arm in found["arms"])

@@ -17,7 +17,7 @@ from pytest_django import DjangoAssertNumQueries
 from auditapp.batches import actions
 from auditapp.batches.models import Attempt, Batch, Cell, LimitChange, Result, WorkerSign, WorkQueue
 from auditapp.batches.pages import progress
-from auditapp.batches.pages.browsing import PER_PAGE
+from auditapp.batches.pages.attempts import PER_PAGE
 from auditapp.llm.providers.base import CallOutcome, ChatAnswer, ErrorClass, NextStep
 from tests.auditapp.batches.counting import GIVEN_UP, LOST, answer, claim, finish, launch, make_variant
 from transcripts.accounts.models import User

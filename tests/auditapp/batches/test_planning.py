@@ -50,7 +50,7 @@ class TestGrid:
         other = make_variant("other", model="n")
         batch = launch(project, one, again, other)
         assert list(WorkQueue.objects.filter(batch=batch).order_by("name").values_list("name", flat=True)) == sorted(
-            {one.queue, other.queue}
+            {one.queue_name, other.queue_name}
         )
 
     def test_one_event_tells_of_a_launch_in_whole_numbers_and_short_words(self, project: Project, lead: User) -> None:

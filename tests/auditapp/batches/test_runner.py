@@ -572,7 +572,8 @@ class TestDatabaseAway:
         content = read_spool(path)
         assert content is not None
         assert len(content.answers) == len(content.sent) == len(provider.asked)
-        assert all(answer.sent_at for answer in content.answers)
+        assert content.sent.keys() == content.answers.keys()
+        assert all(content.sent.values())
         assert is_abandoned(path) is True
         queue.refresh_from_db()
         assert queue.runner != ""

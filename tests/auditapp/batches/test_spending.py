@@ -39,39 +39,41 @@ class TestSpend:
         date_attempts(Attempt.objects.all(), "2026-03-02")
         date_attempts(Attempt.objects.filter(pk__in=[call.leased.attempt_id for call in first]), "2026-03-01")
         rows = read_spend(batch)
-        assert [(row.model, str(row.day), row.calls, row.tokens_in, row.tokens_out, row.nano) for row in rows] == [
+        assert [
+            (row["model"], str(row["day"]), row["calls"], row["sum_in"], row["sum_out"], row["nano"]) for row in rows
+        ] == [
             ("a", "2026-03-01", 2, 20, 10, 40_000),
             ("a", "2026-03-02", 1, 10, 5, 20_000),
             ("b", "2026-03-02", 1, 10, 5, 40_000),
         ]
-        assert sum(row.nano or 0 for row in rows) == batch.spent_nano
+        assert sum(row["nano"] or 0 for row in rows) == batch.spent_nano
 
     def test_the_day_is_that_of_utc(self, project: Project, settings: Any) -> None:
         settings.TIME_ZONE = "Asia/Tokyo"
         batch = launch(project, inputs=1)
         answer(batch, 1)
         date_attempts(Attempt.objects.all(), "2026-03-01")
-        assert [str(row.day) for row in read_spend(batch)] == ["2026-03-01"]
+        assert [str(row["day"]) for row in read_spend(batch)] == ["2026-03-01"]
 
     def test_a_lost_end_is_counted_with_the_most_it_can_have_cost(self, project: Project) -> None:
         batch = launch(project, inputs=2)
         finish(batch, claim(batch, 1), LOST)
         [row] = read_spend(batch)
-        assert (row.calls, row.nano, row.unknown_calls) == (1, 0, 1)
-        assert row.unknown_nano == batch.reserved_nano > 0
+        assert (row["calls"], row["nano"], row["unknown_calls"]) == (1, 0, 1)
+        assert row["unknown_nano"] == batch.reserved_nano > 0
 
     def test_an_answer_without_token_counts_is_of_unknown_cost(self, project: Project) -> None:
         batch = launch(project, inputs=1)
         finish(batch, claim(batch, 1), ChatAnswer(CallOutcome.ANSWERED, content="yes"))
         [row] = read_spend(batch)
-        assert (row.nano, row.unpriced_calls) == (0, 1)
+        assert (row["nano"], row["unpriced_calls"]) == (0, 1)
 
     def test_without_a_price_what_was_spent_is_not_known(self, project: Project) -> None:
         batch = launch(project, make_variant("free", price=None), inputs=1)
         answer(batch, 1)
         [row] = read_spend(batch)
-        assert row.nano is None
-        assert (row.tokens_in, row.tokens_out) == (10, 5)
+        assert row["nano"] is None
+        assert (row["sum_in"], row["sum_out"]) == (10, 5)
 
     def test_what_was_never_sent_is_not_listed(self, project: Project) -> None:
         batch = launch(project, inputs=1)
@@ -93,10 +95,10 @@ class TestSpend:
         batch = launch(project, variant, make_variant("b", price=None))
         set_price(variant=variant, price_in=Decimal(9), price_out=Decimal(9), by=trail.SYSTEM)
         first, second = list_prices(batch)
-        assert (first.price_in, first.price_out, first.share) == (Decimal(3), Decimal(4), Decimal(1))
-        assert (first.number, first.source) == (1, "price list")
-        assert first.recorded_at is not None
-        assert (second.price_in, second.number, second.recorded_at) == (None, None, None)
+        assert (first["price_in"], first["price_out"], first["share"]) == (Decimal(3), Decimal(4), Decimal(1))
+        assert (first["number"], first["source"]) == (1, "price list")
+        assert first["recorded_at"] is not None
+        assert (second["price_in"], second["number"], second["recorded_at"]) == (None, None, None)
 
     def test_the_cache_says_what_asking_again_would_have_cost(self, project: Project) -> None:
         variant = make_variant()
@@ -111,7 +113,7 @@ class TestSpend:
         saving = read_cache_saving(batch)
         assert saving == (2, 40_000)
         [row] = read_spend(batch)
-        assert (row.calls, row.cached, row.nano) == (0, 2, 0)
+        assert (row["calls"], row["cached"], row["nano"]) == (0, 2, 0)
 
 
 class TestEstimate:

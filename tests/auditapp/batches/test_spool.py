@@ -43,9 +43,7 @@ class TestContent:
         content = read_spool(spool.path)
         assert content is not None
         assert dict(content.sent) == {"a": "2026-01-01T00:00:00+00:00", "b": "2026-01-01T00:00:01+00:00"}
-        [found] = content.answers
-        assert found.answer == ANSWER
-        assert (found.done_at, found.sent_at) == ("2026-01-01T00:00:02+00:00", "2026-01-01T00:00:00+00:00")
+        assert dict(content.answers) == {"a": (ANSWER, "2026-01-01T00:00:02+00:00")}
 
     def test_a_half_written_last_line_is_left_out(self, spool: Spool) -> None:
         spool.note_sent("a")
@@ -55,7 +53,15 @@ class TestContent:
         content = read_spool(spool.path)
         assert content is not None
         assert list(content.sent) == ["a"]
-        assert content.answers == []
+        assert content.answers == {}
+
+    def test_an_answer_under_the_former_name_of_its_next_step_is_still_understood(self, spool: Spool) -> None:
+        spool.note_answer("a", ANSWER, "2026-01-01T00:00:00+00:00")
+        spool.close(keep=True)
+        spool.path.write_bytes(spool.path.read_bytes().replace(b"next_step", b"remedy"))
+        content = read_spool(spool.path)
+        assert content is not None
+        assert content.answers["a"][0] == ANSWER
 
     def test_what_could_not_be_written_is_written_with_the_next(
         self, spool: Spool, monkeypatch: pytest.MonkeyPatch

@@ -10,8 +10,7 @@ from django.urls import URLResolver, reverse
 
 from auditapp.batches.models import Batch
 from auditapp.batches.pages import progress
-from auditapp.batches.pages.closing import ENOUGH_CALLS, is_sum_told
-from auditapp.batches.pages.progress import read_progress
+from auditapp.batches.pages.progress import ENOUGH_CALLS, is_sum_shown, read_progress
 from auditapp.batches.urls import urlpatterns
 from auditapp.preannotation.models import Annotator, Suggestion
 from tests.auditapp.preannotation.call_cast import answer_all
@@ -227,10 +226,10 @@ class TestWhoRunsBatchesAndCodes:
         stood = read_progress(batch)
         enough = stood._replace(finished=ENOUGH_CALLS)
         batch.state = Batch.State.PAUSED
-        assert is_sum_told(batch, enough)
-        assert not is_sum_told(batch, stood)
+        assert is_sum_shown(batch, enough)
+        assert not is_sum_shown(batch, stood)
         batch.state = Batch.State.RUNNING
-        assert not is_sum_told(batch, enough)
+        assert not is_sum_shown(batch, enough)
 
 
 def test_how_much_a_run_without_a_model_suggested_is_told_once_its_interviews_are_opened(

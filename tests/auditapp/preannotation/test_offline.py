@@ -11,7 +11,7 @@ from django.core.management import CommandError, call_command
 from django.db import IntegrityError, OperationalError
 
 from auditapp.batches.ledger.clock import read_now
-from auditapp.batches.runner import sweeping
+from auditapp.batches.runner import sweeps
 from auditapp.preannotation.annotators import tasks
 from auditapp.preannotation.annotators.actions.offline import cancel_run, launch_offline, preview_offline
 from auditapp.preannotation.annotators.pure import learning
@@ -456,8 +456,8 @@ def test_what_a_sweep_of_another_room_trips_over_keeps_nothing_waiting(
     def fail() -> None:
         raise ZeroDivisionError
 
-    monkeypatch.setattr(sweeping, "_sweeps", {"broken": fail, "whole": lambda: done.append("whole")})
-    sweeping.sweep_others()
+    monkeypatch.setattr(sweeps, "_sweeps", {"broken": fail, "whole": lambda: done.append("whole")})
+    sweeps.sweep_others()
     assert done == ["whole"]
     assert "Sweeping broken failed" in caplog.text
 

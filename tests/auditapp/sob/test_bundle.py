@@ -20,7 +20,7 @@ from django.utils import timezone
 from auditapp.batches.actions import PlannedArm, launch_batch
 from auditapp.batches.models import Attempt, Batch, Cell
 from auditapp.batches.pure.launch_options import LaunchOptions
-from auditapp.batches.routes.answer_files import bring_in_answers
+from auditapp.batches.routes.answer_files import import_answer_file
 from auditapp.llm.actions import add_model
 from auditapp.llm.models import ModelVariant, ProviderAccount
 from auditapp.sob.actions import SobError, load_dataset, save_mapping, save_targets, taking_out
@@ -88,7 +88,7 @@ def batch(dataset: Dataset, owner: User) -> Batch:
         by=owner,
     )
     lines = [write_line(cell, number) for number, cell in enumerate(batch.cells.order_by("pk").select_related("arm"))]
-    bring_in_answers(batch=batch, file=io.BytesIO(b"\n".join(lines)), by=owner)
+    import_answer_file(batch=batch, file=io.BytesIO(b"\n".join(lines)), by=owner)
     batch.refresh_from_db()
     read_again(batch, owner)
     return batch

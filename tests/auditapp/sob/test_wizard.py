@@ -181,7 +181,7 @@ class TestReview:
         WorkerSign.objects.create(name="here:1", seen_at=timezone.now())
         page = wizard.send(typed | {"cap": "0.000001"})
         assert "No worker is alive" not in page
-        assert "The cap lies below the most" in page
+        assert "The cap is lower than the most this can cost" in page
 
     def test_another_way_of_asking_is_offered_where_a_model_has_it(self, wizard: Wizard, variant: ModelVariant) -> None:
         assert 'name="route"' not in wizard.client.get(wizard.path).content.decode()

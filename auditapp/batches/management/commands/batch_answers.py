@@ -6,13 +6,13 @@ from pathlib import Path
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from auditapp.batches.models import Batch
-from auditapp.batches.routes.answer_files import AnswerFileError, bring_in_answers
+from auditapp.batches.routes.answer_files import AnswerFileError, import_answer_file
 from transcripts.audit_trail import trail
 
 
 class Command(BaseCommand):
     help = (
-        "Bring in answers from a file: OpenAI's batch output, Anthropic's batch results, or lines with cell and answer."
+        "Import answers from a file: OpenAI's batch output, Anthropic's batch results, or lines with cell and answer."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -27,19 +27,19 @@ class Command(BaseCommand):
             raise CommandError(f"There is no batch {number}.")
         try:
             with Path(file).open("rb") as stream:
-                brought = bring_in_answers(batch=batch, file=stream, by=trail.SYSTEM, dry_run=dry_run)
+                imported = import_answer_file(batch=batch, file=stream, by=trail.SYSTEM, dry_run=dry_run)
         except OSError as error:
             raise CommandError(f"{file} cannot be read: {error.strerror}.") from error
         except AnswerFileError as error:
             raise CommandError("\n".join([str(error), *(str(problem) for problem in error.problems)])) from error
         if options["json"]:
             batch.refresh_from_db()
-            self.stdout.write(
-                json.dumps({"batch": batch.pk, **brought._asdict(), "state": batch.state, "dry_run": dry_run})
-            )
+            names = ("lines", "answered", "failed", "skipped", "waiting", "sha256")
+            counts = {name: getattr(imported, name) for name in names}
+            self.stdout.write(json.dumps({"batch": batch.pk, **counts, "state": batch.state, "dry_run": dry_run}))
             return
         verb = "would be stored" if dry_run else "stored"
         self.stdout.write(
-            f"{brought.answered} answers and {brought.failed} errors {verb}, {brought.skipped} lines skipped; "
-            f"{brought.waiting} cells wait for an answer."
+            f"{imported.answered} answers and {imported.failed} errors {verb}, {imported.skipped} lines skipped; "
+            f"{imported.waiting} cells wait for an answer."
         )

@@ -3,12 +3,13 @@ from __future__ import annotations
 import json
 import os
 import tempfile
+from collections.abc import Iterable
 from pathlib import Path
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from auditapp.batches.models import Batch
-from auditapp.batches.routes.answer_files import FORMS, AnswerFileError, ExportedRequests, export_requests
+from auditapp.batches.routes.answer_files import FORMS, AnswerFileError, export_requests
 from auditapp.llm.models import ModelVariant
 from transcripts.audit_trail import trail
 
@@ -32,14 +33,14 @@ class Command(BaseCommand):
         if model and variant is None:
             raise CommandError(f"There is no model {model!r}.")
         try:
-            exported = export_requests(batch=batch, by=trail.SYSTEM, variant=variant, form=form)
-            write_whole(Path(output), exported)
+            cells, lines = export_requests(batch=batch, by=trail.SYSTEM, variant=variant, form=form)
+            write_whole(Path(output), lines)
         except AnswerFileError as error:
             raise CommandError(str(error)) from error
         except OSError as error:
             raise CommandError(f"{output} cannot be written: {error.strerror}.") from error
-        answer = {"batch": batch.pk, "requests": exported.cells, "path": output}
-        self.stdout.write(json.dumps(answer) if options["json"] else f"{exported.cells} requests in {output}")
+        answer = {"batch": batch.pk, "requests": cells, "path": output}
+        self.stdout.write(json.dumps(answer) if options["json"] else f"{cells} requests in {output}")
 
 
 def find_batch(number: int) -> Batch:
@@ -50,12 +51,12 @@ def find_batch(number: int) -> Batch:
     return batch
 
 
-def write_whole(path: Path, exported: ExportedRequests) -> None:
+def write_whole(path: Path, lines: Iterable[bytes]) -> None:
     """Write the file whole or not at all, for its owner's eyes only: it holds the texts."""
     descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
         with os.fdopen(descriptor, "wb") as file:
-            file.writelines(exported.lines)
+            file.writelines(lines)
         Path(name).replace(path)
     except BaseException:
         Path(name).unlink(missing_ok=True)

@@ -15,15 +15,13 @@ class Command(BaseCommand):
         parser.add_argument("--json", action="store_true")
 
     def handle(self, *args: object, **options: object) -> None:
-        done = rotate_keys(by=trail.SYSTEM)
-        if done.broken:
+        sealed, broken = rotate_keys(by=trail.SYSTEM)
+        if broken:
             raise CommandError(
-                f"{done.sealed_again} sealed again, but FIELD_KEY does not open the stored keys of "
-                f"{', '.join(done.broken)}. Put the key that sealed them into FIELD_KEY too, behind a comma, and run "
+                f"{sealed} sealed again, but FIELD_KEY does not open the stored keys of "
+                f"{', '.join(broken)}. Put the key that sealed them into FIELD_KEY too, behind a comma, and run "
                 "this again; or set the keys of these accounts anew."
             )
-        answer = {"sealed_again": done.sealed_again}
-        text = (
-            f"{done.sealed_again} stored keys are sealed with the first key of FIELD_KEY. The others can be taken out."
-        )
+        answer = {"sealed_again": sealed}
+        text = f"{sealed} stored keys are sealed with the first key of FIELD_KEY. The others can be taken out."
         self.stdout.write(json.dumps(answer) if options["json"] else text)

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 
-from auditapp.llm.cards import find_part
 from auditapp.llm.families import group_by_family, name_family
 from auditapp.llm.models import ModelVariant
+from auditapp.llm.scorecards import find_part
 from auditapp.preannotation.models import Annotator
 from transcripts.corpus.models import Interview
 from transcripts.projects.models import Project

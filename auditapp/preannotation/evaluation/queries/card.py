@@ -9,8 +9,8 @@ from typing import Any
 from django.db.models import Count
 from django.urls import reverse
 
-from auditapp.llm.cards import CardFigure, CardPart
 from auditapp.llm.models import ModelVariant
+from auditapp.llm.scorecards import ScorecardFigure, ScorecardPart
 from auditapp.preannotation.evaluation.queries.machine_use import CriticCount, count_suggestions, count_verdicts
 from auditapp.preannotation.models import Annotator, PositiveAudit
 from transcripts.projects.models import Project
@@ -21,10 +21,10 @@ NOT_AGREEMENT = (
 )
 
 
-def read_parts(project: Project, variants: Sequence[ModelVariant]) -> dict[int, CardPart]:
+def read_parts(project: Project, variants: Sequence[ModelVariant]) -> dict[int, ScorecardPart]:
     """By variant: suggestions made, answered and kept, by codebook version; what critics made of them, and what it made
     of others' as a critic. Models that read nothing are left out."""
-    figures: dict[int, list[CardFigure]] = {}
+    figures: dict[int, list[ScorecardFigure]] = {}
     totals: Counter[tuple[int, str]] = Counter()
     verdicts = count_verdicts(project)
     for each in count_suggestions(project).filter(variant__in=variants):
@@ -39,24 +39,24 @@ def read_parts(project: Project, variants: Sequence[ModelVariant]) -> dict[int, 
         if counts:
             figures.setdefault(variant.pk, []).append(_tell_testing(counts))
     return {
-        key: CardPart("Suggestions to coders", rows, _summarise(key, totals), [NOT_AGREEMENT])
+        key: ScorecardPart("Suggestions to coders", rows, _summarise(key, totals), [NOT_AGREEMENT])
         for key, rows in figures.items()
     }
 
 
-def _tell_kept(annotator: Any) -> CardFigure:
+def _tell_kept(annotator: Any) -> ScorecardFigure:
     basis = (
         f"{annotator.kept} kept of {annotator.answered} answered, of {annotator.proposed} suggested; "
         f"codebook version {annotator.version.number}"
     )
-    return CardFigure(f"Kept by people, {annotator}", _share(annotator.kept, annotator.answered), basis)
+    return ScorecardFigure(f"Kept by people, {annotator}", _share(annotator.kept, annotator.answered), basis)
 
 
-def _tell_tested(project: Project, annotator: Annotator, counts: Sequence[CriticCount]) -> list[CardFigure]:
+def _tell_tested(project: Project, annotator: Annotator, counts: Sequence[CriticCount]) -> list[ScorecardFigure]:
     """What critics reversed, each by itself, and how far people are with audits, whose results stand on their own page."""
     reversals = reverse("preannotation:reversals", args=[project.slug]) + f"?annotator={annotator.pk}"
     told = [
-        CardFigure(
+        ScorecardFigure(
             f"Reversed by a critic, {annotator}",
             _share(each.reversed, each.tested),
             f"{each.reversed} of {each.tested} tested suggestions; one machine's word against another's",
@@ -68,13 +68,13 @@ def _tell_tested(project: Project, annotator: Annotator, counts: Sequence[Critic
         marked = audit.items.filter(marks__superseded_by__isnull=True, marks__isnull=False).distinct().count()
         basis = "suggestions people have marked; the false-positive rate of each code stands there"
         address = reverse("preannotation:audit", args=[project.slug, audit.pk])
-        told.append(CardFigure(f"Audit {audit.pk}, {annotator}", f"{marked} of {audit.size}", basis, address))
+        told.append(ScorecardFigure(f"Audit {audit.pk}, {annotator}", f"{marked} of {audit.size}", basis, address))
     return told
 
 
-def _tell_testing(counts: Sequence[CriticCount]) -> CardFigure:
+def _tell_testing(counts: Sequence[CriticCount]) -> ScorecardFigure:
     tested, taken = sum(each.tested for each in counts), sum(each.reversed for each in counts)
-    return CardFigure("Reversed as a critic", _share(taken, tested), f"{taken} of {tested} suggestions it tested")
+    return ScorecardFigure("Reversed as a critic", _share(taken, tested), f"{taken} of {tested} suggestions it tested")
 
 
 def _share(part: int, whole: int) -> str:

@@ -1,28 +1,23 @@
-"""The tries of a batch, newest first, a page at a time: by key, so that the last page of a large batch comes as fast."""
+"""The attempts of a batch, newest first, a page at a time, and the request of one as it was sent.
+
+Pages go by key, so that the last page of a large batch comes as fast as the first.
+"""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
 
 from django.db.models import Count, Max, QuerySet
 
+from auditapp.batches.ledger.prompts import hash_request, make_request
 from auditapp.batches.models import Arm, Attempt, Batch
+from auditapp.llm.providers.base import ChatRequest
+from auditapp.llm.providers.reasoning import SettingRefused
 
 PER_PAGE = 50
 COUNTED_TO = 10_000
 LOST_AT_ONCE = 2_000
-
-
-class AttemptPage(NamedTuple):
-    """A page of tries. ``older`` and ``newer`` are the keys to go on from. ``counted`` stops at ``COUNTED_TO``; it is ``None``
-    where counting would read every row."""
-
-    rows: list[Attempt]
-    older: int | None
-    newer: int | None
-    counted: int | None
-    counts_all: bool
 
 
 def find_attempts(arms: Sequence[Arm], chosen: Mapping[str, object]) -> QuerySet[Attempt]:
@@ -59,10 +54,12 @@ def read_attempt_page(
     after: int | None,
     counts: bool = True,
     begin: int | None = None,
-) -> AttemptPage:
-    """The page that follows ``before`` downwards or ``after`` upwards; the newest tries when neither is given.
+) -> dict[str, object]:
+    """The page of attempts below the key ``before`` or above ``after``; the newest ones when neither is given.
 
     ``begin`` is the key of the newest, where it is known: then the database walks down the keys instead of sorting all rows.
+    ``older`` and ``newer`` are the keys of the next pages. ``counted`` stops at ``COUNTED_TO``; it is ``None`` where counting
+    would read every row.
     """
     # What is asked and answered is long, and a list has no use for it.
     lean = found.select_related("arm__variant__account").defer("raw", "prompt", "error", "arm__system_prompt")
@@ -77,31 +74,50 @@ def read_attempt_page(
         has_newer, has_older = before is not None, len(rows) > PER_PAGE
         rows = rows[:PER_PAGE]
     count = found.order_by().values("pk")[: COUNTED_TO + 1].count() if counts else None
-    return AttemptPage(
-        rows=rows,
-        older=rows[-1].pk if rows and has_older else None,
-        newer=rows[0].pk if rows and has_newer else None,
-        counted=None if count is None else min(count, COUNTED_TO),
-        counts_all=count is not None and count <= COUNTED_TO,
-    )
+    return {
+        "rows": rows,
+        "older": rows[-1].pk if rows and has_older else None,
+        "newer": rows[0].pk if rows and has_newer else None,
+        "counted": None if count is None else min(count, COUNTED_TO),
+        "counts_all": count is not None and count <= COUNTED_TO,
+    }
 
 
-class Failure(NamedTuple):
-    """What went wrong in so many tries, with the HTTP status where there was one."""
-
-    error_class: str
-    http_status: int | None
-    tries: int
-
-
-def find_commonest_failure(arms: Sequence[Arm]) -> Failure:
-    """What went wrong most often in the tries of these arms; of none where nothing was sent."""
+def find_commonest_failure(arms: Sequence[Arm]) -> dict[str, object]:
+    """What went wrong most often in the attempts of these arms; an empty class where nothing did."""
     failed = Attempt.objects.filter(arm__in=[arm.pk for arm in arms]).exclude(error_class="")
-    rows = failed.values_list("error_class", "http_status").annotate(tries=Count("*"))
-    row = rows.order_by("-tries", "error_class", "http_status").first()
-    return Failure("", None, 0) if row is None else Failure(*row)
+    rows = failed.values("error_class", "http_status").annotate(tries=Count("*"))
+    row: dict[str, object] | None = rows.order_by("-tries", "error_class", "http_status").first()
+    return row or {"error_class": "", "http_status": None}
 
 
 def find_arms(batch: Batch) -> list[Arm]:
     """The arms of a batch with what their pages name. One query."""
     return list(batch.arms.select_related("variant__account", "price"))
+
+
+def rebuild_request(attempt: Attempt) -> dict[str, object]:
+    """The body of an attempt's request, written again from the ledger, and whether its hash is the one noted before it was sent.
+
+    Without a body, ``sentence`` says why. Reads attempt.arm with its capabilities, its variant and the account.
+    """
+    if not attempt.prompt:
+        return {"sentence": "The message of this attempt was not kept, so its request cannot be rebuilt."}
+    variant = attempt.arm.variant
+    request = make_request(attempt.arm, attempt.prompt)
+    try:
+        body = json.dumps(write_body(variant.provider, request), ensure_ascii=False, indent=2)
+    except SettingRefused as error:
+        return {"sentence": str(error)}
+    return {"body": body, "agrees": hash_request(request, variant.account) == attempt.request_hash}
+
+
+def write_body(provider: str, request: ChatRequest) -> dict[str, object]:
+    """The body as the provider's own code writes it."""
+    if provider == "anthropic":
+        from auditapp.llm.providers.anthropic import write_body as write_message
+
+        return write_message(request)
+    from auditapp.llm.providers.openai_compatible import write_body as write_completion
+
+    return write_completion(request)

@@ -1,14 +1,36 @@
-"""What is to be done every few seconds, by whichever process comes first: it may be called twice, or in many processes."""
+"""What workers do every few seconds: once, by whichever process comes first, and also for rooms above the engine."""
 
 from __future__ import annotations
 
 import datetime
+import logging
+from collections.abc import Callable
 
 from auditapp.batches.ledger.clock import read_now
 from auditapp.batches.models import Tick
+from transcripts.projects.registrations import load_registrations
+
+logger = logging.getLogger(__name__)
 
 SWEEP = "sweep"
 LONG_AGO = datetime.timedelta(days=1)
+
+_sweeps: dict[str, Callable[[], object]] = {}
+
+
+def register_sweep(name: str, sweep: Callable[[], object]) -> None:
+    """Call ``sweep`` in whichever worker sweeps. Called in an app's ``registrations``; the function is quick and safe to repeat."""
+    _sweeps[name] = sweep
+
+
+def sweep_others() -> None:
+    """Call each once. One that fails does not stop the others, and is tried again at the next sweep."""
+    load_registrations()
+    for name, sweep in _sweeps.items():
+        try:
+            sweep()
+        except Exception:
+            logger.exception("Sweeping %s failed; the next sweep tries it again", name)
 
 
 def take_tick(name: str, *, every: float) -> datetime.timedelta | None:

@@ -7,8 +7,8 @@ from django.test import Client
 
 from auditapp.batches.models import Batch
 from auditapp.llm.actions import add_model
-from auditapp.llm.cards import find_part, read_cards
 from auditapp.llm.models import ModelVariant
+from auditapp.llm.scorecards import find_part, read_scorecards
 from auditapp.preannotation.annotators.queries.model_warnings import tell_of_judge
 from auditapp.sob.actions import add_wording, launch_sob, load_dataset
 from tests.auditapp.sob.conftest import answer_cells, write_texts
@@ -111,8 +111,7 @@ def test_a_score_in_a_studys_own_wording_says_so_in_every_sentence(
 @pytest.mark.django_db
 def test_a_result_of_one_study_is_not_told_in_another(batch: Batch, variant: ModelVariant, owner: User) -> None:
     other = create_project(slug="other", name="Other", by=owner)
-    [card] = read_cards(other, [variant], frozenset(Permission))
-    assert card.parts == []
+    assert read_scorecards(other, [variant], frozenset(Permission)) == [[]]
 
 
 @pytest.mark.django_db

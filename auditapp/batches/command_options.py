@@ -1,4 +1,4 @@
-"""What commands that launch a batch have in common: their options, and waiting with a pilot."""
+"""What the commands that launch a batch have in common: their options, and how they wait."""
 
 from __future__ import annotations
 
@@ -18,25 +18,27 @@ from transcripts.audit_trail import trail
 
 
 def add_launch_options(parser: CommandParser) -> None:
-    """The options of every launching command, besides what is asked of whom."""
+    """Add the options of every command that launches a batch."""
     parser.add_argument("--concurrency", type=int, default=30, help="calls in flight")
-    parser.add_argument("--cap", metavar="USD", help="no call is sent that could pass it")
-    parser.add_argument("--pilot", type=int, default=0, metavar="N", help="so many calls of each arm first, then a yes")
+    parser.add_argument("--cap", metavar="USD", help="no call is sent that could exceed it")
+    parser.add_argument(
+        "--pilot", type=int, default=0, metavar="N", help="send so many calls of each arm first, then wait for approval"
+    )
     parser.add_argument(
         "--lost-answers",
         choices=Batch.LostAnswers.values,
         default=Batch.LostAnswers.RETRY,
-        help="a call whose end is unknown is asked once more, or held for a person",
+        help="ask once more when the end of a call is unknown, or hold the cell for a person",
     )
     parser.add_argument(
-        "--cache", action="store_true", help="take an earlier answer to the same request where there is one"
+        "--cache", action="store_true", help="use an earlier answer to the same request where there is one"
     )
     parser.add_argument("--route", choices=Batch.Route.values, default=Batch.Route.LIVE, help="how the calls are sent")
-    parser.add_argument("--wait", action="store_true", help="return when the batch has ended, or waits for a yes")
+    parser.add_argument("--wait", action="store_true", help="return when the batch has ended, or waits for approval")
     parser.add_argument(
         "--yes",
         action="store_true",
-        help="with --wait and --cap: confirm by itself when the whole estimate fits under the cap",
+        help="with --wait and --cap: confirm automatically when the whole estimate is within the cap",
     )
     parser.add_argument("--json", action="store_true")
 
@@ -44,9 +46,9 @@ def add_launch_options(parser: CommandParser) -> None:
 def read_launch_options(options: dict[str, Any]) -> LaunchOptions:
     """The launch options among a command's parsed options. Raises ``CommandError``."""
     if options["yes"] and not (options["wait"] and options["cap"]):
-        raise CommandError("--yes needs --wait and --cap: it says yes only to an estimate that fits under a cap.")
+        raise CommandError("--yes needs --wait and --cap: it confirms only an estimate that is within a cap.")
     if options["wait"] and options["route"] == Batch.Route.FILE:
-        raise CommandError("--wait has nothing to wait for: the answers of this batch come in as a file.")
+        raise CommandError("--wait has nothing to wait for: the answers of this batch are imported from a file.")
     return LaunchOptions(
         concurrency=options["concurrency"],
         cap_usd=read_cap(options["cap"]),
@@ -64,39 +66,39 @@ def read_cap(value: object) -> Decimal | None:
     try:
         return Decimal(str(value))
     except InvalidOperation:
-        raise CommandError(f"--cap {value!r} is no amount. Write US dollars, such as 5 or 2.50.") from None
+        raise CommandError(f"--cap {value!r} is not an amount. Write US dollars, such as 5 or 2.50.") from None
 
 
-def wait_for_launched(batch: Batch, *, says_yes: bool, tell: Callable[[str], None]) -> Batch:
-    """Wait until the batch has ended, or waits for a yes that this command may not give. Raises ``CommandError`` for a batch
-    that stopped before its end."""
-    batch = wait_for_batch(batch, tell=tell)
-    if batch.state == Batch.State.WAITING and says_yes and _confirm_below_cap(batch, tell):
-        batch = wait_for_batch(batch, tell=tell)
+def wait_for_launched(batch: Batch, *, says_yes: bool, report: Callable[[str], None]) -> Batch:
+    """Wait until the batch has ended, or waits for an approval that this command may not give. Raises ``CommandError`` for a
+    batch that stopped before its end."""
+    batch = wait_for_batch(batch, report=report)
+    if batch.state == Batch.State.WAITING and says_yes and _confirm_below_cap(batch, report):
+        batch = wait_for_batch(batch, report=report)
     if batch.state == Batch.State.WAITING:
-        tell(f"The pilot is done. Look at its answers, then confirm with `manage.py batch confirm {batch.pk}`.")
+        report(f"The pilot is done. Look at its answers, then confirm with `manage.py batch confirm {batch.pk}`.")
     return batch
 
 
 def refuse_stopped(batch: Batch) -> None:
-    """Raise ``CommandError`` for a batch that stopped before its end; one that waits for its yes did what it should."""
+    """Raise ``CommandError`` for a batch that stopped before its end; one that waits for approval is as it should be."""
     if batch.state not in {Batch.State.DONE, Batch.State.WAITING}:
         raise CommandError(
             f"Batch {batch.pk} is {batch.get_state_display().lower()}: {batch.state_reason or 'stopped'}"
         )
 
 
-def _confirm_below_cap(batch: Batch, tell: Callable[[str], None]) -> bool:
+def _confirm_below_cap(batch: Batch, report: Callable[[str], None]) -> bool:
     found = estimate_batch(batch)
     high, cap = found.high, batch.cap_nano
     if high is None or cap is None or high > cap:
         amount = "not known" if high is None else f"${to_dollars(high):,.6f}"
-        tell(f"Not confirmed: the upper end of the estimate ({amount}) is not under the cap. {found.sentence}")
+        report(f"Not confirmed: the upper end of the estimate ({amount}) is not within the cap. {found.sentence}")
         return False
     try:
         confirm_batch(batch=batch, by=trail.SYSTEM)
     except BatchError as error:
-        tell(str(error))
+        report(str(error))
         return False
-    tell(f"Confirmed: at most ${to_dollars(high):,.6f} by the estimate. {found.sentence}")
+    report(f"Confirmed: at most ${to_dollars(high):,.6f} by the estimate. {found.sentence}")
     return True

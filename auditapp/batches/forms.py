@@ -1,4 +1,4 @@
-"""What a person types about batches: how one is sent, its limits, answers as a file, and which tries to look at."""
+"""The forms of batches: launch options, limits, files of answers, and the selection of attempts."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ MAX_ANSWER_FILE = 512 * 1024 * 1024
 
 
 def list_variants() -> QuerySet[ModelVariant]:
-    """The models there are to choose from, with their accounts."""
+    """The models to choose from, with their accounts."""
     return ModelVariant.objects.select_related("account")
 
 
 def list_routes() -> list[Batch.Route]:
-    """The ways of asking that some model can be asked in."""
+    """The routes that are possible for some model."""
     routes = [Batch.Route.LIVE]
     if Capabilities.objects.filter(offers_batches=True).exists():
         routes.append(Batch.Route.JOBS)
@@ -42,24 +42,24 @@ def cap_field() -> forms.DecimalField:
         decimal_places=6,
         required=False,
         label="Cap in US dollars",
-        help_text="No call is sent that could pass it. Empty for no cap.",
+        help_text="No call is sent that could exceed it. Empty for no cap.",
         widget=forms.NumberInput({"step": "any", "inputmode": "decimal"}),
     )
 
 
 def concurrency_field() -> forms.IntegerField:
-    """How many calls may be under way at once."""
+    """How many calls may be in flight at once."""
     return forms.IntegerField(
         min_value=1,
         max_value=MAX_IN_FLIGHT,
         initial=30,
-        label="Calls in flight at most",
-        help_text="Fewer are sent while the provider asks for fewer.",
+        label="Maximum calls in flight",
+        help_text="Fewer while the provider asks for fewer.",
     )
 
 
 def seed_field(*, largest: int, help_text: str) -> forms.IntegerField:
-    """The number by which a sample can be drawn again; another one is offered each time."""
+    """The number with which a sample can be drawn again; a new one is offered each time."""
     return forms.IntegerField(
         min_value=0,
         max_value=largest,
@@ -69,30 +69,30 @@ def seed_field(*, largest: int, help_text: str) -> forms.IntegerField:
 
 
 class SentOnceForm(forms.Form):
-    """A form that is taken once, however often it is sent; without a ``client_id`` once for each time it is sent."""
+    """A form that takes effect once, however often it is submitted; without a ``client_id``, once per submission."""
 
     client_id = forms.UUIDField(required=False, widget=forms.HiddenInput)
 
     def clean_client_id(self) -> uuid.UUID:
-        """The one that came, or a new one."""
+        """The one that was sent, or a new one."""
         sent: uuid.UUID | None = self.cleaned_data["client_id"]
         return sent or uuid.uuid4()
 
 
 class LaunchForm(forms.Form):
-    """A form that launches once, under the ``client_id`` that it carries."""
+    """A form that launches once: its ``client_id`` is the idempotency key of the launch."""
 
     def renew(self) -> None:
-        """Make what is sent from here on another launch: with the same ``client_id`` it would be the one that was made."""
+        """Give the form a new key: with the old one it would return the batch that was launched."""
         renewed = self.data.copy()  # type: ignore[attr-defined]
         renewed[self.add_prefix("client_id")] = str(uuid.uuid4())
         self.data = renewed
 
 
 class LaunchOptionsForm(LaunchForm):
-    """How a batch is sent: the part of every launch form that does not depend on what is asked.
+    """The launch options: the part of every launch form that does not depend on what is asked.
 
-    A feature's form adds its own fields and names them, group by group, in ``what``; what is named together stands in a row.
+    A feature's form adds its own fields and lists them, group by group, in ``what``; names in one text share a row.
     """
 
     what: Sequence[tuple[str, Sequence[str]]] = ()
@@ -100,7 +100,7 @@ class LaunchOptionsForm(LaunchForm):
 
     route = forms.ChoiceField(choices=Batch.Route.choices, initial=Batch.Route.LIVE, widget=forms.RadioSelect)
     repeats = forms.IntegerField(
-        min_value=1, max_value=100, initial=1, help_text="How often each model gets each text under each task."
+        min_value=1, max_value=100, initial=1, help_text="How many times each model gets each text under each task."
     )
     concurrency = concurrency_field()
     pilot = forms.IntegerField(
@@ -108,7 +108,7 @@ class LaunchOptionsForm(LaunchForm):
         max_value=10_000,
         initial=DEFAULT_PILOT,
         label="Pilot, calls per arm",
-        help_text="Sent first; then the batch waits with an estimate for your yes. Their answers count. 0 for no pilot.",
+        help_text="Sent first; then the batch waits for your approval, with an estimate. Their answers count. 0 for no pilot.",
     )
     cap = cap_field()
     lost_answers = forms.ChoiceField(
@@ -116,12 +116,12 @@ class LaunchOptionsForm(LaunchForm):
         initial=Batch.LostAnswers.RETRY,
         widget=forms.RadioSelect,
         label="When the answer to a call is lost",
-        help_text="A crash or a cut line can lose an answer that was paid for.",
+        help_text="A crash or a lost connection can lose an answer that was paid for.",
     )
     uses_cache = forms.BooleanField(
         required=False,
-        label="Take an earlier answer to exactly the same request, where there is one",
-        help_text="Such answers cost nothing and are marked as taken over everywhere.",
+        label="Use an earlier answer to exactly the same request, where there is one",
+        help_text="Such answers cost nothing and are marked as reused everywhere.",
     )
     client_id = forms.UUIDField(required=False, widget=forms.HiddenInput)
 
@@ -145,7 +145,7 @@ class LaunchOptionsForm(LaunchForm):
 
     @property
     def as_sent(self) -> list[BoundField]:
-        """Every field, to be carried through the review as hidden inputs."""
+        """Every field, to be passed through the review as hidden inputs."""
         return list(self)
 
     def options(self) -> LaunchOptions:
@@ -165,21 +165,21 @@ class LaunchOptionsForm(LaunchForm):
 
 
 class CapForm(forms.Form):
-    """Another cap."""
+    """A new cap."""
 
     prefix = "cap"
     cap = cap_field()
 
 
 class ConcurrencyForm(forms.Form):
-    """Another number of calls in flight."""
+    """A new number of calls in flight."""
 
     prefix = "in-flight"
     concurrency = concurrency_field()
 
 
 class ConfirmForm(forms.Form):
-    """A yes after the pilot, with the cap for the whole batch."""
+    """The approval after the pilot, with the cap for the whole batch."""
 
     prefix = "confirm"
     cap = cap_field()
@@ -204,7 +204,7 @@ class AnswersForm(forms.Form):
 
 
 class AttemptChoice(forms.Form):
-    """Which tries of a batch to look at. What does not fit narrows nothing."""
+    """Which attempts of a batch to list. An invalid value is ignored."""
 
     end = forms.ChoiceField(choices=[("", "all"), *Attempt.End.choices], required=False)
     problem = forms.ChoiceField(

@@ -1,4 +1,4 @@
-"""What a batch does with its inputs: each feature registers a kind, so that the engine knows none of them."""
+"""The kinds of batches. Each feature registers its own, so that the engine imports none of them."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from transcripts.projects.roles import Role
 
 
 class Answered(NamedTuple):
-    """The end of one cell, as the engine hands it to the kind.
+    """The end of one cell, as the engine passes it to the kind.
 
-    ``answer`` is the model's words; ``None`` when the provider never gave a usable answer (``error`` says why).
+    ``answer`` is the model's text; ``None`` when the provider never gave a usable answer (``error`` says why).
     """
 
     cell_id: int
@@ -28,29 +28,29 @@ class Answered(NamedTuple):
 
 
 class BatchKind(Protocol):
-    """A feature's part in the engine. Prompts are written and answers stored by a worker, never by a web request."""
+    """What a feature does for the engine. A worker writes prompts and stores answers, never a web request."""
 
     name: str
 
     def write_prompts(self, arm: Arm, input_ids: Sequence[int]) -> Mapping[int, str]:
-        """The user message for each input. A missing input means that it cannot be asked: its cell fails."""
+        """The user message for each input. An input that is missing cannot be asked: its cell fails."""
 
     def store_answers(self, batch: Batch, answers: Sequence[Answered]) -> Mapping[int, str]:
-        """Store what was understood and return the outcome per cell id (at most 30 characters each).
+        """Parse and store the answers; return the outcome of each cell (at most 30 characters).
 
-        Runs inside the transaction that also stores the results; may be called again for a cell after a crash only
-        when the first call was rolled back.
+        Runs inside the transaction that also stores the results. It is called again for a cell only when that
+        transaction was rolled back.
         """
 
     def reopen(self, cell_ids: Sequence[int]) -> None:
-        """Forget what was stored for failed cells, because they will be asked again.
+        """Delete what was stored for failed cells, because they will be asked again.
 
-        Runs inside the action's transaction. Only what says "no answer came" may be there to forget.
+        Runs inside the action's transaction. Nothing but "no answer came" can be stored for them.
         """
 
 
 class Link(NamedTuple):
-    """A way from a cell to what it was about or what became of it; ``words`` say where it leads, without a text."""
+    """A link from a cell to its input or its outcome. ``words`` is the link's text; it never quotes an input."""
 
     words: str
     path: str
@@ -98,12 +98,12 @@ _ended: dict[str, Callable[[Batch], None]] = {}
 
 
 def register_kind(kind: BatchKind) -> None:
-    """Make a kind known under its name. Called once, in the app's ``registrations``."""
+    """Register a kind under its name. Called once, in the app's ``registrations``."""
     _kinds[kind.name] = kind
 
 
 def register_links(kind: str, read_links: Callable[[Cell], Sequence[Link]]) -> None:
-    """Say where the cells of a kind lead, for the pages of the ledger. A kind may have none."""
+    """Register the links of a kind's cells, for the pages of attempts. A kind may have none."""
     _links[kind] = read_links
 
 
@@ -120,7 +120,7 @@ def announce_end(batch: Batch) -> None:
 
 
 def read_links(cell: Cell) -> Sequence[Link]:
-    """Where a cell leads; reads cell.batch.project."""
+    """The links of a cell. Reads cell.batch.project."""
     load_registrations()
     return _links[cell.batch.kind](cell) if cell.batch.kind in _links else ()
 

@@ -1,4 +1,4 @@
-"""The ledger of the batch engine: the database is the queue, and every paid try is a row."""
+"""The ledger of the batch engine: the database is the queue, and every paid attempt is a row."""
 
 from __future__ import annotations
 
@@ -15,33 +15,33 @@ from transcripts.projects.models import Project
 class Batch(models.Model):
     """A grid of calls launched together: inputs x arms x repeats, under one cap.
 
-    ``control`` is what people want, ``state`` is where the batch stands. A batch with a pilot first sends only the cells
-    marked for it (``pilot``), then waits for a yes (``waiting``); the pilot's answers count. ``idempotency_key`` is chosen by
+    ``control`` is what people want, ``state`` is what the batch does. A batch with a pilot first sends only the cells
+    marked for it (``pilot``), then waits for approval (``waiting``); the pilot's answers count. ``idempotency_key`` is chosen by
     the page that launches, so that a double click makes one batch. Money is kept in whole nanodollars (1e-9 US
-    dollars), so that sums are exact on every database: ``reserved_nano`` is promised to calls under way at their highest
-    price (and to tries whose end was lost), ``spent_nano`` is settled. A call is only sent when both together stay within
-    ``cap_nano``.
+    dollars), so that sums are exact on every database. ``reserved_nano`` is set aside for calls in flight at their highest
+    price, and for attempts whose end was lost; ``spent_nano`` is settled. A call is sent only when both together stay
+    within ``cap_nano``.
     """
 
     class Control(models.TextChoices):
         RUN = "run", "Run"
         PAUSE = "pause", "Pause: send nothing more, keep what arrives"
-        DRAIN = "drain", "Drain: begin no new cell, carry those begun to their end, then pause"
+        DRAIN = "drain", "Drain: start no new cell, finish those started, then pause"
         CANCEL = "cancel", "Cancel: end the batch, keep what arrives"
         ABORT = "abort", "Abort: end the batch and cut off the calls in flight"
 
     class State(models.TextChoices):
         PILOT = "pilot", "Pilot"
-        WAITING = "waiting", "Waits for your yes"
+        WAITING = "waiting", "Waiting for approval"
         RUNNING = "running", "Running"
         PAUSED = "paused", "Paused"
         CANCELLED = "cancelled", "Cancelled"
         DONE = "done", "Done"
 
     class LostAnswers(models.TextChoices):
-        """What becomes of a call that was sent and whose end is unknown."""
+        """What happens to a call that was sent and whose end is unknown."""
 
-        RETRY = "retry", "ask once more, and say that it may be paid twice"
+        RETRY = "retry", "ask once more; it may be paid twice"
         HOLD = "hold", "hold the cell until a person decides"
 
     class Route(models.TextChoices):
@@ -92,7 +92,7 @@ class Batch(models.Model):
 
     @property
     def is_open(self) -> bool:
-        """Whether anything may still happen in it."""
+        """Whether anything can still happen in it."""
         return self.state in OPEN_STATES
 
 
@@ -130,20 +130,20 @@ class Arm(models.Model):
 class Cell(models.Model):
     """One unit of work, unique in its batch: one input under one arm, one repeat.
 
-    ``input_id`` is the key of whatever the batch's kind reads (a text, a turn). A cell under lease belongs to one runner
+    ``input_id`` is the key of whatever the batch's kind works on (a text, a turn). A leased cell belongs to one runner
     until ``lease_until``; ``fence`` grows with every claim, so that a runner that lost its lease cannot write. A held cell
-    was sent, its end is unknown, and its batch asks a person before it is sent again.
+    was sent, its end is unknown, and a person decides whether it is sent again.
     """
 
     class State(models.TextChoices):
         PLANNED = "planned", "Planned"
-        LEASED = "leased", "Under way"
+        LEASED = "leased", "In progress"
         DONE = "done", "Done"
         FAILED = "failed", "Failed"
         HELD = "held", "Held: its end is unknown"
         CANCELLED = "cancelled", "Cancelled"
 
-    # Both are the first column of an index below; one more of their own would slow down every claim and every end.
+    # Both are the first column of an index below. A further index would slow down every claim and every end.
     batch = models.ForeignKey(Batch, on_delete=models.PROTECT, related_name="cells", db_index=False)
     arm = models.ForeignKey(Arm, on_delete=models.PROTECT, related_name="cells", db_index=False)
     input_id = models.PositiveBigIntegerField()
@@ -178,13 +178,13 @@ class Cell(models.Model):
 
 
 class ProviderJob(models.Model):
-    """A group of calls handed to a provider's own batch service. ``token`` travels with it as metadata, so that a job whose
-    creation was cut off is found again at the provider before another is made."""
+    """A group of calls submitted to a provider's own batch service. ``token`` is sent along as metadata, so that a job whose
+    creation was cut off is found again at the provider before another is created."""
 
     class State(models.TextChoices):
-        WRITTEN = "written", "Written down, not yet sent"
-        UPLOADED = "uploaded", "Its file is at the provider"
-        SUBMITTED = "submitted", "Under way at the provider"
+        WRITTEN = "written", "Recorded, not yet sent"
+        UPLOADED = "uploaded", "File uploaded"
+        SUBMITTED = "submitted", "In progress at the provider"
         COLLECTED = "collected", "Collected"
         FAILED = "failed", "Failed"
 
@@ -209,27 +209,27 @@ class ProviderJob(models.Model):
 
 
 class Attempt(models.Model):
-    """One paid try, written before the call is sent and completed once, after. Unknown is ``None``, never 0.
+    """One paid attempt, written before the call is sent and completed once afterwards. Unknown is ``None``, never 0.
 
-    ``end`` says how it ended: answered (a usable HTTP answer came), refused (the provider said no and billed nothing),
-    failed (an answer came that cannot be used), unsent (it never left), unknown (sent, and its end was lost: it may have
-    been paid for), cached (nothing was sent: the answer of ``copied_from`` to the same request was taken), surplus (an
+    ``end`` says how it ended: answered (a usable HTTP answer came), refused (the provider refused it and billed nothing),
+    failed (an answer came that cannot be used), unsent (it was never sent), unknown (sent, and its end was lost: it may
+    have been paid for), cached (nothing was sent: the answer of ``copied_from`` to the same request was used), surplus (an
     answer came after its cell had ended with another: paid and not used).
-    ``prompt`` is the user message exactly as sent; with the arm's instructions and the variant's settings it gives the
-    request again, and ``request_hash`` proves it. All times are the database's, durations a monotonic clock's.
+    ``prompt`` is the user message exactly as sent. Together with the arm's instructions and the variant's settings it
+    gives the request again, and ``request_hash`` proves it. Times are the database's, durations a monotonic clock's.
     """
 
     class End(models.TextChoices):
-        OPEN = "open", "Under way"
+        OPEN = "open", "In progress"
         ANSWERED = "answered", "Answered"
-        REFUSED = "refused", "Turned away by the provider"
+        REFUSED = "refused", "Refused by the provider"
         FAILED = "failed", "Failed"
         UNSENT = "unsent", "Never sent"
         UNKNOWN = "unknown", "End unknown: may have been paid"
-        CACHED = "cached", "Taken from an earlier answer: nothing sent"
-        SURPLUS = "surplus", "Answered too late: paid and not used"
+        CACHED = "cached", "From an earlier answer: nothing sent"
+        SURPLUS = "surplus", "Answered too late: paid, not used"
 
-    # As in Cell: an index below begins with each of the two.
+    # As in Cell: an index below starts with each of the two.
     cell = models.ForeignKey(Cell, on_delete=models.PROTECT, related_name="attempts", db_index=False)
     arm = models.ForeignKey(Arm, on_delete=models.PROTECT, related_name="attempts", db_index=False)
     job = models.ForeignKey(ProviderJob, on_delete=models.PROTECT, null=True, blank=True, related_name="attempts")
@@ -292,8 +292,11 @@ class Result(models.Model):
 
 
 class WorkQueue(models.Model):
-    """Who runs a batch's calls to one model of one account at the moment. One runner at a time, found dead by its
-    heartbeat. ``limit`` is the number of calls in flight that the limiter allows, kept for the next runner."""
+    """The calls of a batch to one model of one account, and who makes them at the moment.
+
+    One runner at a time holds a queue; one that is silent for too long is taken for dead. ``limit`` is the number of calls
+    in flight that the limiter allows, kept for the next runner.
+    """
 
     batch = models.ForeignKey(Batch, on_delete=models.PROTECT, related_name="queues")
     name = models.CharField(max_length=500)
@@ -313,11 +316,11 @@ class WorkQueue(models.Model):
 
 
 class LimitChange(models.Model):
-    """A step of a queue's limiter: how many calls in flight it allowed from then on, and why."""
+    """A change of a queue's limit: how many calls in flight were allowed from then on, and why."""
 
     class Cause(models.TextChoices):
-        START = "start", "a runner began"
-        GROWTH = "growth", "clean answers"
+        START = "start", "a runner started"
+        GROWTH = "growth", "answers without errors"
         RATE_LIMITED = "rate_limited", "the provider asked for fewer"
         SETTING = "setting", "a person changed the setting"
 
@@ -350,7 +353,7 @@ class WorkerSign(models.Model):
 
 
 class Tick(models.Model):
-    """When something that is done every few seconds was last begun, whichever process began it."""
+    """When something that is done every few seconds was last started, by whichever process."""
 
     name = models.CharField(max_length=40, primary_key=True)
     at = models.DateTimeField()

@@ -112,7 +112,7 @@ def test_the_live_page_tells_the_truth_from_launch_to_end_through_a_killed_worke
     state = page.locator("#live-state")
 
     # The pilot ends, and without a reload the page shows an estimate and asks for a yes.
-    expect(state).to_contain_text("Waits for your yes", timeout=PATIENCE_MS)
+    expect(state).to_contain_text("Waiting for approval", timeout=PATIENCE_MS)
     expect(page.get_by_text("Estimate after the pilot")).to_be_visible()
     assert read_finished(page) == PILOT
     look(page)

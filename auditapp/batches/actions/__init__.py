@@ -1,4 +1,4 @@
-"""What a person does with batches: launch, steer, decide about money and about cells without an answer."""
+"""What people do with batches: launch and control them, decide about money and about cells without an answer."""
 
 from __future__ import annotations
 

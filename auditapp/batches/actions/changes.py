@@ -1,4 +1,4 @@
-"""What every action on a standing batch shares: the locked row, the refusal, the change with its audit event."""
+"""What every action on an existing batch shares: the locked row, the refusal, the change with its audit event."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ OPEN_CELLS = (Cell.State.PLANNED, Cell.State.LEASED)
 
 
 class BatchError(Exception):
-    """A sentence for the person who asked."""
+    """The request cannot be carried out; the message is for the person who made it."""
 
 
 def lock_batch(batch: Batch) -> Batch:
-    """The batch's row as it is now, held until the transaction ends; claims and endings wait for it too."""
+    """The batch's row as it is now, locked until the transaction ends; claims and ends wait for it too."""
     return Batch.objects.select_for_update().get(pk=batch.pk)
 
 
 def refuse_ended(batch: Batch, wish: str) -> None:
-    """Raise ``BatchError`` for a batch in which nothing happens any more."""
+    """Raise ``BatchError`` for a batch that has ended."""
     if not batch.is_open:
         raise BatchError(f"Batch {batch.pk} has ended ({batch.get_state_display().lower()}); it cannot be {wish}.")
 
 
 def choose_working_state(batch: Batch) -> str:
-    """Where a batch stands that goes on: in its pilot, waiting for the yes that ends it, or running."""
+    """The state of a batch that continues: in its pilot, waiting for approval after it, or running."""
     if not batch.pilot_cells or batch.confirmed_at is not None:
         return Batch.State.RUNNING
     is_left = Cell.objects.filter(batch=batch, pilot=True, state__in=OPEN_CELLS).exists()
@@ -43,7 +43,7 @@ def change_batch(
     details: dict[str, object],
     columns: dict[str, object],
 ) -> None:
-    """Write ``columns`` and the event that tells of it; ``batch`` is read again."""
+    """Write ``columns`` and the audit event; ``batch`` is read again."""
     if columns:
         Batch.objects.filter(pk=batch.pk).update(**columns)
     batch.refresh_from_db()
@@ -51,7 +51,7 @@ def change_batch(
 
 
 def notify_queues(queues: Iterable[WorkQueue]) -> None:
-    """Tell the workers of these queues once the transaction stands."""
+    """Notify the workers of these queues once the transaction is committed."""
     for queue in queues:
         transaction.on_commit(partial(_notify_workers, queue.pk))
 

@@ -1,6 +1,6 @@
-"""How a person steers a batch: pause, resume, drain, cancel, cut off, more or fewer calls in flight.
+"""Pause, resume, drain, cancel or abort a batch, and change its number of calls in flight.
 
-A wish that is already so is fulfilled: it changes nothing, is no error, and leaves no event.
+Asking for what is already the case changes nothing: it is no error and leaves no event.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from transcripts.audit_trail import trail
 
 @transaction.atomic
 def pause_batch(*, batch: Batch, by: trail.Actor) -> None:
-    """Send no new call; those in flight come to their end and are stored."""
+    """Send no new calls; those in flight finish and are stored."""
     locked = lock_batch(batch)
     refuse_ended(locked, "paused")
     if locked.state not in WORKING_STATES:
@@ -37,11 +37,11 @@ def pause_batch(*, batch: Batch, by: trail.Actor) -> None:
 
 @transaction.atomic
 def resume_batch(*, batch: Batch, by: trail.Actor) -> None:
-    """Go on with a batch that is paused or drains."""
+    """Continue a batch that is paused or draining."""
     locked = lock_batch(batch)
     refuse_ended(locked, "resumed")
     if locked.state == Batch.State.WAITING:
-        raise BatchError("The pilot is done and the batch waits for your yes: confirm it, or cancel it.")
+        raise BatchError("The pilot is done and the batch waits for approval: confirm it, or cancel it.")
     if locked.state in WORKING_STATES and locked.control == Batch.Control.RUN:
         batch.refresh_from_db()
         return
@@ -54,24 +54,26 @@ def resume_batch(*, batch: Batch, by: trail.Actor) -> None:
 
 @transaction.atomic
 def drain_batch(*, batch: Batch, by: trail.Actor) -> None:
-    """Begin no new cell; those begun are carried to their end, then the batch pauses."""
+    """Start no new cell; those started are finished, then the batch pauses."""
     locked = lock_batch(batch)
     refuse_ended(locked, "drained")
     if locked.state == Batch.State.WAITING:
-        raise BatchError("The batch waits for your yes and has nothing under way to carry to its end.")
+        raise BatchError("The batch waits for approval and has no calls in progress to finish.")
     if locked.control == Batch.Control.DRAIN:
         batch.refresh_from_db()
         return
     _go_on(batch, locked, by, "batch.drained", control=Batch.Control.DRAIN)
-    # Where nothing is begun, no runner would come by to find that out.
+    # Where no cell has been started, no runner would notice that the batch is drained.
     finish_if_complete(batch)
     batch.refresh_from_db()
 
 
 @transaction.atomic
 def cancel_batch(*, batch: Batch, by: trail.Actor, cut_off: bool = False) -> None:
-    """End a batch for good: cells that wait are cancelled. Calls in flight come to their end and are stored, unless they are
-    to be ``cut_off``: then their end is unknown, and they may have been paid for. A cancelled batch can still be cut off.
+    """End a batch for good: waiting cells are cancelled.
+
+    Calls in flight finish and are stored, unless they are ``cut_off``: then their end is unknown, and they may have been
+    paid for. A cancelled batch can still be cut off.
     """
     locked = lock_batch(batch)
     control = Batch.Control.ABORT if cut_off else Batch.Control.CANCEL
@@ -93,7 +95,7 @@ def cancel_batch(*, batch: Batch, by: trail.Actor, cut_off: bool = False) -> Non
 
 @transaction.atomic
 def change_concurrency(*, batch: Batch, concurrency: int, by: trail.Actor) -> None:
-    """Set how many calls may be in flight at most; a running queue follows within a second."""
+    """Set the maximum number of calls in flight; running queues follow within a second."""
     locked = lock_batch(batch)
     refuse_ended(locked, "given another number of calls in flight")
     check_concurrency(concurrency)
@@ -105,9 +107,9 @@ def change_concurrency(*, batch: Batch, concurrency: int, by: trail.Actor) -> No
 
 
 def check_concurrency(concurrency: int) -> None:
-    """Raise ``BatchError`` for a number of calls in flight that no queue takes."""
+    """Raise ``BatchError`` for a number of calls in flight that is out of range."""
     if not 1 <= concurrency <= MAX_IN_FLIGHT:
-        raise BatchError(f"Calls in flight lie between 1 and {MAX_IN_FLIGHT:,}.")
+        raise BatchError(f"Calls in flight must be between 1 and {MAX_IN_FLIGHT:,}.")
 
 
 def _go_on(batch: Batch, locked: Batch, by: trail.Actor, action: str, *, control: str) -> None:

@@ -13,10 +13,10 @@ from auditapp.batches.pure.launch_options import LaunchOptions
 from transcripts.projects.models import Project
 
 ASKED = "asked"
-OF_ANOTHER_STUDY = "This form has launched a batch of another study already. Open it again and send it once more."
+OF_ANOTHER_STUDY = "This form has already launched a batch in another study. Open it again and submit it once more."
 ASKS_OTHERWISE = (
-    "This form has launched batch {batch} already, with other settings, so nothing was launched now. To launch this as "
-    "well, review it and launch again."
+    "This form has launched batch {batch} already, with other settings, so nothing was launched now. To launch this too, "
+    "review it and launch again."
 )
 
 

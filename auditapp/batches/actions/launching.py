@@ -1,4 +1,4 @@
-"""Launching a batch: what is refused, which rows of prices and capabilities it pins, its cells and its pilot."""
+"""Launch a batch: validate it, pin its prices and capabilities, plan its cells and its pilot."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ MARKED_AT_ONCE = 1000
 
 
 class PlannedArm(NamedTuple):
-    """An arm to be: a variant, a task and the exact instructions. ``settings`` is the feature's own.
+    """An arm to be created: a variant, a task and the exact instructions. ``settings`` is the feature's own.
 
-    ``input_ids`` are inputs of its own, in place of the batch's. Arms of one model with the same ``messages`` (not "")
-    send the same user message for the same input, so that a review writes it once.
+    ``input_ids`` replace the batch's inputs for this arm. Arms of one model with the same ``messages`` (not "") send the
+    same user message for the same input, so that a review writes it only once.
     """
 
     variant: ModelVariant
@@ -47,7 +47,7 @@ class PlannedArm(NamedTuple):
     messages: str = ""
 
     def list_inputs(self, of_batch: Sequence[int]) -> Sequence[int]:
-        """The inputs that it is asked about, in a batch of these."""
+        """The arm's inputs, in a batch of these."""
         return of_batch if self.input_ids is None else self.input_ids
 
 
@@ -168,12 +168,12 @@ def _digest_plan(kind: str, arms: Sequence[PlannedArm], input_ids: Sequence[int]
 
 
 def count_cells(arms: Sequence[PlannedArm], input_ids: Sequence[int], *, repeats: int) -> list[int]:
-    """How many cells each of the arms would have."""
+    """The number of cells of each arm."""
     return [len(arm.list_inputs(input_ids)) * repeats for arm in arms]
 
 
 def count_pilots(cells: Sequence[int], pilot: int) -> list[int]:
-    """How many calls of each arm go first; none at all where that would be all of the batch."""
+    """How many calls of each arm are sent first; none where that would be the whole batch."""
     has_pilot = max(cells, default=0) > pilot
     return [min(pilot, count) if has_pilot else 0 for count in cells]
 
@@ -191,7 +191,7 @@ def check_launch(arms: Sequence[PlannedArm], input_ids: Sequence[int], options: 
 
 
 def _save_once(batch: Batch) -> Batch | None:
-    """Write the batch, unless somebody pressed twice and the other press was first: then that batch is given back."""
+    """Save the batch, unless the same form was submitted twice and the other request was first: then return that batch."""
     try:
         with transaction.atomic():
             batch.save(force_insert=True)
@@ -206,7 +206,7 @@ def _save_once(batch: Batch) -> Batch | None:
 def _plan_grid(
     batch: Batch, arms: Sequence[PlannedArm], input_ids: Sequence[int], repeats: int, pilots: Sequence[int]
 ) -> None:
-    """The batch's arms with the rows they pin, its cells, and which of them go first."""
+    """Create the arms with the rows they pin, the cells, and mark those of the pilot."""
     prices, capabilities = _read_rows(arms)
     stored = [_make_arm(batch, arm, prices, capabilities) for arm in arms]
     inputs = [arm.list_inputs(input_ids) for arm in arms]
@@ -234,29 +234,29 @@ def _check_grid(arms: Sequence[PlannedArm], input_ids: Sequence[int], repeats: i
         raise BatchError("Name each model and each task once.")
     inputs = {id(ids): ids for ids in (arm.list_inputs(input_ids) for arm in arms)}
     if not all(inputs.values()):
-        raise BatchError("There is nothing to read: no text fits the choice.")
+        raise BatchError("There is nothing to ask about: no text matches the selection.")
     if any(len(set(ids)) < len(ids) for ids in inputs.values()):
-        raise BatchError("Name each text once; repeats ask for more than one answer.")
+        raise BatchError("Name each text once; use repeats to get more than one answer.")
     if not 1 <= repeats <= MAX_REPEATS:
-        raise BatchError(f"Repeats lie between 1 and {MAX_REPEATS:,}.")
+        raise BatchError(f"Repeats must be between 1 and {MAX_REPEATS:,}.")
     if pilot < 0:
         raise BatchError("A pilot is a number of calls per model and task; 0 means none.")
 
 
 def _check_route(arms: Sequence[PlannedArm], route: str, pilot: int, capabilities: Mapping[int, Capabilities]) -> None:
-    """Each way of asking fits some accounts only. Reads variant.account."""
+    """Each route works for some accounts only. Reads variant.account."""
     with_file = sorted({arm.variant.label for arm in arms if arm.variant.provider == FILE_PROVIDER})
     others = sorted({arm.variant.label for arm in arms if arm.variant.provider != FILE_PROVIDER})
     if route == Batch.Route.FILE and others:
         raise BatchError(
-            f"Answers come in as a file only for models of an account that says so; {', '.join(others)} can be asked directly."
+            f"Only models of a file account get their answers from a file; {', '.join(others)} can be asked directly."
         )
     if route != Batch.Route.FILE and with_file:
         raise BatchError(
-            f"Nobody can be asked at the account of {', '.join(with_file)}: its answers come in as a file. Choose that route."
+            f"The account of {', '.join(with_file)} cannot be asked: its answers are imported from a file. Choose that route."
         )
     if route == Batch.Route.FILE and pilot:
-        raise BatchError("A batch whose answers come in as a file has no pilot.")
+        raise BatchError("A batch whose answers are imported from a file has no pilot.")
     if route == Batch.Route.JOBS:
         without = {arm.variant.label for arm in arms if not _offers_batches(arm, capabilities)}
         if without:
@@ -291,12 +291,12 @@ def _make_arm(
 
 
 def _share(price: Decimal, share: Decimal) -> Decimal:
-    """Rounded up: what is reserved must never lie below what is billed."""
+    """Rounded up: what is reserved must never be less than what is billed."""
     return (Decimal(price) * share).quantize(PRICE_PLACES, rounding=ROUND_UP)
 
 
 def _plan_cells(batch: Batch, arms: Sequence[Arm], inputs: Sequence[Sequence[int]], repeats: int) -> None:
-    """Arms that are asked about the same inputs are planned in one statement."""
+    """Plan arms with the same inputs in one statement."""
     together: dict[int, list[int]] = defaultdict(list)
     for place, ids in enumerate(inputs):
         together[id(ids)].append(place)
@@ -319,7 +319,7 @@ def _mark_pilots(
 def draw_pilot(input_ids: Sequence[int], repeats: int, count: int, *, seed: str) -> dict[int, list[int]]:
     """``count`` cells of an arm as inputs by repeat: a simple random sample, the same for the same seed.
 
-    At random and not the first ones, because texts come in an order: what the first cost says little of the rest.
+    At random and not the first ones, because texts have an order: the cost of the first says little about the rest.
     """
     places = random.Random(seed).sample(range(len(input_ids) * repeats), count)  # noqa: S311 - a sample, not a secret
     drawn: dict[int, list[int]] = defaultdict(list)

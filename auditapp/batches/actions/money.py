@@ -1,4 +1,4 @@
-"""What a person decides about a batch's money: its cap, and the yes after its pilot."""
+"""Decisions about a batch's money: its cap, and the approval after its pilot."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MAX_CAP = 1_000_000
 
 
 class Unchanged(Enum):
-    """Says that nothing is said about the cap, where ``None`` says that there shall be none."""
+    """Leaves the cap as it is, where ``None`` removes it."""
 
     UNCHANGED = "unchanged"
 
@@ -31,7 +31,7 @@ def check_cap(cap_usd: Decimal | None, unpriced: Iterable[str]) -> int | None:
     if cap_usd is None:
         return None
     if not cap_usd.is_finite() or not 0 < cap_usd <= MAX_CAP:
-        raise BatchError("A cap is more than nothing and at most a million dollars; leave it out for no cap.")
+        raise BatchError("A cap must be more than 0 and at most a million dollars; leave it out for no cap.")
     labels = sorted(set(unpriced))
     if labels:
         raise BatchError(
@@ -43,7 +43,7 @@ def check_cap(cap_usd: Decimal | None, unpriced: Iterable[str]) -> int | None:
 
 @transaction.atomic
 def change_cap(*, batch: Batch, cap_usd: Decimal | None, by: trail.Actor) -> None:
-    """Set the most the batch may cost; ``None`` takes the cap away. A batch that its cap has paused is not resumed by it."""
+    """Set the most the batch may cost; ``None`` removes the cap. A batch that was paused by its cap is not resumed."""
     locked = lock_batch(batch)
     refuse_ended(locked, "given another cap")
     cap_nano = _check_new_cap(locked, cap_usd)
@@ -56,7 +56,7 @@ def change_cap(*, batch: Batch, cap_usd: Decimal | None, by: trail.Actor) -> Non
 
 @transaction.atomic
 def confirm_batch(*, batch: Batch, by: trail.Actor, cap_usd: Decimal | Unchanged | None = UNCHANGED) -> None:
-    """Say yes after the pilot: the rest of the batch is sent. Saying it twice changes nothing."""
+    """Approve a batch after its pilot: the rest is sent. Approving it twice changes nothing."""
     locked = lock_batch(batch)
     refuse_ended(locked, "confirmed")
     if locked.confirmed_at is not None or not locked.pilot_cells:
@@ -81,11 +81,9 @@ def confirm_batch(*, batch: Batch, by: trail.Actor, cap_usd: Decimal | Unchanged
 
 
 def refuse_cap_of_file(route: str, cap_nano: int | None) -> None:
-    """Raise ``BatchError`` for a cap on answers that come in as a file."""
+    """Raise ``BatchError`` for a cap on answers that are imported from a file."""
     if route == Batch.Route.FILE and cap_nano is not None:
-        raise BatchError(
-            "Answers that come in as a file were paid elsewhere, so no cap can hold for them: leave it out."
-        )
+        raise BatchError("Answers imported from a file were paid elsewhere, so no cap can apply to them: leave it out.")
 
 
 def _check_new_cap(batch: Batch, cap_usd: Decimal | None) -> int | None:
@@ -95,13 +93,13 @@ def _check_new_cap(batch: Batch, cap_usd: Decimal | None) -> int | None:
     if cap_nano is not None and cap_nano < batch.spent_nano + batch.reserved_nano:
         spent, reserved = to_dollars(batch.spent_nano), to_dollars(batch.reserved_nano)
         raise BatchError(
-            f"That cap lies below what is gone already: ${spent:,.6f} are spent, and ${reserved:,.6f} are reserved for "
-            f"calls under way or whose end is not known. Name at least ${_round_up(batch):,.2f}."
+            f"That cap is lower than what is used already: ${spent:,.6f} is spent, and ${reserved:,.6f} is reserved for calls "
+            f"in progress or whose end is not known. Enter at least ${_round_up(batch):,.2f}."
         )
     return cap_nano
 
 
 def _round_up(batch: Batch) -> Decimal:
-    """The least cap in whole cents."""
+    """The lowest possible cap in whole cents."""
     cent = to_nano(Decimal("0.01"))
     return Decimal(-(-(batch.spent_nano + batch.reserved_nano) // cent)) / 100

@@ -1,4 +1,4 @@
-"""What a person decides about cells that came to no answer: ask failed ones again, release held ones."""
+"""Decisions about cells without an answer: ask failed ones again, release held ones."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ GIVEN_UP = "its end is unknown, and a person decided not to ask again"
 
 @transaction.atomic
 def retry_failed(*, batch: Batch, by: trail.Actor) -> int:
-    """Ask every failed cell again, also in a batch that is done; the number of cells. Their earlier tries stay."""
+    """Ask every failed cell again, even in a batch that is done; returns their number. Their earlier attempts stay."""
     locked = lock_batch(batch)
     if locked.state == Batch.State.CANCELLED:
-        raise BatchError("A cancelled batch stays cancelled. Launch a new one for what it did not answer.")
+        raise BatchError("A cancelled batch stays cancelled. Launch a new one for the cells without an answer.")
     ids = _list_cells(locked, Cell.State.FAILED)
     if not ids:
         batch.refresh_from_db()
@@ -46,7 +46,7 @@ def retry_failed(*, batch: Batch, by: trail.Actor) -> int:
 
 @transaction.atomic
 def release_held(*, batch: Batch, by: trail.Actor, again: bool) -> int:
-    """Decide about every held cell: ask ``again``, which may pay twice, or count it as failed; the number of cells."""
+    """Decide about every held cell: ask ``again``, which may pay twice, or count it as failed; returns their number."""
     locked = lock_batch(batch)
     refuse_ended(locked, "changed")
     ids = _list_cells(locked, Cell.State.HELD)
@@ -66,7 +66,7 @@ def release_held(*, batch: Batch, by: trail.Actor, again: bool) -> int:
 
 
 def _settle_standing(batch: Batch) -> None:
-    """With the last held cell given up, a batch may be done, or its pilot be over."""
+    """When the last held cell is given up, a batch may be done, or its pilot over."""
     finish_if_complete(batch)
     batch.refresh_from_db()
     if batch.state == Batch.State.PAUSED and choose_working_state(batch) == Batch.State.WAITING:
@@ -76,7 +76,7 @@ def _settle_standing(batch: Batch) -> None:
 
 
 def _give_up(batch: Batch, ids: Sequence[int]) -> None:
-    """The cells fail as those do that no provider answered: their kind is told, so that they are counted."""
+    """Fail the cells as if no provider had answered, so that their kind counts them."""
     cells = Cell.objects.filter(pk__in=ids).order_by("pk")
     handed = [Answered(cell.pk, cell.arm_id, cell.input_id, None, "", GIVEN_UP) for cell in cells]
     outcomes = get_kind(batch.kind).store_answers(batch, handed)

@@ -1,6 +1,6 @@
-"""Where a batch stands, moved on from the workers' side: it waits after its pilot, pauses with a reason, or is done.
+"""Changes of a batch's state by workers: it waits after its pilot, pauses with a reason, or is done.
 
-Each change of state is an audit event. Whoever calls holds the batch's row.
+Each change is an audit event. The caller holds the lock of the batch's row.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from auditapp.llm.providers.base import ErrorClass
 from transcripts.audit_trail import trail
 
 UNDER_WAY = (Cell.State.PLANNED, Cell.State.LEASED)
-CAP_REACHED = "The next call could pass the cap, so nothing more is sent. Raise the cap and resume, or cancel."
-DRAINED = "The batch is drained: every cell that was begun has ended. Resume to go on with the rest."
-HELD = "{cells} held: sent, and the end is unknown, so asking again may pay twice. Decide whether what is held is asked again."
+CAP_REACHED = "The next call could exceed the cap, so nothing more is sent. Raise the cap and resume, or cancel."
+DRAINED = "The batch is drained: every cell that was started has ended. Resume to continue with the rest."
+HELD = "{cells} held: sent, and the end is unknown, so asking again may pay twice. Decide whether to ask them again."
 REFUSALS = {
     ErrorClass.QUOTA: "The provider says that the account has no credit left ({status}); attempt {attempt} has its words.",
     ErrorClass.ADDRESS_REFUSED: "The model's address is private or without https, and not on the list of allowed addresses "
@@ -26,16 +26,16 @@ REFUSALS = {
 }
 SETTING_REFUSED = (
     "The model cannot be asked with the settings it was added with, so nothing was sent; attempt {attempt} says why. Cancel, and "
-    "launch with a model that was added otherwise."
+    "launch with a model that has other settings."
 )
 ACCOUNT_REFUSED = "The provider refused the account ({status}); attempt {attempt} has its words."
 
 
 def finish_if_complete(batch: Batch) -> bool:
-    """Move a batch on when what it may do at present is done; whether no cell is planned or under way any more.
+    """Update the state of a batch that has nothing left to do at present; whether no cell is planned or in progress.
 
-    The pilot's end makes it wait for a yes, the end of a drain pauses it, held cells pause it until a person decides, and
-    with nothing left it is done.
+    After its pilot it waits for approval, after a drain it pauses, held cells pause it until a person decides, and with
+    nothing left it is done.
     """
     cells = Cell.objects.filter(batch=batch)
     if cells.filter(state__in=UNDER_WAY).exists():
@@ -58,22 +58,22 @@ def finish_if_complete(batch: Batch) -> bool:
 
 
 def describe_refusal(error_class: ErrorClass, status: int | None, attempt_id: int) -> str:
-    """Why a batch pauses when its account is refused. The provider's own words may quote a text; they stay with the attempt."""
+    """Why a batch pauses when its account is refused. The provider's own message may quote a text: it stays with the attempt."""
     if error_class is ErrorClass.BAD_REQUEST and status is None:
         return SETTING_REFUSED.format(attempt=attempt_id)
     sentence = REFUSALS.get(error_class, ACCOUNT_REFUSED)
     named = "no status" if status is None else f"status {status}"
-    return sentence.format(status=named, attempt=attempt_id) + " Mend that, then resume."
+    return sentence.format(status=named, attempt=attempt_id) + " Fix that, then resume."
 
 
 @transaction.atomic
 def pause_for(batch_id: int, reason: str) -> None:
-    """Pause a working batch from the worker's side; the reason is shown on its page."""
+    """Pause a working batch; its page shows the reason."""
     pause_locked(Batch.objects.select_for_update().get(pk=batch_id), reason)
 
 
 def pause_locked(batch: Batch, reason: str) -> None:
-    """As ``pause_for``, for a batch whose row is held."""
+    """As ``pause_for``, for a batch whose row is locked."""
     _move(batch, Batch.State.PAUSED, "batch.paused_by_worker", reason[:300])
 
 
@@ -82,8 +82,8 @@ def _move(batch: Batch, state: str, action: str, reason: str = "") -> None:
         state=state, control=Batch.Control.PAUSE, state_reason=reason
     )
     if moved:
-        _tell(batch, action, {"reason": reason} if reason else {})
+        _record(batch, action, {"reason": reason} if reason else {})
 
 
-def _tell(batch: Batch, action: str, details: dict[str, object]) -> None:
+def _record(batch: Batch, action: str, details: dict[str, object]) -> None:
     trail.record(action, target=batch, by=trail.SYSTEM, stream=trail.project_stream(batch.project_id), details=details)

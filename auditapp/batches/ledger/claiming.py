@@ -1,4 +1,4 @@
-"""Claiming: cells are leased, their attempts written and their money reserved, all before anything is sent."""
+"""Claim cells: lease them, write their attempts and reserve their money, all before anything is sent."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from auditapp.llm.providers.base import CallOutcome, ChatAnswer, ChatRequest
 LEASE = datetime.timedelta(seconds=60)
 NO_INPUT = "no_input"
 NOT_WRITTEN = "not_written"
-# So many messages in a row that cannot be written are no fault of single inputs.
+# So many messages in a row that cannot be written are not the fault of single inputs.
 BROKEN_IN_A_ROW = 5
 BROKEN = (
     "The messages of {task} cannot be written: each of the {count} tried now ended in an error ({error}), and nothing was sent "
-    "for them. The worker's log says where. Mend that, then resume; or cancel, which keeps what came."
+    "for them. The worker's log says where. Fix that, then resume; or cancel, which keeps the answers so far."
 )
 SENDING_CONTROLS = (Batch.Control.RUN, Batch.Control.DRAIN)
 
@@ -40,8 +40,11 @@ class Call(NamedTuple):
 
 
 class Claim(NamedTuple):
-    """What a claim brought. ``out_of_money``: calls are left, and none fits under the cap at present. ``settled`` counts
-    the cells that needed no call: their answer was there, their input was gone, or no message could be written about it."""
+    """The result of a claim.
+
+    ``out_of_money``: calls are left, and none fits under the cap at present. ``settled`` counts the cells that needed no
+    call: an earlier answer was used, their input is gone, or no message could be written for it.
+    """
 
     calls: list[Call]
     stopped: bool = False
@@ -65,7 +68,7 @@ class Chosen(NamedTuple):
 
 @transaction.atomic
 def claim_calls(queue: WorkQueue, runner: str, count: int) -> Claim:
-    """Lease up to ``count`` cells and write their attempts, money reserved, all or nothing."""
+    """Lease up to ``count`` cells, reserve their money and write their attempts, all or nothing."""
     batch = Batch.objects.select_for_update().get(pk=queue.batch_id)
     mine = WorkQueue.objects.filter(pk=queue.pk, runner=runner).exists()
     if not mine or batch.control not in SENDING_CONTROLS or batch.state not in WORKING_STATES:
@@ -100,8 +103,10 @@ def claim_calls(queue: WorkQueue, runner: str, count: int) -> Claim:
 def _find_broken_arm(
     arms: Mapping[int, Arm], cells: Sequence[Planned], requests: Container[int], broken: Mapping[int, str]
 ) -> str:
-    """Why the batch is to be paused, or an empty text: of an arm not one message could be written, however many were tried.
-    To fail its cells one by one would go through all of it for nothing."""
+    """Why the batch must pause, or an empty text: not one message of an arm could be written.
+
+    Failing its cells one by one would use up the whole arm for nothing.
+    """
     for arm_id in sorted({cell.arm_id for cell in cells}):
         own = [cell.pk for cell in cells if cell.arm_id == arm_id]
         errors = [broken[pk] for pk in own if pk in broken]
@@ -129,7 +134,7 @@ def _fail_unasked(cells: Sequence[Planned], broken: Mapping[int, str]) -> None:
 
 
 def _take_answered(asked: Sequence[Chosen]) -> list[Chosen]:
-    """The same cells, with the stored answers to the very same requests under the same repeat number."""
+    """The same cells, with stored answers to identical requests under the same repeat number."""
     stored = statements.find_answered({each.request_hash for each in asked}, {each.cell.repeat for each in asked})
     found = []
     for each in asked:
@@ -211,7 +216,7 @@ def _describe(batch: Batch, arm: Arm, chosen: Chosen, attempt_id: int) -> Leased
 
 
 def _store_copied(batch: Batch, chosen: Sequence[Chosen], calls: Sequence[Call], now: datetime.datetime) -> list[Call]:
-    """Store the copied answers, and give back the calls that are to be sent."""
+    """Store the copied answers; return the calls that have to be sent."""
     copied = [
         CompletedCall(call.leased, each.answer, now)
         for each, call in zip(chosen, calls, strict=True)

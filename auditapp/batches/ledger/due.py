@@ -1,4 +1,4 @@
-"""Which queues of the providers' batch services have something to do now. Below the queries, which ask it too."""
+"""Which queues that use a provider's batch service have something to do now."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ ENDING = (Batch.Control.CANCEL, Batch.Control.ABORT)
 
 
 def find_due_queues(batch: Batch | None = None) -> list[int]:
-    """Lanes (of one batch, or of all) with cells to submit or a job to look after, and nobody there."""
+    """Queues (of one batch, or of all) with cells to submit or a job to check, and no runner."""
     queues = WorkQueue.objects.filter(runner="", batch__route=Batch.Route.JOBS)
     if batch is not None:
         queues = queues.filter(batch=batch)
@@ -26,11 +26,11 @@ def find_due_queues(batch: Batch | None = None) -> list[int]:
 
 
 def is_due(job: ProviderJob, now: datetime.datetime) -> bool:
-    """Whether an open job is to be looked after. Reads job.queue.batch.
+    """Whether an open job has to be checked. Reads job.queue.batch.
 
-    A job at its provider is asked about half a minute after it was created, then each time its age has doubled, at the
-    latest after ten minutes. One that is not there yet is gone on with, unless people want nothing sent; when they want the
-    end it is withdrawn.
+    A submitted job is checked half a minute after it was created, then each time its age has doubled, at the latest after
+    ten minutes. One that is not submitted yet continues unless people want nothing sent; when the batch is ended it is
+    withdrawn.
     """
     batch = job.queue.batch
     if not job.submitted_at:
@@ -42,14 +42,16 @@ def is_due(job: ProviderJob, now: datetime.datetime) -> bool:
 
 
 def is_sending(batch: Batch) -> bool:
-    """Whether people want calls of the batch to be sent."""
+    """Whether calls of the batch may be sent."""
     return batch.state in WORKING_STATES and batch.control in {Batch.Control.RUN, Batch.Control.DRAIN}
 
 
 def has_cells_to_submit(queue: WorkQueue, now: datetime.datetime) -> bool:
-    """Whether a job could be made of the queue's planned cells: all of them, for a job takes hours and those that still
-    wait for their next try take seconds. One job after the other: while one waits to be sent, there is no next. Reads
-    queue.batch."""
+    """Whether the queue's planned cells can become a job. Reads queue.batch.
+
+    All of them together: a job takes hours, while cells that wait for their next attempt take seconds. And one job after
+    the other: while one waits to be submitted, there is no next.
+    """
     if not is_sending(queue.batch):
         return False
     if ProviderJob.objects.filter(queue=queue, state__in=OPEN_JOBS, submitted_at__isnull=True).exists():

@@ -1,4 +1,4 @@
-"""What the end of a call means: for its attempt, its cell, and the money. Writes nothing."""
+"""What the end of a call means for its attempt, its cell and the money. Writes nothing."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ FREE = frozenset({CallOutcome.UNSENT, CallOutcome.REFUSED, CallOutcome.CACHED})
 
 @dataclass(frozen=True, slots=True)
 class LeasedCell:
-    """A cell under lease with its open attempt."""
+    """A leased cell with its open attempt."""
 
     attempt_id: int
     cell_id: int
@@ -40,7 +40,7 @@ class LeasedCell:
 
 
 class CompletedCall(NamedTuple):
-    """The end of a call, by the ledger's clock; ``sent_at`` is ``None`` where it never left or that is not known."""
+    """A call that has ended, by the ledger's clock. ``sent_at`` is ``None`` where it was never sent or that is not known."""
 
     leased: LeasedCell
     answer: ChatAnswer
@@ -82,7 +82,7 @@ def _find_first_byte(each: CompletedCall) -> datetime.datetime | None:
 
 
 def read_cost(each: CompletedCall) -> int | None:
-    """What the call cost in nanodollars; ``None`` where that is not known. A failed answer costs what its usage says."""
+    """The cost of the call in nanodollars; ``None`` where it is not known. A failed answer costs what its usage says."""
     leased, answer = each.leased, each.answer
     if answer.end in FREE:
         return 0
@@ -97,7 +97,7 @@ def read_cost(each: CompletedCall) -> int | None:
 
 
 def choose_cell_end(each: CompletedCall, *, stopped: bool) -> CellEnd:
-    """The next state of the cell. ``stopped`` frees a call at once that never left, for its runner ended."""
+    """The next state of the cell. ``stopped``: the runner ended, so a call that was never sent is free at once."""
     leased, answer = each.leased, each.answer
     if answer.end in {CallOutcome.ANSWERED, CallOutcome.CACHED}:
         return _end(leased, Cell.State.DONE)
@@ -147,7 +147,7 @@ def _end(
 
 
 def _when(each: CompletedCall, tries: int) -> datetime.datetime:
-    """When to try again: what the provider asked for, or exponential backoff with full jitter, from half a second."""
+    """When to try again: when the provider says, or after exponential backoff with full jitter, from half a second."""
     if each.answer.retry_after is not None:
         seconds = min(each.answer.retry_after, MAX_RETRY_AFTER)
     else:

@@ -1,8 +1,7 @@
-"""The ledger's own transactions, as runners, the sweeper and the provider jobs call them: who holds a queue, how long, and
-what a dead runner left. Claims are in ``claiming``, ends in ``storing``, the batch's own state in ``standing``.
+"""Who holds a work queue, for how long, and what a dead runner left.
 
-Each function is one transaction; the ledger's rows are the workers' audit trail, so only changes of a batch's state are
-audit events besides.
+Claims are in ``claiming``, ends in ``storing``, the batch's own state in ``batch_state``. Each function is one
+transaction. The ledger's rows are the workers' audit trail; only changes of a batch's state are audit events as well.
 """
 
 from __future__ import annotations
@@ -46,7 +45,7 @@ QUEUE_DEAD_AFTER = datetime.timedelta(seconds=30)
 
 
 class Orders(NamedTuple):
-    """What people want of a running queue. ``is_mine`` is ``False`` when the queue was given to somebody else."""
+    """What people want a running queue to do. ``is_mine`` is ``False`` when another runner holds the queue by now."""
 
     control: str
     concurrency: int
@@ -60,8 +59,8 @@ class Orders(NamedTuple):
 
 
 def acquire_queue(queue_id: int, runner: str) -> WorkQueue | None:
-    """The queue with its batch and arms, held by ``runner``; ``None`` when another runner holds it or it is not to run."""
-    # A subquery, not a join: PostgreSQL then looks at the queue's own row again after waiting for another's update.
+    """The queue with its batch and arms, held by ``runner``; ``None`` when another runner holds it or it must not run."""
+    # A subquery, not a join: PostgreSQL then checks the queue's own row again after waiting for another update.
     to_run = Batch.objects.filter(state__in=WORKING_STATES, control__in=SENDING_CONTROLS)
     free = WorkQueue.objects.filter(pk=queue_id, runner="", batch__in=to_run)
     held = free.update(runner=runner, heartbeat_at=read_now())
@@ -72,12 +71,12 @@ def acquire_queue(queue_id: int, runner: str) -> WorkQueue | None:
 
 
 def release_queue(queue: WorkQueue, runner: str) -> None:
-    """Let the queue go."""
+    """Release the queue."""
     WorkQueue.objects.filter(pk=queue.pk, runner=runner).update(runner="", heartbeat_at=None, in_flight=0)
 
 
 def poll(queue: WorkQueue, runner: str) -> Orders:
-    """What people want of the queue now: one small read."""
+    """What people want the queue to do now: one small query."""
     columns = ("runner", "batch__control", "batch__concurrency", "batch__state")
     holder, control, concurrency, state = WorkQueue.objects.values_list(*columns).get(pk=queue.pk)
     return Orders(control, concurrency, state, is_mine=holder == runner)
@@ -85,7 +84,7 @@ def poll(queue: WorkQueue, runner: str) -> Orders:
 
 @transaction.atomic
 def beat(queue: WorkQueue, runner: str) -> str:
-    """Extend the queue and its leases; the batch's control, or ``cancel`` when the queue was given to somebody else."""
+    """Extend the queue's leases; the batch's control, or ``cancel`` when another runner holds the queue by now."""
     now = read_now()
     if not WorkQueue.objects.filter(pk=queue.pk, runner=runner).update(heartbeat_at=now):
         return Batch.Control.CANCEL
@@ -105,7 +104,7 @@ def note_limit(
     slow_until: datetime.datetime | None,
     changes: Sequence[LimitChange],
 ) -> None:
-    """A sign of life with the limiter's state, kept for the page and for the next runner."""
+    """Record a heartbeat with the limiter's state, for the page and for the next runner."""
     held = WorkQueue.objects.filter(pk=queue.pk, runner=runner)
     if held.update(heartbeat_at=read_now(), limit=limit, in_flight=in_flight, slow_until=slow_until):
         LimitChange.objects.bulk_create(changes)
@@ -125,7 +124,7 @@ def read_held_limit(queue: WorkQueue) -> tuple[int | None, bool]:
 
 
 def has_open_attempts(batch_id: int) -> bool:
-    """Whether any call of the batch is under way, in whichever queue."""
+    """Whether any call of the batch is in progress, in any queue."""
     return Attempt.objects.filter(cell__batch=batch_id, end=Attempt.End.OPEN).exists()
 
 
@@ -135,7 +134,7 @@ def find_open_claims(runner: str) -> list[Attempt]:
 
 
 def describe_claim(attempt: Attempt) -> LeasedCell:
-    """A ``LeasedCell`` rebuilt from the ledger. Reads attempt.cell.arm.batch."""
+    """The ``LeasedCell`` of an attempt. Reads attempt.cell.arm.batch."""
     cell = attempt.cell
     return LeasedCell(
         attempt_id=attempt.pk,
@@ -153,7 +152,7 @@ def describe_claim(attempt: Attempt) -> LeasedCell:
 
 
 def find_expired_queues() -> list[WorkQueue]:
-    """Lanes whose runner has not been heard from for longer than a runner may be silent."""
+    """Queues whose runner has been silent for too long."""
     return list(
         WorkQueue.objects.exclude(runner="").filter(
             Q(heartbeat_at__isnull=True) | Q(heartbeat_at__lt=read_now() - QUEUE_DEAD_AFTER)

@@ -1,4 +1,4 @@
-"""From an arm and a user message to the request that is sent, its hash, and the most that it can cost."""
+"""The request for an input of an arm, its hash, and the most that it can cost."""
 
 from __future__ import annotations
 
@@ -88,14 +88,14 @@ def _try(kind: BatchKind, arm: Arm, input_ids: Sequence[int]) -> tuple[Mapping[i
         with transaction.atomic():
             return kind.write_prompts(arm, input_ids), None
     except (OperationalError, InterfaceError):
-        # The database is away: that passes, and says nothing of the inputs.
+        # The database is unavailable: that is temporary and has nothing to do with the inputs.
         raise
     except Exception as failure:
         return {}, failure
 
 
 def _log_broken(arm: Arm, tried: int, broken: Mapping[int, Exception]) -> None:
-    """What failed and where. The error's own words stay out of the log: they may quote a text."""
+    """Log what failed and where. The error's message stays out of the log: it may quote a text."""
     input_id, failure = next(iter(broken.items()))
     frames = traceback.extract_tb(failure.__traceback__)
     last = [frame for frame in frames if "site-packages" not in frame.filename][-1]
@@ -113,7 +113,7 @@ def _log_broken(arm: Arm, tried: int, broken: Mapping[int, Exception]) -> None:
 
 
 def hash_request(request: ChatRequest, account: ProviderAccount) -> str:
-    """SHA-256 of everything that shapes the answer: who is asked, where, what and how (not the request's own id)."""
+    """SHA-256 of everything that shapes the answer: account, address, texts and settings (not the request's own id)."""
     content = [
         [account.pk, account.provider, account.base_url],
         request.model,
@@ -128,7 +128,7 @@ def hash_request(request: ChatRequest, account: ProviderAccount) -> str:
 
 
 def compute_highest_price(request: ChatRequest, arm: Arm) -> int:
-    """The most that the request can cost in nanodollars. What the parameters add to it (a schema, a tool) counts as read."""
+    """The most that the request can cost in nanodollars. What parameters add to it (a schema, a tool) counts as input."""
     parameters = json.dumps(dict(request.parameters), ensure_ascii=False) if request.parameters else ""
     return compute_highest_cost(
         prompt=request.system + request.user + parameters,

@@ -1,4 +1,4 @@
-"""A queue whose every call is refused as wrong: its address or its model's name is likelier wrong than each of its texts."""
+"""Pause a batch when every call of a queue is refused: its address or its model's name is probably wrong."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ NO_WORD = (End.OPEN, End.UNSENT, End.CACHED)
 
 
 def find_refusal(batch: Batch, group: Sequence[CompletedCall]) -> str:
-    """Why a batch asked live is to be paused after ``group`` was stored, or an empty text: a queue that was never answered had
-    its first calls refused, as many as may be in flight, or all it has where those are few.
+    """Why a live batch must pause after ``group`` was stored, or an empty text.
 
-    A batch that stands still is looked at as a whole, for another queue's last answer must not end it as done.
+    That is so when a queue without any answer had its first calls refused: as many as may be in flight, or all where those
+    are few. A paused batch is checked as a whole, because another queue's last answer must not end it as done.
     """
     if batch.route != Batch.Route.LIVE:
         return ""
@@ -53,7 +53,7 @@ def _is_refused(each: CompletedCall) -> bool:
 
 def _judge_queue(batch: Batch, name: str, arms: Sequence[int]) -> str:
     tries = Attempt.objects.order_by().filter(arm__in=arms)
-    # A moderator's refusal is about a text: the address and the model's name are right.
+    # A refusal by moderation is about a text: the address and the model's name are right.
     if tries.filter(end__in=HEARD).exists() or tries.filter(error_class=ErrorClass.MODERATION).exists():
         return ""
     refused = tries.filter(end=End.REFUSED, error_class=ErrorClass.BAD_REQUEST)
@@ -66,7 +66,7 @@ def _judge_queue(batch: Batch, name: str, arms: Sequence[int]) -> str:
 
 
 def _count_in_flight(batch: Batch, name: str) -> int:
-    """How many calls may be in flight: quick refusals may come back before the first of as many slow answers."""
+    """How many calls may be in flight: quick refusals may return before the first of as many slow answers."""
     held = WorkQueue.objects.filter(batch=batch, name=name).values_list("limit", flat=True).first()
     return max(REFUSED_IN_A_ROW, held or batch.concurrency // 3)
 

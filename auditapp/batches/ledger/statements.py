@@ -1,4 +1,4 @@
-"""The statements of the ledger: claims, endings, counts. Portable SQL; PostgreSQL adds row locks through the ORM."""
+"""The ledger's SQL: claims, ends, counts. Portable; PostgreSQL adds row locks through the ORM."""
 
 from __future__ import annotations
 
@@ -77,13 +77,13 @@ class CellEnd(NamedTuple):
 
 
 def end_attempts(rows: Sequence[AttemptEnd]) -> None:
-    """Complete attempts that are open, or whose end was thought lost; a completed one is never touched again."""
+    """Complete attempts that are open or whose end was thought lost; a completed attempt is never changed."""
     with connection.cursor() as cursor:
         cursor.executemany(END_ATTEMPT, [tuple(row) for row in rows])
 
 
 def end_cells(rows: Sequence[CellEnd]) -> None:
-    """Give claimed cells their next state. An ended cell keeps its own; only an answer counts after the lease was lost."""
+    """Give leased cells their next state. An ended cell keeps its own; after a lost lease only an answer counts."""
     with connection.cursor() as cursor:
         cursor.executemany(END_CELL, [(*row, row.state) for row in rows])
 
@@ -103,8 +103,8 @@ class Planned(NamedTuple):
 def find_claimable(batch: Batch, arm_ids: Sequence[int], count: int, now: datetime.datetime) -> list[Planned]:
     """Up to ``count`` cells of the arms that may be asked now, locked where the database locks rows.
 
-    One arm after the other, each by its index and in the order of planning: what was begun first and has waited comes
-    before what is new, and calls with the same instructions follow each other, which providers' own caches reward.
+    One arm after the other, each by its index and in the order of planning: earlier cells come before new ones, and calls
+    with the same instructions follow each other, which providers' own caches reward.
     """
     due = Q(not_before__isnull=True) | Q(not_before__lte=now)
     found: list[Planned] = []
@@ -147,7 +147,7 @@ def insert_results(rows: Sequence[tuple[int, int, str]], stored_at: datetime.dat
 
 
 def claimable_cells(batch: Batch, arm_ids: Sequence[int]) -> QuerySet[Cell]:
-    """The planned cells that the batch's state and control let be asked: of the pilot alone, of those begun, or all."""
+    """The planned cells that may be asked in the batch's state: only the pilot's, only those started, or all."""
     cells = Cell.objects.filter(arm__in=arm_ids, state=Cell.State.PLANNED)
     if batch.state == Batch.State.PILOT:
         cells = cells.filter(pilot=True)
@@ -174,8 +174,8 @@ def read_seconds_until_due(batch: Batch, queue: WorkQueue) -> float | None:
 
 
 def find_answered(hashes: Collection[str], repeats: Collection[int]) -> dict[tuple[str, int], Result]:
-    """The oldest stored answer to each of the requests with the same repeat number, with its attempt: always one that a
-    provider gave, never one that was itself copied."""
+    """The oldest stored answer to each request and repeat number, with its attempt: always one that a provider gave, never
+    a copy."""
     results = Result.objects.select_related("attempt", "cell").filter(
         attempt__request_hash__in=hashes, attempt__end=Attempt.End.ANSWERED, cell__repeat__in=repeats
     )
@@ -187,7 +187,7 @@ def find_answered(hashes: Collection[str], repeats: Collection[int]) -> dict[tup
 
 
 def find_queues_to_notify(batch: Batch | None = None) -> list[int]:
-    """Lanes of working batches (or of one) that have something to do now, and nobody doing it."""
+    """Queues of working batches (or of one batch) that have something to do now, and no runner."""
     queues = WorkQueue.objects.filter(
         runner="",
         batch__state__in=WORKING_STATES,
@@ -213,7 +213,7 @@ NUMBER_LISTS = {
 
 
 def insert_cells(*, batch_id: int, arm_ids: Sequence[int], input_ids: Sequence[int], repeats: int) -> None:
-    """Plan the grid of a batch in one statement: 60,000 rows written one by one would keep a person waiting."""
+    """Plan the grid of a batch in one statement: 60,000 single inserts would keep a person waiting."""
     lists: list[list[int]] = [list(arm_ids), list(range(1, repeats + 1)), list(input_ids)]
     given = lists if connection.vendor == "postgresql" else [json.dumps(numbers) for numbers in lists]
     with connection.cursor() as cursor:

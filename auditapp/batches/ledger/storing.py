@@ -1,4 +1,4 @@
-"""How every end of a call is stored, whoever brings it: attempt, result, cell and money in one transaction."""
+"""Store the ends of calls, whichever route they took: attempt, result, cell and money in one transaction."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ logger = logging.getLogger(__name__)
 
 
 def hand_back(batch_id: int, leased: Sequence[LeasedCell]) -> None:
-    """Calls that were written and never sent: their cells are free again, at no cost."""
+    """Return calls that were written and never sent: their cells are free again, at no cost."""
     unsent = ChatAnswer(CallOutcome.UNSENT, NextStep.RETRY, error="the runner stopped before it was sent")
     now = read_now()
     store_completed(batch_id, [CompletedCall(each, unsent, now) for each in leased], stopped=True)
@@ -36,11 +36,11 @@ def hand_back(batch_id: int, leased: Sequence[LeasedCell]) -> None:
 
 @transaction.atomic
 def store_completed(batch_id: int, group: Sequence[CompletedCall], *, stopped: bool = False) -> None:
-    """Complete attempts, store results once per cell, move the cells on, settle the money: one transaction.
+    """Complete attempts, store one result per cell, update the cells and settle the money in one transaction.
 
-    Attempts that ended before are left out, so a repeated call changes nothing. May be called for a runner that lost its
-    lease: a paid answer still counts when its cell has none yet.
-    ``stopped`` marks calls handed back unsent, which may be claimed again at once.
+    Attempts that have ended already are skipped, so repeating the call changes nothing. A runner that lost its lease may
+    call it: a paid answer still counts when its cell has none yet. ``stopped`` marks calls that were returned unsent and
+    may be claimed again at once.
     """
     batch = Batch.objects.select_for_update().get(pk=batch_id)
     group = _leave_out_ended(group)
@@ -61,7 +61,7 @@ def store_completed(batch_id: int, group: Sequence[CompletedCall], *, stopped: b
         pause_locked(batch, describe_refusal(answer.error_class, answer.http_status, refused.leased.attempt_id))
     reason = find_refusal(batch, group)
     if reason:
-        # Not done, though nothing may be left: whoever mends the address asks all of it again.
+        # Paused, not done, though nothing may be left: with a corrected address everything is asked again.
         pause_locked(batch, reason)
     else:
         finish_if_complete(batch)
@@ -69,7 +69,7 @@ def store_completed(batch_id: int, group: Sequence[CompletedCall], *, stopped: b
 
 
 def _complete(each: CompletedCall, counting: CompletedCall | None) -> AttemptEnd:
-    """The attempt's end. An answer to a cell that has ended, with ``counting`` or before, was paid for and is told of."""
+    """The attempt's end. A second answer to a cell was paid for too, and is counted as surplus."""
     completed = complete_attempt(each)
     is_surplus = each.answer.end is CallOutcome.ANSWERED and each is not counting
     return completed._replace(end=Attempt.End.SURPLUS) if is_surplus else completed
@@ -113,8 +113,8 @@ def _store_results(batch: Batch, final: Sequence[CompletedCall]) -> dict[int, st
 
 
 def _hand_over(batch: Batch, handed: Sequence[Answered]) -> dict[int, str]:
-    """Let the kind store what it understood. One answer it cannot store must not hold up the others, nor the engine: it
-    keeps its result and counts as not storable."""
+    """Let the kind store the answers. One that it cannot store must not stop the others, nor the engine: it keeps its result
+    and counts as not storable."""
     kind = get_kind(batch.kind)
     try:
         with transaction.atomic():
@@ -133,7 +133,7 @@ def _hand_over(batch: Batch, handed: Sequence[Answered]) -> dict[int, str]:
 
 
 def _settle(batch: Batch, group: Sequence[CompletedCall]) -> None:
-    """Release what was reserved and book what was spent. A try with an unknown cost keeps its reservation."""
+    """Release what was reserved and book what was spent. An attempt with an unknown cost keeps its reservation."""
     released = spent = 0
     for each in group:
         cost = read_cost(each)

@@ -1,9 +1,9 @@
-"""The invariants of the ledger, checked on whatever database is at hand: what must hold after any fault.
+"""The invariants of the ledger: what must hold in any database after any fault.
 
-I1 every cell of an ended batch ended in one state · I2 one result per cell, of its own answer · I3 the ledger's money and
-calls agree with what was charged · I4 no call was repeated whose answer was known · I5 no cap was crossed · I6 acknowledged
-work is stored · I7 the audit trail holds · I8 nothing is stuck. I6 cannot be read from a database: it needs the list of what
-browsers were told (``tests/browser``).
+I1 every cell of an ended batch has ended in one state · I2 one result per cell, of its own answer · I3 money and calls in
+the ledger agree with what was charged · I4 no call was repeated whose answer was known · I5 no cap was exceeded · I6
+acknowledged work is stored · I7 the audit trail is intact · I8 nothing is stuck. I6 cannot be read from a database: it
+needs the list of what was acknowledged to browsers (``tests/browser``).
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ USABLE = (End.ANSWERED, End.CACHED)
 
 
 class Break(NamedTuple):
-    """An invariant that does not hold; ``batch`` is ``None`` where it is not one batch's."""
+    """A broken invariant; ``batch`` is ``None`` where it does not belong to one batch."""
 
     invariant: str
     batch: int | None
@@ -47,8 +47,8 @@ class Break(NamedTuple):
 
 
 def verify_batches(billed: int | None = None, account: str = "") -> list[Break]:
-    """Every break of I1 to I5, I7 and I8. ``billed`` is how many calls the providers charged for, where that is known; with
-    ``account`` those of the account of this name only."""
+    """Every break of I1 to I5, I7 and I8. ``billed`` is the number of calls that providers charged for, where it is known;
+    with ``account`` only those of the account of this name."""
     return [
         *_check_ends(),
         *_check_results(),
@@ -67,27 +67,29 @@ def _check_ends() -> Iterator[Break]:
     cells = Cell.objects.order_by()
     is_open = Q(state__in=[State.PLANNED, State.LEASED, State.HELD])
     left = cells.filter(is_open, batch__state=Batch.State.DONE)
-    yield from _tell("I1", left, "the batch is done, and these cells did not end")
+    yield from _list_breaks("I1", left, "the batch is done, and these cells did not end")
     left = cells.filter(state__in=[State.PLANNED, State.HELD], batch__state=Batch.State.CANCELLED)
-    yield from _tell("I1", left, "the batch is cancelled, and these cells still wait")
+    yield from _list_breaks("I1", left, "the batch is cancelled, and these cells still wait")
     without = cells.filter(~Exists(Result.objects.filter(cell=OuterRef("pk"))), state=State.DONE)
-    yield from _tell("I1", without, "done without a result")
-    yield from _tell("I1", cells.filter(state=State.FAILED, outcome=""), "failed without an outcome")
-    yield from _tell("I1", cells.filter(state=State.DONE, outcome=""), "done, and in no count of outcomes")
+    yield from _list_breaks("I1", without, "done without a result")
+    yield from _list_breaks("I1", cells.filter(state=State.FAILED, outcome=""), "failed without an outcome")
+    yield from _list_breaks("I1", cells.filter(state=State.DONE, outcome=""), "done, and in no count of outcomes")
 
 
 def _check_results() -> Iterator[Break]:
     results = Result.objects.order_by()
     wrong = ~Q(attempt__cell=F("cell")) | ~Q(attempt__end__in=USABLE) | ~Q(cell__state=State.DONE)
-    yield from _tell(
+    yield from _list_breaks(
         "I2", results.filter(wrong), "their result is not of a usable answer of their own", of_cell="cell__"
     )
     unused = Attempt.objects.order_by().filter(end__in=USABLE, result__isnull=True, cell__result__isnull=False)
-    yield from _tell("I2", unused, "a second answer of theirs counts as if it were their result", of_cell="cell__")
+    yield from _list_breaks(
+        "I2", unused, "a second answer of theirs counts as if it were their result", of_cell="cell__"
+    )
 
 
 def _check_money() -> Iterator[Break]:
-    """A try that is open, or whose cost is not known though its price is, keeps its reservation."""
+    """An attempt that is open, or whose cost is not known though its price is, keeps its reservation."""
     priced = Q(arm__price_in__isnull=False, arm__price_out__isnull=False)
     keeps = Q(end=End.OPEN) | (priced & Q(cost_nano__isnull=True))
     sums = {
@@ -115,7 +117,7 @@ def _find_billable(account: str) -> QuerySet[Attempt]:
 
 
 def describe_counted(account: str = "") -> str:
-    """Whose calls are compared with what was charged."""
+    """Which accounts' calls are compared with what was charged, in words."""
     names = _find_billable(account).values_list("arm__variant__account__name", flat=True).distinct()
     counted = ", ".join(sorted(names)) or "none"
     return f"accounts counted: {counted}; left out are the fake provider and answers imported from files"
@@ -126,23 +128,23 @@ def _check_billed(billed: int, account: str) -> Iterator[Break]:
     certain = sum(ends.get(end, 0) for end in (End.ANSWERED, End.SURPLUS, End.FAILED))
     possible = certain + ends.get(End.UNKNOWN, 0)
     if not certain <= billed <= possible:
-        told = f"{certain}" if certain == possible else f"{certain} to {possible}"
+        counted = f"{certain}" if certain == possible else f"{certain} to {possible}"
         yield Break(
             "I3",
             None,
-            f"The providers charged for {billed} calls; the ledger knows of {told} paid ones "
+            f"The providers charged for {billed} calls; the ledger has {counted} paid ones "
             f"({describe_counted(account)}).",
         )
 
 
 def _check_repeats() -> Iterator[Break]:
-    """Once a cell was answered, only a try whose end was unknown until later may have been answered too. Failed cells that
-    a person asked again have forgotten how many those were."""
+    """Beside the answer of a cell, only an attempt whose end was unknown at first may have been answered too. Failed cells
+    that a person asked again have lost the count of those."""
     retried = {target.rpartition(":")[2] for target in _events("batch.retried").values_list("target", flat=True)}
     cells = Cell.objects.annotate(answers=Count("attempts", filter=Q(attempts__end__in=[End.ANSWERED, End.SURPLUS])))
     repeated = cells.order_by().filter(answers__gt=1 + F("unknown_ends"))
     repeated = repeated.exclude(batch__in=[int(batch) for batch in retried])
-    yield from _tell("I4", repeated, "asked again although their answer was known")
+    yield from _list_breaks("I4", repeated, "asked again although their answer was known")
 
 
 def _check_caps() -> Iterator[Break]:
@@ -171,19 +173,18 @@ def _events(action: str) -> QuerySet[AuditEvent]:
 
 
 def _check_claims() -> Iterator[Break]:
-    """A cell under lease has one open call, that of its latest claim; no other cell has any, and no provider job that has
-    ended."""
+    """A leased cell has one open call, that of its latest claim; other cells have none, nor have provider jobs that ended."""
     cells, calls = Cell.objects.order_by(), Attempt.objects.order_by().filter(end=End.OPEN)
     mine = calls.filter(cell=OuterRef("pk"), fence=OuterRef("fence"))
-    yield from _tell("I8", cells.filter(~Exists(mine), state=State.LEASED), "under way without a call")
+    yield from _list_breaks("I8", cells.filter(~Exists(mine), state=State.LEASED), "in progress without a call")
     stray = calls.filter(~Q(cell__state=State.LEASED) | ~Q(fence=F("cell__fence")))
-    yield from _tell("I8", stray, "they have an open call that nobody waits for", of_cell="cell__")
+    yield from _list_breaks("I8", stray, "they have an open call that nobody waits for", of_cell="cell__")
     left = calls.filter(job__state__in=[ProviderJob.State.COLLECTED, ProviderJob.State.FAILED])
-    yield from _tell("I8", left, "they have an open call in a provider job that has ended", of_cell="cell__")
+    yield from _list_breaks("I8", left, "they have an open call in a provider job that has ended", of_cell="cell__")
 
 
 def _check_standing() -> Iterator[Break]:
-    """A batch at work has a cell that it may ask or waits for: whoever ends the last one moves the batch on."""
+    """A working batch has a cell to ask or to wait for: the end of the last one changes the batch's state."""
     under_way = Cell.objects.filter(batch=OuterRef("pk"), state__in=[State.PLANNED, State.LEASED])
     is_idle = ~Exists(under_way) | Q(~Exists(under_way.filter(pilot=True)), state=Batch.State.PILOT)
     for batch in Batch.objects.filter(is_idle, state__in=WORKING_STATES).order_by("pk"):
@@ -191,7 +192,7 @@ def _check_standing() -> Iterator[Break]:
 
 
 def _check_progress() -> Iterator[Break]:
-    """With a worker that had the time to mend it, no lease and no queue is long overdue; and every arm has a queue."""
+    """With a worker that had time to repair it, no lease and no queue is long overdue; and every arm has a queue."""
     queues = {(queue.batch_id, queue.name) for queue in WorkQueue.objects.all()}
     working = Batch.objects.filter(state__in=WORKING_STATES).exclude(route=Batch.Route.FILE)
     for batch in working.order_by("pk").prefetch_related("arms__variant"):
@@ -204,14 +205,14 @@ def _check_progress() -> Iterator[Break]:
     if not any(each.alive and each.started_at and now - each.started_at > PATIENCE for each in read_workers()):
         return
     overdue = Cell.objects.order_by().filter(state=State.LEASED, lease_until__lt=now - PATIENCE)
-    yield from _tell("I8", overdue, "under way though their lease ended more than a minute ago")
+    yield from _list_breaks("I8", overdue, "in progress though their lease ended more than a minute ago")
     for queue in WorkQueue.objects.exclude(runner="").filter(heartbeat_at__lt=now - LEASE - PATIENCE).order_by("pk"):
         yield Break(
             "I8", queue.batch_id, f"Batch {queue.batch_id}: queue {queue.pk} is held by a runner silent for minutes."
         )
 
 
-def _tell(invariant: str, rows: QuerySet[Any], what: str, *, of_cell: str = "") -> Iterator[Break]:
+def _list_breaks(invariant: str, rows: QuerySet[Any], what: str, *, of_cell: str = "") -> Iterator[Break]:
     """One break per batch that has such rows, with the numbers of the first cells. One statement."""
     found: dict[int, list[int]] = {}
     for batch, cell in rows.values_list(f"{of_cell}batch", f"{of_cell}pk"):
@@ -224,6 +225,6 @@ def _tell(invariant: str, rows: QuerySet[Any], what: str, *, of_cell: str = "") 
 
 
 def _list(numbers: Sequence[int]) -> str:
-    """The first few, so that a sentence stays one."""
+    """The first few, to keep the sentence short."""
     more = ", …" if len(numbers) > MAX_NUMBERS else ""
     return ", ".join(map(str, numbers[:MAX_NUMBERS])) + more

@@ -1,4 +1,4 @@
-"""Which workers live, and what keeps one from working. A worker shows that it lives by a row it writes every few seconds."""
+"""Which workers are alive, and what keeps one from working. A worker updates a row of its own every few seconds."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from auditapp.batches.models import WorkerSign
 from auditapp.batches.pure.spool import describe_shortage
 
 SILENT_AFTER = datetime.timedelta(seconds=20)
-# After that, silence is no news: the worker was ended, or another has taken its place.
+# After that, silence means nothing: the worker was ended, or another has taken its place.
 FORMER_AFTER = datetime.timedelta(minutes=10)
 FORGOTTEN_AFTER = datetime.timedelta(days=1)
 
@@ -22,7 +22,7 @@ DISK_FULL = "The disk of the data folder is nearly full; no calls are made until
 
 
 def name_host() -> str:
-    """What the names of this machine's (or this container's) workers begin with."""
+    """The prefix of the names of this machine's (or container's) workers."""
     return socket.gethostname()[:150]
 
 
@@ -46,7 +46,7 @@ def is_worker_alive() -> bool:
 
 
 def find_problem_here() -> str:
-    """Why this machine's workers take no work from the outside: the last word of any that is alive, else that there is none."""
+    """Why this machine's workers take no work: the latest problem of one that is alive, else that there is none."""
     own = [each for each in read_workers() if each.alive and each.name.startswith(f"{name_host()}:")]
     if not own:
         return "No worker of this machine was heard from within the last twenty seconds."
@@ -54,7 +54,7 @@ def find_problem_here() -> str:
 
 
 def write_sign(*, started_at: datetime.datetime, queues: int, problem: str) -> None:
-    """This process's sign of life, as of now."""
+    """Write this process's sign of life."""
     name = name_worker()
     sign = {"seen_at": read_now(), "started_at": started_at, "queues": queues, "problem": problem}
     if WorkerSign.objects.filter(name=name).update(**sign):
@@ -67,15 +67,15 @@ def write_sign(*, started_at: datetime.datetime, queues: int, problem: str) -> N
 
 
 def delete_sign() -> None:
-    """This process's sign goes: the worker has ended, and nobody is to think it alive for a moment longer."""
+    """Delete this process's sign of life: the worker has ended, and must not look alive any longer."""
     WorkerSign.objects.filter(name=name_worker()).delete()
 
 
 def forget_old_signs() -> None:
-    """Delete the signs of workers that were not heard from for a day."""
+    """Delete the signs of workers that were silent for a day."""
     WorkerSign.objects.filter(seen_at__lt=read_now() - FORGOTTEN_AFTER).delete()
 
 
 def find_problem() -> str:
-    """Why this process should make no calls at present, or an empty text. An answer that was paid for must find room."""
+    """Why this process must make no calls at present, or an empty text. A paid answer must find room on the disk."""
     return DISK_FULL if describe_shortage(settings.DATA) else ""

@@ -3,7 +3,7 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-    """Lanes become work queues, and the id that a launching page chooses an idempotency key: names only."""
+    """Queues become work queues, and the id that a launching page chooses an idempotency key: names only."""
 
     dependencies = [
         ("batches", "0004_attempts_know_their_arm"),

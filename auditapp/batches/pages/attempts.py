@@ -21,7 +21,7 @@ LOST_AT_ONCE = 2_000
 
 
 def find_attempts(arms: Sequence[Arm], chosen: Mapping[str, object]) -> QuerySet[Attempt]:
-    """The tries of these arms that fit the choice of ``AttemptChoice``."""
+    """The attempts of these arms that match ``AttemptChoice``."""
     keys = [arm.pk for arm in arms]
     found = Attempt.objects.filter(arm__in=[chosen["arm"]] if chosen.get("arm") in keys else keys)
     if chosen.get("twice"):
@@ -30,20 +30,20 @@ def find_attempts(arms: Sequence[Arm], chosen: Mapping[str, object]) -> QuerySet
         if len(few) > LOST_AT_ONCE:
             found = found.filter(cell__in=lost)
         else:
-            # Named one by one, they are looked up in the index of cells; a nested query would read every row.
+            # Listed by key, they are looked up in the index of cells; a nested query would read every row.
             found = found.filter(pk__in=list(Attempt.objects.filter(cell__in=few).values_list("pk", flat=True)))
     columns = {"end": "end", "error_class": "problem", "http_status": "status", "job": "job"}
     return found.filter(**{column: chosen[name] for column, name in columns.items() if chosen.get(name)})
 
 
 def find_newest(arms: Sequence[Arm]) -> int | None:
-    """The key of the newest try of these arms."""
+    """The key of the newest attempt of these arms."""
     newest: int | None = Attempt.objects.filter(arm__in=[arm.pk for arm in arms]).aggregate(pk=Max("pk"))["pk"]
     return newest
 
 
 def is_counted(chosen: Mapping[str, object]) -> bool:
-    """Whether an index holds all that the choice asks for."""
+    """Whether an index covers the selection."""
     return not chosen.get("problem") and not chosen.get("status")
 
 
@@ -61,7 +61,7 @@ def read_attempt_page(
     ``older`` and ``newer`` are the keys of the next pages. ``counted`` stops at ``COUNTED_TO``; it is ``None`` where counting
     would read every row.
     """
-    # What is asked and answered is long, and a list has no use for it.
+    # Prompts and answers are long, and the list does not show them.
     lean = found.select_related("arm__variant__account").defer("raw", "prompt", "error", "arm__system_prompt")
     if after is not None:
         rows = list(lean.filter(pk__gt=after).order_by("pk")[: PER_PAGE + 1])
@@ -92,7 +92,7 @@ def find_commonest_failure(arms: Sequence[Arm]) -> dict[str, object]:
 
 
 def find_arms(batch: Batch) -> list[Arm]:
-    """The arms of a batch with what their pages name. One query."""
+    """The arms of a batch with their models, accounts and prices. One query."""
     return list(batch.arms.select_related("variant__account", "price"))
 
 
@@ -113,7 +113,7 @@ def rebuild_request(attempt: Attempt) -> dict[str, object]:
 
 
 def write_body(provider: str, request: ChatRequest) -> dict[str, object]:
-    """The body as the provider's own code writes it."""
+    """The body as the provider's module writes it."""
     if provider == "anthropic":
         from auditapp.llm.providers.anthropic import write_body as write_message
 

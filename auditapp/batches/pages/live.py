@@ -1,7 +1,7 @@
 """The live page of a batch in parts, and which of them changed since a browser last saw them.
 
-Each part is rendered by itself. Their hashes together are the page's entity tag: a browser that sends it back gets the
-changed parts only, or 304 where nothing changed, so nothing is swapped that did not change.
+Each part is rendered separately. Their hashes together are the page's entity tag: a browser that sends it back gets only the
+changed parts, or 304 where nothing changed.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from auditapp.batches.pure.limit_chart import lay_out_limits
 from auditapp.batches.pure.money import to_dollars
 
 PARTS = ("state", "no_worker", "progress", "outcomes", "by_arm", "money", "limits", "limit_rows", "workers", "jobs")
-# What is left where what the calls tell is closed: nothing of a single call, an arm or a speed.
+# The parts for those who may not see the calls: nothing about a single call, an arm or a speed.
 CLOSED_PARTS = {"state": "state", "no_worker": "no_worker", "progress": "progress_closed", "money": "money_closed"}
 CLOSED_PARTS |= {"workers": "workers"}
 CONTROLS = "controls"
@@ -35,8 +35,8 @@ POLL_SECONDS = 2
 
 
 def describe_batch(batch: Batch, arms: Sequence[Arm], *, sight: Sight, afresh: bool = False) -> dict[str, object]:
-    """What the parts of the page show: the same number of queries whatever the size of the batch. ``afresh`` counts anew,
-    for whoever has just changed something. Of what ``sight`` keeps back nothing is in it."""
+    """What the parts of the page show, in the same number of queries whatever the size of the batch. ``afresh`` counts again,
+    for somebody who has just changed something. It holds nothing of what ``sight`` hides."""
     described = _describe_whole(batch, arms, afresh=afresh) | {"is_open": sight.is_whole, "sight": sight}
     return described if sight.is_whole else _close(described, batch, arms, sight)
 
@@ -64,7 +64,7 @@ def _describe_whole(batch: Batch, arms: Sequence[Arm], *, afresh: bool) -> dict[
     progress = watch_progress(batch, afresh=afresh)
     workers, now = read_workers(), read_now()
     if batch.state == Batch.State.CANCELLED and not progress.by_state.get("leased"):
-        # The last look: what the last call cost may have been stored after the batch was read.
+        # Read again: the cost of the last call may have been stored after the batch was read.
         batch.refresh_from_db(fields=["spent_nano", "reserved_nano"])
     shares = list_shares(progress)
     limits = read_limits(batch, arms, progress.last_answer_at) if batch.route == Batch.Route.LIVE else []
@@ -91,14 +91,14 @@ def _describe_whole(batch: Batch, arms: Sequence[Arm], *, afresh: bool) -> dict[
 
 
 def _describe_standing(batch: Batch, progress: Progress, arms: Sequence[Arm]) -> dict[str, object]:
-    """What the batch waits for, and what a person may do about it."""
+    """What the batch waits for, and what people can do about it."""
     failed, leased = progress.by_state.get("failed", 0), progress.by_state.get("leased", 0)
     is_moving = batch.state in WORKING_STATES
     offers_held = progress.held > 0 and batch.is_open and not is_moving
     is_without_answer = batch.state == Batch.State.WAITING and not progress.by_state.get("done")
     return {
         "is_moving": is_moving,
-        # A batch that was cancelled still has calls that come to their end.
+        # A cancelled batch may still have calls in flight.
         "is_watched": batch.is_open or leased > 0,
         "offers_cut_off": batch.control == Batch.Control.CANCEL and not batch.is_open and leased > 0,
         "failed": failed,
@@ -112,7 +112,7 @@ def _describe_standing(batch: Batch, progress: Progress, arms: Sequence[Arm]) ->
 
 
 def list_control_facts(context: Mapping[str, object]) -> list[object]:
-    """What the controls depend on: while it stays, they are not touched."""
+    """What the controls depend on: they are replaced only when it changes."""
     batch: Batch = context["batch"]  # type: ignore[assignment]
     failed = context["failed"] if context["offers_retry"] else 0
     progress: Progress = context["progress"]  # type: ignore[assignment]
@@ -136,19 +136,19 @@ def _needs_worker(batch: Batch) -> bool:
 
 
 def _is_any_queue_alive(limits: Iterable[Mapping[str, Any]], now: datetime.datetime) -> bool:
-    """Whether a command that waits for its batch makes the calls itself, without any worker."""
+    """Whether a command that waits for its batch makes the calls itself, without a worker."""
     beats = [each["queue"].heartbeat_at for each in limits]
     return any(at is not None and now - at < SILENT_AFTER for at in beats)
 
 
 def find_fake_batches(batches: Sequence[Batch]) -> set[int]:
-    """The keys of those with answers that this program invents. One query."""
+    """The batches with answers that this program invents. One query."""
     fake = Arm.objects.filter(batch__in=[batch.pk for batch in batches], variant__account__provider="fake")
     return set(fake.values_list("batch_id", flat=True))
 
 
 def find_unpriced_batches(batches: Sequence[Batch]) -> set[int]:
-    """The keys of those with a model that has no price, so that what they cost is not known. One query."""
+    """The batches with a model without a price, so that their cost is not known. One query."""
     unpriced = Arm.objects.filter(batch__in=[batch.pk for batch in batches], price_in__isnull=True)
     return set(unpriced.values_list("batch_id", flat=True))
 
@@ -178,7 +178,7 @@ def list_shares(progress: Progress) -> list[dict[str, Any]]:
 
 
 def read_limits(batch: Batch, arms: Iterable[Arm], until: datetime.datetime | None) -> list[dict[str, Any]]:
-    """The queues with the newest steps of their limiters, drawn on to ``until``, in two queries."""
+    """The queues with the newest changes of their limits, in two queries; charts extend to ``until``."""
     queues = list(batch.queues.order_by("name"))
     newest = LimitChange.objects.filter(queue__in=queues).order_by("-pk")[:CHANGES_DRAWN]
     by_queue: dict[int, list[LimitChange]] = {}
@@ -224,7 +224,7 @@ def describe_money(batch: Batch, progress: Progress, arms: Iterable[Arm]) -> dic
 
 
 def render_parts(request: HttpRequest, context: Mapping[str, object]) -> dict[str, SafeString]:
-    """The parts that a browser asks for again and again, by name."""
+    """The parts that a browser polls, by name."""
     named = {name: name for name in PARTS} if context["is_open"] else CLOSED_PARTS
     return {
         name: render_to_string(f"batches/_{named[name]}.html", dict(context), request)
@@ -235,7 +235,7 @@ def render_parts(request: HttpRequest, context: Mapping[str, object]) -> dict[st
 
 
 def hash_parts(parts: Mapping[str, str], *, controls: Iterable[object]) -> dict[str, str]:
-    """A short hash of each part. That of the controls is of what they depend on: a form is different each time."""
+    """A short hash of each part. For the controls, of what they depend on: a rendered form is different each time."""
     hashes = {name: _shorten(text) for name, text in parts.items()}
     return hashes | {CONTROLS: _shorten("|".join(str(each) for each in controls))}
 
@@ -250,7 +250,7 @@ def write_tag(hashes: Mapping[str, str]) -> str:
 
 
 def find_changed(hashes: Mapping[str, str], tag: str) -> list[str]:
-    """The names of the parts that differ from those of ``tag``; all but the controls where the tag is none of ours."""
+    """The parts that differ from those of ``tag``; all but the controls for an unknown tag."""
     known = tag.removeprefix("W/").strip('"').split("-")
     if len(known) != len(PARTS) + 1:
         return list(PARTS)

@@ -1,7 +1,7 @@
-"""How far batches are, counted from the ledger: no counter is kept that could drift from it.
+"""The progress of batches, counted from the ledger: there is no counter that could drift from it.
 
 A claim writes one attempt and raises its cell's ``fence`` by one in the same transaction, so a cell's fence is the number of its
-attempts. Counting them there spares a live page the attempts' own rows, which are wide and many.
+attempts. Counting them there spares a live page from reading the attempts, whose rows are wide and many.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ ENOUGH_CALLS = 20
 
 
 class ArmProgress(NamedTuple):
-    """Where one arm stands."""
+    """The progress of one arm."""
 
     cells: int
     finished: int
@@ -45,7 +45,7 @@ class ArmProgress(NamedTuple):
 
     @property
     def left(self) -> int:
-        """Cells that have not come to an end."""
+        """Cells that have not ended."""
         return self.cells - self.finished
 
     @property
@@ -55,12 +55,12 @@ class ArmProgress(NamedTuple):
 
 
 class Progress(NamedTuple):
-    """Where a batch stands. Money in nanodollars; rates per second; ``None`` is not known.
+    """The progress of a batch. Money in nanodollars; rates per second; ``None`` is not known.
 
     ``finished`` cells are done, failed or cancelled; ``begun`` ones were asked at least once; ``held`` ones wait for a person.
-    ``unknown_calls`` may have been paid beside the one that counts: their end is unknown, or their answer came too late.
-    ``calls`` left this machine; ``cached`` answers were taken from an earlier call and paid nothing. ``eta_basis`` says what
-    ``throughput`` and ``eta_seconds`` rest on; while a pilot runs, the end meant is the pilot's.
+    ``unknown_calls`` may have been paid for as well: their end is unknown, or their answer came too late. ``calls`` were
+    sent; ``cached`` answers came from an earlier call and cost nothing. ``eta_basis`` says what ``throughput`` and
+    ``eta_seconds`` are based on; during a pilot they are about the end of the pilot.
     """
 
     cells: int
@@ -83,7 +83,7 @@ class Progress(NamedTuple):
 
     @property
     def cancelled(self) -> int:
-        """Cells that nobody asks any more."""
+        """Cells that will not be asked."""
         return self.by_state.get(Cell.State.CANCELLED, 0)
 
     @property
@@ -93,7 +93,7 @@ class Progress(NamedTuple):
 
 
 def read_progress(batch: Batch) -> Progress:
-    """Where ``batch`` stands now."""
+    """The progress of ``batch`` now."""
     return read_progress_of([batch])[batch.pk]
 
 
@@ -115,7 +115,7 @@ def watch_progress(batch: Batch, *, afresh: bool = False) -> Progress:
 
 
 def read_progress_of(batches: Iterable[Batch]) -> dict[int, Progress]:
-    """Where each batch stands, by its key: at most seven queries, however many they are and however large."""
+    """The progress of each batch, by its key: at most seven queries, however many and however large they are."""
     batches = list(batches)
     cells = _count_cells(batches)
     arms = {pk: {row["arm_id"] for row in rows} for pk, rows in cells.items()}
@@ -161,7 +161,7 @@ def _count_ends(arms: Mapping[int, set[int]]) -> dict[int, Counter[str]]:
 
 
 def _find_last_answers(arms: Mapping[int, set[int]]) -> dict[int, datetime.datetime]:
-    """When each batch got its last answer: the end of an index for each arm, whatever the number of attempts."""
+    """When each batch got its last answer: one look at the end of an index for each arm."""
 
     def find_newest(end: str) -> Subquery:
         newest = Attempt.objects.filter(arm=OuterRef("pk"), end=end).order_by("-done_at")

@@ -1,4 +1,4 @@
-"""What a launch would send and cost at most, worked out before anything is written or sent."""
+"""What a launch would send, and the most it can cost, before anything is written or sent."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def _review_arm(
 
 
 def _measure_prompts(plan: LaunchPlan) -> list[Counter[int]]:
-    """For each arm, how many user messages there are of each length in bytes. Arms that share messages share the count."""
+    """For each arm, how many user messages have which length in bytes. Arms that share messages share the count."""
     kind = get_kind(plan.kind)
     measured: dict[tuple[object, ...], Counter[int]] = {}
     found: list[Counter[int]] = []
@@ -120,7 +120,7 @@ def _measure_prompts(plan: LaunchPlan) -> list[Counter[int]]:
 
 
 def _sum_dearest(costs: Counter[int], calls: int) -> int:
-    """The most that so many of the calls can cost together, whichever they are."""
+    """The most that any so many of the calls can cost together."""
     total = 0
     for cost in sorted(costs, reverse=True):
         taken = min(costs[cost], calls)

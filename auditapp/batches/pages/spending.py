@@ -1,4 +1,4 @@
-"""Where a batch's money went and what the rest will cost: by arm and day, at which prices, with which uncertainty."""
+"""What a batch cost and what the rest will cost: by arm and day, at which prices, with which uncertainty."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def read_spend(batch: Batch) -> list[dict[str, Any]]:
     """
     arms = {arm.pk: arm for arm in _list_arms(batch)}
     unknown = Q(end=Attempt.End.UNKNOWN)
-    # A try that was handed back unsent is nothing that was asked.
+    # An attempt that was returned unsent asked nothing.
     asked = Attempt.objects.filter(arm__in=list(arms)).exclude(end=Attempt.End.UNSENT)
     rows = (
         asked.annotate(day=TruncDate(Coalesce("sent_at", "written_at"), tzinfo=datetime.UTC))
@@ -128,8 +128,8 @@ def write_spend_table(rows: Iterable[Mapping[str, Any]]) -> str:
 
 
 def estimate_batch(batch: Batch) -> Estimate:
-    """What the batch will have cost at its end, from its own calls; where an arm has fewer than two, from earlier batches of
-    the study with the same model and instructions, and from the most that each call can cost."""
+    """What the batch will have cost at its end, estimated from its own calls. Where an arm has fewer than two, from earlier
+    batches of the study with the same model and instructions, and from the most that each call can cost."""
     arms = _list_arms(batch)
     left = dict(
         Cell.objects.filter(batch=batch)
@@ -162,8 +162,8 @@ def _read_figures(batch: Batch, arm: Arm, left: int, own: tuple[int, float | Non
 
 
 def _read_highest(batch: Batch, arm: Arm) -> int:
-    """The most that the arm's calls left can cost. Of more than two thousand texts, so many are read, evenly spread, and
-    stand for all."""
+    """The most that the arm's remaining calls can cost. Of more than two thousand texts, as many are read, evenly spaced, to
+    represent all."""
     cells = Cell.objects.filter(arm=arm).exclude(state__in=FINISHED)
     ids = list(cells.order_by("pk").values_list("input_id", flat=True))
     count = min(len(ids), MAX_PROMPTS_READ)

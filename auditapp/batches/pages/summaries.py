@@ -1,4 +1,4 @@
-"""A batch in numbers, as commands and the API give it out."""
+"""A batch in numbers, for commands and the API."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from auditapp.batches.models import Batch
 from auditapp.batches.pages.progress import Progress, close_progress, count_percent
 from auditapp.batches.pure.money import to_dollars
 
-# What the calls of a batch tell, one by one or summed up.
+# What reveals something about calls, single or summed.
 OF_CALLS = (
     *("cells", "finished", "states", "outcomes", "begun", "held", "pilot_cells", "pilot_left", "calls", "cached"),
     *("spent", "reserved", "possibly_paid_twice", "possibly_paid_twice_at_most"),
@@ -16,7 +16,7 @@ OF_CALLS = (
 
 def summarise_batch(batch: Batch, progress: Progress, *, is_whole: bool) -> dict[str, object]:
     """State, counts, money in US dollars (``None``: not known), answers per second and seconds left. One query for the arms
-    unless they are loaded. Unless ``is_whole``, what calls tell is ``None``."""
+    unless they are loaded. Unless ``is_whole``, what reveals something about calls is ``None``."""
     arms = list(batch.arms.all())
     percent = count_percent(progress)
     is_priced = all(arm.price_in is not None for arm in arms)

@@ -1,6 +1,6 @@
 """A line of a file of answers: OpenAI's batch output, Anthropic's batch results, or our own plain form.
 
-No Django here. What is said about a line that cannot be read names its parts and never quotes an answer.
+A message about a line that cannot be parsed names its parts and never quotes an answer.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ EXPECTED_CELL = "a custom_id such as cell-12, or a cell such as 12"
 
 
 class FileAnswer(NamedTuple):
-    """A line that could be read."""
+    """A line that could be parsed."""
 
     line: int
     cell_id: int
@@ -29,7 +29,7 @@ class FileAnswer(NamedTuple):
 
 
 class Problem(NamedTuple):
-    """A line that cannot be taken: what stands there, what should."""
+    """A line that cannot be used: what it holds, and what was expected."""
 
     line: int
     found: str
@@ -45,7 +45,7 @@ def read_answer_lines(file: BinaryIO) -> Iterator[FileAnswer | Problem]:
     while raw := file.readline(MAX_LINE + 1):
         number += 1
         if len(raw) > MAX_LINE:
-            # What follows is the rest of the same line: nothing sensible can be said about it.
+            # What follows is the rest of the same line.
             yield Problem(number, "more than 8 MB", "lines of at most 8 MB")
             return
         if raw.strip():
@@ -57,14 +57,14 @@ def read_answer_line(number: int, raw: bytes) -> FileAnswer | Problem:
     try:
         data = json.loads(raw.decode("utf-8-sig"))
     except (ValueError, RecursionError):
-        return Problem(number, "no JSON in UTF-8", EXPECTED)
+        return Problem(number, "something that is not JSON in UTF-8", EXPECTED)
     if not isinstance(data, dict):
-        return Problem(number, f"JSON that is no object but {name_kind(data)}", EXPECTED)
+        return Problem(number, f"JSON that is not an object but {name_kind(data)}", EXPECTED)
     if "answer" in data:
         return _read_plain(number, data)
     if "response" not in data and "error" not in data and "result" not in data:
         return Problem(number, "an object without response, result or answer", EXPECTED)
-    # The providers' readers bring the network library with them, which the web process does without until here.
+    # The providers' parsers import the network library, which the web process does not need before.
     from auditapp.llm.providers.job_lines import read_anthropic_line, read_openai_line
 
     try:
@@ -131,7 +131,7 @@ def read_count(value: object) -> int | None:
 
 
 def name_kind(value: object) -> str:
-    """What a JSON value is, in a word, without quoting it."""
+    """The kind of a JSON value, in a word, without quoting it."""
     if value is None:
         return "null"
     names: dict[type, str] = {bool: "true or false", int: "a number", float: "a fraction", str: "text", list: "a list"}

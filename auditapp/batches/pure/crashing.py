@@ -1,4 +1,4 @@
-"""Places where a test may have a runner die, as if it were killed there.
+"""Places where a test can kill a runner.
 
 ``CRASH_AT=name`` (or ``name:3``, the third time the place is reached) ends the process at once; with ``CRASH_ONCE=path`` only
 where that file does not exist yet, so that one process of many dies, once. Without them nothing happens.
@@ -15,12 +15,12 @@ _reached: Counter[str] = Counter()
 
 
 def is_armed(name: str) -> bool:
-    """Whether the environment asks for a death at ``name``."""
+    """Whether the environment asks for a crash at ``name``."""
     return os.environ.get("CRASH_AT", "").partition(":")[0] == name
 
 
 def crash_point(name: str) -> None:
-    """End the process here, without any cleaning up, when the environment asks for it."""
+    """End the process here, without any clean-up, when the environment asks for it: a stand-in for SIGKILL."""
     wanted = os.environ.get("CRASH_AT")
     if not wanted:
         return

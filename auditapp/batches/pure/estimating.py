@@ -28,7 +28,7 @@ MANY = 1000
 
 
 class Basis(StrEnum):
-    """What an arm's estimate rests on."""
+    """What an arm's estimate is based on."""
 
     ENDED = "ended"
     MEASURED = "measured"
@@ -50,8 +50,8 @@ IN_WORDS = {
 
 @dataclass(frozen=True)
 class ArmFigures:
-    """What is known of an arm. ``n`` calls cost ``mean`` with the sample standard deviation ``deviation``;
-    ``highest`` is the most that the calls left can cost together; ``is_earlier``: the calls were those of other batches.
+    """What is known about an arm. ``n`` calls cost ``mean`` with the sample standard deviation ``deviation``; ``highest`` is the
+    most that the remaining calls can cost together; ``is_earlier``: the calls belong to earlier batches.
     """
 
     arm_id: int
@@ -66,7 +66,7 @@ class ArmFigures:
 
 
 class ArmEstimate(NamedTuple):
-    """What an arm's calls left will cost."""
+    """What an arm's remaining calls will cost."""
 
     arm_id: int
     label: str
@@ -81,8 +81,8 @@ class ArmEstimate(NamedTuple):
 
 
 class Estimate(NamedTuple):
-    """What a whole batch will have cost at its end, what is spent already included. ``high`` also holds what calls whose cost
-    is not known may have cost. ``sentence`` says what the figures rest on, or why there are none."""
+    """What a whole batch will have cost at its end, including what is spent already. ``high`` also includes what calls of
+    unknown cost may have cost. ``sentence`` says what the figures are based on, or why there are none."""
 
     arms: list[ArmEstimate]
     low: int | None
@@ -92,8 +92,7 @@ class Estimate(NamedTuple):
 
 
 def estimate(arms: Sequence[ArmFigures], *, spent: int = 0, lost: int = 0) -> Estimate:
-    """The estimate of each arm and of the whole. ``lost``: what ended calls whose cost is not known can have cost
-    at most."""
+    """The estimate of each arm and of the whole. ``lost``: the most that ended calls of unknown cost can have cost."""
     rows = [_estimate_arm(arm) for arm in arms]
     unpriced = sorted({row.label for row in rows if row.basis is Basis.UNPRICED})
     if unpriced:
@@ -111,7 +110,7 @@ def estimate(arms: Sequence[ArmFigures], *, spent: int = 0, lost: int = 0) -> Es
     if None not in highs:
         top = _limit(math.ceil(middle + margin), [arm.highest for arm in measured])
         high = spent + lost + top + sum(each or 0 for each in highs)
-    return Estimate(rows, low, mid, high, _say_basis(rows, lost))
+    return Estimate(rows, low, mid, high, _describe_basis(rows, lost))
 
 
 def _estimate_arm(arm: ArmFigures) -> ArmEstimate:
@@ -145,7 +144,7 @@ def _choose_basis(arm: ArmFigures) -> Basis:
 
 
 def _limit(amount: int, highest: Sequence[int | None]) -> int:
-    """No more than all calls can cost at most, where that is known."""
+    """The amount, but no more than all calls can cost, where that is known."""
     known = [each for each in highest if each is not None]
     return min(amount, sum(known)) if known and len(known) == len(highest) else amount
 
@@ -187,13 +186,13 @@ def find_t(freedom: float, confidence: float = CONFIDENCE) -> float:
     return high
 
 
-def _say_basis(rows: Sequence[ArmEstimate], lost: int) -> str:
-    """One sentence over all arms; the weakest basis names it."""
+def _describe_basis(rows: Sequence[ArmEstimate], lost: int) -> str:
+    """One sentence for all arms, by the weakest basis among them."""
     bases = {row.basis for row in rows}
     if bases <= {Basis.ENDED} and lost:
-        return "Everything has been asked; calls whose cost is not known may add to what is spent."
+        return "Everything has been asked; calls whose cost is not known may add to the sum spent."
     if bases <= {Basis.ENDED}:
-        return "Everything has been asked: what is spent is what it costs."
+        return "Everything has been asked: the sum spent is the final cost."
     for basis in (Basis.BOUND, Basis.EARLIER, Basis.ONE_CALL):
         if basis in bases:
             weakest = [row for row in rows if row.basis is basis]

@@ -1,4 +1,4 @@
-"""Where the steps of a queue's limiter lie in a chart; the table beside it holds the same figures."""
+"""The chart of a queue's limit over time; the table beside it has the same figures."""
 
 from __future__ import annotations
 

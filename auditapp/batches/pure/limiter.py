@@ -1,18 +1,18 @@
-"""How many calls a queue may have in flight: grown while the provider takes them, shrunk when it asks for fewer.
+"""How many calls a queue may have in flight: more while the provider accepts them, fewer when it asks for fewer.
 
 Additive increase, multiplicative decrease, after a slow start:
 
 - It starts at a third of the ceiling (at least 20), or at 80 % of what the queue last held, and doubles with every clean
   round until the first rate limit; from then on it goes back to what it held, and on by 5 % a round. A round is as many
   answers as the limit allows calls; it counts only when at least 80 % of the limit was in use. Failures of the server or
-  the network shrink nothing; when more than a tenth of a round fails, it does not count.
+  the network do not shrink it; when more than a tenth of a round fails, the round does not count.
 - A rate limit takes a fifth away, once per episode: further ones within 15 s (or within the provider's Retry-After) take
   nothing. When the next round at the smaller limit brings answers for nine calls in ten, the refusal was a scattered
   one: the step is taken back, and within the same episode it is only taken again when a quarter of a round is refused.
 - When a third of the limit is refused with no answer to anything sent since, the queue is banned: nothing is sent until
   Retry-After is over (or a wait that doubles), then one call a second until one of them is answered.
 
-Pure: the clock is given, nothing sleeps here.
+The clock is passed in, and nothing sleeps here.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ START, GREW, RATE_LIMITED, SETTING = "start", "growth", "rate_limited", "setting
 
 
 class Change(NamedTuple):
-    """A step of the limit. ``at`` is a moment of the limiter's clock; ``wait`` is what the provider asked for."""
+    """A change of the limit. ``at`` is a time of the limiter's clock; ``wait`` is what the provider asked for."""
 
     at: float
     limit: int
@@ -94,10 +94,10 @@ class Limiter:
         self._round_since = now
         self._sent = self._answers = self._refusals = self._failures = self._peak = 0
 
-    # --- May a call leave? ---
+    # --- May a call be sent? ---
 
     def may_send(self, in_flight: int) -> bool:
-        """Whether one more call may leave now."""
+        """Whether one more call may be sent now."""
         if in_flight >= self.limit:
             return False
         if not self.probing:
@@ -106,13 +106,13 @@ class Limiter:
         return now >= self.banned_until and now - self._last_probe >= PROBE_SECONDS
 
     def seconds_to_wait(self) -> float:
-        """How long nothing may leave whatever the limit; 0 when that is not so."""
+        """How long nothing may be sent, whatever the limit; 0 when there is no ban."""
         if not self.probing:
             return 0.0
         return max(0.0, self.banned_until - self.clock(), self._last_probe + PROBE_SECONDS - self.clock())
 
     def note_sent(self, in_flight: int) -> None:
-        """A call left; ``in_flight`` counts it."""
+        """Note that a call was sent; ``in_flight`` includes it."""
         self._sent += 1
         self._peak = max(self._peak, in_flight)
         if self.probing:
@@ -121,7 +121,7 @@ class Limiter:
     # --- What came back ---
 
     def note_answer(self, sent_at: float, in_flight: int) -> None:
-        """A usable answer to a call that left at ``sent_at`` (by the limiter's clock)."""
+        """Note a usable answer to a call that was sent at ``sent_at`` (by the limiter's clock)."""
         now = self.clock()
         if self._refused_since is None or sent_at > self._refused_since:
             self._refused_since, self._refused_in_row = None, 0
@@ -141,13 +141,13 @@ class Limiter:
             self._grow(now, in_flight)
 
     def note_failure(self) -> None:
-        """A server's or the network's failure, which says nothing about the rate."""
+        """Note a failure of the server or the network, which says nothing about the rate."""
         self._failures += 1
         if self._failures > SCATTERED * max(self._sent, self.limit):
             self._begin_round(self.clock())
 
     def note_rate_limit(self, retry_after: float | None, sent_at: float, in_flight: int) -> None:
-        """The provider refused a call that left at ``sent_at`` because there are too many."""
+        """Note that the provider refused a call sent at ``sent_at`` because there were too many."""
         now = self.clock()
         self._refusals += self._shrunk_from is None or sent_at >= self._round_since
         is_new = now >= self._cooldown_until
@@ -175,7 +175,7 @@ class Limiter:
             self._refused_since = now
         self._refused_in_row += 1
         if self.probing and sent_at < self.banned_until:
-            # It left before the ban; what it says about the wait holds all the same.
+            # It was sent before the ban, but what it says about the wait is still valid.
             self.banned_until = max(self.banned_until, now + min(MAX_BAN, retry_after or 0.0))
             return False
         return self.probing or self._refused_in_row >= max(MIN_REFUSED, self.limit // BAN_SHARE)
@@ -195,7 +195,7 @@ class Limiter:
     # --- Steps ---
 
     def set_ceiling(self, ceiling: int, in_flight: int) -> None:
-        """A person changed the setting: a lower ceiling holds at once, a higher one is grown into from its start."""
+        """Apply a changed setting: a lower ceiling takes effect at once, towards a higher one the limit grows."""
         ceiling = max(1, ceiling)
         if ceiling == self.ceiling:
             return
@@ -208,7 +208,7 @@ class Limiter:
         self.changes.append(Change(now, self.limit, in_flight, SETTING))
 
     def take_changes(self) -> list[Change]:
-        """The steps since they were last taken."""
+        """The changes since the last call."""
         changes, self.changes = self.changes, []
         return changes
 

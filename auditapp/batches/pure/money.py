@@ -32,9 +32,9 @@ def compute_cost(
 
 
 def compute_highest_cost(*, prompt: str, max_tokens: int, price_in: Decimal | None, price_out: Decimal | None) -> int:
-    """The most a call can cost in nanodollars: no tokenizer makes more tokens than there are bytes.
+    """The most a call can cost in nanodollars: no tokenizer produces more tokens than there are bytes.
 
-    0 where the price is not known (a batch with a cap is never launched then). 64 tokens stand for the chat frame.
+    0 where the price is not known (such a batch cannot have a cap). 64 tokens allow for the chat format.
     """
     tokens_in = len(prompt.encode()) + 64
     cost = compute_cost(tokens_in=tokens_in, tokens_out=max_tokens, price_in=price_in, price_out=price_out)
@@ -42,7 +42,7 @@ def compute_highest_cost(*, prompt: str, max_tokens: int, price_in: Decimal | No
 
 
 def count_most_output(max_tokens: int, parameters: Mapping[str, object]) -> int:
-    """The most tokens that a call can bring back, when its parameters may raise the limit or ask for several answers."""
+    """The most tokens that a call can return, when its parameters may raise the limit or ask for several answers."""
     limits = [max_tokens, *(_count(parameters.get(name), 0) for name in OUTPUT_LIMITS)]
     thinking = parameters.get("thinking")
     budget = _count(thinking.get("budget_tokens"), 0) if isinstance(thinking, Mapping) else 0

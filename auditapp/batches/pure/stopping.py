@@ -1,7 +1,7 @@
-"""The word that a worker is shutting down, heard by every process of it.
+"""A flag that a worker is shutting down, shared by all of its processes.
 
-A worker forks its runners, and only the parent is told to stop. The flag is one byte of memory that the forked processes
-share, made when this module is imported (before any fork).
+A worker forks its runners, and only the parent gets the signal to stop. The flag is one byte of memory that the forked
+processes share, created when this module is imported (before any fork).
 """
 
 from __future__ import annotations
@@ -26,4 +26,4 @@ class SharedFlag:
 
 
 stopping = SharedFlag()
-"""Set when the worker shuts down: runners send nothing more, hand back what they did not send, finish what is in flight."""
+"""Set when the worker shuts down: runners send nothing more, return what they did not send, finish what is in flight."""

@@ -1,6 +1,6 @@
-"""The route by file: the requests of a batch go out as a file, whoever likes answers them, the answers come back as a file.
+"""The route through files: the requests of a batch are exported as a file, and the answers imported from one.
 
-The files hold the texts. What is recorded of them is how many lines there were, never what stood in them.
+The files contain the texts. The audit trail records the number of lines, never their content.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ PIECE = 1024 * 1024
 
 
 class AnswerFileError(Exception):
-    """A sentence for the person who asked, with the first line that cannot be taken; ``problems`` are the next ones."""
+    """The file cannot be used; the message names the first line with a problem, ``problems`` are the next ones."""
 
     def __init__(self, message: str, problems: Sequence[Problem] = ()) -> None:
         super().__init__(message)
@@ -77,7 +77,7 @@ def export_requests(
     if form not in FORMS:
         raise AnswerFileError(f"There is no form {form!r}; there are {', '.join(FORMS)}.")
     if not batch.is_open:
-        raise AnswerFileError(f"Batch {batch.pk} is {batch.get_state_display().lower()}: nothing in it waits.")
+        raise AnswerFileError(f"Batch {batch.pk} is {batch.get_state_display().lower()}: no cell in it waits.")
     arms = [arm.pk for arm in _read_arms(batch).values() if variant is None or arm.variant_id == variant.pk]
     if not arms:
         raise AnswerFileError(f"Batch {batch.pk} does not ask the model {variant}.")
@@ -95,7 +95,7 @@ def export_requests(
 
 
 def _check_settings(batch: Batch, arm_ids: Sequence[int], form: str) -> None:
-    """Refuse now what would otherwise fail while the file is being written."""
+    """Raise now what would otherwise fail while the file is being written."""
     for pk, arm in _read_arms(batch).items():
         if pk in arm_ids:
             try:
@@ -113,7 +113,7 @@ def _choose_writer(form: str) -> Callable[[str, ChatRequest], bytes]:
 def _check_route(batch: Batch) -> None:
     if batch.route != Batch.Route.FILE:
         raise AnswerFileError(
-            f"Batch {batch.pk} asks its models itself. Only a batch launched for answers from a file has such files."
+            f"Batch {batch.pk} calls its models itself. Only a batch whose answers come from a file has such files."
         )
 
 
@@ -142,7 +142,7 @@ def import_answer_file(*, batch: Batch, file: BinaryIO, by: trail.Actor, dry_run
     """
     _check_route(batch)
     if batch.state == Batch.State.CANCELLED:
-        raise AnswerFileError(f"Batch {batch.pk} is cancelled and takes no answers.")
+        raise AnswerFileError(f"Batch {batch.pk} is cancelled and accepts no answers.")
     sha256 = _hash(file)
     _check_lines(batch, file)
     intake = AnswerImport(batch, _read_arms(batch), sha256, by)
@@ -182,15 +182,15 @@ def _check_lines(batch: Batch, file: BinaryIO) -> None:
         count += len(found)
         problems.extend(found[: MAX_PROBLEMS - len(problems)])
     if not lines:
-        raise AnswerFileError("The file is empty. It should hold one line of JSON for each answer.")
+        raise AnswerFileError("The file is empty. It needs one line of JSON for each answer.")
     if count:
         raise AnswerFileError(
-            f"{count} of {lines} lines cannot be taken, so nothing was stored. {problems[0]}", problems[1:]
+            f"{count} of {lines} lines cannot be used, so nothing was stored. {problems[0]}", problems[1:]
         )
 
 
 def _find_problems(batch: Batch, group: Iterable[FileAnswer | Problem], seen: dict[int, int]) -> Iterator[Problem]:
-    """The lines that are not one answer to a cell of the batch, in their order; ``seen`` grows."""
+    """The lines that are not one answer to a cell of the batch, in order. Adds to ``seen``."""
     group = list(group)
     ids = [each.cell_id for each in group if isinstance(each, FileAnswer)]
     owners = dict(Cell.objects.filter(pk__in=ids).values_list("pk", "batch_id"))
@@ -247,7 +247,7 @@ def _store_group(intake: AnswerImport, group: Sequence[FileAnswer]) -> None:
 
 
 def _write_attempts(intake: AnswerImport, taken: Sequence[tuple[FileAnswer, Cell]]) -> list[CompletedCall]:
-    """Claim the cells for a moment and write an open attempt for each, as every answer in the ledger has one."""
+    """Lease the cells for a moment and write an open attempt for each: every answer in the ledger has one."""
     now = read_now()
     requests, _ = write_requests(intake.batch, intake.arms, [cell for _, cell in taken])
     Cell.objects.filter(pk__in=[cell.pk for _, cell in taken]).update(
@@ -263,7 +263,7 @@ def _write_attempts(intake: AnswerImport, taken: Sequence[tuple[FileAnswer, Cell
 
 
 def _write_attempt(intake: AnswerImport, cell: Cell, request: ChatRequest | None, now: datetime.datetime) -> Attempt:
-    """``request`` is missing where the text that was asked about is no longer there."""
+    """``request`` is ``None`` where the input is gone."""
     cell.arm, cell.batch = intake.arms[cell.arm_id], intake.batch
     cell.fence += 1
     return Attempt(

@@ -1,8 +1,8 @@
-"""The ledger's transactions for provider jobs: claim cells into a job, note each step, store what was collected.
+"""The ledger's transactions for provider jobs: claim cells into a job, record each step, store what was collected.
 
-Cells of a job are claimed as those of a live call are: money reserved, attempts written, all in one transaction. Their
-runner is the job (``job:5``), not whoever sits in the queue, so that nobody's death frees them; their lease lasts longer than
-any provider keeps a job.
+Cells of a job are claimed like those of live calls: money reserved and attempts written in one transaction. Their runner is
+the job (``job:5``), not the process that runs the queue, so that no crash frees them. Their lease lasts longer than any
+provider keeps a job.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ from transcripts.audit_trail import trail
 logger = logging.getLogger(__name__)
 
 JOB_LEASE = datetime.timedelta(days=60)
-WITHDRAWN = "the job was withdrawn before it was sent"
-NOT_MADE = "the provider's job ended before it came to this call"
-NO_LINE = "the provider's job ended without a word about this call; it may have been paid for"
+WITHDRAWN = "the job was withdrawn before it was submitted"
+NOT_MADE = "the provider's job ended before this call was made"
+NO_LINE = "the provider's job ended without a result for this call; it may have been paid for"
 READ_SIZE = 500
 
 
 def hold_queue(queue_id: int, runner: str) -> WorkQueue | None:
-    """The queue with its batch and arms, whatever people want of the batch: a paused or cancelled one still collects."""
+    """The queue with its batch and arms, in any state of the batch: a paused or cancelled one still collects."""
     free = WorkQueue.objects.filter(pk=queue_id, runner="", batch__route=Batch.Route.JOBS)
     if not free.update(runner=runner, heartbeat_at=read_now()):
         return None
@@ -45,7 +45,7 @@ def hold_queue(queue_id: int, runner: str) -> WorkQueue | None:
 
 
 def beat(queue: WorkQueue, runner: str) -> bool:
-    """Show life; ``False`` when the queue was given to somebody else."""
+    """Write the heartbeat; ``False`` when another runner holds the queue by now."""
     return bool(WorkQueue.objects.filter(pk=queue.pk, runner=runner).update(heartbeat_at=read_now()))
 
 
@@ -55,14 +55,14 @@ def name_job_runner(job: ProviderJob) -> str:
 
 
 def find_open_jobs(queue: WorkQueue) -> list[ProviderJob]:
-    """The queue's jobs that are not collected yet, the eldest first."""
+    """The queue's jobs that are not collected yet, oldest first."""
     return list(
         ProviderJob.objects.filter(queue=queue, state__in=OPEN_JOBS).select_related("queue__batch").order_by("pk")
     )
 
 
 def read_known_ids() -> frozenset[str]:
-    """The providers' ids of all jobs there are, whichever batch they are of."""
+    """The providers' ids of all jobs of all batches."""
     known = ProviderJob.objects.exclude(provider_job_id="").values_list("provider_job_id", flat=True)
     return frozenset(known)
 
@@ -71,7 +71,7 @@ def read_known_ids() -> frozenset[str]:
 def claim_into_job(
     queue: WorkQueue, runner: str, job: ProviderJob | None, count: int
 ) -> tuple[ProviderJob | None, leases.Claim]:
-    """Claim up to ``count`` calls for a job, which is written down with its first ones."""
+    """Claim up to ``count`` calls for a job, which is recorded with its first ones."""
     claim = leases.claim_calls(queue, runner, count)
     if not claim.calls:
         return job, claim
@@ -90,14 +90,14 @@ def claim_into_job(
 
 @transaction.atomic
 def hand_back_from_job(job: ProviderJob, leased: Sequence[LeasedCell]) -> None:
-    """Take calls out of a job that was not sent yet: they did not fit."""
+    """Return calls of a job that is not submitted yet: they did not fit."""
     leases.hand_back(job.queue.batch_id, leased)
     ProviderJob.objects.filter(pk=job.pk).update(calls=F("calls") - len(leased))
     job.refresh_from_db(fields=["calls"])
 
 
 def read_requests(job: ProviderJob, arms: Mapping[int, Arm]) -> Iterator[tuple[int, ChatRequest]]:
-    """The cells of a job and their requests, made again from the ledger, always the same and in the same order."""
+    """The cells of a job and their requests, rebuilt from the ledger, always the same and in the same order."""
     last = 0
     attempts = Attempt.objects.filter(job=job, end=Attempt.End.OPEN).order_by("pk")
     while group := list(attempts.filter(pk__gt=last)[:READ_SIZE]):
@@ -108,8 +108,8 @@ def read_requests(job: ProviderJob, arms: Mapping[int, Arm]) -> Iterator[tuple[i
 
 
 def has_lost_inputs(job: ProviderJob, arms: Mapping[int, Arm]) -> bool:
-    """Whether something was claimed into the job that may not be asked any more: it is gone, or a consent to sending it
-    was taken back since. What is in a job was written when it was claimed, which may be long ago."""
+    """Whether an input of the job may not be sent any more: it is gone, or the consent was withdrawn since it was claimed,
+    which may be long ago."""
     attempts = Attempt.objects.filter(job=job, end=Attempt.End.OPEN).select_related("cell").order_by("pk")
     last = 0
     while group := list(attempts.filter(pk__gt=last)[:READ_SIZE]):
@@ -121,18 +121,18 @@ def has_lost_inputs(job: ProviderJob, arms: Mapping[int, Arm]) -> bool:
 
 
 def note_uploaded(job: ProviderJob, file_id: str, sha256: str) -> None:
-    """Its file is at the provider."""
+    """Record that its file is at the provider."""
     _change(job, state=ProviderJob.State.UPLOADED, provider_file_id=file_id[:200], file_sha256=sha256, error="")
 
 
 def note_written(job: ProviderJob, sha256: str) -> None:
-    """Its file is written and needs no uploading of its own."""
+    """Record its file, which needs no upload of its own."""
     _change(job, file_sha256=sha256)
 
 
 @transaction.atomic
 def note_submitting(job: ProviderJob, runner: str) -> bool:
-    """The job is about to be created; from here on it may exist. ``False`` when the queue is no longer the runner's."""
+    """Record that the job is about to be created: from here on it may exist. ``False`` when the runner lost the queue."""
     if not beat(job.queue, runner):
         return False
     _change(job, submitted_at=read_now(), checked_at=None, error="")
@@ -140,13 +140,13 @@ def note_submitting(job: ProviderJob, runner: str) -> bool:
 
 
 def note_not_submitted(job: ProviderJob, error: str) -> None:
-    """The provider did certainly not create it."""
+    """Record that the provider certainly did not create it."""
     _change(job, submitted_at=None, checked_at=read_now(), error=error[:500])
 
 
 @transaction.atomic
 def note_submitted(job: ProviderJob, job_id: str) -> bool:
-    """The provider's id of the job. ``False`` when another is stored already: then this one is a second."""
+    """Record the provider's id of the job. ``False`` when another is stored already: then this one is a duplicate."""
     new = ProviderJob.objects.filter(pk=job.pk, provider_job_id="")
     if not new.update(state=ProviderJob.State.SUBMITTED, provider_job_id=job_id[:200], checked_at=None, error=""):
         return False
@@ -156,7 +156,7 @@ def note_submitted(job: ProviderJob, job_id: str) -> bool:
 
 
 def note_checked(job: ProviderJob, error: str = "") -> None:
-    """It was asked about; ``error`` says why nothing was learnt."""
+    """Record that it was checked; ``error`` says why that gave nothing."""
     _change(job, checked_at=read_now(), error=error[:500])
 
 
@@ -167,10 +167,10 @@ def _change(job: ProviderJob, **columns: object) -> None:
 
 
 def store_lines(job: ProviderJob, lines: Sequence[Line]) -> int:
-    """Store a group of collected answers; how many of the lines were of no cell of this job.
+    """Store a group of collected answers; returns how many of the lines belong to no cell of this job.
 
-    No spool stands behind this: the provider keeps the answers, and fetching them again costs nothing. Attempts that were
-    stored before are left out, so the same lines may come as often as they like.
+    There is no spool for this: the provider keeps the answers, and fetching them again costs nothing. Attempts that were
+    stored before are skipped, so the same lines may come any number of times.
     """
     answers: dict[int, ChatAnswer] = {}
     foreign = 0
@@ -199,8 +199,8 @@ def _store(job: ProviderJob, ends: Sequence[tuple[Attempt, ChatAnswer]], *, stop
 
 
 def finish_job(job: ProviderJob, *, cut_short: bool) -> None:
-    """Everything there is was collected. A call without an answer was never made where the job was cut short; otherwise
-    nobody knows."""
+    """Record that everything was collected. Where the job was cut short, a call without an answer was never made;
+    otherwise its end is unknown."""
     if cut_short:
         answer = ChatAnswer(CallOutcome.REFUSED, NextStep.RETRY, error_class=ErrorClass.EXPIRED, error=NOT_MADE)
     else:
@@ -210,20 +210,20 @@ def finish_job(job: ProviderJob, *, cut_short: bool) -> None:
 
 
 def fail_job(job: ProviderJob, answer: ChatAnswer) -> None:
-    """The provider took none of it: every call ends with the same answer."""
+    """Record that the provider refused the job: every call ends with the same answer."""
     _end_rest(job, answer)
     _change(job, state=ProviderJob.State.FAILED, ended_at=read_now(), error=answer.error[:500])
 
 
 def withdraw_job(job: ProviderJob) -> None:
-    """It was not sent and will not be: its cells are free again, or cancelled with their batch."""
+    """Withdraw a job that will not be submitted: its cells are free again, or cancelled with their batch."""
     _end_rest(job, ChatAnswer(CallOutcome.UNSENT, NextStep.RETRY, error=WITHDRAWN), stopped=True)
     _change(job, state=ProviderJob.State.FAILED, ended_at=read_now(), error=WITHDRAWN)
 
 
 @transaction.atomic
-def tell_of_file(job: ProviderJob, trouble: Trouble | None) -> None:
-    """Whether the provider deleted the file it was given, on record: what it held were people's words."""
+def record_file_deletion(job: ProviderJob, trouble: Trouble | None) -> None:
+    """Record in the audit trail whether the provider deleted the file: it contained people's words."""
     details: dict[str, object] = {"job": job.pk}
     if trouble is not None:
         logger.warning(

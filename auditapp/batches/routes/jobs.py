@@ -1,10 +1,11 @@
-"""The route over a provider's own batch service: what a worker does in a queue whose calls go out as jobs.
+"""The route through a provider's own batch service: what a worker does with a queue whose calls are sent as jobs.
 
-Each step is written down before the next is taken: cells claimed into a job, its file uploaded, its creation begun, its id,
-its answers. After a crash the job is taken up where the ledger says it stood. What costs nothing is simply done again
-(uploading, asking, collecting); a creation whose end is not known is looked for at the provider before there is another.
+Each step is recorded before the next one: cells claimed into a job, its file uploaded, its creation started, its id, its
+answers. After a crash the job continues where the ledger says it was. Steps that cost nothing (uploading, checking,
+collecting) are simply repeated; where the end of a creation is not known, the job is searched for at the provider before
+another is created.
 
-The database is used by this thread alone; the network's loop stands still meanwhile, and the queue shows life in between.
+Only this thread uses the database. The network loop stands still meanwhile, and the queue's heartbeat is written in between.
 """
 
 from __future__ import annotations
@@ -57,23 +58,25 @@ BEAT_SECONDS = 5.0
 CLAIM_SIZE = 500
 COLLECT_SIZE = 200
 SETTLING = timedelta(seconds=60)
-"""How long a creation that was cut off may take to show in the provider's list."""
+"""How long a job whose creation was cut off may take to appear in the provider's list."""
 JOB_FULL_WAIT = 600.0
 REFUSED_JOB = (
-    "The provider's batch service refused job {number}; its page has the provider's words. Resume to ask again."
+    "The provider's batch service refused job {number}; its page has the provider's message. Resume to ask again."
 )
-STILL_LOOKING = "Whether the provider made this job is not known yet; it is looked for before another is made."
-REFUSED_ACCOUNT = "The provider refused the account (status {status}); job {number} has its words."
+STILL_LOOKING = (
+    "It is not known yet whether the provider created this job; it is searched for before another is created."
+)
+REFUSED_ACCOUNT = "The provider refused the account (status {status}); job {number} has its message."
 
 
 class QueueLost(Exception):
-    """The queue was given to another runner, which goes on with its jobs."""
+    """Another runner holds the queue by now and continues its jobs."""
 
 
 def run_job_queue(queue_id: int) -> bool:
-    """Look after a queue's jobs and submit what is planned. Returns whether it should be notified again at once.
+    """Check a queue's jobs and submit what is planned. Returns whether the workers should be notified again at once.
 
-    A second runner for the same queue returns at once, so a doubled message is harmless.
+    A second runner for the same queue returns at once, so a repeated message is harmless.
     """
     runner = name_runner()
     queue = job_ledger.hold_queue(queue_id, runner)
@@ -97,7 +100,7 @@ def run_job_queue(queue_id: int) -> bool:
 
 
 def _open(queue: WorkQueue, loop: asyncio.Runner) -> JobService | None:
-    """The queue's batch service; where there is none to be had, the batch pauses with the reason."""
+    """The queue's batch service; where it cannot be opened, the batch pauses with the reason."""
     variant = next(arm.variant for arm in queue.batch.arms.all() if arm.variant.queue_name == queue.name)
     try:
         return loop.run(_open_within_loop(describe_account(variant.account, variant.parameters)))
@@ -113,7 +116,7 @@ async def _open_within_loop(account: Account) -> JobService:
 
 
 class JobRun:
-    """One stay of a runner in a queue of jobs."""
+    """One run of a queue of jobs."""
 
     def __init__(self, queue: WorkQueue, runner: str, service: JobService, loop: asyncio.Runner) -> None:
         self.queue, self.runner, self.service, self.loop = queue, runner, service, loop
@@ -121,19 +124,19 @@ class JobRun:
         self.is_troubled = False
 
     def run(self) -> None:
-        """Take every job that is due one step or more further, then make new ones of what is planned."""
+        """Advance every job that is due, then create new jobs from what is planned."""
         for job in job_ledger.find_open_jobs(self.queue):
             self._read_orders()
             if stopping.is_set():
                 return
             if self._is_ending() or is_due(job, read_now()):
-                self._go_on(job)
+                self._advance(job)
         while not stopping.is_set() and not self.is_troubled and self._may_send():
             if not has_cells_to_submit(self.queue, read_now()) or not self._make_job():
                 return
 
     def _read_orders(self) -> None:
-        """What people want now, and that this runner lives."""
+        """Read what people want now, and write this runner's heartbeat."""
         if not job_ledger.beat(self.queue, self.runner):
             raise QueueLost
         self.queue.batch.refresh_from_db(fields=["state", "control"])
@@ -146,7 +149,7 @@ class JobRun:
         return self.queue.batch.control in ENDING
 
     def _do(self, step: Coroutine[None, None, T]) -> T:
-        """Take a step on the network; the queue shows life as long as it lasts."""
+        """Run a step on the network; the queue's heartbeat is written as long as it lasts."""
         task = self.loop.get_loop().create_task(step)
         try:
             while not self.loop.run(_wait(task)):
@@ -157,18 +160,18 @@ class JobRun:
                 self.loop.run(_cancel(task))
         return task.result()
 
-    def _go_on(self, job: ProviderJob) -> None:
+    def _advance(self, job: ProviderJob) -> None:
         if job.provider_job_id:
-            self._look_after(job)
+            self._check(job)
         elif job.submitted_at:
-            self._look_for(job)
+            self._find_created(job)
         elif self._is_ending():
             self._withdraw(job)
         elif is_sending(self.queue.batch):
             self._submit(job)
 
     def _make_job(self) -> bool:
-        """Claim calls into a new job, as many as it may hold, and submit it. ``False`` when there was nothing to claim."""
+        """Claim as many calls into a new job as it may hold, and submit it. ``False`` when there was nothing to claim."""
         job = None
         begin, between, end = self.service.framing
         size = len(begin) + len(end)
@@ -198,19 +201,19 @@ class JobRun:
             self._read_orders()
         crash_point("job_written")
         self._read_orders()
-        self._go_on(job)
+        self._advance(job)
         return True
 
     def _write_line(self, job: ProviderJob, cell_id: int, request: ChatRequest) -> bytes:
         return self.service.write_line(self.service.name_call(str(job.token), cell_id), request)
 
     def _submit(self, job: ProviderJob) -> None:
-        """Bring the file to the provider and order the job; one that holds what may not be sent any more is given up."""
+        """Upload the file and create the job; a job with inputs that may not be sent any more is withdrawn."""
         if job_ledger.has_lost_inputs(job, self.arms):
             self._withdraw(job)
             return
         settings.SPOOL_FOLDER.mkdir(mode=0o700, parents=True, exist_ok=True)
-        # A file without a name: whatever becomes of this process, no text stays behind.
+        # A file without a name: whatever happens to this process, no text is left on the disk.
         with tempfile.TemporaryFile(dir=settings.SPOOL_FOLDER) as file:
             if not job.provider_file_id:
                 sha256 = self._write_file(job, file)
@@ -249,7 +252,7 @@ class JobRun:
         return digest.hexdigest()
 
     def _note_trouble(self, job: ProviderJob, trouble: Trouble, *, was_created: bool = False) -> None:
-        """A job could not be submitted: try later, ask a person, or end it."""
+        """Handle a job that could not be submitted: try later, ask a person, or end it."""
         self.is_troubled = True
         if was_created:
             job_ledger.note_checked(job, trouble.error)
@@ -258,7 +261,7 @@ class JobRun:
         else:
             self._fail(job, trouble.error, trouble.error_class)
         if trouble.next_step is NextStep.STOP_BATCH:
-            # The provider's own words may quote a text; they stay with the job.
+            # The provider's own message may quote a text: it stays with the job.
             reason = REFUSED_ACCOUNT.format(status=trouble.http_status, number=job.pk)
             leases.pause_for(self.queue.batch_id, reason)
 
@@ -269,8 +272,8 @@ class JobRun:
             job, ChatAnswer(CallOutcome.REFUSED, NextStep.STOP_BATCH, error_class=error_class, error=error)
         )
 
-    def _look_for(self, job: ProviderJob) -> None:
-        """Whether a job was created is not known: find it, or be sure that there is none, before there is another."""
+    def _find_created(self, job: ProviderJob) -> None:
+        """It is not known whether the job was created: find it, or be sure that there is none, before creating another."""
         known = job_ledger.read_known_ids()
         found = self._do(self.service.find(str(job.token), job.calls, known, since=job.written_at))
         if isinstance(found, Trouble):
@@ -279,7 +282,7 @@ class JobRun:
         job_id, undecided = found
         if job_id:
             if job_ledger.note_submitted(job, job_id):
-                self._look_after(job)
+                self._check(job)
         elif undecided or (job.submitted_at and read_now() - job.submitted_at < SETTLING):
             job_ledger.note_checked(job, STILL_LOOKING)
         elif self._is_ending():
@@ -294,18 +297,21 @@ class JobRun:
         job_ledger.withdraw_job(job)
 
     def _delete_file(self, job: ProviderJob) -> None:
-        """Have the provider forget the texts of a job that is over. Before its end is written down: after a crash the job is
-        taken up again, and this with it. A provider that does not do so holds up nothing; what came of it is told."""
+        """Have the provider delete the texts of a job that is over.
+
+        This happens before its end is recorded: after a crash the job is continued, and this step with it. A failure stops
+        nothing; the outcome is recorded.
+        """
         if job.provider_file_id:
             self._read_orders()
             trouble = self._do(self.service.delete_file(job.provider_file_id))
-            job_ledger.tell_of_file(job, trouble)
+            job_ledger.record_file_deletion(job, trouble)
 
-    def _look_after(self, job: ProviderJob) -> None:
-        """Ask how far a job is; cancel it where people want that; collect it when it has ended."""
+    def _check(self, job: ProviderJob) -> None:
+        """Check how far a job is; cancel it where people want that; collect it when it has ended."""
         status = self._do(self.service.check(job.provider_job_id))
         if isinstance(status, Trouble):
-            # A provider that cannot be reached, or a key that is refused, loses nothing: the answers wait there.
+            # Nothing is lost when a provider cannot be reached or refuses the key: the answers wait there.
             job_ledger.note_checked(job, status.error)
             if status.next_step is NextStep.STOP_BATCH:
                 reason = REFUSED_ACCOUNT.format(status=status.http_status, number=job.pk)
@@ -331,9 +337,9 @@ class JobRun:
             self._collect(job, status)
 
     def _collect(self, job: ProviderJob, status: JobStatus) -> None:
-        """Store the answers as they come, a group at a time: the whole of them is never in memory.
+        """Store the answers as they arrive, group by group; they are never in memory all at once.
 
-        They are not spooled. The provider keeps them, so that after a crash they are fetched again at no cost.
+        They are not spooled: the provider keeps them, and after a crash they are fetched again at no cost.
         """
         lines = self.service.collect(status)
         foreign = 0

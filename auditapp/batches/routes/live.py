@@ -1,8 +1,8 @@
-"""What a worker does: one queue of one batch, on one event loop, for about a minute.
+"""The route of live calls: a worker runs one queue of one batch, on one event loop, for about a minute.
 
-Order of things, so that a crash at any point costs at most the calls in flight: cells are claimed and their attempts
-written in one transaction; each call is noted in the spool, then sent; its answer is noted in the spool; answers are
-synced to disk and stored in groups.
+The order of steps makes sure that a crash costs at most the calls in flight: cells are claimed and their attempts written
+in one transaction; each call is written to the spool, then sent; its answer is written to the spool; answers are synced to
+disk and stored in groups.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from auditapp.batches.routes.live_run import QueueRun, describe_spool_failure
 
 
 def name_machine() -> str:
-    """A short name for this boot of this machine and its process numbers: two containers never share one."""
+    """A short name for this boot of this machine and its process namespace: two containers never share one."""
     parts = [socket.gethostname()]
     with suppress(OSError):
         parts.append(Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii"))
@@ -32,14 +32,14 @@ def name_machine() -> str:
 
 
 def name_runner() -> str:
-    """A name of its own for each stay, which says where the runner lives."""
+    """A new name for each run, which says where the runner lives."""
     return f"{name_machine()}:{os.getpid()}:{uuid.uuid4().hex[:8]}"
 
 
 def run_queue(queue_id: int) -> bool:
-    """Work on a queue until nothing is left to claim or the time is up. Returns whether it should be notified again.
+    """Work on a queue until nothing is left to claim or the time is up. Returns whether the workers should be notified again.
 
-    A second runner for the same queue returns at once, so a doubled message is harmless.
+    A second runner for the same queue returns at once, so a repeated message is harmless.
     """
     runner = name_runner()
     queue = leases.acquire_queue(queue_id, runner)

@@ -1,4 +1,4 @@
-"""One stay of a runner in a queue: an event loop that sends, and one thread that writes to the database for it."""
+"""One run of a queue of live calls: an event loop that sends, and one thread that writes to the database for it."""
 
 from __future__ import annotations
 
@@ -41,19 +41,19 @@ WAIT_AT_MOST = 15.0
 CALL_PATIENCE = 900.0
 MISSES_IN_A_ROW = 20
 MISSES_IN_A_STAY = 5
-NO_ANSWERS = "The provider does not answer: {count} tries in a row failed. Resume when it is back."
+NO_ANSWERS = "The provider does not answer: {count} attempts in a row failed. Resume when it is back."
 NOT_WRITABLE = (
-    "The worker could not write to its data folder ({reason}), so nothing more is sent. Mend it, then resume."
+    "The worker could not write to its data folder ({reason}), so nothing more is sent. Fix that, then resume."
 )
 
 
 def describe_spool_failure(error: OSError) -> str:
-    """Why a batch pauses when the spool cannot be written; no path is told."""
+    """Why a batch pauses when the spool cannot be written; the path is not named."""
     return NOT_WRITABLE.format(reason=error.strerror or type(error).__name__)
 
 
 class QueueRun:
-    """Claims, sends, stores and listens until nothing is left, somebody says stop, or its time is up."""
+    """Claims, sends, stores and polls until nothing is left, somebody stops the batch, or its time is up."""
 
     def __init__(self, queue: WorkQueue, runner: str, spool: Spool) -> None:
         self.queue, self.runner, self.spool = queue, runner, spool
@@ -68,7 +68,7 @@ class QueueRun:
         self.writer = ThreadPoolExecutor(max_workers=1, thread_name_prefix="ledger")
 
     async def run(self) -> bool:
-        """Run the queue; the answer says whether it should be notified again at once."""
+        """Run the queue; whether the workers should be notified again at once."""
         try:
             provider = open_provider(await self._write(self._describe_account))
             try:
@@ -126,7 +126,7 @@ class QueueRun:
                 self.sender.send()
                 await self._wait()
 
-    # --- What people want, and whether we may go on ---
+    # --- What people want, and whether to continue ---
 
     async def _listen(self) -> None:
         now = time.monotonic()
@@ -145,16 +145,19 @@ class QueueRun:
             await self._stop()
 
     def _is_unanswered(self) -> bool:
-        """Whether the provider is to be given up for now. Where few cells are left it takes few tries: nothing else came of a
-        whole stay. Each try of a connection costs seconds, and those that never left are not counted against their cells."""
+        """Whether to give up on the provider for now.
+
+        Where few cells are left, a few failed attempts are enough if nothing else came of the whole run: each connection
+        attempt costs seconds, and calls that were never sent do not count against their cells.
+        """
         sender = self.sender
         if sender.misses >= max(MISSES_IN_A_ROW, self.limiter.limit):
             return True
         return not self.is_claiming and sender.misses == sender.ended >= MISSES_IN_A_STAY
 
     async def _poll(self, now: float) -> None:
-        """Learn what people want. A stop takes effect before anything else is done, and so does a resume while calls are still
-        in flight; old age only ends the claiming."""
+        """Read what people want. A stop takes effect before anything else, and so does a resume while calls are still in
+        flight; age only ends the claiming."""
         self.orders = await self._write(lambda: leases.poll(self.queue, self.runner))
         self.polled_at = now
         if not self.orders.may_claim or stopping.is_set():
@@ -176,7 +179,7 @@ class QueueRun:
         self.beaten_at = self.sender.heard_at = now
 
     async def _is_to_make_room(self, age: float) -> bool:
-        """Whether this stay is to end. To end one leaves slots empty until its slowest call is back, so it goes on while no
+        """Whether this run should end. Ending leaves slots empty until the slowest call is back, so a run continues while no
         other queue waits for a process, though not for ever: its spool grows with it."""
         if age > MAX_LIFE_SECONDS:
             return True
@@ -214,12 +217,12 @@ class QueueRun:
         await self._stop()
 
     async def _call_off(self) -> None:
-        """People want nothing sent at present, which they may take back."""
+        """Stop because people want nothing sent at present; they may change their minds."""
         self.is_called_off = self.is_called_off or not self.sender.stopped
         await self._stop()
 
     async def _stop(self) -> None:
-        """Send and claim nothing more; calls that were written but not sent go back unsent."""
+        """Send and claim nothing more; return calls that were written but not sent."""
         self.sender.stopped, self.is_claiming = True, False
         unsent = self.sender.take_ready()
         if unsent:
@@ -228,8 +231,8 @@ class QueueRun:
     # --- Claiming and storing ---
 
     def _count_missing(self) -> int:
-        """How many calls to claim: as many are kept written ahead as may be in flight, or twice what left during a turn of
-        the database when that is more, so that a free slot never waits for it."""
+        """How many calls to claim. As many are written ahead as may be in flight, or twice what was sent during one database
+        write when that is more, so that a free slot never waits for the database."""
         sender, limit = self.sender, self.limiter.limit
         ahead = min(max(2, limit, 2 * self.pace), MAX_AHEAD)
         missing = max(0, limit - sender.in_flight) + ahead - len(sender.ready)
@@ -249,7 +252,7 @@ class QueueRun:
         return late or waiting >= FLUSH_ROWS or self.sender.is_idle
 
     async def _turn(self, missing: int) -> None:
-        """Store what came back and claim what is missing, in one transaction: each costs the disk a wait."""
+        """Store what came back and claim what is missing, in one transaction: each transaction waits for the disk."""
         sender = self.sender
         sender.flush()
         group = list(sender.take_completed())
@@ -297,7 +300,7 @@ class QueueRun:
     # --- Waiting ---
 
     async def _wait(self) -> None:
-        """Until there is something to store or to claim, or a tenth of a second has passed."""
+        """Wait until there is something to store or to claim, or a tenth of a second has passed."""
         self.sender.wake.clear()
         with suppress(TimeoutError):
             await asyncio.wait_for(self.sender.wake.wait(), TICK_SECONDS)
@@ -309,14 +312,14 @@ class QueueRun:
         return None if seconds is None else max(seconds, self.limiter.seconds_to_wait())
 
     async def _await_due(self) -> bool:
-        """With nothing in hand: wait for a retry that is due soon. ``False`` when there is nothing to wait for here."""
+        """With nothing to send, wait for a retry that is due soon. ``False`` when there is nothing to wait for."""
         if not self.is_exhausted:
             return True
         if self.is_out_of_money:
             if not await self._write(lambda: leases.has_open_attempts(self.queue.batch_id)):
                 await self._write(lambda: leases.pause_for(self.queue.batch_id, CAP_REACHED))
                 return False
-            # Another queue's calls hold money that may come free.
+            # Another queue's calls reserve money that may be released.
             await asyncio.sleep(POLL_SECONDS)
             self.is_exhausted = False
             return True
@@ -331,9 +334,9 @@ class QueueRun:
         return await asyncio.get_running_loop().run_in_executor(self.writer, act)
 
     async def _let_answers_arrive(self) -> None:
-        """The database failed: send nothing more, and spool what is under way, for it is paid for.
+        """The database failed: send nothing more, and spool the answers of calls in flight, because they are paid for.
 
-        Signs of life are given as soon as the database takes them, so that no other machine thinks the calls lost.
+        Heartbeats are written as soon as the database accepts them, so that no other machine takes the calls for lost.
         """
         self.sender.stopped = True
         until = time.monotonic() + CALL_PATIENCE

@@ -1,6 +1,6 @@
-"""The calls in flight of one runner: sent while the limiter lets them, noted in the spool before and after.
+"""The calls in flight of one runner: sent while the limiter allows it, written to the spool before and after.
 
-All of it happens on the event loop and touches no database.
+Everything here happens on the event loop and does not touch the database.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class Sender:
         return not self.in_flight
 
     def send(self) -> None:
-        """Fill the free slots. A runner that was silent for long may have lost its lease and sends nothing."""
+        """Fill the free slots. A runner that was silent for too long may have lost its lease and sends nothing."""
         if self.stopped or self.account_refused or self.failure is not None:
             return
         if time.monotonic() - self.heard_at > SILENCE_SECONDS:
@@ -81,7 +81,7 @@ class Sender:
             task.add_done_callback(self.tasks.discard)
 
     def flush(self) -> None:
-        """Write what was noted to the spool, now."""
+        """Write to the spool now."""
         self._flushing = False
         try:
             self.spool.flush()
@@ -90,19 +90,19 @@ class Sender:
             self.wake.set()
 
     def _flush_soon(self) -> None:
-        """The loop runs what it was given in order: the notes are written before the calls given to it later leave."""
+        """The loop runs callbacks in order: the spool is written before calls that are scheduled later are sent."""
         if not self._flushing:
             self._flushing = True
             asyncio.get_running_loop().call_soon(self.flush)
 
     def take_ready(self) -> list[LeasedCell]:
-        """What was written and has not left: it is not going to."""
+        """The calls that were written and not sent; they will not be sent."""
         unsent = [call.leased for call in self.ready]
         self.ready.clear()
         return unsent
 
     def take_completed(self) -> Sequence[CompletedCall]:
-        """What came back since it was last taken."""
+        """The calls that ended since the last time."""
         group, self.completed = self.completed, []
         return group
 
@@ -116,7 +116,7 @@ class Sender:
         asyncio.get_running_loop().call_soon(self.leave_behind)
 
     async def wait_for_answers(self, seconds: float) -> None:
-        """Until nothing is in flight, or the time is up."""
+        """Wait until nothing is in flight, or the time is up."""
         if self.tasks:
             await asyncio.wait(set(self.tasks), timeout=seconds)
 
@@ -154,7 +154,7 @@ class Sender:
                 raise
             return CUT_OFF
         except Exception as error:
-            logger.exception("A provider broke its promise on attempt %s", call.leased.attempt_id)
+            logger.exception("A provider raised an error on attempt %s", call.leased.attempt_id)
             return ChatAnswer(
                 CallOutcome.UNKNOWN,
                 NextStep.RETRY,
@@ -171,7 +171,7 @@ class Sender:
             self.limiter.note_rate_limit(answer.retry_after, left_at, self.in_flight)
         elif answer.next_step is NextStep.RETRY:
             self.limiter.note_failure()
-        # Every further call would be refused too: nothing more leaves, and the store pauses the batch.
+        # Every further call would be refused too: nothing more is sent, and storing this pauses the batch.
         self.account_refused = self.account_refused or answer.next_step is NextStep.STOP_BATCH
 
     def _is_worth_waking(self) -> bool:

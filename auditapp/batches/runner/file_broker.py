@@ -1,7 +1,8 @@
 """The broker of a single machine: messages as files in the data folder.
 
-Kombu's own writes in place: a reader that comes in between, or a writer that is killed, makes a message that cannot be read,
-of which a worker dies. Here a file gets its name when it is whole, is taken by one rename, and is left out when damaged.
+Kombu's own file broker writes in place: a reader that comes in between, or a writer that is killed, leaves a message that
+cannot be read and kills a worker. Here a file gets its name only when it is complete, is taken by one rename, and is skipped
+when damaged.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ logger = logging.getLogger(__name__)
 
 
 class Channel(filesystem.Channel):
-    """Kombu's channel of files, with writing and reading made whole."""
+    """Kombu's file channel, with atomic writing and reading."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -58,20 +59,20 @@ class Channel(filesystem.Channel):
                 taken.unlink()
                 return loads(text)
             except FileNotFoundError:
-                continue  # somebody else was quicker
+                continue  # another process took it
             except ValueError:
-                logger.warning("A damaged message was left out; the sweeper sends another")
+                logger.warning("A damaged message was skipped; the sweeper sends another")
         raise Empty
 
 
 class Transport(filesystem.Transport):
-    """Taken in the place of kombu's for ``filesystem://``."""
+    """Replaces kombu's transport for ``filesystem://``."""
 
     Channel = Channel
 
 
 def write_whole(path: Path, content: object) -> None:
-    """A file that is there with all of its content, or not at all."""
+    """Write a file that exists with all of its content, or not at all."""
     unnamed = path.with_name(f".{uuid.uuid4().hex}.new")
     unnamed.write_text(dumps(content), encoding="utf-8")
     unnamed.replace(path)

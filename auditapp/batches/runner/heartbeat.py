@@ -1,8 +1,8 @@
-"""The heartbeat of a worker: a thread of its parent process that shows that it lives, settles the dead, and notifies idle queues.
+"""The heartbeat of a worker: a thread of its parent process that shows it is alive, settles dead runners, notifies idle queues.
 
-It needs no broker and no free queue: beats that arrive through the broker wait behind busy queues, or do not arrive at all.
-It does not work on queues itself. While the broker is away, running queues go on where they are (``tasks.run_queue``), and new
-ones wait for it: a thread of the parent has no process to run them in that a kill would not take the parent with.
+It needs neither the broker nor a free process: a beat that came through the broker would wait behind busy queues, or not
+come at all. It does not run queues itself. While the broker is away, running queues continue (``tasks.run_queue``) and new
+ones wait, because killing a queue that ran in this thread would kill the whole worker.
 """
 
 from __future__ import annotations
@@ -31,19 +31,20 @@ HEARTBEAT_SECONDS = 5.0
 DEAF_AFTER_SECONDS = 60.0
 
 fork_lock = threading.RLock()
-"""Held during every beat, and by whoever forks: a new queue's process never inherits a database connection in use, or a lock
-of a library that the thread was inside of, for no thread but the forking one lives on in it."""
+"""Held during every beat and every fork. Only the forking thread lives on in a new process: it must not inherit a database
+connection in use, or a library's lock that the heartbeat was holding."""
 
 
 def guard_forks() -> None:
-    """Have forks wait for the beat under way, and keep what is there before them shared. Called once, before the first."""
+    """Make forks wait for the beat in progress, and keep memory shared after them. Called once, before the first fork."""
     if hasattr(os, "register_at_fork"):
         os.register_at_fork(before=_before_fork, after_in_parent=fork_lock.release, after_in_child=fork_lock.release)
 
 
 def _before_fork() -> None:
     fork_lock.acquire()
-    # The collector would write to every page of what it looks at, and each queue's process would have its own copy.
+    # The collector writes to every object it visits, so that each forked process would get its own copy of the memory:
+    # frozen, a queue's process needs about 10 MB of its own (docs/deployment.md, tests/auditapp/batches/test_worker_process.py).
     gc.collect()
     gc.freeze()
 
@@ -69,20 +70,20 @@ class Heartbeat(threading.Thread):
             time.sleep(HEARTBEAT_SECONDS)
 
     def end(self) -> None:
-        """The worker has ended its work: no beat comes any more, and its sign is gone. Without the database it stays."""
+        """End with the worker: no further beat, and its sign of life is deleted. Without the database the sign stays."""
         if not fork_lock.acquire(timeout=HEARTBEAT_SECONDS):
             return
         try:
             self.has_ended = True
             worker_signs.delete_sign()
         except DatabaseFailure:
-            logger.warning("The worker's sign of life could not be deleted; it is silent from now on.")
+            logger.warning("The worker's sign of life could not be deleted; it will look silent.")
         finally:
             connections.close_all()
             fork_lock.release()
 
     def beat(self) -> None:
-        """One beat; whatever fails, the next one comes."""
+        """One beat; whatever fails, the next one follows."""
         try:
             self._beat()
             if self.database_away:
@@ -93,7 +94,7 @@ class Heartbeat(threading.Thread):
                 logger.error("The database cannot be reached (%s); trying again until it can.", type(error).__name__)
             self.database_away = True
         except Exception:
-            logger.exception("A beat of the worker's heartbeat failed; the next one comes all the same")
+            logger.exception("A beat of the worker's heartbeat failed; the next one follows")
         finally:
             connections.close_all()
 
@@ -109,19 +110,22 @@ class Heartbeat(threading.Thread):
         if self.sweeps:
             tasks.sweep()
         if self.hearing.is_lost(queues=self.queues):
-            self.end_worker("Messages wait, and this worker hears none of them")
+            self.end_worker("Messages wait, and this worker receives none of them")
 
 
 class Hearing:
-    """Whether the worker still takes messages. After the broker came back, some versions of Celery keep a connection that
-    brings nothing: messages then wait while queues are free, which no working state of a worker does for a minute."""
+    """Whether the worker still receives messages.
+
+    After the broker came back, some versions of Celery keep a connection that delivers nothing: messages then wait although
+    the worker is free, which never lasts a minute in a working one.
+    """
 
     def __init__(self, monotonic: Callable[[], float] = time.monotonic) -> None:
         self.monotonic = monotonic
         self.since: float | None = None
 
     def is_lost(self, *, queues: int) -> bool:
-        """Look once; ``True`` when messages have waited before a free queue of this process at every look for a minute."""
+        """Check once; ``True`` when messages have waited at every check for a minute while this worker was free."""
         if len(celery_state.active_requests) >= queues or not tasks.count_waiting_messages():
             self.since = None
             return False
@@ -131,7 +135,7 @@ class Hearing:
 
 
 def end_this_worker(reason: str) -> None:
-    """End the process, so that whoever watches it starts another; calls under way come to their end."""
-    logger.critical("%s. The worker ends itself, for whoever watches it to start another.", reason)
+    """End the process, so that its supervisor starts another; calls in flight finish."""
+    logger.critical("%s. The worker ends itself, so that its supervisor starts another.", reason)
     # Celery ends with 1 after SIGINT, which tells a supervisor that something is wrong.
     os.kill(os.getpid(), signal.SIGINT)

@@ -1,8 +1,8 @@
-"""Settling what dead runners left: answered calls are stored from the spool, the others are told apart as far as can be.
+"""Settle what dead runners left: answered calls are stored from the spool, the others are told apart as far as possible.
 
 A runner holds a lock on its spool as long as it lives, so every machine knows at once which of its own runners died. A
-runner of another machine is given up when its queue was silent for long, by the database's clock; what its spool says is
-brought in later, by a worker of that machine. This one mechanism covers a killed worker, a lost machine and a deploy.
+runner on another machine is given up when its queue was silent for too long, by the database's clock; a worker of that
+machine stores what its spool says later. This one mechanism covers a killed worker, a lost machine and a deployment.
 """
 
 from __future__ import annotations
@@ -31,16 +31,16 @@ LOST = "the runner died before the answer came; the provider may have charged fo
 NEVER_LEFT = "the runner died before it was sent"
 
 
-def recover_queues(*, silence_tells: bool = True) -> int:
-    """Settle whatever can be settled from this machine; the number of queues that were let go. Without ``silence_tells``
-    only those of runners known to be dead."""
-    settled = settle_dead_here() + (settle_silent() if silence_tells else [])
+def recover_queues(*, trust_silence: bool = True) -> int:
+    """Settle what can be settled from this machine; returns the number of released queues. Without ``trust_silence`` only
+    runners that are known to be dead."""
+    settled = settle_dead_here() + (settle_silent() if trust_silence else [])
     free_forgotten_cells()
     return len(settled)
 
 
 def settle_dead_here() -> list[int]:
-    """Settle the runners of this machine that died, and bring in spools nobody waits for any more; the queues let go."""
+    """Settle the dead runners of this machine, and stray spools; returns the released queues."""
     # The files first: a runner holds its queue before it has a file, so a file without a queue was given up.
     paths = [path for path in sorted(settings.SPOOL_FOLDER.glob("*.jsonl")) if is_abandoned(path)]
     if not paths:
@@ -57,8 +57,8 @@ def settle_dead_here() -> list[int]:
 
 
 def settle_silent() -> list[int]:
-    """Let go of queues whose runner was silent for long, wherever it lived; the queues let go. One whose process lives on this
-    machine may only wait for the database, and is given longer."""
+    """Release queues whose runner was silent for too long, on whichever machine; returns them. A runner whose process is
+    alive on this machine may only be waiting for the database, and gets more time."""
     long_ago = read_now() - HUNG_AFTER
     silent = [
         queue
@@ -71,7 +71,7 @@ def settle_silent() -> list[int]:
 
 
 def _try(settle: Callable[[], None], name: str) -> bool:
-    """One runner that cannot be settled must not keep the others waiting; the next sweep tries it again."""
+    """A runner that cannot be settled must not stop the others; the next sweep tries again."""
     try:
         settle()
     except Exception:
@@ -81,7 +81,7 @@ def _try(settle: Callable[[], None], name: str) -> bool:
 
 
 def settle_runner(queue: WorkQueue, *, is_dead: bool = False) -> None:
-    """Bring the ledger up to what is known of a runner that is gone or silent, then let its queue go. Safe to repeat."""
+    """Store what is known of a dead or silent runner in the ledger, then release its queue. Safe to repeat."""
     runner = queue.runner
     path = spool_path(settings.SPOOL_FOLDER, runner)
     content = _read(path)
@@ -104,8 +104,10 @@ def settle_runner(queue: WorkQueue, *, is_dead: bool = False) -> None:
 
 
 def _is_still_held(queue: WorkQueue, *, is_dead: bool) -> bool:
-    """Whether the queue is to be let go still: not when another sweeper did it meanwhile, or when its runner showed life. The
-    queue's row is held from here on: a runner's beat takes queue and cells in this order too."""
+    """Whether the queue still has to be released: not when another sweeper did it meanwhile, or when its runner showed life.
+
+    The queue's row is locked from here on. A runner's beat locks queue and cells in this order too.
+    """
     held = WorkQueue.objects.select_for_update(no_key=True).filter(pk=queue.pk, runner=queue.runner)
     if not is_dead:
         held = held.filter(heartbeat_at=queue.heartbeat_at)
@@ -113,7 +115,7 @@ def _is_still_held(queue: WorkQueue, *, is_dead: bool) -> bool:
 
 
 def settle_stray_spool(path: Path) -> None:
-    """A dead runner's spool whose queue was let go meanwhile: what it says of calls with an unknown end still counts."""
+    """A dead runner's spool whose queue was released before: what it says about calls with an unknown end still counts."""
     content = _read(path)
     if content is not None:
         may_change = Attempt.objects.filter(end__in=[Attempt.End.OPEN, Attempt.End.UNKNOWN], job__isnull=True)
@@ -126,11 +128,11 @@ def settle_stray_spool(path: Path) -> None:
 
 
 def _read(path: Path) -> SpoolContent | None:
-    """A spool's content; ``None`` where it is not here. One that cannot be understood is put aside, for people."""
+    """A spool's content; ``None`` where it is not on this machine. One that cannot be parsed is set aside for people."""
     try:
         return read_spool(path)
     except (ValueError, KeyError, TypeError, AttributeError):
-        logger.exception("Spool %s cannot be understood; it is kept under the ending .unreadable", path.name)
+        logger.exception("Spool %s cannot be parsed; it is kept with the suffix .unreadable", path.name)
         path.rename(path.with_suffix(".unreadable"))
         return None
 
@@ -138,7 +140,7 @@ def _read(path: Path) -> SpoolContent | None:
 def _settle_calls(
     batch_id: int, attempts: Sequence[Attempt], content: SpoolContent | None, *, is_dead: bool
 ) -> list[CallOutcome]:
-    """Store the ends of calls that are open, or whose end was unknown and is known now; which ends they were."""
+    """Store the ends of calls that are open, or whose unknown end is known now; returns these ends."""
     now = read_now()
     group = []
     for attempt in attempts:
@@ -153,8 +155,8 @@ def _settle_calls(
 def _find_end(
     attempt: Attempt, content: SpoolContent | None, now: datetime.datetime, *, is_dead: bool
 ) -> CompletedCall:
-    """The end of a call as the spool has it. Without an answer there, a runner that is only silent may yet send what it
-    holds; of a dead one the spool tells the whole story."""
+    """The end of a call by its runner's spool. A call that a dead runner never wrote there was never sent; a runner that is
+    only silent may still send it."""
     leased, request_id = leases.describe_claim(attempt), str(attempt.request_id)
     if content is None:
         return CompletedCall(leased, ChatAnswer(CallOutcome.UNKNOWN, NextStep.RETRY, error=LOST), now)
@@ -172,8 +174,8 @@ def _read_time(text: str) -> datetime.datetime | None:
 
 
 def free_forgotten_cells() -> None:
-    """Cells of live calls whose lease ended and that no queue's runner holds: nothing in the engine leaves any, and if
-    something did, they would wait for ever. Their open calls are settled as those of a silent runner."""
+    """Free leased cells of live calls whose lease ended and that no runner holds. The engine leaves none, but if something
+    did, they would wait for ever. Their open calls are settled like those of a silent runner."""
     now = read_now()
     runs = WorkQueue.objects.filter(runner=OuterRef("lease_owner"), batch=OuterRef("batch"))
     forgotten = Cell.objects.filter(

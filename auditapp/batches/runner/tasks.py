@@ -53,7 +53,7 @@ def run_queue(queue_id: int) -> None:
 
 
 def work_on_queue(queue_id: int) -> bool:
-    """One stay in a queue, by the route its batch's calls take. Returns whether the workers should be notified again at once."""
+    """Run a queue once, by the route of its batch. Returns whether the workers should be notified again at once."""
     route = WorkQueue.objects.values_list("batch__route", flat=True).get(pk=queue_id)
     if route == Batch.Route.LIVE:
         return live.run_queue(queue_id)
@@ -69,8 +69,8 @@ def sweep() -> None:
     """Settle dead runners and notify queues that have work and no runner; once in five seconds, however often it is called."""
     pause = take_tick(SWEEP, every=SWEEP_SECONDS)
     if pause is not None:
-        # Nobody swept for a while: the database was away, or the machine slept. Runners that live show it within seconds.
-        recovery.recover_queues(silence_tells=pause < MAX_PAUSE)
+        # Nobody swept for a while: the database was away, or the machine slept. Live runners show it within seconds.
+        recovery.recover_queues(trust_silence=pause < MAX_PAUSE)
         worker_signs.forget_old_signs()
         notify_idle_queues()
         sweeps.sweep_others()

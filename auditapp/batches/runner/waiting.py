@@ -1,4 +1,4 @@
-"""Waiting for a batch from the command line; where no worker lives, the waiting command does the work itself."""
+"""Wait for a batch on the command line; where no worker is alive, the waiting command does the work itself."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ __all__ = ["is_worker_alive", "wait_for_batch"]
 POLL_SECONDS = 0.3
 
 
-def wait_for_batch(batch: Batch, *, tell: Callable[[str], None]) -> Batch:
-    """Return the batch once it does nothing more by itself: it is done, paused, cancelled, or waits for somebody's yes.
+def wait_for_batch(batch: Batch, *, report: Callable[[str], None]) -> Batch:
+    """Return the batch once it does nothing more by itself: it is done, paused, cancelled, or waits for approval.
 
-    ``tell`` gets a line when this process works itself.
+    ``report`` gets a line when this process does the work itself.
     """
-    told = False
+    is_reported = False
     while True:
         batch.refresh_from_db()
         if batch.state not in WORKING_STATES:
             return batch
         if not is_worker_alive():
-            if not told:
-                tell("No worker is running; this command makes the calls itself.")
-                told = True
+            if not is_reported:
+                report("No worker is running; this command makes the calls itself.")
+                is_reported = True
             recovery.recover_queues()
             for queue_id in statements.find_queues_to_notify(batch):
                 tasks.work_on_queue(queue_id)

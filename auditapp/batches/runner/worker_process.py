@@ -1,4 +1,4 @@
-"""What makes a Celery worker one of ours: its heartbeat, how it forks, and how it ends."""
+"""What this program adds to a Celery worker: its heartbeat, how it forks, and how it ends."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ SWITCH_SECONDS = 0.0005
 
 
 class _Worker(Protocol):
-    """What we read of Celery's worker."""
+    """What is read of Celery's worker."""
 
     concurrency: int
 
 
 def prepare(*, sweeps: bool) -> None:
-    """Have the Celery worker that this process is about to become beat, fork and end as ours do."""
+    """Set up the Celery worker that this process is about to become."""
     heartbeat.guard_forks()
     # What every process of a queue needs is loaded before they are forked, so that they share its memory and start at once.
     import_module("auditapp.llm.providers.openai_compatible")
@@ -42,7 +42,8 @@ def prepare(*, sweeps: bool) -> None:
     worker = os.getpid()
 
     def end_with_worker(**kwargs: object) -> None:
-        # The system ends a queue's process when its worker dies, but not one whose worker died before it could ask for that.
+        # The system ends a queue's process when its worker dies, but not if the worker died before the process could ask for
+        # that. `os._exit`, because Celery's own handlers would wait for a parent that is gone.
         if os.getppid() != worker:
             os._exit(1)
 
@@ -65,20 +66,23 @@ def keep_queue_through_sigterm(**kwargs: object) -> None:
 
 
 def let_calls_go_first(**kwargs: object) -> None:
-    """In a queue's process: the loop that sends calls waits for the thread that writes the ledger at most this long, not the
-    ten times longer that Python gives a busy thread; with hundreds of calls in flight each such wait leaves slots empty."""
+    """In a queue's process: let the sending loop interrupt the thread that writes the ledger after 0.5 ms, not Python's 5 ms.
+
+    With hundreds of calls in flight each such wait leaves slots empty; the gain is in docs/benchmarks.md, batch throughput.
+    """
     sys.setswitchinterval(SWITCH_SECONDS)
 
 
 def stop_runners(**kwargs: object) -> None:
-    """The worker is told to end: no cell is claimed any more, and the calls in flight get the time of a soft shutdown."""
+    """The worker has to end: no cell is claimed any more, and calls in flight get the time of a soft shutdown."""
     if not stopping.is_set():
         stopping.set()
         threading.Thread(target=_end_in_time, name="deadline", daemon=True).start()
 
 
 def _end_in_time() -> None:
-    """A call may take ten minutes. What is under way when the time is over counts as unknown, unless its answer was spooled."""
+    """End the process after the soft shutdown: a call may take ten minutes. Calls in flight then count as unknown, unless
+    their answer was spooled. `os._exit`, because the main thread may be waiting for exactly these calls."""
     time.sleep(settings.CELERY_WORKER_SOFT_SHUTDOWN_TIMEOUT)
     logger.warning("Calls were still in flight at the end of the time given; another worker settles them.")
     for pid in [child.pid for child in active_children() if child.pid]:

@@ -18,7 +18,7 @@ from auditapp.batches.models import Attempt
 from auditapp.batches.pure.money import to_dollars
 
 register = template.Library()
-# How cells end whatever their kind. Texts that may not be sent are those without a consent to it, or retired since.
+# Outcomes of the engine itself. Texts that may not be sent lack a consent, or have been retired.
 OUTCOMES = {
     NO_INPUT: "not asked: no text that may be sent",
     NOT_WRITTEN: "not asked: its message could not be written",
@@ -28,7 +28,7 @@ OUTCOMES = {
 
 @register.filter
 def usd(amount: Decimal | Literal[""] | None) -> str:
-    """US dollars with as many places as small amounts need; a dash where not known. Templates give "" for a field of nothing."""
+    """US dollars with as many places as small amounts need; a dash where not known. Templates pass "" for a missing field."""
     if amount is None or amount == "":
         return "–"
     if amount == 0:
@@ -67,7 +67,7 @@ def in_words(name: str) -> str:
 
 @register.filter
 def outcome_words(name: str) -> str:
-    """An outcome for reading: those of the engine itself in its own words, those of a kind as they are named."""
+    """An outcome for reading: the engine's own in words, those of a kind by their names."""
     return OUTCOMES.get(name) or in_words(name)
 
 
@@ -85,7 +85,7 @@ def share(part: int, whole: int) -> str:
 
 @register.filter
 def clock(at: datetime.datetime | None, places: str = "") -> SafeString | str:
-    """The time of the day where it is today's, else with its date; a dash for none. ``clock:"seconds"`` is exact."""
+    """The time of day, with its date unless it is today; a dash for none. ``clock:"seconds"`` shows seconds."""
     if at is None:
         return "–"
     local = timezone.localtime(at)
@@ -112,7 +112,7 @@ def mean_usd(nano: float | None) -> str:
 
 @register.filter
 def took(attempt: Attempt) -> str:
-    """From sending to the end of a try, to a tenth of a second; a dash where nothing was sent or it has not ended."""
+    """How long an attempt took, to a tenth of a second; a dash where nothing was sent or it has not ended."""
     if attempt.sent_at is None or attempt.done_at is None or attempt.end == Attempt.End.CACHED:
         return "–"
     return f"{(attempt.done_at - attempt.sent_at).total_seconds():.1f} s"

@@ -1,1 +1,1 @@
-"""Pages of batches: launching one, watching it, steering it, and looking into every paid try."""
+"""Pages of batches: launch one, watch it, control it, and inspect every paid attempt."""

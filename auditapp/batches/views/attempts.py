@@ -1,4 +1,4 @@
-"""Pages of single tries: which there were, and one with the request as sent and the answer as it came."""
+"""Pages of attempts: the list, and one with the request as sent and the answer as received."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def _read_key(value: str | None) -> int | None:
 @require_GET
 @batch_view(Permission.VIEW, keeps_to_sight=True)
 def list_attempts(request: BatchRequest) -> HttpResponse:
-    """The tries of a batch, newest first, as far as they fit the choice and may be looked into."""
+    """The attempts of a batch, newest first, that match the selection and may be seen."""
     batch, sight = request.batch, request.sight
     if sight.is_closed:
         return show_closed(request)
@@ -68,9 +68,9 @@ def list_attempts(request: BatchRequest) -> HttpResponse:
 @require_GET
 @batch_view(
     Permission.SEE_ALL_CODINGS, keeps_to_sight=True
-)  # a raw answer holds a machine's codes, which coders meet after their own
+)  # a raw answer contains a machine's codes, which coders see only after their own
 def show_attempt(request: BatchRequest, attempt_id: int) -> HttpResponse:
-    """One try. What was asked and answered may quote a hateful text, so both open on demand."""
+    """One attempt. Prompt and answer may quote a hateful text, so both open on demand."""
     attempts = Attempt.objects.select_related(
         "cell__batch__project",
         "arm__variant__account",

@@ -1,4 +1,4 @@
-"""What people may do with a batch that was launched: each control is one form and one action."""
+"""The controls of a launched batch: each is one form and one action."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def end_batch(request: BatchRequest) -> HttpResponse:
 @batch_view(Permission.RUN_BATCHES, keeps_to_sight=True)
 @leads_back
 def change_concurrency(request: BatchRequest) -> HttpResponse:
-    """Another number of calls in flight."""
+    """Set the number of calls in flight."""
     batch = request.batch
     form = ConcurrencyForm(request.POST)
     if form.is_valid():
@@ -90,7 +90,7 @@ def change_concurrency(request: BatchRequest) -> HttpResponse:
 @batch_view(Permission.RUN_BATCHES, keeps_to_sight=True)
 @leads_back
 def change_cap(request: BatchRequest) -> HttpResponse:
-    """Another cap, or none."""
+    """Set or remove the cap."""
     batch = request.batch
     form = CapForm(request.POST)
     if form.is_valid():
@@ -107,7 +107,7 @@ def change_cap(request: BatchRequest) -> HttpResponse:
 @batch_view(Permission.RUN_BATCHES, keeps_to_sight=True)
 @leads_back
 def confirm_batch(request: BatchRequest) -> HttpResponse:
-    """Say yes after the pilot, under the cap that stands in the form."""
+    """Approve the batch after its pilot, with the cap in the form."""
     batch = request.batch
     form = ConfirmForm(request.POST)
     if form.is_valid():

@@ -1,4 +1,4 @@
-"""The route by file: the requests of a batch go out as a file, and the answers come in as one."""
+"""The route through files: download the requests of a batch, upload the answers."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from transcripts.projects.roles import Permission
 @batch_view(Permission.RUN_BATCHES, keeps_to_sight=True)
 @leads_back
 def download_requests(request: BatchRequest) -> HttpResponseBase:
-    """The requests of the cells that wait for an answer, one line of JSON each. By a form: what leaves the house is recorded."""
+    """The requests of the cells that wait for an answer, one line of JSON each. A POST, because the export is recorded."""
     batch = request.batch
     if not request.sight.allows_requests:
         messages.error(request, f"The requests were not written. {request.sight.sentence}")
@@ -37,7 +37,7 @@ def download_requests(request: BatchRequest) -> HttpResponseBase:
 @batch_view(Permission.RUN_BATCHES, keeps_to_sight=True)
 @leads_back
 def import_answer_file(request: BatchRequest) -> HttpResponse:
-    """Store the answers of a file, whole or not at all."""
+    """Store the answers of a file, completely or not at all."""
     batch = request.batch
     form = AnswersForm(request.POST, request.FILES)
     if form.is_valid():

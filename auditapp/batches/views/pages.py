@@ -1,4 +1,4 @@
-"""Pages of batches: what there is, how one goes, what it costs."""
+"""Pages of batches: the list, the progress of one, and what it costs."""
 
 from __future__ import annotations
 
@@ -67,15 +67,15 @@ def list_batches(request: ProjectRequest) -> HttpResponse:
 @require_safe
 @batch_view(Permission.VIEW, keeps_to_sight=True)
 def show_batch(request: BatchRequest) -> HttpResponse:
-    """One batch; htmx asks every two seconds for the parts that changed."""
+    """One batch; htmx polls every two seconds for the parts that changed."""
     return render_batch(request)
 
 
 def render_batch(request: BatchRequest, *, status: int = 200, **forms: Form) -> HttpResponse:
-    """The page of a batch, or for htmx the changed parts of it. ``forms`` are those with something to mend."""
+    """The page of a batch, or for htmx the changed parts of it. ``forms`` are those with errors."""
     batch = request.batch
     if request.method == "POST":
-        # What was asked for may have been done in part, or by somebody else.
+        # The change may have been made in part, or by somebody else.
         batch.refresh_from_db()
     arms = find_arms(batch)
     is_poll = bool(request.htmx) and request.method != "POST"  # type: ignore[attr-defined]
@@ -91,7 +91,7 @@ def render_batch(request: BatchRequest, *, status: int = 200, **forms: Form) -> 
         page = {**context, "parts": parts, "tag": tag, "arms": arms, "wrong_form": wrong_form}
         response = render(request, "batches/detail.html", page, status=status)
     response["ETag"] = tag
-    # The browser must not keep parts: each answer depends on what was shown before it.
+    # The browser must not cache parts: each response depends on what it showed before.
     response["Cache-Control"] = "no-store"
     return response
 
@@ -113,7 +113,7 @@ def _answer_poll(
         "", '<div id="live-{}" hx-swap-oob="innerHTML">{}</div>', ((name, parts[name]) for name in changed)
     )
     if not context["is_watched"]:
-        # An element without a trigger in its place ends the asking.
+        # Replacing the element by one without a trigger ends the polling.
         told += format_html('<div id="poll" hx-swap-oob="true" data-tag="{}"></div>', tag)
     return HttpResponse(told)
 
@@ -121,7 +121,7 @@ def _answer_poll(
 def _describe_controls(
     request: BatchRequest, context: Mapping[str, object], forms: dict[str, Form]
 ) -> dict[str, object]:
-    """The forms of those who may steer, with the estimate that a yes is asked for. Nothing for others."""
+    """The forms of those who may control the batch, with the estimate for the approval. Nothing for others."""
     if Permission.RUN_BATCHES not in request.role.permissions:
         return {}
     batch = request.batch
@@ -142,7 +142,7 @@ def _describe_controls(
 @require_safe
 @batch_view(Permission.VIEW)
 def show_spend(request: BatchRequest) -> HttpResponse:
-    """What the calls of a batch cost, by arm and day, and the prices they were reckoned with."""
+    """What the calls of a batch cost, by arm and day, and the prices that were used."""
     batch = request.batch
     arms = find_arms(batch)
     cache_hits, cache_saving = read_cache_saving(batch)
@@ -161,7 +161,7 @@ def show_spend(request: BatchRequest) -> HttpResponse:
 @require_safe
 @batch_view(Permission.VIEW)
 def download_spend(request: BatchRequest) -> HttpResponse:
-    """The same as a table of its own."""
+    """The same as a CSV file."""
     batch = request.batch
     headers = {"Content-Disposition": f'attachment; filename="batch-{batch.pk}-spend.csv"'}
     return HttpResponse(write_spend_table(read_spend(batch)), content_type="text/csv; charset=utf-8", headers=headers)

@@ -1,4 +1,4 @@
-"""Addresses that only take forms, looked at: after an error the browser stands on one, and a reload must lead somewhere."""
+"""GET requests to addresses that accept only POST: after an error the browser is on one, and a reload must lead somewhere."""
 
 from __future__ import annotations
 

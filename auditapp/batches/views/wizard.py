@@ -1,4 +1,4 @@
-"""Launching in two steps, the same for every feature: what is asked and how, then what it would send and cost."""
+"""Launch in two steps, the same for every feature: the form, then a review of what it would send and cost."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ def run_wizard(
 ) -> HttpResponse:
     """The form, then its review, then the batch. ``plan`` and ``launch`` read the valid form and may raise ``refusals``.
 
-    Nothing is written before the last step; each step carries everything that was typed. What is changed is another
-    launch: the form that comes back has a ``client_id`` of its own.
+    Nothing is written before the last step; each step passes on everything that was typed. A changed form is another
+    launch: it comes back with a new ``client_id``.
     """
     refused: tuple[type[Exception], ...] = (BatchError, *refusals)
     if request.method != "POST":

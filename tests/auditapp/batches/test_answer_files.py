@@ -173,7 +173,7 @@ class TestRequests:
         assert len(lines) == len(set(lines)) == 5
 
     def test_a_batch_that_asks_by_itself_has_no_such_file(self, launch: Launch) -> None:
-        with pytest.raises(AnswerFileError, match="asks its models itself"):
+        with pytest.raises(AnswerFileError, match="calls its models itself"):
             export_requests(batch=launch(route="live"), by=trail.SYSTEM)
 
     def test_a_setting_the_model_cannot_take_is_refused_before_a_line_is_written(self, batch: Batch) -> None:

@@ -217,7 +217,7 @@ class TestPilot:
     def test_nothing_but_a_yes_or_a_cancel_moves_a_batch_that_waits(self, waiting: Batch) -> None:
         with pytest.raises(BatchError, match="confirm it"):
             actions.resume_batch(batch=waiting, by=trail.SYSTEM)
-        with pytest.raises(BatchError, match="waits for your yes"):
+        with pytest.raises(BatchError, match="waits for approval"):
             actions.drain_batch(batch=waiting, by=trail.SYSTEM)
         actions.pause_batch(batch=waiting, by=trail.SYSTEM)
         assert stands(waiting) == ("waiting", "pause")

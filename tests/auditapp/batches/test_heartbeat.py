@@ -276,7 +276,7 @@ class TestWorkers:
         worker_signs.write_sign(started_at=read_now(), queues=2, problem="")
         said = StringIO()
         call_command("worker", "--check", stdout=said)
-        assert "lives and works" in said.getvalue()
+        assert "is alive and working" in said.getvalue()
 
 
 class TestDoorbell:
@@ -369,7 +369,7 @@ def test_waiting_ends_where_the_batch_does_nothing_more_by_itself(project: Proje
     batch = launch(project)
     for state in ("waiting", "paused", "done", "cancelled"):
         Batch.objects.update(state=state)
-        assert waiting.wait_for_batch(batch, tell=lambda line: None).state == state
+        assert waiting.wait_for_batch(batch, report=lambda line: None).state == state
 
 
 class TestFileBroker:

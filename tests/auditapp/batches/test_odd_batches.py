@@ -157,7 +157,7 @@ def test_what_a_provider_says_of_a_job_is_masked_and_not_for_coders(
         error="line 1: a slur",
         written_at=batch.created_at,
     )
-    assert '<details class="masked"><summary>in words; may quote an offensive text</summary><p>line 1: a slur' in read(
+    assert '<details class="masked"><summary>message; may quote an offensive text</summary><p>line 1: a slur' in read(
         client_of(lead), address("detail", batch)
     )
     assert "a slur" not in read(client_of(coder), address("detail", batch))

@@ -132,7 +132,7 @@ class TestLive:
         answer(batch, 1)
         page = read(client, address("detail", batch))
         assert "not known: no worker is alive" in page
-        assert "Waits: no worker is alive" in page
+        assert "Waiting: no worker is alive" in page
         WorkerSign.objects.create(name="here:1", seen_at=timezone.now())
         assert "no worker is alive" not in read(client, address("detail", batch))
 
@@ -394,7 +394,7 @@ class TestAttempts:
         batch = launch(project, inputs=1)
         key = answer(batch, 1)[0].leased.attempt_id
         page = read(client_of(lead), address("attempt", batch, key))
-        assert "hash agrees" in page
+        assert "hash matches" in page
         masked = re.findall(r'<details class="masked">.*?</details>', page)
         assert any("Number 1" in each and "Say it." in each for each in masked)
         assert page.count("Number 1<") + page.count("Number 1&quot;") == 1
@@ -428,10 +428,10 @@ class TestAttempts:
         source, copy = (call.leased.attempt_id for call in answer(batch, 2))
         Attempt.objects.filter(pk=copy).update(end="cached", copied_from=source, cost_nano=0)
         client = client_of(lead)
-        assert "Taken over." in read(client, address("attempt", batch, copy))
+        assert "Reused." in read(client, address("attempt", batch, copy))
         assert address("attempt", batch, source) in read(client, address("attempt", batch, copy))
-        assert "Taken over by" in read(client, address("attempt", batch, source))
-        assert "taken from an earlier answer" in read(client, address("attempts", batch))
+        assert "Reused by" in read(client, address("attempt", batch, source))
+        assert "from an earlier answer" in read(client, address("attempts", batch))
         assert "from earlier answers" in read(client, address("detail", batch))
 
 
@@ -485,7 +485,7 @@ class TestFiles:
         page = read(client_of(lead), address("detail", batch))
         for words in ("in flight", "Calls sent", "Claimed", "Lost answers", "answers a second"):
             assert words not in page, words
-        assert "Waits for answers from a file." in page
+        assert "Waiting for answers from a file." in page
 
     def test_a_wrong_file_is_told_line_by_line_and_nothing_is_stored(
         self, batch: Batch, lead: User, client_of: ClientOf

@@ -71,13 +71,13 @@ class TestGrid:
         ("options", "words"),
         [
             ({"inputs": 0}, "nothing to read"),
-            ({"repeats": 0}, "Repeats lie between 1 and 1,000"),
-            ({"repeats": 1001}, "Repeats lie between 1 and 1,000"),
+            ({"repeats": 0}, "Repeats must be between 1 and 1,000"),
+            ({"repeats": 1001}, "Repeats must be between 1 and 1,000"),
             ({"concurrency": 0}, "between 1 and 1,000"),
             ({"concurrency": 1001}, "between 1 and 1,000"),
             ({"pilot": -1}, "0 means none"),
-            ({"cap_usd": Decimal(0)}, "more than nothing"),
-            ({"cap_usd": Decimal("NaN")}, "more than nothing"),
+            ({"cap_usd": Decimal(0)}, "more than 0"),
+            ({"cap_usd": Decimal("NaN")}, "more than 0"),
         ],
     )
     def test_what_makes_no_batch_is_refused_and_leaves_nothing(

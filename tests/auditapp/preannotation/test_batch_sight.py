@@ -88,7 +88,7 @@ class TestCoders:
 
     def test_see_the_state_and_the_share_of_calls_alone(self, batch: Batch, coder: User, client_of: ClientOf) -> None:
         page = read(client_of(coder), address("detail", batch))
-        assert "100 %<small> of the calls have come to an end" in page
+        assert "100 %<small> of the calls have ended" in page
         for kept_back in ("Outcomes", "valid", "spent", "Attempts", "Spend", "Arms", "throughput"):
             assert kept_back not in page
         assert "100 %" in read(client_of(coder), reverse("batches:list", args=[batch.project.slug]))
@@ -154,7 +154,7 @@ class TestWhoRunsBatchesAndCodes:
         for path in (address("spend", batch), address("attempt", batch, attempt.pk)):
             assert "decide about every sentence" in read(client, path)
         page = read(client, address("attempts", batch))
-        assert "No attempt fits this choice." in page
+        assert "No attempt matches this selection." in page
         own = [each for each in sentences if each.turn_id == found.sentence.turn_id]
         for sentence in own:
             decide(sentence, lead)

@@ -86,7 +86,7 @@ class TestLaunch:
             ({"tasks": ["acceptability", "acceptability"]}, "once"),
             ({"instrument_variant": "mine"}, "mine"),
             ({"variants": []}, "at least one model"),
-            ({"options": LaunchOptions(cap_usd=Decimal(-1))}, "more than nothing"),
+            ({"options": LaunchOptions(cap_usd=Decimal(-1))}, "more than 0"),
         ],
     )
     def test_a_senseless_launch_is_refused_and_plans_nothing(

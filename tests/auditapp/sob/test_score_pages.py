@@ -104,7 +104,7 @@ class TestEveryPage:
 
     def test_lists_of_answers_do_not_wait(self, pages: Pages, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr("auditapp.sob.views.opening.read_report", lambda batch: None)
-        assert pages.read("responses").count("Answer as it came") == 0
+        assert pages.read("responses").count("Answer as received") == 0
         assert pages.read("texts").count('class="masked"') == 4
 
     def test_a_wording_of_ones_own_is_said_not_to_be_comparable(self, pages: Pages) -> None:

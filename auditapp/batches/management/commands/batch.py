@@ -29,7 +29,7 @@ def _confirm(batch: Batch, options: dict[str, object]) -> None:
 
 def _release(batch: Batch, options: dict[str, object]) -> None:
     if options["again"] == options["fail"]:
-        raise CommandError("Say what becomes of the held cells: --again (may pay twice) or --fail.")
+        raise CommandError("Say what to do with the held cells: --again (may pay twice) or --fail.")
     actions.release_held(batch=batch, by=trail.SYSTEM, again=bool(options["again"]))
 
 
@@ -54,12 +54,12 @@ ACTS: dict[str, Callable[[Batch, dict[str, object]], object]] = {
     "release": _release,
     "set": _set,
 }
-# Which options belong to which acts: one that would be passed over in silence is refused.
+# Which options belong to which acts: an option that would be ignored is refused.
 OWN = {"cap": {"set", "confirm"}, "concurrency": {"set"}, "again": {"release"}, "fail": {"release"}}
 
 
 class Command(BaseCommand):
-    help = "Show a batch or steer it: pause, resume, drain, cancel, abort, confirm, retry, release, set."
+    help = "Show a batch or control it: pause, resume, drain, cancel, abort, confirm, retry, release, set."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("act", choices=list(ACTS))
@@ -90,7 +90,7 @@ class Command(BaseCommand):
         if options["json"]:
             self.stdout.write(json.dumps(summary))
             return
-        # In one piece: whoever reads only its beginning closes the pipe before more is written.
+        # In one write: a reader of only the beginning closes the pipe before more could be written.
         self.stdout.write("\n".join(f"{name:>28}  {value}" for name, value in summary.items()))
 
 

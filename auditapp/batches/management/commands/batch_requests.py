@@ -20,7 +20,7 @@ class Command(BaseCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("number", type=int, metavar="N")
         parser.add_argument("--output", required=True, metavar="PATH")
-        parser.add_argument("--overwrite", action="store_true", help="write over a file that is there already")
+        parser.add_argument("--overwrite", action="store_true", help="overwrite an existing file")
         parser.add_argument("--model", default="", metavar="LABEL", help="only the requests to this model")
         parser.add_argument("--form", choices=FORMS, default=FORMS[0], help="whose batch service the file is for")
         parser.add_argument("--json", action="store_true")
@@ -28,7 +28,7 @@ class Command(BaseCommand):
     def handle(self, *args: object, number: int, output: str, model: str, form: str, **options: object) -> None:
         batch = find_batch(number)
         if Path(output).exists() and not options["overwrite"]:
-            raise CommandError(f"{output} is there already. Name another file, or add --overwrite.")
+            raise CommandError(f"{output} exists already. Name another file, or add --overwrite.")
         variant = ModelVariant.objects.filter(label=model).first() if model else None
         if model and variant is None:
             raise CommandError(f"There is no model {model!r}.")
@@ -52,7 +52,7 @@ def find_batch(number: int) -> Batch:
 
 
 def write_whole(path: Path, lines: Iterable[bytes]) -> None:
-    """Write the file whole or not at all, for its owner's eyes only: it holds the texts."""
+    """Write the file completely or not at all, readable by its owner only: it contains the texts."""
     descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
         with os.fdopen(descriptor, "wb") as file:

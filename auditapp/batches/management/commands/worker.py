@@ -20,11 +20,11 @@ QUEUES = 3
 
 class Command(BaseCommand):
     help = "Run a worker in the foreground, with the flags the configured broker needs."
-    # They load every page of the site, which each of the worker's processes would then carry.
+    # The checks load every page of the site, which each of the worker's processes would then keep in memory.
     requires_system_checks = ()
 
     def add_arguments(self, parser: CommandParser) -> None:
-        # Taken as every command takes it, though there are no checks to skip.
+        # Accepted as by every command, though there are no checks to skip.
         parser.add_argument("--skip-checks", action="store_true", help=argparse.SUPPRESS)
         parser.add_argument(
             "--queues",
@@ -38,13 +38,17 @@ class Command(BaseCommand):
         parser.add_argument(
             "--pool",
             choices=POOLS,
-            # Where processes are not forked, they share neither memory nor the word that the worker is to end.
+            # Processes that are not forked share neither memory nor the flag that the worker is shutting down.
             default="prefork" if get_start_method() == "fork" else "threads",
             help="a process per queue, so that one killed takes no other along (where processes fork), or a thread per queue",
         )
-        parser.add_argument("--no-beat", action="store_true", help="leave sweeping to other workers, or to celery beat")
         parser.add_argument(
-            "--check", action="store_true", help="start nothing: say whether a worker of this machine lives and works"
+            "--no-beat", action="store_true", help="leave the sweeps to other workers, or to celery beat"
+        )
+        parser.add_argument(
+            "--check",
+            action="store_true",
+            help="start nothing: report whether a worker of this machine is alive and working",
         )
 
     def handle(self, *args: object, **options: object) -> None:
@@ -62,7 +66,7 @@ class Command(BaseCommand):
         problem = worker_signs.find_problem_here()
         if problem:
             raise CommandError(problem)
-        self.stdout.write("A worker of this machine lives and works.")
+        self.stdout.write("A worker of this machine is alive and working.")
 
     def _run(self, options: dict[str, object]) -> None:
         from auditapp.batches.runner import worker_process
@@ -72,7 +76,7 @@ class Command(BaseCommand):
         os.environ["CELERY_SKIP_CHECKS"] = "1"
         # Celery refuses to run as root only where it would accept pickled messages; ours are JSON.
         warnings.filterwarnings("ignore", category=SecurityWarning)
-        # Told at each loss of the broker, about tasks that are acknowledged late, which ours are not.
+        # Logged at each loss of the broker, about tasks that are acknowledged late, which ours are not.
         warnings.filterwarnings("ignore", category=CPendingDeprecationWarning)
         # Not through Celery's command line, which loads an interactive shell that takes a tenth of the memory.
         worker = app.Worker(

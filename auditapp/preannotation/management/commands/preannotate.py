@@ -97,7 +97,7 @@ class Command(BaseCommand):
             )
             self.stderr.write(tell_launch(batch))
         if options["wait"]:
-            batch = wait_for_launched(batch, says_yes=options["yes"], tell=self.stderr.write)
+            batch = wait_for_launched(batch, says_yes=options["yes"], report=self.stderr.write)
         summary = summarise_batch(batch, read_progress(batch), is_whole=True) | _describe(batch) | count_readings(batch)
         self._tell(
             summary, options, f"Batch {batch.pk}: {summary['cells']} cells, {batch.get_state_display().lower()}."

@@ -69,7 +69,7 @@ class Command(BaseCommand):
         except PreannotationError as error:
             raise CommandError(str(error)) from error
         if options["wait"]:
-            batch = wait_for_launched(batch, says_yes=options["yes"], tell=self.stderr.write)
+            batch = wait_for_launched(batch, says_yes=options["yes"], report=self.stderr.write)
         report = read_check(batch).report
         if options["json"]:
             summary = summarise_batch(batch, read_progress(batch), is_whole=True)

@@ -54,7 +54,7 @@ class Command(BaseCommand):
         except SobError as error:
             raise CommandError(str(error)) from error
         if options["wait"]:
-            launched = wait_for_launched(launched, says_yes=options["yes"], tell=self.stderr.write)
+            launched = wait_for_launched(launched, says_yes=options["yes"], report=self.stderr.write)
         summary = summarise_batch(launched, read_progress(launched), is_whole=True)
         if options["json"]:
             self.stdout.write(json.dumps(summary))

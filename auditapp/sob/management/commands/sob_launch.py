@@ -70,7 +70,7 @@ class Command(BaseCommand):
                 f"{NOTICE} Nobody has confirmed this for the study yet: the page of a launch asks for it."
             )
         if options["wait"]:
-            batch = wait_for_launched(batch, says_yes=options["yes"], tell=self.stderr.write)
+            batch = wait_for_launched(batch, says_yes=options["yes"], report=self.stderr.write)
         summary = summarise_batch(batch, read_progress(batch), is_whole=True)
         if options["json"]:
             self.stdout.write(json.dumps(summary))

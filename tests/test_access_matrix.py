@@ -232,7 +232,6 @@ OF_A_STUDY: dict[str, Row] = {
     "preannotation:check": seen(Permission.SEE_ALL_CODINGS),
     "preannotation:check_answers": seen(Permission.SEE_ALL_CODINGS),
     "preannotation:check_open": sent(Permission.SEE_ALL_CODINGS),
-    "preannotation:open_calls": filled_in(Permission.SEE_ALL_CODINGS),
     "preannotation:launch_check": filled_in(Permission.RUN_BATCHES),
     "preannotation:planted": filled_in(Permission.RUN_BATCHES),
     "preannotation:plant_set": sent(Permission.RUN_BATCHES),

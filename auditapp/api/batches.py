@@ -11,11 +11,11 @@ from rest_framework.response import Response
 
 from auditapp.api.pagination import PageParameters, Pages
 from auditapp.api.views import ProjectView, find_row
-from auditapp.batches.kinds import find_sight, is_open_to
+from auditapp.batches.kinds import find_visibility, is_always_visible
 from auditapp.batches.models import Arm, Batch
 from auditapp.batches.pages.progress import read_progress, read_progress_of
 from auditapp.batches.pages.summaries import summarise_batch
-from transcripts.projects.roles import Role
+from transcripts.blinding.viewers import Viewer
 
 
 class ListBatches(ProjectView):
@@ -69,7 +69,7 @@ class ListBatches(ProjectView):
         pages = Pages()
         batches = self.project.batches.order_by("-pk").prefetch_related("arms__variant__account")
         page = pages.paginate_queryset(batches, request, view=self)
-        return self.answer_cut(pages, describe_batches(page, self.role))
+        return self.answer_cut(pages, describe_batches(page, Viewer(self.project, self.person, self.role)))
 
 
 class ArmOutput(serializers.Serializer[Any]):
@@ -139,20 +139,21 @@ class ReadBatch(ProjectView):
     def get(self, request: Request, slug: str, batch_id: int) -> Response:
         batch = find_row(self.project.batches.prefetch_related("arms__variant__account"), batch_id, "batch")
         batch.project = self.project
-        is_whole = find_sight(batch, self.person, self.role).is_whole
+        is_whole = find_visibility(batch, Viewer(self.project, self.person, self.role)).is_whole
         summary = summarise_batch(batch, read_progress(batch), is_whole=is_whole)
         arms = list(batch.arms.all()) if is_whole else []
         return self.answer({**describe_launch(batch), **summary, "arms": arms})
 
 
-def describe_batches(batches: Iterable[Batch], role: Role) -> list[dict[str, object]]:
-    """Batches in brief, whose arms are loaded, as far as this role may see them all; the counts in the same few queries."""
+def describe_batches(batches: Iterable[Batch], viewer: Viewer) -> list[dict[str, object]]:
+    """Batches in brief, as far as the viewer sees them without having unblinded anything; counted in the same few queries.
+    Their arms are loaded."""
     batches = list(batches)
     progress = read_progress_of(batches)
     return [
         {
             **describe_launch(batch),
-            **summarise_batch(batch, progress[batch.pk], is_whole=is_open_to(batch, role)),
+            **summarise_batch(batch, progress[batch.pk], is_whole=is_always_visible(batch, viewer)),
         }
         for batch in batches
     ]

@@ -8,9 +8,8 @@ from typing import Any, NamedTuple, Protocol
 from django.db.models import QuerySet
 
 from auditapp.batches.models import Arm, Batch, Cell
-from transcripts.accounts.models import User
+from transcripts.blinding.viewers import Viewer
 from transcripts.projects.registrations import load_registrations
-from transcripts.projects.roles import Role
 
 
 class Answered(NamedTuple):
@@ -56,43 +55,41 @@ class Link(NamedTuple):
     path: str
 
 
-class Sight(NamedTuple):
-    """How far somebody may look into a batch.
+class Visibility(NamedTuple):
+    """What somebody may see of the calls of a batch.
 
-    ``is_whole``: all of it. Otherwise no sum by model, task or outcome, and of single calls those whose input is among
-    ``inputs`` (a query of keys; ``None``: no call at all). ``sentence`` says why and what to do, ``opening`` is the address
-    where she can open the rest, if she can. ``allows_requests``: whether what is asked may go out as a file.
+    ``is_whole``: everything. Otherwise no sum by model, task or outcome, and only calls whose input is among ``inputs`` (a
+    query of keys; ``None``: no call at all). ``sentence`` says why and what to do; ``interviews`` are those to unblind to
+    see the rest. ``allows_requests``: whether the requests may be exported as a file.
     """
 
     is_whole: bool
     inputs: QuerySet[Any] | None = None
     sentence: str = ""
-    opening: str = ""
+    interviews: frozenset[int] = frozenset()
     allows_requests: bool = False
 
     @property
     def is_closed(self) -> bool:
-        """Whether no call at all may be looked into."""
+        """Whether no call at all may be seen."""
         return not self.is_whole and self.inputs is None
 
     def shows(self, cell: Cell) -> bool:
-        """Whether the calls of this cell may be looked into. One query at most."""
+        """Whether the calls of this cell may be seen. One query at most."""
         return self.is_whole or (self.inputs is not None and self.inputs.filter(pk=cell.input_id).exists())
 
 
-WHOLE = Sight(is_whole=True, allows_requests=True)
+EVERYTHING = Visibility(is_whole=True, allows_requests=True)
 
 
-class Sights(NamedTuple):
-    """How a kind keeps back what calls tell: ``find`` says it of one batch, ``is_open_to`` of a role and every batch alike,
-    without a question to the database, for lists."""
+class ListInterviews(Protocol):
+    """The interviews that the calls of a batch, or of one of its inputs, are about."""
 
-    find: Callable[[Batch, User, Role], Sight]
-    is_open_to: Callable[[Role], bool]
+    def __call__(self, batch: Batch, *, input_id: int | None = None) -> set[int]: ...
 
 
 _kinds: dict[str, BatchKind] = {}
-_sights: dict[str, Sights] = {}
+_visibility: dict[str, tuple[Callable[[Batch, Viewer], Visibility], ListInterviews]] = {}
 _links: dict[str, Callable[[Cell], Sequence[Link]]] = {}
 _ended: dict[str, Callable[[Batch], None]] = {}
 
@@ -125,21 +122,35 @@ def read_links(cell: Cell) -> Sequence[Link]:
     return _links[cell.batch.kind](cell) if cell.batch.kind in _links else ()
 
 
-def register_sights(kind: str, sights: Sights) -> None:
-    """Say how far people may look into the batches of a kind. Of a kind that says nothing everything is open."""
-    _sights[kind] = sights
+def register_visibility(
+    kind: str, find: Callable[[Batch, Viewer], Visibility], list_interviews: ListInterviews
+) -> None:
+    """Register what people may see of the batches of a kind. Without it, everybody sees everything."""
+    _visibility[kind] = find, list_interviews
 
 
-def find_sight(batch: Batch, user: User, role: Role) -> Sight:
-    """How far ``user`` may look into ``batch``; reads batch.project."""
+def find_visibility(batch: Batch, viewer: Viewer) -> Visibility:
+    """What the viewer may see of ``batch``; reads batch.project."""
     load_registrations()
-    return _sights[batch.kind].find(batch, user, role) if batch.kind in _sights else WHOLE
+    if batch.kind not in _visibility:
+        return EVERYTHING
+    find, _ = _visibility[batch.kind]
+    return find(batch, viewer)
 
 
-def is_open_to(batch: Batch, role: Role) -> bool:
-    """Whether those of this role see all of the batch whatever they opened. Asks the database nothing."""
+def list_interviews(batch: Batch, *, input_id: int) -> set[int]:
+    """The interviews that the calls for one input are about."""
     load_registrations()
-    return _sights[batch.kind].is_open_to(role) if batch.kind in _sights else True
+    if batch.kind not in _visibility:
+        return set()
+    _, list_own = _visibility[batch.kind]
+    return list_own(batch, input_id=input_id)
+
+
+def is_always_visible(batch: Batch, viewer: Viewer) -> bool:
+    """Whether the viewer sees the whole batch, whatever she has unblinded. No query, for lists."""
+    load_registrations()
+    return batch.kind not in _visibility or (viewer.sees_all and not viewer.codes)
 
 
 def get_kind(name: str) -> BatchKind:

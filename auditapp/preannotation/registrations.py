@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from auditapp.batches.kinds import register_kind, register_sights
+from auditapp.batches.kinds import register_kind, register_visibility
 from auditapp.batches.runner.sweeps import register_sweep
 from auditapp.llm.scorecards import register_scorecard_part
 from auditapp.preannotation.annotators.queries.batch_visibility import (
-    SIGHT_OF_SUGGESTIONS,
-    SIGHT_OF_TURNS,
+    find_critic_visibility,
     find_machine_read,
+    find_turn_visibility,
+    list_read_interviews,
 )
 from auditapp.preannotation.annotators.runner.kind import PreannotationKind
 from auditapp.preannotation.evaluation.exports import EXPORTS
@@ -38,8 +39,8 @@ register_kind(CheckKind())
 register_sweep("offline runs", notify_idle_runs)
 register_kind(CriticKind())
 for each in (PreannotationKind, CheckKind):
-    register_sights(each.name, SIGHT_OF_TURNS)
-register_sights(CriticKind.name, SIGHT_OF_SUGGESTIONS)
+    register_visibility(each.name, find_turn_visibility, list_read_interviews)
+register_visibility(CriticKind.name, find_critic_visibility, list_read_interviews)
 for export in (SUGGESTIONS, SHOWINGS, TURN_ARMS, *EXPORTS):
     register_export(export)
 register_machine_use(read_machine_uses)

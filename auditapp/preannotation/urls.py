@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from django.urls import path
 
-from auditapp.preannotation.annotators.views import annotators, offline, opening_calls, planted
+from auditapp.preannotation.annotators.views import annotators, offline, planted
 from auditapp.preannotation.evaluation.views import (
     audit_items,
     audits,
@@ -53,7 +53,6 @@ urlpatterns = [
         "p/<slug:slug>/preannotation/checks/<int:batch_id>/answers/", check_answers.list_answers, name="check_answers"
     ),
     path("p/<slug:slug>/preannotation/checks/<int:batch_id>/open/", check_answers.open_answers, name="check_open"),
-    path("p/<slug:slug>/preannotation/batches/<int:batch_id>/open/", opening_calls.open_calls, name="open_calls"),
     path("p/<slug:slug>/preannotation/planted/", planted.list_planted, name="planted"),
     path("p/<slug:slug>/preannotation/planted/set/", planted.plant_set, name="plant_set"),
     path("p/<slug:slug>/preannotation/planted/<int:planted_id>/withdraw/", planted.withdraw, name="withdraw_planted"),

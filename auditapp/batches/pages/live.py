@@ -15,7 +15,7 @@ from django.http import HttpRequest
 from django.template.loader import render_to_string
 from django.utils.safestring import SafeString
 
-from auditapp.batches.kinds import Sight
+from auditapp.batches.kinds import Visibility
 from auditapp.batches.ledger.clock import read_now
 from auditapp.batches.ledger.worker_signs import FORMER_AFTER, SILENT_AFTER, read_workers
 from auditapp.batches.models import WORKING_STATES, Arm, Batch, LimitChange, ProviderJob, WorkerSign
@@ -34,14 +34,16 @@ CHANGES_LISTED = 40
 POLL_SECONDS = 2
 
 
-def describe_batch(batch: Batch, arms: Sequence[Arm], *, sight: Sight, afresh: bool = False) -> dict[str, object]:
+def describe_batch(
+    batch: Batch, arms: Sequence[Arm], *, visibility: Visibility, afresh: bool = False
+) -> dict[str, object]:
     """What the parts of the page show, in the same number of queries whatever the size of the batch. ``afresh`` counts again,
-    for somebody who has just changed something. It holds nothing of what ``sight`` hides."""
-    described = _describe_whole(batch, arms, afresh=afresh) | {"is_open": sight.is_whole, "sight": sight}
-    return described if sight.is_whole else _close(described, batch, arms, sight)
+    for somebody who has just changed something. It holds nothing of what ``visibility`` hides."""
+    described = _describe_whole(batch, arms, afresh=afresh) | {"is_open": visibility.is_whole, "visibility": visibility}
+    return described if visibility.is_whole else _close(described, batch, arms)
 
 
-def _close(described: dict[str, object], batch: Batch, arms: Sequence[Arm], sight: Sight) -> dict[str, object]:
+def _close(described: dict[str, object], batch: Batch, arms: Sequence[Arm]) -> dict[str, object]:
     progress: Progress = described["progress"]  # type: ignore[assignment]
     closed = close_progress(progress)
     return described | {
@@ -55,7 +57,6 @@ def _close(described: dict[str, object], batch: Batch, arms: Sequence[Arm], sigh
         "failure": find_commonest_failure(arms) if described["failed"] else None,
         "limits": [],
         "jobs": [],
-        "opening": sight.opening,
         "closed_parts": [name for name in PARTS if name not in CLOSED_PARTS],
     }
 

@@ -19,7 +19,7 @@ from auditapp.batches.pages.attempts import (
     rebuild_request,
 )
 from auditapp.batches.pure.money import to_dollars
-from auditapp.batches.views.gate import BatchRequest, batch_view, show_closed
+from auditapp.batches.views.gate import BatchRequest, batch_view, offer_calls, show_closed
 from transcripts.projects.access import LARGEST_ID
 from transcripts.projects.roles import Permission
 
@@ -34,18 +34,18 @@ def _read_key(value: str | None) -> int | None:
 
 
 @require_GET
-@batch_view(Permission.VIEW, keeps_to_sight=True)
+@batch_view(Permission.VIEW, hides_by_itself=True)
 def list_attempts(request: BatchRequest) -> HttpResponse:
     """The attempts of a batch, newest first, that match the selection and may be seen."""
-    batch, sight = request.batch, request.sight
-    if sight.is_closed:
+    batch, visibility = request.batch, request.visibility
+    if visibility.is_closed:
         return show_closed(request)
     arms = find_arms(batch)
     form = AttemptChoice(request.GET, arms=arms)
     form.is_valid()
     found = find_attempts(arms, form.cleaned_data)
-    if sight.inputs is not None:
-        found = found.filter(cell__input_id__in=sight.inputs)
+    if visibility.inputs is not None:
+        found = found.filter(cell__input_id__in=visibility.inputs)
     page = read_attempt_page(
         found,
         before=_read_key(request.GET.get("before")),
@@ -59,15 +59,15 @@ def list_attempts(request: BatchRequest) -> HttpResponse:
         "page": page,
         "counted_to": COUNTED_TO,
         "has_fake": any(arm.variant.is_fake for arm in arms),
-        "sight": sight,
-        "opening": sight.opening,
+        "visibility": visibility,
+        "unblinding": offer_calls(request),
     }
     return render(request, "batches/attempts.html", context)
 
 
 @require_GET
 @batch_view(
-    Permission.SEE_ALL_CODINGS, keeps_to_sight=True
+    Permission.SEE_ALL_CODINGS, hides_by_itself=True
 )  # a raw answer contains a machine's codes, which coders see only after their own
 def show_attempt(request: BatchRequest, attempt_id: int) -> HttpResponse:
     """One attempt. Prompt and answer may quote a hateful text, so both open on demand."""
@@ -80,7 +80,7 @@ def show_attempt(request: BatchRequest, attempt_id: int) -> HttpResponse:
         "copied_from__arm__batch",
     )
     attempt = get_object_or_404(attempts, pk=attempt_id, cell__batch=request.batch)
-    if not request.sight.shows(attempt.cell):
+    if not request.visibility.shows(attempt.cell):
         return show_closed(request, input_id=attempt.cell.input_id)
     lean = Attempt.objects.defer("raw", "prompt").order_by("pk")
     context = {

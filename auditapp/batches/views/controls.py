@@ -31,7 +31,7 @@ def _back(request: BatchRequest, batch: Batch) -> HttpResponse:
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@batch_view(Permission.RUN_BATCHES, keeps_to_sight=True)
+@batch_view(Permission.RUN_BATCHES, hides_by_itself=True)
 @leads_back
 def control_batch(request: BatchRequest) -> HttpResponse:
     """Pause, resume or drain; to cancel and to abort, a page asks first."""
@@ -52,7 +52,7 @@ def control_batch(request: BatchRequest) -> HttpResponse:
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@batch_view(Permission.RUN_BATCHES, keeps_to_sight=True)
+@batch_view(Permission.RUN_BATCHES, hides_by_itself=True)
 def end_batch(request: BatchRequest) -> HttpResponse:
     """Ask, then cancel or abort."""
     batch = request.batch
@@ -70,7 +70,7 @@ def end_batch(request: BatchRequest) -> HttpResponse:
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@batch_view(Permission.RUN_BATCHES, keeps_to_sight=True)
+@batch_view(Permission.RUN_BATCHES, hides_by_itself=True)
 @leads_back
 def change_concurrency(request: BatchRequest) -> HttpResponse:
     """Set the number of calls in flight."""
@@ -87,7 +87,7 @@ def change_concurrency(request: BatchRequest) -> HttpResponse:
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@batch_view(Permission.RUN_BATCHES, keeps_to_sight=True)
+@batch_view(Permission.RUN_BATCHES, hides_by_itself=True)
 @leads_back
 def change_cap(request: BatchRequest) -> HttpResponse:
     """Set or remove the cap."""
@@ -104,7 +104,7 @@ def change_cap(request: BatchRequest) -> HttpResponse:
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@batch_view(Permission.RUN_BATCHES, keeps_to_sight=True)
+@batch_view(Permission.RUN_BATCHES, hides_by_itself=True)
 @leads_back
 def confirm_batch(request: BatchRequest) -> HttpResponse:
     """Approve the batch after its pilot, with the cap in the form."""
@@ -121,7 +121,7 @@ def confirm_batch(request: BatchRequest) -> HttpResponse:
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@batch_view(Permission.RUN_BATCHES, keeps_to_sight=True)
+@batch_view(Permission.RUN_BATCHES, hides_by_itself=True)
 @leads_back
 def retry_failed(request: BatchRequest) -> HttpResponse:
     """Ask the failed cells again."""
@@ -136,7 +136,7 @@ def retry_failed(request: BatchRequest) -> HttpResponse:
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@batch_view(Permission.RUN_BATCHES, keeps_to_sight=True)
+@batch_view(Permission.RUN_BATCHES, hides_by_itself=True)
 @leads_back
 def release_held(request: BatchRequest) -> HttpResponse:
     """Decide on the held cells: ask them again, or give them up."""

@@ -16,13 +16,13 @@ from transcripts.projects.roles import Permission
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@batch_view(Permission.RUN_BATCHES, keeps_to_sight=True)
+@batch_view(Permission.RUN_BATCHES, hides_by_itself=True)
 @leads_back
 def download_requests(request: BatchRequest) -> HttpResponseBase:
     """The requests of the cells that wait for an answer, one line of JSON each. A POST, because the export is recorded."""
     batch = request.batch
-    if not request.sight.allows_requests:
-        messages.error(request, f"The requests were not written. {request.sight.sentence}")
+    if not request.visibility.allows_requests:
+        messages.error(request, f"The requests were not written. {request.visibility.sentence}")
         return redirect("batches:detail", request.project.slug, batch.pk)
     try:
         _, lines = answer_files.export_requests(batch=batch, by=request.user)
@@ -34,7 +34,7 @@ def download_requests(request: BatchRequest) -> HttpResponseBase:
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@batch_view(Permission.RUN_BATCHES, keeps_to_sight=True)
+@batch_view(Permission.RUN_BATCHES, hides_by_itself=True)
 @leads_back
 def import_answer_file(request: BatchRequest) -> HttpResponse:
     """Store the answers of a file, completely or not at all."""

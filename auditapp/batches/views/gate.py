@@ -1,16 +1,19 @@
-"""The one gate to a batch: views load it through here, so a view that forgets what is kept back shows nothing of it."""
+"""The one way to a batch: views load it here, so that a view that forgets about visibility shows nothing hidden."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import wraps
 from typing import Concatenate, ParamSpec
 
 from django.http import HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, render
 
-from auditapp.batches.kinds import Sight, find_sight
+from auditapp.batches.kinds import Visibility, find_visibility, list_interviews
 from auditapp.batches.models import Batch
+from transcripts.blinding.forms import UnblindingForm
+from transcripts.blinding.viewers import get_viewer
+from transcripts.blinding.views import offer_unblinding
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
 
@@ -18,18 +21,18 @@ P = ParamSpec("P")
 
 
 class BatchRequest(ProjectRequest):
-    """A request about a batch of a study the person may see. ``sight``: how far she may look into it."""
+    """A request about a batch of a study that the person may see. ``visibility``: what she may see of its calls."""
 
     batch: Batch
-    sight: Sight
+    visibility: Visibility
 
 
 def batch_view(
-    permission: Permission, *, keeps_to_sight: bool = False
+    permission: Permission, *, hides_by_itself: bool = False
 ) -> Callable[[Callable[Concatenate[BatchRequest, P], HttpResponseBase]], Callable[..., HttpResponseBase]]:
     """Load the batch named by the address (``batch_id``) for a member who holds ``permission``.
 
-    Who may not look into all of it gets the page that says so, unless the view ``keeps_to_sight`` itself.
+    Who may not see all of it gets the page that says so, unless the view ``hides_by_itself`` what is hidden.
     """
 
     def decorate(view: Callable[Concatenate[BatchRequest, P], HttpResponseBase]) -> Callable[..., HttpResponseBase]:
@@ -37,8 +40,8 @@ def batch_view(
         def wrapped(request: BatchRequest, batch_id: int, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:
             request.batch = get_object_or_404(request.project.batches, pk=batch_id)
             request.batch.project = request.project
-            request.sight = find_sight(request.batch, request.user, request.role)
-            if not (keeps_to_sight or request.sight.is_whole):
+            request.visibility = find_visibility(request.batch, get_viewer(request))
+            if not (hides_by_itself or request.visibility.is_whole):
                 return show_closed(request)
             return view(request, *args, **kwargs)
 
@@ -49,10 +52,16 @@ def batch_view(
     return decorate
 
 
+def offer_calls(request: BatchRequest, *, input_id: int | None = None) -> UnblindingForm | None:
+    """The form that unblinds the interviews of the batch, or of one input, where that would show more of it."""
+    interviews: Iterable[int] = request.visibility.interviews
+    if interviews and input_id is not None:
+        interviews = list_interviews(request.batch, input_id=input_id)
+    return offer_unblinding(request, interviews, where="calls")
+
+
 def show_closed(request: BatchRequest, *, input_id: int | None = None) -> HttpResponse:
-    """Why this is closed, and where it can be opened: all of the batch, or what one call was about."""
-    opening = request.sight.opening
-    if opening and input_id is not None:
-        opening = f"{opening}?input={input_id}"
-    context = {"batch": request.batch, "sight": request.sight, "opening": opening}
+    """Why the calls of the batch, or those of one input, are hidden, and the form that unblinds them."""
+    unblinding = offer_calls(request, input_id=input_id)
+    context = {"batch": request.batch, "visibility": request.visibility, "unblinding": unblinding}
     return render(request, "batches/closed.html", context)

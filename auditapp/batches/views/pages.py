@@ -13,7 +13,7 @@ from django.utils.html import format_html, format_html_join
 from django.views.decorators.http import require_safe
 
 from auditapp.batches.forms import AnswersForm, CapForm, ConcurrencyForm, ConfirmForm
-from auditapp.batches.kinds import is_open_to
+from auditapp.batches.kinds import is_always_visible
 from auditapp.batches.ledger.worker_signs import read_workers
 from auditapp.batches.models import Batch
 from auditapp.batches.pages import live
@@ -27,7 +27,8 @@ from auditapp.batches.pages.spending import (
     write_spend_table,
 )
 from auditapp.batches.pure.money import to_dollars
-from auditapp.batches.views.gate import BatchRequest, batch_view
+from auditapp.batches.views.gate import BatchRequest, batch_view, offer_calls
+from transcripts.blinding.viewers import get_viewer
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
 
@@ -39,7 +40,7 @@ PER_PAGE = 50
 def list_batches(request: ProjectRequest) -> HttpResponse:
     """Every batch of the study, newest first, in the same number of queries however many there are."""
     page = Paginator(Batch.objects.filter(project=request.project), PER_PAGE).get_page(request.GET.get("page"))
-    batches = list(page)
+    batches, viewer = list(page), get_viewer(request)
     progress = read_progress_of(batches)
     fake = live.find_fake_batches(batches)
     unpriced = live.find_unpriced_batches(batches)
@@ -50,7 +51,7 @@ def list_batches(request: ProjectRequest) -> HttpResponse:
             "percent": count_percent(progress[batch.pk]),
             "is_fake": batch.pk in fake,
             "is_priced": batch.pk not in unpriced,
-            "is_open": is_open_to(batch, request.role),
+            "is_open": is_always_visible(batch, viewer),
         }
         for batch in batches
     ]
@@ -65,7 +66,7 @@ def list_batches(request: ProjectRequest) -> HttpResponse:
 
 
 @require_safe
-@batch_view(Permission.VIEW, keeps_to_sight=True)
+@batch_view(Permission.VIEW, hides_by_itself=True)
 def show_batch(request: BatchRequest) -> HttpResponse:
     """One batch; htmx polls every two seconds for the parts that changed."""
     return render_batch(request)
@@ -79,7 +80,7 @@ def render_batch(request: BatchRequest, *, status: int = 200, **forms: Form) -> 
         batch.refresh_from_db()
     arms = find_arms(batch)
     is_poll = bool(request.htmx) and request.method != "POST"  # type: ignore[attr-defined]
-    context = live.describe_batch(batch, arms, sight=request.sight, afresh=not is_poll)
+    context = live.describe_batch(batch, arms, visibility=request.visibility, afresh=not is_poll)
     parts = live.render_parts(request, context)
     hashes = live.hash_parts(parts, controls=live.list_control_facts(context))
     tag = live.write_tag(hashes)
@@ -88,6 +89,7 @@ def render_batch(request: BatchRequest, *, status: int = 200, **forms: Form) -> 
     else:
         context |= _describe_controls(request, context, forms)
         wrong_form = next(iter(forms.values()), None)
+        context["unblinding"] = offer_calls(request)
         page = {**context, "parts": parts, "tag": tag, "arms": arms, "wrong_form": wrong_form}
         response = render(request, "batches/detail.html", page, status=status)
     response["ETag"] = tag
@@ -134,7 +136,7 @@ def _describe_controls(
         "answers_form": AnswersForm(),
         **forms,
     }
-    if batch.state == Batch.State.WAITING and (request.sight.is_whole or context["is_sum_shown"]):
+    if batch.state == Batch.State.WAITING and (request.visibility.is_whole or context["is_sum_shown"]):
         given["estimate"] = estimate_batch(batch)
     return given
 

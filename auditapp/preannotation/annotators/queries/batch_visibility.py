@@ -1,40 +1,37 @@
-"""How far somebody may look into the calls in which a machine read interviews.
+"""Who may see the calls in which a machine annotated interviews.
 
-The length of an answer, its cost and the time it took tell whether a code was put, as surely as its words. So whoever may
-code looks into a call of an interview after opening it, and into one about a withheld turn after deciding about the turn.
+The length of an answer, its cost and the time it took reveal whether a code was applied, just as its words do. So people who
+may code see a call about an interview after unblinding it, and a call about a withheld turn after deciding the turn.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from typing import Any, Protocol
 
 from django.db.models import Exists, OuterRef, QuerySet
-from django.urls import reverse
 
-from auditapp.batches.kinds import WHOLE, Sight, Sights
+from auditapp.batches.kinds import EVERYTHING, Visibility
 from auditapp.batches.models import Batch, Cell
 from auditapp.preannotation.batch_kinds import CHECK_KIND, CRITIC_KIND, KIND
 from auditapp.preannotation.models import OfflineReading, OfflineRun, Suggestion, TurnArm
 from transcripts.accounts.models import User
 from transcripts.blinding.viewers import Viewer
-from transcripts.coding.models import Decision, Unblinding
+from transcripts.coding.models import Decision
 from transcripts.corpus.models import Sentence, Turn
 from transcripts.projects.models import Project
-from transcripts.projects.roles import Permission, Role
 
 FOR_CODERS = (
-    "What a call cost, how long it took and how long its answer was would tell what a machine said of sentences that you have "
-    "still to decide, so only the state of the batch and the share of calls that have ended are shown to those who code "
-    "without seeing others’ codings. At the desk a sentence’s suggestions open to you after your own decision on it."
+    "What a call cost, how long it took and how long its answer was could reveal what a machine answered about sentences that "
+    "you still have to decide. Coders who do not see others’ codings see only the state of the batch and the share of calls "
+    "that have ended. At the desk, suggestions for a sentence appear after your own decision on it."
 )
-FOR_WHO_OPENS = (
-    "You may code {interviews}, and what a call cost, how long it took and what came of it would tell what a machine said there. "
-    "Open {them} first: what you code there afterwards counts as assisted."
+TO_UNBLIND = (
+    "You may code {interviews}. What a call cost, how long it took and how it ended could reveal what a machine answered there. "
+    "Unblind {them} first: what you code there afterwards counts as assisted."
 )
 STILL_WITHHELD = (
-    "It holds calls about {turns} that never {show} suggestions and of which you have sentences still to decide. They are left "
-    "out, and so are all sums, which would tell them: decide about every sentence of {them} to see the rest."
+    "It contains calls about {turns} that never {show} suggestions and have sentences you still have to decide. They are "
+    "hidden, and so are all sums, which would reveal them. Decide every sentence of {them} to see the rest."
 )
 
 
@@ -42,11 +39,6 @@ class InputsOfTurns(Protocol):
     """The inputs of a kind that are about some turns, as a query of their keys."""
 
     def __call__(self, turns: QuerySet[Any]) -> QuerySet[Any]: ...
-
-
-def is_open_to(role: Role) -> bool:
-    """Whether this role sees every call: whoever may see all codings and has none of her own to keep blind."""
-    return Permission.SEE_ALL_CODINGS in role.permissions and Permission.CODE not in role.permissions
 
 
 def list_read_turns(batch: Batch, *, input_id: int | None = None) -> QuerySet[Turn]:
@@ -91,26 +83,21 @@ def list_undecided(user: User, turns: QuerySet[Turn]) -> QuerySet[Turn]:
     return turns.filter(Exists(waiting), suggestion_arm__arm=TurnArm.Arm.WITHHELD)
 
 
-def list_seen_turns(project: Project, user: User) -> QuerySet[Turn]:
-    """The turns of which somebody who may code may see single answers: in interviews she opened, and nothing withheld that
-    she has still to decide about."""
-    opened = Unblinding.objects.filter(user=user, interview__project=project).values("interview")
-    turns = Turn.objects.filter(interview__in=opened)
-    return turns.exclude(pk__in=list_undecided(user, turns).values("pk"))
+def list_seen_turns(viewer: Viewer) -> QuerySet[Turn]:
+    """The turns of which somebody who may code may see single answers: in interviews she has unblinded, and nothing withheld
+    that she still has to decide."""
+    turns = Turn.objects.filter(interview__in=viewer.unblinded)
+    return turns.exclude(pk__in=list_undecided(viewer.user, turns).values("pk"))
 
 
-def find_turn_sight(batch: Batch, user: User, role: Role) -> Sight:
-    """Of a batch whose inputs are turns. Its requests hold what people said, and nothing of a machine."""
-    return _find_sight(batch, user, role, _take_turns)._replace(allows_requests=True)
+def find_turn_visibility(batch: Batch, viewer: Viewer) -> Visibility:
+    """Of a batch whose inputs are turns. Its requests contain what people said, and nothing of a machine."""
+    return _find_visibility(batch, viewer, _take_turns)._replace(allows_requests=True)
 
 
-def find_critic_sight(batch: Batch, user: User, role: Role) -> Sight:
-    """Of a batch whose inputs are suggestions, which stand in its requests too."""
-    return _find_sight(batch, user, role, _take_suggestions)
-
-
-SIGHT_OF_TURNS = Sights(find_turn_sight, is_open_to)
-SIGHT_OF_SUGGESTIONS = Sights(find_critic_sight, is_open_to)
+def find_critic_visibility(batch: Batch, viewer: Viewer) -> Visibility:
+    """Of a batch whose inputs are suggestions, which its requests contain too."""
+    return _find_visibility(batch, viewer, _take_suggestions)
 
 
 def _take_turns(turns: QuerySet[Any]) -> QuerySet[Any]:
@@ -121,29 +108,27 @@ def _take_suggestions(turns: QuerySet[Any]) -> QuerySet[Any]:
     return Suggestion.objects.filter(sentence__turn__in=turns.values("pk")).values("pk")
 
 
-def _find_sight(batch: Batch, user: User, role: Role, take: InputsOfTurns) -> Sight:
-    if Permission.SEE_ALL_CODINGS not in role.permissions:
-        return Sight(is_whole=False, sentence=FOR_CODERS)
-    if Permission.CODE not in role.permissions:
-        return WHOLE
+def _find_visibility(batch: Batch, viewer: Viewer, take: InputsOfTurns) -> Visibility:
+    if not viewer.sees_all:
+        return Visibility(is_whole=False, sentence=FOR_CODERS)
+    if not viewer.codes:
+        return EVERYTHING
     interviews = list_read_interviews(batch)
-    unopened = Viewer(batch.project, user, role).blinded(interviews)
-    undecided = list_undecided(user, list_read_turns(batch)).count()
-    if not unopened and not undecided:
-        return WHOLE
-    return Sight(
+    blinded = viewer.blinded(interviews)
+    undecided = list_undecided(viewer.user, list_read_turns(batch)).count()
+    if not blinded and not undecided:
+        return EVERYTHING
+    return Visibility(
         is_whole=False,
-        inputs=take(list_seen_turns(batch.project, user)) if interviews - unopened else None,
-        sentence=_say(unopened, undecided),
-        opening=reverse("preannotation:open_calls", args=[batch.project.slug, batch.pk]) if unopened else "",
+        inputs=take(list_seen_turns(viewer)) if interviews - blinded else None,
+        sentence=_write_sentence(len(blinded), undecided),
+        interviews=frozenset(blinded),
     )
 
 
-def _say(unopened: Collection[int], undecided: int) -> str:
-    if unopened:
-        one = len(unopened) == 1
-        interviews = "an interview that it read" if one else f"{len(unopened):,} interviews that it read"
-        return FOR_WHO_OPENS.format(interviews=interviews, them="it" if one else "them")
-    one = undecided == 1
-    turns, show = ("a turn", "shows") if one else (f"{undecided:,} turns", "show")
-    return STILL_WITHHELD.format(turns=turns, show=show, them="it" if one else "them")
+def _write_sentence(blinded: int, undecided: int) -> str:
+    if blinded:
+        interviews = "an interview in this batch" if blinded == 1 else f"{blinded:,} interviews in this batch"
+        return TO_UNBLIND.format(interviews=interviews, them="it" if blinded == 1 else "them")
+    turns, show = ("a turn", "shows") if undecided == 1 else (f"{undecided:,} turns", "show")
+    return STILL_WITHHELD.format(turns=turns, show=show, them="it" if undecided == 1 else "them")

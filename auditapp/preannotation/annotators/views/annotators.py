@@ -8,7 +8,7 @@ from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_POST, require_safe
 
-from auditapp.batches.kinds import find_sight
+from auditapp.batches.kinds import find_visibility
 from auditapp.batches.ledger.prompts import hash_prompt
 from auditapp.batches.models import Batch
 from auditapp.preannotation.annotators.actions.annotators import Prompt, read_prompts
@@ -26,6 +26,7 @@ from auditapp.preannotation.annotators.views.learnt_table import read_learnt
 from auditapp.preannotation.annotators.views.opened import tell_cut_anew
 from auditapp.preannotation.errors import PreannotationError
 from auditapp.preannotation.models import Annotator
+from transcripts.blinding.viewers import get_viewer
 from transcripts.projects.access import LARGEST_ID, ProjectRequest, project_view
 from transcripts.projects.roles import Permission
 
@@ -120,7 +121,7 @@ def show_readings(request: ProjectRequest, annotator_id: int) -> HttpResponse:
     chosen = {name: request.GET.get(name, "") for name in ("what", "reason")}
     batch, after = _read_key(request.GET.get("batch")), _read_key(request.GET.get("after")) or 0
     may_code = Permission.CODE in request.role.permissions
-    turns = list_seen_turns(request.project, request.user).values("pk") if may_code else None
+    turns = list_seen_turns(get_viewer(request)).values("pk") if may_code else None
     page = find_readings(annotator, batch=batch, after=after, turns=turns, **chosen)
     cut_anew = tell_cut_anew(request, annotator, batch=batch)
     context = {"annotator": annotator, "page": page, "batch": batch, "may_code": may_code, **chosen, **cut_anew}
@@ -129,7 +130,7 @@ def show_readings(request: ProjectRequest, annotator_id: int) -> HttpResponse:
 
 def _is_whole(request: ProjectRequest, batch: Batch) -> bool:
     batch.project = request.project
-    return find_sight(batch, request.user, request.role).is_whole
+    return find_visibility(batch, get_viewer(request)).is_whole
 
 
 def _find_annotator(request: ProjectRequest, annotator_id: int) -> Annotator:

@@ -12,15 +12,18 @@ from auditapp.batches.models import Batch
 from auditapp.batches.pages import progress
 from auditapp.batches.pages.progress import ENOUGH_CALLS, is_sum_shown, read_progress
 from auditapp.batches.urls import urlpatterns
+from auditapp.preannotation.annotators.actions.launching import launch_preannotation
 from auditapp.preannotation.models import Annotator, Suggestion
 from tests.auditapp.preannotation.call_cast import answer_all
 from tests.auditapp.preannotation.critic_cast import add_critic, launch, list_sentences, open_to, suggest
 from tests.auditapp.preannotation.panel_cast import add_annotator, decide, read_offline, show_all, withhold_all
+from tests.auditapp.preannotation.reading_cast import add_interviews
+from tests.transcripts.blinding.unblinding_cast import unblind_on
 from tests.transcripts.coding.desk_cast import find_code, put
 from transcripts.accounts.actions import create_token
 from transcripts.accounts.models import User
 from transcripts.coding.models import Layer, Unblinding
-from transcripts.corpus.models import Interview
+from transcripts.corpus.models import Interview, Turn
 from transcripts.projects.models import Project
 
 ClientOf = Callable[[User], Client]
@@ -82,7 +85,7 @@ class TestCoders:
         self, batch: Batch, coder: User, client_of: ClientOf, name: str
     ) -> None:
         page = read(client_of(coder), address(name, batch))
-        assert "would tell what a machine said" in page
+        assert "could reveal what a machine answered" in page
         assert "Tokens" not in page
         assert "tokens_out" not in page
 
@@ -128,13 +131,10 @@ class TestWhoRunsBatchesAndCodes:
         client, attempt = client_of(lead), batch.cells.get().attempts.get().pk
         for path in (address("attempts", batch), address("spend", batch), address("attempt", batch, attempt)):
             page = read(client, path)
-            assert "Open it first" in page
+            assert "Unblind it first" in page
             assert "Nothing here." not in page
-        opening = reverse("preannotation:open_calls", args=[batch.project.slug, batch.pk])
-        assert f'href="{opening}"' in read(client, address("detail", batch))
-        assert client.post(opening).status_code == 422
         assert not Unblinding.objects.exists()
-        assert client.post(opening, {"confirmed": "on"}).status_code == 302
+        unblind_on(client, address("detail", batch))
         assert Unblinding.objects.get().where == "calls"
         assert "Nothing here." in read(client, address("attempt", batch, attempt))
         assert "Tokens out" in read(client, address("spend", batch))
@@ -152,7 +152,7 @@ class TestWhoRunsBatchesAndCodes:
         open_to(project, interview, lead)
         client = client_of(lead)
         for path in (address("spend", batch), address("attempt", batch, attempt.pk)):
-            assert "decide about every sentence" in read(client, path)
+            assert "Decide every sentence" in read(client, path)
         page = read(client, address("attempts", batch))
         assert "No attempt matches this selection." in page
         own = [each for each in sentences if each.turn_id == found.sentence.turn_id]
@@ -161,14 +161,19 @@ class TestWhoRunsBatchesAndCodes:
         assert "Nothing here." in read(client, address("attempt", batch, attempt.pk))
         assert "Tokens out" in read(client, address("spend", batch))
 
-    def test_opening_from_a_call_opens_its_interview_alone(
-        self, batch: Batch, project: Project, lead: User, client_of: ClientOf
+    def test_unblinding_on_a_call_unblinds_its_interview_alone(
+        self, annotator: Annotator, project: Project, owner: User, lead: User, client_of: ClientOf
     ) -> None:
-        client, cell = client_of(lead), batch.cells.get()
-        path = address("attempt", batch, cell.attempts.get().pk)
-        opening = reverse("preannotation:open_calls", args=[project.slug, batch.pk])
-        assert f'href="{opening}?input={cell.input_id}"' in read(client, path)
-        assert "Nothing is left to open." in read(client, f"{opening}?input=999999")
+        first, second = add_interviews(project, "first", "second")
+        show_all(project)
+        reading = launch_preannotation(
+            project=project, annotator=annotator, families=["themes"], interviews=[first, second], by=owner
+        )
+        answer_all(reading)
+        cell = reading.cells.filter(input_id__in=Turn.objects.filter(interview=first).values("pk")).first()
+        assert cell is not None
+        unblind_on(client_of(lead), address("attempt", reading, cell.attempts.get().pk))
+        assert [each.interview for each in Unblinding.objects.all()] == [first]
 
     def test_takes_no_requests_of_a_critic_out_before_she_opened(
         self,
@@ -218,7 +223,7 @@ class TestWhoRunsBatchesAndCodes:
         path = reverse("preannotation:annotator_readings", args=[project.slug, annotator.pk])
         assert "No answer fits this choice." in read(client_of(lead), path)
         page = reverse("preannotation:annotator", args=[project.slug, annotator.pk])
-        assert "Closed to you: open what it read" in read(client_of(lead), page)
+        assert "Hidden from you: unblind its interviews" in read(client_of(lead), page)
         open_to(project, interview, lead)
         assert address("attempt", batch, batch.cells.get().attempts.get().pk) in read(client_of(lead), path)
 
@@ -247,11 +252,3 @@ def test_how_much_a_run_without_a_model_suggested_is_told_once_its_interviews_ar
 def test_a_batch_of_another_kind_stays_open_to_coders(batch: Batch, coder: User, client_of: ClientOf) -> None:
     Batch.objects.filter(pk=batch.pk).update(kind="sob")
     assert "Tokens out" in read(client_of(coder), address("attempts", batch))
-
-
-def test_the_opening_page_of_a_batch_that_reads_no_interview_is_not_there(
-    batch: Batch, lead: User, client_of: ClientOf
-) -> None:
-    Batch.objects.filter(pk=batch.pk).update(kind="sob")
-    opening = reverse("preannotation:open_calls", args=[batch.project.slug, batch.pk])
-    assert client_of(lead).get(opening).status_code == 404

@@ -87,8 +87,8 @@ def find_commonest_failure(arms: Sequence[Arm]) -> dict[str, object]:
     """What went wrong most often in the attempts of these arms; an empty class where nothing did."""
     failed = Attempt.objects.filter(arm__in=[arm.pk for arm in arms]).exclude(error_class="")
     rows = failed.values("error_class", "http_status").annotate(tries=Count("*"))
-    row: dict[str, object] | None = rows.order_by("-tries", "error_class", "http_status").first()
-    return row or {"error_class": "", "http_status": None}
+    row = rows.order_by("-tries", "error_class", "http_status").first()
+    return {"error_class": "", "http_status": None} if row is None else {**row}
 
 
 def find_arms(batch: Batch) -> list[Arm]:

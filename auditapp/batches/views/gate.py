@@ -55,7 +55,9 @@ def batch_view(
 def offer_calls(request: BatchRequest, *, input_id: int | None = None) -> UnblindingForm | None:
     """The form that unblinds the interviews of the batch, or of one input, where that would show more of it."""
     interviews: Iterable[int] = request.visibility.interviews
-    if interviews and input_id is not None:
+    if not interviews:
+        return None
+    if input_id is not None:
         interviews = list_interviews(request.batch, input_id=input_id)
     return offer_unblinding(request, interviews, where="calls")
 

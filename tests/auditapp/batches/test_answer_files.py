@@ -295,9 +295,9 @@ class TestLines:
     @pytest.mark.parametrize(
         ("line", "found"),
         [
-            (b"{not json\n", "no JSON in UTF-8"),
-            (b"\xff\xfe\n", "no JSON in UTF-8"),
-            (b"[1]\n", "JSON that is no object but a list"),
+            (b"{not json\n", "something that is not JSON in UTF-8"),
+            (b"\xff\xfe\n", "something that is not JSON in UTF-8"),
+            (b"[1]\n", "JSON that is not an object but a list"),
             (b'{"cell": 1}\n', "without response, result or answer"),
             (b'{"answer": "x"}\n', "neither custom_id nor cell"),
             (b'{"cell": "dog", "answer": "x"}\n', "'dog'"),
@@ -316,7 +316,7 @@ class TestLines:
         file = io.BytesIO(good + b"\n" + line.replace(b"CELL", str(first).encode()))
         with pytest.raises(AnswerFileError) as caught:
             import_answer_file(batch=batch, file=file, by=trail.SYSTEM)
-        assert "1 of 2 lines cannot be taken, so nothing was stored. Line 3: found" in str(caught.value)
+        assert "1 of 2 lines cannot be used, so nothing was stored. Line 3: found" in str(caught.value)
         assert found in str(caught.value)
         assert ", expected " in str(caught.value)
         assert not Attempt.objects.exists()
@@ -352,7 +352,7 @@ class TestLines:
     def test_a_cancelled_batch_takes_no_answers(self, batch: Batch) -> None:
         actions.cancel_batch(batch=batch, by=trail.SYSTEM)
         batch.refresh_from_db()
-        with pytest.raises(AnswerFileError, match="cancelled and takes no answers"):
+        with pytest.raises(AnswerFileError, match="cancelled and accepts no answers"):
             import_lines(batch, answer_plainly(find_cells(batch)[0]))
 
 
@@ -374,7 +374,7 @@ class TestCommands:
     def test_a_file_that_is_there_is_written_over_only_where_that_is_said(self, batch: Batch, tmp_path: Path) -> None:
         out = tmp_path / "requests.jsonl"
         out.write_text("answers of a week")
-        with pytest.raises(CommandError, match=r"is there already.* add --overwrite"):
+        with pytest.raises(CommandError, match=r"exists already.* add --overwrite"):
             call_command("batch_requests", str(batch.pk), "--output", str(out))
         assert out.read_text() == "answers of a week"
         call_command("batch_requests", str(batch.pk), "--output", str(out), "--overwrite")

@@ -210,7 +210,7 @@ class TestPilot:
 
     def test_a_cap_below_what_the_pilot_spent_is_refused_with_the_figures(self, waiting: Batch) -> None:
         assert waiting.spent_nano == 40_000
-        with pytest.raises(BatchError, match=r"\$0\.000040 are spent.*at least \$0\.01"):
+        with pytest.raises(BatchError, match=r"\$0\.000040 is spent.*at least \$0\.01"):
             actions.confirm_batch(batch=waiting, by=trail.SYSTEM, cap_usd=Decimal("0.00003"))
         assert stands(waiting)[0] == "waiting"
 
@@ -266,7 +266,7 @@ class TestCap:
         gone = batch.spent_nano + batch.reserved_nano
         assert batch.reserved_nano > 0
         below = Decimal(gone - 1) / 10**9
-        with pytest.raises(BatchError, match=r"are spent, and \$0\.\d+ are reserved"):
+        with pytest.raises(BatchError, match=r"is spent, and \$0\.\d+ is reserved"):
             actions.change_cap(batch=batch, cap_usd=below, by=trail.SYSTEM)
         actions.change_cap(batch=batch, cap_usd=Decimal(gone) / 10**9, by=trail.SYSTEM)
         assert batch.cap_nano == gone
@@ -457,7 +457,7 @@ class TestCommand:
         [
             (["show", "999999"], "no batch 999999"),
             (["set", "N"], "Say what to set"),
-            (["set", "N", "--cap", "much"], "no amount"),
+            (["set", "N", "--cap", "much"], "not an amount"),
             (["pause", "N", "--cap", "3"], "--cap belongs to confirm and set"),
             (["confirm", "N"], "pilot has not ended"),
         ],

@@ -87,7 +87,7 @@ def test_the_event_counts_the_cells_of_every_arm(project: Project) -> None:
     assert (event.details["cells"], event.details["pilot"]) == (22, 7)
 
 
-@pytest.mark.parametrize(("few", "words"), [([], "nothing to read"), ([4, 4], "each text once")])
+@pytest.mark.parametrize(("few", "words"), [([], "nothing to ask about"), ([4, 4], "each text once")])
 def test_inputs_of_its_own_are_checked_as_the_batch_s_are(project: Project, few: list[int], words: str) -> None:
     arms = plan_two(few)
     with pytest.raises(BatchError, match=words):

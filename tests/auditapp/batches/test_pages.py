@@ -122,7 +122,7 @@ class TestLive:
         assert "of 4 answered or failed, 3 cancelled" in page
         assert "25.0 %" in page
         assert "said 1 (100.0 %)" in page
-        assert "Shares are of 1 cell answered or failed (3 cancelled, without an outcome)" in page
+        assert "Percentages of 1 cell answered or failed (3 cancelled, without an outcome)" in page
         assert "3 cancelled" in read(client, reverse("batches:list", args=[project.slug]))
 
     def test_without_a_worker_no_time_is_known_and_the_batch_waits(
@@ -131,7 +131,7 @@ class TestLive:
         batch, client = launch(project), client_of(coder)
         answer(batch, 1)
         page = read(client, address("detail", batch))
-        assert "not known: no worker is alive" in page
+        assert "unknown: no worker is alive" in page
         assert "Waiting: no worker is alive" in page
         WorkerSign.objects.create(name="here:1", seen_at=timezone.now())
         assert "no worker is alive" not in read(client, address("detail", batch))
@@ -207,7 +207,7 @@ class TestLive:
         answer(batch, 3)
         page = read(client_of(coder), address("detail", batch))
         assert "said 3 (100.0 %)" in page
-        assert "Shares are of 3 cells answered or failed" in page
+        assert "Percentages of 3 cells answered or failed" in page
         assert re.search(r'1<span class="under">of 2</span>', page)
 
     def test_the_engines_own_outcomes_stand_in_words(self, project: Project, coder: User, client_of: ClientOf) -> None:
@@ -358,15 +358,15 @@ class TestAttempts:
         client = client_of(coder)
         newest = list(Attempt.objects.order_by("-pk").values_list("pk", flat=True))
         first = client.get(address("attempts", batch))
-        assert [row.pk for row in first.context["page"].rows] == newest[:PER_PAGE]
+        assert [row.pk for row in first.context["page"]["rows"]] == newest[:PER_PAGE]
         older = client.get(address("attempts", batch), {"before": first.context["page"].older})
-        assert [row.pk for row in older.context["page"].rows] == newest[PER_PAGE:]
+        assert [row.pk for row in older.context["page"]["rows"]] == newest[PER_PAGE:]
         newer = client.get(address("attempts", batch), {"after": older.context["page"].newer})
-        assert [row.pk for row in newer.context["page"].rows] == newest[:PER_PAGE]
+        assert [row.pk for row in newer.context["page"]["rows"]] == newest[:PER_PAGE]
         for chosen, count in (({"end": "refused"}, 1), ({"end": "nonsense"}, PER_PAGE + 5)):
             assert client.get(address("attempts", batch), chosen).context["page"].counted == count, chosen
         page = client.get(address("attempts", batch), {"status": 400}).context["page"]
-        assert (len(page.rows), page.counted) == (1, None)
+        assert (len(page["rows"]), page["counted"]) == (1, None)
 
     def test_both_calls_that_may_have_been_paid_for_one_cell_are_found(
         self, project: Project, coder: User, client_of: ClientOf
@@ -375,7 +375,7 @@ class TestAttempts:
         finish(batch, claim(batch, 1), LOST)
         answer(batch, 2)
         page = client_of(coder).get(address("attempts", batch), {"twice": "on"}).context["page"]
-        assert sorted(row.end for row in page.rows) == ["answered", "unknown"]
+        assert sorted(row.end for row in page["rows"]) == ["answered", "unknown"]
 
     def test_the_number_of_queries_does_not_grow_with_the_rows(
         self,
@@ -404,7 +404,7 @@ class TestAttempts:
         batch = launch(project, inputs=1)
         key = answer(batch, 1)[0].leased.attempt_id
         Attempt.objects.update(request_hash="0" * 64)
-        assert "hash does not agree" in read(client_of(lead), address("attempt", batch, key))
+        assert "hash does not match" in read(client_of(lead), address("attempt", batch, key))
 
     def test_whoever_may_not_see_codings_sees_no_request_and_no_link_to_one(
         self, project: Project, coder: User, client_of: ClientOf
@@ -476,7 +476,7 @@ class TestFiles:
         cells = Cell.objects.order_by("pk").values_list("pk", flat=True)
         file = SimpleUploadedFile("a.jsonl", b"\n".join(b'{"cell": %d, "answer": "yes"}' % pk for pk in cells))
         page = client.post(address("answers", batch), {"answers-file": file}, follow=True).content.decode()
-        assert "2 answers brought in, 0 errors" in page
+        assert "2 answers imported, 0 errors" in page
         assert "of 2 answered or failed" in page
         assert 'class="figure">2<small>' in page
         assert Batch.objects.get().state == "done"

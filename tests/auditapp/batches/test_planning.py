@@ -70,7 +70,7 @@ class TestGrid:
     @pytest.mark.parametrize(
         ("options", "words"),
         [
-            ({"inputs": 0}, "nothing to read"),
+            ({"inputs": 0}, "nothing to ask about"),
             ({"repeats": 0}, "Repeats must be between 1 and 1,000"),
             ({"repeats": 1001}, "Repeats must be between 1 and 1,000"),
             ({"concurrency": 0}, "between 1 and 1,000"),
@@ -246,15 +246,15 @@ class TestPricesAndRoutes:
         with pytest.raises(BatchError, match="can be asked directly"):
             launch(project, make_variant("live"), route="file")
         brought = make_variant("brought", provider="file", base_url="")
-        with pytest.raises(BatchError, match="come in as a file"):
+        with pytest.raises(BatchError, match="imported from a file"):
             launch(project, brought)
         with pytest.raises(BatchError, match="no pilot"):
             launch(project, brought, route="file", inputs=10, pilot=2)
-        with pytest.raises(BatchError, match="no cap can hold"):
+        with pytest.raises(BatchError, match="no cap can apply"):
             launch(project, brought, route="file", cap_usd=Decimal(1))
         batch = launch(project, brought, route="file")
         assert batch.state == "running"
-        with pytest.raises(BatchError, match="no cap can hold"):
+        with pytest.raises(BatchError, match="no cap can apply"):
             actions.change_cap(batch=batch, cap_usd=Decimal(1), by=trail.SYSTEM)
 
 

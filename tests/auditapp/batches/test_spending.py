@@ -186,7 +186,7 @@ class TestYes:
 
         monkeypatch.setattr(command_options, "wait_for_batch", stand_still)
         told: list[str] = []
-        return command_options.wait_for_launched(batch, says_yes=says_yes, tell=told.append), " ".join(told)
+        return command_options.wait_for_launched(batch, says_yes=says_yes, report=told.append), " ".join(told)
 
     @pytest.fixture
     def waiting(self, project: Project) -> Batch:

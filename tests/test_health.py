@@ -32,7 +32,7 @@ def test_readiness_names_a_silent_worker_and_stays_ready(client: Client) -> None
 def test_readiness_tells_a_worker_that_something_hinders_and_a_full_disk(
     client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(spool, "LEAST_FREE_BYTES", 2**80)
+    monkeypatch.setattr(spool, "MIN_FREE_BYTES", 2**80)
     monkeypatch.setattr(spool, "LEAST_FREE_SHARE", 2.0)
     worker_signs.write_sign(started_at=read_now(), queues=1, problem=worker_signs.find_problem())
     answer = client.get("/readyz")

@@ -118,13 +118,13 @@ def test_the_interval_ends_at_nothing_and_at_the_most_that_all_calls_can_cost() 
 def test_with_nothing_left_everything_is_known() -> None:
     found = estimate([measure([], 0)], spent=9)
     assert (found.low, found.mid, found.high) == (9, 9, 9)
-    assert "what is spent is what it costs" in found.sentence
+    assert "the sum spent is the final cost" in found.sentence
 
 
 def test_with_nothing_left_a_cost_that_is_not_known_stays_unknown() -> None:
     found = estimate([measure([], 0)], spent=9, lost=5)
     assert (found.low, found.mid, found.high) == (9, 9, 14)
-    assert "may add to what is spent" in found.sentence
+    assert "may add to the sum spent" in found.sentence
     found = estimate([measure([], 0), ArmFigures(2, "unpriced", 0, is_priced=False)], spent=9)
     assert (found.low, found.mid, found.high) == (None, None, None)
 

@@ -99,7 +99,7 @@ class TestTicks:
         assert len(swept) == 1
 
     @pytest.mark.parametrize(("pause", "told"), [(6, True), (30, False)])
-    def test_after_a_pause_of_everybody_silence_tells_nothing_of_a_runner(
+    def test_after_a_pause_of_everybody_trust_silence_nothing_of_a_runner(
         self, monkeypatch: pytest.MonkeyPatch, pause: int, told: bool
     ) -> None:
         """The database was away, or the machine slept: those that live had no way to say so."""
@@ -107,7 +107,7 @@ class TestTicks:
         monkeypatch.setattr(recovery, "recover_queues", note_in(asked))
         Tick.objects.create(name="sweep", at=read_now() - datetime.timedelta(seconds=pause))
         tasks.sweep()
-        assert asked == [{"silence_tells": told}]
+        assert asked == [{"trust_silence": told}]
 
 
 @pytest.mark.usefixtures("connections_stay")
@@ -251,7 +251,7 @@ class TestHearing:
         beating = Heartbeat(queues=1, end_worker=said.append)
         monkeypatch.setattr(beating.hearing, "is_lost", lambda **_: True)
         beating.beat()
-        assert said == ["Messages wait, and this worker hears none of them"]
+        assert said == ["Messages wait, and this worker receives none of them"]
 
 
 class TestWorkers:

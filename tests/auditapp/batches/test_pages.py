@@ -359,12 +359,12 @@ class TestAttempts:
         newest = list(Attempt.objects.order_by("-pk").values_list("pk", flat=True))
         first = client.get(address("attempts", batch))
         assert [row.pk for row in first.context["page"]["rows"]] == newest[:PER_PAGE]
-        older = client.get(address("attempts", batch), {"before": first.context["page"].older})
+        older = client.get(address("attempts", batch), {"before": first.context["page"]["older"]})
         assert [row.pk for row in older.context["page"]["rows"]] == newest[PER_PAGE:]
-        newer = client.get(address("attempts", batch), {"after": older.context["page"].newer})
+        newer = client.get(address("attempts", batch), {"after": older.context["page"]["newer"]})
         assert [row.pk for row in newer.context["page"]["rows"]] == newest[:PER_PAGE]
         for chosen, count in (({"end": "refused"}, 1), ({"end": "nonsense"}, PER_PAGE + 5)):
-            assert client.get(address("attempts", batch), chosen).context["page"].counted == count, chosen
+            assert client.get(address("attempts", batch), chosen).context["page"]["counted"] == count, chosen
         page = client.get(address("attempts", batch), {"status": 400}).context["page"]
         assert (len(page["rows"]), page["counted"]) == (1, None)
 

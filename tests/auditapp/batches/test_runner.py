@@ -364,7 +364,7 @@ class TestRefusals:
         use(ScriptedProvider(at_call(live_run.MISSES_IN_A_STAY, its_time_is_up, away)))
         live.run_queue(plan(project, inputs=[1]).pk)
         assert Batch.objects.get().state == "paused"
-        assert "tries in a row failed" in Batch.objects.get().state_reason
+        assert "attempts in a row failed" in Batch.objects.get().state_reason
 
     def test_messages_that_cannot_be_written_pause_the_batch_and_the_queue_is_not_rung_again(
         self, project: Project, use: Use, monkeypatch: pytest.MonkeyPatch
@@ -391,7 +391,7 @@ class TestRefusals:
         live.run_queue(plan(project, inputs=range(20, 220), concurrency=5).pk)
         batch = Batch.objects.get()
         assert batch.state == "paused"
-        assert "tries in a row failed" in batch.state_reason
+        assert "attempts in a row failed" in batch.state_reason
         assert len(provider.asked) <= 20 + 2 * 5
 
     def test_a_wrong_address_pauses_the_batch_after_the_calls_in_flight(self, project: Project, use: Use) -> None:

@@ -33,7 +33,7 @@ def numbers(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def batch(project: Project) -> Batch:
-    """Five cells: two answered, one lost, one failed, one under way."""
+    """Five cells: two answered, one lost, one failed, one in progress."""
     batch = launch(project, inputs=5)
     answer(batch, 2)
     finish(batch, claim(batch, 1), LOST)
@@ -123,7 +123,7 @@ class TestMoney:
         broken = verify_batches(billed=billed)
         assert bool(broken) is not holds
         if broken:
-            assert f"charged for {billed} calls; the ledger knows of 2 to 3" in broken[0].sentence
+            assert f"charged for {billed} calls; the ledger has 2 to 3" in broken[0].sentence
 
     def test_only_calls_that_somebody_charges_for_are_compared(self, batch: Batch, project: Project) -> None:
         """Not those of the fake provider, nor answers that came in as a file."""
@@ -140,7 +140,7 @@ class TestMoney:
         other = launch(project, make_variant("model c", base_url="https://other.example/v1"), inputs=4)
         answer(other, 4)
         assert verify_batches(billed=4, account="other.example") == verify_batches(billed=6) == []
-        assert "knows of 4 paid ones" in verify_batches(billed=6, account="other.example")[0].sentence
+        assert "has 4 paid ones" in verify_batches(billed=6, account="other.example")[0].sentence
         with pytest.raises(CommandError, match=r"no account nobody; there are: models\.example, other\.example"):
             call_command("verify_batches", "--billed", "4", "--account", "nobody")
         with pytest.raises(CommandError, match="belongs to --billed"):
@@ -186,7 +186,7 @@ class TestTrail:
 class TestStuck:
     def test_a_cell_under_way_without_a_call(self, batch: Batch) -> None:
         Cell.objects.filter(state="leased").update(fence=F("fence") + 1)
-        assert {each.sentence.split(": ")[1][:9] for each in verify_batches()} == {"under way", "they have"}
+        assert {each.sentence.split(": ")[1][:9] for each in verify_batches()} == {"in progre", "they have"}
         assert {each.invariant for each in verify_batches()} == {"I8"}
 
     def test_an_open_call_that_nobody_waits_for(self, batch: Batch) -> None:

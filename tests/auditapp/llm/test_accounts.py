@@ -243,7 +243,7 @@ class TestPage:
         client = client_of(site_owner)
         place = reverse("llm:change_address", args=[account.pk])
         page = client.post(place, {"base_url": "https://elsewhere.example.org/v1"}, follow=True).content.decode()
-        assert "it was taken away" in page
+        assert "it was removed" in page
         assert "no key" in page
         answer = client.post(place, {"base_url": "http://127.0.0.1:11434/v1"})
         assert answer.status_code == 422

@@ -58,8 +58,8 @@ def attempt(cell_id: int) -> str:
     )
 
 
-def queue_of(batch_id: int) -> str:
-    return f"INSERT INTO batches_queue (batch_id, name, runner) VALUES ({batch_id}, 'openai_compatible {OPENAI}', '')"
+def lane_of(batch_id: int) -> str:
+    return f"INSERT INTO batches_lane (batch_id, name, runner) VALUES ({batch_id}, 'openai_compatible {OPENAI}', '')"
 
 
 BEFORE = [
@@ -77,8 +77,8 @@ BEFORE = [
     *(cell(number, 7) for number in (1, 2, 3)),
     cell(4, 7, batch_id=2),
     *(attempt(number) for number in (1, 2, 3, 4)),
-    queue_of(1),
-    queue_of(2),
+    lane_of(1),
+    lane_of(2),
 ]
 
 
@@ -120,7 +120,7 @@ def test_an_upgrade_sorts_models_into_accounts_and_attempts_into_arms(upgraded: 
     )
     assert attempts == [(1, 1), (2, 2), (3, 3), (4, 4)]
     queues = upgraded.query(
-        "SELECT l.batch_id, a.name, l.name FROM batches_queue l JOIN llm_provideraccount a "
+        "SELECT l.batch_id, a.name, l.name FROM batches_workqueue l JOIN llm_provideraccount a "
         "ON l.name LIKE CAST(a.id AS text) || ':%' ORDER BY l.batch_id, l.name"
     )
     assert [(batch_id, name, queue.partition(":")[2]) for batch_id, name, queue in queues] == [

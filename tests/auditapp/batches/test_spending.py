@@ -180,7 +180,7 @@ class TestYes:
     """`--wait --yes` on the command line."""
 
     def wait(self, batch: Batch, monkeypatch: pytest.MonkeyPatch, *, says_yes: bool) -> tuple[Batch, str]:
-        def stand_still(batch: Batch, *, tell: Any) -> Batch:
+        def stand_still(batch: Batch, *, report: Any) -> Batch:
             batch.refresh_from_db()
             return batch
 

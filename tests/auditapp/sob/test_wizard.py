@@ -118,7 +118,7 @@ class TestReview:
         )
         elsewhere = add_model(label="elsewhere", provider="file", base_url="", model="y", by=owner)
         for wrong, sentence in (
-            ({"cap": "0", "route": "live"}, "A cap is more than nothing"),
+            ({"cap": "0", "route": "live"}, "A cap must be more than 0"),
             ({"models": [unpriced.pk], "route": "live"}, "A cap needs prices"),
             ({"models": [elsewhere.pk], "cap": "", "route": "live"}, "its answers come in as a file"),
             ({"route": "file", "cap": ""}, "Answers come in as a file only for models"),
@@ -323,7 +323,7 @@ class TestLaunch:
         form = wizard.send(typed | {"concurrency": 0, "limit": 3})
         assert wizard.status == 422
         assert 'name="limit" value="3"' in form
-        assert "Nothing was sent. Please mend this:" in form
+        assert "Nothing was sent. Please fix this:" in form
 
     def test_a_refusal_of_the_launch_is_the_form_again(
         self, wizard: Wizard, typed: dict[str, Any], owner: User

@@ -11,6 +11,7 @@ from django.urls import reverse
 
 from auditapp.batches.models import Arm, Batch
 from auditapp.llm.models import ModelVariant
+from auditapp.llm.scorecards import ScorecardFigure, ScorecardPart
 from auditapp.sob.kind import KIND
 from auditapp.sob.models import Dataset, Judgment
 from auditapp.sob.pure.instruments import BASE_TASK, TASKS

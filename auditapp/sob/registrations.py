@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from auditapp.batches.kinds import register_ended, register_kind, register_links
-from auditapp.llm.cards import register_card_part
+from auditapp.llm.scorecards import register_scorecard_part
 from auditapp.sob.card import read_parts
 from auditapp.sob.cell_links import link_answer, link_formatter
 from auditapp.sob.exports import SOB_ANSWERS

@@ -52,7 +52,7 @@ def finish_if_complete(batch: Batch) -> bool:
         state=Batch.State.DONE, state_reason="", finished_at=read_now()
     )
     if closed:
-        _tell(batch, "batch.finished", {})
+        _record(batch, "batch.finished", {})
         announce_end(batch)
     return True
 

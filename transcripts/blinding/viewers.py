@@ -6,11 +6,10 @@ import datetime
 from collections.abc import Iterable
 from functools import cached_property
 
-from django.db.models import Exists, OuterRef, QuerySet
+from django.db.models import Exists, OuterRef
 
 from transcripts.accounts.models import User
 from transcripts.coding.models import Coding, Decision, Memo, Unblinding
-from transcripts.corpus.models import Interview
 from transcripts.projects.access import ProjectRequest
 from transcripts.projects.models import Project
 from transcripts.projects.roles import Permission, Role
@@ -34,8 +33,7 @@ class Viewer:
     @cached_property
     def unblinded(self) -> frozenset[int]:
         """The interviews that she has unblinded. One query."""
-        rows = Unblinding.objects.filter(user=self.user, interview__project=self.project)
-        return frozenset(rows.values_list("interview", flat=True))
+        return find_unblinded(self.user_id, self.project.pk)
 
     @property
     def visible_interviews(self) -> frozenset[int] | None:
@@ -49,17 +47,21 @@ class Viewer:
         """
         return set(interview_ids) - self.unblinded if self.codes else set()
 
-    def blinded_with_work(self) -> QuerySet[Interview]:
-        """The interviews in which others have coded, decided or written memos, and that she has not unblinded."""
+    @cached_property
+    def hidden_interviews(self) -> frozenset[int]:
+        """The interviews in which others have coded, decided or written memos, and that she has not unblinded.
+
+        Pages about several people's labels leave them out. One query.
+        """
         if not self.codes:
-            return self.project.interviews.none()
+            return frozenset()
         own = self.user_id
         coded = Coding.objects.active().filter(sentence__turn__interview=OuterRef("pk")).exclude(coder=own)
         decided = Decision.objects.active().filter(sentence__turn__interview=OuterRef("pk")).exclude(coder=own)
         noted = Memo.objects.active().filter(interview=OuterRef("pk")).exclude(author=own)
         unblinded = Unblinding.objects.filter(user=own).values("interview")
         interviews = self.project.interviews.filter(Exists(coded) | Exists(decided) | Exists(noted))
-        return interviews.exclude(pk__in=unblinded).order_by("pk")
+        return frozenset(interviews.exclude(pk__in=unblinded).values_list("pk", flat=True))
 
 
 def get_viewer(request: ProjectRequest) -> Viewer:
@@ -68,6 +70,12 @@ def get_viewer(request: ProjectRequest) -> Viewer:
     if viewer is None:
         viewer = request.viewer = Viewer(request.project, request.user, request.role)  # type: ignore[attr-defined]
     return viewer
+
+
+def find_unblinded(user_id: int, project_id: int) -> frozenset[int]:
+    """The interviews of a study that a person has unblinded."""
+    rows = Unblinding.objects.filter(user=user_id, interview__project=project_id)
+    return frozenset(rows.values_list("interview", flat=True))
 
 
 def read_unblindings(project: Project) -> dict[tuple[int, int], datetime.datetime]:

@@ -13,8 +13,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from django_htmx.http import retarget
 
 from transcripts.blinding.actions import unblind_interviews
-from transcripts.blinding.viewers import get_viewer
-from transcripts.corpus.models import Interview
+from transcripts.blinding.viewers import Viewer, get_viewer
 from transcripts.exchange import actions
 from transcripts.exchange.forms import StudyFileForm
 from transcripts.exchange.methods.writing import draft_text
@@ -22,7 +21,6 @@ from transcripts.exchange.refi.report import StudyReport
 from transcripts.exchange.registry import Export, Scope, find_export, list_exports
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
-from transcripts.retrieval.queries import find_closed
 
 MOST_TOLD = 20
 
@@ -32,7 +30,7 @@ MOST_TOLD = 20
 def list_downloads(request: ProjectRequest) -> HttpResponse:
     """What this person may take out."""
     exports = [export for export in list_exports() if export.permission in request.role.permissions]
-    own_only = Permission.SEE_ALL_CODINGS not in request.role.permissions
+    own_only = not get_viewer(request).sees_all
     return render(request, "exchange/exports.html", {"exports": exports, "own_only": own_only})
 
 
@@ -48,36 +46,34 @@ def show_methods(request: ProjectRequest) -> HttpResponse:
 def download(request: ProjectRequest, what: str, format: str) -> HttpResponseBase:
     """Write an export and send it. A POST, for taking data out is recorded.
 
-    Others' labels are opened with it to one who codes herself: she is asked first, and may take her own rows only.
+    Who codes is asked first where the file would show her hidden labels. She may take her own rows only, or unblind.
     """
     export = find_export(what)
     if export is None or format not in export.formats:
         raise Http404("No such export.")
     if export.permission not in request.role.permissions:
         raise PermissionDenied(f"Your role in this study is {request.role.name}. {request.role.sentence}")
-    only_own = Permission.SEE_ALL_CODINGS not in request.role.permissions or request.POST.get("rows") == "own"
-    if export.opens_codings and not only_own and (closed := _list_closed(request, export)):
+    viewer = get_viewer(request)
+    only_own = not viewer.sees_all or request.POST.get("rows") == "own"
+    if export.opens_codings and not only_own and (hidden := _find_hidden(viewer, export)):
         if request.POST.get("rows") != "all":
             context = {
                 "export": export,
                 "format": format,
-                "closed": len(closed),
+                "hidden": len(hidden),
                 "holds_machines": export.find_opened is not None,
                 "exact": request.POST.get("exact"),
             }
             return render(request, "exchange/confirm.html", context, status=409)
-        unblind_interviews(project=request.project, interviews=closed, by=request.user, where="export")
+        interviews = list(request.project.interviews.filter(pk__in=hidden).order_by("pk"))
+        unblind_interviews(project=request.project, interviews=interviews, by=request.user, where="export")
     return _send(request, export, format, Scope(request.project, request.user if only_own else None))
 
 
-def _list_closed(request: ProjectRequest, export: Export) -> list[Interview]:
-    """The interviews in which this person has not opened others' labels and would by taking them out."""
-    if Permission.CODE not in request.role.permissions:
-        return []
-    closed = set(find_closed(request.project, request.user.pk).values_list("pk", flat=True))
-    if export.find_opened is not None:
-        closed |= get_viewer(request).blinded(export.find_opened(request.project))
-    return list(request.project.interviews.filter(pk__in=closed).order_by("pk"))
+def _find_hidden(viewer: Viewer, export: Export) -> set[int]:
+    """The interviews whose labels this person may not see yet, and would see in the file."""
+    machine = viewer.blinded(export.find_opened(viewer.project)) if export.find_opened is not None else set()
+    return machine | viewer.hidden_interviews
 
 
 def _send(request: ProjectRequest, export: Export, format: str, scope: Scope) -> HttpResponseBase:

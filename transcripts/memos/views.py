@@ -11,6 +11,8 @@ from django.urls import reverse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
+from transcripts.blinding.viewers import get_viewer
+from transcripts.blinding.views import offer_unblinding
 from transcripts.coding.actions import CodingError, NotYours, WrongInput
 from transcripts.coding.models import Memo
 from transcripts.memos import actions, queries
@@ -19,10 +21,8 @@ from transcripts.memos.forms import MemoForm, MemoSearchForm
 from transcripts.memos.places import Place, PlaceNotFound, find_place
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
-from transcripts.retrieval.queries import find_closed
 from transcripts.retrieval.words import read_terms
-from transcripts.themes.forms import OpeningForm
-from transcripts.themes.queries import read_catalogue, visible_memos
+from transcripts.themes.queries import read_catalogue
 
 MEMOS_PER_PAGE = 50
 PLACE_FIELDS = ("sentence", "interview", "code", "theme")
@@ -33,13 +33,11 @@ PLACE_FIELDS = ("sentence", "interview", "code", "theme")
 @project_view(Permission.VIEW)
 def list_memos(request: ProjectRequest) -> HttpResponse:
     """Every memo one may read, day by day; the address holds the whole search."""
-    memos = visible_memos(request.project, request.user, request.role)
+    viewer = get_viewer(request)
+    memos = Memo.objects.filter(project=request.project).active().visible_to(viewer)
     form = MemoSearchForm(request.GET, catalogue=read_catalogue(request.project), authors=queries.list_authors(memos))
-    context: dict[str, object] = {
-        "form": form,
-        "closed": _count_closed(request),
-        "opening": OpeningForm(initial={"next": request.get_full_path()}),
-    }
+    hidden = viewer.hidden_interviews if viewer.sees_all else frozenset()
+    context: dict[str, object] = {"form": form, "unblinding": offer_unblinding(request, hidden, where="memos")}
     if form.is_valid():
         context |= _find(request, queries.narrow_memos(memos, form.get_filters()), form.cleaned_data["words"])
     return render(request, "memos/list.html", context, status=422 if form.errors else 200)
@@ -128,7 +126,7 @@ def _find(request: ProjectRequest, memos: QuerySet[Memo], words: str) -> dict[st
 
 def _get_memo(request: ProjectRequest, memo_id: int) -> Memo:
     """A memo this person may read, standing or not."""
-    memos = visible_memos(request.project, request.user, request.role, former=True)
+    memos = Memo.objects.filter(project=request.project).visible_to(get_viewer(request))
     memo = memos.select_related("author", "interview", "sentence__turn__interview").filter(pk=memo_id).first()
     if memo is None:
         raise Http404("There is no such memo.")
@@ -145,13 +143,6 @@ def _find_asked_place(request: ProjectRequest) -> Place:
 
 def _load(memos: QuerySet[Memo]) -> QuerySet[Memo]:
     return memos.select_related("author", "interview", "sentence")
-
-
-def _count_closed(request: ProjectRequest) -> int:
-    """In how many interviews colleagues' memos may wait for an opening."""
-    if not {Permission.SEE_ALL_CODINGS, Permission.CODE} <= request.role.permissions:
-        return 0
-    return find_closed(request.project, request.user.pk).count()
 
 
 def _add_error(form: MemoForm, error: CodingError) -> None:
@@ -183,7 +174,7 @@ def _render_memo(
     latest = versions[0] if versions else memo
     stands = latest.withdrawn_at is None
     [name] = queries.name_places(request.project, [memo])
-    own = memo.author_id == request.user.pk and Permission.CODE in request.role.permissions
+    own = memo.author_id == request.user.pk and get_viewer(request).codes
     context = {
         "memo": latest,
         "name": name,

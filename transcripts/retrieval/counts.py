@@ -11,7 +11,7 @@ from transcripts.corpus.models import Turn
 from transcripts.projects.models import Project
 from transcripts.retrieval.asking import Search, Speaker
 from transcripts.retrieval.catalog import Catalog
-from transcripts.retrieval.queries import ROWS_AT_A_TIME, Conditions, Sight, limit_scope, of_codings
+from transcripts.retrieval.queries import ROWS_AT_A_TIME, Conditions, Visibility, limit_scope, of_codings
 
 MARKS = """
 SELECT c.sentence_id, s.turn_id, t.position, t.interview_id, i.model_label, k.identifier, c.level, c.enactment
@@ -63,11 +63,11 @@ class Answers(NamedTuple):
 
 
 def read_marks(
-    project: Project, catalog: Catalog, sight: Sight, *, family: str = "", interview_id: int | None = None
+    project: Project, catalog: Catalog, visibility: Visibility, *, family: str = "", interview_id: int | None = None
 ) -> Iterator[Mark]:
     """The codings on what the model says of whoever is looked at."""
-    codings = of_codings(catalog, sight, family=family)
-    scope = limit_scope(project, Search(role=Speaker.MODEL, interview=interview_id), sight)
+    codings = of_codings(catalog, visibility, family=family)
+    scope = limit_scope(project, Search(role=Speaker.MODEL, interview=interview_id), visibility)
     sql = MARKS.format(codings=codings.as_sql(), scope=scope.as_sql())
     with connection.cursor() as cursor:
         cursor.execute(sql, [*codings.values, *scope.values])
@@ -75,10 +75,10 @@ def read_marks(
             yield from map(Mark._make, rows)
 
 
-def count_elsewhere(project: Project, catalog: Catalog, sight: Sight, *, family: str = "") -> int:
+def count_elsewhere(project: Project, catalog: Catalog, visibility: Visibility, *, family: str = "") -> int:
     """How many codings stand on what somebody else than the model says, or on its reasoning."""
-    codings = of_codings(catalog, sight, family=family)
-    scope = limit_scope(project, Search(), sight)
+    codings = of_codings(catalog, visibility, family=family)
+    scope = limit_scope(project, Search(), visibility)
     sql = ELSEWHERE.format(codings=codings.as_sql(), scope=scope.as_sql())
     values = [*codings.values, *scope.values, Turn.Role.MODEL.value, Turn.Channel.UTTERANCE.value]
     with connection.cursor() as cursor:
@@ -87,9 +87,9 @@ def count_elsewhere(project: Project, catalog: Catalog, sight: Sight, *, family:
     return count
 
 
-def count_answers(project: Project, sight: Sight) -> dict[int, Answers]:
+def count_answers(project: Project, visibility: Visibility) -> dict[int, Answers]:
     """What the model says, by interview; interviews without an answer, or not opened, are left out."""
-    scope: Conditions = limit_scope(project, MODEL_SAYS, sight)
+    scope: Conditions = limit_scope(project, MODEL_SAYS, visibility)
     with connection.cursor() as cursor:
         cursor.execute(ANSWERED.format(scope=scope.as_sql()), scope.values)
         return {interview: Answers(sentences, turns) for interview, sentences, turns in cursor.fetchall()}

@@ -8,7 +8,6 @@ from typing import NamedTuple
 from django import forms
 from django.core.exceptions import ValidationError
 
-from transcripts.blinding.forms import OpeningForm as OpeningWord
 from transcripts.coding.models import Enactment, Grounding, Level, Prompting
 from transcripts.retrieval.asking import EVERYBODY, OWN, UNNAMED, Search, Speaker, State, Together
 from transcripts.retrieval.catalog import Catalog
@@ -127,13 +126,6 @@ def _list_coders(choices: Choices) -> list[tuple[str, str]]:
     own = [(OWN, "Yourself")] if choices.codes_herself or not choices.sees_all else []
     others = [(EVERYBODY, "Everybody"), *((name, name) for name in choices.coders)] if choices.sees_all else []
     return [*own, *others]
-
-
-class OpeningForm(OpeningWord):
-    """That word; ``next`` is where she was, ``interview`` the only one to open, if she looked at one."""
-
-    next = forms.CharField(max_length=10_000, required=False, widget=forms.HiddenInput)
-    interview = forms.IntegerField(required=False, min_value=1, max_value=LARGEST_NUMBER, widget=forms.HiddenInput)
 
 
 class CountForm(forms.Form):

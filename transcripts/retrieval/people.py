@@ -1,31 +1,27 @@
-"""Whose codings somebody may look at, and what has to be opened first."""
+"""Whose codings somebody may look at."""
 
 from __future__ import annotations
 
 from django.db.models import Exists, OuterRef, Q
 
 from transcripts.accounts.models import User
+from transcripts.blinding.viewers import Viewer
 from transcripts.coding.models import Coding
 from transcripts.projects.models import Project
-from transcripts.projects.roles import ROLES, Permission, Role
+from transcripts.projects.roles import ROLES, Permission
 from transcripts.retrieval.asking import EVERYBODY, OWN
 from transcripts.retrieval.catalog import Catalog
-from transcripts.retrieval.queries import Sight
+from transcripts.retrieval.queries import Visibility
 
 CODING_ROLES = [key for key, role in ROLES.items() if Permission.CODE in role.permissions]
 
 
-def find_sight(user: User, role: Role, coder: str) -> Sight:
-    """Whose codings ``coder`` (as asked for) stands for; who may ask for whom is checked by the forms.
-
-    Who codes herself sees her colleagues' work in the interviews where she has opened it, which is on record.
-    """
-    if coder == OWN or Permission.SEE_ALL_CODINGS not in role.permissions:
-        return Sight(user.pk)
-    opened_by = user.pk if Permission.CODE in role.permissions else None
-    if coder == EVERYBODY:
-        return Sight(None, opened_by)
-    return Sight(User.objects.get(username=coder).pk, opened_by)
+def find_visibility(viewer: Viewer, coder: str) -> Visibility:
+    """Whose codings ``coder`` (as asked for) means; the forms check who may ask for whom."""
+    if coder == OWN or not viewer.sees_all:
+        return Visibility(viewer.user_id)
+    coder_id = None if coder == EVERYBODY else User.objects.get(username=coder).pk
+    return Visibility(coder_id, viewer.hidden_interviews)
 
 
 def list_coders(project: Project, catalog: Catalog) -> list[str]:

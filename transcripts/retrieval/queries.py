@@ -11,10 +11,8 @@ from dataclasses import dataclass, field
 from typing import NamedTuple, overload
 
 from django.db import connection
-from django.db.models import Exists, OuterRef, QuerySet
 
-from transcripts.coding.models import Coding, Decision, Memo, Unblinding
-from transcripts.corpus.models import Interview, Turn
+from transcripts.corpus.models import Turn
 from transcripts.projects.models import Project
 from transcripts.retrieval.asking import Search, Speaker, State, Together
 from transcripts.retrieval.catalog import Catalog
@@ -89,14 +87,11 @@ class Conditions:
         return " AND ".join(self.parts) or "1 = 1"
 
 
-class Sight(NamedTuple):
-    """Whose codings are looked at: ``coder_id``'s, or everybody's.
-
-    ``opened_by`` leaves out the interviews in which colleagues of that person have worked and she has not opened it.
-    """
+class Visibility(NamedTuple):
+    """Whose codings are looked at: those of ``coder_id``, or everybody's with ``None``, except in interviews ``hidden``."""
 
     coder_id: int | None
-    opened_by: int | None = None
+    hidden: frozenset[int] = frozenset()
 
 
 class FoundSentence(NamedTuple):
@@ -145,21 +140,21 @@ class FoundSentences(Sequence[FoundSentence]):
         return [FoundSentence(*row) for row in _read_found(self._conditions, start, stop - start)]
 
 
-def find_sentences(project: Project, search: Search, catalog: Catalog, sight: Sight) -> FoundSentences:
+def find_sentences(project: Project, search: Search, catalog: Catalog, visibility: Visibility) -> FoundSentences:
     """Every sentence that fits, in the order of the study."""
     shows_work = search.asks_for_codings or bool(search.state)
-    scope = limit_scope(project, search, sight if shows_work else None)
+    scope = limit_scope(project, search, visibility if shows_work else None)
     conditions = Conditions([*scope.parts, "s.retired_by_id IS NULL"], [*scope.values])
     if search.asks_for_codings:
-        _limit_codings(conditions, search, catalog, sight)
+        _limit_codings(conditions, search, catalog, visibility)
     if search.state:
-        _limit_state(conditions, search, catalog, sight)
+        _limit_state(conditions, search, catalog, visibility)
     terms = read_terms(search.words)
     if not terms and not search.prompted and search.state != State.DISAGREED:
         return FoundSentences(conditions, None)
     found = _read_found(conditions)
     if search.prompted:
-        prompted = _find_prompted(project, search, catalog, sight)
+        prompted = _find_prompted(project, search, catalog, visibility)
         found = [row for row in found if row[0] in prompted]
     if search.state == State.DISAGREED:
         differing = _find_differing(project, search, catalog)
@@ -177,21 +172,10 @@ def measure(project: Project) -> Size:
     return Size(_count(conditions)[0], project.interviews.count())
 
 
-def find_closed(project: Project, person_id: int) -> QuerySet[Interview]:
-    """The interviews in which colleagues of somebody who may code have worked, and she has not opened it."""
-    of_turn = {"sentence__turn__interview": OuterRef("pk"), "withdrawn_at__isnull": True}
-    coded = Coding.objects.filter(**of_turn).exclude(coder=person_id)
-    finished = Decision.objects.filter(**of_turn).exclude(coder=person_id)
-    noted = Memo.objects.filter(interview=OuterRef("pk"), withdrawn_at__isnull=True).exclude(author=person_id)
-    opened = Unblinding.objects.filter(user=person_id).values("interview")
-    worked_in = project.interviews.filter(Exists(coded) | Exists(finished) | Exists(noted))
-    return worked_in.exclude(pk__in=opened).order_by("pk")
-
-
-def limit_scope(project: Project, search: Search, sight: Sight | None) -> Conditions:
+def limit_scope(project: Project, search: Search, visibility: Visibility | None) -> Conditions:
     """What a search says of turns and interviews, of ``corpus_turn t`` and ``corpus_interview i``.
 
-    Without a sight nothing is left out: the texts themselves are open to everybody.
+    Without a visibility nothing is left out: the texts themselves are open to everybody.
     """
     conditions = Conditions()
     conditions.add("i.project_id = %s", project.pk)
@@ -208,40 +192,40 @@ def limit_scope(project: Project, search: Search, sight: Sight | None) -> Condit
     elif search.state == State.UNCODED:
         # What waits to be coded is what the model said.
         conditions.add("t.role = %s AND t.channel = %s", Turn.Role.MODEL.value, Turn.Channel.UTTERANCE.value)
-    if sight is not None and sight.opened_by is not None:
-        closed = list(find_closed(project, sight.opened_by).values_list("pk", flat=True))
-        if closed:
-            conditions.add(f"i.id NOT IN ({', '.join(['%s'] * len(closed))})", *closed)
+    if visibility is not None and visibility.hidden:
+        conditions.add(f"i.id NOT IN ({', '.join(['%s'] * len(visibility.hidden))})", *sorted(visibility.hidden))
     return conditions
 
 
-def _limit_codings(conditions: Conditions, search: Search, catalog: Catalog, sight: Sight) -> None:
+def _limit_codings(conditions: Conditions, search: Search, catalog: Catalog, visibility: Visibility) -> None:
     groups = [catalog.ids.get(code, []) for code in search.codes]
-    conditions.add_query("s.id IN", CODED, _codings_of(search, catalog, sight))
+    conditions.add_query("s.id IN", CODED, _codings_of(search, catalog, visibility))
     if search.together == Together.SENTENCE:
         for group in groups:
-            conditions.add_query("s.id IN", CODED, _codings(search, catalog, sight, group))
+            conditions.add_query("s.id IN", CODED, _codings(search, catalog, visibility, group))
     elif search.together == Together.TURN:
         for group in groups:
-            conditions.add_query("s.turn_id IN", CODED_TURNS, _codings(search, catalog, sight, group))
+            conditions.add_query("s.turn_id IN", CODED_TURNS, _codings(search, catalog, visibility, group))
 
 
-def _codings_of(search: Search, catalog: Catalog, sight: Sight) -> Conditions:
+def _codings_of(search: Search, catalog: Catalog, visibility: Visibility) -> Conditions:
     """What a search says of codings ``c``, one of which is enough."""
     either = [pk for code in search.codes for pk in catalog.ids.get(code, [])]
-    return _codings(search, catalog, sight, either if search.codes else None)
+    return _codings(search, catalog, visibility, either if search.codes else None)
 
 
-def _codings(search: Search, catalog: Catalog, sight: Sight, code_ids: list[int] | None) -> Conditions:
+def _codings(search: Search, catalog: Catalog, visibility: Visibility, code_ids: list[int] | None) -> Conditions:
     """What a search says of one coding ``c``; ``code_ids`` None is any code of the study."""
-    conditions = of_codings(catalog, sight, family=search.family, code_ids=code_ids)
+    conditions = of_codings(catalog, visibility, family=search.family, code_ids=code_ids)
     for column in ("level", "enactment", "grounding"):
         if asked := getattr(search, column):
             conditions.add(f"c.{column} = %s", asked)
     return conditions
 
 
-def of_codings(catalog: Catalog, sight: Sight, *, family: str = "", code_ids: list[int] | None = None) -> Conditions:
+def of_codings(
+    catalog: Catalog, visibility: Visibility, *, family: str = "", code_ids: list[int] | None = None
+) -> Conditions:
     """Codings ``c`` with these codes, or with any of the study, by whoever is looked at."""
     conditions = Conditions()
     if code_ids is None:
@@ -250,29 +234,29 @@ def of_codings(catalog: Catalog, sight: Sight, *, family: str = "", code_ids: li
         inside = set(catalog.ids_in_family.get(family, []))
         code_ids = [pk for pk in code_ids if pk in inside]
     conditions.add_one_of("c.code_id", code_ids)
-    if sight.coder_id is not None:
-        conditions.add("c.coder_id = %s", sight.coder_id)
+    if visibility.coder_id is not None:
+        conditions.add("c.coder_id = %s", visibility.coder_id)
     return conditions
 
 
-def _limit_state(conditions: Conditions, search: Search, catalog: Catalog, sight: Sight) -> None:
+def _limit_state(conditions: Conditions, search: Search, catalog: Catalog, visibility: Visibility) -> None:
     if search.state == State.STALE:
-        stale = of_codings(catalog, sight, family=search.family, code_ids=catalog.stale_ids)
+        stale = of_codings(catalog, visibility, family=search.family, code_ids=catalog.stale_ids)
         conditions.add_query("s.id IN", CODED, stale)
     elif search.state == State.MEMO:
-        conditions.add_query("s.id IN", WITH_MEMO, _of_person("m.author_id", sight))
+        conditions.add_query("s.id IN", WITH_MEMO, _of_person("m.author_id", visibility))
     elif search.state in {State.UNCODED, State.DECIDED}:
         # Codes of a turn stand on its first sentence and say nothing about it.
-        coded = of_codings(catalog, sight, code_ids=catalog.ids_of_sentences)
-        decided = _of_person("d.coder_id", sight)
+        coded = of_codings(catalog, visibility, code_ids=catalog.ids_of_sentences)
+        decided = _of_person("d.coder_id", visibility)
         both = f"({CODED.format(conditions=coded.as_sql())} UNION {DECIDED.format(conditions=decided.as_sql())})"
         place = "s.id NOT IN" if search.state == State.UNCODED else "s.id IN"
         conditions.add(f"{place} {both}", *coded.values, *decided.values)
 
 
-def _find_prompted(project: Project, search: Search, catalog: Catalog, sight: Sight) -> set[int]:
+def _find_prompted(project: Project, search: Search, catalog: Catalog, visibility: Visibility) -> set[int]:
     """The sentences of those codings that are (un)prompted, said so or derived."""
-    prompts, codings = StudyPrompts(project), _codings_of(search, catalog, sight)
+    prompts, codings = StudyPrompts(project), _codings_of(search, catalog, visibility)
     identifiers = {pk: identifier for identifier, ids in catalog.ids.items() for pk in ids}
     found = set()
     with connection.cursor() as cursor:
@@ -298,10 +282,10 @@ def _find_differing(project: Project, search: Search, catalog: Catalog) -> set[i
     return found
 
 
-def _of_person(column: str, sight: Sight) -> Conditions:
+def _of_person(column: str, visibility: Visibility) -> Conditions:
     conditions = Conditions()
-    if sight.coder_id is not None:
-        conditions.add(f"{column} = %s", sight.coder_id)
+    if visibility.coder_id is not None:
+        conditions.add(f"{column} = %s", visibility.coder_id)
     return conditions
 
 

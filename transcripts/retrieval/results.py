@@ -13,8 +13,7 @@ from django.db import connection
 from transcripts.coding.models import Level
 from transcripts.corpus.models import Interview, Sentence, Turn
 from transcripts.corpus.queries import read_questions
-from transcripts.projects.models import Project
-from transcripts.retrieval.queries import FoundSentence, Sight, find_closed
+from transcripts.retrieval.queries import FoundSentence, Visibility
 from transcripts.retrieval.words import Piece, Term, mark
 
 NEIGHBOURS = 2
@@ -90,12 +89,14 @@ class Result:
         return f"{role}, reasoning" if self.turn.channel == Turn.Channel.REASONING else role
 
 
-def build_results(found: Sequence[FoundSentence], terms: Sequence[Term], sight: Sight, viewer_id: int) -> list[Result]:
+def build_results(
+    found: Sequence[FoundSentence], terms: Sequence[Term], visibility: Visibility, viewer_id: int
+) -> list[Result]:
     """What is shown of these sentences, in their order: seven queries, however many they are."""
     ids = [row.id for row in found]
     sentences = Sentence.objects.select_related("turn__interview").in_bulk(ids)
     results = [_start(sentences[pk], terms) for pk in ids if pk in sentences]
-    chips, memos = _read_chips(found, sight, viewer_id), _read_memos(ids, viewer_id)
+    chips, memos = _read_chips(found, visibility, viewer_id), _read_memos(ids, viewer_id)
     questions = read_questions({result.turn.pk: result.turn for result in results}.values())
     beside = _read_turns({result.turn.pk for result in results})
     for result in results:
@@ -129,34 +130,25 @@ def _read_turns(turn_ids: Iterable[int]) -> dict[int, list[Sentence]]:
     return defaultdict(list, {turn: list(group) for turn, group in groupby(fields, key=lambda each: each.turn_id)})
 
 
-def _read_chips(rows: Sequence[FoundSentence], sight: Sight, viewer_id: int) -> dict[int, list[Chip]]:
-    """What stands on these sentences of the people looked at, but for what colleagues did in closed interviews."""
-    ids, closed = [row.id for row in rows], _find_closed(rows, sight)
+def _read_chips(rows: Sequence[FoundSentence], visibility: Visibility, viewer_id: int) -> dict[int, list[Chip]]:
+    """The labels on these sentences of the people looked at, without others' labels in hidden interviews."""
+    ids, hidden = [row.id for row in rows], {row.id for row in rows if row.interview_id in visibility.hidden}
     found: dict[int, list[Chip]] = defaultdict(list)
-    for pk, name, family, unit, level, enactment, username, coder_id in _read(CHIPS, "c.coder_id", ids, sight):
-        if coder_id == viewer_id or pk not in closed:
+    for pk, name, family, unit, level, enactment, username, coder_id in _read(CHIPS, "c.coder_id", ids, visibility):
+        if coder_id == viewer_id or pk not in hidden:
             coder = "" if coder_id == viewer_id else username
             found[pk].append(Chip(name, family, unit != "sentence", level == Level.LATENT, enactment, coder))
-    for pk, username, coder_id in _read(DECISIONS, "d.coder_id", ids, sight):
-        if coder_id == viewer_id or pk not in closed:
+    for pk, username, coder_id in _read(DECISIONS, "d.coder_id", ids, visibility):
+        if coder_id == viewer_id or pk not in hidden:
             found[pk].append(Chip("", "", False, False, "", "" if coder_id == viewer_id else username))
     return found
 
 
-def _find_closed(rows: Sequence[FoundSentence], sight: Sight) -> set[int]:
-    """The sentences that lie in interviews where colleagues' work is not open."""
-    if sight.opened_by is None or not rows:
-        return set()
-    project = Project.objects.get(interviews=rows[0].interview_id)
-    closed = set(find_closed(project, sight.opened_by).values_list("pk", flat=True))
-    return {row.id for row in rows if row.interview_id in closed}
-
-
-def _read(sql: str, column: str, ids: Sequence[int], sight: Sight) -> list[tuple[Any, ...]]:
+def _read(sql: str, column: str, ids: Sequence[int], visibility: Visibility) -> list[tuple[Any, ...]]:
     if not ids:
         return []
-    whose = f"AND {column} = %s" if sight.coder_id is not None else ""
-    values = [*ids, *([sight.coder_id] if sight.coder_id is not None else [])]
+    whose = f"AND {column} = %s" if visibility.coder_id is not None else ""
+    values = [*ids, *([visibility.coder_id] if visibility.coder_id is not None else [])]
     with connection.cursor() as cursor:
         cursor.execute(sql.format(places=_places(ids), whose=whose), values)
         rows: list[tuple[Any, ...]] = cursor.fetchall()

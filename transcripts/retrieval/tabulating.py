@@ -15,7 +15,7 @@ from transcripts.retrieval.bars import BarChart, draw_bars
 from transcripts.retrieval.bubbles import BubbleChart, draw_bubbles
 from transcripts.retrieval.catalog import Catalog
 from transcripts.retrieval.counts import Answers, Mark
-from transcripts.retrieval.queries import Sight
+from transcripts.retrieval.queries import Visibility
 from transcripts.retrieval.score_sheet import Column, Picture, ScoreSheet, SheetCell, build_sheet, draw_sheet
 from transcripts.retrieval.tables import Count, CountTable, Heading, Pair, PairTable
 
@@ -30,7 +30,7 @@ class Wanted:
     catalog: Catalog
     family: str
     coder: str
-    sight: Sight
+    visibility: Visibility
 
     @property
     def headings(self) -> list[Heading]:
@@ -108,7 +108,7 @@ class SheetPage(NamedTuple):
 
 def tabulate_by_interview(wanted: Wanted, interviews: Sequence[Interview]) -> CountPage:
     """Codes by interview: a row for each of ``interviews``, totals over the whole study."""
-    answers = counts.count_answers(wanted.project, wanted.sight)
+    answers = counts.count_answers(wanted.project, wanted.visibility)
     marks = list(_read_marks(wanted))
     sizes: Sizes = {pk: _sizes(said, 1) for pk, said in answers.items()}
     table = CountTable(wanted.headings, ((mark.interview_id, mark) for mark in marks), sizes)
@@ -126,7 +126,7 @@ def tabulate_by_interview(wanted: Wanted, interviews: Sequence[Interview]) -> Co
 
 def tabulate_by_model(wanted: Wanted) -> CountPage:
     """Codes by model: a row for each model."""
-    answers = counts.count_answers(wanted.project, wanted.sight)
+    answers = counts.count_answers(wanted.project, wanted.visibility)
     model_of = dict(wanted.project.interviews.order_by("pk").values_list("pk", "model_label"))
     models = sorted({model_of[pk] for pk in answers})
     said = {
@@ -156,7 +156,7 @@ def tabulate_pairs(wanted: Wanted, *, by_turn: bool) -> PairPage:
             query = wanted.search(*codes, together="" if n == m else together.value).as_query()
             cells.append(PairCell(one, other, table.count(n, m), query))
         rows.append((one, cells))
-    answers = _sum(counts.count_answers(wanted.project, wanted.sight).values())
+    answers = _sum(counts.count_answers(wanted.project, wanted.visibility).values())
     chart = draw_bubbles(headings, table.count, table.highest)
     return PairPage(headings, rows, chart, by_turn, answers.turns if by_turn else answers.sentences)
 
@@ -165,7 +165,7 @@ def build_score_sheet(wanted: Wanted, interview: Interview, columns: Sequence[Co
     """Codes by turn of one interview."""
     family = wanted.catalog.families.get(wanted.family)
     marks = counts.read_marks(
-        wanted.project, wanted.catalog, wanted.sight, family=wanted.family, interview_id=interview.pk
+        wanted.project, wanted.catalog, wanted.visibility, family=wanted.family, interview_id=interview.pk
     )
     headings = wanted.headings
     sheet = build_sheet(headings, columns, marks, enactment=bool(family and family.carries_enactment))
@@ -197,7 +197,7 @@ def choose_family(catalog: Catalog, *, with_enactment: bool = False) -> str:
 
 
 def _read_marks(wanted: Wanted) -> Iterator[Mark]:
-    return counts.read_marks(wanted.project, wanted.catalog, wanted.sight, family=wanted.family)
+    return counts.read_marks(wanted.project, wanted.catalog, wanted.visibility, family=wanted.family)
 
 
 def _ask(wanted: Wanted, heading: Heading, **others: object) -> str:
@@ -218,7 +218,7 @@ def _finish(
         totals=[CountCell(table.total(each), each, _ask(wanted, each)) for each in table.headings],
         spread=[f"{table.count_interviews(each)} of {_plural(interviews, 'interview')}" for each in table.headings],
         chart=draw_bars(table.headings, groups),
-        elsewhere=counts.count_elsewhere(wanted.project, wanted.catalog, wanted.sight, family=wanted.family),
+        elsewhere=counts.count_elsewhere(wanted.project, wanted.catalog, wanted.visibility, family=wanted.family),
         answers=_sum(answers.values()),
         interviews=interviews,
     )

@@ -9,7 +9,6 @@ app_name = "retrieval"
 urlpatterns = [
     # /p/<slug>/search/
     path("p/<slug:slug>/search/", views.search, name="search"),
-    path("p/<slug:slug>/search/open/", views.open_codings, name="open"),
     # /p/<slug>/codings/
     path("p/<slug:slug>/codings/interviews/", views.by_interview, name="by_interview"),
     path("p/<slug:slug>/codings/models/", views.by_model, name="by_model"),

@@ -5,18 +5,14 @@ from __future__ import annotations
 from typing import NamedTuple, TypeVar
 from urllib.parse import urlencode
 
-from django.contrib import messages
 from django.core.paginator import Page, Paginator
-from django.db.models import QuerySet
 from django.http import HttpResponse, QueryDict
-from django.shortcuts import get_object_or_404, redirect, render
-from django.template.defaultfilters import pluralize
-from django.urls import reverse
-from django.utils.http import url_has_allowed_host_and_scheme
-from django.views.decorators.http import require_POST, require_safe
+from django.shortcuts import get_object_or_404, render
+from django.views.decorators.http import require_safe
 
-from transcripts.blinding.actions import unblind_interviews
-from transcripts.corpus.models import Interview
+from transcripts.blinding.forms import UnblindingForm
+from transcripts.blinding.viewers import get_viewer
+from transcripts.blinding.views import offer_unblinding
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
 from transcripts.retrieval import people, queries, tabulating
@@ -25,7 +21,6 @@ from transcripts.retrieval.catalog import Catalog, read_catalog
 from transcripts.retrieval.forms import (
     Choices,
     CountForm,
-    OpeningForm,
     PairForm,
     SearchForm,
     SheetForm,
@@ -73,7 +68,7 @@ def search(request: ProjectRequest) -> HttpResponse:
             "findings": find(request, asked, catalog),
             "narrowings": list_narrowings(request, form),
             "search": asked,
-            **offer_opening(request, whose(asked), asked.interview),
+            "unblinding": offer(request, whose(asked), asked.interview),
         }
     return render(request, "retrieval/search.html", context, status=422 if form.errors else 200)
 
@@ -91,14 +86,14 @@ def offer_choices(request: ProjectRequest, catalog: Catalog) -> Choices:
         chosen = request.GET.get("interview", "")
         offered = list(interviews.filter(pk=chosen).values_list("pk", "title")) if is_number(chosen) else []
     models = interviews.order_by("model_label").values_list("model_label", flat=True).distinct()
-    sees_all = Permission.SEE_ALL_CODINGS in request.role.permissions
+    viewer = get_viewer(request)
     return Choices(
         catalog=catalog,
         models=list(models),
         interviews=offered,
-        coders=people.list_coders(request.project, catalog) if sees_all else [],
-        sees_all=sees_all,
-        codes_herself=Permission.CODE in request.role.permissions,
+        coders=people.list_coders(request.project, catalog) if viewer.sees_all else [],
+        sees_all=viewer.sees_all,
+        codes_herself=viewer.codes,
     )
 
 
@@ -108,10 +103,10 @@ def is_number(text: str) -> bool:
 
 def find(request: ProjectRequest, asked: Search, catalog: Catalog) -> Findings:
     """A page of what was asked for."""
-    sight = people.find_sight(request.user, request.role, whose(asked))
-    found = queries.find_sentences(request.project, asked, catalog, sight)
+    visibility = people.find_visibility(get_viewer(request), whose(asked))
+    found = queries.find_sentences(request.project, asked, catalog, visibility)
     page = Paginator(found, RESULTS_PER_PAGE).get_page(request.GET.get("page"))
-    results = build_results(list(page), read_terms(asked.words), sight, request.user.pk)
+    results = build_results(list(page), read_terms(asked.words), visibility, request.user.pk)
     size = queries.measure(request.project)
     return Findings(page, results, found.count_of_sentences, found.count_of_interviews, size)
 
@@ -154,7 +149,7 @@ def by_interview(request: ProjectRequest) -> HttpResponse:
         interviews = Paginator(request.project.interviews.order_by("pk"), INTERVIEWS_PER_PAGE)
         page = interviews.get_page(request.GET.get("page"))
         context |= {"page": page, "table": tabulating.tabulate_by_interview(want(request, catalog, form), list(page))}
-        context |= offer_opening(request, form.get_coder())
+        context["unblinding"] = offer(request, form.get_coder())
     return render(request, "retrieval/counts.html", context, status=422 if form.errors else 200)
 
 
@@ -167,7 +162,7 @@ def by_model(request: ProjectRequest) -> HttpResponse:
     context: dict[str, object] = {"form": form, "here": "by_model"}
     if form.is_valid():
         context |= {"table": tabulating.tabulate_by_model(want(request, catalog, form))}
-        context |= offer_opening(request, form.get_coder())
+        context["unblinding"] = offer(request, form.get_coder())
     return render(request, "retrieval/counts.html", context, status=422 if form.errors else 200)
 
 
@@ -181,7 +176,7 @@ def cooccurrence(request: ProjectRequest) -> HttpResponse:
     if form.is_valid():
         by_turn = form.cleaned_data["together"] == Together.TURN
         context |= {"table": tabulating.tabulate_pairs(want(request, catalog, form), by_turn=by_turn)}
-        context |= offer_opening(request, form.get_coder())
+        context["unblinding"] = offer(request, form.get_coder())
     return render(request, "retrieval/pairs.html", context, status=422 if form.errors else 200)
 
 
@@ -206,39 +201,16 @@ def score_sheet(request: ProjectRequest, interview_id: int) -> HttpResponse:
         columns = tabulating.read_columns(interview)
         wanted = [want(request, catalog, form, coder) for coder in coders]
         context |= {"sheets": [tabulating.build_score_sheet(each, interview, columns) for each in wanted]}
-        context |= offer_opening(request, next((each for each in coders if each != OWN), OWN), interview.pk)
+        context["unblinding"] = offer(request, next((each for each in coders if each != OWN), OWN), interview.pk)
     return render(request, "retrieval/score_sheet.html", context, status=422 if form.errors else 200)
 
 
-@require_POST
-@project_view(Permission.SEE_ALL_CODINGS)
-def open_codings(request: ProjectRequest) -> HttpResponse:
-    """Open colleagues' work wherever there is some, after saying so: what one codes there later is assisted."""
-    form = OpeningForm(request.POST)
-    if not form.is_valid():
-        return render(request, "retrieval/not_opened.html", {"opening": form}, status=422)
-    closed = list(list_closed(request, form.cleaned_data["interview"]))
-    unblind_interviews(project=request.project, interviews=closed, by=request.user, where="search")
-    if count := len(closed):
-        messages.success(request, f"Colleagues’ codings of {count} interview{pluralize(count)} are open to you.")
-    back = form.cleaned_data["next"]
-    inside = reverse("projects:home", args=[request.project.slug])
-    is_ours = back.startswith(inside) and url_has_allowed_host_and_scheme(back, allowed_hosts=None)
-    return redirect(back if is_ours else reverse("retrieval:search", args=[request.project.slug]))
-
-
-def list_closed(request: ProjectRequest, interview: int | None) -> QuerySet[Interview]:
-    """The interviews in which this person would open colleagues' work, or that one."""
-    if Permission.CODE not in request.role.permissions:
-        return request.project.interviews.none()
-    closed = queries.find_closed(request.project, request.user.pk)
-    return closed if interview is None else closed.filter(pk=interview)
-
-
-def offer_opening(request: ProjectRequest, coder: str, interview: int | None = None) -> dict[str, object]:
-    """For a page that would show others' codings too: how many interviews are left out, and the form that opens them."""
-    closed = 0 if coder == OWN else list_closed(request, interview).count()
-    return {"closed": closed, "opening": OpeningForm(initial={"next": request.get_full_path(), "interview": interview})}
+def offer(request: ProjectRequest, coder: str, interview: int | None = None) -> UnblindingForm | None:
+    """The notice of a page that would show others' codings too, of the whole study or of one interview."""
+    if coder == OWN:
+        return None
+    hidden = get_viewer(request).hidden_interviews
+    return offer_unblinding(request, hidden if interview is None else hidden & {interview}, where="search")
 
 
 Asked = TypeVar("Asked", bound=CountForm)
@@ -257,5 +229,5 @@ def ask(request: ProjectRequest, catalog: Catalog, form: type[Asked], *, with_en
 def want(request: ProjectRequest, catalog: Catalog, form: CountForm, coder: str = "") -> Wanted:
     """The same, for the tables."""
     coder = coder or form.get_coder()
-    sight = people.find_sight(request.user, request.role, coder)
-    return Wanted(request.project, catalog, form.cleaned_data["family"], coder, sight)
+    visibility = people.find_visibility(get_viewer(request), coder)
+    return Wanted(request.project, catalog, form.cleaned_data["family"], coder, visibility)

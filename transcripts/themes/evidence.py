@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 
 from transcripts.accounts.models import User
-from transcripts.coding.models import Coding, Decision, Layer, Reveal, Unblinding
+from transcripts.blinding.viewers import Viewer
+from transcripts.coding.models import Coding, CodingQuerySet, Decision, DecisionQuerySet
 from transcripts.corpus.models import Interview, Sentence, Turn
 from transcripts.projects.models import Project
-from transcripts.projects.roles import Permission, Role
 from transcripts.retrieval.asking import EVERYBODY, OWN, UNNAMED
-from transcripts.retrieval.people import find_sight
+from transcripts.retrieval.people import find_visibility
 from transcripts.retrieval.prompts import StudyPrompts
-from transcripts.retrieval.queries import Sight, find_closed
+from transcripts.retrieval.queries import Visibility
 from transcripts.themes.presence import STRENGTH, UNCLEAR, Column, Decided, Evidence
 
 
@@ -38,7 +38,7 @@ class Viewpoint:
 
     project: Project
     coder: str
-    sight: Sight
+    visibility: Visibility
     layer: LayerChoice = LayerChoice.ANY
 
     @property
@@ -55,44 +55,32 @@ class Coder(NamedTuple):
     name: str
 
 
-def choose_viewpoint(
-    project: Project, user: User, role: Role, *, coder: str = "", layer: str = LayerChoice.ANY
-) -> Viewpoint:
+def choose_viewpoint(viewer: Viewer, *, coder: str = "", layer: str = LayerChoice.ANY) -> Viewpoint:
     """The viewpoint somebody asks for, as far as her role goes: a blind coder sees her own codings and no others.
 
     What is not asked, or not there to be seen, falls back to what comes first: one's own codings for those who code,
     everybody's for those who only read.
     """
     kind = LayerChoice(layer) if layer in set(LayerChoice) else LayerChoice.ANY
-    only_reads = Permission.CODE not in role.permissions
-    coder = coder or (EVERYBODY if only_reads else OWN)
-    coder = coder if coder in {each.value for each in list_coders(project, user, role)} else OWN
-    return Viewpoint(project, coder, find_sight(user, role, coder), kind)
+    coder = coder or (OWN if viewer.codes else EVERYBODY)
+    coder = coder if coder in {each.value for each in list_coders(viewer)} else OWN
+    return Viewpoint(viewer.project, coder, find_visibility(viewer, coder), kind)
 
 
-def list_coders(project: Project, user: User, role: Role) -> list[Coder]:
+def list_coders(viewer: Viewer) -> list[Coder]:
     """Whose codings the list offers; empty where there is no choice."""
-    if Permission.SEE_ALL_CODINGS not in role.permissions:
+    if not viewer.sees_all:
         return []
-    coded = Coding.objects.filter(coder=OuterRef("pk"), code__version__project=project)
-    others = User.objects.filter(Exists(coded)).exclude(pk=user.pk).order_by("username")
+    coded = Coding.objects.filter(coder=OuterRef("pk"), code__version__project=viewer.project)
+    others = User.objects.filter(Exists(coded)).exclude(pk=viewer.user_id).order_by("username")
     names = [Coder(name, name) for name in others.values_list("username", flat=True)]
-    own = [Coder(OWN, "you")] if Permission.CODE in role.permissions else []
+    own = [Coder(OWN, "you")] if viewer.codes else []
     return [*own, Coder(EVERYBODY, "all coders"), *names]
 
 
 def seen_interviews(viewpoint: Viewpoint) -> QuerySet[Interview]:
     """The interviews that are counted from this viewpoint."""
-    interviews = viewpoint.project.interviews.order_by("pk")
-    if viewpoint.sight.opened_by is None:
-        return interviews
-    return interviews.exclude(pk__in=find_closed(viewpoint.project, viewpoint.sight.opened_by).values("pk"))
-
-
-def list_unopened(viewpoint: Viewpoint) -> list[Interview]:
-    """The interviews left out because colleagues' work was not opened there."""
-    opened_by = viewpoint.sight.opened_by
-    return [] if opened_by is None else list(find_closed(viewpoint.project, opened_by))
+    return viewpoint.project.interviews.exclude(pk__in=viewpoint.visibility.hidden).order_by("pk")
 
 
 def list_models(viewpoint: Viewpoint) -> list[Column]:
@@ -111,41 +99,25 @@ def list_interviews(viewpoint: Viewpoint) -> list[Column]:
 
 def standing_codings(viewpoint: Viewpoint) -> QuerySet[Coding]:
     """The codings that count from this viewpoint: those on what models said."""
-    # A reading that was carried to another code is read there, and nowhere else.
-    carried = Coding.objects.filter(pk=OuterRef("superseded_by"), carried_from=OuterRef("pk"))
-    codings = Coding.objects.filter(
-        _holds(viewpoint.layer),
-        ~Exists(carried),
+    codings = _counted(Coding.objects.all(), viewpoint).filter(
         sentence__retired_by__isnull=True,
         sentence__turn__role=Turn.Role.MODEL,
         sentence__turn__channel=Turn.Channel.UTTERANCE,
         sentence__turn__interview__project=viewpoint.project,
     )
-    if viewpoint.sight.coder_id is not None:
-        codings = codings.filter(coder=viewpoint.sight.coder_id)
-    if viewpoint.sight.opened_by is not None:
+    if viewpoint.visibility.hidden:
         codings = codings.filter(sentence__turn__interview__in=seen_interviews(viewpoint).values("pk"))
     return codings
 
 
-def _holds(layer: LayerChoice) -> Q:
-    """Which codings, or decisions, count in a layer.
+Counted = TypeVar("Counted", CodingQuerySet, DecisionQuerySet)
 
-    A blind one counts while it stands, and when it stood as its coder first saw others' labels: what she took back
-    afterwards was still her own reading (as in coding/blind.py).
-    """
-    stands = Q(withdrawn_at__isnull=True)
-    if layer == LayerChoice.ANY:
-        return stands
-    revealed = Reveal.objects.filter(
-        sentence=OuterRef("sentence"), coder=OuterRef("coder"), revealed_at__lt=OuterRef("withdrawn_at")
-    )
-    opened = Unblinding.objects.filter(
-        interview=OuterRef("sentence__turn__interview"),
-        user=OuterRef("coder"),
-        unblinded_at__lt=OuterRef("withdrawn_at"),
-    )
-    return Q(layer=Layer.BLIND) & (stands | Q(Exists(revealed)) | Q(Exists(opened)))
+
+def _counted(rows: Counted, viewpoint: Viewpoint) -> Counted:
+    """Those codings or decisions that count in the layer of the viewpoint, of whoever is looked at."""
+    counted = rows.active() if viewpoint.layer == LayerChoice.ANY else rows.blind()
+    coder_id = viewpoint.visibility.coder_id
+    return counted if coder_id is None else counted.filter(coder=coder_id)
 
 
 def read_evidence(viewpoint: Viewpoint, identifiers: Iterable[str]) -> Iterator[Evidence]:
@@ -180,13 +152,10 @@ def count_sentences(viewpoint: Viewpoint) -> dict[str, int]:
 
 def count_decided(viewpoint: Viewpoint) -> dict[int, Decided]:
     """How many of the models' sentences, and turns with such, were coded or finished, by interview: one query."""
-    finished = Decision.objects.filter(_holds(viewpoint.layer), sentence=OuterRef("pk"))
-    coded = Coding.objects.filter(_holds(viewpoint.layer), sentence=OuterRef("pk"))
-    if viewpoint.sight.coder_id is not None:
-        finished, coded = finished.filter(coder=viewpoint.sight.coder_id), coded.filter(coder=viewpoint.sight.coder_id)
-    sentences = Sentence.objects.filter(
+    finished = _counted(Decision.objects.filter(sentence=OuterRef("pk")), viewpoint)
+    coded = _counted(Coding.objects.filter(sentence=OuterRef("pk")), viewpoint)
+    sentences = Sentence.objects.current().filter(
         Q(Exists(coded)) | Q(Exists(finished)),
-        retired_by__isnull=True,
         turn__role=Turn.Role.MODEL,
         turn__channel=Turn.Channel.UTTERANCE,
         turn__interview__in=seen_interviews(viewpoint).values("pk"),

@@ -8,23 +8,20 @@ from django.contrib import messages
 from django.core.paginator import Paginator
 from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
-from django.template.defaultfilters import pluralize
-from django.urls import reverse
-from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from transcripts.blinding.actions import unblind_interviews
+from transcripts.blinding.viewers import get_viewer
 from transcripts.coding.models import Coding, Level, Prompting
 from transcripts.corpus.models import Sentence
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
 from transcripts.retrieval.asking import UNNAMED
-from transcripts.retrieval.queries import FoundSentence, Sight, find_closed
+from transcripts.retrieval.queries import FoundSentence, Visibility
 from transcripts.retrieval.results import Result, build_results
 from transcripts.themes import evidence, matrix, queries, quotations
 from transcripts.themes.errors import QuoteChanged, WrongInput
 from transcripts.themes.evidence import CodedSentence, Filters, Viewpoint
-from transcripts.themes.forms import OpeningForm, QuoteForm
+from transcripts.themes.forms import QuoteForm
 from transcripts.themes.matrix import LinkedCell
 from transcripts.themes.matrix_svg import Drawing, Link, draw_matrix
 from transcripts.themes.models import ThemeQuote, ThemeVersion
@@ -124,7 +121,7 @@ def quote(request: ProjectRequest, number: int, sentence_id: int) -> HttpRespons
     if sentence is None:
         raise Http404("This study has no such sentence.")
     if request.method != "POST":
-        quotes = queries.visible_quotes(request.project, request.user, request.role)
+        quotes = queries.visible_quotes(get_viewer(request))
         standing = quotes.filter(theme=theme.theme, sentence=sentence).first()
         return _render_quote(request, theme, sentence, _start_quote(request, sentence, standing))
     form = QuoteForm(request.POST)
@@ -142,26 +139,6 @@ def quote(request: ProjectRequest, number: int, sentence_id: int) -> HttpRespons
             messages.success(request, f"Quoted {text['side']} the theme.")
             return redirect("themes:theme", request.project.slug, number)
     return _render_quote(request, theme, sentence, form, status=422)
-
-
-@require_POST
-@project_view(Permission.SEE_ALL_CODINGS)
-def open_codings(request: ProjectRequest) -> HttpResponse:
-    """Open colleagues' work wherever there is some, after saying so: what one codes there later is assisted."""
-    form = OpeningForm(request.POST)
-    if not form.is_valid():
-        return render(request, "themes/not_opened.html", {"opening": form}, status=422)
-    codes = Permission.CODE in request.role.permissions
-    closed = list(find_closed(request.project, request.user.pk)) if codes else []
-    unblind_interviews(project=request.project, interviews=closed, by=request.user, where="themes")
-    if count := len(closed):
-        messages.success(
-            request, f"Colleagues’ codings and memos of {count} interview{pluralize(count)} are open to you."
-        )
-    back = form.cleaned_data["next"]
-    inside = reverse("projects:home", args=[request.project.slug])
-    is_ours = back.startswith(inside) and url_has_allowed_host_and_scheme(back, allowed_hosts=None)
-    return redirect(back if is_ours else reverse("themes:presence", args=[request.project.slug]))
 
 
 @require_POST
@@ -221,10 +198,10 @@ def _show(
             "pk", "turn_id", "turn__interview_id", "start", "end"
         )
     }
-    results = build_results([places[pk] for pk in ids], [], viewpoint.sight, request.user.pk)
+    results = build_results([places[pk] for pk in ids], [], viewpoint.visibility, request.user.pk)
     codings = Coding.objects.filter(pk__in=[pk for each in found for pk in each.coding_ids])
     by_id = codings.select_related("code", "coder").in_bulk()
-    quotes = queries.visible_quotes(request.project, request.user, request.role).filter(sentence__in=ids)
+    quotes = queries.visible_quotes(get_viewer(request)).filter(sentence__in=ids)
     quoted = {each.sentence_id: each for each in quotes.filter(theme=theme.theme)} if theme else {}
     return [
         Shown(result, [by_id[pk] for pk in each.coding_ids], each.prompting, quoted.get(each.sentence_id))
@@ -261,6 +238,6 @@ def _render_quote(
     status: int = 200,
 ) -> HttpResponse:
     place = FoundSentence(sentence.pk, sentence.turn_id, sentence.turn.interview_id, sentence.start, sentence.end)
-    [result] = build_results([place], [], Sight(request.user.pk), request.user.pk)
+    [result] = build_results([place], [], Visibility(request.user.pk), request.user.pk)
     context = {"version": theme, "form": form, "result": result, "race": race}
     return render(request, "themes/quote.html", context, status=status)

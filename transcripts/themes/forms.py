@@ -6,7 +6,6 @@ from typing import Any
 
 from django import forms
 
-from transcripts.blinding.forms import OpeningForm as OpeningWord
 from transcripts.themes.actions import LONGEST_NAME
 from transcripts.themes.errors import LONGEST_REASON, LONGEST_TEXT
 from transcripts.themes.models import PhaseEntry, ThemeQuote, ThemeVersion
@@ -177,9 +176,3 @@ class StatementForm(forms.Form):
         ),
     )
     replaces = forms.IntegerField(min_value=1, max_value=2**63 - 1, required=False, widget=forms.HiddenInput)
-
-
-class OpeningForm(OpeningWord):
-    """That word; ``next`` is where she was."""
-
-    next = forms.CharField(max_length=10_000, required=False, widget=forms.HiddenInput)

@@ -8,13 +8,11 @@ from typing import NamedTuple
 
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
-from transcripts.accounts.models import User
+from transcripts.blinding.viewers import Viewer
 from transcripts.codebook.models import Code
 from transcripts.codebook.queries import current_version, read_families
-from transcripts.coding.models import Memo, Unblinding
 from transcripts.corpus.models import Sentence
 from transcripts.projects.models import Project
-from transcripts.projects.roles import Permission, Role
 from transcripts.themes.models import PhaseEntry, PositionalityStatement, Theme, ThemeQuote, ThemeVersion
 
 STATE_ORDER = [*ThemeVersion.State.values]
@@ -126,19 +124,14 @@ def _compare(before: ThemeVersion | None, version: ThemeVersion, catalogue: Cata
     return Change(version, before, fields, catalogue.name_codes(put_in), catalogue.name_codes(taken_out))
 
 
-def visible_quotes(project: Project, user: User, role: Role) -> QuerySet[ThemeQuote]:
-    """The quotes that stand, as far as ``user`` may know of them.
-
-    A quote tells that somebody coded its sentence: so a blind coder sees her own, and one who may still code those of
-    interviews in which she has opened her colleagues' codings.
-    """
-    quotes = ThemeQuote.objects.filter(theme__project=project, withdrawn_at__isnull=True)
-    if Permission.SEE_ALL_CODINGS not in role.permissions:
-        return quotes.filter(added_by=user)
-    if Permission.CODE not in role.permissions:
+def visible_quotes(viewer: Viewer) -> QuerySet[ThemeQuote]:
+    """The active quotes that the viewer may see. A quote tells that somebody coded its sentence, so it is a label."""
+    quotes = ThemeQuote.objects.filter(theme__project=viewer.project, withdrawn_at__isnull=True)
+    if not viewer.sees_all:
+        return quotes.filter(added_by=viewer.user)
+    if viewer.visible_interviews is None:
         return quotes
-    opened = Unblinding.objects.filter(user=user).values("interview")
-    return quotes.filter(Q(added_by=user) | Q(sentence__turn__interview__in=opened))
+    return quotes.filter(Q(added_by=viewer.user) | Q(sentence__turn__interview__in=viewer.visible_interviews))
 
 
 def read_quotes(quotes: QuerySet[ThemeQuote]) -> list[ThemeQuote]:
@@ -153,32 +146,14 @@ def find_sentence(project: Project, sentence_id: int) -> Sentence | None:
     return sentences.select_related("turn__interview").first()
 
 
-def visible_entries(project: Project, user: User, role: Role) -> QuerySet[PhaseEntry]:
+def visible_entries(viewer: Viewer) -> QuerySet[PhaseEntry]:
     """What was written on the board and stands: one's own entries, and everybody's for those who see all codings."""
-    entries = PhaseEntry.objects.filter(project=project, withdrawn_at__isnull=True).select_related("author")
-    return entries if Permission.SEE_ALL_CODINGS in role.permissions else entries.filter(author=user)
+    entries = PhaseEntry.objects.filter(project=viewer.project, withdrawn_at__isnull=True).select_related("author")
+    return entries if viewer.sees_all else entries.filter(author=viewer.user)
 
 
-def visible_statements(project: Project, user: User, role: Role) -> QuerySet[PositionalityStatement]:
+def visible_statements(viewer: Viewer) -> QuerySet[PositionalityStatement]:
     """The statements that stand: one's own, and everybody's for those who see all codings."""
-    statements = PositionalityStatement.objects.filter(project=project, withdrawn_at__isnull=True)
+    statements = PositionalityStatement.objects.filter(project=viewer.project, withdrawn_at__isnull=True)
     statements = statements.select_related("author").order_by("author__username")
-    return statements if Permission.SEE_ALL_CODINGS in role.permissions else statements.filter(author=user)
-
-
-def visible_memos(project: Project, user: User, role: Role, *, former: bool = False) -> QuerySet[Memo]:
-    """The memos that stand, or with ``former`` all there ever were, as far as ``user`` may read them.
-
-    Memos hold labels, so they follow the rule of codings: a blind coder reads her own. One who sees all codings reads
-    everybody's on codes, themes and the study; those on sentences and interviews, where she may still code, once she
-    opened her colleagues' codings there.
-    """
-    memos = Memo.objects.filter(project=project)
-    if not former:
-        memos = memos.filter(withdrawn_at__isnull=True)
-    if Permission.SEE_ALL_CODINGS not in role.permissions:
-        return memos.filter(author=user)
-    if Permission.CODE not in role.permissions:
-        return memos
-    opened = Unblinding.objects.filter(user=user).values("interview")
-    return memos.filter(Q(author=user) | Q(interview__isnull=True) | Q(interview__in=opened))
+    return statements if viewer.sees_all else statements.filter(author=viewer.user)

@@ -10,6 +10,8 @@ from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
+from transcripts.blinding.viewers import get_viewer
+from transcripts.coding.models import Memo
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
 from transcripts.themes import evidence, queries, reflexive
@@ -168,11 +170,17 @@ def _ask_for_entry(request: ProjectRequest) -> HttpResponse:
 def _render_phases(
     request: ProjectRequest, *, refused: EntryForm | None = None, kept: Kept | None = None, status: int = 200
 ) -> HttpResponse:
-    viewpoint = choose_viewpoint(request.project, request.user, request.role)
+    viewpoint = choose_viewpoint(get_viewer(request))
     themes = queries.current_themes(request.project)
     catalogue = queries.read_catalogue(request.project, also={code for each in themes for code in each.codes})
-    quotes = queries.read_quotes(queries.visible_quotes(request.project, request.user, request.role))
-    kinds = queries.visible_memos(request.project, request.user, request.role).order_by().values_list("kind")
+    quotes = queries.read_quotes(queries.visible_quotes(get_viewer(request)))
+    kinds = (
+        Memo.objects.filter(project=request.project)
+        .active()
+        .visible_to(get_viewer(request))
+        .order_by()
+        .values_list("kind")
+    )
     context = {
         "columns": _list_phases(request, refused, kept),
         "kept": kept,
@@ -194,7 +202,7 @@ def _render_phases(
 
 
 def _list_phases(request: ProjectRequest, refused: EntryForm | None, kept: Kept | None) -> list[PhaseColumn]:
-    entries = list(queries.visible_entries(request.project, request.user, request.role))
+    entries = list(queries.visible_entries(get_viewer(request)))
     columns = []
     for phase in PhaseEntry.Phase:
         text = kept.text if kept and kept.entry_id is None and kept.phase == phase else ""
@@ -209,7 +217,7 @@ def _list_phases(request: ProjectRequest, refused: EntryForm | None, kept: Kept 
 def _render_positionality(
     request: ProjectRequest, form: StatementForm | None = None, *, race: EntryChanged | None = None, status: int = 200
 ) -> HttpResponse:
-    statements = list(queries.visible_statements(request.project, request.user, request.role))
+    statements = list(queries.visible_statements(get_viewer(request)))
     own = next((each for each in statements if each.author_id == request.user.pk), None)
     earlier = PositionalityStatement.objects.filter(
         project=request.project, author=request.user, withdrawn_at__isnull=False
@@ -221,7 +229,7 @@ def _render_positionality(
         "others": [each for each in statements if each is not own],
         "form": form or StatementForm(initial=initial),
         "race": race,
-        "may_write": Permission.CODE in request.role.permissions,
+        "may_write": get_viewer(request).codes,
         "shows_others": Permission.SEE_ALL_CODINGS in request.role.permissions,
     }
     return render(request, "themes/positionality.html", context, status=status)

@@ -24,7 +24,6 @@ urlpatterns = [
     path("p/<slug:slug>/themes/merge/", views.merge, name="merge"),
     path("p/<slug:slug>/themes/presence/", evidence_views.show_presence, name="presence"),
     path("p/<slug:slug>/themes/evidence/", evidence_views.show_evidence, name="evidence"),
-    path("p/<slug:slug>/themes/open/", evidence_views.open_codings, name="open"),
     path("p/<slug:slug>/themes/<int:number>/", include(theme_urls)),
     # /p/<slug>/phases/
     path("p/<slug:slug>/phases/", reflexive_views.show_phases, name="phases"),

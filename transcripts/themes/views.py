@@ -11,13 +11,15 @@ from django.shortcuts import redirect, render
 from django.template.defaultfilters import pluralize
 from django.views.decorators.http import require_http_methods, require_safe
 
+from transcripts.blinding.viewers import get_viewer
+from transcripts.blinding.views import offer_unblinding
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
 from transcripts.themes import actions, evidence, matrix, queries
 from transcripts.themes.actions import Based, Part, ThemeText
 from transcripts.themes.errors import ThemeChanged, ThemeError, WrongInput
 from transcripts.themes.evidence import Viewpoint, choose_viewpoint
-from transcripts.themes.forms import GroupForm, MergeForm, NewThemeForm, OpeningForm, SplitForm, ThemeForm
+from transcripts.themes.forms import GroupForm, MergeForm, NewThemeForm, SplitForm, ThemeForm
 from transcripts.themes.models import ThemeQuote, ThemeVersion
 from transcripts.themes.presence import Cell
 from transcripts.themes.queries import CodeEntry
@@ -94,9 +96,7 @@ def show_theme(request: ProjectRequest, number: int) -> HttpResponse:
     viewpoint = ask_viewpoint(request)
     catalogue = queries.read_catalogue(request.project, also=version.codes)
     counts = evidence.count_sentences(viewpoint)
-    quotes = queries.read_quotes(
-        queries.visible_quotes(request.project, request.user, request.role).filter(theme=version.theme)
-    )
+    quotes = queries.read_quotes(queries.visible_quotes(get_viewer(request)).filter(theme=version.theme))
     return render(
         request,
         "themes/theme.html",
@@ -281,17 +281,16 @@ def get_theme(request: ProjectRequest, number: int) -> ThemeVersion:
 def ask_viewpoint(request: ProjectRequest) -> Viewpoint:
     """Whose codings the address asks for."""
     coder, layer = request.GET.get("coder", ""), request.GET.get("layer", "")
-    return choose_viewpoint(request.project, request.user, request.role, coder=coder, layer=layer)
+    return choose_viewpoint(get_viewer(request), coder=coder, layer=layer)
 
 
 def describe_viewpoint(request: ProjectRequest, viewpoint: Viewpoint) -> dict[str, object]:
     """What pages say of whose codings they count, and what they offer instead."""
     return {
         "viewpoint": viewpoint,
-        "coders": evidence.list_coders(request.project, request.user, request.role),
+        "coders": evidence.list_coders(get_viewer(request)),
         "layers": list(evidence.LayerChoice),
-        "unopened": evidence.list_unopened(viewpoint),
-        "opening": OpeningForm(initial={"next": request.get_full_path()}),
+        "unblinding": offer_unblinding(request, viewpoint.visibility.hidden, where="themes"),
     }
 
 
@@ -324,7 +323,7 @@ def _keep_order(version: ThemeVersion, codes: list[str]) -> list[str]:
 
 def _count_quotes(request: ProjectRequest) -> dict[tuple[int, str], int]:
     counts: dict[tuple[int, str], int] = {}
-    quotes = queries.visible_quotes(request.project, request.user, request.role)
+    quotes = queries.visible_quotes(get_viewer(request))
     for key in quotes.values_list("theme_id", "side"):
         counts[key] = counts.get(key, 0) + 1
     return counts

@@ -10,6 +10,7 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
+from tests.transcripts.blinding.unblinding_cast import find_form, unblind_on
 from tests.transcripts.retrieval.conftest import Ask, Put
 from transcripts.accounts.models import User
 from transcripts.codebook.models import Code, CodebookVersion, CodeFamily
@@ -222,7 +223,7 @@ class TestWhoSeesWhat:
         put(coder, "I would ask", "theme.balance")
         closed = ask(lead, code="theme.balance", coder="all")
         assert closed.texts == []
-        assert "work in 2 interviews is left out" in closed.page
+        assert "Others’ labels in 2 interviews are hidden from you" in closed.page
         Unblinding.objects.create(interview=second_interview, user=lead, where="search", unblinded_at=timezone.now())
         assert ask(lead, code="theme.balance", coder="all").texts == ["I weigh both sides."]
         assert ask(lead, code="theme.balance", coder="coder").texts == ["I weigh both sides."]
@@ -251,15 +252,14 @@ class TestWhoSeesWhat:
     ) -> None:
         put(coder, "I weigh both", "theme.balance")
         put(coder, "I would ask", "theme.balance")
-        client, path = client_of(lead), reverse("retrieval:open", args=[project.slug])
-        assert client.post(path, {}).status_code == 422
+        client, here = client_of(lead), f"/p/{project.slug}/search/?coder=all&code=theme.balance"
+        assert unblind_on(client, here, confirmed=False).status_code == 422
         assert not Unblinding.objects.exists()
-        back = f"/p/{project.slug}/search/?coder=all&code=theme.balance"
-        answer = client.post(path, {"confirmed": "on", "next": back, "interview": second_interview.pk})
-        assert answer["Location"] == back
+        narrowed = f"{here}&interview={second_interview.pk}"
+        assert unblind_on(client, narrowed)["Location"] == narrowed
         assert [each.interview for each in Unblinding.objects.all()] == [second_interview]
         assert ask(lead, code="theme.balance", coder="all").count == 1
-        client.post(path, {"confirmed": "on", "next": "https://elsewhere.example/"})
+        unblind_on(client, here)
         assert Unblinding.objects.count() == 2
         assert ask(lead, code="theme.balance", coder="all").count == 2
 
@@ -267,7 +267,7 @@ class TestWhoSeesWhat:
         put(lead, "I weigh both", "theme.balance")
         answer = ask(lead, code="theme.balance", coder="all")
         assert answer.count == 1
-        assert "is left out" not in answer.page
+        assert find_form(answer.page) is None
 
     def test_where_coders_read_differently(
         self, ask: Ask, put: Put, coder: User, second_coder: User, reader: User, project: Project

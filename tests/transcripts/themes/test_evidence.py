@@ -8,6 +8,7 @@ from tests.transcripts.coding.desk_cast import decide, take_off
 from tests.transcripts.revision.codebooks import merge
 from tests.transcripts.themes.cast import BALANCE, COMPASSION, CONTEXT, answers, make_theme, open_all, put_on
 from transcripts.accounts.models import User
+from transcripts.blinding.viewers import Viewer
 from transcripts.coding.models import Coding, Layer
 from transcripts.corpus.models import Interview, Sentence
 from transcripts.projects.models import Project
@@ -20,7 +21,6 @@ from transcripts.themes.evidence import (
     count_decided,
     find_coded_sentences,
     list_coders,
-    list_unopened,
 )
 from transcripts.themes.matrix import count_codes, count_themes
 from transcripts.themes.presence import Cell
@@ -28,7 +28,7 @@ from transcripts.themes.queries import current_themes, read_catalogue
 
 
 def look(project: Project, user: User, role: Role, coder: str = "", layer: str = "any") -> Viewpoint:
-    return choose_viewpoint(project, user, role, coder=coder, layer=layer)
+    return choose_viewpoint(Viewer(project, user, role), coder=coder, layer=layer)
 
 
 def found(viewpoint: Viewpoint) -> Cell:
@@ -53,7 +53,7 @@ class TestWhoseCodings:
             viewpoint = look(project, coder, CODER, asked)
             assert viewpoint.coder == "me"
             assert (found(viewpoint).sentences, found(viewpoint).out_of) == (1, 1)
-        assert list_coders(project, coder, CODER) == []
+        assert list_coders(Viewer(project, coder, CODER)) == []
 
     def test_a_reader_counts_everybody_and_each_sentence_once(self, project: Project, reader: User) -> None:
         cell = found(look(project, reader, READER))
@@ -67,11 +67,11 @@ class TestWhoseCodings:
         assert look(project, lead, LEAD).coder == "me"
         closed = look(project, lead, LEAD, "all")
         assert (found(closed).sentences, found(closed).out_of) == (0, 0)
-        assert list_unopened(closed) == [interview]
+        assert closed.visibility.hidden == {interview.pk}
         open_all(project, lead)
         opened = look(project, lead, LEAD, "all")
         assert (found(opened).sentences, found(opened).out_of) == (2, 4)
-        assert list_unopened(opened) == []
+        assert not opened.visibility.hidden
 
     def test_codes_are_counted_too_and_by_interview(self, project: Project, reader: User) -> None:
         codes = read_catalogue(project).name_codes([BALANCE, CONTEXT])

@@ -12,6 +12,7 @@ from django.test import Client
 from django.urls import reverse
 from pytest_django.fixtures import DjangoAssertNumQueries
 
+from tests.transcripts.blinding.unblinding_cast import find_form, unblind_on
 from tests.transcripts.themes.cast import BALANCE, COMPASSION, CONTEXT, answers, make_theme, open_all, put_on
 from transcripts.accounts.models import User
 from transcripts.coding.models import Unblinding
@@ -238,26 +239,20 @@ class TestEvidence:
         client, here = client_of(lead), f"{url('presence')}?coder=all"
         closed = text(client.get(here))
         assert "<strong>1</strong> of 1" not in closed
-        assert "1 interview left out" in closed
-        refused = client.post(url("open"), {"next": here})
-        assert refused.status_code == 422
+        assert "Others’ labels in 1 interview are hidden from you" in closed
+        assert unblind_on(client, here, confirmed=False).status_code == 422
         assert not Unblinding.objects.exists()
-        answer = client.post(url("open"), {"next": here, "confirmed": "on"})
-        assert answer["Location"] == here
+        assert unblind_on(client, here)["Location"] == here
         assert Unblinding.objects.filter(user=lead).count() == 1
         assert "<strong>1</strong> of 1" in text(client.get(here))
 
-    @pytest.mark.parametrize(
-        "elsewhere", ["https://elsewhere.example/p/culture/", "//elsewhere.example", "/p/foreign/", ""]
-    )
-    def test_opening_leads_nowhere_else(
-        self, interview: Interview, lead: User, client_of: SignIn, elsewhere: str
+    def test_who_only_reads_is_offered_nothing(
+        self, theme: ThemeVersion, sentence: Sentence, coder: User, reader: User, client_of: SignIn
     ) -> None:
-        assert client_of(lead).post(url("open"), {"next": elsewhere, "confirmed": "on"})["Location"] == url("presence")
-
-    def test_who_only_reads_opens_nothing(self, interview: Interview, reader: User, client_of: SignIn) -> None:
-        assert client_of(reader).post(url("open"), {"confirmed": "on"}).status_code == 302
-        assert not Unblinding.objects.exists()
+        put_on(sentence, BALANCE, coder)
+        page = text(client_of(reader).get(f"{url('presence')}?coder=all"))
+        assert "<strong>1</strong> of 1" in page
+        assert find_form(page) is None
 
 
 class TestQuotes:

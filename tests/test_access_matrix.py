@@ -158,7 +158,6 @@ OF_A_STUDY: dict[str, Row] = {
     "agreement:compute": sent(Permission.SET_METHOD),
     "agreement:download": sent(Permission.SEE_ALL_CODINGS),
     "agreement:units": seen(Permission.SEE_ALL_CODINGS),
-    "agreement:open": sent(Permission.CODE),
     "agreement:queue": seen(Permission.SEE_ALL_CODINGS),
     "agreement:adjudicate": sent(Permission.ADJUDICATE),
     "memos:list": seen(),

@@ -23,8 +23,8 @@ def test_two_readings_are_opened_compared_and_decided_with_the_keyboard(visit: V
     await_saved(page)
     page = visit.open(f"/p/demo/differences/{MOVES}")
     check_looks(page)
-    press(page.locator("#id_confirmed"), "Space")
-    send(page, "Open this interview")
+    press(page.locator("#unblinding_confirmed"), "Space")
+    send(page, "Unblind this interview")
     assert page.locator("article").count() > 1
     check_looks(page)
     page = visit.open(f"/p/demo/agreement/{MOVES}")

@@ -12,7 +12,6 @@ from transcripts.accounts.models import User
 from transcripts.agreement.actions import LONGEST_REASON_ON_RECORD, Outcome, Verdict
 from transcripts.agreement.letters import Reading, name_letter
 from transcripts.agreement.selection import Selection
-from transcripts.blinding.forms import OpeningForm as OpeningWord
 from transcripts.codebook.models import CodebookVersion, CodeFamily
 from transcripts.projects.models import Project
 from transcripts.rounds.models import Assignment
@@ -89,14 +88,6 @@ class UnitsForm(forms.Form):
     a = forms.IntegerField(required=False, min_value=1)
     b = forms.IntegerField(required=False, min_value=1)
     cell = forms.ChoiceField(required=False, choices=CELLS)
-
-
-class OpeningForm(OpeningWord):
-    """That word, and the page from which she opens colleagues' codings."""
-
-    where = forms.ChoiceField(
-        choices=[(name, name) for name in ("agreement", "differences", "adjudication")], widget=forms.HiddenInput
-    )
 
 
 class ReasonForm(forms.Form):

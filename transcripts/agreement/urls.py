@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from django.urls import path
 
-from transcripts.agreement.views import adjudication, differences, sight, tables
+from transcripts.agreement.views import adjudication, differences, tables
 
 app_name = "agreement"
 
@@ -14,7 +14,6 @@ urlpatterns = [
     path("p/<slug:slug>/agreement/compute/", tables.compute, name="compute"),
     path("p/<slug:slug>/agreement/download/", tables.download, name="download"),
     path("p/<slug:slug>/agreement/units/", tables.list_units, name="units"),
-    path("p/<slug:slug>/agreement/open/", sight.open_colleagues, name="open"),
     # /p/<slug>/adjudication/
     path("p/<slug:slug>/adjudication/", adjudication.show_queue, name="queue"),
     path("p/<slug:slug>/adjudication/decide/", adjudication.adjudicate, name="adjudicate"),

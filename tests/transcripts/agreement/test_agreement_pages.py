@@ -11,6 +11,7 @@ from django.test import Client
 from pytest_django import DjangoAssertNumQueries
 
 from tests.transcripts.agreement.readings_cast import BALANCE, COMPASSION, Dispute, settle, stage_dispute
+from tests.transcripts.blinding.unblinding_cast import find_form, unblind_on
 from tests.transcripts.coding.desk_cast import find_code, last_event, put
 from tests.transcripts.rounds.round_cast import answers, open_round
 from transcripts.accounts.models import User
@@ -38,8 +39,8 @@ def be_codebook(dispute: Dispute, by: User) -> None:
     set_stance(project=dispute.project, family="themes", stance="codebook", reason="x", by=by)
 
 
-def open_all(client: Client, where: str = "agreement") -> None:
-    assert client.post(f"{AGREEMENT}open/", {**THEMES, "where": where, "confirmed": "on"}).status_code == 302
+def unblind_all(client: Client, page: str = AGREEMENT, query: str = "family=themes") -> None:
+    assert unblind_on(client, f"{page}?{query}")["Location"] == f"{page}?{query}"
 
 
 def bring_more(dispute: Dispute, by: User) -> Interview:
@@ -62,13 +63,12 @@ class TestOpening:
         be_codebook(dispute, lead)
         client = client_of(lead)
         before = text_of(client, AGREEMENT, **THEMES)
-        assert "How colleagues read 2 interviews is closed to you" in before
+        assert "Others’ labels in 2 interviews are hidden from you" in before
         assert "PABAK" not in before
-        refused = client.post(f"{AGREEMENT}open/", {**THEMES, "where": "agreement"})
-        assert refused.status_code == 422
+        here = f"{AGREEMENT}?family=themes"
+        assert unblind_on(client, here, confirmed=False).status_code == 422
         assert not Unblinding.objects.exists()
-        answer = client.post(f"{AGREEMENT}open/", {**THEMES, "where": "agreement", "confirmed": "on"})
-        assert answer["Location"] == f"{AGREEMENT}?family=themes"
+        assert unblind_on(client, here)["Location"] == here
         assert "PABAK" in text_of(client, AGREEMENT, **THEMES)
         assert {each.where for each in Unblinding.objects.all()} == {"agreement"}
 
@@ -81,8 +81,13 @@ class TestOpening:
         taken_out = client.post(f"{AGREEMENT}download/", THEMES)
         for answer in (computed, taken_out):
             assert answer.status_code == 409
-            assert "open them first" in answer.content.decode()
-            assert 'name="confirmed"' in answer.content.decode()
+            page = answer.content.decode()
+            assert "unblind the interviews first" in page
+            form = find_form(page)
+            assert form is not None
+        # Both answered a form; the way back is the page that shows the table.
+        back = client.post(form["action"], {"token": form["token"], "confirmed": "on"})["Location"]
+        assert back == f"{AGREEMENT}?family=themes"
         assert not AuditEvent.objects.filter(action__in=["agreement.computed", "agreement.exported"]).exists()
 
     def test_figures_are_of_the_interviews_one_has_opened(
@@ -90,21 +95,21 @@ class TestOpening:
     ) -> None:
         be_codebook(dispute, lead)
         client = client_of(lead)
-        client.post(f"{AGREEMENT}open/", {**THEMES, "model": "Model A", "where": "agreement", "confirmed": "on"})
+        unblind_on(client, f"{AGREEMENT}?family=themes&model=Model+A")
         page = text_of(client, AGREEMENT, **THEMES)
-        assert "these figures are of the 1 interview you have opened, of 2" in page
+        assert "these figures are of the 1 interview you have unblinded, of 2" in page
         assert "3 sentences</a> decided by two or more" in page
 
     def test_reader_has_nothing_to_open(self, dispute: Dispute, lead: User, reader: User, client_of: SignIn) -> None:
         be_codebook(dispute, lead)
         assert "PABAK" in text_of(client_of(reader), AGREEMENT, **THEMES)
-        assert client_of(reader).post(f"{AGREEMENT}open/", THEMES).status_code == 403
+        assert find_form(text_of(client_of(reader), AGREEMENT, **THEMES)) is None
 
     def test_interview_that_nobody_or_one_coder_read_needs_no_opening(
         self, dispute: Dispute, lead: User, coder: User, client_of: SignIn
     ) -> None:
         put(answers(bring_more(dispute, lead))[0], find_code(dispute.project, BALANCE), coder)
-        open_all(client_of(lead))
+        unblind_all(client_of(lead), DIFFERENCES)
         assert set(Unblinding.objects.values_list("interview", flat=True)) == {talk.pk for talk in dispute.talks}
 
 
@@ -114,7 +119,7 @@ class TestTable:
     ) -> None:
         be_codebook(dispute, lead)
         client = client_of(lead)
-        open_all(client)
+        unblind_all(client)
         page = text_of(client, AGREEMENT, **THEMES)
         cells = dict(re.findall(rf'href="([^"]*code={BALANCE}[^"]*cell=(?:\w+))">(\d+)<', page))
         counts = {link.rpartition("=")[2]: int(count) for link, count in cells.items()}
@@ -203,7 +208,7 @@ class TestReflexive:
         self, dispute: Dispute, lead: User, client_of: SignIn
     ) -> None:
         client = client_of(lead)
-        open_all(client)
+        unblind_all(client, DIFFERENCES)
         events = AuditEvent.objects.filter(action="agreement.computed")
         assert client.post(f"{AGREEMENT}compute/", {**THEMES, "reason": " "}).status_code == 422
         assert client.post(f"{AGREEMENT}compute/", {**THEMES, "reason": "x" * 501}).status_code == 422
@@ -228,7 +233,7 @@ class TestDifferences:
         assert "Adjudicate them" not in page
         assert "Write a memo on it" not in page
         client = client_of(lead)
-        open_all(client, "differences")
+        unblind_all(client, DIFFERENCES)
         page = text_of(client, DIFFERENCES, **THEMES)
         [first, *_] = re.findall(r'href="([^"]*)">Write a memo on it', page)
         assert first == f"/p/culture/memos/new/?sentence={dispute.differing[0].pk}"
@@ -262,15 +267,13 @@ class TestDifferences:
         client = client_of(coder)
         round_ = open_round(dispute.project, lead, coder, second_coder, overlap_percent=100, models=["Model A"])
         page = text_of(client, DIFFERENCES, **THEMES)
-        assert "Nothing can be opened yet" in page
+        assert "Nothing can be unblinded yet" in page
         assert "second_coder" not in page.replace('value="', "")[: page.index("<main") - 1]
-        assert (
-            client.post(f"{AGREEMENT}open/", {**THEMES, "where": "differences", "confirmed": "on"}).status_code == 302
-        )
+        assert find_form(page) is None
         assert not Unblinding.objects.exists()
         lock_round(round_=round_, by=lead)
-        assert "How colleagues read 1 interview is closed" in text_of(client, DIFFERENCES, **THEMES)
-        open_all(client, "differences")
+        assert "Others’ labels in 1 interview are hidden from you" in text_of(client, DIFFERENCES, **THEMES)
+        unblind_all(client, DIFFERENCES)
         assert Unblinding.objects.get().interview == dispute.talks[0]
         page = text_of(client, DIFFERENCES, **THEMES)
         assert page.count("<article") == 1
@@ -283,8 +286,7 @@ class TestDifferences:
         lock_round(round_=open_round(dispute.project, lead, coder, second_coder, overlap_percent=100), by=lead)
         client = client_of(coder)
         assert "coded for reliability" in text_of(client, DIFFERENCES, **THEMES)
-        client.post(f"{AGREEMENT}open/", {**THEMES, "where": "differences", "confirmed": "on"})
-        assert not Unblinding.objects.exists()
+        assert find_form(text_of(client, DIFFERENCES, **THEMES)) is None
         assert "<article" not in text_of(client, DIFFERENCES, **THEMES)
 
     def test_words_of_the_study_are_shown_as_text(
@@ -321,7 +323,7 @@ class TestQueue:
         """The lead, who has opened everything."""
         be_codebook(dispute, lead)
         client = client_of(lead)
-        open_all(client, "adjudication")
+        unblind_all(client, QUEUE)
         return client
 
     def form(self, client: Client, **query: object) -> dict[str, str]:

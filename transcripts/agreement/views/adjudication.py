@@ -14,12 +14,14 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
 from transcripts.agreement import actions, queries
-from transcripts.agreement.forms import OpeningForm, VerdictForm
+from transcripts.agreement.forms import VerdictForm
 from transcripts.agreement.items import Place, read_items
 from transcripts.agreement.letters import Reading, fingerprint, name_letter, order_readings
 from transcripts.agreement.models import Adjudication
 from transcripts.agreement.selection import Selection
-from transcripts.agreement.views.sight import Asked, Sight, Stance, look, read_asked
+from transcripts.agreement.views.visible import Asked, Stance, VisibleReadings, read_asked, read_visible
+from transcripts.blinding.forms import UnblindingForm
+from transcripts.blinding.views import offer_unblinding
 from transcripts.codebook.models import CodeFamily
 from transcripts.corpus.models import Sentence
 from transcripts.projects.access import ProjectRequest, project_view
@@ -38,14 +40,14 @@ class Queue(NamedTuple):
     ``decided``: the places where a decision stands, on the readings as they are.
     """
 
-    sight: Sight
+    visible: VisibleReadings
     places: list[int]
     standing: dict[int, Adjudication]
     decided: frozenset[int]
 
     @property
     def table(self) -> BlindTable:
-        return self.sight.table
+        return self.visible.table
 
     @property
     def compared(self) -> int:
@@ -122,7 +124,9 @@ def adjudicate(request: ProjectRequest) -> HttpResponse:
     queue = _read_queue(request, asked.selection, within=[sentence.turn.interview_id] if sentence else [])
     place = queue.find(at)
     if sentence is None or place is None:
-        messages.error(request, "Coders do not read this sentence differently, or you have not opened its interview.")
+        messages.error(
+            request, "Coders do not read this sentence differently, or you have not unblinded its interview."
+        )
         queue = _read_queue(request, asked.selection)
         return _render(request, asked, queue, queue.find_next(None), status=409)
     form = VerdictForm(request.POST, readings=queue.list_readings(place), family=family)
@@ -183,10 +187,10 @@ def _renew(request: ProjectRequest, queue: Queue, place: int, family: CodeFamily
 
 def _read_queue(request: ProjectRequest, selection: Selection, *, within: Collection[int] | None = None) -> Queue:
     """The queue of what is selected, or of its interviews ``within``."""
-    sight = look(request, selection, within=within)
-    places = list(map(int, sight.table.find_differing()))
+    visible = read_visible(request, selection, within=within)
+    places = list(map(int, visible.table.find_differing()))
     standing = queries.find_standing(request.project, selection.family.identifier)
-    queue = Queue(sight, places, standing, frozenset())
+    queue = Queue(visible, places, standing, frozenset())
     return queue._replace(decided=frozenset(place for place in places if _is_decided(queue, place)))
 
 
@@ -211,14 +215,22 @@ def _render(
 ) -> HttpResponse:
     context: dict[str, object] = {
         "asked": asked,
-        "sight": queue and queue.sight,
+        "visible": queue and queue.visible,
         "queue": queue,
-        "opening": OpeningForm(initial={"where": "adjudication"}),
+        "unblinding": _offer(request, asked, queue),
         "can_decide": Permission.ADJUDICATE in request.role.permissions,
     }
     if asked.selection is not None and queue is not None and place is not None:
         context |= _describe(request, asked.selection.family, queue, place, form)
     return render(request, "agreement/queue.html", context, status=status)
+
+
+def _offer(request: ProjectRequest, asked: Asked, queue: Queue | None) -> UnblindingForm | None:
+    """The notice; the page may answer a form, so the way back is the queue's own address."""
+    if queue is None:
+        return None
+    back = f"{reverse('agreement:queue', args=[request.project.slug])}?{asked.query}"
+    return offer_unblinding(request, queue.visible.blinded, where="adjudication", back=back)
 
 
 def _describe(

@@ -10,6 +10,7 @@ from django.contrib import messages
 from django.core.paginator import Paginator
 from django.http import HttpResponse
 from django.shortcuts import render
+from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
@@ -17,10 +18,11 @@ from django.views.decorators.http import require_POST, require_safe
 from transcripts.accounts.models import User
 from transcripts.agreement import actions, report
 from transcripts.agreement.figures import Agreement
-from transcripts.agreement.forms import CELLS, OpeningForm, ReasonForm, UnitsForm
+from transcripts.agreement.forms import CELLS, ReasonForm, UnitsForm
 from transcripts.agreement.items import list_places, read_items
 from transcripts.agreement.selection import Selection
-from transcripts.agreement.views.sight import Asked, Sight, Stance, look, read_asked
+from transcripts.agreement.views.visible import Asked, Stance, VisibleReadings, read_asked, read_visible
+from transcripts.blinding.views import offer_unblinding
 from transcripts.formats.tabular import write_csv
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
@@ -76,9 +78,9 @@ def compute(request: ProjectRequest) -> HttpResponse:
     asked, form = read_asked(request, request.POST), ReasonForm(request.POST)
     if asked.selection is None or not form.is_valid():
         return _render_table(request, asked, reason_form=form, status=422)
-    reason, sight = form.cleaned_data["reason"], look(request, asked.selection)
-    if sight.is_closed:
-        return _ask_to_open(request, asked, sight)
+    reason, visible = form.cleaned_data["reason"], read_visible(request, asked.selection)
+    if visible.is_hidden:
+        return _ask_to_unblind(request, asked, visible)
     try:
         actions.record_computation(
             project=request.project, family=asked.selection.family, reason=reason, by=request.user
@@ -86,7 +88,7 @@ def compute(request: ProjectRequest) -> HttpResponse:
     except actions.WrongInput as error:
         form.add_error(error.field, str(error))
         return _render_table(request, asked, reason_form=form, status=422)
-    return _render_table(request, asked, reason=reason, sight=sight)
+    return _render_table(request, asked, reason=reason, visible=visible)
 
 
 @require_POST
@@ -96,10 +98,10 @@ def download(request: ProjectRequest) -> HttpResponse:
     asked = read_asked(request, request.POST, prefer=NOT_REFLEXIVE)
     if asked.selection is None or asked.stance == Stance.REFLEXIVE:
         return _render_table(request, asked, status=422)
-    sight = look(request, asked.selection)
-    if sight.is_closed:
-        return _ask_to_open(request, asked, sight)
-    measured = _measure(asked, asked.selection, sight)
+    visible = read_visible(request, asked.selection)
+    if visible.is_hidden:
+        return _ask_to_unblind(request, asked, visible)
+    measured = _measure(asked, asked.selection, visible)
     stream = io.StringIO()
     rows = write_csv(report.list_file_rows(measured.rows), header=report.HEADER, stream=stream)
     data = stream.getvalue().encode()
@@ -121,17 +123,17 @@ def list_units(request: ProjectRequest) -> HttpResponse:
     asked, form = read_asked(request, request.GET, prefer=NOT_REFLEXIVE), UnitsForm(request.GET)
     if asked.selection is None or not form.is_valid():
         return render(request, "agreement/units.html", {"asked": asked, "form": form}, status=422)
-    sight = look(request, asked.selection)
+    visible = read_visible(request, asked.selection)
     wanted = form.cleaned_data
-    page = Paginator(_find_places(sight, wanted), UNITS_PER_PAGE).get_page(request.GET.get("page"))
-    names = {user.pk: user.username for user in User.objects.filter(pk__in=sight.table.coders)}
+    page = Paginator(_find_places(visible, wanted), UNITS_PER_PAGE).get_page(request.GET.get("page"))
+    names = {user.pk: user.username for user in User.objects.filter(pk__in=visible.table.coders)}
     family = asked.selection.family
     context = {
         "asked": asked,
-        "sight": sight,
+        "visible": visible,
         "page": page,
-        "items": read_items(family, list_places(sight.table, page), viewer=request.user),
-        "opening": OpeningForm(initial={"where": "agreement"}),
+        "items": read_items(family, list_places(visible.table, page), viewer=request.user),
+        "unblinding": offer_unblinding(request, visible.blinded, where="agreement"),
         "code": family.codes.filter(identifier=wanted["code"]).first(),
         "first": names.get(wanted["a"]),
         "second": names.get(wanted["b"]),
@@ -140,31 +142,31 @@ def list_units(request: ProjectRequest) -> HttpResponse:
     return render(request, "agreement/units.html", context)
 
 
-def _find_places(sight: Sight, wanted: dict[str, object]) -> list[int]:
+def _find_places(visible: VisibleReadings, wanted: dict[str, object]) -> list[int]:
     from transcripts.agreement.reading import find_cell, find_shared
 
     code, a, b = str(wanted["code"]), wanted["a"], wanted["b"]
     if isinstance(a, int) and isinstance(b, int):
-        return find_cell(sight.table, code, a, b, str(wanted["cell"]))
-    return find_shared(sight.table, code)
+        return find_cell(visible.table, code, a, b, str(wanted["cell"]))
+    return find_shared(visible.table, code)
 
 
-def _measure(asked: Asked, selection: Selection, sight: Sight) -> Measured:
+def _measure(asked: Asked, selection: Selection, visible: VisibleReadings) -> Measured:
     from transcripts.agreement.measuring import measure_agreement
     from transcripts.agreement.reading import count_uses, make_label_table
 
-    names = {user.pk: user.username for user in User.objects.filter(pk__in=sight.table.coders)}
-    agreement = measure_agreement(make_label_table(sight.table, names), seed=asked.form.chosen_seed)
+    names = {user.pk: user.username for user in User.objects.filter(pk__in=visible.table.coders)}
+    agreement = measure_agreement(make_label_table(visible.table, names), seed=asked.form.chosen_seed)
     codes = list(selection.family.codes.order_by("position"))
     coders = {name: pk for pk, name in names.items()}
-    rows = report.list_rows(agreement, codes, uses=count_uses(sight.table), coders=coders)
+    rows = report.list_rows(agreement, codes, uses=count_uses(visible.table), coders=coders)
     return Measured(agreement, rows, coders)
 
 
-def _ask_to_open(request: ProjectRequest, asked: Asked, sight: Sight) -> HttpResponse:
+def _ask_to_unblind(request: ProjectRequest, asked: Asked, visible: VisibleReadings) -> HttpResponse:
     """No figures, for those of a table without a reading would say that nobody decided anything."""
-    messages.error(request, "All readings asked for are closed to you: open them first.")
-    return _render_table(request, asked, sight=sight, status=409)
+    messages.error(request, "All readings asked for are hidden from you: unblind the interviews first.")
+    return _render_table(request, asked, visible=visible, status=409)
 
 
 def _render_table(
@@ -172,7 +174,7 @@ def _render_table(
     asked: Asked,
     *,
     reason: str = "",
-    sight: Sight | None = None,
+    visible: VisibleReadings | None = None,
     reason_form: ReasonForm | None = None,
     status: int = 200,
 ) -> HttpResponse:
@@ -180,17 +182,19 @@ def _render_table(
         "asked": asked,
         "reason": reason,
         "reason_form": reason_form or ReasonForm(),
-        "opening": OpeningForm(initial={"where": "agreement"}),
         "computed_at": timezone.now(),
         "few_units": report.FEW_UNITS,
     }
     if asked.selection is not None:
         page["is_reflexive"] = asked.stance == Stance.REFLEXIVE
-        if sight is None and asked.stance != Stance.REFLEXIVE:
-            sight = look(request, asked.selection)
-        page["sight"] = sight
-        if sight is not None and not sight.is_closed:
-            page["measured"] = _measure(asked, asked.selection, sight)
+        if visible is None and asked.stance != Stance.REFLEXIVE:
+            visible = read_visible(request, asked.selection)
+        page["visible"] = visible
+        if visible is not None:
+            table = f"{reverse('agreement:table', args=[request.project.slug])}?{asked.query}"
+            page["unblinding"] = offer_unblinding(request, visible.blinded, where="agreement", back=table)
+        if visible is not None and not visible.is_hidden:
+            page["measured"] = _measure(asked, asked.selection, visible)
         page["chosen"] = request.GET.get("code", "")
     elif asked.families:
         status = 422

@@ -83,9 +83,9 @@ class TestOpening:
             assert answer.status_code == 409
             page = answer.content.decode()
             assert "unblind the interviews first" in page
-            form = find_form(page)
-            assert form is not None
         # Both answered a form; the way back is the page that shows the table.
+        form = find_form(taken_out.content.decode())
+        assert form is not None
         back = client.post(form["action"], {"token": form["token"], "confirmed": "on"})["Location"]
         assert back == f"{AGREEMENT}?family=themes"
         assert not AuditEvent.objects.filter(action__in=["agreement.computed", "agreement.exported"]).exists()

@@ -1,0 +1,171 @@
+"""Blind readings over random histories: the querysets, the fast SQL and the rule in words say the same."""
+
+from __future__ import annotations
+
+import contextlib
+import random
+from collections.abc import Callable
+from uuid import uuid4
+
+import pytest
+
+from tests.transcripts.coding.desk_cast import decide, find_code, put, take_off
+from tests.transcripts.revision.codebooks import code_of, current, merge
+from tests.transcripts.rounds.round_cast import answers, bring_in
+from transcripts.accounts.models import User
+from transcripts.blinding.actions import unblind_interview
+from transcripts.coding import actions, recuts
+from transcripts.coding.actions import CodingError
+from transcripts.coding.blind import read_blind
+from transcripts.coding.models import Coding, Decision, Layer, Reveal, Unblinding
+from transcripts.corpus.actions import CutRefused, SentenceRetired
+from transcripts.corpus.models import Interview, Sentence
+from transcripts.projects.models import Project
+from transcripts.revision.actions import carry_merged
+
+MERGED, KEPT, OTHER = "theme.compassion", "theme.balance", "theme.models_metamodels"
+ACTS = 60
+
+Row = tuple[int, ...]
+
+
+class History:
+    """Random acts of several coders on a few interviews, and what is true of them afterwards."""
+
+    def __init__(self, seed: int, project: Project, owner: User, coders: list[User]) -> None:
+        self.random = random.Random(seed)
+        self.project, self.owner, self.coders = project, owner, coders
+        self.talks = bring_in(project, owner, ["Model A", "Model B"])
+
+    def act(self) -> None:
+        """One act; what the rules refuse is no act."""
+        acts: list[Callable[[], object]] = [self.code] * 5 + [self.take_off] * 4 + [self.decide] * 3
+        acts += [self.reopen, self.reveal, self.unblind, self.split, self.join, self.migrate]
+        acts += [self.see_and_change] * 3
+        with contextlib.suppress(CodingError, CutRefused, SentenceRetired):
+            self.random.choice(acts)()
+
+    def coder(self) -> User:
+        return self.random.choice(self.coders)
+
+    def talk(self) -> Interview:
+        return self.random.choice(self.talks)
+
+    def sentence(self) -> Sentence:
+        return self.random.choice(answers(self.talk()))
+
+    def code(self) -> None:
+        code = code_of(current(self.project), self.random.choice([KEPT, OTHER]))
+        if self.random.random() < 0.5:
+            code = find_code(self.project, MERGED)
+        put(self.sentence(), code, self.coder(), reason="So it reads.")
+
+    def take_off(self) -> None:
+        if codings := list(Coding.objects.active().select_related("sentence__turn__interview__project")):
+            coding = self.random.choice(codings)
+            take_off(coding, coding.coder, reason="On second thoughts.")
+
+    def decide(self) -> None:
+        decide(self.sentence(), self.coder())
+
+    def reopen(self) -> None:
+        if decisions := list(Decision.objects.active().select_related("sentence__turn__interview__project")):
+            decision = self.random.choice(decisions)
+            actions.reopen_sentence(project=self.project, decision=decision, by=decision.coder, reason="Once more.")
+
+    def reveal(self) -> None:
+        actions.reveal_suggestions(project=self.project, sentence=self.sentence(), by=self.coder())
+
+    def unblind(self) -> None:
+        lead = self.coders[0]
+        unblind_interview(project=self.project, interview=self.talk(), by=lead, where="test")
+
+    def see_and_change(self) -> None:
+        """A coder decides, is shown suggestions, and withdraws or reopens what she had done blind."""
+        if codings := list(Coding.objects.active().filter(layer=Layer.BLIND, sentence__retired_by=None)):
+            coding = self.random.choice(codings)
+            sentence, coder = coding.sentence, coding.coder
+            decision = decide(sentence, coder)
+            actions.reveal_suggestions(project=self.project, sentence=sentence, by=coder)
+            take_off(coding, coder, reason="The machine is right.")
+            if self.random.random() < 0.5:
+                actions.reopen_sentence(project=self.project, decision=decision, by=coder, reason="Once more.")
+
+    def split(self) -> None:
+        sentence = self.sentence()
+        at = self.random.randrange(sentence.start + 1, sentence.end)
+        recuts.split_sentence(project=self.project, sentence=sentence, at=at, by=self.owner, client_id=uuid4())
+
+    def join(self) -> None:
+        recuts.join_sentences(project=self.project, first=self.sentence(), by=self.owner, client_id=uuid4())
+
+    def migrate(self) -> None:
+        """Publish a version that merges two codes, or migrate what was coded with the merged one since."""
+        version = current(self.project)
+        if version.number == 1:
+            version = merge(self.project, [MERGED, KEPT], KEPT, self.owner)
+        carry_merged(project=self.project, version=version, by=self.owner)
+
+    def say_in_words(self) -> tuple[list[Row], list[Row]]:
+        """Codings and decisions that are blind readings, by docs/blinding.md, one row after the other in Python."""
+        seen: dict[tuple[int, int], list[object]] = {}
+        for reveal in Reveal.objects.all():
+            seen.setdefault((reveal.coder_id, reveal.sentence_id), []).append(reveal.revealed_at)
+        interview_of = dict(Sentence.objects.values_list("pk", "turn__interview"))
+        for unblinding in Unblinding.objects.all():
+            for sentence, interview in interview_of.items():
+                if interview == unblinding.interview_id:
+                    seen.setdefault((unblinding.user_id, sentence), []).append(unblinding.unblinded_at)
+
+        def is_blind(row: Coding | Decision) -> bool:
+            moments = seen.get((row.coder_id, row.sentence_id), [])
+            withdrawn = row.withdrawn_at
+            return row.layer == Layer.BLIND and (withdrawn is None or any(at < withdrawn for at in moments))  # type: ignore[operator]
+
+        on = {"sentence__in": set(Sentence.objects.current().values_list("pk", flat=True))}
+        codings = [
+            (row.sentence_id, row.coder_id, row.code_id)
+            for row in Coding.objects.filter(**on).select_related("superseded_by")
+            if is_blind(row) and not (row.superseded_by and row.superseded_by.carried_from_id == row.pk)
+        ]
+        decisions = {(row.sentence_id, row.coder_id) for row in Decision.objects.filter(**on) if is_blind(row)}
+        return sorted(codings), sorted(decisions)
+
+    def ask_querysets(self) -> tuple[list[Row], list[Row]]:
+        on = {"sentence__in": Sentence.objects.current()}
+        codings = Coding.objects.blind().filter(**on).values_list("sentence_id", "coder_id", "code_id")
+        decisions = Decision.objects.blind().filter(**on).values_list("sentence_id", "coder_id")
+        return sorted(codings), sorted(set(decisions))
+
+    def ask_fast_sql(self) -> tuple[list[Row], list[Row]]:
+        found = read_blind(self.project)
+        sentences, coders = found.sentence_ids.tolist(), found.coders
+        codings = [(sentences[place], coders[coder], code) for place, coder, code in found.codings.tolist()]
+        decisions = [
+            (sentences[place], coders[coder])
+            for coder, through in enumerate(found.decisions)
+            for place in through.nonzero()[0].tolist()
+        ]
+        return sorted(codings), sorted(decisions)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_querysets_fast_sql_and_the_rule_in_words_agree(
+    project: Project, owner: User, lead: User, coder: User, second_coder: User, seed: int
+) -> None:
+    history = History(seed, project, owner, [lead, coder, second_coder])
+    for number in range(ACTS):
+        history.act()
+        if number % 10 == 9:
+            expected = history.say_in_words()
+            assert history.ask_querysets() == expected
+            assert history.ask_fast_sql() == expected
+    codings, decisions = history.say_in_words()
+    assert codings
+    assert decisions
+    # The history holds what makes the rule hard: blind labels withdrawn before and after their coder was unblinded.
+    withdrawn = set(Coding.objects.filter(layer=Layer.BLIND, withdrawn_at__isnull=False))
+    still_blind = set(Coding.objects.blind())
+    assert withdrawn - still_blind
+    assert withdrawn & still_blind
+    assert Coding.objects.filter(carried_from__isnull=False).exists()

@@ -33,7 +33,7 @@ def test_readiness_tells_a_worker_that_something_hinders_and_a_full_disk(
     client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(spool, "MIN_FREE_BYTES", 2**80)
-    monkeypatch.setattr(spool, "LEAST_FREE_SHARE", 2.0)
+    monkeypatch.setattr(spool, "MIN_FREE_SHARE", 2.0)
     worker_signs.write_sign(started_at=read_now(), queues=1, problem=worker_signs.find_problem())
     answer = client.get("/readyz")
     assert answer.status_code == 503

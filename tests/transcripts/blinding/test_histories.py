@@ -18,8 +18,9 @@ from transcripts.coding import actions, recuts
 from transcripts.coding.actions import CodingError
 from transcripts.coding.blind import read_blind
 from transcripts.coding.models import Coding, Decision, Layer, Reveal, Unblinding
-from transcripts.corpus.actions import CutRefused, SentenceRetired
+from transcripts.corpus.breaks import SentenceRetired
 from transcripts.corpus.models import Interview, Sentence
+from transcripts.corpus.pure.recutting import CutRefused
 from transcripts.projects.models import Project
 from transcripts.revision.actions import carry_merged
 
@@ -39,7 +40,7 @@ class History:
 
     def act(self) -> None:
         """One act; what the rules refuse is no act."""
-        acts: list[Callable[[], object]] = [self.code] * 5 + [self.take_off] * 4 + [self.decide] * 3
+        acts: list[Callable[[], None]] = [self.code] * 5 + [self.take_off] * 4 + [self.decide] * 3
         acts += [self.reopen, self.reveal, self.unblind, self.split, self.join, self.migrate]
         acts += [self.see_and_change] * 3
         with contextlib.suppress(CodingError, CutRefused, SentenceRetired):

@@ -86,9 +86,7 @@ def read_items(family: CodeFamily, places: Sequence[Place], *, viewer: User) -> 
     codes = {code.identifier: code for code in family.codes.select_related("family").order_by("position")}
     questions = read_questions({sentence.turn_id: sentence.turn for sentence in sentences}.values())
     put = _read_codings(family, places, sentences)
-    memos = dict(
-        Memo.objects.filter(sentence__in=rows, author=viewer, withdrawn_at__isnull=True).values_list("sentence", "text")
-    )
+    memos = dict(Memo.objects.active().filter(sentence__in=rows, author=viewer).values_list("sentence", "text"))
     items = []
     for place, sentence in zip(places, sentences, strict=True):
         before, text, after = _cut(sentence, family.unit)

@@ -92,7 +92,7 @@ def _read_work(recut: Recut, old: Sequence[Sentence]) -> _Work:
 
     codings = Coding.objects.filter(sentence__in=old).select_related("code__family", "code__version", "sentence")
     decisions = Decision.objects.filter(sentence__in=old).select_related("sentence")
-    memos = Memo.objects.filter(sentence__in=old, subject=Memo.Subject.SENTENCE, withdrawn_at__isnull=True)
+    memos = Memo.objects.active().filter(sentence__in=old, subject=Memo.Subject.SENTENCE)
     return _Work(
         [coding for coding in codings.order_by("sentence__start", "pk") if is_carried(coding)],
         [decision for decision in decisions.order_by("sentence__start", "pk") if is_carried(decision)],

@@ -225,9 +225,7 @@ def _read_turns(interview: Interview, marks: dict[int | None, Marks], of_intervi
 
     What stands on the first sentence of the interview for the whole of it goes to ``of_interview``.
     """
-    sentences = Sentence.objects.filter(turn__interview=interview, retired_by__isnull=True).order_by(
-        "position", "start"
-    )
+    sentences = Sentence.objects.current().filter(turn__interview=interview).order_by("position", "start")
     rows: dict[int, list[Row]] = {}
     spans = list(sentences.values_list("turn_id", "pk", "position", "suffix", "kind", "start", "end"))
     found = Turn.objects.filter(interview=interview).order_by("position")

@@ -319,11 +319,7 @@ def _find_first(sql: str, place_id: int, sentence: Sentence) -> Sentence:
 def find_next_answer(interview_id: int, sentence: Sentence) -> int | None:
     """The next sentence that the model says in an interview after ``sentence``, if any."""
     after = Q(position__gt=sentence.position) | Q(position=sentence.position, start__gt=sentence.start)
-    answers = Sentence.objects.filter(
-        after,
-        turn__interview=interview_id,
-        turn__role=Turn.Role.MODEL,
-        turn__channel=Turn.Channel.UTTERANCE,
-        retired_by__isnull=True,
+    answers = Sentence.objects.current().filter(
+        after, turn__interview=interview_id, turn__role=Turn.Role.MODEL, turn__channel=Turn.Channel.UTTERANCE
     )
     return answers.order_by("position", "start").values_list("pk", flat=True).first()

@@ -65,7 +65,7 @@ def lock_standing(pk: int) -> Sentence:
 
 def read_suffixes(turn_id: int, position: int) -> set[str]:
     """The suffixes of the standing pieces of what was one sentence at import."""
-    standing = Sentence.objects.filter(turn_id=turn_id, position=position, retired_by__isnull=True)
+    standing = Sentence.objects.current().filter(turn_id=turn_id, position=position)
     return set(standing.values_list("suffix", flat=True))
 
 

@@ -101,9 +101,7 @@ def revise_memo(*, memo: Memo, text: str, kind: str, by: User, client_id: UUID) 
 def withdraw_memo(*, memo: Memo, by: User) -> None:
     """Take one's own memo away; its row stays. Raises ``NotYours``, or ``MemoChanged`` when a newer version stands."""
     _check_author(memo, by)
-    if not Memo.objects.filter(pk=memo.pk, withdrawn_at__isnull=True).update(
-        withdrawn_at=max(timezone.now(), memo.created_at)
-    ):
+    if not Memo.objects.active().filter(pk=memo.pk).update(withdrawn_at=max(timezone.now(), memo.created_at)):
         if (standing := find_standing(memo)) is not None:
             raise MemoChanged(standing)
         return
@@ -134,7 +132,7 @@ def list_versions(memo: Memo) -> list[Memo]:
 
 def find_own(place: Place, author: User) -> Memo | None:
     """The one memo that somebody keeps on a sentence or an interview."""
-    memos = Memo.objects.filter(author=author, subject=place.subject, withdrawn_at__isnull=True)
+    memos = Memo.objects.active().filter(author=author, subject=place.subject)
     return memos.filter(interview=place.interview, sentence=place.sentence).first()
 
 

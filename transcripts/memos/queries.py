@@ -71,11 +71,8 @@ def narrow_memos(memos: QuerySet[Memo], filters: MemoFilters) -> QuerySet[Memo]:
     if filters.interview is not None:
         memos = memos.filter(interview=filters.interview)
     if filters.code:
-        coded = Coding.objects.filter(
-            sentence=OuterRef("sentence"),
-            coder=OuterRef("author"),
-            code__identifier=filters.code,
-            withdrawn_at__isnull=True,
+        coded = Coding.objects.active().filter(
+            sentence=OuterRef("sentence"), coder=OuterRef("author"), code__identifier=filters.code
         )
         memos = memos.filter(Q(subject=Memo.Subject.CODE, subject_key=filters.code) | Exists(coded))
     if filters.since is not None:

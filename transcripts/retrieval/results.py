@@ -125,7 +125,7 @@ def _set_neighbours(result: Result, sentences: list[Sentence]) -> None:
 
 def _read_turns(turn_ids: Iterable[int]) -> dict[int, list[Sentence]]:
     """The sentences of these turns, in order."""
-    sentences = Sentence.objects.filter(turn__in=list(turn_ids), retired_by__isnull=True).order_by("turn", "start")
+    sentences = Sentence.objects.current().filter(turn__in=list(turn_ids)).order_by("turn", "start")
     fields = sentences.only("turn", "position", "suffix", "start", "end")
     return defaultdict(list, {turn: list(group) for turn, group in groupby(fields, key=lambda each: each.turn_id)})
 

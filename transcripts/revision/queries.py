@@ -176,11 +176,10 @@ def list_readings(project: Project, *, coder: User | None) -> QuerySet[AnchorRea
 def list_candidates(project: Project) -> list[tuple[int, int]]:
     """(interview, sentence) of all that could be drawn as an anchor: what models said and is no anchor yet."""
     taken = AnchorSentence.objects.filter(project=project, removed_at__isnull=True).values("sentence")
-    sentences = Sentence.objects.filter(
-        turn__interview__project=project,
-        turn__role=Turn.Role.MODEL,
-        turn__channel=Turn.Channel.UTTERANCE,
-        retired_by__isnull=True,
-    ).exclude(pk__in=taken)
+    sentences = (
+        Sentence.objects.current()
+        .filter(turn__interview__project=project, turn__role=Turn.Role.MODEL, turn__channel=Turn.Channel.UTTERANCE)
+        .exclude(pk__in=taken)
+    )
     rows = sentences.order_by("turn__interview", "turn__position", "start").values_list("turn__interview", "pk")
     return list(rows)

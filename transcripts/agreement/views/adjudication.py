@@ -148,7 +148,7 @@ def adjudicate(request: ProjectRequest) -> HttpResponse:
 
 
 def _find_sentence(request: ProjectRequest, sentence_id: int) -> Sentence | None:
-    sentences = Sentence.objects.filter(turn__interview__project=request.project, retired_by__isnull=True)
+    sentences = Sentence.objects.current().filter(turn__interview__project=request.project)
     return sentences.select_related("turn").filter(pk=sentence_id).first()
 
 

@@ -135,7 +135,7 @@ def _store(coding: Coding, *, before: StandingCoding | None, standing: Standing,
     try:
         with transaction.atomic():
             if before is not None:
-                superseded = Coding.objects.filter(pk=before.pk, withdrawn_at__isnull=True)
+                superseded = Coding.objects.active().filter(pk=before.pk)
                 superseded.update(withdrawn_at=coding.created_at, withdrawal_reason=coding.reason)
             coding.save(force_insert=True)
     except IntegrityError:

@@ -55,6 +55,6 @@ def withdraw(row: Coding | Decision | Memo, *, reason: str = "") -> bool:
 
 def withdraw_decision(pk: int, *, reason: str) -> int:
     """Withdraw a decision as part of another act, whose audit event names it."""
-    standing = Decision.objects.filter(pk=pk, withdrawn_at__isnull=True)
+    standing = Decision.objects.active().filter(pk=pk)
     standing.update(withdrawn_at=timezone.now(), withdrawal_reason=reason)
     return pk

@@ -169,7 +169,7 @@ def read_facts(project: Project, *, now: datetime.datetime) -> Facts:
 
 def read_corpus(project: Project) -> Corpus:
     interviews = Interview.objects.filter(project=project)
-    sentences = Sentence.objects.filter(turn__interview__project=project, retired_by__isnull=True)
+    sentences = Sentence.objects.current().filter(turn__interview__project=project)
     answers = sentences.filter(turn__role=Turn.Role.MODEL, turn__channel=Turn.Channel.UTTERANCE)
     return Corpus(
         interviews=interviews.count(),
@@ -201,19 +201,16 @@ def read_codebook(project: Project) -> Codebook:
 def read_coded(project: Project) -> Coded:
     every = Coding.objects.filter(sentence__turn__interview__project=project)
     standing = every.filter(withdrawn_at__isnull=True, sentence__retired_by__isnull=True)
-    decisions = Decision.objects.filter(
-        sentence__turn__interview__project=project, withdrawn_at__isnull=True, sentence__retired_by__isnull=True
+    decisions = Decision.objects.active().filter(
+        sentence__turn__interview__project=project, sentence__retired_by__isnull=True
     )
     coders = set(standing.values_list("coder", flat=True)) | set(decisions.values_list("coder", flat=True))
     pairs = set(standing.values_list("sentence__turn__interview", "coder").distinct())
     pairs |= set(decisions.values_list("sentence__turn__interview", "coder").distinct())
     readers = Counter(interview for interview, _ in pairs)
     moments = every.order_by("created_at").values_list("created_at", flat=True)
-    answers = Sentence.objects.filter(
-        turn__interview__project=project,
-        turn__role=Turn.Role.MODEL,
-        turn__channel=Turn.Channel.UTTERANCE,
-        retired_by__isnull=True,
+    answers = Sentence.objects.current().filter(
+        turn__interview__project=project, turn__role=Turn.Role.MODEL, turn__channel=Turn.Channel.UTTERANCE
     )
     read = Q(pk__in=decisions.values("sentence")) | Q(pk__in=standing.values("sentence"))
     return Coded(

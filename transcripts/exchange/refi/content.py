@@ -100,15 +100,15 @@ def read_codebook(scope: Scope) -> CodebookContent:
 
 def read_standing(scope: Scope) -> QuerySet[Coding]:
     """The codings that are written."""
-    codings = Coding.objects.filter(
-        sentence__turn__interview__project=scope.project, sentence__retired_by__isnull=True, withdrawn_at__isnull=True
+    codings = Coding.objects.active().filter(
+        sentence__turn__interview__project=scope.project, sentence__retired_by__isnull=True
     )
     return codings if scope.only is None else codings.filter(coder=scope.only)
 
 
 def read_memos(scope: Scope) -> QuerySet[Memo]:
     """The memos that are written."""
-    memos = Memo.objects.filter(project=scope.project, withdrawn_at__isnull=True).exclude(text="")
+    memos = Memo.objects.active().filter(project=scope.project).exclude(text="")
     return (memos if scope.only is None else memos.filter(author=scope.only)).order_by("pk")
 
 

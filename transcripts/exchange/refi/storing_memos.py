@@ -134,7 +134,7 @@ class MemoStore:
 
     def _has_one(self, subjects: Subjects, author: User) -> bool:
         """Whether a person keeps a memo where she keeps one only."""
-        standing = Memo.objects.filter(author=author, withdrawn_at__isnull=True, subject=subjects.subject)
+        standing = Memo.objects.active().filter(author=author, subject=subjects.subject)
         if subjects.subject == Subject.SENTENCE:
             return standing.filter(sentence=subjects.sentence_id).exists()
         if subjects.subject == Subject.INTERVIEW:

@@ -42,8 +42,8 @@ def main() -> None:
     names = [*ANNOTATORS, *(f"coder{number}" for number in range(given.coders))]
     links = {}
     for name in names:
-        invited = invite_person(project=project, username=name, role="coder", by=trail.SYSTEM)
-        links[name] = sign_in_address(invited.secret)
+        _, secret = invite_person(project=project, username=name, role="coder", by=trail.SYSTEM)
+        links[name] = sign_in_address(secret)
     insert_codings(project, coder=ANNOTATORS[0], count=given.codings)
     codes = [code.pk for code in find_codes(project)]
     print(json.dumps({"slug": project.slug, "links": links, "answers": list_answers(project), "codes": codes}))

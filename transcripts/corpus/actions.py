@@ -182,19 +182,19 @@ def _warn_of_known(read: ReadFile, new: Sequence[ReadInterview]) -> list[str]:
 
 
 def _report_earlier(file: NamedFile, earlier: ImportedFile) -> ImportReport:
-    brought = queries.count_contents(earlier)
+    interview_ids, turns, sentences = queries.count_contents(earlier)
     day = timezone.localtime(earlier.imported_at)
     return ImportReport(
         name=file.name,
         format=earlier.format,
         sha256=earlier.sha256,
-        interviews=len(brought.interview_ids),
-        turns=brought.turns,
-        sentences=brought.sentences,
-        already_there=len(brought.interview_ids),
+        interviews=len(interview_ids),
+        turns=turns,
+        sentences=sentences,
+        already_there=len(interview_ids),
         warnings=[f"Already imported on {day:%d %B %Y} as {earlier.name}; nothing was added."],
         skipped=True,
-        interview_ids=brought.interview_ids,
+        interview_ids=interview_ids,
     )
 
 

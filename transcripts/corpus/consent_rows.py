@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from transcripts.corpus.models import Consent, Interview
 from transcripts.projects.models import Project
@@ -40,16 +40,6 @@ class ConsentLine(NamedTuple):
         return any(each.scope == scope and each.state == state for each in self.scopes)
 
 
-class ScopeCount(NamedTuple):
-    """How many interviews of the study stand how in one scope."""
-
-    scope: str
-    label: str
-    given: int
-    refused: int
-    unknown: int
-
-
 def list_consents(project: Project) -> list[ConsentLine]:
     """Every interview of the study with what holds for it: two queries."""
     records = Consent.objects.filter(interview__project=project).order_by("pk")
@@ -67,12 +57,14 @@ def list_scopes(interview: Interview) -> list[ScopeState]:
     return _list_scopes(interview.pk, {(interview.pk, scope): is_given for scope, is_given in records})
 
 
-def count_states(lines: Sequence[ConsentLine]) -> list[ScopeCount]:
+def count_states(lines: Sequence[ConsentLine]) -> list[dict[str, Any]]:
     """How many of these interviews stand how, scope by scope."""
     return [
-        ScopeCount(
-            scope.value, str(scope.label), *(sum(line.holds(scope, state) for line in lines) for state in STATES)
-        )
+        {
+            "scope": scope.value,
+            "label": scope.label,
+            **{state: sum(line.holds(scope, state) for line in lines) for state in STATES},
+        }
         for scope in Consent.Scope
     ]
 

@@ -80,18 +80,10 @@ def list_interviews(project: Project) -> list[InterviewRow]:
     return [InterviewRow(*row) for row in rows]
 
 
-class FileContents(NamedTuple):
-    """What one imported file brought."""
-
-    interview_ids: list[int]
-    turns: int
-    sentences: int
-
-
-def count_contents(imported: ImportedFile) -> FileContents:
-    """The interviews a file brought, in their order, and how many turns and sentences they have."""
+def count_contents(imported: ImportedFile) -> tuple[list[int], int, int]:
+    """The ids of the interviews of a file, in their order, and how many turns and sentences they have."""
     rows = list(imported.interviews.order_by("pk").values_list("pk", "turn_count", "sentence_count"))
-    return FileContents([pk for pk, _, _ in rows], sum(turns for _, turns, _ in rows), sum(count for *_, count in rows))
+    return [pk for pk, _, _ in rows], sum(turns for _, turns, _ in rows), sum(count for *_, count in rows)
 
 
 def read_stored_turns(project: Project, external_ids: Sequence[str]) -> dict[str, list[TurnContent]]:
@@ -188,36 +180,19 @@ def say_retired(sentence_id: int) -> str:
     return f"Sentence {found.label} was {became} since: reload the page."
 
 
-class RecutSentence(NamedTuple):
-    """A sentence before or after its breaks were changed; ``stands`` until they are changed again."""
-
-    pk: int
-    label: str
-    text: str
-    stands: bool
-
-
-class RecutRow(NamedTuple):
-    """One correction of sentence breaks: who made it, when, and both states."""
-
-    recut: Recut
-    before: list[RecutSentence]
-    after: list[RecutSentence]
-
-
-def list_recuts(interview: Interview) -> list[RecutRow]:
-    """Every correction of sentence breaks in an interview, newest first: four queries."""
+def list_recuts(interview: Interview) -> list[tuple[Recut, list[Sentence], list[Sentence]]]:
+    """Every boundary edit in an interview, newest first, with the sentences before and after it: four queries."""
     recuts = Recut.objects.filter(turn__interview=interview).select_related("turn", "cut_by").order_by("-pk")
     found = list(recuts.prefetch_related("retired", "made"))
-    return [RecutRow(recut, _show(recut, recut.retired.all()), _show(recut, recut.made.all())) for recut in found]
+    return [(recut, _sort(recut, recut.retired.all()), _sort(recut, recut.made.all())) for recut in found]
 
 
-def _show(recut: Recut, sentences: Iterable[Sentence]) -> list[RecutSentence]:
-    text = recut.turn.text
-    return [
-        RecutSentence(each.pk, each.label, text[each.start : each.end], each.retired_by_id is None)
-        for each in sorted(sentences, key=lambda each: each.start)
-    ]
+def _sort(recut: Recut, sentences: Iterable[Sentence]) -> list[Sentence]:
+    """In the order of the text, each with its turn, so that its text is read without a query."""
+    ordered = sorted(sentences, key=lambda each: each.start)
+    for sentence in ordered:
+        sentence.turn = recut.turn
+    return ordered
 
 
 def list_consenting(interview_ids: Iterable[int], scope: str) -> set[int]:

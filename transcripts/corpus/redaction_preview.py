@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any
 
 from transcripts.corpus.models import Turn
 from transcripts.corpus.pure.redacting import Entry, Place, count_inside, find_places, replace, write_lines
@@ -18,33 +18,15 @@ PARTS = {"interviewer", "interviewee", "author", "user", "human", "assistant", "
 PARTS |= {"ai", "researcher", "question", "q", "i", "me"}
 
 
-class Sample(NamedTuple):
-    """A place in a text as it would stand in the copy; nothing that is replaced is shown."""
+def preview(project: Project, entries: Sequence[Entry]) -> list[dict[str, Any]]:
+    """What every entry would do to the study's texts: reads them all, in one query.
 
-    interview_id: int
-    interview: str
-    before: str
-    replacement: str
-    after: str
-
-
-class EntryEffect(NamedTuple):
-    """What one entry would do. ``inside`` counts places inside longer words, which stay as they are."""
-
-    number: int
-    entry: Entry
-    places: int
-    interviews: int
-    inside: int
-    samples: list[Sample]
-
-
-def preview(project: Project, entries: Sequence[Entry]) -> list[EntryEffect]:
-    """The effect of every entry on every text of the study: reads them all, in one query."""
+    ``inside`` counts places inside longer words, which stay as they are. Samples show the text as it would be in the copy.
+    """
     places: Counter[int] = Counter()
     inside: Counter[int] = Counter()
     interviews: defaultdict[int, set[int]] = defaultdict(set)
-    samples: defaultdict[int, list[Sample]] = defaultdict(list)
+    samples: defaultdict[int, list[dict[str, object]]] = defaultdict(list)
     turns = Turn.objects.filter(interview__project=project).order_by("interview", "position")
     for interview_id, title, text in turns.values_list("interview", "interview__title", "text").iterator():
         inside.update(count_inside(text, entries))
@@ -55,21 +37,27 @@ def preview(project: Project, entries: Sequence[Entry]) -> list[EntryEffect]:
                 samples[place.entry].append(_show(interview_id, title, text, place, entries))
             known.add(interview_id)
     return [
-        EntryEffect(number + 1, entry, places[number], len(interviews[number]), inside[number], samples[number])
+        {
+            "entry": entry,
+            "places": places[number],
+            "interviews": len(interviews[number]),
+            "inside": inside[number],
+            "samples": samples[number],
+        }
         for number, entry in enumerate(entries)
     ]
 
 
-def _show(interview_id: int, title: str, text: str, place: Place, entries: Sequence[Entry]) -> Sample:
+def _show(interview_id: int, title: str, text: str, place: Place, entries: Sequence[Entry]) -> dict[str, object]:
     """The words around a place, themselves redacted. Cut after redaction, so that no half of a name shows."""
     before, after = replace(text[: place.start], entries), replace(text[place.end :], entries)
-    return Sample(
-        interview_id,
-        replace(title, entries),
-        " ".join(before.split())[-AROUND:],
-        entries[place.entry].replacement,
-        " ".join(after.split())[:AROUND],
-    )
+    return {
+        "interview_id": interview_id,
+        "interview": replace(title, entries),
+        "before": " ".join(before.split())[-AROUND:],
+        "replacement": entries[place.entry].replacement,
+        "after": " ".join(after.split())[:AROUND],
+    }
 
 
 def suggest_entries(project: Project, entries: Sequence[Entry]) -> list[Entry]:

@@ -12,7 +12,7 @@ from transcripts.corpus.models import RedactionList
 from transcripts.corpus.pure.redacting import BadEntry, check_entries, read_stored, write_lines
 from transcripts.corpus.queries import find_redaction
 from transcripts.corpus.redaction import RedactionError, RedactionStale, save_redaction
-from transcripts.corpus.redaction_preview import EntryEffect, preview, suggest_entries
+from transcripts.corpus.redaction_preview import preview, suggest_entries
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
 
@@ -72,7 +72,7 @@ def _render(
     request: ProjectRequest,
     form: RedactionForm,
     standing: RedactionList | None,
-    effects: list[EntryEffect] | None = None,
+    effects: list[dict[str, object]] | None = None,
 ) -> HttpResponse:
     held = read_stored(standing.entries) if standing else []
     context = {

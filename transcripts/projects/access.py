@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import wraps
-from typing import Concatenate, NamedTuple, ParamSpec
+from typing import Concatenate, ParamSpec
 
 from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
@@ -48,14 +48,7 @@ def find_role(user: User, project: Project) -> Role | None:
     return membership.get_role() if membership else None
 
 
-class OpenedProject(NamedTuple):
-    """A study and the role of the person who opened it."""
-
-    project: Project
-    role: Role
-
-
-def open_project(user: User, slug: str, permission: Permission = Permission.VIEW) -> OpenedProject:
+def open_project(user: User, slug: str, permission: Permission = Permission.VIEW) -> tuple[Project, Role]:
     """The project and the role of ``user`` in it, in one query for a member.
 
     Raises ``Http404`` for an outsider (as for a project that is not there), ``PermissionDenied`` for a member
@@ -65,14 +58,14 @@ def open_project(user: User, slug: str, permission: Permission = Permission.VIEW
         project = Project.objects.filter(slug=slug).first()
         if project is None:
             raise Http404("No such project.")
-        return OpenedProject(project, OWNER)
+        return project, OWNER
     project = next(iter(Project.objects.raw(OWN_STUDY, [slug, user.pk])), None)
     if project is None:
         raise Http404("No such project.")
     role = ROLES[project.own_role]  # type: ignore[attr-defined]
     if permission not in role.permissions:
         raise PermissionDenied(f"Your role in this study is {role.name}. {role.sentence}")
-    return OpenedProject(project, role)
+    return project, role
 
 
 def project_view(

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from django.core.exceptions import PermissionDenied
 from django.db import transaction
 from django.utils import timezone
@@ -31,13 +29,6 @@ class WrongStance(ProjectError):
     def __init__(self, message: str, *, field: str) -> None:
         super().__init__(message)
         self.field = field
-
-
-class Invitation(NamedTuple):
-    """A person as invited: the only time the secret of her sign-in link is known."""
-
-    user: User
-    secret: str
 
 
 @transaction.atomic
@@ -100,8 +91,8 @@ def remove_member(*, project: Project, user: User, by: trail.Actor) -> None:
 @transaction.atomic
 def invite_person(
     *, project: Project, username: str, role: str, by: trail.Actor, is_owner_of_site: bool = False
-) -> Invitation:
-    """Make an account for somebody new, a place in the study, and a link that signs her in once.
+) -> tuple[User, str]:
+    """Make an account for somebody new, a place in the study, and the secret of a link that signs her in once.
 
     Raises ``AccountError`` for a name that is taken or cannot be used, and what ``set_member_role`` raises.
     """
@@ -110,7 +101,7 @@ def invite_person(
     membership = set_member_role(project=project, user=user, role=role, by=by)
     membership.came_by_invitation = True
     membership.save(update_fields=["came_by_invitation"])
-    return Invitation(user, create_sign_in_link(user=user, by=by))
+    return user, create_sign_in_link(user=user, by=by)
 
 
 @transaction.atomic

@@ -79,3 +79,8 @@ class Membership(models.Model):
 
     def get_role(self) -> Role:
         return ROLES[self.role]
+
+    @property
+    def is_awaited(self) -> bool:
+        """Whether the person never signed in: an account that nobody has claimed yet. Reads self.user."""
+        return self.user.last_login is None and not self.user.has_usable_password()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime
 import json
 from typing import NamedTuple, cast
 
@@ -23,34 +22,6 @@ class Study(NamedTuple):
     role: Role
 
 
-class Member(NamedTuple):
-    """Somebody who belongs to a study. ``awaited`` until she signs in for the first time."""
-
-    user: User
-    role: Role
-    joined_at: datetime.datetime
-    came_by_invitation: bool
-    awaited: bool
-
-
-class Detail(NamedTuple):
-    """One fact of an event, in words."""
-
-    name: str
-    value: str
-
-
-class HistoryRow(NamedTuple):
-    """One event of a study's history as its page shows it."""
-
-    sequence: int
-    at: datetime.datetime
-    actor: str
-    action: str
-    target: str
-    details: list[Detail]
-
-
 class Stances(NamedTuple):
     """The stances that hold: of the study, if one was set, and of the code families that have their own."""
 
@@ -62,26 +33,14 @@ class Stances(NamedTuple):
         row = self.families.get(family) or self.study
         return row.stance if row else MethodStance.Stance.REFLEXIVE.value
 
+    def find_own(self, family: str) -> MethodStance | None:
+        """What was set for this very family, or for the study."""
+        return self.families.get(family) if family else self.study
+
     @property
     def is_mixed(self) -> bool:
         """Whether a family is read otherwise than the study."""
         return any(row.stance != self.find() for row in self.families.values())
-
-
-class StanceRow(NamedTuple):
-    """A line of the page "Method". ``row`` is what was said of this very line, if anything was."""
-
-    name: str
-    stance: str
-    row: MethodStance | None
-    follows: bool
-
-
-class FamilyName(NamedTuple):
-    """A code family as pages name it."""
-
-    identifier: str
-    name: str
 
 
 def studies_of(user: User) -> list[Study]:
@@ -92,19 +51,11 @@ def studies_of(user: User) -> list[Study]:
     return [Study(each.project, each.get_role()) for each in memberships.order_by("project__name", "project_id")]
 
 
-def members_of(project: Project) -> list[Member]:
+def members_of(project: Project) -> list[Membership]:
     """Who belongs to ``project``: owners first, then leads, coders and readers, each by name. One query."""
     memberships = Membership.objects.filter(project=project).select_related("user")
     rank = {key: place for place, key in enumerate(ROLES)}
-    return [
-        Member(each.user, each.get_role(), each.joined_at, each.came_by_invitation, is_awaited(each.user))
-        for each in sorted(memberships, key=lambda each: (rank[each.role], each.user.username.lower()))
-    ]
-
-
-def is_awaited(user: User) -> bool:
-    """Whether ``user`` never came in: an account that nobody has made hers yet."""
-    return user.last_login is None and not user.has_usable_password()
+    return sorted(memberships, key=lambda each: (rank[each.role], each.user.username.lower()))
 
 
 def may_renew_invitation(by: User, membership: Membership) -> bool:
@@ -113,7 +64,7 @@ def may_renew_invitation(by: User, membership: Membership) -> bool:
     Only as a newcomer whose account was made for this very study, and who belongs to none that ``by`` does not own.
     """
     user = membership.user
-    if user.is_superuser or not membership.came_by_invitation or not is_awaited(user):
+    if user.is_superuser or not membership.came_by_invitation or not membership.is_awaited:
         return False
     own = Membership.objects.filter(user=by, role=OWNER.key).values("project")
     return by.is_superuser or not Membership.objects.filter(user=user).exclude(project__in=own).exists()
@@ -130,27 +81,21 @@ def read_stances(project: Project) -> Stances:
     return Stances(latest.pop("", None), latest)
 
 
-def describe_stance(family: str, name: str, stances: Stances) -> StanceRow:
-    """What holds for the study (no family) or a family, and whether that was said of it or follows."""
-    own = stances.families.get(family) if family else stances.study
-    return StanceRow(name, MethodStance.Stance(stances.find(family)).label, own, follows=bool(family) and own is None)
-
-
 def list_stances(project: Project) -> list[MethodStance]:
     """Every switch of the method, newest first."""
     return list(project.stances.order_by("-pk"))
 
 
-def list_families(project: Project) -> list[FamilyName]:
-    """The code families of the version people code with, or of the latest draft; read through the study's relations,
-    for the codebook stands above this room.
+def list_families(project: Project) -> list[tuple[str, str]]:
+    """Identifier and name of the code families of the version people code with, or of the latest draft.
+
+    Read through the study's relations, because the codebook is a room above this one.
     """
     versions = project.codebook_versions.order_by("-number")
     version = versions.filter(published_at__isnull=False).first() or versions.first()
     if version is None:
         return []
-    rows = version.families.order_by("position").values_list("identifier", "name")
-    return [FamilyName(*row) for row in cast("list[tuple[str, str]]", list(rows))]
+    return cast("list[tuple[str, str]]", list(version.families.order_by("position").values_list("identifier", "name")))
 
 
 def knows_family(project: Project, identifier: str) -> bool:
@@ -163,10 +108,9 @@ def events_of(project: Project) -> QuerySet[AuditEvent]:
     return AuditEvent.objects.filter(stream=trail.project_stream(project.pk)).order_by("-sequence")
 
 
-def describe_event(event: AuditEvent) -> HistoryRow:
-    """An event in the form its table shows; what is neither text nor empty stays JSON."""
-    details = [Detail(name.replace("_", " "), _in_words(value)) for name, value in event.details.items()]
-    return HistoryRow(event.sequence, event.at, event.actor_name, event.action, event.target, details)
+def list_details(event: AuditEvent) -> list[tuple[str, str]]:
+    """Names and values of an event's details; what is neither text nor empty stays JSON."""
+    return [(name.replace("_", " "), _in_words(value)) for name, value in event.details.items()]
 
 
 def _in_words(value: object) -> str:

@@ -15,6 +15,7 @@ from transcripts.accounts.queries import person_of, sign_in_address
 from transcripts.projects import actions, queries
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.forms import MemberForm, RoleForm, StanceForm
+from transcripts.projects.models import MethodStance
 from transcripts.projects.roles import ROLES, Permission
 
 EVENTS_PER_PAGE = 100
@@ -110,7 +111,7 @@ def renew_link(request: ProjectRequest, user_id: int) -> HttpResponse:
         secret = actions.renew_invitation(project=request.project, user=member, by=request.user)
     except actions.ProjectError as error:
         return _refuse(request, error)
-    return _render_members(request, MemberForm(), actions.Invitation(member, secret))
+    return _render_members(request, MemberForm(), (member, secret))
 
 
 @require_safe
@@ -118,7 +119,7 @@ def renew_link(request: ProjectRequest, user_id: int) -> HttpResponse:
 def history(request: ProjectRequest) -> HttpResponse:
     """Everything that was done in the study, newest first. Not for coders: it tells who coded what."""
     events = Paginator(queries.events_of(request.project), EVENTS_PER_PAGE).get_page(request.GET.get("page"))
-    rows = [queries.describe_event(event) for event in events]
+    rows = [(event, queries.list_details(event)) for event in events]
     return render(request, "projects/history.html", {"page": events, "rows": rows})
 
 
@@ -147,14 +148,14 @@ def set_stance(request: ProjectRequest) -> HttpResponse:
     return redirect("projects:method", request.project.slug)
 
 
-def _render_method(request: ProjectRequest, form: StanceForm, families: list[queries.FamilyName]) -> HttpResponse:
+def _render_method(request: ProjectRequest, form: StanceForm, families: list[tuple[str, str]]) -> HttpResponse:
     stances, names = queries.read_stances(request.project), dict(families)
     page = {
         "form": form,
         "stances": stances,
         "rows": [
-            queries.describe_stance("", "The study as a whole", stances),
-            *(queries.describe_stance(*family, stances) for family in families),
+            (family, name, MethodStance.Stance(stances.find(family)).label, stances.find_own(family))
+            for family, name in [("", "The study as a whole"), *families]
         ],
         "switches": [(row, names.get(row.family, row.family)) for row in queries.list_stances(request.project)],
     }
@@ -171,13 +172,13 @@ def _refuse(request: ProjectRequest, error: actions.ProjectError) -> HttpRespons
 
 
 def _render_members(
-    request: ProjectRequest, form: MemberForm, invited: actions.Invitation | None = None, *, status: int = 200
+    request: ProjectRequest, form: MemberForm, invited: tuple[User, str] | None = None, *, status: int = 200
 ) -> HttpResponse:
     page = {
         "form": form,
         "members": queries.members_of(request.project),
         "roles": ROLES.values(),
-        "invited": invited.user if invited else None,
-        "sign_in_url": sign_in_address(invited.secret) if invited else "",
+        "invited": invited[0] if invited else None,
+        "sign_in_url": sign_in_address(invited[1]) if invited else "",
     }
     return render(request, "projects/members.html", page, status=422 if form.errors else status)

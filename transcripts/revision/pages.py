@@ -17,39 +17,22 @@ from transcripts.corpus.models import Interview, Sentence
 from transcripts.corpus.queries import read_questions
 from transcripts.projects.models import Project
 from transcripts.revision import queries
-from transcripts.revision.pure.drift import Point, Reading, measure_drift
-from transcripts.revision.pure.drift_chart import Chart, lay_out_rates
+from transcripts.revision.pure.drift import Chart, Point, Reading, lay_out_rates, measure_drift
 from transcripts.revision.queries import Touched, Waiting
 
 TEXTS = {"definition": "Definition", "include": "Include", "exclude": "Exclude"}
 NONE = Touched(0, 0, 0)
 
 
-class Context(NamedTuple):
-    """A sentence inside its turn, after the question that preceded it."""
-
-    question: str
-    before: str
-    text: str
-    after: str
-
-
-def find_context(sentence: Sentence) -> Context:
-    """Reads sentence.turn. Two queries for the question."""
+def find_context(sentence: Sentence) -> dict[str, str]:
+    """A sentence inside its turn, after the question that preceded it. Reads sentence.turn; two queries."""
     turn = sentence.turn
-    return Context(
-        read_questions([turn]).get(turn.pk, ""),
-        turn.text[: sentence.start],
-        turn.text[sentence.start : sentence.end],
-        turn.text[sentence.end :],
-    )
-
-
-class Difference(NamedTuple):
-    """One text of a code, then and now."""
-
-    label: str
-    pieces: tuple[Piece, ...]
+    return {
+        "question": read_questions([turn]).get(turn.pk, ""),
+        "before": turn.text[: sentence.start],
+        "text": turn.text[sentence.start : sentence.end],
+        "after": turn.text[sentence.end :],
+    }
 
 
 class Look(NamedTuple):
@@ -59,10 +42,10 @@ class Look(NamedTuple):
     """
 
     coding: Coding
-    context: Context
+    context: dict[str, str]
     fate: Fate
     targets: list[Code]
-    differences: list[Difference]
+    differences: list[tuple[str, tuple[Piece, ...]]]
     changes: list[CodeChange]
     quote: str
     closure: Closure
@@ -98,60 +81,31 @@ def build_look(coding: Coding, version: CodebookVersion) -> Look:
     )
 
 
-def _compare(then: Code, now: Code) -> list[Difference]:
+def _compare(then: Code, now: Code) -> list[tuple[str, tuple[Piece, ...]]]:
+    """The texts of a code that changed, each with its label and its words then and now."""
     pairs = [(label, getattr(then, name), getattr(now, name)) for name, label in TEXTS.items()]
-    return [Difference(label, compare_words(old, new)) for label, old, new in pairs if old != new]
+    return [(label, compare_words(old, new)) for label, old, new in pairs if old != new]
 
 
-class Pile(NamedTuple):
-    """The codings with one code that wait for a second look."""
-
-    identifier: str
-    name: str
-    waiting: int
-    is_gone: bool
-
-
-def pile_up(waiting: Iterable[Waiting]) -> list[Pile]:
-    """How many wait, code by code, in the order of the queue."""
-    piles: dict[str, Pile] = {}
-    for each in waiting:
-        pile = piles.get(each.identifier) or Pile(each.identifier, each.name, 0, each.current_code_id is None)
-        piles[each.identifier] = pile._replace(waiting=pile.waiting + 1)
-    return list(piles.values())
+def count_by_code(waiting: Iterable[Waiting]) -> list[tuple[Waiting, int]]:
+    """How many wait, code by code: the first that waits of each code, in the order of the queue, and their number."""
+    waiting = list(waiting)
+    counts = Counter(each.identifier for each in waiting)
+    first = {each.identifier: each for each in reversed(waiting)}
+    return [(first[identifier], number) for identifier, number in counts.items()]
 
 
-class Closed(NamedTuple):
-    """An interview in which codings wait that their coder cannot look at again now."""
-
-    interview: Interview
-    closure: Closure
-    waiting: int
-
-
-def list_closed(project: Project, waiting: Iterable[Waiting]) -> list[Closed]:
-    """The interviews in which a person may not code now, with what waits there, by their reason. One query."""
+def list_closed(project: Project, waiting: Iterable[Waiting]) -> list[tuple[Closure, Interview, int]]:
+    """The interviews in which a person may not code now, with the reason and how many wait there. One query."""
     counts = Counter((each.interview_id, each.closure) for each in waiting if not each.is_open)
     interviews = project.interviews.in_bulk([interview_id for interview_id, _ in counts]) if counts else {}
-    closed = [Closed(interviews[pk], closure, number) for (pk, closure), number in counts.items()]
-    return sorted(closed, key=lambda each: (each.closure, each.interview.pk))
-
-
-class Effect(NamedTuple):
-    """One change of meaning, and what it touches: codings made before it, and those of them that still wait."""
-
-    change: CodeChange
-    name: str
-    new_name: str
-    made_before: Touched
-    waiting: int
-    is_to_carry: bool
+    return [(closure, interviews[pk], counts[pk, closure]) for closure, pk in sorted((c, pk) for pk, c in counts)]
 
 
 class Effects(NamedTuple):
     """What the changes between two versions touch. Counts of codings are of those that stand now."""
 
-    effects: list[Effect]
+    effects: list[dict[str, object]]
     codings: int
     older: int
     waiting: int
@@ -168,19 +122,18 @@ def build_effects(project: Project, older: int, version: CodebookVersion, *, cod
     """Seven queries. ``coder`` restricts the counts to one person's codings."""
     standing = queries.count_standing(project, coder=coder)
     waiting = queries.list_waiting(version, coder=coder)
-    waits = {pile.identifier: pile.waiting for pile in pile_up(waiting)}
+    waits = Counter(each.identifier for each in waiting)
     changes = list(queries.list_meaning_changes(project, after=older, until=version.number))
     names = _read_names(project, changes)
     merged = queries.list_merged(version)
     effects = [
-        Effect(
-            change,
-            names.get(change.from_identifier, change.from_identifier),
-            names.get(change.to_identifier, change.to_identifier),
-            _sum_before(standing, change.from_identifier or change.to_identifier, change.version.number),
-            waits.get(change.from_identifier or change.to_identifier, 0),
-            change.from_identifier in merged,
-        )
+        {
+            "change": change,
+            "name": names.get(change.from_identifier, change.from_identifier),
+            "new_name": names.get(change.to_identifier, change.to_identifier),
+            "made_before": _sum_before(standing, change.from_identifier or change.to_identifier, change.version.number),
+            "waiting": waits[change.from_identifier or change.to_identifier],
+        }
         for change in changes
     ]
     return Effects(
@@ -189,7 +142,7 @@ def build_effects(project: Project, older: int, version: CodebookVersion, *, cod
         sum(touched.codings for (_, number), touched in standing.items() if number < version.number),
         len(waiting),
         sum(not each.is_open for each in waiting),
-        sum(waits.get(identifier, 0) for identifier in merged),
+        sum(waits[identifier] for identifier in merged),
     )
 
 
@@ -205,16 +158,10 @@ def _sum_before(standing: dict[tuple[str, int], Touched], identifier: str, numbe
     return Touched(*map(sum, zip(*found, strict=True))) if found else NONE
 
 
-class DriftRow(NamedTuple):
-    """One code over the versions under which anchors were read."""
-
-    code: Code
-    points: list[Point]
-    chart: Chart
-
-
-def build_drift(project: Project, version: CodebookVersion, *, coder: User | None) -> list[DriftRow]:
-    """The codes of sentences of ``version`` that anybody put on an anchor, in its order. Two queries."""
+def build_drift(
+    project: Project, version: CodebookVersion, *, coder: User | None
+) -> list[tuple[Code, list[Point], Chart]]:
+    """The codes of sentences of ``version`` that anybody applied to an anchor, with their figures. Two queries."""
     readings = [
         Reading(reading.version.number, reading.sentence_id, reading.coder_id, frozenset(reading.codes))
         for reading in queries.list_readings(project, coder=coder)
@@ -222,4 +169,4 @@ def build_drift(project: Project, version: CodebookVersion, *, coder: User | Non
     used = frozenset[str]().union(*(reading.codes for reading in readings))
     codes = queries.find_codes(version, used)
     drift = measure_drift(readings, [code.identifier for code in codes])
-    return [DriftRow(code, points, lay_out_rates(points)) for code in codes for points in [drift[code.identifier]]]
+    return [(code, points, lay_out_rates(points)) for code in codes for points in [drift[code.identifier]]]

@@ -86,7 +86,7 @@ def show_queue(request: ProjectRequest) -> HttpResponse:
         if first is not None:
             return redirect("revision:look", request.project.slug, first.coding_id)
     closed = pages.list_closed(request.project, waiting)
-    page = {"version": version, "piles": pages.pile_up(offered), "closed": closed}
+    page = {"version": version, "codes": pages.count_by_code(offered), "closed": closed}
     return render(request, "revision/queue.html", page)
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from django.db.models import Count, Q
+from django.db.models import Count, Q, QuerySet
 
 from transcripts.accounts.models import User
 from transcripts.corpus.models import Interview
@@ -19,16 +19,6 @@ from transcripts.rounds.pure.allocation import Item
 CODING_ROLES = [role.key for role in ROLES.values() if Permission.CODE in role.permissions]
 
 
-class RoundRow(NamedTuple):
-    """A line of the list of rounds."""
-
-    round: Round
-    interviews: int
-    coders: int
-    assignments: int
-    signed: int
-
-
 class OwnAssignment(NamedTuple):
     """An interview somebody is to code, with her own progress and nobody else's."""
 
@@ -38,46 +28,6 @@ class OwnAssignment(NamedTuple):
     @property
     def is_open(self) -> bool:
         return self.assignment.signed_at is None and self.assignment.round.locked_at is None
-
-
-class OwnReading(NamedTuple):
-    """An interview somebody coded without an assignment, with her own progress, and her word that she is through."""
-
-    interview: Interview
-    progress: Progress
-    finish: Finish | None
-
-
-class ModelCoverage(NamedTuple):
-    """How the interviews with one model are covered: read by nobody, by one coder, by several."""
-
-    label: str
-    none: int
-    single: int
-    several: int
-
-    @property
-    def interviews(self) -> int:
-        return self.none + self.single + self.several
-
-
-class CoderLoad(NamedTuple):
-    """How many interviews a coder was given, by the label of their model in the order of the coverage."""
-
-    coder: User
-    by_model: list[int]
-    signed: int
-
-    @property
-    def total(self) -> int:
-        return sum(self.by_model)
-
-
-class Coverage(NamedTuple):
-    """The picture of a round over all its interviews."""
-
-    models: list[ModelCoverage]
-    loads: list[CoderLoad]
 
 
 def is_open_for(interview: Interview, person: User) -> bool:
@@ -121,19 +71,15 @@ def list_items(project: Project, models: Iterable[str] = ()) -> list[Item]:
     return [Item(*row) for row in interviews.values_list("pk", "model_label")]
 
 
-def list_rounds(project: Project) -> list[RoundRow]:
-    """Every round, newest first, with counts of what stands."""
+def list_rounds(project: Project) -> QuerySet[Round]:
+    """Every round, newest first, with counts of its active assignments."""
     standing = Q(assignments__withdrawn_at__isnull=True)
-    rounds = project.rounds.order_by("-number").annotate(
+    return project.rounds.order_by("-number").annotate(
         interview_count=Count("assignments__interview", filter=standing, distinct=True),
         coder_count=Count("assignments__coder", filter=standing, distinct=True),
         assignment_count=Count("assignments", filter=standing),
         signed_count=Count("assignments", filter=standing & Q(assignments__signed_at__isnull=False)),
     )
-    return [
-        RoundRow(each, each.interview_count, each.coder_count, each.assignment_count, each.signed_count)
-        for each in rounds
-    ]
 
 
 def list_standing(round_: Round) -> list[Assignment]:
@@ -150,7 +96,7 @@ def list_own(project: Project, person: User) -> list[OwnAssignment]:
     return [OwnAssignment(row, progress.find(row.interview_id, person.pk)) for row in own]
 
 
-def list_readings(project: Project, person: User) -> list[OwnReading]:
+def list_readings(project: Project, person: User) -> list[tuple[Interview, Progress, Finish | None]]:
     """Where nothing is assigned: the interviews ``person`` has begun or finished, in their order."""
     if has_assignments(project):
         return []
@@ -158,8 +104,8 @@ def list_readings(project: Project, person: User) -> list[OwnReading]:
     finished = {row.interview_id: row for row in rows}
     interviews = project.interviews.in_bulk()
     progress = read_progress(interviews, coder_id=person.pk)
-    found = (OwnReading(each, progress.find(pk, person.pk), finished.get(pk)) for pk, each in interviews.items())
-    return sorted((each for each in found if each.progress.decided or each.finish), key=lambda each: each.interview.pk)
+    found = ((interviews[pk], progress.find(pk, person.pk), finished.get(pk)) for pk in sorted(interviews))
+    return [(interview, own, finish) for interview, own, finish in found if own.decided or finish]
 
 
 def find_shown(project_id: int, person_id: int) -> set[int]:
@@ -183,20 +129,25 @@ def find_own(round_: Round, interview: Interview, person: User) -> OwnAssignment
     return OwnAssignment(row, read_progress([interview.pk], coder_id=person.pk).find(interview.pk, person.pk))
 
 
-def measure_coverage(interviews: Iterable[Item], standing: list[Assignment]) -> Coverage:
-    """How many readers the interviews have, by model, and how many interviews the coders."""
+def measure_coverage(interviews: Iterable[Item], standing: list[Assignment]) -> dict[str, list[dict[str, Any]]]:
+    """For each model how many of its interviews are read by several coders, by one or by none; and what each coder has.
+
+    ``by_model`` of a coder counts her interviews in the order of the models.
+    """
     items = list(interviews)
     readers = Counter(row.interview_id for row in standing)
     labels = sorted({item.label for item in items})
     models = []
     for label in labels:
         counts = [readers[item.key] for item in items if item.label == label]
-        models.append(ModelCoverage(label, counts.count(0), counts.count(1), sum(count > 1 for count in counts)))
+        none, single = counts.count(0), counts.count(1)
+        several = len(counts) - none - single
+        models.append({"label": label, "interviews": len(counts), "none": none, "single": single, "several": several})
     given = Counter((row.coder_id, row.interview.model_label) for row in standing)
     signed = Counter(row.coder_id for row in standing if row.signed_at)
     coders = {row.coder_id: row.coder for row in standing}
-    loads = [
-        CoderLoad(coder, [given[pk, label] for label in labels], signed[pk])
-        for pk, coder in sorted(coders.items(), key=lambda pair: pair[1].username.lower())
-    ]
-    return Coverage(models, loads)
+    loads = []
+    for pk, coder in sorted(coders.items(), key=lambda pair: pair[1].username.lower()):
+        by_model = [given[pk, label] for label in labels]
+        loads.append({"coder": coder, "by_model": by_model, "total": sum(by_model), "signed": signed[pk]})
+    return {"models": models, "loads": loads}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections import Counter
 
 from django.contrib import messages
 from django.core.paginator import Paginator
@@ -12,36 +12,15 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from transcripts.accounts.models import User
 from transcripts.corpus.models import Interview
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
 from transcripts.rounds import actions, queries
 from transcripts.rounds.forms import CellsForm, FinishForm, LockForm, RoundForm, SignOffForm
 from transcripts.rounds.models import Assignment, Round
-from transcripts.rounds.progress import Progress, read_progress
+from transcripts.rounds.progress import read_progress
 
 INTERVIEWS_PER_PAGE = 50
-
-
-class Cell(NamedTuple):
-    """What a coder has to do with an interview in a round."""
-
-    coder: User
-    assignment: Assignment | None
-    progress: Progress
-    is_ticked: bool
-
-
-class Row(NamedTuple):
-    """An interview of the table, and a cell for each coder."""
-
-    interview: Interview
-    cells: list[Cell]
-
-    @property
-    def readers(self) -> int:
-        return sum(cell.assignment is not None for cell in self.cells)
 
 
 @require_safe
@@ -81,7 +60,7 @@ def sign_off(request: ProjectRequest, number: int, interview_id: int) -> HttpRes
 @project_view(Permission.SEE_ALL_CODINGS)
 def list_rounds(request: ProjectRequest) -> HttpResponse:
     """Every round, newest first."""
-    return render(request, "rounds/list.html", {"rows": queries.list_rounds(request.project)})
+    return render(request, "rounds/list.html", {"rounds": queries.list_rounds(request.project)})
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -263,7 +242,7 @@ def _render_round(
 
 def _list_rows(
     request: ProjectRequest, keys: list[int], standing: list[Assignment], ticked: frozenset[tuple[int, int]]
-) -> list[Row]:
+) -> list[dict[str, object]]:
     """The table of a page: its interviews, and a cell for everybody who may code or was given something."""
     coders = {user.pk: user for user in queries.list_coders(request.project)}
     coders.update({row.coder_id: row.coder for row in standing})
@@ -271,13 +250,15 @@ def _list_rows(
     found = {(row.interview_id, row.coder_id): row for row in standing}
     progress = read_progress(keys)
     interviews = request.project.interviews.in_bulk(keys)
+    readers = Counter(row.interview_id for row in standing)
     return [
-        Row(
-            interviews[key],
-            [
-                Cell(user, found.get((key, user.pk)), progress.find(key, user.pk), (key, user.pk) in ticked)
+        {
+            "interview": interviews[key],
+            "readers": readers[key],
+            "cells": [
+                (user, found.get((key, user.pk)), progress.find(key, user.pk), (key, user.pk) in ticked)
                 for user in order
             ],
-        )
+        }
         for key in keys
     ]

@@ -252,11 +252,11 @@ def test_what_is_carried_stands_or_falls_with_the_cut(run_on: Interview, lead: U
 def test_history_tells_both_states(run_on: Interview, lead: User) -> None:
     split(run_on, "2", "and two", lead)
     join(run_on, "2b", lead)
-    joined, cut = queries.list_recuts(run_on)
-    assert [each.label for each in cut.before] == ["2"]
-    assert [(each.label, each.stands) for each in cut.after] == [("2a", True), ("2b", False)]
-    assert [each.text for each in joined.before] == ["and two and three.", "Second thing."]
-    assert [each.text for each in joined.after] == ["and two and three. Second thing."]
+    (_, before_join, after_join), (_, before_split, after_split) = queries.list_recuts(run_on)
+    assert [each.label for each in before_split] == ["2"]
+    assert [(each.label, each.retired_by_id is None) for each in after_split] == [("2a", True), ("2b", False)]
+    assert [each.read_text() for each in before_join] == ["and two and three.", "Second thing."]
+    assert [each.read_text() for each in after_join] == ["and two and three. Second thing."]
 
 
 def test_only_a_standing_sentence_can_be_held(run_on: Interview, lead: User) -> None:

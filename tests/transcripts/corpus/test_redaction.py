@@ -84,15 +84,15 @@ class TestSaving:
 class TestPreview:
     def test_counts_every_text_and_shows_no_name(self, told: Project) -> None:
         [effect] = preview(told, [ANNA])
-        assert (effect.number, effect.places, effect.interviews, effect.inside) == (1, 3, 2, 1)
-        shown = json.dumps([sample._asdict() for sample in effect.samples])
-        assert len(effect.samples) == 2
+        assert (effect["places"], effect["interviews"], effect["inside"]) == (3, 2, 1)
+        shown = json.dumps(effect["samples"])
+        assert len(effect["samples"]) == 2
         assert "anna berg" not in shown.casefold().replace("anna bergs", "")
         assert "[PERSON 1]" in shown
 
     def test_entry_that_is_nowhere_has_no_samples(self, told: Project) -> None:
         [effect] = preview(told, [Entry("Nobody", "[X]")])
-        assert (effect.places, effect.interviews, effect.samples) == (0, 0, [])
+        assert (effect["places"], effect["interviews"], effect["samples"]) == (0, 0, [])
 
     def test_texts_stay_as_they_are(self, told: Project, lead: User) -> None:
         before = list(Turn.objects.order_by("pk").values_list("text", flat=True))

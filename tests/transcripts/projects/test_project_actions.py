@@ -139,10 +139,10 @@ def test_removing_a_stranger_is_refused(project: Project, owner: User, outsider:
 
 
 def test_invited_person_gets_account_role_and_a_link(project: Project, owner: User) -> None:
-    made = invite_person(project=project, username="ada", role="coder", by=owner)
-    assert role_of(made.user, project) == "coder"
-    assert not made.user.is_superuser
-    assert use_sign_in_link(secret=made.secret) == made.user
+    user, secret = invite_person(project=project, username="ada", role="coder", by=owner)
+    assert role_of(user, project) == "coder"
+    assert not user.is_superuser
+    assert use_sign_in_link(secret=secret) == user
 
 
 def test_invitation_to_a_taken_name_leaves_nothing_behind(project: Project, owner: User, outsider: User) -> None:
@@ -168,7 +168,7 @@ class TestSecondLink:
 
     @pytest.fixture
     def invited(self, project: Project, owner: User) -> User:
-        return invite_person(project=project, username="ada", role="coder", by=owner).user
+        return invite_person(project=project, username="ada", role="coder", by=owner)[0]
 
     def test_newcomer_who_never_came_gets_one(self, project: Project, owner: User, invited: User) -> None:
         secret = renew_invitation(project=project, user=invited, by=owner)

@@ -191,7 +191,7 @@ class TestMembers:
     def test_new_link_for_an_invited_person_and_for_nobody_else(
         self, project: Project, owner: User, coder: User, client_of: SignIn
     ) -> None:
-        invited = invite_person(project=project, username="ada", role="coder", by=owner).user
+        invited = invite_person(project=project, username="ada", role="coder", by=owner)[0]
         client = client_of(owner)
         page = page_of(client, MEMBERS)
         assert f"/members/{invited.pk}/link/" in page

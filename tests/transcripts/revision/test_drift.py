@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from django.template.loader import render_to_string
 
-from transcripts.revision.pure.drift import Point, Reading, measure_drift
-from transcripts.revision.pure.drift_chart import lay_out_rates
+from transcripts.revision.pure.drift import Point, Reading, lay_out_rates, measure_drift
 
 
 def reading(version: int, sentence: int, coder: int, *codes: str) -> Reading:

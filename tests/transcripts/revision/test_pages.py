@@ -124,7 +124,7 @@ def test_signed_off_interviews_are_told_apart_and_not_offered(
     )
     page = browser.get(queue, {"code": code.identifier})
     assert page.status_code == 200
-    assert page.context["piles"] == []
+    assert page.context["codes"] == []
     assert "In interviews you have signed off" in page.content.decode()
     shown = browser.get(look).content.decode()
     assert "A lead of the study can give it back" in shown.replace("&#x27;", "'").replace("\n", " ")

@@ -31,11 +31,11 @@ class TestOpening:
         round_ = open_round(project, lead, coder, second_coder, overlap_percent=50, seed=9)
         assert round_.number == 1
         coverage = queries.measure_coverage(queries.list_items(project), queries.list_standing(round_))
-        assert [(each.label, each.several, each.single, each.none) for each in coverage.models] == [
+        assert [(each["label"], each["several"], each["single"], each["none"]) for each in coverage["models"]] == [
             ("Model A", 1, 1, 0),
             ("Model B", 1, 1, 0),
         ]
-        assert [load.total for load in coverage.loads] == [3, 3]
+        assert [load["total"] for load in coverage["loads"]] == [3, 3]
         event = last_event(project)
         assert event.action == "round.opened"
         assert event.details == {

@@ -10,6 +10,9 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+# Of the small chart: the distance of two versions, its height and its margin.
+STEP, HEIGHT, MARGIN = 56, 44, 10
+
 
 class Reading(NamedTuple):
     """What one coder read in one sentence under the version of that number; ``codes`` are identifiers."""
@@ -60,3 +63,31 @@ def measure_drift(readings: Iterable[Reading], codes: Sequence[str]) -> dict[str
             applied = sum(code in found for found in here.values())
             points[code].append(Point(version, len(here), applied, len(again), same))
     return points
+
+
+class Chart(NamedTuple):
+    """A line through the rates from 0 at the bottom to 1 at the top, a dot for each version that was read under."""
+
+    width: int
+    height: int
+    axis: int
+    dots: list[tuple[int, str]]
+    figures: str
+
+    @property
+    def line(self) -> str:
+        """The dots as a polyline takes them."""
+        return " ".join(f"{x},{y}" for x, y in self.dots)
+
+
+def lay_out_rates(points: Sequence[Point]) -> Chart:
+    """The chart of one code; ``figures`` says in words what it shows."""
+    rated = [(place, point) for place, point in enumerate(points) if point.rate is not None]
+    dots = [(MARGIN + STEP * place, f"{_height(point):.1f}") for place, point in rated]
+    told = "; ".join(f"v{point.version}: {point.applied} of {point.read}" for _, point in rated)
+    width = 2 * MARGIN + STEP * max(1, len(points) - 1)
+    return Chart(width, HEIGHT, HEIGHT - MARGIN, dots, told or "not read yet")
+
+
+def _height(point: Point) -> float:
+    return HEIGHT - MARGIN - (point.rate or 0.0) * (HEIGHT - 2 * MARGIN)

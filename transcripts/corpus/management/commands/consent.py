@@ -8,7 +8,7 @@ from django.template.defaultfilters import pluralize
 
 from transcripts.audit_trail import trail
 from transcripts.corpus.consent import ConsentError, record_consent
-from transcripts.corpus.consent_rows import count_states, list_consents
+from transcripts.corpus.consent_rows import STATES, count_states, list_consents
 from transcripts.corpus.models import Consent, Interview
 from transcripts.projects.models import Project
 
@@ -69,14 +69,12 @@ class Command(BaseCommand):
     def _count(self, project: Project, *, as_json: bool) -> None:
         counts = count_states(list_consents(project))
         if as_json:
-            scopes = {
-                each.scope: {"given": each.given, "refused": each.refused, "unknown": each.unknown} for each in counts
-            }
+            scopes = {each["scope"]: {state: each[state] for state in STATES} for each in counts}
             self.stdout.write(json.dumps({"project": project.slug, "scopes": scopes}))
             return
         for each in counts:
             self.stdout.write(
-                f"{each.label}: {each.given} given, {each.refused} not given, {each.unknown} with nothing on record."
+                "{label}: {given} given, {refused} not given, {unknown} with nothing on record.".format(**each)
             )
 
 

@@ -6,9 +6,10 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import transaction
 
 from transcripts.accounts.actions import AccountError, create_sign_in_link, create_user
+from transcripts.accounts.models import User
 from transcripts.accounts.queries import sign_in_address
 from transcripts.audit_trail import trail
-from transcripts.projects.actions import Invitation, ProjectError, invite_person
+from transcripts.projects.actions import ProjectError, invite_person
 from transcripts.projects.models import Project
 from transcripts.projects.roles import ROLES
 
@@ -29,23 +30,21 @@ class Command(BaseCommand):
         if (role is None) != (project is None):
             raise CommandError("--role and --project go together: name both, or neither.")
         try:
-            made = invite(username, role=role, slug=project, site_owner=site_owner)
+            user, secret = invite(username, role=role, slug=project, site_owner=site_owner)
         except (AccountError, ProjectError) as error:
             raise CommandError(str(error)) from error
-        url = sign_in_address(made.secret)
-        answer = {"username": made.user.username, "role": role, "project": project, "sign_in_url": url}
-        self.stdout.write(
-            json.dumps(answer) if options["json"] else f"{made.user.username} can sign in here once: {url}"
-        )
+        url = sign_in_address(secret)
+        answer = {"username": user.username, "role": role, "project": project, "sign_in_url": url}
+        self.stdout.write(json.dumps(answer) if options["json"] else f"{user.username} can sign in here once: {url}")
 
 
 @transaction.atomic
-def invite(username: str, *, role: str | None, slug: str | None, site_owner: bool) -> Invitation:
+def invite(username: str, *, role: str | None, slug: str | None, site_owner: bool) -> tuple[User, str]:
     """The person as made, in no study when ``slug`` is none."""
     by = trail.SYSTEM
     if slug is None or role is None:
         user = create_user(username=username, by=by, is_owner_of_site=site_owner)
-        return Invitation(user, create_sign_in_link(user=user, by=by))
+        return user, create_sign_in_link(user=user, by=by)
     project = Project.objects.filter(slug=slug).first()
     if project is None:
         known = ", ".join(Project.objects.order_by("slug").values_list("slug", flat=True)[:20]) or "none yet"

@@ -10,7 +10,7 @@ from typing import NamedTuple, TypeVar
 
 from transcripts.codebook.models import CodebookVersion, CodeExample
 from transcripts.codebook.pure.checking import clean_names, clean_text, order_as_tree
-from transcripts.codebook.pure.naming import LONGEST_STEM, make_identifier
+from transcripts.codebook.pure.naming import MAX_STEM_LENGTH, make_identifier
 from transcripts.codebook.queries import read_content
 from transcripts.codebook.quotes import EXAMPLE_TEXT
 from transcripts.formats.codebook_content import CodebookContent, CodeContent, FamilyContent
@@ -198,7 +198,7 @@ class _Identifiers:
         found = self.code_of.get(code.guid) or self.tail_of.get(tail)
         if found is None or found in self.taken:
             stem = make_identifier(code.name, prefix=f"{family[:40]}.", used=())
-            found = self._number(stem[: LONGEST_STEM - len(tail)], tail)
+            found = self._number(stem[: MAX_STEM_LENGTH - len(tail)], tail)
         self.taken.add(found)
         return found
 

@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from transcripts.audit_trail import trail
 from transcripts.corpus.models import Consent, Interview
-from transcripts.corpus.pure.readers.base import LONGEST_BASIS, ReadInterview
+from transcripts.corpus.pure.readers.base import MAX_BASIS_LENGTH, ReadInterview
 from transcripts.projects.models import Project
 
 
@@ -70,8 +70,8 @@ def _check(project: Project, interviews: Iterable[Interview], *, scope: str, bas
         raise ConsentError(
             "Say on what it rests: a signed form and its date, a platform's terms, a withdrawal by letter."
         )
-    if len(basis) > LONGEST_BASIS:
-        raise ConsentError(f"The basis has {len(basis):,} characters; there is room for {LONGEST_BASIS:,}.")
+    if len(basis) > MAX_BASIS_LENGTH:
+        raise ConsentError(f"The basis has {len(basis):,} characters; there is room for {MAX_BASIS_LENGTH:,}.")
     if any(interview.project_id != project.pk for interview in chosen):
         raise ConsentError("One of these interviews is not of this study; nothing was recorded.")
     return chosen

@@ -7,12 +7,12 @@ from typing import Any
 from django import forms
 
 from transcripts.corpus.models import Consent
-from transcripts.corpus.pure.readers.base import LONGEST_BASIS
+from transcripts.corpus.pure.readers.base import MAX_BASIS_LENGTH
 from transcripts.corpus.pure.redacting import BadEntry, Entry, read_lines
-from transcripts.corpus.redaction import LONGEST_REASON
+from transcripts.corpus.redaction import MAX_REASON_LENGTH
 
 GIVEN, REFUSED = "given", "refused"
-LONGEST_LIST = 100_000
+MAX_LIST_LENGTH = 100_000
 
 
 class ConsentForm(forms.Form):
@@ -26,7 +26,7 @@ class ConsentForm(forms.Form):
     )
     basis = forms.CharField(
         label="On what it rests",
-        max_length=LONGEST_BASIS,
+        max_length=MAX_BASIS_LENGTH,
         help_text="A form and its date, the terms of a platform, a letter. It is kept with the record; names are not needed.",
         widget=forms.Textarea({"rows": 3, "dir": "auto"}),
     )
@@ -65,7 +65,7 @@ class RedactionForm(forms.Form):
     )
     reason = forms.CharField(
         label="Why",
-        max_length=LONGEST_REASON,
+        max_length=MAX_REASON_LENGTH,
         required=False,
         help_text="A few words for the history of the list.",
         widget=forms.Textarea({"rows": 2, "dir": "auto"}),
@@ -74,6 +74,8 @@ class RedactionForm(forms.Form):
 
     def clean_entries(self) -> list[Entry]:
         typed = str(self.data.get("entries", ""))
-        if len(typed) > LONGEST_LIST:
-            raise forms.ValidationError(f"The list has {len(typed):,} characters; there is room for {LONGEST_LIST:,}.")
+        if len(typed) > MAX_LIST_LENGTH:
+            raise forms.ValidationError(
+                f"The list has {len(typed):,} characters; there is room for {MAX_LIST_LENGTH:,}."
+            )
         return list(self.cleaned_data["entries"])

@@ -11,7 +11,7 @@ from django.template.defaultfilters import filesizeformat
 
 from transcripts.corpus.pure.readers import FORMATS
 
-LARGEST_UPLOAD = 64 * 1024 * 1024
+MAX_UPLOAD_SIZE = 64 * 1024 * 1024
 
 
 class SeveralFilesInput(forms.ClearableFileInput):
@@ -29,9 +29,9 @@ class SeveralFilesField(forms.FileField):
         given: Sequence[object] = data if isinstance(data, list) and data else [data]
         files = [super(SeveralFilesField, self).clean(one, initial) for one in given]
         size = sum(file.size or 0 for file in files)
-        if size > LARGEST_UPLOAD:
+        if size > MAX_UPLOAD_SIZE:
             raise ValidationError(
-                f"These files have {filesizeformat(size)} together; the page takes {filesizeformat(LARGEST_UPLOAD)}. "
+                f"These files have {filesizeformat(size)} together; the page takes {filesizeformat(MAX_UPLOAD_SIZE)}. "
                 "Bring them in parts, or use the command import_interviews on the server."
             )
         return files

@@ -13,7 +13,7 @@ from transcripts.corpus.pure.redacting import BadEntry, Entry, check_entries, re
 from transcripts.corpus.queries import find_redaction
 from transcripts.projects.models import Project
 
-LONGEST_REASON = 2_000
+MAX_REASON_LENGTH = 2_000
 
 
 class RedactionError(Exception):
@@ -40,8 +40,8 @@ def save_redaction(
             f"List {number} was saved in the meantime, so nothing was overwritten: compare it with yours and save again."
         )
     reason = reason.strip()
-    if len(reason) > LONGEST_REASON:
-        raise RedactionError(f"The reason has {len(reason):,} characters; there is room for {LONGEST_REASON:,}.")
+    if len(reason) > MAX_REASON_LENGTH:
+        raise RedactionError(f"The reason has {len(reason):,} characters; there is room for {MAX_REASON_LENGTH:,}.")
     entries = _tidy(entries)
     before = read_stored(standing.entries) if standing else []
     if entries == before:

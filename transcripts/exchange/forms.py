@@ -7,7 +7,7 @@ from django.core.exceptions import ValidationError
 from django.core.files.uploadedfile import UploadedFile
 from django.template.defaultfilters import filesizeformat
 
-LARGEST_FILE = 200 * 1024 * 1024
+MAX_FILE_SIZE = 200 * 1024 * 1024
 
 
 class StudyFileForm(forms.Form):
@@ -22,8 +22,8 @@ class StudyFileForm(forms.Form):
     def clean_file(self) -> UploadedFile[bytes]:
         file: UploadedFile[bytes] = self.cleaned_data["file"]
         size = file.size or 0
-        if size > LARGEST_FILE:
+        if size > MAX_FILE_SIZE:
             raise ValidationError(
-                f"This file has {filesizeformat(size)}; at most {filesizeformat(LARGEST_FILE)} are read."
+                f"This file has {filesizeformat(size)}; at most {filesizeformat(MAX_FILE_SIZE)} are read."
             )
         return file

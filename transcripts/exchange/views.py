@@ -22,7 +22,7 @@ from transcripts.exchange.registry import Export, Scope, find_export, list_expor
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
 
-MOST_TOLD = 20
+MAX_TOLD = 20
 
 
 @require_safe
@@ -153,7 +153,7 @@ def tell_and_go(request: ProjectRequest, report: StudyReport) -> HttpResponse:
     """Say what came in, on the list of interviews."""
     new = ", ".join(f"{number:,} {kind}" for kind, number, _ in report.kinds if number)
     messages.success(request, f"{report.name}: {new} came in." if new else f"{report.name}: nothing in it is new.")
-    for sentence in [*report.told, *report.left_out][:MOST_TOLD]:
+    for sentence in [*report.told, *report.left_out][:MAX_TOLD]:
         messages.warning(request, f"{report.name}: {sentence}")
     return redirect("corpus:interviews", request.project.slug)
 

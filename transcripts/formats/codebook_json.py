@@ -35,7 +35,7 @@ from transcripts.formats.tabular import TextSink
 
 FORMAT = "auditapp-codebook"
 FORMAT_VERSION = 1
-LARGEST_FILE = 20_000_000
+MAX_FILE_SIZE = 20_000_000
 """Bytes of a file."""
 DEEPEST_NESTING = 64
 EXAMPLE_KINDS = ("include", "exclude", "anchor")
@@ -110,8 +110,8 @@ class _Refused(ValueError):
 
 
 def _decode(data: bytes) -> dict[str, Any]:
-    if len(data) > LARGEST_FILE:
-        raise _Refused(f"{len(data):,} bytes", f"at most {LARGEST_FILE:,}")
+    if len(data) > MAX_FILE_SIZE:
+        raise _Refused(f"{len(data):,} bytes", f"at most {MAX_FILE_SIZE:,}")
     try:
         text = data.decode("utf-8-sig")
         value = json.loads(text, object_pairs_hook=_build_object, parse_constant=_refuse_constant)

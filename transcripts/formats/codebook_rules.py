@@ -18,8 +18,8 @@ SINGLE_KEYS = frozenset("abcdefghijklmnopqrstuvwxyz0123456789") - RESERVED_KEYS
 MAX_NAME_LENGTH = 200
 MAX_TEXT_LENGTH = 20_000
 """Characters of a definition or another free text."""
-MOST_ATTRIBUTES = 50
-MOST_CHOICES = 100
+MAX_ATTRIBUTES = 50
+MAX_CHOICES = 100
 DEEPEST_CODE = 50
 """Codes within one another."""
 
@@ -112,8 +112,8 @@ def check_keyword_rules(lines: Sequence[str]) -> Iterator[Finding]:
 
 def check_attributes(value: object) -> Iterator[Finding]:
     """A list of questions as JSON holds it; ``read_attributes`` reads one without findings."""
-    if not isinstance(value, list) or len(value) > MOST_ATTRIBUTES:
-        yield Finding("attributes that are no such list", f"a list of at most {MOST_ATTRIBUTES} objects")
+    if not isinstance(value, list) or len(value) > MAX_ATTRIBUTES:
+        yield Finding("attributes that are no such list", f"a list of at most {MAX_ATTRIBUTES} objects")
         return
     seen: set[str] = set()
     for number, item in enumerate(value, 1):
@@ -140,7 +140,7 @@ def check_attributes(value: object) -> Iterator[Finding]:
 def _is_attribute(item: Mapping[str, object]) -> bool:
     texts = [item.get("key"), item.get("label")]
     choices = item.get("choices", [])
-    if not isinstance(choices, list) or len(choices) > MOST_CHOICES:
+    if not isinstance(choices, list) or len(choices) > MAX_CHOICES:
         return False
     texts += choices
     right = all(isinstance(text, str) and not UNSTORABLE.search(text) for text in texts)

@@ -26,7 +26,7 @@ from transcripts.formats.refi_codes import (
 from transcripts.formats.xml_input import XmlReader, read_chunks
 from transcripts.formats.xml_output import XmlSink, write_document
 
-LARGEST_CODEBOOK = 5_000_000
+MAX_CODEBOOK_SIZE = 5_000_000
 """Bytes of a codebook file."""
 
 
@@ -45,8 +45,8 @@ def read_qdc(data: bytes, *, name: str) -> QdcFile:
     ``name`` is the file's name, for messages. Raises ``CodebookFileError`` when anything is wrong: then nothing is
     returned.
     """
-    if len(data) > LARGEST_CODEBOOK:
-        raise CodebookFileError(name, [Problem(0, f"{len(data):,} bytes", f"at most {LARGEST_CODEBOOK:,}")])
+    if len(data) > MAX_CODEBOOK_SIZE:
+        raise CodebookFileError(name, [Problem(0, f"{len(data):,} bytes", f"at most {MAX_CODEBOOK_SIZE:,}")])
     if data.startswith(b"PK\3\4"):
         problem = Problem(0, "an archive, such as a project file (.qdpx)", "a codebook file (.qdc)")
         raise CodebookFileError(name, [problem])

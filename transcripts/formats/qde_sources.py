@@ -14,7 +14,7 @@ from transcripts.formats.refi import read_guid, read_moment
 from transcripts.formats.refi_codes import RefiReader
 from transcripts.formats.xml_input import Element, XmlReader, refuse_at
 
-MOST_PUT_ON_TEXTS = 400_000
+MAX_PUT_ON_TEXTS = 400_000
 """Selections and codings of a project, which are held in memory together."""
 
 TEXT_TAGS = frozenset(
@@ -191,9 +191,9 @@ class SourceReader(RefiReader):
     def _read_placed(self, element: Element, kind: str) -> str:
         """The GUID of a selection or coding, of which there may be many."""
         self._put_on_texts += 1
-        if self._put_on_texts > MOST_PUT_ON_TEXTS:
-            found = f"more than {MOST_PUT_ON_TEXTS:,} selections and codings"
-            raise refuse_at(element.line, found, f"at most {MOST_PUT_ON_TEXTS:,}")
+        if self._put_on_texts > MAX_PUT_ON_TEXTS:
+            found = f"more than {MAX_PUT_ON_TEXTS:,} selections and codings"
+            raise refuse_at(element.line, found, f"at most {MAX_PUT_ON_TEXTS:,}")
         text = element.attributes.get("guid", "")
         guid = read_guid(text)
         if guid is None:

@@ -21,9 +21,9 @@ ENTRY = "auditapp.jsonl"
 FORMAT = "auditapp-qdpx"
 FORMAT_VERSION = 1
 TURNS_IN_A_LINE = 1_000
-LONGEST_LINE = 5_000_000
-MOST_TURNS = 1_000_000
-MOST_DETAILS = 500_000
+MAX_LINE_LENGTH = 5_000_000
+MAX_TURNS = 1_000_000
+MAX_DETAILS = 500_000
 
 _HEAD = {"format": FORMAT, "format_version": FORMAT_VERSION}
 
@@ -95,14 +95,14 @@ def read_own_part(chunks: Iterable[bytes]) -> OwnPart:
             batch = [_read_turn(values) for values in _read_list(line.get("turns"))]
             turns += len(batch)
             digest = _read_text(line.get("sha256"))
-            if part.hashes.setdefault(guid, digest) != digest or turns > MOST_TURNS:
+            if part.hashes.setdefault(guid, digest) != digest or turns > MAX_TURNS:
                 raise ValueError("Turns of two texts, or too many.")
             part.turns.setdefault(guid, []).extend(batch)
         elif (guid := read_guid(_read_text(line.get("coding")))) is not None:
             details = _read_details(line.get("details"))
             # Few combinations come again and again: each is held once.
             part.details[guid] = known.setdefault(tuple(details.items()), details)
-            if len(part.details) > MOST_DETAILS:
+            if len(part.details) > MAX_DETAILS:
                 raise ValueError("Too many details.")
     return part
 
@@ -111,7 +111,7 @@ def _split_lines(chunks: Iterable[bytes]) -> Iterator[dict[str, Any]]:
     rest = b""
     for chunk in chunks:
         *lines, rest = (rest + chunk).split(b"\n")
-        if len(rest) > LONGEST_LINE:
+        if len(rest) > MAX_LINE_LENGTH:
             raise ValueError("A line that is too long.")
         yield from map(_decode, filter(None, lines))
     if rest:

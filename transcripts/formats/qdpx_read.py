@@ -19,7 +19,7 @@ from transcripts.formats.xml_input import read_chunks
 from transcripts.formats.zip_input import DEFAULT_LIMITS, ZipInput, ZipLimits, open_zip
 
 PROJECT_ENTRY = "project.qde"
-LARGEST_PROJECT = 200_000_000
+MAX_PROJECT_SIZE = 200_000_000
 """Bytes of a bare .qde file."""
 
 _BYTE_ORDER_MARKS = {b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
@@ -38,8 +38,8 @@ def read_qdpx(stream: BinaryIO, *, name: str, limits: ZipLimits = DEFAULT_LIMITS
             with open_zip(stream, limits=limits) as archive:
                 return _read_archive(archive)
         size = stream.seek(0, io.SEEK_END)
-        if size > LARGEST_PROJECT:
-            raise InputRefused(Problem(0, f"{size:,} bytes", f"at most {LARGEST_PROJECT:,}"))
+        if size > MAX_PROJECT_SIZE:
+            raise InputRefused(Problem(0, f"{size:,} bytes", f"at most {MAX_PROJECT_SIZE:,}"))
         stream.seek(0)
         return read_qde(read_chunks(stream), load_text=_miss_text, own=OwnPart({}, {}, {}))
     except InputRefused as refused:

@@ -26,7 +26,7 @@ from transcripts.formats.refi_codes import GUID_EXPECTED, find_code_problems, fi
 from transcripts.formats.xml_output import XmlSink, write_document
 from transcripts.formats.zip_input import DEFAULT_LIMITS
 
-MOST_TEXT_FILES = 1_900
+MAX_TEXT_FILES = 1_900
 """Further texts are written into the XML, for readers bound the number of entries of an archive."""
 HELD_IN_MEMORY = 8_000_000
 """Bytes of a temporary file before it goes to the disk."""
@@ -158,7 +158,7 @@ class _ProjectWriter:
             raise _refuse("a source without its text", "the text", place)
         _check_turns(source, len(source.text), place)
         attributes = {"guid": source.guid, "name": source.name, **self._show_made(source)}
-        in_file = len(self._sources) <= MOST_TEXT_FILES
+        in_file = len(self._sources) <= MAX_TEXT_FILES
         if in_file:
             self._write_text(source.guid, source.text)
             attributes["plainTextPath"] = f"internal://{source.guid}.txt"

@@ -12,9 +12,9 @@ from transcripts.formats.refi import escape, read_color, read_guid, read_truth
 from transcripts.formats.xml_input import Element, XmlReader, refuse_at
 from transcripts.formats.xml_output import XmlSink
 
-MOST_CODES = 10_000
-MOST_PROBLEMS = 1_000
-MOST_WARNINGS = 200
+MAX_CODES = 10_000
+MAX_PROBLEMS = 1_000
+MAX_WARNINGS = 200
 MAX_NAME_LENGTH = 200
 DEEPEST_CODE = 55
 """Codes within one another that are written: with what lies around them they stay within the depth that is read."""
@@ -66,12 +66,12 @@ class RefiReader:
         """Remember what is wrong; a file with a thousand things wrong is read no further."""
         place = f"line {element.line}{self._counted}"
         self.problems.append(Problem(element.line, found, expected, place))
-        if len(self.problems) >= MOST_PROBLEMS:
-            raise refuse_at(element.line, f"{MOST_PROBLEMS:,} problems up to here", "a file that follows the standard")
+        if len(self.problems) >= MAX_PROBLEMS:
+            raise refuse_at(element.line, f"{MAX_PROBLEMS:,} problems up to here", "a file that follows the standard")
 
     def warn(self, sentence: str) -> None:
         """Tell what is left out; beyond two hundred only how often."""
-        if len(self.warnings) < MOST_WARNINGS:
+        if len(self.warnings) < MAX_WARNINGS:
             self.warnings.append(sentence)
         else:
             self.unlisted_warnings += 1
@@ -125,8 +125,8 @@ class RefiReader:
                 self._read_code(element, parent_guid)
 
     def _read_code(self, element: Element, parent_guid: str) -> None:
-        if len(self.codes) >= MOST_CODES:
-            raise refuse_at(element.line, f"more than {MOST_CODES:,} codes", f"at most {MOST_CODES:,}")
+        if len(self.codes) >= MAX_CODES:
+            raise refuse_at(element.line, f"more than {MAX_CODES:,} codes", f"at most {MAX_CODES:,}")
         self._counted = f", code {len(self.codes) + 1}"
         code = self._read_attributes(element, parent_guid)
         self._counted = ""
@@ -202,8 +202,8 @@ def _write_code(sink: XmlSink, code: QdcCode, children: Mapping[str, Sequence[Qd
 
 def find_code_problems(codes: Sequence[QdcCode]) -> Iterator[Problem]:
     """What keeps these codes from being written so that they can be read again."""
-    if len(codes) > MOST_CODES:
-        yield Problem(0, f"{len(codes):,} codes", f"at most {MOST_CODES:,}")
+    if len(codes) > MAX_CODES:
+        yield Problem(0, f"{len(codes):,} codes", f"at most {MAX_CODES:,}")
     depths: dict[str, int | None] = {"": 0}
     parents = {code.guid: code.parent_guid for code in codes}
     seen: set[str] = set()

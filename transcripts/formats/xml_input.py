@@ -23,10 +23,10 @@ from transcripts.formats.problems import InputRefused, Problem, quote
 
 CHUNK_BYTES = 65_536
 DEEPEST_NESTING = 64
-MOST_ELEMENTS = 1_000_000
+MAX_ELEMENTS = 1_000_000
 # A chunk is given to the parser line by line, so that elements know their lines; one of hardly more than line ends is
 # given whole, for each gift takes time.
-MOST_LINES_IN_A_CHUNK = 2_000
+MAX_LINES_IN_A_CHUNK = 2_000
 
 _POSITION = re.compile(", line [0-9]+, column [0-9]+$")
 
@@ -120,8 +120,8 @@ class _Collector:
 
     def start(self, tag: str, attributes: Mapping[str, str]) -> None:
         self._elements += 1
-        if self._elements > MOST_ELEMENTS:
-            raise refuse_at(self.line, f"more than {MOST_ELEMENTS:,} elements", "a smaller file")
+        if self._elements > MAX_ELEMENTS:
+            raise refuse_at(self.line, f"more than {MAX_ELEMENTS:,} elements", "a smaller file")
         if len(self._open) >= DEEPEST_NESTING:
             found = f"elements nested more than {DEEPEST_NESTING} deep"
             raise refuse_at(self.line, found, f"at most {DEEPEST_NESTING}")
@@ -172,7 +172,7 @@ def _read_events(chunks: Iterable[bytes], collector: _Collector) -> Iterator[Ele
     try:
         for chunk in chunks:
             breaks = chunk.count(b"\n")
-            for piece in io.BytesIO(chunk) if breaks <= MOST_LINES_IN_A_CHUNK else (chunk,):
+            for piece in io.BytesIO(chunk) if breaks <= MAX_LINES_IN_A_CHUNK else (chunk,):
                 collector.line += not collector.line
                 parser.feed(piece)
                 collector.line += piece.count(b"\n")

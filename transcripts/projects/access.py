@@ -16,7 +16,7 @@ from transcripts.projects.roles import OWNER, ROLES, Permission, Role
 
 P = ParamSpec("P")
 # A number beyond this is in no database column, and SQLite falls over it instead of finding nothing.
-LARGEST_ID = 2**63 - 1
+MAX_ID = 2**63 - 1
 # On the path of every request in a study, and a query set takes five times as long to build as this to run.
 OWN_STUDY = """
 SELECT p.*, m.role AS own_role
@@ -81,7 +81,7 @@ def project_view(
     ) -> Callable[..., HttpResponseBase]:
         @wraps(view)
         def wrapped(request: HttpRequest, slug: str, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:
-            if any(isinstance(value, int) and value > LARGEST_ID for value in kwargs.values()):
+            if any(isinstance(value, int) and value > MAX_ID for value in kwargs.values()):
                 raise Http404("No such thing.")
             request.project, request.role = open_project(request.user, slug, permission)  # type: ignore[attr-defined, arg-type]
             return view(request, *args, **kwargs)  # type: ignore[arg-type]

@@ -16,7 +16,7 @@ from transcripts.projects.queries import knows_family, may_renew_invitation, rea
 from transcripts.projects.role_changes import RoleChange, tell_role_change
 from transcripts.projects.roles import OWNER, ROLES, Permission
 
-LONGEST_REASON = 2_000
+MAX_REASON_LENGTH = 2_000
 
 
 class ProjectError(Exception):
@@ -168,9 +168,9 @@ def _check_stance(project: Project, *, family: str, stance: str, reason: str) ->
         )
     if family and not knows_family(project, family):
         raise WrongStance(f"There is no code family {family!r} in this study's codebook.", field="family")
-    if len(reason) > LONGEST_REASON:
+    if len(reason) > MAX_REASON_LENGTH:
         raise WrongStance(
-            f"This reason has {len(reason):,} characters, and at most {LONGEST_REASON:,} fit.", field="reason"
+            f"This reason has {len(reason):,} characters, and at most {MAX_REASON_LENGTH:,} fit.", field="reason"
         )
     if "\x00" in reason:
         raise WrongStance("This holds a null character, which no text has. Remove it.", field="reason")

@@ -7,7 +7,7 @@ import uuid
 from django import forms
 
 from transcripts.codebook.models import Code
-from transcripts.revision.actions.anchors import MOST_ANCHORS
+from transcripts.revision.actions.anchors import MAX_ANCHORS
 
 
 class RelookForm(forms.Form):
@@ -41,7 +41,7 @@ class RelookForm(forms.Form):
 class DrawForm(forms.Form):
     """How many anchors to draw. About thirty make drift visible without tiring anybody (method brief, 2.2)."""
 
-    count = forms.IntegerField(min_value=1, max_value=MOST_ANCHORS, initial=30, label="Sentences")
+    count = forms.IntegerField(min_value=1, max_value=MAX_ANCHORS, initial=30, label="Sentences")
     seed = forms.IntegerField(
         min_value=0, max_value=2**31 - 1, initial=1, label="Seed", help_text="The same seed draws the same sentences."
     )

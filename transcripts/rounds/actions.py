@@ -19,10 +19,10 @@ from transcripts.rounds.models import Assignment, Round
 from transcripts.rounds.progress import read_progress
 from transcripts.rounds.pure.allocation import CannotDeal, Deal, deal_items, fingerprint
 
-LONGEST_NAME = 200
-LONGEST_INSTRUCTIONS = 20_000
-LONGEST_REASON = 500
-LARGEST_SEED = 2**31 - 1
+MAX_NAME_LENGTH = 200
+MAX_INSTRUCTIONS_LENGTH = 20_000
+MAX_REASON_LENGTH = 500
+MAX_SEED = 2**31 - 1
 
 
 class RoundError(Exception):
@@ -80,8 +80,8 @@ def plan_round(*, project: Project, fields: PlanFields) -> Plan:
             f"The overlap is a share of the interviews, from 0 to 100 per cent, not {fields.overlap_percent}.",
             field="overlap_percent",
         )
-    if not 0 <= fields.seed <= LARGEST_SEED:
-        raise WrongPlan(f"The seed is a whole number from 0 to {LARGEST_SEED:,}.", field="seed")
+    if not 0 <= fields.seed <= MAX_SEED:
+        raise WrongPlan(f"The seed is a whole number from 0 to {MAX_SEED:,}.", field="seed")
     coders = [user for user in queries.list_coders(project) if user.pk in set(fields.coder_ids)]
     if len(coders) != len(set(fields.coder_ids)):
         raise WrongPlan(
@@ -106,13 +106,13 @@ def _check_words(project: Project, fields: PlanFields) -> None:
     name, instructions = fields.name.strip(), fields.instructions
     if not name:
         raise WrongPlan("A round needs a name.", field="name")
-    if len(name) > LONGEST_NAME:
-        raise WrongPlan(f"This name has {len(name)} characters, and at most {LONGEST_NAME} fit.", field="name")
+    if len(name) > MAX_NAME_LENGTH:
+        raise WrongPlan(f"This name has {len(name)} characters, and at most {MAX_NAME_LENGTH} fit.", field="name")
     if project.rounds.filter(name__iexact=name).exists():
         raise WrongPlan(f"There is a round named {name} already. Choose another name.", field="name")
-    if len(instructions) > LONGEST_INSTRUCTIONS:
+    if len(instructions) > MAX_INSTRUCTIONS_LENGTH:
         raise WrongPlan(
-            f"These instructions have {len(instructions):,} characters, and at most {LONGEST_INSTRUCTIONS:,} fit.",
+            f"These instructions have {len(instructions):,} characters, and at most {MAX_INSTRUCTIONS_LENGTH:,} fit.",
             field="instructions",
         )
 
@@ -295,8 +295,8 @@ def check_reason(reason: str, *, asked: str = "") -> str:
     reason = " ".join(reason.split())
     if asked and not reason:
         raise ReasonMissing(asked)
-    if len(reason) > LONGEST_REASON:
-        raise ReasonMissing(f"This reason has {len(reason):,} characters, and at most {LONGEST_REASON} fit.")
+    if len(reason) > MAX_REASON_LENGTH:
+        raise ReasonMissing(f"This reason has {len(reason):,} characters, and at most {MAX_REASON_LENGTH} fit.")
     if "\x00" in reason:
         raise ReasonMissing("This holds a null character, which no text has. Remove it.")
     return reason

@@ -11,7 +11,7 @@ from django.http import QueryDict
 
 from transcripts.projects.models import Project
 from transcripts.rounds import queries
-from transcripts.rounds.actions import LONGEST_NAME, LONGEST_REASON, PlanFields
+from transcripts.rounds.actions import MAX_NAME_LENGTH, MAX_REASON_LENGTH, PlanFields
 
 NOT_KNOWN = "–"
 
@@ -19,7 +19,7 @@ NOT_KNOWN = "–"
 class RoundForm(forms.Form):
     """A round to be planned; with ``plan_name``, one whose plan was shown and is confirmed."""
 
-    name = forms.CharField(label="Name", max_length=LONGEST_NAME, widget=forms.TextInput({"autocomplete": "off"}))
+    name = forms.CharField(label="Name", max_length=MAX_NAME_LENGTH, widget=forms.TextInput({"autocomplete": "off"}))
     instructions = forms.CharField(
         label="Instructions",
         help_text="What coders are to do and to mind; shown with their work.",
@@ -85,7 +85,7 @@ class CellsForm(forms.Form):
         label="Why (needed for giving back)",
         help_text="A sentence for the coder and for the history.",
         required=False,
-        max_length=LONGEST_REASON,
+        max_length=MAX_REASON_LENGTH,
     )
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -113,7 +113,7 @@ class LockForm(forms.Form):
 
     act = forms.ChoiceField(choices=[("lock", "Lock"), ("unlock", "Unlock")])
     confirmed = forms.BooleanField(label="Lock it although not everything is signed off", required=False)
-    reason = forms.CharField(label="Why", required=False, max_length=LONGEST_REASON)
+    reason = forms.CharField(label="Why", required=False, max_length=MAX_REASON_LENGTH)
 
 
 class FinishForm(forms.Form):
@@ -126,7 +126,7 @@ class FinishForm(forms.Form):
     reason = forms.CharField(
         label="Why you finish with sentences undecided",
         required=False,
-        max_length=LONGEST_REASON,
+        max_length=MAX_REASON_LENGTH,
         widget=forms.TextInput({"autocomplete": "off"}),
     )
 
@@ -141,6 +141,6 @@ class SignOffForm(forms.Form):
     reason = forms.CharField(
         label="Why you sign off with sentences undecided",
         required=False,
-        max_length=LONGEST_REASON,
+        max_length=MAX_REASON_LENGTH,
         widget=forms.TextInput({"autocomplete": "off"}),
     )

@@ -20,17 +20,17 @@ from auditapp.batches.pages.attempts import (
 )
 from auditapp.batches.pure.money import to_dollars
 from auditapp.batches.views.gate import BatchRequest, batch_view, offer_calls, show_closed
-from transcripts.projects.access import LARGEST_ID
+from transcripts.projects.access import MAX_ID
 from transcripts.projects.roles import Permission
 
 SIBLINGS_SHOWN = 50
-MAX_DIGITS = len(str(LARGEST_ID))
+MAX_DIGITS = len(str(MAX_ID))
 
 
 def _read_key(value: str | None) -> int | None:
     if not value or not value.isascii() or not value.isdigit() or len(value) > MAX_DIGITS:
         return None
-    return int(value) if int(value) <= LARGEST_ID else None
+    return int(value) if int(value) <= MAX_ID else None
 
 
 @require_GET

@@ -22,7 +22,7 @@ from auditapp.llm.forms import AddressForm, CapabilitiesForm, KeyForm, KeyVariab
 from auditapp.llm.models import AllowedAddress, Capabilities, ModelVariant, ProviderAccount
 from transcripts.accounts.models import User
 from transcripts.accounts.queries import person_of
-from transcripts.projects.access import LARGEST_ID
+from transcripts.projects.access import MAX_ID
 
 # Both forms stand on one page and share names of fields.
 PRICE_IDS, CAPABILITIES_IDS = "price_%s", "capabilities_%s"
@@ -35,7 +35,7 @@ def owner_view(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]
     def wrapped(request: HttpRequest, **kwargs: Any) -> HttpResponse:
         if not isinstance(request.user, User) or not request.user.is_superuser:
             raise PermissionDenied("Models are added by the owner of the site, because calls to them may cost money.")
-        if any(value > LARGEST_ID for value in kwargs.values()):
+        if any(value > MAX_ID for value in kwargs.values()):
             raise Http404("No such thing.")
         return view(request, **kwargs)
 

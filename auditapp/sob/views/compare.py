@@ -23,7 +23,7 @@ from auditapp.sob.pure.showing.comparison import (
 from auditapp.sob.pure.showing.figures import TASKS, Figures
 from auditapp.sob.queries.asked import count_repeats, hash_asked_texts
 from auditapp.sob.views.opening import Opened, choose, find_batch, name_targets, open_batch, pick, read_choice
-from transcripts.projects.access import LARGEST_ID, ProjectRequest, project_view
+from transcripts.projects.access import MAX_ID, ProjectRequest, project_view
 from transcripts.projects.roles import Permission
 
 PUBLISHED = "published"
@@ -50,7 +50,7 @@ def compare(request: ProjectRequest, batch_id: int) -> HttpResponse:
 
 
 def _read_batch(asked: str) -> int:
-    if not (asked.isascii() and asked.isdigit()) or len(asked) > len(str(LARGEST_ID)) or int(asked) > LARGEST_ID:
+    if not (asked.isascii() and asked.isdigit()) or len(asked) > len(str(MAX_ID)) or int(asked) > MAX_ID:
         raise Http404("There is no such batch.")
     return int(asked)
 

@@ -25,7 +25,7 @@ from auditapp.sob.layers import find_standing_readings
 from auditapp.sob.models import Judgment, Reading
 from auditapp.sob.pure.parsing import Outcome
 from auditapp.sob.queries.readers import count_readers
-from transcripts.projects.access import LARGEST_ID, ProjectRequest, project_view
+from transcripts.projects.access import MAX_ID, ProjectRequest, project_view
 from transcripts.projects.roles import Permission
 
 
@@ -132,7 +132,7 @@ def _may_read(request: ProjectRequest, judgment: Judgment, standing: Reading | N
 
 
 def _find_batch(request: ProjectRequest, batch_id: int) -> Batch:
-    return get_object_or_404(request.project.batches, pk=min(batch_id, LARGEST_ID), kind=KIND)
+    return get_object_or_404(request.project.batches, pk=min(batch_id, MAX_ID), kind=KIND)
 
 
 def _find_judgment(batch: Batch, cell_id: int) -> Judgment:

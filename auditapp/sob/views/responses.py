@@ -27,7 +27,7 @@ from auditapp.sob.queries import AskedArm
 from auditapp.sob.queries.asked import count_repeats
 from auditapp.sob.queries.targets import find_texts
 from auditapp.sob.views.opening import Opened, check_target, find_batch, open_batch, read_choice
-from transcripts.projects.access import LARGEST_ID, ProjectRequest, project_view
+from transcripts.projects.access import MAX_ID, ProjectRequest, project_view
 from transcripts.projects.roles import Permission
 
 FILTERS = (
@@ -191,9 +191,9 @@ def _read_number(request: HttpRequest, name: str) -> int | None:
 
 def _find_number(value: str) -> int | None:
     """A key from an address; ``None`` for what is none."""
-    if not (value.isascii() and value.isdigit()) or len(value) > len(str(LARGEST_ID)):
+    if not (value.isascii() and value.isdigit()) or len(value) > len(str(MAX_ID)):
         return None
-    return int(value) if int(value) <= LARGEST_ID else None
+    return int(value) if int(value) <= MAX_ID else None
 
 
 def _find_cells(opened: Opened, asked: dict[str, str]) -> list[Entry] | None:

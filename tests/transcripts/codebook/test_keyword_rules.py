@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from transcripts.codebook.pure.keyword_rules import LONGEST_RULE, check_rule, compile_rules, find_places, find_words
+from transcripts.codebook.pure.keyword_rules import MAX_RULE_LENGTH, check_rule, compile_rules, find_places, find_words
 
 
 def find(rule: str, text: str) -> str | None:
@@ -71,7 +71,7 @@ def test_letters_are_compared_folded_and_found_where_they_stand(rule: str, text:
         ("(a+)+$", "has no meaning"),
         ("race|class", "write two lines"),
         ('"..."', "holds no word"),
-        ("x" * (LONGEST_RULE + 1), "at most 200 characters"),
+        ("x" * (MAX_RULE_LENGTH + 1), "at most 200 characters"),
         ("race\x00", "control character"),
     ],
 )

@@ -380,9 +380,9 @@ class TestRefusals:
         assert "chat_messages" in error.expected
 
     def test_too_large_a_file_and_too_many_turns_are_refused(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(checks, "MOST_TURNS", 1)
+        monkeypatch.setattr(checks, "MAX_TURNS", 1)
         assert refuse(f'{GOOD}\n{{"id": "b", "text": "x"}}').found == "2 turns"
-        monkeypatch.setattr(decoding, "LARGEST_FILE", 5)
+        monkeypatch.setattr(decoding, "MAX_FILE_SIZE", 5)
         assert refuse(GOOD).found == "27 bytes"
 
     def test_format_there_is_not_is_a_mistake_of_the_caller(self) -> None:

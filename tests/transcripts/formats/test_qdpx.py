@@ -112,7 +112,7 @@ def test_texts_stand_in_the_archive_byte_for_byte() -> None:
 
 
 def test_beyond_so_many_texts_they_stand_in_the_xml(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(qdpx_write, "MOST_TEXT_FILES", 1)
+    monkeypatch.setattr(qdpx_write, "MAX_TEXT_FILES", 1)
     data = export(make_study())
 
     assert unpack(data).count(b"plainTextPath") == 1

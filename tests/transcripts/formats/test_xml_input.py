@@ -114,7 +114,7 @@ def test_nesting_up_to_the_limit_is_read() -> None:
 
 
 def test_too_many_elements_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(xml_input, "MOST_ELEMENTS", 3)
+    monkeypatch.setattr(xml_input, "MAX_ELEMENTS", 3)
 
     assert refuse('<a xmlns="urn:ours"><b/><b/><b/></a>').found == "more than 3 elements"
 

@@ -10,7 +10,7 @@ from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.codebook.actions import seed_codebook
-from transcripts.projects.actions import LONGEST_REASON, WrongStance, create_project, set_stance
+from transcripts.projects.actions import MAX_REASON_LENGTH, WrongStance, create_project, set_stance
 from transcripts.projects.models import MethodStance, Project
 from transcripts.projects.queries import find_stance, list_stances, read_stances
 
@@ -77,7 +77,7 @@ class TestAction:
         [
             ({"stance": "positivist"}, "stance"),
             ({"stance": "codebook", "family": "nothing"}, "family"),
-            ({"stance": "codebook", "reason": "x" * (LONGEST_REASON + 1)}, "reason"),
+            ({"stance": "codebook", "reason": "x" * (MAX_REASON_LENGTH + 1)}, "reason"),
             ({"stance": "codebook", "reason": "a\x00b"}, "reason"),
         ],
     )

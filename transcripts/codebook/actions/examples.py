@@ -15,8 +15,8 @@ from transcripts.codebook.queries import unblind_draft
 from transcripts.corpus.models import Sentence
 from transcripts.projects.models import Project
 
-MOST_EXAMPLES = 30
-LONGEST_NOTE = 500
+MAX_EXAMPLES = 30
+MAX_NOTE_LENGTH = 500
 
 
 @transaction.atomic
@@ -60,14 +60,14 @@ def _check_example(version: CodebookVersion, code: Code, sentence: Sentence, kin
         found = f"Sentence {sentence.label} was cut anew. Pin one of the sentences that stand in its place."
     elif (pinned := code.examples.filter(sentence=sentence).first()) is not None:
         found = f"Sentence {sentence.label} is pinned to {code.name} already ({pinned.get_kind_display().lower()})."
-    elif code.examples.count() >= MOST_EXAMPLES:
-        found = f"{code.name} has {MOST_EXAMPLES} pinned sentences, which is the most. Take one off first."
+    elif code.examples.count() >= MAX_EXAMPLES:
+        found = f"{code.name} has {MAX_EXAMPLES} pinned sentences, which is the most. Take one off first."
     if found:
         raise WrongInput([Problem("sentence", code.identifier, found)])
     if kind not in CodeExample.Kind.values:
         raise WrongInput([Problem("kind", code.identifier, "Say what the sentence shows about the code.")])
-    if len(note) > LONGEST_NOTE:
-        sentence_ = f"A note may have {LONGEST_NOTE} characters; this one has {len(note):,}."
+    if len(note) > MAX_NOTE_LENGTH:
+        sentence_ = f"A note may have {MAX_NOTE_LENGTH} characters; this one has {len(note):,}."
         raise WrongInput([Problem("note", code.identifier, sentence_)])
 
 

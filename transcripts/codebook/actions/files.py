@@ -23,7 +23,7 @@ from transcripts.formats.codebook_csv import CodebookFileError
 from transcripts.projects.models import Project
 
 Kind, Effect = CodeChange.Kind, CodeChange.Effect
-MOST_PROBLEMS = 20
+MAX_PROBLEMS = 20
 
 
 class ImportedCodebook(NamedTuple):
@@ -68,9 +68,9 @@ def plan_import(*, project: Project, data: bytes, name: str, keep_missing: bool 
         raise CodebookRefused(str(error), [*map(str, error.problems), *more]) from error
     content = files.fill_in(file, before, keep_missing=keep_missing)
     if problems := list(dict.fromkeys(problem.sentence for problem in find_problems(content))):
-        more = [f"And {len(problems) - MOST_PROBLEMS} more."] if len(problems) > MOST_PROBLEMS else []
+        more = [f"And {len(problems) - MAX_PROBLEMS} more."] if len(problems) > MAX_PROBLEMS else []
         message = f"{name}: {len(problems)} problems, nothing was imported."
-        raise CodebookRefused(message, [*problems[:MOST_PROBLEMS], *more])
+        raise CodebookRefused(message, [*problems[:MAX_PROBLEMS], *more])
     examples = tuple(find_quoted(project, file.content.examples))
     lost = len(file.content.examples) - len(examples)
     left_out = [f"{lost} of its examples are not sentences of this study and stay behind."] if lost else []

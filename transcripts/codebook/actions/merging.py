@@ -17,7 +17,7 @@ from transcripts.codebook.pure.checking import Problem
 from transcripts.formats.codebook_content import CodebookContent, CodeContent
 
 Kind, Effect = CodeChange.Kind, CodeChange.Effect
-MOST_PARTS = 12
+MAX_PARTS = 12
 
 
 @transaction.atomic
@@ -104,8 +104,8 @@ def split_code(
     content, code = hold_draft(code.version), hold_code(code, revision)
     version = code.version
     reason = check_reason(reason, needed_to="split this code")
-    if not 2 <= len(parts) <= MOST_PARTS:
-        sentence = f"A split makes between two and {MOST_PARTS} new codes of one; here are {len(parts)}."
+    if not 2 <= len(parts) <= MAX_PARTS:
+        sentence = f"A split makes between two and {MAX_PARTS} new codes of one; here are {len(parts)}."
         raise WrongInput([Problem("parts", code.identifier, sentence)])
     before = editing.find_code(content, code.identifier)
     born: list[CodeContent] = []

@@ -15,7 +15,7 @@ from transcripts.codebook.actions.errors import CodebookError, WrongInput
 from transcripts.codebook.actions.storing import lock
 from transcripts.codebook.actions.versions import publish_version, start_draft
 from transcripts.codebook.models import CodebookVersion, CodeProposal
-from transcripts.codebook.pure.checking import LONGEST_NAME, LONGEST_TEXT, Problem, clean_text
+from transcripts.codebook.pure.checking import MAX_NAME_LENGTH, MAX_TEXT_LENGTH, Problem, clean_text
 from transcripts.codebook.pure.naming import is_in_words
 from transcripts.corpus.models import Sentence
 from transcripts.formats.codebook_content import CodeContent
@@ -69,12 +69,12 @@ def _check_proposal(
     problems = []
     if not name:
         problems.append(Problem("name", "", "A code needs a name."))
-    elif len(name) > LONGEST_NAME:
+    elif len(name) > MAX_NAME_LENGTH:
         found = f"this one has {len(name):,}"
-        problems.append(Problem("name", "", f"A name may have {LONGEST_NAME} characters; {found}."))
-    if len(definition) > LONGEST_TEXT:
+        problems.append(Problem("name", "", f"A name may have {MAX_NAME_LENGTH} characters; {found}."))
+    if len(definition) > MAX_TEXT_LENGTH:
         found = f"this one has {len(definition):,}"
-        problems.append(Problem("definition", "", f"A definition may have {LONGEST_TEXT:,} characters; {found}."))
+        problems.append(Problem("definition", "", f"A definition may have {MAX_TEXT_LENGTH:,} characters; {found}."))
     if family_identifier not in {family.identifier for family in list_families(project)}:
         problems.append(Problem("family", "", "Choose one of the families of the codebook."))
     if sentence is not None and sentence.turn.interview.project_id != project.pk:
@@ -175,8 +175,8 @@ def _hold_open(proposal: CodeProposal) -> CodeProposal:
 
 
 def _answer(proposal: CodeProposal, state: CodeProposal.State, *, answer: str, by: User) -> None:
-    if len(answer) > LONGEST_TEXT:
-        raise WrongInput([Problem("answer", "", f"An answer may have {LONGEST_TEXT:,} characters.")])
+    if len(answer) > MAX_TEXT_LENGTH:
+        raise WrongInput([Problem("answer", "", f"An answer may have {MAX_TEXT_LENGTH:,} characters.")])
     proposal.state, proposal.answer = state, answer
     proposal.answered_at, proposal.answered_by = timezone.now(), by
     proposal.save(update_fields=["state", "answer", "answered_at", "answered_by", "code"])

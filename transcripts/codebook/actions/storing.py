@@ -16,7 +16,7 @@ from transcripts.codebook.pure.checking import Problem, clean_text, find_problem
 from transcripts.formats.codebook_content import CodebookContent, CodeContent, FamilyContent
 from transcripts.projects.models import Project
 
-LONGEST_REASON = 2_000
+MAX_REASON_LENGTH = 2_000
 
 
 def lock(project: Project) -> None:
@@ -58,9 +58,9 @@ def check_reason(reason: str, *, needed_to: str = "") -> str:
     reason = clean_text(reason)
     if needed_to and not reason:
         raise WrongInput([Problem("reason", "", f"Say why you {needed_to}: the reason stays with the codebook.")])
-    if len(reason) > LONGEST_REASON:
+    if len(reason) > MAX_REASON_LENGTH:
         found = f"this one has {len(reason):,}"
-        raise WrongInput([Problem("reason", "", f"A reason may have {LONGEST_REASON:,} characters; {found}.")])
+        raise WrongInput([Problem("reason", "", f"A reason may have {MAX_REASON_LENGTH:,} characters; {found}.")])
     return reason
 
 

@@ -19,12 +19,12 @@ from transcripts.codebook.forms.fields import (
     text_field,
 )
 from transcripts.codebook.models import CodeChange, CodeFamily
-from transcripts.codebook.pure.checking import MOST_ATTRIBUTES
+from transcripts.codebook.pure.checking import MAX_ATTRIBUTES
 from transcripts.codebook.pure.naming import make_identifier
 from transcripts.codebook.queries import FamilyNode
 from transcripts.formats.codebook_content import CodeAttribute, CodeContent, FamilyContent
 
-MOST_PARTS_SHOWN = 6
+MAX_PARTS_SHOWN = 6
 
 
 class FamilyForm(forms.Form):
@@ -144,7 +144,7 @@ class AttributeForm(forms.Form):
 
 
 _AttributeFormSet = forms.formset_factory(
-    AttributeForm, extra=1, max_num=MOST_ATTRIBUTES, absolute_max=MOST_ATTRIBUTES + 1
+    AttributeForm, extra=1, max_num=MAX_ATTRIBUTES, absolute_max=MAX_ATTRIBUTES + 1
 )
 
 
@@ -221,4 +221,4 @@ class PartForm(forms.Form):
     definition = text_field("Definition")
 
 
-PartFormSet = forms.formset_factory(PartForm, extra=3, max_num=MOST_PARTS_SHOWN, absolute_max=MOST_PARTS_SHOWN * 2)
+PartFormSet = forms.formset_factory(PartForm, extra=3, max_num=MAX_PARTS_SHOWN, absolute_max=MAX_PARTS_SHOWN * 2)

@@ -15,7 +15,7 @@ from django.utils.text import slugify
 from transcripts.codebook.forms.fields import Choices, offer
 from transcripts.projects.models import Project
 
-LARGEST_FILE = 5 * 1024 * 1024
+MAX_FILE_SIZE = 5 * 1024 * 1024
 
 
 class StudyForm(forms.Form):
@@ -70,9 +70,9 @@ class CodebookFileForm(forms.Form):
     def clean_file(self) -> UploadedFile[bytes]:
         file: UploadedFile[bytes] = self.cleaned_data["file"]
         size = file.size or 0
-        if size > LARGEST_FILE:
+        if size > MAX_FILE_SIZE:
             raise ValidationError(
-                f"This file has {filesizeformat(size)}; a codebook has at most {filesizeformat(LARGEST_FILE)}."
+                f"This file has {filesizeformat(size)}; a codebook has at most {filesizeformat(MAX_FILE_SIZE)}."
             )
         return file
 
@@ -81,7 +81,7 @@ class ConfirmForm(forms.Form):
     """The file as it was looked at, and what cannot be read from it."""
 
     name = forms.CharField(widget=forms.HiddenInput, max_length=255)
-    content = forms.CharField(widget=forms.HiddenInput, max_length=LARGEST_FILE * 2)
+    content = forms.CharField(widget=forms.HiddenInput, max_length=MAX_FILE_SIZE * 2)
     keep_missing = forms.ChoiceField(
         label="Codes that are not in the file",
         choices=[("", "are taken out of the draft"), ("keep", "stay in the draft")],

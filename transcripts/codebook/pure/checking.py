@@ -8,19 +8,19 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from transcripts.codebook.pure.keys import find_key_problem
-from transcripts.codebook.pure.keyword_rules import MOST_RULES, check_rule
+from transcripts.codebook.pure.keyword_rules import MAX_RULES, check_rule
 from transcripts.formats.codebook_content import CodeAttribute, CodebookContent, CodeContent, FamilyContent
 from transcripts.formats.codebook_rules import COLOR, STABLE_NAME, UNSTORABLE
 
 UNITS = {"sentence": "sentences", "turn": "turns", "interview": "interviews"}
-LONGEST_TEXT = 20_000
-LONGEST_NAME = 200
-LONGEST_GROUP = 100
-LONGEST_SOURCE = 300
-LONGEST_LABEL = 200
-MOST_NAMES = 50
-MOST_ATTRIBUTES = 8
-MOST_CHOICES = 12
+MAX_TEXT_LENGTH = 20_000
+MAX_NAME_LENGTH = 200
+MAX_GROUP_LENGTH = 100
+MAX_SOURCE_LENGTH = 300
+MAX_LABEL_LENGTH = 200
+MAX_NAMES = 50
+MAX_ATTRIBUTES = 8
+MAX_CHOICES = 12
 DEEPEST = 8
 
 ATTRIBUTE_KEY = re.compile(r"[a-z][a-z0-9_]{0,39}")
@@ -31,7 +31,7 @@ LONG_TEXTS = {
     "include": "what to include",
     "exclude": "what to exclude",
 }
-SHORT_TEXTS = {"name": LONGEST_NAME, "group": LONGEST_GROUP, "source": LONGEST_SOURCE}
+SHORT_TEXTS = {"name": MAX_NAME_LENGTH, "group": MAX_GROUP_LENGTH, "source": MAX_SOURCE_LENGTH}
 
 
 class Problem(NamedTuple):
@@ -122,16 +122,18 @@ def find_code_problems(code: CodeContent) -> Iterator[Problem]:
 def _find_name_problems(what: str, identifier: str, name: str) -> Iterator[Problem]:
     if not name.strip():
         yield Problem("name", identifier, f"The {what} {identifier or '(new)'} has no name.")
-    elif len(name) > LONGEST_NAME:
+    elif len(name) > MAX_NAME_LENGTH:
         found = f"{len(name):,} characters"
-        yield Problem("name", identifier, f"The name of a {what} may have {LONGEST_NAME} characters; this has {found}.")
+        yield Problem(
+            "name", identifier, f"The name of a {what} may have {MAX_NAME_LENGTH} characters; this has {found}."
+        )
     if not STABLE_NAME.fullmatch(identifier):
         yield Problem("", identifier, f"The {what} {name}: {identifier[:100]!r} cannot be an identifier.")
 
 
 def _find_length_problems(identifier: str, field: str, what: str, text: str) -> Iterator[Problem]:
-    if len(text) > LONGEST_TEXT:
-        sentence = f"{identifier}: the {what} has {len(text):,} characters; the most is {LONGEST_TEXT:,}."
+    if len(text) > MAX_TEXT_LENGTH:
+        sentence = f"{identifier}: the {what} has {len(text):,} characters; the most is {MAX_TEXT_LENGTH:,}."
         yield Problem(field, identifier, sentence)
     if UNSTORABLE.search(text):
         yield Problem(field, identifier, f"{identifier}: the {what} has a character that cannot be stored.")
@@ -140,19 +142,19 @@ def _find_length_problems(identifier: str, field: str, what: str, text: str) -> 
 def _find_list_problems(code: CodeContent, field: str) -> Iterator[Problem]:
     names: tuple[str, ...] = getattr(code, field)
     what = {"aliases": "other names", "terms": "terms"}[field]
-    if len(names) > MOST_NAMES:
-        yield Problem(field, code.identifier, f"{code.name}: {len(names)} {what}; the most is {MOST_NAMES}.")
+    if len(names) > MAX_NAMES:
+        yield Problem(field, code.identifier, f"{code.name}: {len(names)} {what}; the most is {MAX_NAMES}.")
     for name in names:
-        if not name.strip() or len(name) > LONGEST_NAME or UNSTORABLE.search(name):
-            sentence = f"{code.name}: each of the {what} has between 1 and {LONGEST_NAME} characters."
+        if not name.strip() or len(name) > MAX_NAME_LENGTH or UNSTORABLE.search(name):
+            sentence = f"{code.name}: each of the {what} has between 1 and {MAX_NAME_LENGTH} characters."
             yield Problem(field, code.identifier, sentence)
             return
 
 
 def _find_rule_problems(code: CodeContent) -> Iterator[Problem]:
     """Keyword rules that say nothing that can be looked for, each by its place in the list."""
-    if len(code.keyword_rules) > MOST_RULES:
-        sentence = f"{code.name}: {len(code.keyword_rules)} keyword rules; the most is {MOST_RULES}."
+    if len(code.keyword_rules) > MAX_RULES:
+        sentence = f"{code.name}: {len(code.keyword_rules)} keyword rules; the most is {MAX_RULES}."
         yield Problem("keyword_rules", code.identifier, sentence)
     for number, line in enumerate(code.keyword_rules, 1):
         if sentence := "It has a character that cannot be stored." if UNSTORABLE.search(line) else check_rule(line):
@@ -163,24 +165,24 @@ def _find_attribute_problems(code: CodeContent) -> Iterator[Problem]:
     def wrong(sentence: str) -> Problem:
         return Problem("attributes", code.identifier, f"{code.name}: {sentence}")
 
-    if len(code.attributes) > MOST_ATTRIBUTES:
-        yield wrong(f"{len(code.attributes)} questions; the most is {MOST_ATTRIBUTES}.")
+    if len(code.attributes) > MAX_ATTRIBUTES:
+        yield wrong(f"{len(code.attributes)} questions; the most is {MAX_ATTRIBUTES}.")
     keys = [attribute.key for attribute in code.attributes]
     if len(set(keys)) < len(keys):
         yield wrong("two of its questions are the same.")
     for attribute in code.attributes:
         if not ATTRIBUTE_KEY.fullmatch(attribute.key):
             yield wrong(f"{attribute.key[:40]!r} cannot name a question: use small letters, digits and _.")
-        if not attribute.label.strip() or len(attribute.label) > LONGEST_LABEL or UNSTORABLE.search(attribute.label):
-            yield wrong(f"a question has between 1 and {LONGEST_LABEL} characters.")
+        if not attribute.label.strip() or len(attribute.label) > MAX_LABEL_LENGTH or UNSTORABLE.search(attribute.label):
+            yield wrong(f"a question has between 1 and {MAX_LABEL_LENGTH} characters.")
         if attribute.kind not in {"text", "choice"}:
             yield wrong(f"a question is answered by text or by choice, not by {attribute.kind[:40]!r}.")
         yield from (wrong(sentence) for sentence in _find_choice_problems(attribute))
 
 
 def _find_choice_problems(attribute: CodeAttribute) -> Iterator[str]:
-    if attribute.kind == "choice" and not 2 <= len(set(attribute.choices)) == len(attribute.choices) <= MOST_CHOICES:
-        yield f"“{attribute.label[:80]}” needs between 2 and {MOST_CHOICES} different answers to choose from."
+    if attribute.kind == "choice" and not 2 <= len(set(attribute.choices)) == len(attribute.choices) <= MAX_CHOICES:
+        yield f"“{attribute.label[:80]}” needs between 2 and {MAX_CHOICES} different answers to choose from."
     if attribute.kind == "text" and attribute.choices:
         yield f"“{attribute.label[:80]}” is answered by text, so it has no answers to choose from."
     if any(not choice.strip() or len(choice) > 100 or UNSTORABLE.search(choice) for choice in attribute.choices):

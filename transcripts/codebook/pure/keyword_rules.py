@@ -19,8 +19,8 @@ from unicodedata import category, normalize
 
 from transcripts.codebook.pure.words import UNSPACED
 
-LONGEST_RULE = 200
-MOST_RULES = 100
+MAX_RULE_LENGTH = 200
+MAX_RULES = 100
 LETTER, MARK, HIDDEN, UNSPACED_LETTER, OTHER = "a", "m", "f", "c", " "
 # Scripts without spaces that a comparison of two wordings need not know: Myanmar, Khmer.
 SPACELESS = (*UNSPACED, ("\u1000", "\u109f"), ("\u1780", "\u17ff"))
@@ -72,8 +72,10 @@ class Match(NamedTuple):
 def parse_rule(line: str) -> Rule:
     """What a line asks for. Raises :class:`BadRule` with a sentence for whoever wrote it."""
     line = " ".join(line.split(" ")).strip()
-    if len(line) > LONGEST_RULE:
-        raise BadRule(f"A rule has at most {LONGEST_RULE} characters; this one has {len(line)}. Write several lines.")
+    if len(line) > MAX_RULE_LENGTH:
+        raise BadRule(
+            f"A rule has at most {MAX_RULE_LENGTH} characters; this one has {len(line)}. Write several lines."
+        )
     if CONTROL.search(line):
         raise BadRule("A rule is one line of plain text; take the control character out.")
     wanted: list[Term] = []

@@ -10,10 +10,10 @@ from difflib import SequenceMatcher
 from transcripts.codebook.pure.checking import fold
 from transcripts.formats.codebook_content import CodeContent
 
-LONGEST_STEM = 94  # leaves room for a number within the hundred characters of an identifier
+MAX_STEM_LENGTH = 94  # leaves room for a number within the hundred characters of an identifier
 ALIKE = 0.85
-MOST_ALIKE = 5
-LONGEST_COMPARED = 200
+MAX_ALIKE = 5
+MAX_COMPARED_LENGTH = 200
 # Words that tell nothing about what a code is for.
 SMALL_WORDS = frozenset(
     {"a", "an", "and", "as", "at", "by", "for", "from", "in", "into", "of", "on", "or", "the", "to"}
@@ -23,7 +23,7 @@ SMALL_WORDS = frozenset(
 def make_identifier(name: str, *, prefix: str, used: Iterable[str]) -> str:
     """An identifier for a new code or family: its name in small letters, numbered where that is taken."""
     taken = {fold(identifier) for identifier in used}
-    stem = (prefix + (_spell(name) or "code"))[:LONGEST_STEM]
+    stem = (prefix + (_spell(name) or "code"))[:MAX_STEM_LENGTH]
     found, number = stem, 1
     while fold(found) in taken:
         number += 1
@@ -52,11 +52,11 @@ def find_similar(name: str, codes: Sequence[CodeContent]) -> list[CodeContent]:
         for code in codes
     }
     close = [code for code in codes if likeness[code.identifier] >= ALIKE]
-    return sorted(close, key=lambda code: -likeness[code.identifier])[:MOST_ALIKE]
+    return sorted(close, key=lambda code: -likeness[code.identifier])[:MAX_ALIKE]
 
 
 def _list_words(name: str) -> tuple[str, ...]:
-    words = _spell(name[:LONGEST_COMPARED]).split("_")
+    words = _spell(name[:MAX_COMPARED_LENGTH]).split("_")
     return tuple(word for word in words if word not in SMALL_WORDS) or tuple(words)
 
 

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 SAME, OUT, IN = "same", "out", "in"
 # Texts that repeat the same words over and over would keep a web request busy; they are shown as replaced.
-MOST_PAIRS = 300_000
+MAX_PAIRS = 300_000
 # Characters of scripts that put no space between words: each is compared by itself.
 UNSPACED = (("\u0e00", "\u0eff"), ("\u2e80", "\u31ff"), ("\u3400", "\u9fff"), ("\uf900", "\ufaff"))
 JOINER = "\u200d"
@@ -65,7 +65,7 @@ def _count_common(old: list[str], new: list[str]) -> int:
 def _compare_middle(old: list[str], new: list[str]) -> Iterator[Piece]:
     counted = Counter(token for token in old if not token.isspace())
     pairs = sum(counted[token] for token in new)
-    if pairs > MOST_PAIRS:
+    if pairs > MAX_PAIRS:
         yield from (Piece(OUT, "".join(old)), Piece(IN, "".join(new)))
         return
     matcher = SequenceMatcher(str.isspace, old, new, autojunk=False)

@@ -12,7 +12,7 @@ from transcripts.codebook import actions, queries
 from transcripts.codebook.models import Code, CodebookVersion, CodeFamily
 from transcripts.codebook.views.common import draft_view, refuse
 from transcripts.codebook.views.reading import render_version
-from transcripts.projects.access import LARGEST_ID, ProjectRequest, project_view
+from transcripts.projects.access import MAX_ID, ProjectRequest, project_view
 from transcripts.projects.roles import Permission
 
 STEPS = {"up": -1, "down": 1}
@@ -73,7 +73,7 @@ def move(request: ProjectRequest, version: CodebookVersion) -> HttpResponse:
 
 
 def _are_numbers(*texts: str) -> bool:
-    return all(text.isascii() and text.isdecimal() and len(text) < 20 and int(text) <= LARGEST_ID for text in texts)
+    return all(text.isascii() and text.isdecimal() and len(text) < 20 and int(text) <= MAX_ID for text in texts)
 
 
 def _ask_again(request: ProjectRequest, version: CodebookVersion, current: Code | CodeFamily, way: str) -> HttpResponse:

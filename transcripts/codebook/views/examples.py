@@ -17,7 +17,7 @@ from transcripts.codebook.models import Code, CodebookVersion, CodeExample
 from transcripts.codebook.quotes import find_labelled_sentence, find_pieces, find_sentence, read_examples
 from transcripts.codebook.views.common import draft_view, put_problems, refuse
 from transcripts.corpus.models import Sentence
-from transcripts.projects.access import LARGEST_ID, ProjectRequest, project_view
+from transcripts.projects.access import MAX_ID, ProjectRequest, project_view
 from transcripts.projects.roles import Permission
 
 
@@ -114,7 +114,7 @@ def _get_sentence(request: ProjectRequest, pk: int) -> Sentence:
 
 
 def _read_id(text: str) -> int:
-    if not (text.isascii() and text.isdecimal() and len(text) < 20 and int(text) <= LARGEST_ID):
+    if not (text.isascii() and text.isdecimal() and len(text) < 20 and int(text) <= MAX_ID):
         raise Http404("No sentence is named.")
     return int(text)
 

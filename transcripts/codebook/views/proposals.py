@@ -20,10 +20,10 @@ from transcripts.codebook.quotes import SentenceLine, find_sentence
 from transcripts.codebook.views.common import put_problems, refuse
 from transcripts.corpus.models import Sentence
 from transcripts.formats.codebook_content import CodeContent
-from transcripts.projects.access import LARGEST_ID, ProjectRequest, project_view
+from transcripts.projects.access import MAX_ID, ProjectRequest, project_view
 from transcripts.projects.roles import Permission
 
-LONGEST_IN_VIVO = 120
+MAX_IN_VIVO_LENGTH = 120
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -64,7 +64,7 @@ def propose(request: ProjectRequest) -> HttpResponse:
 
 def _find_line(request: ProjectRequest) -> SentenceLine | None:
     asked = request.POST.get("sentence") or request.GET.get("sentence", "")
-    if not (asked.isascii() and asked.isdecimal() and len(asked) < 20 and int(asked) <= LARGEST_ID):
+    if not (asked.isascii() and asked.isdecimal() and len(asked) < 20 and int(asked) <= MAX_ID):
         return None
     line = find_sentence(request.project, int(asked))
     if line is None:
@@ -80,7 +80,7 @@ def _quote(request: ProjectRequest, line: SentenceLine | None) -> str:
     # The page counts as browsers do, in UTF-16; a half character at an edge is left out.
     words = line.text.encode("utf-16-le", "replace")[2 * int(start) : 2 * int(end)].decode("utf-16-le", "ignore")
     quote = " ".join(words.split())
-    return quote if len(quote) <= LONGEST_IN_VIVO else ""
+    return quote if len(quote) <= MAX_IN_VIVO_LENGTH else ""
 
 
 def _find_similar(request: ProjectRequest, name: str) -> list[CodeContent]:

@@ -9,7 +9,7 @@ import unicodedata
 from collections.abc import Collection, Iterable
 from typing import NamedTuple
 
-LONGEST_SUFFIX = 20
+MAX_SUFFIX_LENGTH = 20
 
 _ZERO_WIDTH_JOINER = "\u200d"
 # What belongs to the character before it, beside the marks: joiners, skin tones, half-width voicing, tags of flags.
@@ -127,7 +127,7 @@ def name_pieces(suffix: str, taken: Collection[str]) -> tuple[str, str]:
     """
     letters = "abcdefghijklmnopqrstuvwxyz"
     free = [suffix + letter for letter in letters if suffix + letter not in taken]
-    if len(suffix) >= LONGEST_SUFFIX or len(free) < 2:
+    if len(suffix) >= MAX_SUFFIX_LENGTH or len(free) < 2:
         raise CutRefused(
             "This sentence was cut so often that its pieces cannot be numbered any more. "
             "Join them, and cut in the middle first."

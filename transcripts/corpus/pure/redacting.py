@@ -14,9 +14,9 @@ from functools import lru_cache
 from typing import NamedTuple
 from unicodedata import normalize
 
-LONGEST_TEXT = 200
-LONGEST_REPLACEMENT = 60
-MOST_ENTRIES = 200
+MAX_TEXT_LENGTH = 200
+MAX_REPLACEMENT_LENGTH = 60
+MAX_ENTRIES = 200
 ARROW = re.compile(r"\s*(?:->|=>|→)\s*")
 # Between two letters of a name: characters that nobody sees.
 HIDDEN = "[\u00ad\u034f\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufe00-\ufe0f\ufeff\U000e0000-\U000e007f]"
@@ -73,8 +73,8 @@ def read_stored(stored: Sequence[Mapping[str, str]]) -> list[Entry]:
 
 def check_entries(entries: Sequence[Entry]) -> None:
     """Raise ``BadEntry`` for the first entry, counted from 1, that cannot do what it is there for."""
-    if len(entries) > MOST_ENTRIES:
-        raise BadEntry(f"A list has at most {MOST_ENTRIES} entries; this one has {len(entries)}.")
+    if len(entries) > MAX_ENTRIES:
+        raise BadEntry(f"A list has at most {MAX_ENTRIES} entries; this one has {len(entries)}.")
     first_of: dict[tuple[str, ...], int] = {}
     for number, entry in enumerate(entries, 1):
         _check_entry(number, entry)
@@ -88,12 +88,12 @@ def check_entries(entries: Sequence[Entry]) -> None:
 def _check_entry(number: int, entry: Entry) -> None:
     if not any(map(str.isalnum, entry.text)):
         raise BadEntry(f"Entry {number} looks for nothing: it needs a letter or a digit before the arrow.")
-    if len(entry.text) > LONGEST_TEXT:
-        raise BadEntry(f"Entry {number} is longer than {LONGEST_TEXT} characters: look for names, not for passages.")
+    if len(entry.text) > MAX_TEXT_LENGTH:
+        raise BadEntry(f"Entry {number} is longer than {MAX_TEXT_LENGTH} characters: look for names, not for passages.")
     if not any(map(str.isalnum, entry.replacement)):
         raise BadEntry(f"Entry {number} has no replacement: write what stands in its place, such as [PERSON 1].")
-    if len(entry.replacement) > LONGEST_REPLACEMENT:
-        raise BadEntry(f"The replacement of entry {number} is longer than {LONGEST_REPLACEMENT} characters.")
+    if len(entry.replacement) > MAX_REPLACEMENT_LENGTH:
+        raise BadEntry(f"The replacement of entry {number} is longer than {MAX_REPLACEMENT_LENGTH} characters.")
     if UNWANTED.search(entry.replacement) or HIDDEN_SIGN.search(entry.replacement) or UNWANTED.search(entry.text):
         raise BadEntry(
             f"Entry {number} holds a sign that has no place in it (< > {{ }} ` | \\ or one that is not seen): "

@@ -6,13 +6,13 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 from unicodedata import normalize
 
-from transcripts.corpus.pure.readers.base import LARGEST_TURN, ReadError, ReadTurn, Source
+from transcripts.corpus.pure.readers.base import MAX_TURN_SIZE, ReadError, ReadTurn, Source
 from transcripts.corpus.pure.readers.speaker_text import find_starts, read_speaker_text
 from transcripts.exchange.pure.refi_names import FIELDS, INTERVIEW_KEY
 from transcripts.formats.qdpx_content import QdpxSource
 
-LONGEST_ID = 200
-LONGEST_TITLE = 300
+MAX_ID_LENGTH = 200
+MAX_TITLE_LENGTH = 300
 # What a line of an interview file says of itself; a variable of another program with such a name is called otherwise.
 RESERVED = frozenset({"id", "turns", "text", "title", "date", *FIELDS})
 
@@ -46,8 +46,8 @@ def divide(source: QdpxSource, external_id: str) -> DividedText | str:
         return f"{source.name}: its text is empty."
     turns, how = _find_turns(source, text)
     longest = max(len(placed.turn.text.encode()) for placed in turns)
-    if longest > LARGEST_TURN:
-        return f"{source.name}: a turn of {longest:,} bytes is more than {LARGEST_TURN:,}; divide the text."
+    if longest > MAX_TURN_SIZE:
+        return f"{source.name}: a turn of {longest:,} bytes is more than {MAX_TURN_SIZE:,}; divide the text."
     return DividedText(source.guid, external_id, turns, how)
 
 
@@ -81,7 +81,7 @@ def name_texts(sources: Iterable[QdpxSource]) -> dict[str, str]:
     found: dict[str, str] = {}
     taken: set[str] = set()
     for source in sources:
-        wanted = " ".join((source.attributes.get(INTERVIEW_KEY) or source.name).split())[:LONGEST_ID] or "text"
+        wanted = " ".join((source.attributes.get(INTERVIEW_KEY) or source.name).split())[:MAX_ID_LENGTH] or "text"
         external_id = wanted if _plain(wanted) not in taken else tell_apart(wanted, source.guid)
         taken.add(_plain(external_id))
         found[source.guid] = external_id
@@ -90,7 +90,7 @@ def name_texts(sources: Iterable[QdpxSource]) -> dict[str, str]:
 
 def tell_apart(external_id: str, guid: str) -> str:
     """An identifier of its own for a text whose name stands for another."""
-    return f"{external_id[: LONGEST_ID - 11]} ({guid[:8]})"
+    return f"{external_id[: MAX_ID_LENGTH - 11]} ({guid[:8]})"
 
 
 def _plain(external_id: str) -> str:
@@ -102,7 +102,7 @@ def make_line(source: QdpxSource, divided: DividedText) -> dict[str, object]:
     facts: Mapping[str, str] = source.attributes
     line: dict[str, object] = {
         "id": divided.external_id,
-        "title": (" ".join(source.name.split()) or divided.external_id)[:LONGEST_TITLE],
+        "title": (" ".join(source.name.split()) or divided.external_id)[:MAX_TITLE_LENGTH],
         "turns": [placed.turn.__dict__ for placed in divided.turns],
     }
     for name, value in facts.items():

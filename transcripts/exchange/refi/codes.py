@@ -12,7 +12,7 @@ from transcripts.codebook.queries import latest_version, read_content, used_iden
 from transcripts.exchange.pure import refi_names as naming
 from transcripts.formats.codebook_content import CodebookContent, CodeContent
 from transcripts.formats.codebook_csv import CodebookFileError
-from transcripts.formats.codebook_json import LARGEST_FILE, read_codebook_json, write_codebook_json
+from transcripts.formats.codebook_json import MAX_FILE_SIZE, read_codebook_json, write_codebook_json
 from transcripts.formats.problems import InputRefused
 from transcripts.formats.qdc import lay_out_codes, write_qdc
 from transcripts.formats.refi import make_guid
@@ -91,7 +91,7 @@ def read_own_codebook(stream: BinaryIO) -> CodebookContent | None:
             data = bytearray()
             for chunk in archive.read_chunks(naming.CODEBOOK_ENTRY):
                 data += chunk
-                if len(data) > LARGEST_FILE:
+                if len(data) > MAX_FILE_SIZE:
                     return None
         return read_codebook_json(bytes(data), name=naming.CODEBOOK_ENTRY)
     except (InputRefused, CodebookFileError):

@@ -12,7 +12,7 @@ from transcripts.projects.models import Project
 
 MARK = "(imported)"
 NOBODY = "unknown coder"
-LONGEST_NAME = 150
+MAX_NAME_LENGTH = 150
 
 
 class FilePerson(NamedTuple):
@@ -25,7 +25,7 @@ class FilePerson(NamedTuple):
     @property
     def kept_apart_as(self) -> str:
         """The name of the account without a way in that stands for her where she is nobody of the study."""
-        return f"{self.name[: LONGEST_NAME - len(MARK) - 1]} {MARK}"
+        return f"{self.name[: MAX_NAME_LENGTH - len(MARK) - 1]} {MARK}"
 
 
 def match_people(project: Project, users: Sequence[QdpxUser]) -> list[FilePerson]:

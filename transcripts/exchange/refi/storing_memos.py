@@ -19,7 +19,7 @@ from transcripts.formats.refi_codes import QdcSet
 from transcripts.projects.models import Project
 
 ROWS_AT_A_TIME = 2_000
-LONGEST_KEY = 100
+MAX_KEY_LENGTH = 100
 KINDS = {label: value for value, label in Memo.Kind.choices}
 Subject = Memo.Subject
 
@@ -63,7 +63,7 @@ class MemoStore:
     def add_codes(self, notes: Mapping[str, Iterable[str]], identifiers: Mapping[str, str]) -> None:
         """The notes on codes; those on families are about the study."""
         for guid, on_code in notes.items():
-            key = identifiers.get(guid, "")[:LONGEST_KEY]
+            key = identifiers.get(guid, "")[:MAX_KEY_LENGTH]
             self._add(Subjects(Subject.CODE, key) if key else Subjects(Subject.PROJECT), on_code)
 
     def add_study(self, notes: Iterable[str], sets: Iterable[QdcSet]) -> None:

@@ -20,7 +20,7 @@ from transcripts.revision import queries
 from transcripts.revision.actions.errors import RevisionError
 from transcripts.revision.models import AnchorReading, AnchorSentence
 
-MOST_ANCHORS = 200
+MAX_ANCHORS = 200
 
 
 @transaction.atomic
@@ -42,8 +42,8 @@ def draw_anchors(*, project: Project, count: int, seed: int, by: User) -> list[A
     """
     _hold(project)
     candidates = queries.list_candidates(project)
-    if not 1 <= count <= min(MOST_ANCHORS, len(candidates)):
-        most = min(MOST_ANCHORS, len(candidates))
+    if not 1 <= count <= min(MAX_ANCHORS, len(candidates)):
+        most = min(MAX_ANCHORS, len(candidates))
         raise RevisionError(
             f"{count} anchors cannot be drawn: choose between 1 and {most}, of sentences not drawn yet."
         )

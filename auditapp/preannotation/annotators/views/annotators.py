@@ -27,10 +27,10 @@ from auditapp.preannotation.annotators.views.opened import tell_cut_anew
 from auditapp.preannotation.errors import PreannotationError
 from auditapp.preannotation.models import Annotator
 from transcripts.blinding.viewers import get_viewer
-from transcripts.projects.access import LARGEST_ID, ProjectRequest, project_view
+from transcripts.projects.access import MAX_ID, ProjectRequest, project_view
 from transcripts.projects.roles import Permission
 
-MOST_DIGITS = len(str(LARGEST_ID))
+MOST_DIGITS = len(str(MAX_ID))
 
 
 class ShownPrompt(NamedTuple):
@@ -141,4 +141,4 @@ def _find_annotator(request: ProjectRequest, annotator_id: int) -> Annotator:
 def _read_key(value: str | None) -> int | None:
     if not value or not value.isascii() or not value.isdigit() or len(value) > MOST_DIGITS:
         return None
-    return int(value) if int(value) <= LARGEST_ID else None
+    return int(value) if int(value) <= MAX_ID else None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django import forms
 
-from transcripts.projects.access import LARGEST_ID
+from transcripts.projects.access import MAX_ID
 
 
 class FinishedForm(forms.Form):
@@ -14,4 +14,4 @@ class FinishedForm(forms.Form):
         label="I know that I cannot take back then that these interviews are finished.",
         error_messages={"required": "Tick the box first: once the figures are opened, these interviews stay finished."},
     )
-    annotator = forms.IntegerField(required=False, min_value=1, max_value=LARGEST_ID)
+    annotator = forms.IntegerField(required=False, min_value=1, max_value=MAX_ID)

@@ -8,14 +8,14 @@ from dataclasses import dataclass, field
 ROLES = ("interviewer", "model", "system", "tool")
 CHANNELS = ("utterance", "reasoning", "tool_call", "tool_result")
 CONSENT_SCOPES = ("coding", "external", "quotation", "reuse")
-LONGEST_BASIS = 2_000
+MAX_BASIS_LENGTH = 2_000
 """Characters of what a consent rests on."""
 
-LARGEST_FILE = 100_000_000
+MAX_FILE_SIZE = 100_000_000
 """Bytes of a file."""
-LARGEST_TURN = 1_000_000
+MAX_TURN_SIZE = 1_000_000
 """Bytes of a turn's text in UTF-8."""
-MOST_TURNS = 50_000
+MAX_TURNS = 50_000
 """Turns of a file."""
 DEEPEST_NESTING = 64
 """Objects and lists within one another."""

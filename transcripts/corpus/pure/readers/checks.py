@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 from transcripts.corpus.pure.readers.base import (
     CHANNELS,
-    LARGEST_TURN,
-    MOST_TURNS,
+    MAX_TURN_SIZE,
+    MAX_TURNS,
     ROLES,
     ReadError,
     ReadFile,
@@ -45,8 +45,8 @@ def check_file(read: ReadFile, *, name: str) -> None:
     if not read.interviews:
         raise ReadError(name, None, "no interview", "at least one")
     turns = sum(len(interview.turns) for interview in read.interviews)
-    if turns > MOST_TURNS:
-        raise ReadError(name, None, f"{turns:,} turns", f"at most {MOST_TURNS:,} in one file (divide it)")
+    if turns > MAX_TURNS:
+        raise ReadError(name, None, f"{turns:,} turns", f"at most {MAX_TURNS:,} in one file (divide it)")
     for interview in read.interviews:
         _check_interview(interview, name)
     _refuse_clashing_ids(read.interviews, name)
@@ -73,8 +73,8 @@ def _check_turn(turn: ReadTurn, number: int, name: str, line: int) -> None:
     for field, most in _LONGEST_OF_TURN.items():
         _refuse_longer(getattr(turn, field), most, f"{field} in turn {number}", name, line)
     size = _measure(turn.text, f"turn {number}", name, line)
-    if size > LARGEST_TURN:
-        raise ReadError(name, line, f"turn {number} of {size:,} bytes", f"at most {LARGEST_TURN:,} bytes in a turn")
+    if size > MAX_TURN_SIZE:
+        raise ReadError(name, line, f"turn {number} of {size:,} bytes", f"at most {MAX_TURN_SIZE:,} bytes in a turn")
 
 
 def _refuse_longer(text: str, most: int, what: str, name: str, line: int) -> None:

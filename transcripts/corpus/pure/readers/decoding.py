@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import codecs
 
-from transcripts.corpus.pure.readers.base import LARGEST_FILE, ReadError
+from transcripts.corpus.pure.readers.base import MAX_FILE_SIZE, ReadError
 
 _SIGNATURES = (
     (b"PK\x03\x04", "a zip archive (a Word, Excel or .qdpx file is one)"),
@@ -35,8 +35,8 @@ _ONLY_IN_WINDOWS = frozenset(range(0x80, 0xA0))
 
 def decode_text(data: bytes, *, name: str) -> str:
     """The text of a file, without a byte order mark. Raises `ReadError` for what is empty, too large or no UTF-8."""
-    if len(data) > LARGEST_FILE:
-        raise ReadError(name, None, f"{len(data):,} bytes", f"at most {LARGEST_FILE:,} bytes in one file")
+    if len(data) > MAX_FILE_SIZE:
+        raise ReadError(name, None, f"{len(data):,} bytes", f"at most {MAX_FILE_SIZE:,} bytes in one file")
     _refuse_other_kinds(data, name)
     content = data.removeprefix(codecs.BOM_UTF8)
     try:

@@ -6,7 +6,7 @@ import json
 from collections import Counter
 from typing import Any, NamedTuple
 
-from transcripts.corpus.pure.readers.base import CONSENT_SCOPES, LONGEST_BASIS, ReadError
+from transcripts.corpus.pure.readers.base import CONSENT_SCOPES, MAX_BASIS_LENGTH, ReadError
 from transcripts.corpus.pure.readers.json_lines import JsonLine, JsonObject, name_json_type, shorten
 
 NAMED_DETAILS = {
@@ -84,8 +84,8 @@ def read_consent(line: JsonLine, *, name: str) -> ReadConsent:
     basis = told.get("basis")
     if basis is not None and not isinstance(basis, str):
         raise ReadError(name, line.number, f'{name_json_type(basis)} as the basis in "consent"', "text")
-    if basis and len(basis) > LONGEST_BASIS:
-        raise ReadError(name, line.number, f"a basis of {len(basis):,} characters", f"at most {LONGEST_BASIS:,}")
+    if basis and len(basis) > MAX_BASIS_LENGTH:
+        raise ReadError(name, line.number, f"a basis of {len(basis):,} characters", f"at most {MAX_BASIS_LENGTH:,}")
     return ReadConsent(scopes, (basis or "").strip())
 
 

@@ -74,11 +74,11 @@ def record(
             f"{action} was recorded outside a transaction; an event and its write stand or fall together."
         )
     with connection.cursor() as cursor:
-        head = _lock_head(cursor, stream)
+        sequence, previous_hash = _lock_head(cursor, stream)
         at = timezone.now()
         link = Link(
             stream=stream,
-            sequence=head.sequence + 1,
+            sequence=sequence + 1,
             at=format_time(at),
             actor_id=str(by.pk),
             actor_name=by.get_username(),
@@ -86,21 +86,14 @@ def record(
             target=target if isinstance(target, str) else describe_target(target),
             details=_as_stored(action, details or {}),
         )
-        digest = hash_link(link, head.hash)
+        digest = hash_link(link, previous_hash)
         columns = {**link._asdict(), "at": _prepare("at", at), "details": _prepare("details", link.details)}
-        cursor.execute(ADD_EVENT, [*columns.values(), head.hash, digest])
+        cursor.execute(ADD_EVENT, [*columns.values(), previous_hash, digest])
         cursor.execute(MOVE_HEAD, [link.sequence, digest, stream])
 
 
-class _Head(NamedTuple):
-    """Where a stream stands."""
-
-    sequence: int
-    hash: str
-
-
-def _lock_head(cursor: CursorWrapper, stream: str) -> _Head:
-    """The head of a stream, made when it is the first event's, and held until the transaction ends."""
+def _lock_head(cursor: CursorWrapper, stream: str) -> tuple[int, str]:
+    """Sequence and hash of the head of a stream, made when it is the first event's, and held until the transaction ends."""
     lock = " FOR UPDATE" if connection.features.has_select_for_update else ""
     cursor.execute(HEAD + lock, [stream])
     row = cursor.fetchone()
@@ -108,7 +101,8 @@ def _lock_head(cursor: CursorWrapper, stream: str) -> _Head:
         AuditHead.objects.bulk_create([AuditHead(stream=stream)], ignore_conflicts=True)
         cursor.execute(HEAD + lock, [stream])
         row = cursor.fetchone()
-    return _Head(*row)
+    sequence, previous_hash = row
+    return sequence, previous_hash
 
 
 def _prepare(name: str, value: object) -> Any:

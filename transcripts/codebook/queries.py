@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -45,7 +44,7 @@ def next_number(project: Project) -> int:
     return (project.codebook_versions.aggregate(last=Max("number"))["last"] or 0) + 1
 
 
-def unblind_draft(project: Project) -> CodebookVersion | None:
+def find_open_draft(project: Project) -> CodebookVersion | None:
     """The draft that is being written: the newest that no published version has overtaken."""
     latest = latest_version(project)
     return latest if latest is not None and latest.status == DRAFT else None
@@ -64,24 +63,18 @@ def read_families(version: CodebookVersion) -> list[CodeFamily]:
     return list(version.families.order_by("position").prefetch_related(codes))
 
 
-class Changes(NamedTuple):
-    """How a version differs from an earlier one; names of codes in the order of the version that has them."""
+def find_changes(version: CodebookVersion, *, since: CodebookVersion) -> dict[str, object]:
+    """The names of codes that ``version`` added, changed and removed, in the order of the version that has them.
 
-    since: CodebookVersion
-    added: list[str]
-    changed: list[str]
-    removed: list[str]
-
-
-def find_changes(version: CodebookVersion, *, since: CodebookVersion) -> Changes:
-    """What ``version`` changed in ``since``: four queries."""
+    Four queries.
+    """
     found = compare(read_content(since), read_content(version))
-    return Changes(
-        since,
-        added=[code.name for code in found.codes if code.is_added],
-        changed=[code.name for code in found.codes if not (code.is_added or code.is_removed)],
-        removed=[code.name for code in found.codes if code.is_removed],
-    )
+    return {
+        "since": since,
+        "added": [code.name for code in found.codes if code.is_added],
+        "changed": [code.name for code in found.codes if not (code.is_added or code.is_removed)],
+        "removed": [code.name for code in found.codes if code.is_removed],
+    }
 
 
 def read_content(version: CodebookVersion) -> CodebookContent:
@@ -232,16 +225,9 @@ def read_tree(version: CodebookVersion) -> list[FamilyNode]:
     return nodes
 
 
-class FamilyChoice(NamedTuple):
-    """A family as something to choose."""
-
-    identifier: str
-    name: str
-
-
-def list_family_choices(version: CodebookVersion) -> list[FamilyChoice]:
+def list_family_choices(version: CodebookVersion) -> list[tuple[str, str]]:
     """The families of a version, in order."""
-    return [FamilyChoice(*row) for row in version.families.order_by("position").values_list("identifier", "name")]
+    return list(version.families.order_by("position").values_list("identifier", "name"))
 
 
 def find_missing(draft: CodebookVersion) -> list[Code]:
@@ -264,27 +250,22 @@ def used_identifiers(project: Project) -> set[str]:
     return set(Code.objects.filter(version__project=project).values_list("identifier", flat=True))
 
 
-class Wording(NamedTuple):
-    """The texts of a code as one version has them; ``since`` tells which version brought them."""
+def read_wordings(code: Code) -> list[tuple[Code, list[Step]]]:
+    """Each different wording of a code over the published versions and its own, newest first, with the steps to it.
 
-    since: CodebookVersion
-    code: Code
-    steps: Sequence[Step]
-
-
-def read_wordings(code: Code) -> list[Wording]:
-    """Each different wording of a code over the published versions and its own, newest first: two queries."""
+    Two queries.
+    """
     version = code.version
     rows = Code.objects.filter(version__project=version.project_id, identifier=code.identifier)
     rows = rows.filter(Q(version__status=PUBLISHED, version__number__lte=version.number) | Q(pk=code.pk))
     steps = read_steps(version.project_id, Q(from_identifier=code.identifier) | Q(to_identifier=code.identifier))
-    wordings: list[Wording] = []
+    wordings: list[tuple[Code, list[Step]]] = []
     before: Code | None = None
     for row in rows.select_related("version").order_by("version__number"):
         texts = ("name", "definition", "machine_definition", "include", "exclude")
         if before is None or any(getattr(row, name) != getattr(before, name) for name in texts):
             own = [step for step in steps if step.version == row.version.number]
-            wordings.append(Wording(row.version, row, own))
+            wordings.append((row, own))
         before = row
     return wordings[::-1]
 

@@ -184,7 +184,7 @@ class TestRaces:
     def test_loser_gets_both_texts_and_keeps_hers(self, client: Client, draft: CodebookVersion, owner: User) -> None:
         page = self.lose(client, draft, owner, name="Mine", definition="My words.", effect="narrowing")
         assert page.status_code == 409
-        assert {clash.name for clash in page.context["clashes"]} == {"name", "definition", "include"}
+        assert {clash["name"] for clash in page.context["clashes"]} == {"name", "definition", "include"}
         for text in ("Mine", "Theirs", "Their cases.", "My words.", "Stored meanwhile"):
             assert text in text_of(page)
         assert page.context["form"]["definition"].value() == "My words."
@@ -207,7 +207,7 @@ class TestRaces:
         form = fill_in(code, **{"q-0-label": "My question?"})
         edit(draft, "move.bracket", owner, attributes=content_of(draft, "move.bracket").attributes[:1])
         page = client.post(address("edit_code", draft, code.pk), form)
-        assert [clash.name for clash in page.context["clashes"]] == ["attributes"]
+        assert [clash["name"] for clash in page.context["clashes"]] == ["attributes"]
         theirs = {**form, "revision": 1, "take-attributes": "theirs"}
         client.post(address("edit_code", draft, code.pk), theirs)
         assert [each.label for each in content_of(draft, "move.bracket").attributes] == ["For how long?"]
@@ -426,11 +426,11 @@ class TestPinning:
     ) -> None:
         where = reverse("codebook:pin", args=[project.slug])
         assert "I would ask first." in text_of(client.get(where, {"sentence": sentence.pk}))
-        assert queries.unblind_draft(project) is None
+        assert queries.find_open_draft(project) is None
         form = {"sentence": sentence.pk, "code": "theme.balance", "kind": "anchor", "note": ""}
         assert client.post(where, form | {"code": "none"}).status_code == 422
         answer = client.post(where, form)
         assert answer.headers["Location"].endswith(f"?at={sentence.pk}#s{sentence.pk}")
-        assert find(queries.unblind_draft(project) or published, "theme.balance").examples.get().sentence == sentence
+        assert find(queries.find_open_draft(project) or published, "theme.balance").examples.get().sentence == sentence
         assert client.get(where, {"sentence": 999_999}).status_code == 404
         assert client.get(where, {"sentence": "x"}).status_code == 404

@@ -137,6 +137,6 @@ def test_pinning_from_the_desk_begins_a_draft_where_there_is_none(
     given = {"project": project, "sentence": sentence, "kind": "include", "by": lead}
     first = actions.pin_in_open_draft(identifier="theme.balance", **given)  # type: ignore[arg-type]
     second = actions.pin_in_open_draft(identifier="theme.compassion", **given)  # type: ignore[arg-type]
-    assert first.code.version == second.code.version == queries.unblind_draft(project)
+    assert first.code.version == second.code.version == queries.find_open_draft(project)
     with pytest.raises(actions.WrongInput, match="not in the draft v2"):
         actions.pin_in_open_draft(identifier="theme.none", **given)  # type: ignore[arg-type]

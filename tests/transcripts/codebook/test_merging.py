@@ -186,5 +186,5 @@ class TestHistory:
         third = actions.start_draft(project=project, by=lead)
         code = edit(third, "theme.balance", lead, definition="Other.", effect="narrowing", reason="why")
         wordings = queries.read_wordings(code)
-        assert [each.since.number for each in wordings] == [3, 1]
-        assert [step.reason for step in wordings[0].steps] == ["why"]
+        assert [each.version.number for each, _ in wordings] == [3, 1]
+        assert [step.reason for step in wordings[0][1]] == ["why"]

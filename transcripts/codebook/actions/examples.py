@@ -11,7 +11,7 @@ from transcripts.codebook.actions.storing import hold_code, hold_draft, tell
 from transcripts.codebook.actions.versions import start_draft
 from transcripts.codebook.models import Code, CodebookVersion, CodeExample
 from transcripts.codebook.pure.checking import Problem
-from transcripts.codebook.queries import unblind_draft
+from transcripts.codebook.queries import find_open_draft
 from transcripts.corpus.models import Sentence
 from transcripts.projects.models import Project
 
@@ -100,7 +100,7 @@ def pin_in_open_draft(
     *, project: Project, identifier: str, sentence: Sentence, kind: str, by: trail.Actor, note: str = ""
 ) -> CodeExample:
     """Pin a sentence to a code of the open draft, which is begun where there is none. Raises as ``pin_example`` does."""
-    draft = unblind_draft(project) or start_draft(project=project, by=by)
+    draft = find_open_draft(project) or start_draft(project=project, by=by)
     code = draft.codes.filter(identifier=identifier).first()
     if code is None:
         raise WrongInput([Problem("code", identifier, f"This code is not in the draft {draft}. Choose another.")])

@@ -75,7 +75,7 @@ def _check_proposal(
     if len(definition) > MAX_TEXT_LENGTH:
         found = f"this one has {len(definition):,}"
         problems.append(Problem("definition", "", f"A definition may have {MAX_TEXT_LENGTH:,} characters; {found}."))
-    if family_identifier not in {family.identifier for family in list_families(project)}:
+    if family_identifier not in dict(list_families(project)):
         problems.append(Problem("family", "", "Choose one of the families of the codebook."))
     if sentence is not None and sentence.turn.interview.project_id != project.pk:
         problems.append(Problem("sentence", "", "This sentence is not one of this study."))
@@ -83,9 +83,9 @@ def _check_proposal(
         raise WrongInput(problems)
 
 
-def list_families(project: Project) -> list[queries.FamilyChoice]:
+def list_families(project: Project) -> list[tuple[str, str]]:
     """The families a code can be proposed for: those of the open draft, or of the current version."""
-    version = queries.unblind_draft(project) or queries.current_version(project)
+    version = queries.find_open_draft(project) or queries.current_version(project)
     return queries.list_family_choices(version) if version else []
 
 
@@ -100,7 +100,7 @@ def accept_proposal(
     """
     lock(proposal.project)
     proposal = _hold_open(proposal)
-    draft = queries.unblind_draft(proposal.project)
+    draft = queries.find_open_draft(proposal.project)
     if publish and draft is not None:
         raise CodebookError(
             f"{draft} is a draft with other changes in it, which would be published too. Add the code to it instead."

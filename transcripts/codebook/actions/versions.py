@@ -60,7 +60,7 @@ def start_draft(*, project: Project, by: trail.Actor) -> CodebookVersion:
     Raises ``DraftIsOpen`` while another draft is being written.
     """
     lock(project)
-    draft = queries.unblind_draft(project)
+    draft = queries.find_open_draft(project)
     if draft is not None:
         raise DraftIsOpen(draft)
     base = queries.current_version(project)

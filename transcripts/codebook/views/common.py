@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import wraps
-from typing import NamedTuple
 
 from django import forms
 from django.contrib import messages
@@ -14,7 +13,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from transcripts.codebook import actions
 from transcripts.codebook.models import CodebookVersion
 from transcripts.codebook.pure.comparing import show_value
-from transcripts.codebook.pure.words import Piece, compare_words
+from transcripts.codebook.pure.words import compare_words
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
 
@@ -40,29 +39,20 @@ def draft_view(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponseB
     return wraps(view)(wrapped)
 
 
-class Clash(NamedTuple):
-    """A value of which two people have two readings."""
-
-    name: str
-    label: str
-    mine: str
-    theirs: str
-    pieces: tuple[Piece, ...]
-
-
 def find_clashes(
     form: forms.Form, mine: object, theirs: object, *, also: Mapping[str, str] | None = None
-) -> list[Clash]:
+) -> list[dict[str, object]]:
     """Where what was typed differs from what somebody else stored meanwhile.
 
     ``also`` names further values, with their labels, that are not fields of the form.
     """
     labels = {field.name: str(field.label) for field in form if hasattr(mine, field.name)} | dict(also or {})
-    found = []
+    found: list[dict[str, object]] = []
     for name, label in labels.items():
         here, there = (show_value(getattr(side, name)) for side in (mine, theirs))
         if here != there:
-            found.append(Clash(name, label, here, there, compare_words(there, here)))
+            pieces = compare_words(there, here)
+            found.append({"name": name, "label": label, "mine": here, "theirs": there, "pieces": pieces})
     return found
 
 

@@ -129,7 +129,7 @@ def pin_from_desk(request: ProjectRequest) -> HttpResponse:
     line = find_sentence(request.project, _read_id(asked))
     if line is None:
         raise Http404("There is no such sentence in this study.")
-    draft = queries.unblind_draft(request.project)
+    draft = queries.find_open_draft(request.project)
     version = draft or queries.current_version(request.project)
     families = queries.read_tree(version) if version else []
     form = PinForm(request.POST if request.method == "POST" else None, families=families)

@@ -24,7 +24,7 @@ NOT_SAID = [("", "not said: look at its codings again"), *CodeChange.Effect.choi
 def import_file(request: ProjectRequest) -> HttpResponse:
     """Look at a file; when it was looked at, make a draft of it."""
     if request.method != "POST":
-        context = {"form": CodebookFileForm(), "draft": queries.unblind_draft(request.project)}
+        context = {"form": CodebookFileForm(), "draft": queries.find_open_draft(request.project)}
         return render(request, "codebook/import.html", context)
     if "content" in request.POST and "file" not in request.FILES:
         return _confirm(request)

@@ -85,7 +85,7 @@ def _quote(request: ProjectRequest, line: SentenceLine | None) -> str:
 
 def _find_similar(request: ProjectRequest, name: str) -> list[CodeContent]:
     """Codes of the draft or the current version with a name like this one: nothing of what colleagues proposed."""
-    version = queries.unblind_draft(request.project) or queries.current_version(request.project)
+    version = queries.find_open_draft(request.project) or queries.current_version(request.project)
     return find_similar(name, queries.read_content(version).codes) if version else []
 
 
@@ -149,7 +149,7 @@ def _render_list(
             for row in rows
         ],
         "sees_all": sees_all,
-        "draft": queries.unblind_draft(request.project),
+        "draft": queries.find_open_draft(request.project),
     }
     return render(request, "codebook/proposals.html", context, status=status)
 

@@ -10,7 +10,7 @@ from transcripts.codebook.models import Code
 from transcripts.revision.actions.anchors import MAX_ANCHORS
 
 
-class RelookForm(forms.Form):
+class ReReviewForm(forms.Form):
     """What becomes of one coding. ``targets`` are the codes that may take its place."""
 
     KEEP, MOVE, DROP = "keep", "move", "drop"

@@ -36,7 +36,7 @@ def find_context(sentence: Sentence) -> dict[str, str]:
 
 
 class Look(NamedTuple):
-    """One coding that waits for a second look, with everything it is judged by.
+    """One coding that waits for re-review, with everything it is judged by.
 
     ``leaves_none`` says that it is the last code on a decided sentence: without it none applies there.
     """
@@ -110,7 +110,7 @@ class Effects(NamedTuple):
     older: int
     waiting: int
     closed: int
-    to_carry: int
+    to_migrate: int
 
     @property
     def share_of_older(self) -> float | None:

@@ -1,4 +1,4 @@
-"""What a new codebook version means for codings that stand: which wait for a second look, and what each change touches."""
+"""What a new codebook version means for codings that stand: which wait for re-review, and what each change touches."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ MEANING_KINDS = [CodeChange.Kind.MERGED, CodeChange.Kind.SPLIT, CodeChange.Kind.
 
 
 class Waiting(NamedTuple):
-    """A coding that waits for a second look. ``current_code_id`` is ``None`` where the code is gone."""
+    """A coding that waits for re-review. ``current_code_id`` is ``None`` where the code is gone."""
 
     coding_id: int
     identifier: str
@@ -72,7 +72,7 @@ class Touched(NamedTuple):
 
 
 def list_waiting(version: CodebookVersion, *, coder: User | None) -> list[Waiting]:
-    """The standing codings that wait for a second look under ``version``: of one person, or of all. One query."""
+    """The standing codings that wait for re-review under ``version``: of one person, or of all. One query."""
     person = coder.pk if coder else 0
     with connection.cursor() as cursor:
         cursor.execute(WAITING, [version.pk, version.project_id, version.number, person, coder is None])
@@ -119,7 +119,7 @@ def find_codes(version: CodebookVersion, identifiers: Iterable[str]) -> list[Cod
 
 
 def find_own_coding(project: Project, coder: User, coding_id: int) -> Coding | None:
-    """A standing coding of one person with all that a second look needs."""
+    """A standing coding of one person with all that a re-review needs."""
     return (
         Coding.objects.select_related("code__version", "code__family", "sentence__turn__interview__project")
         .filter(sentence__turn__interview__project=project, coder=coder, withdrawn_at__isnull=True)
@@ -138,7 +138,7 @@ def list_merged(version: CodebookVersion) -> dict[str, str]:
     }
 
 
-def list_codings_to_carry(version: CodebookVersion, identifiers: Iterable[str]) -> QuerySet[Coding]:
+def list_codings_to_migrate(version: CodebookVersion, identifiers: Iterable[str]) -> QuerySet[Coding]:
     """Standing codings, made before ``version``, with codes that went into others."""
     return (
         Coding.objects.filter(code__version__project=version.project, code__identifier__in=list(identifiers))

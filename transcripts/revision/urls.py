@@ -9,11 +9,11 @@ app_name = "revision"
 urlpatterns = [
     # /p/<slug>/codebook/
     path("p/<slug:slug>/codebook/v<int:older>..v<int:number>/effects/", views.show_effects, name="effects"),
-    path("p/<slug:slug>/codebook/v<int:number>/carry/", views.carry, name="carry"),
-    path("p/<slug:slug>/codebook/v<int:number>/take-back/", views.take_back, name="take_back"),
-    # /p/<slug>/relook/
-    path("p/<slug:slug>/relook/", views.show_queue, name="queue"),
-    path("p/<slug:slug>/relook/<int:coding_id>/", views.look_again, name="look"),
+    path("p/<slug:slug>/codebook/v<int:number>/migrate/", views.migrate, name="migrate"),
+    path("p/<slug:slug>/codebook/v<int:number>/undo-migration/", views.undo_migration, name="undo_migration"),
+    # /p/<slug>/re-review/
+    path("p/<slug:slug>/re-review/", views.show_queue, name="queue"),
+    path("p/<slug:slug>/re-review/<int:coding_id>/", views.re_review, name="re_review"),
     # /p/<slug>/anchors/
     path("p/<slug:slug>/anchors/", views.list_anchors, name="anchors"),
     path("p/<slug:slug>/anchors/draw/", views.draw, name="draw"),

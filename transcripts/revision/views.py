@@ -1,4 +1,4 @@
-"""Pages of what a new codebook version does: effects, the second look, carrying, anchors and their drift."""
+"""Pages of what a new codebook version does: effects, re-review, migration of codings, anchors and their drift."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from transcripts.corpus.models import Sentence
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
 from transcripts.revision import actions, pages, queries
-from transcripts.revision.forms import AnchorForm, AnchorReadingForm, DrawForm, RelookForm
+from transcripts.revision.forms import AnchorForm, AnchorReadingForm, DrawForm, ReReviewForm
 
 
 @require_safe
@@ -41,24 +41,24 @@ def show_effects(request: ProjectRequest, older: int, number: int) -> HttpRespon
 
 @require_POST
 @project_view(Permission.EDIT_CODEBOOK)
-def carry(request: ProjectRequest, number: int) -> HttpResponse:
-    """Carry everybody's codings with merged codes to what these went into."""
+def migrate(request: ProjectRequest, number: int) -> HttpResponse:
+    """Migrate everybody's codings with merged codes to the codes these were merged into."""
     version = get_object_or_404(request.project.codebook_versions, number=number)
     try:
-        count = actions.carry_merged(project=request.project, version=version, by=request.user)
+        count = actions.migrate_merged(project=request.project, version=version, by=request.user)
     except actions.RevisionError as error:
         messages.error(request, str(error))
     else:
-        messages.success(request, f"{count} codings were carried to the codes theirs were merged into.")
+        messages.success(request, f"{count} codings were migrated to the codes theirs were merged into.")
     return _back_to_effects(request, version)
 
 
 @require_POST
 @project_view(Permission.EDIT_CODEBOOK)
-def take_back(request: ProjectRequest, number: int) -> HttpResponse:
-    """Undo the carrying."""
+def undo_migration(request: ProjectRequest, number: int) -> HttpResponse:
+    """Undo the migration."""
     version = get_object_or_404(request.project.codebook_versions, number=number)
-    count = actions.take_back_carried(project=request.project, version=version, by=request.user)
+    count = actions.undo_migration(project=request.project, version=version, by=request.user)
     messages.success(request, f"{count} codings stand with their former codes again.")
     return _back_to_effects(request, version)
 
@@ -77,14 +77,14 @@ def _whose(request: ProjectRequest) -> User | None:
 @never_cache
 @project_view(Permission.CODE)
 def show_queue(request: ProjectRequest) -> HttpResponse:
-    """One's own codings that wait for a second look, code by code; ``?code=`` begins with that code."""
+    """One's own codings that wait for re-review, code by code; ``?code=`` begins with that code."""
     version = _get_version(request)
     waiting = queries.list_waiting(version, coder=request.user)
     offered = [each for each in waiting if each.is_open]
     if wanted := request.GET.get("code"):
         first = next((each for each in offered if each.identifier == wanted), None)
         if first is not None:
-            return redirect("revision:look", request.project.slug, first.coding_id)
+            return redirect("revision:re_review", request.project.slug, first.coding_id)
     closed = pages.list_closed(request.project, waiting)
     page = {"version": version, "codes": pages.count_by_code(offered), "closed": closed}
     return render(request, "revision/queue.html", page)
@@ -93,7 +93,7 @@ def show_queue(request: ProjectRequest) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 @never_cache
 @project_view(Permission.CODE)
-def look_again(request: ProjectRequest, coding_id: int) -> HttpResponse:
+def re_review(request: ProjectRequest, coding_id: int) -> HttpResponse:
     """One coding: keep it, move it to other codes, or take it off; then the next of its code."""
     version = _get_version(request)
     coding = queries.find_own_coding(request.project, request.user, coding_id)
@@ -102,7 +102,7 @@ def look_again(request: ProjectRequest, coding_id: int) -> HttpResponse:
         get_object_or_404(Coding, pk=coding_id, coder=request.user, sentence__turn__interview__project=request.project)
         return redirect("revision:queue", request.project.slug)
     look = pages.build_look(coding, version)
-    form = RelookForm(request.POST if request.method == "POST" else None, targets=look.targets)
+    form = ReReviewForm(request.POST if request.method == "POST" else None, targets=look.targets)
     if request.method == "POST" and form.is_valid():
         try:
             _do(request, look, version, form)
@@ -114,7 +114,7 @@ def look_again(request: ProjectRequest, coding_id: int) -> HttpResponse:
     of_code = [each for each in waiting if each.identifier == coding.code.identifier]
     return render(
         request,
-        "revision/look.html",
+        "revision/re_review.html",
         {
             "version": version,
             "look": look,
@@ -127,12 +127,12 @@ def look_again(request: ProjectRequest, coding_id: int) -> HttpResponse:
     )
 
 
-def _do(request: ProjectRequest, look: pages.Look, version: CodebookVersion, form: RelookForm) -> None:
+def _do(request: ProjectRequest, look: pages.Look, version: CodebookVersion, form: ReReviewForm) -> None:
     """What the form says. Raises ``RevisionError`` and ``CodingError``."""
     project, by, client_id = request.project, request.user, form.cleaned_data["client_id"]
-    if form.cleaned_data["outcome"] == RelookForm.KEEP:
+    if form.cleaned_data["outcome"] == ReReviewForm.KEEP:
         actions.keep_coding(project=project, coding=look.coding, version=version, by=by, client_id=client_id)
-    elif form.cleaned_data["outcome"] == RelookForm.MOVE:
+    elif form.cleaned_data["outcome"] == ReReviewForm.MOVE:
         actions.move_coding(
             project=project, coding=look.coding, codes=form.chosen, version=version, by=by, client_id=client_id
         )
@@ -147,7 +147,7 @@ def _go_on(request: ProjectRequest, version: CodebookVersion, identifier: str) -
     if following is None:
         messages.success(request, "All codings with this code that you can change now have been looked at.")
         return redirect("revision:queue", request.project.slug)
-    return redirect("revision:look", request.project.slug, following.coding_id)
+    return redirect("revision:re_review", request.project.slug, following.coding_id)
 
 
 @require_safe

@@ -55,7 +55,7 @@ SECTIONS = (
         (
             Page("Codebook", "codebook:current"),
             Page("Proposals", "codebook:proposals"),
-            Page("Second look", "revision:queue", "code"),
+            Page("Re-review", "revision:queue", "code"),
             Page("Anchors and drift", "revision:anchors", "code"),
         ),
     ),

@@ -35,9 +35,9 @@ def test_queue_leads_from_coding_to_coding_until_none_is_left(
     shown = page.content.decode()
     assert "too wide" in shown
     assert "<ins>" in shown
-    assert page.redirect_chain[-1][0] == reverse("revision:look", args=[project.slug, first.pk])
+    assert page.redirect_chain[-1][0] == reverse("revision:re_review", args=[project.slug, first.pk])
     after = browser.post(page.redirect_chain[-1][0], {"outcome": "keep"})
-    assert after["Location"] == reverse("revision:look", args=[project.slug, second.pk])
+    assert after["Location"] == reverse("revision:re_review", args=[project.slug, second.pk])
     assert browser.post(after["Location"], {"outcome": "drop"})["Location"] == queue
     assert "Nothing waits" in browser.get(queue).content.decode()
     assert standing_codes(sentence, coder) == [code.identifier]
@@ -49,7 +49,7 @@ def test_sent_twice_is_done_once_and_wrong_input_is_told(
 ) -> None:
     coding = put(sentence, code, coder)
     split(project, code.identifier, ["Weighing harms", "Weighing values"], owner)
-    browser, look = client_of(coder), reverse("revision:look", args=[project.slug, coding.pk])
+    browser, look = client_of(coder), reverse("revision:re_review", args=[project.slug, coding.pk])
     answer = browser.post(look, {"outcome": "move"})
     assert answer.status_code == 422
     assert "Choose at least one code" in answer.content.decode()
@@ -77,10 +77,10 @@ def test_coder_counts_her_own_and_a_lead_counts_all(
     assert client_of(coder).get(effects).context["effects"].codings == 1
     page = client_of(owner).get(effects)
     assert page.context["effects"].codings == 2
-    assert page.context["effects"].to_carry == 2
-    client_of(owner).post(reverse("revision:carry", args=[project.slug, version.number]))
+    assert page.context["effects"].to_migrate == 2
+    client_of(owner).post(reverse("revision:migrate", args=[project.slug, version.number]))
     assert standing_codes(sentence, coder) == [code.identifier]
-    client_of(owner).post(reverse("revision:take_back", args=[project.slug, version.number]))
+    client_of(owner).post(reverse("revision:undo_migration", args=[project.slug, version.number]))
     assert standing_codes(sentence, coder) == ["theme.compassion"]
 
 
@@ -120,7 +120,7 @@ def test_signed_off_interviews_are_told_apart_and_not_offered(
     )
     queue, look = (
         reverse("revision:queue", args=[project.slug]),
-        reverse("revision:look", args=[project.slug, coding.pk]),
+        reverse("revision:re_review", args=[project.slug, coding.pk]),
     )
     page = browser.get(queue, {"code": code.identifier})
     assert page.status_code == 200
@@ -129,7 +129,7 @@ def test_signed_off_interviews_are_told_apart_and_not_offered(
     shown = browser.get(look).content.decode()
     assert "A lead of the study can give it back" in shown.replace("&#x27;", "'").replace("\n", " ")
     assert 'name="outcome"' not in shown
-    assert "for a second look" not in browser.get(work).content.decode()
+    assert "for re-review" not in browser.get(work).content.decode()
     effects = client_of(owner).get(reverse("revision:effects", args=[project.slug, 1, version.number]))
     assert (effects.context["effects"].waiting, effects.context["effects"].closed) == (1, 1)
     assert "1 of those 1 is in interviews" in effects.content.decode()
@@ -143,7 +143,7 @@ def test_button_says_what_taking_off_the_last_code_comes_to(
 ) -> None:
     coding = put(sentence, code, coder)
     narrow(project, code.identifier, owner)
-    browser, look = client_of(coder), reverse("revision:look", args=[project.slug, coding.pk])
+    browser, look = client_of(coder), reverse("revision:re_review", args=[project.slug, coding.pk])
     assert "Take it off</button>" in browser.get(look).content.decode()
     decide(sentence, coder)
     assert "Take it off; none applies</button>" in browser.get(look).content.decode()

@@ -13,7 +13,7 @@ from transcripts.coding.models import Coding, Layer
 from transcripts.corpus.models import Interview, Sentence
 from transcripts.projects.models import Project
 from transcripts.projects.roles import CODER, LEAD, READER, Role
-from transcripts.revision.actions import carry_merged
+from transcripts.revision.actions import migrate_merged
 from transcripts.themes.evidence import (
     Filters,
     Viewpoint,
@@ -117,7 +117,7 @@ class TestWhatCounts:
         put_on(sentence, COMPASSION, lead)
         open_all(project, lead)
         version = merge(project, [COMPASSION, BALANCE], BALANCE, owner)
-        carry_merged(project=project, version=version, by=owner)
+        migrate_merged(project=project, version=version, by=owner)
         viewpoint = look(project, lead, LEAD, layer="blind")
         assert find_coded_sentences(viewpoint, [COMPASSION], Filters()) == []
         assert [each.sentence_id for each in find_coded_sentences(viewpoint, [BALANCE], Filters())] == [sentence.pk]

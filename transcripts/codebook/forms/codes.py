@@ -70,7 +70,7 @@ class CodeForm(forms.Form):
             (CodeChange.Effect.WIDENING, "Wider: some sentences belong that did not"),
         ],
         widget=forms.RadioSelect,
-        help_text="Needed when definition, include or exclude change. Narrower and wider ask for a second look.",
+        help_text="Needed when definition, include or exclude change. Narrower and wider ask for re-review.",
     )
     machine_definition = text_field("Definition for machines", rows=4, help_text="When to answer yes, and when no.")
     key = line_field("Key", help_text="One letter or digit that puts it at the desk; may be empty.")

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from transcripts.revision.actions.anchors import add_anchor, draw_anchors, read_anchor, remove_anchor
-from transcripts.revision.actions.carrying import carry_merged, take_back_carried
 from transcripts.revision.actions.errors import RevisionError
-from transcripts.revision.actions.relook import drop_coding, keep_coding, move_coding
+from transcripts.revision.actions.migrating import migrate_merged, undo_migration
+from transcripts.revision.actions.re_review import drop_coding, keep_coding, move_coding
 
 __all__ = [
     "RevisionError",
     "add_anchor",
-    "carry_merged",
     "draw_anchors",
     "drop_coding",
     "keep_coding",
+    "migrate_merged",
     "move_coding",
     "read_anchor",
     "remove_anchor",
-    "take_back_carried",
+    "undo_migration",
 ]

@@ -1,4 +1,4 @@
-"""A second look at one's own codings, once their code means something else or is gone."""
+"""Re-review of one's own codings, once their code means something else or is gone."""
 
 from __future__ import annotations
 

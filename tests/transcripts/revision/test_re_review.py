@@ -1,4 +1,4 @@
-"""A second look at codings whose code means something else, or is gone."""
+"""Re-review of codings whose code means something else, or is gone."""
 
 from __future__ import annotations
 
@@ -117,16 +117,16 @@ def test_merged_codings_are_carried_for_everybody_and_can_be_taken_back(
         put(sentence, compassion, person, level="latent", note="kind")
     put(sentence, code, second_coder)
     version = merge(project, ["theme.compassion", code.identifier], code.identifier, owner)
-    assert actions.carry_merged(project=project, version=version, by=owner) == 2
+    assert actions.migrate_merged(project=project, version=version, by=owner) == 2
     assert last_event(project).details["count"] == 2
-    assert actions.carry_merged(project=project, version=version, by=owner) == 0
+    assert actions.migrate_merged(project=project, version=version, by=owner) == 0
     assert standing_codes(sentence, coder) == standing_codes(sentence, second_coder) == [code.identifier]
     carried = Coding.objects.get(coder=coder, withdrawn_at__isnull=True)
     assert carried.carried_from is not None
     assert (carried.note, carried.carried_from.superseded_by) == ("kind", carried)
 
-    assert actions.take_back_carried(project=project, version=version, by=owner) == 2
-    assert actions.take_back_carried(project=project, version=version, by=owner) == 0
+    assert actions.undo_migration(project=project, version=version, by=owner) == 2
+    assert actions.undo_migration(project=project, version=version, by=owner) == 0
     assert standing_codes(sentence, coder) == ["theme.compassion"]
     assert standing_codes(sentence, second_coder) == [code.identifier, "theme.compassion"]
 
@@ -136,9 +136,9 @@ def test_what_a_coder_did_after_the_carrying_is_left_to_her(
 ) -> None:
     put(sentence, code_of(code.version, "theme.compassion"), coder)
     version = merge(project, ["theme.compassion", code.identifier], code.identifier, owner)
-    actions.carry_merged(project=project, version=version, by=owner)
+    actions.migrate_merged(project=project, version=version, by=owner)
     take_off(Coding.objects.get(coder=coder, withdrawn_at__isnull=True), coder)
-    assert actions.take_back_carried(project=project, version=version, by=owner) == 0
+    assert actions.undo_migration(project=project, version=version, by=owner) == 0
     assert standing_codes(sentence, coder) == []
 
 
@@ -148,9 +148,9 @@ def test_what_is_carried_and_taken_back_again_and_again_is_never_lost(
     put(sentence, code_of(code.version, "theme.compassion"), coder)
     version = merge(project, ["theme.compassion", code.identifier], code.identifier, owner)
     for _ in range(3):
-        assert actions.carry_merged(project=project, version=version, by=owner) == 1
+        assert actions.migrate_merged(project=project, version=version, by=owner) == 1
         assert standing_codes(sentence, coder) == [code.identifier]
-        assert actions.take_back_carried(project=project, version=version, by=owner) == 1
+        assert actions.undo_migration(project=project, version=version, by=owner) == 1
         assert standing_codes(sentence, coder) == ["theme.compassion"]
 
 
@@ -169,7 +169,7 @@ def test_what_was_carried_is_read_once_and_as_what_it_went_into(
 
     assert read() == ["theme.compassion"]
     version = merge(project, ["theme.compassion", code.identifier], code.identifier, owner)
-    actions.carry_merged(project=project, version=version, by=owner)
+    actions.migrate_merged(project=project, version=version, by=owner)
     old.refresh_from_db()
     assert old.withdrawn_at is not None
     assert read() == [code.identifier]

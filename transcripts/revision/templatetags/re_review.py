@@ -1,4 +1,4 @@
-"""How much waits for a second look, for pages of rooms below this one: ``{% load second_look %}``."""
+"""How much waits for re-review, for pages of rooms below this one: ``{% load re_review %}``."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ register = template.Library()
 
 
 @register.simple_tag
-def count_second_looks(project: Project, coder: User) -> int:
+def count_re_reviews(project: Project, coder: User) -> int:
     """How many codings of a person wait that she can look at again now. Two queries."""
     version = current_version(project)
     return sum(each.is_open for each in list_waiting(version, coder=coder)) if version else 0

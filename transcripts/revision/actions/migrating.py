@@ -1,4 +1,4 @@
-"""Carrying codings over to the code that theirs was merged into, and taking that back."""
+"""Migrating codings to the code that theirs was merged into, and undoing that."""
 
 from __future__ import annotations
 
@@ -21,28 +21,28 @@ from transcripts.revision.actions.errors import RevisionError
 
 
 @transaction.atomic
-def carry_merged(*, project: Project, version: CodebookVersion, by: trail.Actor) -> int:
-    """Carry everybody's codings with codes that ``version`` merged to the code they went into; how many were carried.
+def migrate_merged(*, project: Project, version: CodebookVersion, by: trail.Actor) -> int:
+    """Migrate everybody's codings with codes that ``version`` merged to the code they went into; how many were migrated.
 
-    Each gets a new row of the same person, layer and manner, and is withdrawn; where the person's sentence has the
-    merged code already, only the old row is withdrawn. Repeating it carries nothing twice. What a coder takes off
-    meanwhile stays off. Raises ``RevisionError`` for a draft.
+    Each gets a new row of the same person, layer and values, and is withdrawn; where the person's sentence has the
+    merged code already, only the old row is withdrawn. Repeating it migrates nothing twice. What a coder removes
+    meanwhile stays removed. Raises ``RevisionError`` for a draft.
     """
     if version.status != CodebookVersion.Status.PUBLISHED:
-        raise RevisionError(f"{version} is a draft: publish it first, then carry what it merges.")
+        raise RevisionError(f"{version} is a draft: publish it first, then migrate what it merges.")
     Project.objects.select_for_update().get(pk=project.pk)
     merged = queries.list_merged(version)
     targets = {code.identifier: code for code in queries.find_codes(version, merged.values())}
     by_target: dict[str, list[Coding]] = defaultdict(list)
-    waiting = queries.list_codings_to_carry(version, [old for old, new in merged.items() if new in targets])
+    waiting = queries.list_codings_to_migrate(version, [old for old, new in merged.items() if new in targets])
     for coding in _hold(waiting):
         by_target[merged[coding.code.identifier]].append(coding)
     return sum(
-        _carry(project, version, targets[identifier], codings, by=by) for identifier, codings in by_target.items()
+        _migrate(project, version, targets[identifier], codings, by=by) for identifier, codings in by_target.items()
     )
 
 
-def _carry(project: Project, version: CodebookVersion, code: Code, codings: list[Coding], *, by: trail.Actor) -> int:
+def _migrate(project: Project, version: CodebookVersion, code: Code, codings: list[Coding], *, by: trail.Actor) -> int:
     now = timezone.now()
     standing = Coding.objects.filter(code__version__project=project, code__identifier=code.identifier)
     taken = set(standing.filter(withdrawn_at__isnull=True).values_list("sentence_id", "coder_id", "layer"))
@@ -52,9 +52,9 @@ def _carry(project: Project, version: CodebookVersion, code: Code, codings: list
         if place in taken:
             continue
         taken.add(place)
-        first_of[coding.pk] = _copy(coding, code, client_id=_number_of("carry", version, coding), now=now)
+        first_of[coding.pk] = _copy(coding, code, client_id=_make_client_id("carry", version, coding), now=now)
         new.append(first_of[coding.pk])
-    reason = _tell_carried(code, version)
+    reason = _find_reason(code, version)
     for coding in codings:
         coding.withdrawn_at = max(now, coding.created_at)
         coding.withdrawal_reason = reason
@@ -64,15 +64,15 @@ def _carry(project: Project, version: CodebookVersion, code: Code, codings: list
     for coding in codings:
         coding.superseded_by = first_of.get(coding.pk)
     Coding.objects.bulk_update(codings, ["superseded_by"], batch_size=500)
-    _record_carried("revision.carried", project, version, code, codings, by=by)
+    _record_migration("revision.carried", project, version, code, codings, by=by)
     return len(codings)
 
 
 @transaction.atomic
-def take_back_carried(*, project: Project, version: CodebookVersion, by: trail.Actor) -> int:
-    """Undo ``carry_merged``: the codings stand again with their former codes, as new rows; how many do.
+def undo_migration(*, project: Project, version: CodebookVersion, by: trail.Actor) -> int:
+    """Undo ``migrate_merged``: the codings stand again with their former codes, as new rows; how many do.
 
-    Where a coder has changed or taken off what was carried, her word holds. Repeating it changes nothing.
+    Where a coder has changed or removed what was migrated, her decision holds. Repeating it changes nothing.
     """
     Project.objects.select_for_update().get(pk=project.pk)
     merged = queries.list_merged(version)
@@ -81,25 +81,26 @@ def take_back_carried(*, project: Project, version: CodebookVersion, by: trail.A
 
 def _take_back(project: Project, version: CodebookVersion, code: Code, *, by: trail.Actor) -> int:
     now = timezone.now()
-    carried_away = Coding.objects.filter(code__version__project=project, withdrawal_reason=_tell_carried(code, version))
-    old = list(_hold(carried_away.filter(sentence__retired_by__isnull=True).order_by("pk")))
-    numbers = {_number_of("back", version, each): each for each in old}
+    migrated = Coding.objects.filter(code__version__project=project, withdrawal_reason=_find_reason(code, version))
+    old = list(_hold(migrated.filter(sentence__retired_by__isnull=True).order_by("pk")))
+    numbers = {_make_client_id("back", version, each): each for each in old}
     done = set(Coding.objects.filter(client_id__in=list(numbers)).values_list("client_id", flat=True))
-    carried = list(Coding.objects.filter(carried_from__in=[each.pk for each in old], code=code).select_for_update())
+    moved = list(Coding.objects.filter(carried_from__in=[each.pk for each in old], code=code).select_for_update())
     reason = f"carrying to {code.identifier} was taken back"
     # What an earlier taking back withdrew is not the coder's word: it may have been carried again since.
-    changed = {_find_place(each) for each in carried if each.withdrawn_at and each.withdrawal_reason != reason}
-    standing = [each for each in carried if each.withdrawn_at is None]
+    changed = {_find_place(each) for each in moved if each.withdrawn_at and each.withdrawal_reason != reason}
+    standing = [each for each in moved if each.withdrawn_at is None]
     for coding in standing:
         coding.withdrawn_at = max(now, coding.created_at)
         coding.withdrawal_reason = reason
     Coding.objects.bulk_update(standing, ["withdrawn_at", "withdrawal_reason"], batch_size=500)
     back = [each for number, each in numbers.items() if number not in done and _find_place(each) not in changed]
     Coding.objects.bulk_create(
-        [_copy(each, each.code, client_id=_number_of("back", version, each), now=now) for each in back], batch_size=500
+        [_copy(each, each.code, client_id=_make_client_id("back", version, each), now=now) for each in back],
+        batch_size=500,
     )
     if back:
-        _record_carried("revision.carrying.taken_back", project, version, code, back, by=by)
+        _record_migration("revision.carrying.taken_back", project, version, code, back, by=by)
     return len(back)
 
 
@@ -128,16 +129,17 @@ def _copy(coding: Coding, code: Code, *, client_id: UUID, now: datetime) -> Codi
     )
 
 
-def _number_of(act: str, version: CodebookVersion, coding: Coding) -> UUID:
-    """The same number for the same act on the same coding, so that nothing is carried twice."""
+def _make_client_id(act: str, version: CodebookVersion, coding: Coding) -> UUID:
+    """The same id for the same act on the same coding, so that nothing is migrated twice."""
     return uuid5(NAMESPACE_OID, f"{act}:{version.pk}:{coding.pk}")
 
 
-def _tell_carried(code: Code, version: CodebookVersion) -> str:
+def _find_reason(code: Code, version: CodebookVersion) -> str:
+    """Why a row was withdrawn. It is stored, and undoing finds the rows by it: the words must not change."""
     return f"carried to {code.identifier} by codebook {version}"
 
 
-def _record_carried(
+def _record_migration(
     action: str, project: Project, version: CodebookVersion, code: Code, codings: Sequence[Coding], *, by: trail.Actor
 ) -> None:
     trail.record(

@@ -45,7 +45,7 @@ PAGES = [
     "/p/demo/codebook/propose/?sentence=2",
     "/p/demo/codebook/v1/keys/",
     "/p/demo/codebook/v1..v1/effects/",
-    "/p/demo/relook/",
+    "/p/demo/re-review/",
     "/p/demo/anchors/",
     "/p/demo/batches/",
     "/p/demo/batches/1/",

@@ -45,7 +45,7 @@ def unblind_interviews(
 
 
 @transaction.atomic
-def unblind_draft(*, project: Project, interview: Interview, by: User) -> Unblinding:
+def find_open_draft(*, project: Project, interview: Interview, by: User) -> Unblinding:
     """Record that ``by`` reads an interview as a draft, with others' labels in view.
 
     Asks for no more than that she belongs to the study. Raises ``UnblindingRefused``.

@@ -12,7 +12,7 @@ import json
 import re
 from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 from transcripts.formats.codebook_content import CodeAttribute
 from transcripts.formats.codebook_rules import (
@@ -109,20 +109,6 @@ class CodebookFileError(FileRefused):
     """A file of a codebook, of whatever form, was refused; or a codebook has no place in such a file."""
 
 
-class TableRow(NamedTuple):
-    """The cells of one row by heading, with the row's number in the file."""
-
-    number: int
-    cells: dict[str, str]
-
-
-class LocatedRow(NamedTuple):
-    """A code and the row it was read from."""
-
-    row: int
-    code: CodeRow
-
-
 def write_codebook(codes: Iterable[CodeRow], stream: TextSink) -> int:
     """Write all columns of the codes in the order given, formula-like text defused; returns their number."""
     rows = ([_show_cell(code, column) for column in COLUMNS] for code in codes)
@@ -137,15 +123,15 @@ def read_codebook(data: bytes, *, name: str) -> list[CodeRow]:
     """
     problems: list[Problem] = []
     rows = _read_rows(_decode(data, name), name, problems)
-    codes: list[LocatedRow] = []
-    for row in rows:
-        found = [Problem(row.number, *finding) for finding in _check_cells(row.cells)]
+    codes: list[tuple[int, CodeRow]] = []
+    for number, cells in rows:
+        found = [Problem(number, *finding) for finding in _check_cells(cells)]
         problems += found
         if not found:
-            codes.append(LocatedRow(row.number, _build_code(row.cells)))
+            codes.append((number, _build_code(cells)))
     if not rows and not problems:
         problems.append(Problem(0, "headings and no code", "at least one row below the headings"))
-    problems += _find_clashes(codes, known={row.cells["code_id"] for row in rows})
+    problems += _find_clashes(codes, known={cells["code_id"] for _, cells in rows})
     if problems:
         raise CodebookFileError(name, sorted(problems, key=lambda problem: problem.row))
     return [code for _, code in codes]
@@ -178,10 +164,13 @@ def _decode(data: bytes, file: str) -> str:
         raise CodebookFileError(file, [Problem(0, found, "a CSV file in UTF-8")]) from error
 
 
-def _read_rows(text: str, file: str, problems: list[Problem]) -> list[TableRow]:
-    """Rows that have a cell under each heading; the others go to ``problems``. Raises for unusable headings."""
+def _read_rows(text: str, file: str, problems: list[Problem]) -> list[tuple[int, dict[str, str]]]:
+    """The number and the cells of rows that have a cell under each heading; the others go to ``problems``.
+
+    Raises for unusable headings.
+    """
     reader = csv.reader(io.StringIO(text, newline=""), strict=True)
-    rows: list[TableRow] = []
+    rows: list[tuple[int, dict[str, str]]] = []
     number = 0
     headings: list[str] = []
     try:
@@ -191,7 +180,7 @@ def _read_rows(text: str, file: str, problems: list[Problem]) -> list[TableRow]:
             elif len(cells) == len(headings):
                 if any(cells):
                     values = map(undefuse, cells)
-                    rows.append(TableRow(number, dict(zip(headings, values, strict=True))))
+                    rows.append((number, dict(zip(headings, values, strict=True))))
             elif any(cells):
                 expected = f"{len(headings)}, one under each heading"
                 problems.append(Problem(number, show_count(len(cells), "cell"), expected))
@@ -273,16 +262,16 @@ def _read_names(cell: str) -> tuple[str, ...]:
     return tuple(re.sub(r"\\([\\|\[])", r"\1", part) for part in parts if part)
 
 
-def _find_clashes(codes: Sequence[LocatedRow], known: Container[str]) -> Iterator[Problem]:
+def _find_clashes(codes: Sequence[tuple[int, CodeRow]], known: Container[str]) -> Iterator[Problem]:
     """What cannot be true of all rows together, such as a family described in two ways."""
     located = [LocatedCode(row, code.code_id, code.family, code.key, code.parent) for row, code in codes]
     for number, (found, expected) in find_clashes(located, known=known, noun="row", what="code_id"):
         yield Problem(number, found, expected)
-    families: dict[str, LocatedRow] = {}
+    families: dict[str, tuple[int, CodeRow]] = {}
     for row, code in codes:
-        first = families.setdefault(code.family, LocatedRow(row, code))
+        first_row, first = families.setdefault(code.family, (row, code))
         for column in ("family_name", "unit"):
-            here, there = getattr(code, column), getattr(first.code, column)
+            here, there = getattr(code, column), getattr(first, column)
             if here != there:
                 found = f"the {column} {quote(here)} in the family {quote(code.family)}"
-                yield Problem(row, found, f"{quote(there)}, as in row {first.row}")
+                yield Problem(row, found, f"{quote(there)}, as in row {first_row}")

@@ -47,13 +47,6 @@ class LocatedCode(NamedTuple):
     parent: str
 
 
-class LocatedFinding(NamedTuple):
-    """A finding with the number of its row or entry."""
-
-    number: int
-    finding: Finding
-
-
 def check_identifier(what: str, text: str) -> Iterator[Finding]:
     """Names that stay when what people read is changed."""
     if not STABLE_NAME.fullmatch(text):
@@ -157,7 +150,7 @@ def read_attributes(value: Sequence[Mapping[str, object]]) -> tuple[CodeAttribut
 
 def find_clashes(
     codes: Sequence[LocatedCode], *, known: Container[str], noun: str, what: str
-) -> Iterator[LocatedFinding]:
+) -> Iterator[tuple[int, Finding]]:
     """Identifiers that are the same but for case or form, keys given twice, parents that cannot be.
 
     ``known`` are the identifiers of the whole file; ``noun`` is what an entry is called, ``what`` an identifier.
@@ -168,24 +161,24 @@ def find_clashes(
         first = identifiers.setdefault(unicodedata.normalize("NFC", code.identifier).casefold(), code)
         if first is not code:
             found = f"the {what} {quote(code.identifier)}, which {noun} {first.number} has as {quote(first.identifier)}"
-            yield LocatedFinding(code.number, Finding(found, f"each {what} once, whatever its case"))
+            yield code.number, Finding(found, f"each {what} once, whatever its case")
         first = keys.setdefault(code.key, code) if code.key else code
         if first is not code:
             found = f"the key {quote(code.key)}, which {noun} {first.number} has too"
-            yield LocatedFinding(code.number, Finding(found, "each key once"))
+            yield code.number, Finding(found, "each key once")
     by_identifier = {code.identifier: code for code in codes}
     for code in codes:
         parent = by_identifier.get(code.parent)
         if code.parent and code.parent not in known:
             found = f"the parent {quote(code.parent)}, which is no {what} here"
-            yield LocatedFinding(code.number, Finding(found, f"the {what} of a code, or nothing"))
+            yield code.number, Finding(found, f"the {what} of a code, or nothing")
         elif parent and parent.family != code.family:
             found = f"the parent {quote(code.parent)}, a code of the family {quote(parent.family)}"
-            yield LocatedFinding(code.number, Finding(found, "a code of the same family"))
+            yield code.number, Finding(found, "a code of the same family")
     yield from _find_loops(by_identifier)
 
 
-def _find_loops(codes: Mapping[str, LocatedCode]) -> Iterator[LocatedFinding]:
+def _find_loops(codes: Mapping[str, LocatedCode]) -> Iterator[tuple[int, Finding]]:
     """Codes that would be above themselves, each loop at its first code, and codes that lie too deep."""
     depths: dict[str, int] = {}
     for start in codes.values():
@@ -196,10 +189,10 @@ def _find_loops(codes: Mapping[str, LocatedCode]) -> Iterator[LocatedFinding]:
             code = codes.get(code.parent)
         if code and code.identifier in way:
             found = f"the parent {quote(code.parent)}, which is below {quote(code.identifier)} itself"
-            yield LocatedFinding(code.number, Finding(found, "a parent above it"))
+            yield code.number, Finding(found, "a parent above it")
         above = depths.get(code.identifier, 0) if code else 0
         for depth, passed in enumerate(reversed(way.values()), above + 1):
             depths[passed.identifier] = depth
             if depth == DEEPEST_CODE + 1:
                 finding = Finding(f"a code nested more than {DEEPEST_CODE} deep", f"at most {DEEPEST_CODE}")
-                yield LocatedFinding(passed.number, finding)
+                yield passed.number, finding

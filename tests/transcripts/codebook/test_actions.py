@@ -192,9 +192,9 @@ def test_changes_are_told_by_the_names_of_codes(project: Project, published: Cod
         project=project, data=make_file([renamed, *rows[2:], added]), name="codebook.csv", by=lead
     ).version
     changes = find_changes(version, since=published)
-    assert changes.changed == ["Renamed"]
-    assert changes.added == ["New one"]
-    assert changes.removed == [rows[1].name]
+    assert changes["changed"] == ["Renamed"]
+    assert changes["added"] == ["New one"]
+    assert changes["removed"] == [rows[1].name]
 
 
 def test_published_draft_becomes_the_current_version(project: Project, published: CodebookVersion, lead: User) -> None:

@@ -281,7 +281,7 @@ class TestRaces:
         )
         page = client.post(address("edit_family", draft, family.pk), form)
         assert page.status_code == 409
-        assert {"rules", "carries_level", "description", "color"} == {each.name for each in page.context["clashes"]}
+        assert {"rules", "carries_level", "description", "color"} == {each["name"] for each in page.context["clashes"]}
         taken = {f"take-{name}": "theirs" for name in ("carries_level", "description", "color")}
         answer = client.post(address("edit_family", draft, family.pk), {**form, **taken, "revision": 1})
         assert answer.status_code == 302

@@ -14,7 +14,7 @@ from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.codebook.actions import CodebookRefused, import_codebook, publish_version
 from transcripts.codebook.models import Code
-from transcripts.codebook.queries import current_version, unblind_draft
+from transcripts.codebook.queries import current_version, find_open_draft
 from transcripts.corpus.actions import ImportRefused, NamedFile, import_files
 from transcripts.corpus.queries import TurnContent, read_stored_turns
 from transcripts.exchange.pure import refi_texts as texts
@@ -60,7 +60,7 @@ def import_qdpx(
     again. Raises ``StudyRefused``.
     """
     Project.objects.select_for_update().get(pk=project.pk)
-    if (draft := unblind_draft(project)) is not None:
+    if (draft := find_open_draft(project)) is not None:
         raise StudyRefused(f"The draft {draft} of the codebook is open. Publish or discard it, then import.")
     try:
         file = read_qdpx(stream, name=name)

@@ -21,7 +21,7 @@ from auditapp.preannotation.evaluation.queries.compared_items import ComparedIte
 from auditapp.preannotation.evaluation.views.calibration_sight import Asked, Sight, look, make_scope, read_asked
 from auditapp.preannotation.models import Annotator, Disagreement
 from transcripts.codebook.models import Code
-from transcripts.codebook.queries import unblind_draft
+from transcripts.codebook.queries import find_open_draft
 from transcripts.corpus.models import Sentence
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
@@ -218,7 +218,7 @@ def _show(
     said: Said,
 ) -> list[ShownDifference]:
     items = read_compared_items(sight.compared, [(each.place, each.code) for each in differences], viewer=request.user)
-    draft = unblind_draft(request.project)
+    draft = find_open_draft(request.project)
     drafted = Code.objects.filter(version=draft).select_related("version") if draft else Code.objects.none()
     editable = {code.identifier: code for code in drafted}
     shown = []

@@ -16,7 +16,7 @@ from auditapp.preannotation.suggestions.queries.drafts import is_draft
 from auditapp.preannotation.suggestions.queries.panel import MachineWord, find_look_at, find_showing, read_offers
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
-from transcripts.blinding.actions import unblind_draft
+from transcripts.blinding.actions import find_open_draft
 from transcripts.codebook.models import CodeFamily
 from transcripts.coding.actions import NotDecided, reveal_suggestions
 from transcripts.coding.queries import Standing, read_standing
@@ -64,7 +64,7 @@ def show_suggestions(*, project: Project, sentence: Sentence, by: User) -> Shown
     if not word.words:
         return Shown(word, is_draft=reads_draft)
     if reads_draft:
-        unblind_draft(project=project, interview=sentence.turn.interview, by=by)
+        find_open_draft(project=project, interview=sentence.turn.interview, by=by)
     else:
         reveal_suggestions(project=project, sentence=sentence, by=by)
     shown = _describe(sentence, by, standing, arm=Arm.SHOWN, suggestions=word.suggestions, is_draft=reads_draft)

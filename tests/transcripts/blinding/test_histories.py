@@ -22,7 +22,7 @@ from transcripts.corpus.breaks import SentenceRetired
 from transcripts.corpus.models import Interview, Sentence
 from transcripts.corpus.pure.recutting import CutRefused
 from transcripts.projects.models import Project
-from transcripts.revision.actions import carry_merged
+from transcripts.revision.actions import migrate_merged
 
 MERGED, KEPT, OTHER = "theme.compassion", "theme.balance", "theme.models_metamodels"
 ACTS = 60
@@ -105,7 +105,7 @@ class History:
         version = current(self.project)
         if version.number == 1:
             version = merge(self.project, [MERGED, KEPT], KEPT, self.owner)
-        carry_merged(project=self.project, version=version, by=self.owner)
+        migrate_merged(project=self.project, version=version, by=self.owner)
 
     def say_in_words(self) -> tuple[list[Row], list[Row]]:
         """Codings and decisions that are blind readings, by docs/blinding.md, one row after the other in Python."""

@@ -1,7 +1,7 @@
 """Sessions and the people behind them, read on the way to every page.
 
 Django's own classes do the same through query sets, which take five times as long to build as a database to answer;
-that is a fifth of the time it takes to save a code. Writing and everything rare is left to them.
+that is a fifth of the time it takes to save a code (benchmarks/saving.py). Writing and everything rare is left to them.
 """
 
 from __future__ import annotations

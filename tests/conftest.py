@@ -15,10 +15,13 @@ import psycopg
 import pytest
 from django.test import Client
 from hypothesis import settings as hypothesis_settings
+from pytest_django import DjangoDbBlocker
 
 from tests.any_order import unordered_rows_reversed
 from tests.auditapp.batches.ground import prepare
+from tests.databases import databases, ensure_template, is_postgres, stored
 from tests.instance import HOST, FakeProvider, Instance, Preloaded, find_free_port
+from tests.services import uses_database
 from transcripts.accounts.models import User
 from transcripts.codebook.actions import seed_codebook
 from transcripts.codebook.models import Code
@@ -60,16 +63,32 @@ def _registries_are_full() -> None:
     load_registrations()
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    if uses_database(item):
+        databases.choose(item)
+
+
+@pytest.fixture(scope="session")
+def django_db_setup(django_test_environment: None, django_db_blocker: DjangoDbBlocker) -> Iterator[None]:
+    """In place of pytest-django's, which migrates a database for each process."""
+    with django_db_blocker.unblock():
+        databases.open()
+    yield
+    with django_db_blocker.unblock():
+        databases.close()
+
+
 def make_user(username: str) -> User:
     return User.objects.create_user(username=username, password=None)
 
 
-@pytest.fixture
-def owner(db: None) -> User:
+@stored
+def owner() -> User:
     return make_user("owner")
 
 
-@pytest.fixture
+@stored
 def project(owner: User) -> Project:
     """A study with the seeded codebook, of whose method nothing is said yet: tests of that say it themselves."""
     project = create_project(slug="culture", name="Cultural schemas", by=owner)
@@ -83,32 +102,32 @@ def make_member(project: Project, owner: User, role: str, username: str) -> User
     return user
 
 
-@pytest.fixture
+@stored
 def lead(project: Project, owner: User) -> User:
     return make_member(project, owner, "lead", "lead")
 
 
-@pytest.fixture
+@stored
 def coder(project: Project, owner: User) -> User:
     return make_member(project, owner, "coder", "coder")
 
 
-@pytest.fixture
+@stored
 def second_coder(project: Project, owner: User) -> User:
     return make_member(project, owner, "coder", "second_coder")
 
 
-@pytest.fixture
+@stored
 def reader(project: Project, owner: User) -> User:
     return make_member(project, owner, "reader", "reader")
 
 
-@pytest.fixture
-def outsider(db: None) -> User:
+@stored
+def outsider() -> User:
     return make_user("outsider")
 
 
-@pytest.fixture
+@stored
 def interview(project: Project, owner: User) -> Interview:
     """Four turns, nine sentences, all of our own making."""
     line = json.dumps({"id": "i1", "model": "Model A", "title": "First interview", "turns": TURNS})
@@ -145,21 +164,19 @@ def client_of() -> Callable[[User], Client]:
 
 
 @pytest.fixture(scope="session")
-def migrated(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Instance]:
-    """An instance whose database is migrated and empty, to be copied: migrating takes longer than most tests."""
+def migrated(
+    django_test_environment: None, django_db_blocker: DjangoDbBlocker, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Instance]:
+    """An instance whose database is migrated and empty, to be copied."""
+    with django_db_blocker.unblock():
+        template = ensure_template()
     folder = tmp_path_factory.mktemp("migrated")
-    url = os.environ.get("DATABASE_URL", "")
-    if not url.startswith("postgres"):
-        instance = Instance(folder)
-        instance.manage("migrate", "-v0")
-        instance.manage("createcachetable", "-v0")
-        yield instance
+    if not is_postgres():
+        shutil.copy(template, folder / "auditapp.sqlite3")
+        yield Instance(folder)
         return
-    with create_database(url) as own:
-        instance = Instance(folder, database_url=own)
-        instance.manage("migrate", "-v0")
-        instance.manage("createcachetable", "-v0")
-        yield instance
+    with create_database(os.environ["DATABASE_URL"], template=template) as own:
+        yield Instance(folder, database_url=own)
 
 
 @pytest.fixture(scope="session")

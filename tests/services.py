@@ -83,13 +83,17 @@ def _prepare_session() -> None:
     folder = tempfile.mkdtemp(prefix="auditapp-tests-")
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     _give_data_folder(Path(folder))
+    os.environ["AUDITAPP_TEST_RUN"] = folder
     os.environ["SECRET_KEY"] = "known to everyone, and good for nothing but the tests"
     if signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
         signal.signal(signal.SIGTERM, _end_as_ctrl_c_does)
     if database_kind() == "sqlite":
         os.environ.pop("DATABASE_URL", None)
         os.environ.pop("REDIS_URL", None)
-    elif not (os.environ.get("DATABASE_URL") and os.environ.get("REDIS_URL")):
+        return
+    if os.environ.get("DATABASE_URL"):
+        atexit.register(_leave_no_databases)
+    if not (os.environ.get("DATABASE_URL") and os.environ.get("REDIS_URL")):
         _start_servers()
 
 
@@ -97,6 +101,12 @@ def _give_data_folder(folder: Path) -> None:
     os.environ["AUDITAPP_DATA"] = str(folder)
     # A web server makes it at its start; Django's test client does not.
     (folder / "static").mkdir(parents=True)
+
+
+def _leave_no_databases() -> None:
+    from tests.databases import drop_databases
+
+    drop_databases()
 
 
 def _end_as_ctrl_c_does(number: int, _frame: FrameType | None) -> None:

@@ -15,6 +15,7 @@ from auditapp.batches.models import Batch, Cell
 from auditapp.llm.actions import add_model
 from auditapp.sob.actions import launch_sob, load_dataset
 from auditapp.sob.models import Dataset, Judgment
+from tests.databases import stored
 from transcripts.accounts.actions import create_token
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
@@ -92,12 +93,12 @@ def put_code(project: Project, sentence: Sentence, code: Code) -> Callable[[User
     return put
 
 
-@pytest.fixture
+@stored
 def dataset(project: Project) -> Dataset:
     return load_dataset(project=project, name="texts", file_name="texts.csv", data=TEXTS, by=trail.SYSTEM).dataset
 
 
-@pytest.fixture
+@stored
 def batch(dataset: Dataset) -> Batch:
     """Two texts and one fake model; the first text was answered with three attributes, the second still waits."""
     variant = add_model(label="Fake model", provider="fake", by=trail.SYSTEM)

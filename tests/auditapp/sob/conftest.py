@@ -2,14 +2,13 @@ from __future__ import annotations
 
 import json
 
-import pytest
-
 from auditapp.batches.kinds import Answered
 from auditapp.batches.models import Batch, Cell
 from auditapp.llm.actions import add_model
 from auditapp.sob.actions import launch_sob, load_dataset
 from auditapp.sob.kind import SobKind
 from auditapp.sob.models import Dataset
+from tests.databases import stored
 from transcripts.accounts.models import User
 from transcripts.projects.models import Project
 
@@ -24,13 +23,13 @@ def write_texts(count: int = 4) -> bytes:
     return "\n".join(lines).encode()
 
 
-@pytest.fixture
+@stored
 def dataset(project: Project, owner: User) -> Dataset:
     loaded = load_dataset(project=project, name="Texts", file_name="texts.jsonl", data=write_texts(), by=owner)
     return loaded.dataset
 
 
-@pytest.fixture
+@stored
 def batch(dataset: Dataset, owner: User) -> Batch:
     """Two fake models, two tasks, four texts: sixteen planned cells."""
     variants = [add_model(label=label, provider="fake", by=owner) for label in ("model a", "model b")]

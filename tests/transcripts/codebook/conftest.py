@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tests.databases import stored
 from transcripts.accounts.models import User
 from transcripts.codebook import actions, queries
 from transcripts.codebook.models import CodebookVersion
@@ -17,6 +18,6 @@ def published(project: Project) -> CodebookVersion:
     return version
 
 
-@pytest.fixture
-def draft(project: Project, published: CodebookVersion, lead: User) -> CodebookVersion:
+@stored
+def draft(project: Project, lead: User) -> CodebookVersion:
     return actions.start_draft(project=project, by=lead)

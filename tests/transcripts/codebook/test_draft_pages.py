@@ -87,12 +87,13 @@ class TestBeginning:
     def test_draft_takes_as_many_queries_for_many_codes_as_for_few(
         self, client: Client, draft: CodebookVersion, lead: User, django_assert_num_queries: DjangoAssertNumQueries
     ) -> None:
+        page = address("draft", draft)
         with django_assert_num_queries(11):
-            client.get(address("draft", draft))
+            client.get(page)
         for number in range(5):
             actions.add_code(version=draft, given=new_code(f"New {number}", parent="theme.balance"), by=lead)
         with django_assert_num_queries(11):
-            client.get(address("draft", draft))
+            client.get(page)
 
 
 class TestCodeForm:

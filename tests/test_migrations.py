@@ -89,7 +89,7 @@ def old_instance(tmp_path: Path) -> Iterator[Instance]:
         yield instance
 
 
-@pytest.mark.release
+@pytest.mark.full
 @pytest.mark.processes
 def test_an_old_database_has_the_schema_of_a_new_one_and_upgrades_with_all_it_holds(
     old_instance: Instance, migrated: Instance

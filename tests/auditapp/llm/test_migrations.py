@@ -10,7 +10,7 @@ import pytest
 from tests.instance import Instance
 from tests.old_migrations import migrate_originals, unmigrated_instance
 
-pytestmark = [pytest.mark.processes, pytest.mark.release]
+pytestmark = [pytest.mark.processes, pytest.mark.full]
 
 AT = "'2026-11-01 10:00:00'"
 HASH = "'" + "0" * 64 + "'"

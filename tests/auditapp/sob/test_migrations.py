@@ -10,7 +10,7 @@ from auditapp.sob.pure.counting import count_in_every_way
 from tests.instance import Instance
 from tests.old_migrations import migrate_originals
 
-pytestmark = [pytest.mark.processes, pytest.mark.release]
+pytestmark = [pytest.mark.processes, pytest.mark.full]
 
 LAUNCH = """
 from auditapp.batches.pure.launch_options import LaunchOptions

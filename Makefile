@@ -10,12 +10,13 @@ AS_DEPLOYED := AUDITAPP_DATA=.venv/check-data BASE_URL=https://coding.example.or
 UV ?= uv
 LOCK = $(UV) pip compile -q --universal --generate-hashes --no-header --no-emit-index-url --python-version 3.11
 
-.PHONY: help run learn test setup check fix bench chaos lock python
+.PHONY: help run learn test test-all setup check fix bench chaos lock python
 
 help:
 	@echo "make run     start auditapp on this machine (PORT=8000, DATA=var)"
 	@echo "make learn   add scikit-learn, which the annotator that learns from codings needs"
-	@echo "make test    run all tests, on SQLite and on PostgreSQL with Redis"
+	@echo "make test    run the tests on SQLite, and those that need it on PostgreSQL with Redis"
+	@echo "make test-all  run every test on both, as before a release"
 	@echo "make check   linters, types, import contracts, migrations; changes nothing"
 	@echo "make fix     put code and templates into their standard form"
 	@echo "make bench   measure speed and memory, and compare with benchmarks/ratios.json"
@@ -23,7 +24,7 @@ help:
 	@echo "make setup   only make .venv with everything the above need"
 	@echo "make lock    write requirements/*.txt anew from pyproject.toml (needs uv, or UV=/path/to/uv)"
 
-# `run` and `test` are single commands without a shell in between, so that a signal sent to make reaches them.
+# `run`, `test` and `test-all` are single commands without a shell in between, so that a signal sent to make reaches them.
 run: python
 	@$(PYTHON) -m tools.launch run
 
@@ -32,6 +33,9 @@ learn: python
 
 test: python
 	@$(PYTHON) -m tools.launch test
+
+test-all: python
+	@$(PYTHON) -m tools.launch test-all
 
 setup: python
 	@$(PYTHON) -m tools.launch setup

@@ -4,6 +4,8 @@ TEST_DATABASE chooses: ``sqlite`` (the default, Celery over files) or ``postgres
 DATABASE_URL and REDIS_URL are used when given, and what is missing is started for the session by
 tools/throwaway_servers.py. No test reads or writes the data folder of a real run.
 
+TEST_CASES=first runs one case of each test with parameters on PostgreSQL (tests/postgres.py).
+
 Where there is no Redis or no Chromium, the tests that need it are left out; with CI=true that fails the session.
 """
 
@@ -150,11 +152,22 @@ def _start_servers() -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """On PostgreSQL, leave out what has nothing to do with a database: it ran on SQLite and can come out no other way."""
+    """On PostgreSQL, leave out what has nothing to do with a database: it ran on SQLite and can come out no other way.
+
+    With TEST_CASES=first, also leave out all cases but the first of a test with parameters.
+    """
     if database_kind() != "postgres":
         return
-    kept = [item for item in items if uses_database(item)]
-    config.hook.pytest_deselected(items=[item for item in items if not uses_database(item)])
+    only_first = os.environ.get("TEST_CASES") == "first"
+    kept: list[pytest.Item] = []
+    seen: set[str] = set()
+    for item in items:
+        test = item.nodeid.partition("[")[0]
+        if uses_database(item) and not (only_first and test in seen):
+            kept.append(item)
+            seen.add(test)
+    chosen = set(kept)
+    config.hook.pytest_deselected(items=[item for item in items if item not in chosen])
     items[:] = kept
 
 

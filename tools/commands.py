@@ -19,7 +19,7 @@ from tools.start import start_app
 def run_command(arguments: Sequence[str]) -> int:
     """Run one command and return its exit status; a problem becomes one line on stderr and status 1."""
     parser = argparse.ArgumentParser(prog="tools.launch", description=__doc__)
-    parser.add_argument("command", choices=["run", "setup", "learn", "test"])
+    parser.add_argument("command", choices=["run", "setup", "learn", "test", "test-all"])
     parser.add_argument(
         "--skip-setup", action="store_true", help="use the Python that runs this as it is; install nothing"
     )
@@ -37,7 +37,9 @@ def run_command(arguments: Sequence[str]) -> int:
             _find_python("learn", skip_setup=options.skip_setup)
             return 0
         python = _find_python("dev", skip_setup=options.skip_setup)
-        return run_tests(python) if options.command == "test" else 0
+        if options.command == "setup":
+            return 0
+        return run_tests(python, everything=options.command == "test-all")
     except CannotGoOn as problem:
         print(problem, file=sys.stderr)
         return 1

@@ -1,4 +1,4 @@
-"""``make test``: everything on SQLite, then what matters there on PostgreSQL and Redis."""
+"""``make test``: SQLite, then what matters there on PostgreSQL and Redis. ``make test-all``: everything on both."""
 
 from __future__ import annotations
 
@@ -17,28 +17,36 @@ STOP_PATIENCE_SECONDS = 20.0
 
 @dataclass(frozen=True)
 class SuiteRun:
-    """One pytest run: its title, the value of TEST_DATABASE, and pytest's further arguments."""
+    """One pytest run: its title, the value of TEST_DATABASE, pytest's further arguments, and the cases it runs."""
 
     title: str
     database: str
     arguments: tuple[str, ...] = ()
+    cases: str = "all"
 
 
-RUNS = (
-    SuiteRun("SQLite, and Celery over files", "sqlite"),
+def plan_runs(*, everything: bool) -> list[SuiteRun]:
+    """The runs of ``make test``, or of ``make test-all``."""
+    # Not above, for a place that only runs the product may have no tests.
+    from tests.postgres import LEFT_OUT, choose_files
+
     # Screens, the launcher and the rights of roles do not change with the database.
-    SuiteRun(
-        "PostgreSQL and Redis",
-        "postgres",
-        ("-m", "not browser", "--ignore=tests/test_launcher.py", "--ignore=tests/test_access_matrix.py"),
-    ),
-)
+    ignored = tuple(f"--ignore={path.rstrip('/')}" for path in LEFT_OUT)
+    if everything:
+        return [
+            SuiteRun("Everything on SQLite, and Celery over files", "sqlite"),
+            SuiteRun("Everything that uses a database on PostgreSQL and Redis", "postgres", ignored),
+        ]
+    return [
+        SuiteRun("SQLite, and Celery over files", "sqlite", ("-m", "not full")),
+        SuiteRun("PostgreSQL and Redis", "postgres", ("-m", "not full", *choose_files()), cases="first"),
+    ]
 
 
-def run_tests(python: Path) -> int:
-    """Run both, also when the first fails; returns the first exit status that is not 0. pytest has the last word."""
+def run_tests(python: Path, *, everything: bool = False) -> int:
+    """Run all, also when the first fails; returns the first exit status that is not 0. pytest has the last word."""
     statuses = []
-    for run in RUNS:
+    for run in plan_runs(everything=everything):
         print(f"== {run.title}", flush=True)
         statuses.append(_run_pytest(python, run))
     return next((status for status in statuses if status != 0), 0)
@@ -46,7 +54,7 @@ def run_tests(python: Path) -> int:
 
 def _run_pytest(python: Path, run: SuiteRun) -> int:
     command = [str(python), "-m", "pytest", "-n", "2", "--dist", "worksteal", *run.arguments]
-    environment = {**os.environ, "TEST_DATABASE": run.database}
+    environment = {**os.environ, "TEST_DATABASE": run.database, "TEST_CASES": run.cases}
     tests = start_child("tests", command, environment=environment, folder=ROOT)
     try:
         return tests.process.wait()

@@ -24,7 +24,7 @@ from django.urls import reverse
 from auditapp.batches.models import Attempt
 from auditapp.batches.pages import progress
 from auditapp.preannotation.models import Suggestion
-from auditapp.preannotation.suggestions.actions.responses import leave_suggestion
+from auditapp.preannotation.suggestions.actions.responses import dismiss_suggestion
 from auditapp.preannotation.suggestions.actions.showings import show_suggestions
 from auditapp.sob.actions.audits import Finding, mark_item
 from auditapp.sob.models import AuditItem
@@ -195,7 +195,7 @@ def work(project: Project, stage: Stage, round_: Round, talk: Interview, who: Us
     suggestion = Suggestion.objects.select_related("sentence__turn__interview", "code__family").get(
         sentence=stage.sentence
     )
-    leave_suggestion(suggestion=suggestion, project=project, by=who, reason="No.")
+    dismiss_suggestion(suggestion=suggestion, project=project, by=who, reason="No.")
     sign_off(assignment=find_assignment(round_, talk, who), reason="Done.", by=who)
 
 

@@ -11,11 +11,10 @@ from auditapp.preannotation.annotators.queries.batch_visibility import (
     find_turn_visibility,
     list_read_interviews,
 )
-from auditapp.preannotation.annotators.runner.kind import PreannotationKind
+from auditapp.preannotation.annotators.runner.kind import CheckKind, PreannotationKind
 from auditapp.preannotation.evaluation.exports import EXPORTS
 from auditapp.preannotation.evaluation.queries.card import read_parts
 from auditapp.preannotation.evaluation.queries.machine_use import read_machine_notes, read_machine_uses
-from auditapp.preannotation.evaluation.runner.check_kind import CheckKind
 from auditapp.preannotation.evaluation.runner.critic_kind import CriticKind
 from auditapp.preannotation.suggestions.exports import SHOWINGS, SUGGESTIONS, TURN_ARMS
 from auditapp.preannotation.suggestions.queries.drafts import is_draft

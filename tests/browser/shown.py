@@ -20,14 +20,15 @@ from auditapp.llm.actions import add_model
 from auditapp.llm.models import ModelVariant
 from auditapp.preannotation.annotators.actions.annotators import ensure_annotator
 from auditapp.preannotation.annotators.actions.launching import launch_preannotation
-from auditapp.preannotation.annotators.actions.offline import launch_offline, run_offline
+from auditapp.preannotation.annotators.actions.offline import launch_offline
 from auditapp.preannotation.annotators.actions.planted import plant_own_set
+from auditapp.preannotation.annotators.runner.offline import run_offline
 from auditapp.preannotation.evaluation.actions.audits import draw_positive_audit, mark_positive, open_results
 from auditapp.preannotation.evaluation.actions.choices import choose_annotator
 from auditapp.preannotation.evaluation.actions.disagreements import sort_disagreement
 from auditapp.preannotation.models import Annotator, OfflineRun, Suggestion, TurnArm
 from auditapp.preannotation.suggestions.actions.drafts import close_draft_reading, open_draft_reading
-from auditapp.preannotation.suggestions.actions.responses import keep_suggestion, leave_suggestion
+from auditapp.preannotation.suggestions.actions.responses import dismiss_suggestion, keep_suggestion
 from auditapp.preannotation.suggestions.actions.showings import show_suggestions
 from auditapp.preannotation.suggestions.actions.withholding import ensure_arms, set_withholding
 from auditapp.sob.actions import add_wording, sample_dataset, save_mapping, save_targets
@@ -198,7 +199,9 @@ def look_again(trust: Project, person: User, sentences: list[Sentence]) -> None:
             if place % 2:
                 keep_suggestion(suggestion=suggestion, project=trust, by=person)
             else:
-                leave_suggestion(suggestion=suggestion, project=trust, by=person, reason="It asks, it weighs nothing.")
+                dismiss_suggestion(
+                    suggestion=suggestion, project=trust, by=person, reason="It asks, it weighs nothing."
+                )
 
 
 def audit_positives(reader: Annotator, owner: User) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from auditapp.llm.providers import open_provider
 from auditapp.llm.providers.base import Account, ChatAnswer, ChatRequest
-from auditapp.preannotation.annotators.pure.answers import Reading, read_answer
+from auditapp.preannotation.annotators.pure.answers import ParsedAnswer, parse_response
 from auditapp.preannotation.annotators.pure.prompts import (
     OLD_PROMPT_VERSION,
     CodeText,
@@ -54,12 +54,12 @@ SENTENCES = {number: f"Sentence {number} says this much. And a little more." for
 NAMES = [code.identifier for code in CODES]
 
 
-def code_turn(codes: Sequence[CodeText] = CODES, *, reads_latent: bool = False, model: str = "m") -> Reading:
+def code_turn(codes: Sequence[CodeText] = CODES, *, reads_latent: bool = False, model: str = "m") -> ParsedAnswer:
     """What the fake provider says of a turn, as it is read."""
     system = write_system_prompt("Themes", codes, reads_latent=reads_latent)
     user = write_user_prompt("Why?", [Piece(None, "…"), *(Piece(*each) for each in SENTENCES.items())])
     answer = ask(system, user, model=model).content
-    return read_answer(answer, sentences=SENTENCES, codes=NAMES, reads_latent=reads_latent)
+    return parse_response(answer, sentences=SENTENCES, codes=NAMES, reads_latent=reads_latent)
 
 
 def test_its_codings_can_be_read_and_leave_nothing_out() -> None:
@@ -80,7 +80,7 @@ def test_it_answers_the_prompt_of_earlier_batches() -> None:
     system = "code theme.balance: Balance.\ncode theme.compassion: Compassion."
     user = "BEGIN TURN\n" + "\n".join(f"[{number}] {text}" for number, text in SENTENCES.items())
     answer = ask(system, user).content
-    read = read_answer(answer, sentences=SENTENCES, codes=NAMES, prompt_version=OLD_PROMPT_VERSION)
+    read = parse_response(answer, sentences=SENTENCES, codes=NAMES, prompt_version=OLD_PROMPT_VERSION)
     assert read.proposals
     assert read.rejected == []
 

@@ -120,15 +120,15 @@ class TestCounts:
         ],
     )
     def test_every_count_has_its_answers(self, annotator: Annotator, chosen: dict[str, Any], count: int) -> None:
-        assert len(find_readings(annotator, **chosen).rows) == count
+        assert len(find_readings(annotator, **chosen)[0]) == count
 
     def test_answers_come_a_page_at_a_time(self, annotator: Annotator, monkeypatch: pytest.MonkeyPatch) -> None:
         assert PER_PAGE == 50
         monkeypatch.setattr("auditapp.preannotation.annotators.queries.readings.PER_PAGE", 3)
-        first = find_readings(annotator)
-        assert (len(first.rows), first.after) == (3, first.rows[-1].cell_id)
-        rest = find_readings(annotator, after=first.after or 0)
-        assert (len(rest.rows), rest.after) == (1, None)
+        rows, following = find_readings(annotator)
+        assert (len(rows), following) == (3, rows[-1]["cell_id"])
+        rest, end = find_readings(annotator, after=following or 0)
+        assert (len(rest), end) == (1, None)
 
 
 class TestPages:

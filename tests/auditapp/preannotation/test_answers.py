@@ -11,11 +11,10 @@ from hypothesis import strategies as st
 
 from auditapp.preannotation.annotators.pure import evidence
 from auditapp.preannotation.annotators.pure.answers import (
-    LONGEST_RATIONALE,
-    MOST_REJECTED,
-    Reading,
-    Rejected,
-    read_answer,
+    MAX_RATIONALE,
+    MAX_REJECTED,
+    ParsedAnswer,
+    parse_response,
 )
 from auditapp.preannotation.annotators.pure.prompts import OLD_PROMPT_VERSION
 
@@ -23,8 +22,10 @@ SENTENCES = {11: "I would ask  first.", 12: "It is “a tendency”, not a rule.
 CODES = ("theme.balance", "move.elicit")
 
 
-def read(answer: str, *, reads_latent: bool = False, finish_reason: str = "stop") -> Reading:
-    return read_answer(answer, sentences=SENTENCES, codes=CODES, reads_latent=reads_latent, finish_reason=finish_reason)
+def read(answer: str, *, reads_latent: bool = False, finish_reason: str = "stop") -> ParsedAnswer:
+    return parse_response(
+        answer, sentences=SENTENCES, codes=CODES, reads_latent=reads_latent, finish_reason=finish_reason
+    )
 
 
 def coding(**changes: object) -> dict[str, object]:
@@ -55,7 +56,7 @@ def test_a_number_in_quotation_marks_is_that_number() -> None:
 
 
 def test_no_code_for_any_sentence_is_an_answer() -> None:
-    assert read(answer(entry(11), entry(12), entry(13))) == Reading([], [], [], "")
+    assert read(answer(entry(11), entry(12), entry(13))) == ParsedAnswer([], [], [], "")
 
 
 def test_a_sentence_that_is_left_out_is_missing_and_not_without_a_code() -> None:
@@ -93,7 +94,7 @@ def test_a_bare_list_of_entries_is_an_answer() -> None:
 def test_of_two_different_answers_the_first_counts_and_the_other_is_told_of() -> None:
     found = read(f"{WHOLE}\nOn reflection:\n{answer(entry(11), entry(12), entry(13))}")
     assert len(found.proposals) == 1
-    assert found.rejected == [Rejected(None, None, "a second, different answer")]
+    assert found.rejected == [{"sentence": None, "code": None, "reason": "a second, different answer"}]
 
 
 def test_the_example_of_the_prompt_repeated_first_is_not_taken_for_the_answer() -> None:
@@ -124,7 +125,7 @@ def test_the_example_of_the_prompt_repeated_first_is_not_taken_for_the_answer() 
 )
 def test_a_coding_that_was_not_asked_for_or_has_no_evidence_is_kept_aside(wrong: object, reason: str) -> None:
     found = read(answer(entry(11, wrong, coding(code="move.elicit")), entry(12), entry(13)))
-    assert [each.reason for each in found.rejected] == [reason]
+    assert [each["reason"] for each in found.rejected] == [reason]
     assert [each.code for each in found.proposals] == ["move.elicit"]
     assert found.missing == []
 
@@ -150,7 +151,7 @@ def test_a_coding_that_was_not_asked_for_or_has_no_evidence_is_kept_aside(wrong:
 )
 def test_an_entry_that_is_none_is_kept_aside_and_its_sentence_stays_missing(wrong: object, reason: str) -> None:
     found = read(answer(wrong, entry(12), entry(13)))
-    assert [each.reason for each in found.rejected] == [reason]
+    assert [each["reason"] for each in found.rejected] == [reason]
     assert (found.missing, found.proposals) == ([11], [])
 
 
@@ -159,8 +160,8 @@ def test_what_is_kept_of_a_rejected_item_is_short_and_can_be_stored_whatever_it_
     for _ in range(800):
         deep = [deep]
     found = read(answer(entry(deep), entry(10**400), entry(11, coding(code="x" * 5_000)), entry(12), entry(13)))
-    assert [each.sentence for each in found.rejected] == ["(a list)", str(10**400)[:100], 11]
-    assert found.rejected[2].code == "x" * 100
+    assert [each["sentence"] for each in found.rejected] == ["(a list)", str(10**400)[:100], 11]
+    assert found.rejected[2]["code"] == "x" * 100
 
 
 def test_what_is_nested_as_deeply_as_can_be_read_is_kept_aside_like_anything_else() -> None:
@@ -195,7 +196,7 @@ def test_a_sentence_is_prepared_once_however_often_it_is_quoted(monkeypatch: pyt
     """An answer of a megabyte with fifteen thousand wrong quotes held a worker for two minutes."""
     prepared: list[str] = []
 
-    def count(text: str) -> evidence.Folded:
+    def count(text: str) -> tuple[str, list[int], list[int]]:
         prepared.append(text)
         return evidence.fold(text)
 
@@ -203,18 +204,18 @@ def test_a_sentence_is_prepared_once_however_often_it_is_quoted(monkeypatch: pyt
     wrong = [coding(quote=f"never {number}") for number in range(300)]
     found = read(answer(entry(11, *wrong), entry(12), entry(13)))
     assert len(prepared) == 1
-    assert found.rejected[-1].reason == "and 100 more"
+    assert found.rejected[-1]["reason"] == "and 100 more"
 
 
 def test_what_is_said_twice_counts_once() -> None:
     found = read(answer(entry(11, coding(), coding(rationale="again")), entry(11), entry(12), entry(13)))
     assert len(found.proposals) == 1
-    assert [each.reason for each in found.rejected] == ["named twice", "sentence named twice"]
+    assert [each["reason"] for each in found.rejected] == ["named twice", "sentence named twice"]
 
 
 def test_a_coding_refused_for_its_quote_may_be_given_again_with_a_true_one() -> None:
     found = read(answer(entry(11, coding(quote="never"), coding()), entry(12), entry(13)))
-    assert [each.reason for each in found.rejected] == ["quote is not in the sentence"]
+    assert [each["reason"] for each in found.rejected] == ["quote is not in the sentence"]
     assert len(found.proposals) == 1
 
 
@@ -241,7 +242,7 @@ def test_a_quote_may_differ_in_spaces_quotation_marks_and_case(number: int, quot
 def test_a_quote_may_compose_accents_otherwise() -> None:
     sentence = "Jose\u0301 fragt, wie groß."
     raw = answer(entry(1, coding(quote="jos\u00e9 FRAGT, wie gross")))
-    found = read_answer(raw, sentences={1: sentence}, codes=CODES)
+    found = parse_response(raw, sentences={1: sentence}, codes=CODES)
     assert [each.quote for each in found.proposals] == [(0, len(sentence) - 1)]
 
 
@@ -255,7 +256,7 @@ def test_levels_count_only_where_they_were_asked_for() -> None:
         ({"level": []}, "malformed: level"),
     ):
         found = read(answer(entry(11, coding(**wrong)), *MORE), reads_latent=True)
-        assert [each.reason for each in found.rejected] == [reason]
+        assert [each["reason"] for each in found.rejected] == [reason]
 
 
 MORE = (entry(12), entry(13))
@@ -281,7 +282,7 @@ MORE = (entry(12), entry(13))
     ],
 )
 def test_an_answer_of_no_use_says_why_and_all_is_missing(useless: str, problem: str) -> None:
-    assert read(useless) == Reading([], [], [11, 12, 13], problem)
+    assert read(useless) == ParsedAnswer([], [], [11, 12, 13], problem)
 
 
 def test_the_end_of_the_call_tells_why_there_are_no_words() -> None:
@@ -307,19 +308,19 @@ def test_what_is_no_number_spoils_only_what_it_is_said_of() -> None:
     raw = WHOLE.replace('"rationale"', '"score": NaN, "weight": Infinity, "rationale"')
     assert len(read(raw).proposals) == 1
     found = read(WHOLE.replace("12", "NaN"))
-    assert (found.missing, [each.reason for each in found.rejected]) == ([12], ["malformed: sentence"])
+    assert (found.missing, [each["reason"] for each in found.rejected]) == ([12], ["malformed: sentence"])
 
 
 @pytest.mark.parametrize("number", ["1e999", "12345678901234567890123", "-1", "{}", '"\\ud800\\u0000"'])
 def test_strange_numbers_are_kept_aside_so_that_they_can_be_stored(number: str) -> None:
     found = read(WHOLE.replace('"sentence": 12', f'"sentence": {number}'))
     assert (found.missing, len(found.rejected), len(found.proposals)) == ([12], 1, 1)
-    json.dumps([each._asdict() for each in found.rejected]).encode()
+    json.dumps(found.rejected).encode()
 
 
 def test_a_megabyte_of_reason_is_cut_and_stays_text() -> None:
     found = read(answer(entry(11, coding(rationale="<script>" + "x" * 1_000_000)), *MORE))
-    assert len(found.proposals[0].rationale) == LONGEST_RATIONALE
+    assert len(found.proposals[0].rationale) == MAX_RATIONALE
     assert found.proposals[0].rationale.startswith("<script>")
 
 
@@ -330,8 +331,8 @@ def test_what_no_database_takes_is_written_out() -> None:
 
 def test_the_items_kept_aside_are_limited_and_their_number_is_not_lost() -> None:
     found = read(answer(*(entry(1000 + number) for number in range(500))))
-    assert len(found.rejected) == MOST_REJECTED + 1
-    assert found.rejected[-1].reason == "and 300 more"
+    assert len(found.rejected) == MAX_REJECTED + 1
+    assert found.rejected[-1]["reason"] == "and 300 more"
 
 
 @pytest.mark.parametrize(
@@ -374,15 +375,15 @@ def test_no_answer_names_anything_that_was_not_asked(text: str) -> None:
 
 
 class TestAnswersToTheFirstPrompt:
-    def read(self, *items: object) -> Reading:
+    def read(self, *items: object) -> ParsedAnswer:
         raw = json.dumps({"codings": items})
-        return read_answer(raw, sentences=SENTENCES, codes=CODES, prompt_version=OLD_PROMPT_VERSION)
+        return parse_response(raw, sentences=SENTENCES, codes=CODES, prompt_version=OLD_PROMPT_VERSION)
 
     def test_they_list_codings_and_speak_of_every_sentence(self) -> None:
         found = self.read({"sentence": 11, "code": "theme.balance", "rationale": "It weighs."})
         assert [(each.sentence, each.code, each.quote) for each in found.proposals] == [(11, "theme.balance", None)]
         assert (found.missing, found.rejected, found.problem) == ([], [], "")
-        assert self.read() == Reading([], [], [], "")
+        assert self.read() == ParsedAnswer([], [], [], "")
 
     @pytest.mark.parametrize(
         ("wrong", "reason"),
@@ -398,5 +399,5 @@ class TestAnswersToTheFirstPrompt:
     def test_what_was_not_asked_for_is_kept_aside(self, wrong: object, reason: str) -> None:
         right = {"sentence": 12, "code": "theme.balance"}
         found = self.read(wrong, right, right)
-        assert [each.reason for each in found.rejected] == [reason, "named twice"]
+        assert [each["reason"] for each in found.rejected] == [reason, "named twice"]
         assert [each.sentence for each in found.proposals] == [12]

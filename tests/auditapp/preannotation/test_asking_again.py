@@ -11,7 +11,7 @@ from auditapp.batches.models import Arm, Batch, Cell
 from auditapp.preannotation.annotators.actions.annotators import ensure_annotator
 from auditapp.preannotation.annotators.actions.launching import launch_preannotation
 from auditapp.preannotation.annotators.pure.prompts import OLD_PROMPT_VERSION
-from auditapp.preannotation.annotators.runner.render_prompts import read_sentences, write_turn_prompts
+from auditapp.preannotation.annotators.runner.render_prompts import read_asked_turns, render_turn_prompts
 from auditapp.preannotation.models import Annotator, CheckAnswer, PlantedSentence, Reading, Suggestion
 from tests.auditapp.preannotation.answer_cast import (
     KIND,
@@ -70,19 +70,19 @@ class TestAskedAgain:
     def test_planted_sentences_stand_among_the_turns_own_under_numbers_of_their_own(
         self, again: Arm, sentence: Sentence
     ) -> None:
-        prompts = [write_turn_prompts(again, [sentence.turn_id])[sentence.turn_id] for _ in range(2)]
+        prompts = [render_turn_prompts(again, [sentence.turn_id])[sentence.turn_id] for _ in range(2)]
         assert prompts[0] == prompts[1]
         turn = read_material(prompts[0])["turn"]
         own = {each.pk for each in standing(sentence.turn)}
         added = {piece["sentence"]: piece["text"] for piece in turn if piece["sentence"] not in own}
         assert sorted(added.values()) == ["Both sides count here.", "The weather is fine."]
-        asked = read_sentences(again, [sentence.turn_id])[sentence.turn_id]
+        asked = read_asked_turns(again, [sentence.turn_id])[sentence.turn_id]
         assert asked.planted.keys() == added.keys()
         assert dict(asked.texts) == {piece["sentence"]: piece["text"] for piece in turn}
 
     def test_the_answer_is_kept_from_the_desk(self, again: Arm, sentence: Sentence) -> None:
         own = standing(sentence.turn)
-        planted = read_sentences(again, [sentence.turn_id])[sentence.turn_id].planted
+        planted = read_asked_turns(again, [sentence.turn_id])[sentence.turn_id].planted
         answer = json.loads(say(own, of_0=[coding("ask", "A1")]))
         answer["sentences"] += [
             {"sentence": number, "codings": [coding("count", "A1")] if key == min(planted.values()) else []}

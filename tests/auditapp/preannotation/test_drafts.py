@@ -43,8 +43,8 @@ class TestAtTheDesk:
         read(annotator, sentence, [BALANCE])
         shown = look(sentence, coder)
         assert shown.is_draft
-        assert shown.word is not None
-        assert len(shown.word.offers) == 1
+        assert shown.panel is not None
+        assert len(shown.panel.offers) == 1
         assert Unblinding.objects.get().where == "draft"
         assert Showing.objects.get().is_draft
         assert not Reveal.objects.exists()

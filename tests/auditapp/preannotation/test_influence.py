@@ -79,8 +79,8 @@ class TestCounts:
         [sentence, *_] = turns[0]
         decide(sentence, coder)
         shown = look(sentence, coder)
-        assert shown.word is not None
-        keep_suggestion(suggestion=shown.word.offers[0].suggestion, project=project, by=coder)
+        assert shown.panel is not None
+        keep_suggestion(suggestion=shown.panel.offers[0].suggestion, project=project, by=coder)
         tally = themes(annotator, coder)
         assert (tally.shown_same, tally.shown_n) == (1, 1)
         assert (tally.differed, tally.changed_to, tally.agreed, tally.changed_away) == (1, 1, 0, 0)
@@ -169,8 +169,8 @@ class TestCounts:
         open_draft_reading(project=project, interview=interview, reason="So.", by=lead)
         [sentence, *_] = turns[0]
         shown = look(sentence, coder)
-        assert shown.word is not None
-        keep_suggestion(suggestion=shown.word.offers[0].suggestion, project=project, by=coder)
+        assert shown.panel is not None
+        keep_suggestion(suggestion=shown.panel.offers[0].suggestion, project=project, by=coder)
         assert themes(annotator, coder) == Tally()
 
     def test_turns_drawn_with_certainty_are_in_neither_arm_and_looks_at_them_count(
@@ -229,8 +229,8 @@ class TestPage:
         for who in (coder, second_coder):
             decide(sentence, who)
         shown = look(sentence, coder)
-        assert shown.word is not None
-        keep_suggestion(suggestion=shown.word.offers[0].suggestion, project=project, by=coder)
+        assert shown.panel is not None
+        keep_suggestion(suggestion=shown.panel.offers[0].suggestion, project=project, by=coder)
         page = self.get(client_of(coder), project)
         assert "Changed to what it suggests: 1" in page
         assert f"?at={sentence.pk}#s{sentence.pk}" in page

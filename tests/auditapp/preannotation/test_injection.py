@@ -19,7 +19,7 @@ from auditapp.batches.models import Arm, Batch
 from auditapp.llm.providers.base import CallOutcome, ChatAnswer
 from auditapp.preannotation.annotators.actions.annotators import ensure_annotator
 from auditapp.preannotation.annotators.actions.launching import launch_preannotation
-from auditapp.preannotation.annotators.pure.answers import LONGEST_RATIONALE
+from auditapp.preannotation.annotators.pure.answers import MAX_RATIONALE
 from auditapp.preannotation.annotators.pure.injection import HOW_IT_IS_SENT, WHAT_IS_SAID, find_instructions
 from auditapp.preannotation.annotators.pure.prompts import Piece, write_user_prompt
 from auditapp.preannotation.annotators.pure.sent_copy import make_copy
@@ -171,7 +171,7 @@ def check_schema(arm: Arm, bystander: Interview) -> None:
         assert suggestion.cell is not None
         assert suggestion.sentence.turn_id == suggestion.cell.input_id, "a sentence of another turn"
         assert suggestion.level == "semantic"
-        assert len(suggestion.rationale) <= LONGEST_RATIONALE
+        assert len(suggestion.rationale) <= MAX_RATIONALE
         assert suggestion.quote_start is not None
         assert suggestion.quote_end is not None
         assert suggestion.sentence.start <= suggestion.quote_start < suggestion.quote_end <= suggestion.sentence.end

@@ -16,7 +16,7 @@ from auditapp.preannotation.annotators.actions.annotators import draft_annotator
 from auditapp.preannotation.annotators.actions.launching import launch_model, plan_reading
 from auditapp.preannotation.annotators.actions.planted import plant_own_set, withdraw_planted
 from auditapp.preannotation.annotators.runner.kind import PreannotationKind
-from auditapp.preannotation.annotators.runner.render_prompts import read_sentences
+from auditapp.preannotation.annotators.runner.render_prompts import read_asked_turns
 from auditapp.preannotation.errors import PreannotationError
 from auditapp.preannotation.models import Annotator, CheckAnswer, PlantedSentence, Reading, Suggestion, TurnArm
 from tests.auditapp.preannotation.reading_cast import OFF_SITE, add_interviews, add_reader, allow, publish_next
@@ -179,7 +179,7 @@ class TestAskedAgain:
         own = Sentence.objects.filter(turn=turn).values_list("pk", flat=True)
 
         def list_added(arm: Arm) -> list[str]:
-            asked = read_sentences(arm, [turn])[turn]
+            asked = read_asked_turns(arm, [turn])[turn]
             return [text for number, text in asked.texts.items() if number not in own]
 
         assert len(list_added(again)) == 3

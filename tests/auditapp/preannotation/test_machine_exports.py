@@ -102,7 +102,7 @@ class TestSuggestions:
     ) -> None:
         first, second = (Suggestion.objects.order_by("pk")[place].sentence for place in (0, 1))
         decide(first, coder)
-        [offer] = (look(first, coder).word or pytest.fail("nothing is shown")).offers
+        [offer] = (look(first, coder).panel or pytest.fail("nothing is shown")).offers
         suggest(add_annotator(project, "later"), {first: ["theme.compassion"]})
         Reveal.objects.create(sentence=second, coder=coder, source="colleagues", revealed_at=timezone.now())
         assert [row["suggestion_id"] for row in take_out(project, "suggestions", coder)] == [offer.suggestion.pk]
@@ -159,8 +159,8 @@ class TestShowings:
                 # One coder alone has looked here so far, and everybody knows who codes what.
                 assert {row["response"] for row in take_out(project, "showings")} == {None}
             decide(sentence, who)
-            word = look(sentence, who).word or pytest.fail("nothing is shown")
-            key = word.offers[0].suggestion.pk
+            panel = look(sentence, who).panel or pytest.fail("nothing is shown")
+            key = panel.offers[0].suggestion.pk
             Response.objects.create(
                 suggestion_id=key, coder=who, verdict="left", reason="No.", created_at=timezone.now()
             )

@@ -13,7 +13,7 @@ from django.db import IntegrityError, OperationalError
 from auditapp.batches.ledger.clock import read_now
 from auditapp.batches.runner import sweeps
 from auditapp.preannotation.annotators import tasks
-from auditapp.preannotation.annotators.actions.offline import cancel_run, launch_offline, preview_offline
+from auditapp.preannotation.annotators.actions.offline import cancel_run, launch_offline, preview_training_set
 from auditapp.preannotation.annotators.pure import learning
 from auditapp.preannotation.annotators.pure.recipes import list_read_codes, list_taught
 from auditapp.preannotation.annotators.queries.offline import find_idle_runs, find_unread
@@ -148,7 +148,7 @@ class TestLearning:
         code_blind(project, second_coder, coded[:1], turned=True)
         code_blind(project, owner, coded[1:2])
         code_blind(project, second_coder, coded[1:2], turned=True)
-        found = {each.code: each for each in preview_offline(project=project, kind="learnt").outcomes}
+        found = {each.code: each for each in preview_training_set(project).outcomes}
         # The first interview is a tie throughout; in the second two are against one.
         assert (found[TAUGHT].positives, found[TAUGHT].negatives, found[TAUGHT].interviews) == (32, 64, 4)
 
@@ -157,7 +157,7 @@ class TestLearning:
     ) -> None:
         Coding.objects.filter(sentence__turn__interview=coded[0]).update(layer="assisted")
         Decision.objects.filter(sentence__turn__interview=coded[0]).update(layer="assisted")
-        found = {each.code: each for each in preview_offline(project=project, kind="learnt").outcomes}
+        found = {each.code: each for each in preview_training_set(project).outcomes}
         assert (found[TAUGHT].positives, found[TAUGHT].negatives) == (32, 64)
 
     def test_too_few_examples_are_refused_with_their_number(

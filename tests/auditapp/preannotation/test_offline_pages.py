@@ -7,7 +7,8 @@ from django.test import Client
 from django.urls import reverse
 
 from auditapp.preannotation.annotators import tasks
-from auditapp.preannotation.annotators.actions.offline import launch_offline, run_offline
+from auditapp.preannotation.annotators.actions.offline import launch_offline
+from auditapp.preannotation.annotators.runner.offline import run_offline
 from auditapp.preannotation.models import OfflineRun
 from tests.auditapp.preannotation.teaching import OTHER, TAUGHT, add_interviews, code_blind, set_rules
 from transcripts.accounts.models import User

@@ -13,7 +13,7 @@ from django.urls import reverse
 
 from auditapp.batches.models import Arm
 from auditapp.preannotation.models import Annotator, CodeChoice, CriticReading, Reading, Showing, Suggestion
-from auditapp.preannotation.suggestions.actions.responses import leave_suggestion
+from auditapp.preannotation.suggestions.actions.responses import dismiss_suggestion
 from auditapp.preannotation.suggestions.actions.showings import close_showings
 from auditapp.preannotation.suggestions.actions.withholding import ensure_arms
 from tests.auditapp.preannotation.panel_cast import (
@@ -44,8 +44,8 @@ def annotator(project: Project, interview: Interview) -> Annotator:
 
 
 def shown_codes(sentence: Sentence, by: User) -> list[str]:
-    word = look(sentence, by).word
-    return [offer.suggestion.code.identifier for offer in word.offers] if word else []
+    panel = look(sentence, by).panel
+    return [offer.suggestion.code.identifier for offer in panel.offers] if panel else []
 
 
 class TestBlindFirst:
@@ -64,10 +64,10 @@ class TestBlindFirst:
         read(annotator, sentence, THREE)
         put(sentence, find_code(project, "theme.balance"), coder)
         decide(sentence, coder)
-        word = look(sentence, coder).word
-        assert word is not None
+        panel = look(sentence, coder).panel
+        assert panel is not None
         showing = Showing.objects.get()
-        assert showing.suggestions == word.suggestions
+        assert showing.suggestions == panel.suggestions
         assert (showing.arm, showing.own_codes, showing.is_draft) == ("shown", ["theme.balance"], False)
         assert showing.closed_at is None
         assert Reveal.objects.get().coder == coder
@@ -78,7 +78,7 @@ class TestBlindFirst:
         read(annotator, sentence, THREE)
         decide(sentence, coder)
         first = look(sentence, coder)
-        assert look(sentence, coder).word == first.word
+        assert look(sentence, coder).panel == first.panel
         assert Showing.objects.count() == 1
 
     def test_a_sentence_that_no_machine_read_leaves_her_blind(
@@ -86,8 +86,8 @@ class TestBlindFirst:
     ) -> None:
         decide(sentence, coder)
         shown = look(sentence, coder)
-        assert shown.word is not None
-        assert shown.word.words == []
+        assert shown.panel is not None
+        assert shown.panel.annotators == []
         assert not Reveal.objects.exists()
         assert not Showing.objects.exists()
 
@@ -96,7 +96,7 @@ class TestBlindFirst:
     ) -> None:
         question = Sentence.objects.filter(turn__interview=interview, turn__role="interviewer").order_by("pk")[0]
         decide(question, coder)
-        assert look(question, coder).word is None
+        assert look(question, coder).panel is None
         assert not Showing.objects.exists()
 
 
@@ -108,7 +108,7 @@ class TestWithheld:
         read(add_annotator(project), sentence, THREE)
         decide(sentence, coder)
         shown = look(sentence, coder)
-        assert (shown.is_withheld, shown.word) == (True, None)
+        assert (shown.is_withheld, shown.panel) == (True, None)
         showing = Showing.objects.get()
         assert (showing.arm, showing.suggestions) == ("withheld", [])
         assert not Reveal.objects.exists()
@@ -158,12 +158,12 @@ class TestOrder:
         read(annotator, sentence, THREE[:2])
         decide(sentence, coder)
         first = look(sentence, coder)
-        assert first.word is not None
+        assert first.panel is not None
         read(annotator, sentence, ["move.elicit"], family="moves")
         second = look(sentence, coder)
-        assert second.word is not None
-        assert second.word.suggestions[:2] == first.word.suggestions
-        assert len(second.word.suggestions) == 3
+        assert second.panel is not None
+        assert second.panel.suggestions[:2] == first.panel.suggestions
+        assert len(second.panel.suggestions) == 3
         assert [len(row.suggestions) for row in Showing.objects.order_by("pk")] == [2, 3]
         assert Showing.objects.order_by("pk")[0].closed_at is not None
 
@@ -185,9 +185,9 @@ class TestEnd:
         suggestions = read(annotator, sentence, THREE[:2])
         decide(sentence, coder)
         look(sentence, coder)
-        leave_suggestion(suggestion=suggestions[0], project=project, by=coder)
+        dismiss_suggestion(suggestion=suggestions[0], project=project, by=coder)
         assert Showing.objects.get().closed_at is None
-        leave_suggestion(suggestion=suggestions[1], project=project, by=coder)
+        dismiss_suggestion(suggestion=suggestions[1], project=project, by=coder)
         assert Showing.objects.get().closed_at is not None
 
     def test_one_persons_moving_on_closes_nobody_elses_look(
@@ -224,9 +224,9 @@ class TestWhoIsHeard:
         read(annotator, sentence, family="moves", missing=True)
         ask(annotator, sentence, family="features")
         decide(sentence, coder)
-        word = look(sentence, coder).word
-        assert word is not None
-        [said] = word.words
+        panel = look(sentence, coder).panel
+        assert panel is not None
+        [said] = panel.annotators
         assert said.read == ["Themes"]
         assert "Moves" in " ".join(said.silent)
         assert said.offers == []
@@ -237,9 +237,9 @@ class TestWhoIsHeard:
         read(annotator, sentence, told=[THREE[0]])
         ask(annotator, sentence, told=[THREE[1]])
         decide(sentence, coder)
-        word = look(sentence, coder).word
-        assert word is not None
-        assert word.words[0].read == ["Themes (1 of 2 codes)"]
+        panel = look(sentence, coder).panel
+        assert panel is not None
+        assert panel.annotators[0].read == ["Themes (1 of 2 codes)"]
 
     def test_annotators_are_kept_apart(
         self, annotator: Annotator, project: Project, sentence: Sentence, coder: User
@@ -249,11 +249,14 @@ class TestWhoIsHeard:
         read(annotator, sentence, THREE[:1])
         read_offline(rules, sentence, THREE[1:2])
         decide(sentence, coder)
-        word = look(sentence, coder).word
-        assert word is not None
-        said = {each.annotator.name: [offer.suggestion.code.identifier for offer in each.offers] for each in word.words}
+        panel = look(sentence, coder).panel
+        assert panel is not None
+        said = {
+            each.annotator.name: [offer.suggestion.code.identifier for offer in each.offers]
+            for each in panel.annotators
+        }
         assert said == {"reader": [THREE[0]], "rules": [THREE[1]]}
-        assert word.suggestions == Showing.objects.get().suggestions
+        assert panel.suggestions == Showing.objects.get().suggestions
 
     def test_where_an_annotator_is_chosen_for_a_code_only_its_word_is_shown(
         self, annotator: Annotator, project: Project, sentence: Sentence, coder: User
@@ -264,11 +267,14 @@ class TestWhoIsHeard:
         choose(project, THREE[0], other)
         choose(project, THREE[1], None)
         decide(sentence, coder)
-        word = look(sentence, coder).word
-        assert word is not None
-        said = {each.annotator.name: [offer.suggestion.code.identifier for offer in each.offers] for each in word.words}
+        panel = look(sentence, coder).panel
+        assert panel is not None
+        said = {
+            each.annotator.name: [offer.suggestion.code.identifier for offer in each.offers]
+            for each in panel.annotators
+        }
         assert said == {"reader": [], "other": [THREE[0]]}
-        assert {each.annotator.name: each.elsewhere for each in word.words} == {"reader": 2, "other": 1}
+        assert {each.annotator.name: each.elsewhere for each in panel.annotators} == {"reader": 2, "other": 1}
 
     def test_what_a_critic_reversed_is_left_out_where_the_critic_is_believed_and_marked_elsewhere(
         self, annotator: Annotator, project: Project, sentence: Sentence, coder: User, second_coder: User
@@ -280,21 +286,21 @@ class TestWhoIsHeard:
             )
         choose(project, THREE[0], annotator, with_critic=True)
         decide(sentence, coder)
-        word = look(sentence, coder).word
-        assert word is not None
-        [offer] = word.offers
+        panel = look(sentence, coder).panel
+        assert panel is not None
+        [offer] = panel.offers
         assert offer.suggestion == second
         assert offer.critic is not None
-        assert word.words[0].reversed == 1
+        assert panel.annotators[0].reversed == 1
 
     def test_text_that_looks_like_instructions_is_flagged(
         self, annotator: Annotator, sentence: Sentence, coder: User
     ) -> None:
         read(annotator, sentence, flags=["ignore previous"])
         decide(sentence, coder)
-        word = look(sentence, coder).word
-        assert word is not None
-        assert word.flags == ["ignore previous"]
+        panel = look(sentence, coder).panel
+        assert panel is not None
+        assert panel.flags == ["ignore previous"]
 
     def test_evidence_is_cut_out_of_the_sentence_in_code_points(
         self, annotator: Annotator, sentence: Sentence, coder: User
@@ -302,9 +308,9 @@ class TestWhoIsHeard:
         text = sentence.read_text()
         read(annotator, sentence, THREE[:1], quote=(sentence.start + 2, sentence.start + 7))
         decide(sentence, coder)
-        word = look(sentence, coder).word
-        assert word is not None
-        assert word.offers[0].evidence == (text[:2], text[2:7], text[7:])
+        panel = look(sentence, coder).panel
+        assert panel is not None
+        assert panel.offers[0].evidence == (text[:2], text[2:7], text[7:])
 
 
 class TestOlderCodebook:
@@ -316,9 +322,9 @@ class TestOlderCodebook:
         draft.codes.filter(identifier=THREE[0]).update(meaning_version=2)
         publish_version(version=draft, by=lead)
         decide(sentence, coder)
-        word = look(sentence, coder).word
-        assert word is not None
-        [offer] = word.offers
+        panel = look(sentence, coder).panel
+        assert panel is not None
+        [offer] = panel.offers
         assert offer.code is not None
         assert (offer.code.version, offer.is_changed, offer.obstacle) == (draft, True, "")
 
@@ -333,9 +339,9 @@ class TestOlderCodebook:
         )
         publish_version(version=draft, by=lead)
         decide(sentence, coder)
-        word = look(sentence, coder).word
-        assert word is not None
-        [offer] = word.offers
+        panel = look(sentence, coder).panel
+        assert panel is not None
+        [offer] = panel.offers
         assert offer.code is None
         assert "it was retired in v2" in offer.obstacle
 
@@ -388,8 +394,8 @@ def test_a_look_loads_only_what_was_asked_about_its_turn(
 
     monkeypatch.setattr(Arm, "from_db", count)
     shown = look(sentence, coder)
-    assert shown.word is not None
-    assert len(shown.word.offers) == 1
+    assert shown.panel is not None
+    assert len(shown.panel.offers) == 1
     assert len(loaded) == 1
 
 
@@ -397,14 +403,14 @@ def test_where_only_codes_left_to_people_were_read_the_panel_does_not_say_that_n
     annotator: Annotator, project: Project, sentence: Sentence, coder: User
 ) -> None:
     decide(sentence, coder)
-    nothing = look(sentence, coder).word
+    nothing = look(sentence, coder).panel
     assert nothing is not None
     assert not nothing.is_left_aside
     read(annotator, sentence, THREE[:1], told=THREE[:1])
     choose(project, THREE[0], None)
-    aside = look(sentence, coder).word
+    aside = look(sentence, coder).panel
     assert aside is not None
-    assert (aside.words, aside.is_left_aside) == ([], True)
+    assert (aside.annotators, aside.is_left_aside) == ([], True)
     assert not Reveal.objects.exists()
 
 

@@ -20,12 +20,12 @@ from auditapp.preannotation.evaluation.queries.positives import list_positives
 from auditapp.preannotation.models import Annotator, Disagreement, Response, Showing, Suggestion
 from auditapp.preannotation.suggestions.actions.responses import (
     PLACED_NOWHERE,
+    dismiss_suggestion,
     keep_suggestion,
-    leave_suggestion,
     undo_response,
 )
-from auditapp.preannotation.suggestions.queries.boundary_edits import CutAnew, count_cut_anew
-from auditapp.preannotation.suggestions.queries.panel import AnnotatorWord
+from auditapp.preannotation.suggestions.queries.boundary_edits import count_moved
+from auditapp.preannotation.suggestions.queries.panel import AnnotatorPanel
 from auditapp.preannotation.suggestions.queries.passages import read_passages
 from tests.auditapp.preannotation.panel_cast import (
     add_annotator,
@@ -90,17 +90,17 @@ def tell(annotator: Annotator, **how: Any) -> dict[int, dict[str, bool]]:
     }
 
 
-def hear(sentence: Sentence, by: User) -> AnnotatorWord:
+def hear(sentence: Sentence, by: User) -> AnnotatorPanel:
     """What the one annotator says of a sentence she decided on."""
     decide(sentence, by)
-    word = look(sentence, by).word
-    assert word is not None
-    [said] = word.words
+    panel = look(sentence, by).panel
+    assert panel is not None
+    [said] = panel.annotators
     return said
 
 
-def list_codes(word: AnnotatorWord) -> list[str]:
-    return sorted(offer.suggestion.code.identifier for offer in word.offers)
+def list_codes(panel: AnnotatorPanel) -> list[str]:
+    return sorted(offer.suggestion.code.identifier for offer in panel.offers)
 
 
 class TestLabels:
@@ -122,7 +122,7 @@ class TestLabels:
         pieces = split(sentence, owner)
         told = tell(annotator)
         assert [told[piece.pk] for piece in pieces] == [{COMPASSION: False}] * 2
-        assert count_cut_anew(annotator) == CutAnew(placed=0, unplaced=1)
+        assert count_moved(annotator) == {"total": 1, "placed": 0, "unplaced": 1}
 
     def test_one_without_a_quote_is_about_its_whole_sentence(
         self, annotator: Annotator, sentence: Sentence, owner: User
@@ -186,9 +186,9 @@ class TestAgreeing:
         [made] = read(annotator, sentence, [BALANCE], quote=SECOND)
         decide(sentence, coder)
         one, two = split(sentence, coder)
-        word = look(two, coder).word
-        assert word is not None
-        [offer] = word.offers
+        panel = look(two, coder).panel
+        assert panel is not None
+        [offer] = panel.offers
         assert (offer.suggestion, offer.evidence) == (made, ("", "ask", " first."))
         [positive] = list_positives(annotator)
         assert (positive.suggestion, positive.sentence) == (made.pk, two.pk)
@@ -214,8 +214,8 @@ class TestAgreeing:
         decide(sentence, coder)
         one, two = split(sentence, coder)
         for piece in (one, two):
-            word = hear(piece, coder)
-            assert (list_codes(word), word.unplaced, word.is_cut_since) == ([], 1, True)
+            panel = hear(piece, coder)
+            assert (list_codes(panel), panel.unplaced, panel.is_cut_since) == ([], 1, True)
         assert list_positives(annotator) == []
         made = Suggestion.objects.select_related("sentence__turn__interview").get()
         passage = read_passages([made])[made.pk]
@@ -234,7 +234,7 @@ class TestAgreeing:
         split(sentence, owner)
         [row] = take_out(project, "suggestions")
         assert row["standing_sentence_id"] == row["sentence_id"] == below.pk
-        assert count_cut_anew(annotator) == CutAnew()
+        assert count_moved(annotator) == {"total": 0, "placed": 0, "unplaced": 0}
 
     def test_a_legitimate_alternative_stays_one_at_the_pieces(
         self, annotator: Annotator, sentence: Sentence, coder: User
@@ -290,7 +290,7 @@ class TestPanel:
         for piece in split(sentence, coder):
             decide(piece, coder)
             shown = look(piece, coder)
-            assert (shown.is_withheld, shown.word) == (True, None)
+            assert (shown.is_withheld, shown.panel) == (True, None)
             page = client_of(coder).post(reverse("preannotation:panel", args=[project.slug, piece.pk]))
             assert "no longer placed" not in page.content.decode()
             assert "breaks" not in page.content.decode().split('class="suggestion-list"')[1]
@@ -325,8 +325,8 @@ class TestPanel:
         below = find_next(sentence)
         type(cell.reading).objects.filter(pk=cell.pk).update(missing=[below.pk])
         whole = join(sentence, coder)
-        word = hear(whole, coder)
-        assert (list_codes(word), word.read, word.partly) == ([BALANCE], [], ["Themes"])
+        panel = hear(whole, coder)
+        assert (list_codes(panel), panel.read, panel.partly) == ([BALANCE], [], ["Themes"])
         assert whole.pk not in tell(annotator)
         page = client_of(coder).post(reverse("preannotation:panel", args=[project.slug, whole.pk])).content.decode()
         assert "read in part" in page
@@ -340,8 +340,8 @@ class TestPanel:
         Suggestion.objects.create(
             annotator=annotator, cell=Suggestion.objects.latest("pk").cell, sentence=sentence, code=made[0].code
         )
-        word = hear(join(sentence, coder), coder)
-        assert list_codes(word) == [BALANCE, COMPASSION]
+        panel = hear(join(sentence, coder), coder)
+        assert list_codes(panel) == [BALANCE, COMPASSION]
 
 
 class TestAnswers:
@@ -366,11 +366,11 @@ class TestAnswers:
     ) -> None:
         keep_suggestion(suggestion=made, project=project, by=coder)
         _one, two = split(sentence, coder)
-        word = look(two, coder).word
-        assert word is not None
-        [offer] = word.offers
+        panel = look(two, coder).panel
+        assert panel is not None
+        [offer] = panel.offers
         assert offer.response is not None
-        assert (offer.response.verdict, offer.is_off) == (Response.Verdict.KEPT, False)
+        assert (offer.response.verdict, offer.is_removed) == (Response.Verdict.KEPT, False)
 
     def test_taking_back_takes_off_what_was_carried_here(
         self, made: Suggestion, project: Project, sentence: Sentence, coder: User
@@ -423,7 +423,7 @@ class TestAnswers:
         look(sentence, coder)
         split(sentence, coder)
         with pytest.raises(PreannotationError, match="no one sentence holds the words"):
-            leave_suggestion(suggestion=made, project=project, by=coder)
+            dismiss_suggestion(suggestion=made, project=project, by=coder)
         answer = client_of(coder).post(reverse("preannotation:respond", args=[project.slug, made.pk]), {"act": "keep"})
         assert answer.status_code == 409
         assert PLACED_NOWHERE in answer.content.decode()

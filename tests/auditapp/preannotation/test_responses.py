@@ -13,8 +13,8 @@ from django.urls import reverse
 from auditapp.preannotation.errors import PreannotationError
 from auditapp.preannotation.models import Annotator, Response, Showing, Suggestion
 from auditapp.preannotation.suggestions.actions.responses import (
+    dismiss_suggestion,
     keep_suggestion,
-    leave_suggestion,
     redo_response,
     undo_response,
 )
@@ -119,7 +119,7 @@ class TestKeeping:
         dealt = open_round(project, lead, coder, second_coder, overlap_percent=100, name="Both")
         sign_off(assignment=find_assignment(dealt, interview, coder), reason="Done.", by=coder)
         with pytest.raises(PreannotationError, match="signed off"):
-            leave_suggestion(suggestion=suggestion, project=project, by=coder)
+            dismiss_suggestion(suggestion=suggestion, project=project, by=coder)
 
 
 class TestTakingBack:
@@ -151,7 +151,7 @@ class TestTakingBack:
         assert Coding.objects.count() == 3
 
     def test_a_left_one_can_be_kept_afterwards(self, suggestion: Suggestion, project: Project, coder: User) -> None:
-        leave_suggestion(suggestion=suggestion, project=project, by=coder)
+        dismiss_suggestion(suggestion=suggestion, project=project, by=coder)
         undo_response(suggestion=suggestion, project=project, by=coder)
         keep_suggestion(suggestion=suggestion, project=project, by=coder)
         verdicts = Response.objects.order_by("pk").values_list("verdict", flat=True)
@@ -168,7 +168,7 @@ class TestTakingBack:
 
     def test_taking_back_nothing_stores_nothing(self, suggestion: Suggestion, project: Project, coder: User) -> None:
         assert undo_response(suggestion=suggestion, project=project, by=coder) is None
-        leave_suggestion(suggestion=suggestion, project=project, by=coder)
+        dismiss_suggestion(suggestion=suggestion, project=project, by=coder)
         undo_response(suggestion=suggestion, project=project, by=coder)
         assert undo_response(suggestion=suggestion, project=project, by=coder) is None
         assert Response.objects.count() == 2
@@ -374,7 +374,7 @@ class TestRedo:
         assert (again.coding.level, again.coding.note) == ("latent", "So.")
 
     def test_what_was_left_is_left_again(self, suggestion: Suggestion, project: Project, coder: User) -> None:
-        leave_suggestion(suggestion=suggestion, project=project, by=coder, reason="No.")
+        dismiss_suggestion(suggestion=suggestion, project=project, by=coder, reason="No.")
         again = self.again(suggestion, project, coder)
         assert again is not None
         assert (again.verdict, again.reason) == (Response.Verdict.LEFT, "No.")
@@ -384,7 +384,7 @@ class TestRedo:
         self, suggestion: Suggestion, project: Project, coder: User
     ) -> None:
         assert redo_response(suggestion=suggestion, project=project, by=coder) is None
-        leave_suggestion(suggestion=suggestion, project=project, by=coder)
+        dismiss_suggestion(suggestion=suggestion, project=project, by=coder)
         assert redo_response(suggestion=suggestion, project=project, by=coder) is None
         assert Response.objects.count() == 1
 

@@ -49,7 +49,7 @@ class TestDraw:
         [later] = bring_in(project, lead, ["Model A"])
         assert ensure_arms(project=project, interviews=[later.pk], by=lead) > 0
         assert {arm.arm for arm in find_arms(model_turns(later)).values()} == {"shown"}
-        assert [row.plans for row in count_drawn(project)] == [(1,), (2,)]
+        assert [row["plans"] for row in count_drawn(project)] == [[1], [2]]
 
     def test_the_same_seed_draws_the_same_turns(self, project: Project, interview: Interview, lead: User) -> None:
         set_withholding(project=project, share_percent=50, reason="Half.", by=lead, seed=7)

@@ -27,12 +27,12 @@ from transcripts.corpus.models import Consent, Interview, Sentence, Turn
 from transcripts.corpus.queries import list_consenting
 from transcripts.projects.models import Project
 
-MOST_TITLES = 5
+MAX_TITLES = 5
 NOBODY_CONSENTS = (
     "None of the study's interviews may be processed by external models. Record the consent of those that may, or choose "
     "a model of this site."
 )
-TOLD_TOO_MUCH = (
+OUTDATED_EXAMPLES = (
     "What {annotator} was told holds sentences that may not leave the site as they stand there: a consent or the redaction "
     "list has changed since. Launch with the model again; that makes an annotator which is told what may be told."
 )
@@ -45,14 +45,6 @@ class PlannedReading(NamedTuple):
     turn_ids: list[int]
     interview_ids: list[int]
     left_out: int
-
-
-class ChosenTurns(NamedTuple):
-    """The model's turns that would be read, their interviews, and how many interviews had to be left out."""
-
-    turn_ids: list[int]
-    interview_ids: list[int]
-    left_out: int = 0
 
 
 @transaction.atomic
@@ -178,20 +170,21 @@ def plan_reading(
     """What a launch would ask; writes nothing. ``annotator`` may be one that is not stored. Raises ``PreannotationError``."""
     arms = plan_arms(annotator, families)
     if annotator.variant is not None:
-        _refuse_told_too_much(annotator, annotator.variant)
-    chosen = choose_turns(project=project, variant=annotator.variant, interviews=interviews, limit=limit)
-    again = plan_reask(annotator, arms, chosen.turn_ids)
-    return PlannedReading([*arms, *again], *chosen)
+        _refuse_outdated_examples(annotator, annotator.variant)
+    turn_ids, interview_ids, left_out = choose_turns(
+        project=project, variant=annotator.variant, interviews=interviews, limit=limit
+    )
+    return PlannedReading([*arms, *plan_reask(annotator, arms, turn_ids)], turn_ids, interview_ids, left_out)
 
 
-def _refuse_told_too_much(annotator: Annotator, variant: ModelVariant) -> None:
+def _refuse_outdated_examples(annotator: Annotator, variant: ModelVariant) -> None:
     """The instructions of a standing annotator are sent as they are, so they must still be such as may be sent."""
     if not annotator.recipe.get("examples") or not is_external(variant):
         return
     told = read_told_codebook(annotator.version, variant)
     is_withdrawn = not set(annotator.recipe["examples"]) <= set(told.examples)
     if is_withdrawn or told.redaction != annotator.recipe.get("redaction", 0):
-        raise PreannotationError(TOLD_TOO_MUCH.format(annotator=annotator))
+        raise PreannotationError(OUTDATED_EXAMPLES.format(annotator=annotator))
 
 
 def choose_turns(
@@ -200,11 +193,11 @@ def choose_turns(
     variant: ModelVariant | None,
     interviews: Sequence[Interview] | None = None,
     limit: int | None = None,
-) -> ChosenTurns:
-    """The turns that ``variant`` would be asked about. To a model off this site only those of interviews that consent:
-    others are left out and counted, and refused by title where they were ``interviews`` chosen one by one.
+) -> tuple[list[int], list[int], int]:
+    """The turns that ``variant`` would be asked about, their interviews, and how many interviews are left out.
 
-    Raises ``PreannotationError``.
+    To a model off this site go only those of interviews that consent: others are left out and counted, and refused by title
+    where they were ``interviews`` chosen one by one. Raises ``PreannotationError``.
     """
     if limit is not None and limit < 1:
         raise PreannotationError("The limit is a number of turns, at least 1.")
@@ -225,7 +218,7 @@ def choose_turns(
             raise PreannotationError(NOBODY_CONSENTS)
     kept = [(turn_id, interview_id) for turn_id, interview_id in rows if interview_id in allowed][:limit]
     ids = sorted({interview_id for _, interview_id in kept})
-    return ChosenTurns([turn_id for turn_id, _ in kept], ids, len(present - allowed))
+    return [turn_id for turn_id, _ in kept], ids, len(present - allowed)
 
 
 def _refuse_without_consent(interviews: Sequence[Interview]) -> None:
@@ -233,8 +226,8 @@ def _refuse_without_consent(interviews: Sequence[Interview]) -> None:
     titles = [f"“{interview.title}”" for interview in interviews if interview.pk not in allowed]
     if not titles:
         return
-    more = f" and {len(titles) - MOST_TITLES:,} more" if len(titles) > MOST_TITLES else ""
+    more = f" and {len(titles) - MAX_TITLES:,} more" if len(titles) > MAX_TITLES else ""
     raise PreannotationError(
-        f"No consent to processing by external models is on record for {', '.join(titles[:MOST_TITLES])}{more}. Record it, "
+        f"No consent to processing by external models is on record for {', '.join(titles[:MAX_TITLES])}{more}. Record it, "
         "take them off the choice, or choose a model of this site."
     )

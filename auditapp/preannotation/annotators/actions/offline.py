@@ -5,7 +5,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 from django.db import transaction
 from django.utils import timezone
@@ -13,10 +13,14 @@ from django.utils import timezone
 from auditapp.batches.actions import digest_asked
 from auditapp.batches.pure.launch_options import DEFAULT_OPTIONS
 from auditapp.preannotation.annotators.actions.annotators import ensure_annotator
-from auditapp.preannotation.annotators.pure.learning import FEWEST_POSITIVES, LearningNotInstalled, Outcome
+from auditapp.preannotation.annotators.pure.learning import FEWEST_POSITIVES, LearningNotInstalled
 from auditapp.preannotation.annotators.queries.offline import ACTIVE, list_interviews_to_read, list_rules
-from auditapp.preannotation.annotators.queries.training_set import Teaching, gather, list_coded_interviews
-from auditapp.preannotation.annotators.runner.offline import list_outcomes, name_reader, run_offline
+from auditapp.preannotation.annotators.queries.training_set import (
+    TrainingSet,
+    list_coded_interviews,
+    read_training_set,
+)
+from auditapp.preannotation.annotators.runner.offline import list_outcomes, name_reader
 from auditapp.preannotation.errors import PreannotationError
 from auditapp.preannotation.models import Annotator, OfflineRun
 from auditapp.preannotation.suggestions.actions.withholding import ensure_arms
@@ -27,10 +31,8 @@ from transcripts.codebook.queries import current_version
 from transcripts.corpus.models import Interview
 from transcripts.projects.models import Project
 
-__all__ = ["MOST_POSITIVES", "Preview", "cancel_run", "launch_offline", "preview_offline", "run_offline"]
-
 SEED = 0
-MOST_POSITIVES = 10_000
+MAX_POSITIVES = 10_000
 OF_ANOTHER_STUDY = "This form has launched a run of another study already. Open it again and send it once more."
 ASKS_OTHERWISE = (
     "This form has launched run {run} already, with other settings, so nothing was launched now. To launch this as well, "
@@ -38,43 +40,24 @@ ASKS_OTHERWISE = (
 )
 
 
-class Preview(NamedTuple):
-    """What a launch would go by: the rules by code, or what there is to learn of each code."""
-
-    version: CodebookVersion
-    rules: dict[str, list[str]]
-    teaching: Teaching | None
-
-    @property
-    def outcomes(self) -> list[Outcome]:
-        return self.teaching.outcomes if self.teaching else []
-
-    @property
-    def taught(self) -> list[Outcome]:
-        """Codes that have enough examples."""
-        return [each for each in self.outcomes if not each.reason]
-
-    @property
-    def untaught(self) -> list[Outcome]:
-        return [each for each in self.outcomes if each.reason]
-
-    @property
-    def learnable(self) -> int:
-        return len(self.taught)
+def preview_rules(project: Project) -> dict[str, list[str]]:
+    """The rules that a launch now would go by, by code; writes nothing. Raises ``PreannotationError``."""
+    return list_rules(_require_version(project))
 
 
-def preview_offline(*, project: Project, kind: str, minimum: int = FEWEST_POSITIVES) -> Preview:
-    """What a launch now would go by; writes nothing. Raises ``PreannotationError``."""
+def preview_training_set(project: Project, *, minimum: int = FEWEST_POSITIVES) -> TrainingSet:
+    """What a launch now would learn from; writes nothing. Raises ``PreannotationError``."""
+    version = _require_version(project)
+    if not 2 <= minimum <= MAX_POSITIVES:
+        raise PreannotationError(f"The fewest examples to learn from are between 2 and {MAX_POSITIVES:,}.")
+    return read_training_set(project, version, minimum=minimum)
+
+
+def _require_version(project: Project) -> CodebookVersion:
     version = current_version(project)
     if version is None:
         raise PreannotationError("This study has no published codebook yet. Publish one first.")
-    if not 2 <= minimum <= MOST_POSITIVES:
-        raise PreannotationError(f"The fewest examples to learn from are between 2 and {MOST_POSITIVES:,}.")
-    if kind == Annotator.Kind.RULES:
-        return Preview(version, list_rules(version), None)
-    if kind != Annotator.Kind.LEARNT:
-        raise PreannotationError("An annotator that needs no key goes by rules, or by what it learnt.")
-    return Preview(version, {}, gather(project, version, minimum=minimum))
+    return version
 
 
 def launch_offline(
@@ -93,21 +76,21 @@ def launch_offline(
     ``PreannotationError``.
     """
     ids = None if interviews is None else [each.pk for each in interviews]
-    form = _Form(client_id, _digest(kind, minimum, ids))
-    standing = _find_run(project, form)
+    asked = _digest(kind, minimum, ids)
+    standing = _find_run(project, client_id, asked)
     if standing is not None:
         return standing
     try:
         name_reader(kind)
     except LearningNotInstalled as error:
         raise PreannotationError(str(error)) from error
-    recipe = _write_recipe(preview_offline(project=project, kind=kind, minimum=minimum), minimum)
+    recipe = _write_recipe(project, kind, minimum)
     is_learnt = kind == Annotator.Kind.LEARNT
     drawn = sorted({*ids, *list_coded_interviews(project)}) if ids is not None and is_learnt else ids
     if ensure_arms(project=project, interviews=drawn, by=by) and is_learnt:
         # Some of what there was to learn from is withheld now.
-        recipe = _write_recipe(preview_offline(project=project, kind=kind, minimum=minimum), minimum)
-    return _store_run(project=project, kind=kind, recipe=recipe, ids=ids, form=form, by=by)
+        recipe = _write_recipe(project, kind, minimum)
+    return _store_run(project=project, kind=kind, recipe=recipe, ids=ids, client_id=client_id, asked=asked, by=by)
 
 
 @transaction.atomic
@@ -122,57 +105,54 @@ def cancel_run(*, run: OfflineRun, by: trail.Actor) -> None:
     trail.record("preannotation.offline_run.cancelled", target=run, by=by, stream=stream)
 
 
-class _Form(NamedTuple):
-    """The form that is sent, which launches once, and a hash of what it asks for."""
-
-    client_id: uuid.UUID | None
-    asked: str
-
-
 def _digest(kind: str, minimum: int, ids: list[int] | None) -> str:
     """What a form asks for; rules do not ask for a number of examples."""
     fewest = minimum if kind == Annotator.Kind.LEARNT else None
     return digest_asked(str(kind), DEFAULT_OPTIONS, minimum=fewest, interviews=None if ids is None else sorted(ids))
 
 
-def _find_run(project: Project, form: _Form) -> OfflineRun | None:
-    if form.client_id is None:
+def _find_run(project: Project, client_id: uuid.UUID | None, asked: str) -> OfflineRun | None:
+    """The run that the form with this ``client_id`` has launched before."""
+    if client_id is None:
         return None
-    standing = OfflineRun.objects.select_related("annotator").filter(client_id=form.client_id).first()
+    standing = OfflineRun.objects.select_related("annotator").filter(client_id=client_id).first()
     if standing is None:
         return None
     if standing.annotator.project_id != project.pk:
         raise PreannotationError(OF_ANOTHER_STUDY)
-    if standing.asked not in {"", form.asked}:
+    if standing.asked not in {"", asked}:
         raise PreannotationError(ASKS_OTHERWISE.format(run=standing.pk))
     return standing
 
 
-def _write_recipe(preview: Preview, minimum: int) -> dict[str, Any]:
-    if preview.teaching is None:
-        if not preview.rules:
+def _write_recipe(project: Project, kind: str, minimum: int) -> dict[str, Any]:
+    if kind == Annotator.Kind.RULES:
+        rules = preview_rules(project)
+        if not rules:
             raise PreannotationError(
                 "No code that is put on sentences has a keyword rule. Write rules in a draft of the codebook and publish it."
             )
-        return {"reader": name_reader(Annotator.Kind.RULES), "rules": preview.rules}
-    teaching = preview.teaching
-    if not preview.learnable:
-        raise PreannotationError(_tell_too_little(preview, minimum))
+        return {"reader": name_reader(Annotator.Kind.RULES), "rules": rules}
+    if kind != Annotator.Kind.LEARNT:
+        raise PreannotationError("An annotator that needs no key goes by rules, or by what it learnt.")
+    found = preview_training_set(project, minimum=minimum)
+    if not found.learnable:
+        raise PreannotationError(_explain_too_few(found, minimum))
     return {
         "reader": name_reader(Annotator.Kind.LEARNT),
         "seed": SEED,
         "minimum": minimum,
-        "set": {"hash": teaching.hash, "families": teaching.families},
-        "taught": {"sentences": teaching.sentences, "interviews": teaching.interviews, "spared": teaching.spared},
-        "codes": list_outcomes(teaching.outcomes),
+        "set": {"hash": found.hash, "families": found.families},
+        "taught": {"sentences": found.sentences, "interviews": found.interviews, "spared": found.spared},
+        "codes": list_outcomes(found.outcomes),
     }
 
 
-def _tell_too_little(preview: Preview, minimum: int) -> str:
-    most = max(preview.outcomes, key=lambda each: each.positives, default=None)
+def _explain_too_few(found: TrainingSet, minimum: int) -> str:
+    most = max(found.outcomes, key=lambda each: each.positives, default=None)
     if most is None or not most.positives:
         return (
-            "There is nothing to learn from yet: of no sentence most of those who decided blind put a code. "
+            "There is nothing to learn from yet: no sentence has a code that most of those who decided it blind applied. "
             "Code some interviews first."
         )
     return (
@@ -188,12 +168,13 @@ def _store_run(
     kind: str,
     recipe: dict[str, Any],
     ids: list[int] | None,
-    form: _Form,
+    client_id: uuid.UUID | None,
+    asked: str,
     by: trail.Actor,
 ) -> OfflineRun:
     # Two who send the same form take turns here, and the second finds the run of the first.
     Project.objects.select_for_update().get(pk=project.pk)
-    standing = _find_run(project, form)
+    standing = _find_run(project, client_id, asked)
     if standing is not None:
         return standing
     annotator = ensure_annotator(project=project, kind=kind, recipe=recipe, by=by)
@@ -204,8 +185,8 @@ def _store_run(
         )
     run = OfflineRun.objects.create(
         annotator=annotator,
-        client_id=form.client_id,
-        asked=form.asked if form.client_id else "",
+        client_id=client_id,
+        asked=asked if client_id else "",
         created_at=timezone.now(),
         launched_by=by if isinstance(by, User) else None,
         launched_by_name=by.get_username(),

@@ -9,7 +9,7 @@ from collections.abc import Collection, Mapping, Sequence
 from auditapp.batches.actions import PlannedArm
 from auditapp.preannotation.annotators.actions.annotators import LONGEST_TASK, Prompt, read_prompts, write_told
 from auditapp.preannotation.annotators.pure.conditions import REASK, shuffle_codes
-from auditapp.preannotation.annotators.queries.planted import Plantable, list_plantable
+from auditapp.preannotation.annotators.queries.planted import list_plantable
 from auditapp.preannotation.annotators.queries.prompt_codebook import find_sent_redaction, read_told_codebook
 from auditapp.preannotation.errors import PreannotationError
 from auditapp.preannotation.models import Annotator
@@ -116,9 +116,9 @@ def _describe_reask(codes: list[str], seed: int, planted: list[int]) -> dict[str
     return {"condition": REASK, "codes": codes, "seed": seed, "planted": planted}
 
 
-def _choose_planted(planted: Sequence[Plantable], asked: Collection[str], seed: int) -> list[int]:
+def _choose_planted(planted: Sequence[tuple[int, tuple[str, ...]]], asked: Collection[str], seed: int) -> list[int]:
     """A few of the invented sentences: such as carry one of the codes asked for, and such as carry none at all."""
-    fitting = [each.key for each in planted if not each.codes or set(each.codes) & set(asked)]
+    fitting = [key for key, codes in planted if not codes or set(codes) & set(asked)]
     chosen = random.Random(seed).sample(fitting, min(MOST_PLANTED, len(fitting)))  # noqa: S311 - a sample
     return sorted(chosen)
 

@@ -39,13 +39,13 @@ def plant_own_set(*, project: Project, by: trail.Actor) -> list[PlantedSentence]
     rows = [
         PlantedSentence(
             project=project,
-            text=each.text,
-            codes=sorted(each.codes),
+            text=text,
+            codes=sorted(codes),
             created_at=now,
             created_by_name=by.get_username(),
         )
-        for each in read_own_set()
-        if known.issuperset(each.codes) and each.text not in standing
+        for text, codes in read_own_set()
+        if known.issuperset(codes) and text not in standing
     ]
     if not rows:
         raise PreannotationError("Every sentence of the set that fits this codebook is planted already.")

@@ -8,7 +8,7 @@ from uuid import uuid4
 from django import forms
 
 from auditapp.batches.forms import LaunchForm
-from auditapp.preannotation.annotators.actions.offline import MOST_POSITIVES
+from auditapp.preannotation.annotators.actions.offline import MAX_POSITIVES
 from auditapp.preannotation.annotators.pure.learning import FEWEST_INTERVIEWS, FEWEST_POSITIVES
 from auditapp.preannotation.models import Annotator
 from transcripts.corpus.models import Interview
@@ -28,7 +28,7 @@ class OfflineForm(LaunchForm):
     )
     minimum = forms.IntegerField(
         min_value=2,
-        max_value=MOST_POSITIVES,
+        max_value=MAX_POSITIVES,
         initial=FEWEST_POSITIVES,
         label="Fewest examples to learn a code from",
         help_text=f"Sentences that have it, in at least {FEWEST_INTERVIEWS} interviews. Rules do not ask for this.",

@@ -1,6 +1,6 @@
 """Finding the answer in what a model sent: a JSON object, whatever stands around it, whole or cut off.
 
-Only strict JSON is read; nothing is mended. Of an answer that was cut off the elements count that came whole.
+Only strict JSON is read; nothing is repaired. Of an answer that was cut off the elements count that came whole.
 """
 
 from __future__ import annotations
@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from typing import NamedTuple
 
 # The most that is read in search of an answer, over all tries: text that only looks like JSON costs no more than this.
 MOST_READ = 8_000_000
@@ -23,18 +22,11 @@ TOOL_CALL, REFUSED, EMPTY = "a tool call instead of an answer", "the model refus
 ENDS_IN_REFUSAL = frozenset({"refusal", "content_filter"})
 
 
-class Found(NamedTuple):
-    """Every different answer in a text, as the elements of its list; ``problem`` says why there is none."""
-
-    lists: list[list[object]]
-    problem: str = ""
-
-
-def find_answers(text: str, key: str, finish_reason: str = "") -> Found:
-    """The lists under ``key`` in ``text``, thoughts left out."""
+def find_answers(text: str, key: str, finish_reason: str = "") -> tuple[list[list[object]], str]:
+    """Every different list under ``key`` in ``text``, thoughts left out; without any, the problem in a few words."""
     text = THINKING.sub("", text)
     if not text.strip():
-        return Found([], _explain(finish_reason) or EMPTY)
+        return [], _explain(finish_reason) or EMPTY
     lists: list[list[object]] = []
     has_call = False
     for value in _read_values(text):
@@ -43,15 +35,15 @@ def find_answers(text: str, key: str, finish_reason: str = "") -> Found:
         if found is not None and found not in lists[:MOST_LISTS]:
             lists.append(found)
     if lists:
-        return Found(lists)
+        return lists, ""
     if has_call:
-        return Found([], TOOL_CALL)
+        return [], TOOL_CALL
     rest = _read_cut_list(text, key)
     if rest:
-        return Found([rest])
+        return [rest], ""
     if rest is not None:
-        return Found([], "cut off before anything was whole")
-    return Found([], _explain(finish_reason) or f"no JSON object with a list of {key}")
+        return [], "cut off before anything was whole"
+    return [], _explain(finish_reason) or f"no JSON object with a list of {key}"
 
 
 def _explain(finish_reason: str) -> str:

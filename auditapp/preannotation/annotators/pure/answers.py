@@ -1,4 +1,4 @@
-"""Reading an annotator's answer. Nothing is taken that was not asked for: what names an unknown code or a foreign
+"""Parsing an annotator's answer. Nothing is taken that was not asked for: what names an unknown code or a foreign
 sentence, says a thing twice, or has no evidence in the sentence, is kept aside with the reason. Plain Python, no database.
 
 Whatever stands around the answer (fences, prose, thinking, an object that holds it) is no fault. An answer that was cut
@@ -16,10 +16,10 @@ from auditapp.preannotation.annotators.pure.answer_objects import find_answers
 from auditapp.preannotation.annotators.pure.evidence import find_quote
 from auditapp.preannotation.annotators.pure.prompts import OLD_PROMPT_VERSION, PROMPT_VERSION
 
-LONGEST_RATIONALE = 2_000
-LONGEST_QUOTE = 5_000
-LONGEST_SHOWN = 100
-MOST_REJECTED = 200
+MAX_RATIONALE = 2_000
+MAX_QUOTE = 5_000
+MAX_SHOWN = 100
+MAX_REJECTED = 200
 SEMANTIC, LATENT = "semantic", "latent"
 LEVELS = (SEMANTIC, LATENT)
 # Short enough to be read at once; none that is written in two ways.
@@ -39,28 +39,20 @@ class Proposal(NamedTuple):
     quote: tuple[int, int] | None = None
 
 
-class Rejected(NamedTuple):
-    """An item that is not applied, with the reason."""
-
-    sentence: object
-    code: object
-    reason: str
-
-
-class Reading(NamedTuple):
-    """An answer understood.
+class ParsedAnswer(NamedTuple):
+    """What an answer says. ``rejected``: the items that are not applied, as they are stored: sentence, code and reason.
 
     ``missing``: the sentences it says nothing about, which is not "no code". ``problem`` is empty unless the answer as a
     whole is of no use; then all are missing.
     """
 
     proposals: list[Proposal]
-    rejected: list[Rejected]
+    rejected: list[dict[str, object]]
     missing: list[int]
     problem: str
 
 
-def read_answer(
+def parse_response(
     answer: str,
     *,
     sentences: Mapping[int, str],
@@ -68,17 +60,17 @@ def read_answer(
     prompt_version: str = PROMPT_VERSION,
     reads_latent: bool = False,
     finish_reason: str = "",
-) -> Reading:
+) -> ParsedAnswer:
     """Take from ``answer`` what names one of ``sentences`` (their words as they were sent) and one of ``codes``.
 
     Answers to prompt ``turn-1`` list codings, without evidence, and speak of every sentence by saying nothing of it.
     ``finish_reason`` only tells of an answer without words why it has none.
     """
-    found = find_answers(answer, LIST_KEYS[prompt_version], finish_reason)
-    if found.problem:
-        return Reading([], [], sorted(sentences), found.problem)
+    lists, problem = find_answers(answer, LIST_KEYS[prompt_version], finish_reason)
+    if problem:
+        return ParsedAnswer([], [], sorted(sentences), problem)
     taking = _Taking(sentences, codes, reads_latent=reads_latent)
-    items = _choose(found.lists, sentences)
+    items = _choose(lists, sentences)
     if prompt_version == OLD_PROMPT_VERSION:
         for item in items:
             taking.take_old_coding(item)
@@ -88,8 +80,8 @@ def read_answer(
             taking.take_entry(item)
         missing = sorted(sentences.keys() - taking.answered)
     problem = "says nothing about any of the sentences" if sentences and len(missing) == len(sentences) else ""
-    surplus = [Rejected(None, None, "a second, different answer")] * (len(found.lists) - 1)
-    return Reading(taking.proposals, _shorten([*taking.rejected, *surplus]), missing, problem)
+    surplus = [_reject(None, None, "a second, different answer")] * (len(lists) - 1)
+    return ParsedAnswer(taking.proposals, _shorten([*taking.rejected, *surplus]), missing, problem)
 
 
 def _choose(lists: Sequence[list[object]], sentences: Collection[int]) -> list[object]:
@@ -97,11 +89,15 @@ def _choose(lists: Sequence[list[object]], sentences: Collection[int]) -> list[o
     return next((each for each in lists if any(_read_number(raw) in sentences for raw in each)), lists[0])
 
 
-def _shorten(rejected: list[Rejected]) -> list[Rejected]:
-    if len(rejected) <= MOST_REJECTED:
+def _reject(sentence: object, code: object, reason: str) -> dict[str, object]:
+    return {"sentence": sentence, "code": code, "reason": reason}
+
+
+def _shorten(rejected: list[dict[str, object]]) -> list[dict[str, object]]:
+    if len(rejected) <= MAX_REJECTED:
         return rejected
-    left_out = len(rejected) - MOST_REJECTED
-    return [*rejected[:MOST_REJECTED], Rejected(None, None, f"and {left_out} more")]
+    left_out = len(rejected) - MAX_REJECTED
+    return [*rejected[:MAX_REJECTED], _reject(None, None, f"and {left_out} more")]
 
 
 class _Taking:
@@ -112,7 +108,7 @@ class _Taking:
         self.codes = codes
         self.reads_latent = reads_latent
         self.proposals: list[Proposal] = []
-        self.rejected: list[Rejected] = []
+        self.rejected: list[dict[str, object]] = []
         self.answered: set[int] = set()
         self._taken: set[tuple[int, str]] = set()
 
@@ -181,7 +177,7 @@ class _Taking:
         self.proposals.append(proposal)
 
     def _reject(self, sentence: object, code: object, reason: str) -> None:
-        self.rejected.append(Rejected(_shorten_value(sentence), _shorten_value(code), reason))
+        self.rejected.append(_reject(_shorten_value(sentence), _shorten_value(code), reason))
 
 
 def _read_number(raw: object) -> int | None:
@@ -203,12 +199,12 @@ def _read_coding(number: int, raw: object) -> Proposal | str:
         return "malformed: rationale"
     if not isinstance(raw.get("quote", ""), str):
         return "malformed: quote"
-    return Proposal(number, code, make_storable(rationale[:LONGEST_RATIONALE]))
+    return Proposal(number, code, make_storable(rationale[:MAX_RATIONALE]))
 
 
 def _read_quote(raw: object) -> str:
     quote = raw.get("quote", "") if isinstance(raw, dict) else ""
-    return quote[:LONGEST_QUOTE] if isinstance(quote, str) else ""
+    return quote[:MAX_QUOTE] if isinstance(quote, str) else ""
 
 
 def _peek(raw: object, key: str) -> object:
@@ -224,4 +220,4 @@ def _shorten_value(value: object) -> object:
     """A number that databases and programs agree on, or few characters of anything else."""
     if value is None or (isinstance(value, int) and abs(value) < 2**53):
         return value
-    return make_storable(str(value)[:LONGEST_SHOWN])
+    return make_storable(str(value)[:MAX_SHOWN])

@@ -5,21 +5,12 @@ from __future__ import annotations
 
 import unicodedata
 from functools import lru_cache
-from typing import NamedTuple
 
 QUOTATION_MARKS = {
     **dict.fromkeys("‘’‚‛′`´ʼ‹›", "'"),
     **dict.fromkeys("“”„‟″«»「」『』＂", '"'),
 }
 AROUND = "\"' "
-
-
-class Folded(NamedTuple):
-    """A text as it is compared; the character at a place stands for the original from ``starts`` to ``ends``."""
-
-    text: str
-    starts: list[int]
-    ends: list[int]
 
 
 def find_quote(quote: str, sentence: str) -> tuple[int, int] | None:
@@ -30,16 +21,17 @@ def find_quote(quote: str, sentence: str) -> tuple[int, int] | None:
     start = sentence.find(words)
     if start >= 0:
         return start, start + len(words)
-    folded, wanted = _fold_once(sentence), fold(words).text.strip()
+    (folded, starts, ends), wanted = _fold_once(sentence), fold(words)[0].strip()
     for looked_for in (wanted, wanted.strip(AROUND)):
-        place = folded.text.find(looked_for)
+        place = folded.find(looked_for)
         if place >= 0 and looked_for:
-            return folded.starts[place], folded.ends[place + len(looked_for) - 1]
+            return starts[place], ends[place + len(looked_for) - 1]
     return None
 
 
-def fold(text: str) -> Folded:
-    """The text with one kind of space and of quotation marks, in one case, accents composed."""
+def fold(text: str) -> tuple[str, list[int], list[int]]:
+    """The text with one kind of space and of quotation marks, in one case, accents composed; and for each of its
+    characters where the original that it stands for starts and ends."""
     pieces: list[str] = []
     starts: list[int] = []
     ends: list[int] = []
@@ -51,7 +43,7 @@ def fold(text: str) -> Folded:
         starts.extend([place] * len(written))
         ends.extend([end] * len(written))
         place = end
-    return Folded("".join(pieces), starts, ends)
+    return "".join(pieces), starts, ends
 
 
 # An answer may quote one sentence thousands of times.

@@ -21,7 +21,7 @@ from importlib.metadata import PackageNotFoundError, version
 from itertools import islice, pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from auditapp.preannotation.annotators.pure.predictions import Pick
+from auditapp.preannotation.annotators.pure.predictions import Prediction
 from transcripts.codebook.pure.keyword_rules import find_places, find_words
 
 if TYPE_CHECKING:
@@ -166,18 +166,20 @@ def fit(
 class LearntReader:
     """Proposes a code where its probability reaches the code's threshold, and abstains below."""
 
-    def __init__(self, words: _Words, models: Mapping[str, _Model], thresholds: Mapping[str, float]) -> None:
+    def __init__(
+        self, words: _Words, models: Mapping[str, tuple[Shares, float]], thresholds: Mapping[str, float]
+    ) -> None:
         import numpy as np
 
         self.codes = tuple(models)
         self._words = words
         self._weights = np.zeros((len(words.names), len(models)))
-        for column, model in enumerate(models.values()):
-            self._weights[:, column] = model.weights
-        self._offsets = np.array([model.offset for model in models.values()])
+        for column, (weights, _) in enumerate(models.values()):
+            self._weights[:, column] = weights
+        self._offsets = np.array([offset for _, offset in models.values()])
         self._thresholds = np.array([thresholds[code] for code in models])
 
-    def read(self, texts: Sequence[str]) -> list[list[Pick]]:
+    def read(self, texts: Sequence[str]) -> list[list[Prediction]]:
         """What it proposes for each sentence."""
         return [found for at in range(0, len(texts), AT_ONCE) for found in self._read(texts[at : at + AT_ONCE])]
 
@@ -188,8 +190,8 @@ class LearntReader:
     def _score(self, matrix: Any) -> Shares:
         return _to_shares(matrix @ self._weights + self._offsets)
 
-    def _read(self, texts: Sequence[str]) -> list[list[Pick]]:
-        found: list[list[Pick]] = [[] for _ in texts]
+    def _read(self, texts: Sequence[str]) -> list[list[Prediction]]:
+        found: list[list[Prediction]] = [[] for _ in texts]
         if not self.codes:
             return found
         matrix = self._words.weigh(texts)
@@ -204,11 +206,6 @@ class LearntReader:
             names = list(islice((name for name in named if not name.endswith("~")), SHOWN_WORDS))
             found[row].append(_explain(self.codes[column], float(scores[row, column]), names, texts[row]))
         return found
-
-
-class _Model(NamedTuple):
-    weights: Shares
-    offset: float
 
 
 class _Words:
@@ -237,13 +234,13 @@ def list_features(text: str) -> list[str]:
     return [*words, *pairs, *(f"{word[:STEM]}~" for word in words if len(word) > STEM)]
 
 
-def _fit_code(matrix: Any, yes: Bools) -> _Model:
-    """One code from its examples. Where all are alike there is nothing but their share."""
+def _fit_code(matrix: Any, yes: Bools) -> tuple[Shares, float]:
+    """Weights and offset of one code from its examples. Where all are alike there is nothing but their share."""
     import numpy as np
     from sklearn.linear_model import LogisticRegression
 
     if yes.all() or not yes.any():
-        return _Model(np.zeros(matrix.shape[1]), 20.0 if yes.all() else -20.0)
+        return np.zeros(matrix.shape[1]), 20.0 if yes.all() else -20.0
     model = LogisticRegression(
         # The offset is regularised like a weight; scaled, it may be what the share of examples asks for.
         solver="liblinear",
@@ -253,7 +250,7 @@ def _fit_code(matrix: Any, yes: Bools) -> _Model:
         random_state=0,
     )
     model.fit(matrix, yes)
-    return _Model(model.coef_[0], float(model.intercept_[0]))
+    return model.coef_[0], float(model.intercept_[0])
 
 
 def _judge(words: _Words, interviews: Numbers, code: CodeLesson, found: Outcome, seed: int) -> Outcome:
@@ -265,8 +262,8 @@ def _judge(words: _Words, interviews: Numbers, code: CodeLesson, found: Outcome,
     scores = np.zeros(len(code.rows))
     for part in np.unique(part_of):
         held = part_of == part
-        model = _fit_code(matrix[~held], code.yes[~held])
-        scores[held] = _to_shares(matrix[held] @ model.weights + model.offset)
+        weights, offset = _fit_code(matrix[~held], code.yes[~held])
+        scores[held] = _to_shares(matrix[held] @ weights + offset)
     said = np.zeros(len(code.rows), dtype=bool)
     for part in np.unique(part_of):
         held = part_of == part
@@ -331,12 +328,12 @@ def _to_shares(raw: Shares) -> Shares:
     return shares
 
 
-def _explain(code: str, score: float, names: Sequence[str], text: str) -> Pick:
+def _explain(code: str, score: float, names: Sequence[str], text: str) -> Prediction:
     """A suggestion with the words that spoke for it most; its evidence is where the first of them stands."""
     if not names:
-        return Pick(code, "No single word spoke for it.", score=score)
+        return Prediction(code, "No single word spoke for it.", score=score)
     shown = ", ".join(f"“{name}”" for name in names)
     words, wanted = find_words(text), names[0].split(" ")
     at = next(place for place in range(len(words)) if words[place : place + len(wanted)] == wanted)
     places = find_places(text)
-    return Pick(code, f"Words that weighed most: {shown}.", places[at][0], places[at + len(wanted) - 1][1], score)
+    return Prediction(code, f"Words that weighed most: {shown}.", places[at][0], places[at + len(wanted) - 1][1], score)

@@ -50,13 +50,6 @@ class CodedText(NamedTuple):
     codes: frozenset[str]
 
 
-class Halves(NamedTuple):
-    """Texts to learn from and texts to read; a group is whole in one of them."""
-
-    taught: list[CodedText]
-    read: list[CodedText]
-
-
 def read_texts(path: Path) -> list[CodedText]:
     """The texts of a file. Raises ``BadFile`` and ``OSError``."""
     if path.stat().st_size > LARGEST_FILE:
@@ -116,8 +109,11 @@ def _read_excerpt(row: Mapping[str, Any]) -> Iterator[CodedText]:
         yield CodedText(f"{row['id']}.{number}", str(row["id"]), sentence, frozenset([row["theme"]]))
 
 
-def halve(texts: Sequence[CodedText], *, seed: int) -> Halves:
-    """Two halves by group, of each code as even as can be: groups are dealt in turn, code by code, in a seeded order."""
+def halve(texts: Sequence[CodedText], *, seed: int) -> tuple[list[CodedText], list[CodedText]]:
+    """Texts to learn from and texts to test on: two halves by group, of each code as even as can be.
+
+    Groups are assigned in turn, code by code, in a seeded order.
+    """
     codes_of: dict[str, Counter[str]] = {}
     for text in texts:
         codes_of.setdefault(text.group, Counter()).update(text.codes)
@@ -129,8 +125,9 @@ def halve(texts: Sequence[CodedText], *, seed: int) -> Halves:
         main = min(codes_of[group], key=lambda code: (-codes_of[group][code], code)) if codes_of[group] else ""
         dealt[group] = counts[main] % 2
         counts[main] += 1
-    return Halves(
-        [text for text in texts if dealt[text.group] == 0], [text for text in texts if dealt[text.group] == 1]
+    return (
+        [text for text in texts if dealt[text.group] == 0],
+        [text for text in texts if dealt[text.group] == 1],
     )
 
 
@@ -154,13 +151,13 @@ def report_file(
     fewest_groups: int = FEWEST_INTERVIEWS,
 ) -> dict[str, Any]:
     """By code: what there was to learn, the threshold, and the 2x2 of the half that was not learnt from."""
-    halves = halve(texts, seed=seed)
+    taught, tested = halve(texts, seed=seed)
     codes = sorted({code for text in texts for code in text.codes})
-    lesson = make_lesson(halves.taught, codes)
+    lesson = make_lesson(taught, codes)
     outcomes = _judge(lesson, minimum=minimum, fewest_groups=fewest_groups, seed=seed)
     thresholds = dict(_choose_thresholds(lesson, outcomes))
     try:
-        picked = fit(lesson, thresholds).read([text.text for text in halves.read])
+        picked = fit(lesson, thresholds).read([text.text for text in tested])
     except NothingToLearn as error:
         raise BadFile(str(error)) from error
     said = [{pick.code for pick in picks} for picks in picked]
@@ -168,9 +165,9 @@ def report_file(
         "seed": seed,
         "minimum": minimum,
         "groups": fewest_groups,
-        "taught": _count(halves.taught),
-        "read": _count(halves.read),
-        "codes": {each.code: _score(each, thresholds.get(each.code), halves.read, said) for each in outcomes},
+        "taught": _count(taught),
+        "read": _count(tested),
+        "codes": {each.code: _score(each, thresholds.get(each.code), tested, said) for each in outcomes},
     }
 
 

@@ -5,20 +5,12 @@ from __future__ import annotations
 import json
 from functools import cache
 from pathlib import Path
-from typing import NamedTuple
 
 OWN_SET = Path(__file__).resolve().parents[1] / "data" / "planted_sentences.json"
 
 
-class Invented(NamedTuple):
-    """A sentence of the set, and the codes known of it."""
-
-    text: str
-    codes: tuple[str, ...]
-
-
 @cache
-def read_own_set() -> tuple[Invented, ...]:
-    """The whole set: two sentences for each seeded theme and each move, and ten that carry nothing."""
+def read_own_set() -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """Text and known codes of each: two sentences for each seeded theme and each move, and ten that carry nothing."""
     rows = json.loads(OWN_SET.read_text(encoding="utf-8"))
-    return tuple(Invented(each["text"], tuple(each["codes"])) for each in rows)
+    return tuple((each["text"], tuple(each["codes"])) for each in rows)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
 
-class Pick(NamedTuple):
+class Prediction(NamedTuple):
     """A code proposed for a sentence, why, and the words it rests on, in code points of the sentence.
 
     ``score`` is a probability by the reader's own reckoning; rules have none.
@@ -25,4 +25,4 @@ class OfflineReader(Protocol):
     @property
     def codes(self) -> tuple[str, ...]: ...
 
-    def read(self, texts: Sequence[str]) -> list[list[Pick]]: ...
+    def read(self, texts: Sequence[str]) -> list[list[Prediction]]: ...

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from auditapp.preannotation.annotators.pure.predictions import Pick
+from auditapp.preannotation.annotators.pure.predictions import Prediction
 from transcripts.codebook.pure.keyword_rules import compile_rules
 
 READER = "rules-1"
@@ -17,9 +17,12 @@ class RulesReader:
         self.codes = tuple(code for code, lines in rules.items() if lines)
         self._matcher = compile_rules(rules)
 
-    def read(self, texts: Sequence[str]) -> list[list[Pick]]:
+    def read(self, texts: Sequence[str]) -> list[list[Prediction]]:
         """What holds of each sentence."""
         return [
-            [Pick(match.code, f"Rule: {match.rule}", match.start, match.end) for match in self._matcher.find(text)]
+            [
+                Prediction(match.code, f"Rule: {match.rule}", match.start, match.end)
+                for match in self._matcher.find(text)
+            ]
             for text in texts
         ]

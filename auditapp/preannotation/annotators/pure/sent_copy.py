@@ -85,15 +85,13 @@ class SentCopy(NamedTuple):
         return stretch.start if original == stretch.original_start else stretch.end
 
 
-class _Change(NamedTuple):
-    start: int
-    end: int
-    replacement: str
+# Start and end of a part of the original, and what stands there in the copy.
+Change = tuple[int, int, str]
 
 
 def make_copy(text: str, entries: Sequence[Entry]) -> SentCopy:
     """The copy of ``text``, with the entries of a redaction list (``redacting.read_stored``) applied."""
-    dropped = [] if _is_plain(text) else [_Change(*found.span(), "") for found in HIDDEN.finditer(text)]
+    dropped = [] if _is_plain(text) else [(*found.span(), "") for found in HIDDEN.finditer(text)]
     changes = _find_replaced(text, entries, dropped) if entries else dropped
     if not changes:
         return SentCopy(_blunt(text))
@@ -106,28 +104,28 @@ def _is_plain(text: str) -> bool:
     return text.isascii() and text.replace("\n", "").replace("\r", "").replace("\t", "").isprintable()
 
 
-def _find_replaced(text: str, entries: Sequence[Entry], dropped: Sequence[_Change]) -> list[_Change]:
+def _find_replaced(text: str, entries: Sequence[Entry], dropped: Sequence[Change]) -> list[Change]:
     """What is replaced, looked for where nothing hidden is left to keep it apart, with what is dropped elsewhere."""
     shown = _change(text, dropped)
-    changes: list[_Change] = []
+    changes: list[Change] = []
     for place in find_places(shown.text, entries):
         start, end = shown.find_original(place.start, place.end)
-        changes.append(_Change(start, end, entries[place.entry].replacement))
+        changes.append((start, end, entries[place.entry].replacement))
     if not changes or not dropped:
         return changes or list(dropped)
-    apart: list[_Change] = []
+    apart: list[Change] = []
     for change in sorted([*changes, *dropped]):
-        if not apart or change.start >= apart[-1].end:
+        if not apart or change[0] >= apart[-1][1]:
             apart.append(change)
     return apart
 
 
-def _change(text: str, changes: Sequence[_Change]) -> SentCopy:
+def _change(text: str, changes: Sequence[Change]) -> SentCopy:
     """The text with the changes made, which are in order and apart."""
     pieces: list[str] = []
     stretches: list[Stretch] = []
     original = place = 0
-    for start, end, replacement in [*changes, _Change(len(text), len(text), "")]:
+    for start, end, replacement in [*changes, (len(text), len(text), "")]:
         if start > original:
             pieces.append(text[original:start])
             stretches.append(Stretch(place, place + start - original, original, start, True))

@@ -3,26 +3,17 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from typing import NamedTuple
 
-from django.db.models import Count
+from django.db.models import Count, Exists, OuterRef
 
-from auditapp.preannotation.models import Annotator, CodeChoice, OfflineReading, Reading
+from auditapp.preannotation.annotators.pure.recipes import list_read_codes
+from auditapp.preannotation.models import Annotator, CodeChoice, CriticReading, OfflineReading, Reading
 from transcripts.codebook.models import Code
 from transcripts.projects.models import Project
 
 
-class ListedAnnotator(NamedTuple):
-    """An annotator with what it has read: answers of a model, interviews of one that needs none."""
-
-    annotator: Annotator
-    answers: int
-    interviews: int
-    chosen_for: list[str]
-
-
-def list_annotators(project: Project) -> list[ListedAnnotator]:
-    """Every annotator of the study, newest first: four queries."""
+def list_annotators(project: Project) -> list[dict[str, object]]:
+    """Every annotator of the study, newest first, with the answers or interviews it has read and its codes: four queries."""
     annotators = (
         Annotator.objects.filter(project=project)
         .select_related("variant__account", "version")
@@ -36,9 +27,31 @@ def list_annotators(project: Project) -> list[ListedAnnotator]:
     interviews = dict(offline.values_list("run__annotator").annotate(Count("interview", distinct=True)))
     chosen = read_choices(project)
     return [
-        ListedAnnotator(each, answers.get(each.pk, 0), interviews.get(each.pk, 0), chosen.get(each.pk, []))
+        {
+            "annotator": each,
+            "answers": answers.get(each.pk, 0),
+            "interviews": interviews.get(each.pk, 0),
+            "chosen_for": chosen.get(each.pk, []),
+        }
         for each in annotators
     ]
+
+
+def list_with_readings(project_id: int) -> list[Annotator]:
+    """The annotators of a study that have read something for some code, newest first: those a page lets one choose."""
+    answers = Reading.objects.filter(annotator=OuterRef("pk")).exclude(outcome=Reading.Outcome.INVALID)
+    interviews = OfflineReading.objects.filter(run__annotator=OuterRef("pk"))
+    rows = Annotator.objects.filter(Exists(answers) | Exists(interviews), project=project_id)
+    found = rows.select_related("variant", "version").order_by("-pk")
+    return [each for each in found if each.kind == Annotator.Kind.MODEL or list_read_codes(each.recipe)]
+
+
+def find_criticised(project_id: int) -> set[int]:
+    """The annotators of whose suggestions a critic reversed some."""
+    rows = CriticReading.objects.filter(
+        suggestion__annotator__project=project_id, verdict=CriticReading.Verdict.REVERSED
+    )
+    return set(rows.order_by().values_list("suggestion__annotator", flat=True).distinct())
 
 
 def read_code_names(project: Project) -> dict[str, str]:

@@ -8,7 +8,7 @@ for what it would have said of the part alone is not known. Loads numpy; pages i
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,13 +25,6 @@ SELECT s.:origin, s.sentence_id, s.code_id, COALESCE(s.quote_start, -1), COALESC
 FROM preannotation_suggestion s JOIN corpus_sentence g ON g.id = s.sentence_id AND g.retired_by_id IS NOT NULL
 WHERE s.annotator_id = %s AND s.:origin IS NOT NULL :critic
 """
-
-
-class Followed(NamedTuple):
-    """Rows of origin, standing sentence and code: where suggestions are read now, and where nothing is known."""
-
-    placed: Numbers
-    unknown: Numbers
 
 
 def list_retired(turns: Turns) -> Numbers:
@@ -63,8 +56,8 @@ def follow_answers(order: Numbers, sentences: Numbers, turns: Turns) -> tuple[Nu
     return order[in_time], sentences[in_time]
 
 
-def follow_suggestions(moved: Numbers, turns: Turns) -> Followed:
-    """What of the rows of ``MOVED`` is read where."""
+def follow_suggestions(moved: Numbers, turns: Turns) -> tuple[Numbers, Numbers]:
+    """Of the rows of ``MOVED``, as origin, current sentence and code: where each is read now, and where nothing is known."""
     turn_of = {pk: turn for turn in turns.values() for pk in turn.sentences}
     placed: list[tuple[int, int, int]] = []
     unknown: list[tuple[int, int, int]] = []
@@ -75,7 +68,7 @@ def follow_suggestions(moved: Numbers, turns: Turns) -> Followed:
         if place is not None:
             placed.append((origin, place, code))
         unknown += [(origin, each, code) for each in turn.list_touched(whole) if each != place]
-    return Followed(_as_rows(placed), _as_rows(unknown))
+    return _as_rows(placed), _as_rows(unknown)
 
 
 def _as_rows(rows: list[Any]) -> Numbers:

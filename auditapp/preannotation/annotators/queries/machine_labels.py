@@ -85,14 +85,9 @@ class MachineLabels(NamedTuple):
         return np.where(self.sentence_ids[places] == sentence_ids, places, -1)
 
 
-class _Answers(NamedTuple):
-    """All answers in the order of time: ``origins`` are the numbers suggestions name them by, ``codes`` the identifiers
-    each was to look for; ``order`` and ``sentences`` say which answer tells of which sentence."""
-
-    origins: Numbers
-    codes: list[tuple[str, ...]]
-    order: Numbers
-    sentences: Numbers
+# All answers in the order of time: the numbers suggestions name them by, and the codes each was to look for; then, for every
+# sentence that an answer speaks of, the place of the answer and the number of the sentence.
+Answers = tuple[Numbers, list[tuple[str, ...]], Numbers, Numbers]
 
 
 def read_machine_labels(
@@ -108,32 +103,33 @@ def read_machine_labels(
     columns = ("pk", "identifier", "family__identifier")
     codes = list(rows.filter(family__unit=CodeFamily.Unit.SENTENCE).values_list(*columns))
     is_model = annotator.kind == Annotator.Kind.MODEL
-    answers = _read_answers(annotator, codes) if is_model else _read_offline(annotator)
+    origins, asked_for, order, read = _read_answers(annotator, codes) if is_model else _read_offline(annotator)
     turns = read_cut_turns(annotator.project_id)
     if turns:
-        order, followed = follow_answers(answers.order, answers.sentences, turns)
-        answers = answers._replace(order=order, sentences=followed)
-    kept = np.unique(answers.sentences)
+        order, read = follow_answers(order, read, turns)
+    kept = np.unique(read)
     if sentences is not None:
         kept = np.intersect1d(kept, np.fromiter(sentences, np.int64))
     else:
         kept = np.setdiff1d(kept, list_retired(turns), assume_unique=True)
-    told = set(chain.from_iterable(set(answers.codes)))
+    told = set(chain.from_iterable(set(asked_for)))
     known = {identifier: pk for pk, identifier, *_ in codes if identifier in told}
-    latest = _find_latest(answers, tuple(known), kept)
+    latest = _find_latest(asked_for, order, read, codes=tuple(known), sentence_ids=kept)
     origin, critic = "cell_id" if is_model else "run_id", NOT_REVERSED if with_critic else ""
     suggestions, moved = (sql.replace(":origin", origin).replace(":critic", critic) for sql in (SUGGESTIONS, MOVED))
-    made = _fetch(suggestions, annotator.pk, columns=3)
-    marker = _Marker(answers.origins, tuple(known.values()), kept, latest)
-    labels = marker.mark(made)
+
+    def mark(made: Numbers) -> NDArray[np.bool_]:
+        return _mark(made, origins=origins, code_ids=tuple(known.values()), sentence_ids=kept, latest=latest)
+
+    labels = mark(_fetch(suggestions, annotator.pk, columns=3))
     if turns:
-        found = follow_suggestions(_fetch(moved, annotator.pk, columns=5), turns)
-        labels |= marker.mark(found.placed)
-        latest[marker.mark(found.unknown) & ~labels] = -1
+        placed, unknown = follow_suggestions(_fetch(moved, annotator.pk, columns=5), turns)
+        labels |= mark(placed)
+        latest[mark(unknown) & ~labels] = -1
     return MachineLabels(kept, tuple(known), latest >= 0, labels)
 
 
-def _read_answers(annotator: Annotator, codes: Sequence[Sequence[Any]]) -> _Answers:
+def _read_answers(annotator: Annotator, codes: Sequence[Sequence[Any]]) -> Answers:
     with connection.cursor() as cursor:
         cursor.execute(ARMS, [annotator.pk])
         told = {pk: _list_told(task, _parse(settings), codes) for pk, task, settings in cursor.fetchall()}
@@ -148,7 +144,7 @@ def _read_answers(annotator: Annotator, codes: Sequence[Sequence[Any]]) -> _Answ
         width = int(max(asked.max(initial=0), missing.max())) + 1
         is_missing = np.isin(order * width + asked, missing_order * width + missing)
         order, asked = order[~is_missing], asked[~is_missing]
-    return _Answers(cells, [told[row[1]] for row in rows], order, asked)
+    return cells, [told[row[1]] for row in rows], order, asked
 
 
 def _list_told(task: str, settings: Mapping[str, Any], codes: Iterable[Sequence[Any]]) -> tuple[str, ...]:
@@ -170,7 +166,7 @@ def _add_unsaid(annotator: Annotator, cells: Numbers, order: Numbers, asked: Num
     return order[in_time], asked[in_time]
 
 
-def _read_offline(annotator: Annotator) -> _Answers:
+def _read_offline(annotator: Annotator) -> Answers:
     """A run is one answer: it reads an interview once."""
     with connection.cursor() as cursor:
         cursor.execute(OFFLINE_READINGS, [annotator.pk])
@@ -178,16 +174,18 @@ def _read_offline(annotator: Annotator) -> _Answers:
     runs, places = np.unique(np.fromiter((row[1] for row in rows), np.int64, len(rows)), return_inverse=True)
     order, read = _unfold([row[2] for row in rows])
     found = tuple(list_read_codes(annotator.recipe))
-    return _Answers(runs, [found] * len(runs), places[order], read)
+    return runs, [found] * len(runs), places[order], read
 
 
-def _find_latest(answers: _Answers, codes: Sequence[str], sentence_ids: Numbers) -> NDArray[np.int32]:
+def _find_latest(
+    asked_for: Sequence[tuple[str, ...]], order: Numbers, read: Numbers, *, codes: Sequence[str], sentence_ids: Numbers
+) -> NDArray[np.int32]:
     """For each code and sentence the number of the last answer that tells of both, -1 where none does."""
     latest = np.full((len(codes), len(sentence_ids)), -1, dtype=np.int32)
-    kept = np.isin(answers.sentences, sentence_ids)
-    order, places = answers.order[kept], np.searchsorted(sentence_ids, answers.sentences[kept])
-    kinds = {told: number for number, told in enumerate(dict.fromkeys(answers.codes))}
-    kind_of = np.array([kinds[told] for told in answers.codes], dtype=np.int64)[order]
+    kept = np.isin(read, sentence_ids)
+    order, places = order[kept], np.searchsorted(sentence_ids, read[kept])
+    kinds = {told: number for number, told in enumerate(dict.fromkeys(asked_for))}
+    kind_of = np.array([kinds[told] for told in asked_for], dtype=np.int64)[order]
     for told, number in kinds.items():
         chosen = kind_of == number
         last = np.full(len(sentence_ids), -1, dtype=np.int32)
@@ -198,26 +196,20 @@ def _find_latest(answers: _Answers, codes: Sequence[str], sentence_ids: Numbers)
     return latest
 
 
-class _Marker(NamedTuple):
-    """What it takes to find where rows of origin, sentence and code stand in a table of codes x sentences."""
-
-    origins: Numbers
-    code_ids: Sequence[int]
-    sentence_ids: Numbers
-    latest: NDArray[np.int32]
-
-    def mark(self, made: Numbers) -> NDArray[np.bool_]:
-        """Where a row stands that came in the last answer about its sentence and code."""
-        marks = np.zeros(self.latest.shape, dtype=bool)
-        by_number = np.argsort(np.array(self.code_ids, dtype=np.int64))
-        ids = np.array(self.code_ids, dtype=np.int64)[by_number]
-        is_known = np.isin(made[:, 0], self.origins) & np.isin(made[:, 1], self.sentence_ids)
-        made = made[is_known & np.isin(made[:, 2], ids)]
-        answer = np.searchsorted(self.origins, made[:, 0])
-        place, row = np.searchsorted(self.sentence_ids, made[:, 1]), by_number[np.searchsorted(ids, made[:, 2])]
-        stands = self.latest[row, place] == answer
-        marks[row[stands], place[stands]] = True
-        return marks
+def _mark(
+    made: Numbers, *, origins: Numbers, code_ids: Sequence[int], sentence_ids: Numbers, latest: NDArray[np.int32]
+) -> NDArray[np.bool_]:
+    """Codes x sentences: where a row of ``made`` (origin, sentence, code) came in the last answer about both."""
+    marks = np.zeros(latest.shape, dtype=bool)
+    by_number = np.argsort(np.array(code_ids, dtype=np.int64))
+    ids = np.array(code_ids, dtype=np.int64)[by_number]
+    is_known = np.isin(made[:, 0], origins) & np.isin(made[:, 1], sentence_ids)
+    made = made[is_known & np.isin(made[:, 2], ids)]
+    answer = np.searchsorted(origins, made[:, 0])
+    place, row = np.searchsorted(sentence_ids, made[:, 1]), by_number[np.searchsorted(ids, made[:, 2])]
+    is_latest = latest[row, place] == answer
+    marks[row[is_latest], place[is_latest]] = True
+    return marks
 
 
 def _unfold(lists: Sequence[Any]) -> tuple[Numbers, Numbers]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import datetime
 from collections import defaultdict
 from collections.abc import Collection
-from typing import NamedTuple
 
 from django.db.models import Count, Q, QuerySet
 
@@ -16,27 +15,6 @@ from transcripts.corpus.models import Sentence, Turn
 from transcripts.projects.models import Project
 
 ACTIVE = (OfflineRun.State.PLANNED, OfflineRun.State.RUNNING)
-
-
-class ReadableSentence(NamedTuple):
-    """A sentence the model says: where it begins in its turn, and its words."""
-
-    pk: int
-    start: int
-    text: str
-
-
-class RunProgress(NamedTuple):
-    """How far a run has come."""
-
-    interviews: int
-    done: int
-    sentences: int
-    suggestions: int
-
-    @property
-    def percent(self) -> int:
-        return 100 * self.done // self.interviews if self.interviews else 100
 
 
 def list_readable(interview_ids: Collection[int] | None, project: Project) -> QuerySet[Sentence]:
@@ -50,12 +28,12 @@ def list_readable(interview_ids: Collection[int] | None, project: Project) -> Qu
     return sentences if interview_ids is None else sentences.filter(turn__interview__in=interview_ids)
 
 
-def find_unread(annotator: Annotator, interview_id: int) -> list[ReadableSentence]:
-    """The sentences of an interview that this annotator has not read. What it has read it would read alike again."""
+def find_unread(annotator: Annotator, interview_id: int) -> list[tuple[int, int, str]]:
+    """Key, start in its turn and words of each sentence of an interview that this annotator has not read yet."""
     read = _find_read(annotator, interview_id)
     rows = list_readable([interview_id], annotator.project).annotate(text=SENTENCE_TEXT)
     ordered = rows.order_by("turn__position", "start").values_list("pk", "start", "text")
-    return [ReadableSentence(*row) for row in ordered if row[0] not in read]
+    return [row for row in ordered if row[0] not in read]
 
 
 def find_unread_ids(annotator: Annotator, interview_id: int) -> set[int]:
@@ -89,11 +67,17 @@ def find_interviews_left(run: OfflineRun) -> list[int]:
     return list(left.order_by("pk").values_list("pk", flat=True))
 
 
-def read_run_progress(run: OfflineRun) -> RunProgress:
-    """How many interviews, sentences and suggestions. Two queries."""
+def read_run_progress(run: OfflineRun) -> dict[str, int]:
+    """How many interviews there are and are done, and how many sentences and suggestions that makes. Two queries."""
     readings = list(run.readings.values_list("sentences", "accepted"))
-    sentences = sum(len(numbers) for numbers, _ in readings)
-    return RunProgress(run.interviews.count(), len(readings), sentences, sum(accepted for _, accepted in readings))
+    interviews, done = run.interviews.count(), len(readings)
+    return {
+        "interviews": interviews,
+        "done": done,
+        "percent": 100 * done // interviews if interviews else 100,
+        "sentences": sum(len(numbers) for numbers, _ in readings),
+        "suggestions": sum(accepted for _, accepted in readings),
+    }
 
 
 def count_by_code(run: OfflineRun) -> dict[str, int]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from django.db.models import QuerySet
 
 from auditapp.preannotation.annotators.pure.planted_set import read_own_set
@@ -13,25 +11,20 @@ from transcripts.codebook.queries import current_version
 from transcripts.projects.models import Project
 
 
-class Plantable(NamedTuple):
-    """A sentence that may be put among a turn's own. Where it is not stored yet its key is below 0: the place in the set
-    that comes with the program, counted from its end."""
-
-    key: int
-    codes: tuple[str, ...]
-
-
 def has_planted(project: Project) -> bool:
     """Whether the study ever had a planted sentence, withdrawn ones counted."""
     return PlantedSentence.objects.filter(project=project).exists()
 
 
-def list_plantable(project: Project) -> list[Plantable]:
-    """What a launch has to choose from: what is planted, or the set that a first launch would plant, in the same order."""
+def list_plantable(project: Project) -> list[tuple[int, tuple[str, ...]]]:
+    """Key and codes of each sentence a launch can choose: what is planted, or the set that a first launch would plant.
+
+    One that is not stored yet has a key below 0: its place in that set, counted from the end.
+    """
     if has_planted(project):
-        return [Plantable(key, tuple(codes)) for key, codes in find_planted(project).values_list("pk", "codes")]
+        return [(key, tuple(codes)) for key, codes in find_planted(project).values_list("pk", "codes")]
     known, own = set(find_codes(project).values_list("identifier", flat=True)), read_own_set()
-    return [Plantable(place - len(own), each.codes) for place, each in enumerate(own) if known.issuperset(each.codes)]
+    return [(place - len(own), codes) for place, (_, codes) in enumerate(own) if known.issuperset(codes)]
 
 
 def find_planted(project: Project) -> QuerySet[PlantedSentence]:

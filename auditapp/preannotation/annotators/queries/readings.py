@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
 from django.db.models import Count, Q, QuerySet, Sum
 
 from auditapp.batches.models import Batch
 from auditapp.preannotation.annotators.queries.offline import count_by_code, read_run_progress
-from auditapp.preannotation.batch_kinds import CHECK_KIND, CRITIC_KIND
+from auditapp.preannotation.batch_kinds import CHECK_KIND, CRITIC_KIND, KIND
 from auditapp.preannotation.models import Annotator, CheckAnswer, OfflineRun, Reading
 from transcripts.corpus.models import Turn
 
@@ -84,10 +84,10 @@ def count_run(run: OfflineRun) -> dict[str, object]:
         "kind": run.annotator.kind,
         "state": run.state,
         "problem": run.problem,
-        "interviews": progress.interviews,
-        "readings": progress.done,
-        "sentences": progress.sentences,
-        "suggestions": progress.suggestions,
+        "interviews": progress["interviews"],
+        "readings": progress["done"],
+        "sentences": progress["sentences"],
+        "suggestions": progress["suggestions"],
         "suggestions_by_code": count_by_code(run),
         "missing_sentences": 0,
         "curtailed_sentences": 0,
@@ -125,31 +125,6 @@ def _read_reason(item: object) -> str:
     return str(item.get("reason", "")) if isinstance(item, dict) else ""
 
 
-class FoundReading(NamedTuple):
-    """An answer in a list: what it was about, how it was understood, and the paid call behind it.
-
-    Never what it proposes, nor how much: whoever looks may have to decide on that turn yet.
-    """
-
-    cell_id: int
-    batch_id: int
-    attempt_id: int | None
-    task: str
-    turn: Turn | None
-    outcome: str
-    problem: str
-    missing: int
-    reasons: list[str]
-    flags: list[str]
-
-
-class FoundPage(NamedTuple):
-    """A page of answers; ``after`` is the key to go on from, ``None`` at the end."""
-
-    rows: list[FoundReading]
-    after: int | None
-
-
 def find_readings(
     annotator: Annotator,
     *,
@@ -158,10 +133,12 @@ def find_readings(
     reason: str = "",
     after: int = 0,
     turns: QuerySet[Any] | None = None,
-) -> FoundPage:
-    """The annotator's answers, oldest first. ``what`` is an outcome, "missing", "rejected" or "flagged"; anything else is all.
+) -> tuple[list[dict[str, object]], int | None]:
+    """A page of the annotator's answers, oldest first, and the key to go on from (``None`` at the end).
 
-    ``reason`` keeps those of which an item was rejected for it, ``turns`` (a query of keys) those about these turns.
+    ``what`` is an outcome, "missing", "rejected" or "flagged"; anything else is all. ``reason`` keeps those of which an
+    item was rejected for it, ``turns`` (a query of keys) those about these turns. Never what an answer proposes, nor how
+    much: whoever looks may have to decide on that turn yet.
     """
     readings = Reading.objects.filter(annotator=annotator, cell__gt=after).select_related("cell__arm", "cell__result")
     readings = readings.defer("cell__arm__system_prompt", "cell__result__answer")
@@ -176,7 +153,7 @@ def find_readings(
     elif what == "flagged":
         readings = readings.exclude(flags=[])
     kept = _take(readings.order_by("cell"), what, reason)
-    return FoundPage(_show(kept[:PER_PAGE]), kept[PER_PAGE - 1].cell_id if len(kept) > PER_PAGE else None)
+    return _show(kept[:PER_PAGE]), kept[PER_PAGE - 1].cell_id if len(kept) > PER_PAGE else None
 
 
 def _take(readings: QuerySet[Reading], what: str, reason: str) -> list[Reading]:
@@ -195,40 +172,30 @@ def _take(readings: QuerySet[Reading], what: str, reason: str) -> list[Reading]:
     return kept
 
 
-def _show(readings: list[Reading]) -> list[FoundReading]:
+def _show(readings: list[Reading]) -> list[dict[str, object]]:
     ids = {reading.cell.input_id for reading in readings}
     turns = {turn.pk: turn for turn in Turn.objects.filter(pk__in=ids).select_related("interview").defer("text")}
     return [
-        FoundReading(
-            cell_id=reading.cell_id,
-            batch_id=reading.cell.batch_id,
-            attempt_id=result.attempt_id if (result := getattr(reading.cell, "result", None)) else None,
-            task=reading.cell.arm.task,
-            turn=turns.get(reading.cell.input_id),
-            outcome=reading.get_outcome_display(),
-            problem=reading.problem,
-            missing=len(reading.missing),
-            reasons=sorted({_read_reason(item) for item in reading.rejected}),
-            flags=list(reading.flags),
-        )
+        {
+            "cell_id": reading.cell_id,
+            "batch_id": reading.cell.batch_id,
+            "attempt_id": result.attempt_id if (result := getattr(reading.cell, "result", None)) else None,
+            "task": reading.cell.arm.task,
+            "turn": turns.get(reading.cell.input_id),
+            "outcome": reading.get_outcome_display(),
+            "problem": reading.problem,
+            "missing": len(reading.missing),
+            "reasons": sorted({_read_reason(item) for item in reading.rejected}),
+            "flags": list(reading.flags),
+        }
         for reading in readings
     ]
 
 
-class AnnotatorBatches(NamedTuple):
-    """The batches about an annotator, newest first: it read in ``readings``, was checked in ``checks``, and a critic tested
-    what it had said in ``critics``. Only the first have answers that are counted as readings."""
-
-    readings: list[Batch]
-    checks: list[Batch]
-    critics: list[Batch]
-
-
-def list_batches(annotator: Annotator) -> AnnotatorBatches:
-    """Every batch about the annotator. Of those before there were settings, the parameters tell."""
+def list_batches(annotator: Annotator) -> dict[str, list[Batch]]:
+    """Every batch about the annotator by its kind, newest first. Of those before there were settings, the parameters tell."""
     named = Q(arms__settings__annotator=annotator.pk) | Q(parameters__annotators=[annotator.pk])
-    found = AnnotatorBatches([], [], [])
-    own = {CHECK_KIND: found.checks, CRITIC_KIND: found.critics}
+    found: dict[str, list[Batch]] = {KIND: [], CHECK_KIND: [], CRITIC_KIND: []}
     for batch in Batch.objects.filter(named, project=annotator.project_id).distinct().order_by("-pk"):
-        own.get(batch.kind, found.readings).append(batch)
+        found.get(batch.kind, found[KIND]).append(batch)
     return found

@@ -1,4 +1,4 @@
-"""What an annotator can learn from: the blind codings of a study, resolved to one word per sentence and code.
+"""The training set of an annotator that learns: the blind codings of a study, resolved to one word per sentence and code.
 
 Of several who decided about a sentence the majority counts, and where they are even it teaches nothing. Withheld turns
 are spared, for they are to say how good the annotator is.
@@ -18,15 +18,15 @@ from transcripts.corpus.models import Sentence
 from transcripts.projects.models import Project
 
 if TYPE_CHECKING:
-    from auditapp.preannotation.annotators.pure.learning import Lesson, Outcome
+    from auditapp.preannotation.annotators.pure.learning import Bools, Lesson, Outcome
     from transcripts.coding.blind import BlindReadings
 
 # SQLite takes so many numbers in one question.
-MOST_AT_ONCE = 5_000
+MAX_AT_ONCE = 5_000
 
 
-class Teaching(NamedTuple):
-    """What a recipe says of its examples; ``families`` as :mod:`auditapp.preannotation.annotators.pure.recipes` describes them."""
+class TrainingSet(NamedTuple):
+    """What a recipe says of its examples, and what there is of each code; ``families`` as ``pure/recipes.py`` says."""
 
     families: Mapping[str, Any]
     hash: str
@@ -35,13 +35,17 @@ class Teaching(NamedTuple):
     spared: int
     outcomes: list[Outcome]
 
+    @property
+    def learnable(self) -> list[Outcome]:
+        """Codes that have enough examples."""
+        return [each for each in self.outcomes if not each.reason]
 
-class _Placed(NamedTuple):
-    interview: int
-    text_hash: str
+    @property
+    def scarce(self) -> list[Outcome]:
+        return [each for each in self.outcomes if each.reason]
 
 
-def gather(project: Project, version: CodebookVersion, *, minimum: int) -> Teaching:
+def read_training_set(project: Project, version: CodebookVersion, *, minimum: int) -> TrainingSet:
     """The examples as they stand now, and what there is of each code of the version, in its order."""
     import numpy as np
 
@@ -54,11 +58,11 @@ def gather(project: Project, version: CodebookVersion, *, minimum: int) -> Teach
     families, outcomes, spared = {}, [], np.zeros(len(read.sentence_ids), dtype=bool)
     for family in _list_families(version):
         codes = [code.identifier for code in family.codes.all()]
-        found = _resolve(read, family.identifier, codes)
-        spared |= found.is_decided & is_spared
-        taught = found.is_decided & ~is_spared
+        is_decided, has_code, is_tied = _resolve(read, family.identifier, codes)
+        spared |= is_decided & is_spared
+        taught = is_decided & ~is_spared
         written: dict[str, Any] = {}
-        for code, yes, tied in zip(codes, found.yes, found.tied, strict=True):
+        for code, yes, tied in zip(codes, has_code, is_tied, strict=True):
             rows = np.flatnonzero(taught & ~tied)
             outcomes.append(count_examples(CodeLesson(code, rows, yes[rows]), read.interview_ids, minimum=minimum))
             ids = read.sentence_ids
@@ -66,30 +70,25 @@ def gather(project: Project, version: CodebookVersion, *, minimum: int) -> Teach
         if taught.any():
             families[family.identifier] = {"decided": _write(read.sentence_ids[taught]), "codes": written}
     placed = place_sentences(families)
-    return Teaching(
+    return TrainingSet(
         families,
         hash_set(families, placed),
         len(placed),
-        len({each.interview for each in placed.values()}),
+        len({interview for interview, _ in placed.values()}),
         int(spared.sum()),
         outcomes,
     )
 
 
-class _Resolved(NamedTuple):
-    """Sentences that anybody decided for a family, and by code the majority's yes, and where they are even."""
+def _resolve(read: BlindReadings, family: str, codes: list[str]) -> tuple[Bools, Bools, Bools]:
+    """Which sentences anybody decided for a family; and codes x sentences, the majority's yes and where they are even.
 
-    is_decided: Any
-    yes: Any
-    tied: Any
-
-
-def _resolve(read: BlindReadings, family: str, codes: list[str]) -> _Resolved:
-    """Of what the model says, which is all an annotator is asked to read."""
+    Of what the model says, which is all an annotator is asked to read.
+    """
     table = read.arrange(family, CodeFamily.Unit.SENTENCE, codes)
     deciders = table.decided.sum(axis=0) * read.is_answer
     yes = table.labels.sum(axis=1) * read.is_answer
-    return _Resolved(deciders > 0, 2 * yes > deciders, (2 * yes == deciders) & (deciders > 0))
+    return deciders > 0, 2 * yes > deciders, (2 * yes == deciders) & (deciders > 0)
 
 
 def _list_families(version: CodebookVersion) -> list[CodeFamily]:
@@ -97,16 +96,16 @@ def _list_families(version: CodebookVersion) -> list[CodeFamily]:
     return list(families.order_by("position"))
 
 
-def place_sentences(families: Mapping[str, Any]) -> dict[int, _Placed]:
-    """The sentences that a set names: where each is from, and what its text hashes to."""
+def place_sentences(families: Mapping[str, Any]) -> dict[int, tuple[int, str]]:
+    """The sentences that a set names: the interview each is from, and the hash of its text."""
     numbers = {number for family in families.values() for number in read_ranges(family["decided"])}
     columns = ("pk", "turn__interview_id", "text_hash")
-    return {pk: _Placed(*rest) for pk, *rest in _fetch(numbers, columns)}
+    return {pk: (interview, text_hash) for pk, interview, text_hash in _fetch(numbers, columns)}
 
 
-def hash_set(families: Mapping[str, Any], placed: Mapping[int, _Placed]) -> str:
+def hash_set(families: Mapping[str, Any], placed: Mapping[int, tuple[int, str]]) -> str:
     """SHA-256 of what was decided of which words."""
-    return hash_content([families, [[pk, each.text_hash] for pk, each in sorted(placed.items())]])
+    return hash_content([families, [[pk, text_hash] for pk, (_, text_hash) in sorted(placed.items())]])
 
 
 def read_lesson(families: Mapping[str, Any]) -> Lesson:
@@ -132,8 +131,8 @@ def read_lesson(families: Mapping[str, Any]) -> Lesson:
 
 def _fetch(numbers: Collection[int], columns: tuple[str, ...]) -> list[tuple[Any, ...]]:
     ordered, found = sorted(numbers), list[tuple[Any, ...]]()
-    for first in range(0, len(ordered), MOST_AT_ONCE):
-        rows = Sentence.objects.filter(pk__in=ordered[first : first + MOST_AT_ONCE])
+    for first in range(0, len(ordered), MAX_AT_ONCE):
+        rows = Sentence.objects.filter(pk__in=ordered[first : first + MAX_AT_ONCE])
         if "text" in columns:
             rows = rows.annotate(text=SENTENCE_TEXT)
         found += rows.order_by().values_list(*columns)

@@ -20,11 +20,10 @@ from auditapp.batches.ledger.clock import read_now
 from auditapp.batches.ledger.worker_signs import name_host
 from auditapp.batches.pure.stopping import stopping
 from auditapp.preannotation.annotators.pure import learning, rules
-from auditapp.preannotation.annotators.pure.predictions import OfflineReader, Pick
+from auditapp.preannotation.annotators.pure.predictions import OfflineReader, Prediction
 from auditapp.preannotation.annotators.pure.recipes import list_read_codes
 from auditapp.preannotation.annotators.queries.offline import (
     ACTIVE,
-    ReadableSentence,
     find_interviews_left,
     find_unread,
     find_unread_ids,
@@ -163,7 +162,7 @@ def _read_interview(
 ) -> bool:
     """Read one interview, and store what was found; ``False`` when the run is no longer ours to do."""
     sentences = find_unread(run.annotator, interview_id)
-    picks = reader.read([sentence.text for sentence in sentences])
+    predictions = reader.read([text for _, _, text in sentences])
     with transaction.atomic():
         # Two runs of one annotator take turns, so that neither reads what the other just read.
         Annotator.objects.select_for_update().only("pk").get(pk=run.annotator_id)
@@ -172,15 +171,15 @@ def _read_interview(
         left = find_unread_ids(run.annotator, interview_id)
         rows = [
             suggestion
-            for sentence, found in zip(sentences, picks, strict=True)
-            if sentence.pk in left
-            for suggestion in _write_suggestions(run, sentence, found, codes)
+            for (pk, start, _), found in zip(sentences, predictions, strict=True)
+            if pk in left
+            for suggestion in _write_suggestions(run, pk, start, found, codes)
         ]
         Suggestion.objects.bulk_create(rows, batch_size=AT_ONCE)
         OfflineReading.objects.create(
             run=run,
             interview_id=interview_id,
-            sentences=[sentence.pk for sentence in sentences if sentence.pk in left],
+            sentences=[pk for pk, _, _ in sentences if pk in left],
             accepted=len(rows),
             read_at=read_now(),
         )
@@ -188,24 +187,24 @@ def _read_interview(
 
 
 def _write_suggestions(
-    run: OfflineRun, sentence: ReadableSentence, picks: Sequence[Pick], codes: Mapping[str, int]
+    run: OfflineRun, sentence: int, start: int, predictions: Sequence[Prediction], codes: Mapping[str, int]
 ) -> list[Suggestion]:
     """Suggestions for a sentence at shuffled places, which are the same whenever this annotator reads it."""
-    places = list(range(len(picks)))
-    if len(picks) > 1:
-        random.Random(f"{run.annotator.hash} {sentence.pk}").shuffle(places)  # noqa: S311 - an order, not a secret
+    places = list(range(len(predictions)))
+    if len(predictions) > 1:
+        random.Random(f"{run.annotator.hash} {sentence}").shuffle(places)  # noqa: S311 - an order, not a secret
     return [
         Suggestion(
             annotator_id=run.annotator_id,
             run_id=run.pk,
-            sentence_id=sentence.pk,
-            code_id=codes[pick.code],
-            rationale=pick.rationale,
-            quote_start=None if pick.start is None else sentence.start + pick.start,
-            quote_end=None if pick.end is None else sentence.start + pick.end,
-            score=pick.score,
+            sentence_id=sentence,
+            code_id=codes[prediction.code],
+            rationale=prediction.rationale,
+            quote_start=None if prediction.start is None else start + prediction.start,
+            quote_end=None if prediction.end is None else start + prediction.end,
+            score=prediction.score,
             place=place,
         )
-        for pick, place in zip(picks, places, strict=True)
-        if pick.code in codes
+        for prediction, place in zip(predictions, places, strict=True)
+        if prediction.code in codes
     ]

@@ -1,4 +1,4 @@
-"""From answers about turns to what can be stored of them: the same for every kind of batch that asks about turns."""
+"""Parsing responses about turns into what is stored of them: the same for every kind of batch that asks about turns."""
 
 from __future__ import annotations
 
@@ -9,56 +9,38 @@ from typing import NamedTuple
 
 from auditapp.batches.kinds import Answered
 from auditapp.batches.models import Arm, Batch
-from auditapp.preannotation.annotators.pure.answers import Reading as ReadAnswer
-from auditapp.preannotation.annotators.pure.answers import Rejected, read_answer
+from auditapp.preannotation.annotators.pure.answers import ParsedAnswer, Proposal, parse_response
 from auditapp.preannotation.annotators.pure.injection import find_instructions
 from auditapp.preannotation.annotators.pure.prompts import asks_for_level
-from auditapp.preannotation.annotators.runner.render_prompts import AskedTurn, find_prompt_version, read_sentences
-from auditapp.preannotation.models import Annotator, CheckAnswer, Understood
+from auditapp.preannotation.annotators.runner.render_prompts import AskedTurn, find_prompt_version, read_asked_turns
+from auditapp.preannotation.models import Annotator, CheckAnswer, Suggestion, Understood
 from transcripts.codebook.models import Code
 
 Outcome = Understood.Outcome
 
 
-class Placed(NamedTuple):
-    """A code for a sentence of the study, its evidence as a place in the turn's own text."""
+class ParsedResponse(NamedTuple):
+    """What one response says. ``proposals`` are suggestions that are not stored yet.
 
-    sentence: int
-    code: str
-    code_id: int
-    rationale: str
-    level: str
-    quote: tuple[int, int] | None
-
-
-class UnderstoodAnswer(NamedTuple):
-    """What one answer says of sentences of the study, and of planted ones (identifiers of codes by their key).
-
-    ``condition`` is the arm's: empty where the answer is one for the desk.
+    ``planted``: identifiers of codes by the key of a planted sentence. ``condition`` is the arm's: empty where the answer
+    is one for the desk.
     """
 
     cell_id: int
     annotator: Annotator
     condition: str
-    proposals: list[Placed]
+    proposals: list[Suggestion]
     planted: dict[int, list[str]]
     asked: list[int]
     missing: list[int]
-    rejected: list[Rejected]
+    rejected: list[dict[str, object]]
     problem: str
     outcome: Outcome
     flags: Sequence[str] = ()
 
 
-class ToldCodes(NamedTuple):
-    """The codes of an arm: identifier by the name it was told under, and key by identifier."""
-
-    identifiers: Mapping[str, str]
-    keys: Mapping[str, int]
-
-
-def understand_answers(batch: Batch, answers: Sequence[Answered]) -> Iterator[UnderstoodAnswer]:
-    """What the answers say, those left out that never came. Writes nothing."""
+def parse_responses(batch: Batch, answers: Sequence[Answered]) -> Iterator[ParsedResponse]:
+    """Each answer that came, parsed. Writes nothing."""
     by_arm: dict[int, list[Answered]] = defaultdict(list)
     for each in answers:
         if each.answer is not None:
@@ -70,19 +52,19 @@ def understand_answers(batch: Batch, answers: Sequence[Answered]) -> Iterator[Un
     find_flags = cache(find_instructions)
     for arm in arms:
         annotator = _find_annotator(arm, annotators)
-        codes = read_told_codes(arm, annotator)
-        turns = read_sentences(arm, [each.input_id for each in by_arm[arm.pk]])
+        codes = read_codes(arm, annotator)
+        turns = read_asked_turns(arm, [each.input_id for each in by_arm[arm.pk]])
         for each in by_arm[arm.pk]:
             turn = turns[each.input_id]
             flags = find_flags(f"{turn.question}\n\n{turn.text}")
-            yield _understand(each, arm, annotator, codes, turn)._replace(flags=flags)
+            yield _parse(each, arm, annotator, codes, turn)._replace(flags=flags)
 
 
-def write_check_answer(each: UnderstoodAnswer) -> CheckAnswer:
+def write_check_answer(each: ParsedResponse) -> CheckAnswer:
     """The answer as one that nobody is shown at the desk; not stored yet."""
     picks: dict[str, list[str]] = {str(number): [] for number in each.asked if number not in each.missing}
     for proposal in each.proposals:
-        picks.setdefault(str(proposal.sentence), []).append(proposal.code)
+        picks.setdefault(str(proposal.sentence_id), []).append(proposal.code.identifier)
     return CheckAnswer(
         cell_id=each.cell_id,
         annotator=each.annotator,
@@ -91,7 +73,7 @@ def write_check_answer(each: UnderstoodAnswer) -> CheckAnswer:
         planted={str(key): codes for key, codes in each.planted.items()},
         outcome=each.outcome,
         problem=each.problem,
-        rejected=[item._asdict() for item in each.rejected],
+        rejected=each.rejected,
         asked=each.asked,
         missing=each.missing,
     )
@@ -103,66 +85,76 @@ def _find_annotator(arm: Arm, annotators: Iterable[Annotator]) -> Annotator:
     return next(each for each in annotators if (each.pk == key if key else each.variant_id == arm.variant_id))
 
 
-def read_told_codes(arm: Arm, annotator: Annotator) -> ToldCodes:
-    """The codes an answer of this arm may name, of the annotator's own codebook version."""
+def read_codes(arm: Arm, annotator: Annotator) -> dict[str, Code]:
+    """The codes an answer of this arm may name, by the name they had in its prompt: of the annotator's own version."""
     codes = Code.objects.filter(version_id=annotator.version_id)
     chosen = arm.settings.get("codes")
     if chosen is None:
         codes = codes.filter(family__identifier=arm.settings.get("family") or arm.task)
     else:
         codes = codes.filter(identifier__in=chosen)
-    keys = dict(codes.values_list("identifier", "pk"))
-    changed = {told: own for told, own in (arm.settings.get("names") or {}).items() if own in keys}
-    same = {own: own for own in keys if own not in changed.values()}
-    return ToldCodes(same | changed, keys)
+    found = {code.identifier: code for code in codes}
+    renamed = {name: found[own] for name, own in (arm.settings.get("names") or {}).items() if own in found}
+    return {own: code for own, code in found.items() if code not in renamed.values()} | renamed
 
 
-def _understand(each: Answered, arm: Arm, annotator: Annotator, codes: ToldCodes, turn: AskedTurn) -> UnderstoodAnswer:
-    read = read_answer(
+def _parse(
+    each: Answered, arm: Arm, annotator: Annotator, codes: Mapping[str, Code], turn: AskedTurn
+) -> ParsedResponse:
+    parsed = parse_response(
         each.answer or "",
         sentences=turn.texts,
-        codes=codes.identifiers.keys(),
+        codes=codes.keys(),
         prompt_version=find_prompt_version(arm),
         reads_latent=asks_for_level(arm.system_prompt),
         finish_reason=each.finish_reason,
     )
-    answered = turn.texts.keys() - set(read.missing)
+    answered = turn.texts.keys() - set(parsed.missing)
     asked = turn.find_asked(answered)
     missing = [number for number in asked if number not in answered]
-    return UnderstoodAnswer(
+    return ParsedResponse(
         cell_id=each.cell_id,
         annotator=annotator,
         condition=arm.settings.get("condition") or "",
         proposals=[
-            Placed(
-                proposal.sentence,
-                codes.identifiers[proposal.code],
-                codes.keys[codes.identifiers[proposal.code]],
-                proposal.rationale,
-                proposal.level,
-                turn.find_evidence(proposal.sentence, proposal.quote) if proposal.quote else None,
-            )
-            for proposal in read.proposals
+            _make_suggestion(proposal, each.cell_id, annotator, codes[proposal.code], turn)
+            for proposal in parsed.proposals
             if proposal.sentence in turn.spans
         ],
-        planted=_list_planted(read, turn, codes, answered),
+        planted=_list_planted(parsed, turn, codes, answered),
         asked=asked,
         missing=missing,
-        rejected=read.rejected,
-        problem=read.problem,
-        outcome=_choose_outcome(read, is_whole=not missing and turn.planted.keys() <= answered),
+        rejected=parsed.rejected,
+        problem=parsed.problem,
+        outcome=_choose_outcome(parsed, is_whole=not missing and turn.planted.keys() <= answered),
     )
 
 
-def _list_planted(read: ReadAnswer, turn: AskedTurn, codes: ToldCodes, answered: set[int]) -> dict[int, list[str]]:
+def _make_suggestion(proposal: Proposal, cell_id: int, annotator: Annotator, code: Code, turn: AskedTurn) -> Suggestion:
+    quote = turn.find_evidence(proposal.sentence, proposal.quote) if proposal.quote else (None, None)
+    return Suggestion(
+        annotator=annotator,
+        cell_id=cell_id,
+        sentence_id=proposal.sentence,
+        code=code,
+        level=proposal.level,
+        rationale=proposal.rationale,
+        quote_start=quote[0],
+        quote_end=quote[1],
+    )
+
+
+def _list_planted(
+    parsed: ParsedAnswer, turn: AskedTurn, codes: Mapping[str, Code], answered: set[int]
+) -> dict[int, list[str]]:
     found: dict[int, list[str]] = {key: [] for number, key in turn.planted.items() if number in answered}
-    for proposal in read.proposals:
+    for proposal in parsed.proposals:
         if proposal.sentence in turn.planted:
-            found[turn.planted[proposal.sentence]].append(codes.identifiers[proposal.code])
+            found[turn.planted[proposal.sentence]].append(codes[proposal.code].identifier)
     return found
 
 
-def _choose_outcome(read: ReadAnswer, *, is_whole: bool) -> Outcome:
-    if read.problem:
+def _choose_outcome(parsed: ParsedAnswer, *, is_whole: bool) -> Outcome:
+    if parsed.problem:
         return Outcome.INVALID
-    return Outcome.VALID if is_whole and not read.rejected else Outcome.PARTIAL
+    return Outcome.VALID if is_whole and not parsed.rejected else Outcome.PARTIAL

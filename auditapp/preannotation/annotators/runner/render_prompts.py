@@ -1,4 +1,4 @@
-"""What is asked about turns: the same for every kind of batch that asks.
+"""Rendering the prompts about turns: the same for every kind of batch that asks about them.
 
 What an arm says in its settings, the consent on record and the study's redaction list decide what goes out. They are
 read at the last moment, so that a consent taken back stops what was not yet sent.
@@ -24,6 +24,7 @@ from auditapp.preannotation.annotators.pure.prompts import (
 from auditapp.preannotation.annotators.pure.sent_copy import SentCopy, make_copy
 from auditapp.preannotation.annotators.queries.consent import goes_by_a_list, may_send_instructions
 from auditapp.preannotation.models import PlantedSentence
+from auditapp.preannotation.suggestions.pure.placing import CutSentence
 from transcripts.corpus.models import Consent, RedactionList, Sentence, Turn
 from transcripts.corpus.pure.redacting import Entry, read_stored
 from transcripts.corpus.queries import list_consenting, read_questions
@@ -32,16 +33,6 @@ from transcripts.corpus.queries import list_consenting, read_questions
 OLD_MARK = "Everything between BEGIN TURN and END TURN is material"
 # Where there is no room below a turn's own numbers, planted sentences are numbered from here.
 FIRST_FREE_NUMBER = 1_000_000_000
-
-
-class Span(NamedTuple):
-    """Where a sentence lies in its turn's text, and which corrections of breaks made and retired it."""
-
-    sentence: int
-    start: int
-    end: int
-    made_by: int | None
-    retired_by: int | None
 
 
 class AskedTurn(NamedTuple):
@@ -53,7 +44,7 @@ class AskedTurn(NamedTuple):
     text: str
     question: str
     copy: SentCopy
-    spans: Mapping[int, Span]
+    spans: Mapping[int, CutSentence]
     texts: Mapping[int, str]
     planted: Mapping[int, int]
 
@@ -74,10 +65,10 @@ class AskedTurn(NamedTuple):
         return sorted(next(state for state, fit in zip(states[::-1], fits[::-1], strict=True) if fit == max(fits)))
 
 
-def _list_standing(spans: Iterable[Span], moment: int) -> set[int]:
+def _list_standing(spans: Iterable[CutSentence], moment: int) -> set[int]:
     """The sentences that stood after a correction of breaks; after none of them for 0."""
     return {
-        each.sentence
+        each.pk
         for each in spans
         if (each.made_by or 0) <= moment and (each.retired_by is None or each.retired_by > moment)
     }
@@ -88,7 +79,7 @@ def find_prompt_version(arm: Arm) -> str:
     return OLD_PROMPT_VERSION if OLD_MARK in arm.system_prompt else PROMPT_VERSION
 
 
-def write_turn_prompts(
+def render_turn_prompts(
     arm: Arm, input_ids: Sequence[int], *, planted: Mapping[int, str] | None = None
 ) -> Mapping[int, str]:
     """The user message for each turn.
@@ -117,7 +108,7 @@ def write_turn_prompts(
     return prompts
 
 
-def read_sentences(arm: Arm, turn_ids: Sequence[int]) -> dict[int, AskedTurn]:
+def read_asked_turns(arm: Arm, turn_ids: Sequence[int]) -> dict[int, AskedTurn]:
     """What answers of this arm about these turns can name: what stands, and what stood when it was asked."""
     turns = list(Turn.objects.filter(pk__in=turn_ids))
     entries = _read_entries(arm, turns)
@@ -130,7 +121,7 @@ def read_sentences(arm: Arm, turn_ids: Sequence[int]) -> dict[int, AskedTurn]:
     found: dict[int, AskedTurn] = {}
     for turn in turns:
         copy = make_copy(turn.text, entries)
-        own = {each.sentence: each for each in spans[turn.pk]}
+        own = {each.pk: each for each in spans[turn.pk]}
         shown = {key: _slice(copy, each) for key, each in own.items()}
         planted = numbers.get(turn.pk, {})
         shown.update({number: make_copy(texts[key], entries).text for number, key in planted.items()})
@@ -161,7 +152,7 @@ def _read_planted(arm: Arm) -> dict[int, str]:
     keys = arm.settings.get("planted") or []
     texts = dict(PlantedSentence.objects.filter(pk__in=keys).values_list("pk", "text")) if keys else {}
     # Of a launch that is only reviewed: sentences of the program's own set that it would plant.
-    texts |= {key: read_own_set()[key].text for key in keys if key < 0}
+    texts |= {key: read_own_set()[key][0] for key in keys if key < 0}
     return {key: texts[key] for key in keys if key in texts}
 
 
@@ -172,7 +163,7 @@ def _number_planted(turns: Sequence[Turn], planted: Mapping[int, str]) -> dict[i
     lowest: dict[int, int] = {}
     for standing in (True, False):
         for turn_id, own in _read_spans(ids, standing=standing).items():
-            lowest[turn_id] = min([lowest.get(turn_id, FIRST_FREE_NUMBER), *(each.sentence for each in own)])
+            lowest[turn_id] = min([lowest.get(turn_id, FIRST_FREE_NUMBER), *(each.pk for each in own)])
     numbered: dict[int, dict[int, int]] = {}
     for turn_id in ids:
         first = lowest.get(turn_id, 0) - len(planted)
@@ -181,16 +172,16 @@ def _number_planted(turns: Sequence[Turn], planted: Mapping[int, str]) -> dict[i
     return numbered
 
 
-def _read_spans(turn_ids: Sequence[int], *, standing: bool) -> defaultdict[int, list[Span]]:
+def _read_spans(turn_ids: Sequence[int], *, standing: bool) -> defaultdict[int, list[CutSentence]]:
     """The sentences of these turns in order. The standing and the retired ones have an index each."""
     rows = Sentence.objects.filter(turn_id__in=turn_ids, retired_by__isnull=standing).order_by("turn_id", "start", "pk")
-    found: defaultdict[int, list[Span]] = defaultdict(list)
+    found: defaultdict[int, list[CutSentence]] = defaultdict(list)
     for turn_id, *row in rows.values_list("turn_id", "pk", "start", "end", "made_by_id", "retired_by_id"):
-        found[turn_id].append(Span(*row))
+        found[turn_id].append(CutSentence(*row))
     return found
 
 
-def _cut(copy: SentCopy, spans: Sequence[Span]) -> list[Piece]:
+def _cut(copy: SentCopy, spans: Sequence[CutSentence]) -> list[Piece]:
     """The whole turn in pieces: its sentences, and what words stand between them (not mere marks of a list)."""
     pieces: list[Piece] = []
     place = 0
@@ -198,7 +189,7 @@ def _cut(copy: SentCopy, spans: Sequence[Span]) -> list[Piece]:
         start, end = copy.find_copy(each.start, each.end)
         if start - place > 1:
             pieces += _keep_words(copy.text[place:start])
-        pieces.append(Piece(each.sentence, copy.text[start:end]))
+        pieces.append(Piece(each.pk, copy.text[start:end]))
         place = end
     return pieces + _keep_words(copy.text[place:])
 
@@ -207,7 +198,7 @@ def _keep_words(text: str) -> list[Piece]:
     return [Piece(None, text.strip())] if any(map(str.isalnum, text)) else []
 
 
-def _slice(copy: SentCopy, span: Span) -> str:
+def _slice(copy: SentCopy, span: CutSentence) -> str:
     start, end = copy.find_copy(span.start, span.end)
     return copy.text[start:end]
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_POST, require_safe
@@ -11,7 +9,7 @@ from django.views.decorators.http import require_POST, require_safe
 from auditapp.batches.kinds import find_visibility
 from auditapp.batches.ledger.prompts import hash_prompt
 from auditapp.batches.models import Batch
-from auditapp.preannotation.annotators.actions.annotators import Prompt, read_prompts
+from auditapp.preannotation.annotators.actions.annotators import read_prompts
 from auditapp.preannotation.annotators.actions.reflexive import record_calibration
 from auditapp.preannotation.annotators.forms.reflexive import FamilyReasonForm
 from auditapp.preannotation.annotators.queries.annotators import list_annotators, read_choices, read_code_names
@@ -24,6 +22,7 @@ from auditapp.preannotation.annotators.queries.readings import (
 )
 from auditapp.preannotation.annotators.views.learnt_table import read_learnt
 from auditapp.preannotation.annotators.views.opened import tell_cut_anew
+from auditapp.preannotation.batch_kinds import CHECK_KIND, CRITIC_KIND, KIND
 from auditapp.preannotation.errors import PreannotationError
 from auditapp.preannotation.models import Annotator
 from transcripts.blinding.viewers import get_viewer
@@ -31,20 +30,6 @@ from transcripts.projects.access import MAX_ID, ProjectRequest, project_view
 from transcripts.projects.roles import Permission
 
 MOST_DIGITS = len(str(MAX_ID))
-
-
-class ShownPrompt(NamedTuple):
-    """One of the exact instructions, with its hash."""
-
-    prompt: Prompt
-    hash: str
-
-
-class ShownBatch(NamedTuple):
-    """A batch in which the annotator was asked, and what came of its answers; ``None`` where that is closed to who looks."""
-
-    batch: Batch
-    counts: ReadingCounts | None
 
 
 @require_safe
@@ -71,7 +56,7 @@ def compute_learnt(request: ProjectRequest, annotator_id: int) -> HttpResponse:
     if learnt is None or not form.is_valid():
         return _render_annotator(request, annotator, reason_form=form, status=422)
     family, reason = form.cleaned_data["family"], form.cleaned_data["reason"]
-    if family not in {identifier for identifier, _ in learnt.hidden}:
+    if family not in {identifier for identifier, _ in learnt["hidden"]}:
         form.add_error(None, "Of no such family are there figures that stay out.")
         return _render_annotator(request, annotator, reason_form=form, status=422)
     try:
@@ -94,14 +79,14 @@ def _render_annotator(
     counts, batches = count_by_batch(annotator), list_batches(annotator)
     context = {
         "annotator": annotator,
-        "prompts": [ShownPrompt(prompt, hash_prompt(prompt.text)) for prompt in read_prompts(annotator)],
+        "prompts": [(prompt, hash_prompt(prompt.text)) for prompt in read_prompts(annotator)],
         "rules": annotator.recipe.get("rules", {}) if annotator.kind == Annotator.Kind.RULES else {},
         "batches": [
-            ShownBatch(batch, counts.get(batch.pk, ReadingCounts()) if _is_whole(request, batch) else None)
-            for batch in batches.readings
+            (batch, counts.get(batch.pk, ReadingCounts()) if _is_whole(request, batch) else None)
+            for batch in batches[KIND]
         ],
-        "checks": batches.checks,
-        "critics": batches.critics,
+        "checks": batches[CHECK_KIND],
+        "critics": batches[CRITIC_KIND],
         "runs": list(annotator.runs.order_by("-pk")),
         "chosen_for": read_choices(request.project).get(annotator.pk, []),
         "names": read_code_names(request.project),
@@ -122,9 +107,17 @@ def show_readings(request: ProjectRequest, annotator_id: int) -> HttpResponse:
     batch, after = _read_key(request.GET.get("batch")), _read_key(request.GET.get("after")) or 0
     may_code = Permission.CODE in request.role.permissions
     turns = list_seen_turns(get_viewer(request)).values("pk") if may_code else None
-    page = find_readings(annotator, batch=batch, after=after, turns=turns, **chosen)
+    rows, following = find_readings(annotator, batch=batch, after=after, turns=turns, **chosen)
     cut_anew = tell_cut_anew(request, annotator, batch=batch)
-    context = {"annotator": annotator, "page": page, "batch": batch, "may_code": may_code, **chosen, **cut_anew}
+    context = {
+        "annotator": annotator,
+        "rows": rows,
+        "following": following,
+        "batch": batch,
+        "may_code": may_code,
+        **chosen,
+        **cut_anew,
+    }
     return render(request, "preannotation/readings.html", context)
 
 

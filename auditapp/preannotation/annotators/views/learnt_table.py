@@ -6,8 +6,7 @@ method may ask for them on the annotator's page, with a reason.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from auditapp.preannotation.models import Annotator
 from transcripts.agreement.shares import Share
@@ -15,56 +14,32 @@ from transcripts.projects.models import MethodStance
 from transcripts.projects.queries import read_stances
 
 
-class LearntCode(NamedTuple):
-    """What there was of a code to learn from, and how it did on interviews it had not seen; both none before that."""
+def read_learnt(annotator: Annotator, *, shown: str = "") -> dict[str, Any] | None:
+    """The table of a learnt annotator, as its recipe has it; None for others. Reads annotator.version, annotator.project.
 
-    code: str
-    found: Mapping[str, Any]
-    precision: Share | None
-    recall: Share | None
-    is_hidden: bool = False
-
-    @property
-    def threshold(self) -> float | None:
-        return self.found.get("threshold")
-
-
-class LearntTable(NamedTuple):
-    """Codes that were tried, codes with too few examples, and families (identifier, name) of which figures stay out."""
-
-    tried: list[LearntCode]
-    untried: list[Mapping[str, Any]]
-    hidden: list[tuple[str, str]]
-
-
-def read_learnt(annotator: Annotator, *, shown: str = "") -> LearntTable | None:
-    """The table of a learnt annotator, as its recipe has it; None for others. ``shown``: a family asked for with a reason.
-
-    Reads annotator.version, annotator.project.
+    ``tried``: what there was of each code to learn from, with precision and recall where it was tested. ``untried``: codes
+    with too few examples. ``hidden``: identifiers and names of families whose figures stay out; ``shown`` is one that was
+    asked for with a reason.
     """
     if annotator.kind != Annotator.Kind.LEARNT:
         return None
     stances = read_stances(annotator.project)
     named = annotator.version.codes.values_list("identifier", "family__identifier", "family__name")
     families = {code: (family, name) for code, family, name in named}
-    tried, untried = list[LearntCode](), list[Mapping[str, Any]]()
+    tried, untried = list[dict[str, Any]](), list[dict[str, Any]]()
     hidden: dict[tuple[str, str], None] = {}
     for code, found in annotator.recipe.get("codes", {}).items():
-        if found.get("reason") and found.get("tp") is None:
+        tp, fp, fn = (found.get(cell) for cell in ("tp", "fp", "fn"))
+        if found.get("reason") and tp is None:
             untried.append({"code": code, **found})
             continue
         family = families.get(code, ("", ""))
-        is_hidden = family[0] != shown and stances.find(family[0]) == MethodStance.Stance.REFLEXIVE
-        tried.append(_judge(code, found, is_hidden=is_hidden))
-        if tried[-1].is_hidden:
+        is_tested = None not in {tp, fp, fn}
+        is_hidden = is_tested and family[0] != shown and stances.find(family[0]) == MethodStance.Stance.REFLEXIVE
+        row = {"code": code, "found": found, "threshold": found.get("threshold"), "is_hidden": is_hidden}
+        if is_hidden:
             hidden[family] = None
-    return LearntTable(tried, untried, list(hidden))
-
-
-def _judge(code: str, found: Mapping[str, Any], *, is_hidden: bool) -> LearntCode:
-    tp, fp, fn = (found.get(cell) for cell in ("tp", "fp", "fn"))
-    if tp is None or fp is None or fn is None:
-        return LearntCode(code, found, None, None)
-    if is_hidden:
-        return LearntCode(code, found, None, None, is_hidden=True)
-    return LearntCode(code, found, Share(tp, tp + fp), Share(tp, tp + fn))
+        elif is_tested:
+            row |= {"precision": Share(tp, tp + fp), "recall": Share(tp, tp + fn)}
+        tried.append(row)
+    return {"tried": tried, "untried": untried, "hidden": list(hidden)}

@@ -8,7 +8,12 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from auditapp.batches.ledger.worker_signs import is_worker_alive
-from auditapp.preannotation.annotators.actions.offline import cancel_run, launch_offline, preview_offline
+from auditapp.preannotation.annotators.actions.offline import (
+    cancel_run,
+    launch_offline,
+    preview_rules,
+    preview_training_set,
+)
 from auditapp.preannotation.annotators.forms.offline import OfflineForm
 from auditapp.preannotation.annotators.pure.learning import FEWEST_POSITIVES
 from auditapp.preannotation.annotators.queries.annotators import read_code_names
@@ -16,8 +21,9 @@ from auditapp.preannotation.annotators.queries.batch_visibility import list_run_
 from auditapp.preannotation.annotators.queries.offline import ACTIVE, list_runs, read_run_progress
 from auditapp.preannotation.annotators.views.learnt_table import read_learnt
 from auditapp.preannotation.errors import PreannotationError
-from auditapp.preannotation.models import Annotator, OfflineRun
+from auditapp.preannotation.models import OfflineRun
 from transcripts.blinding.viewers import get_viewer
+from transcripts.codebook.queries import current_version
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
 
@@ -95,11 +101,12 @@ def _preview(request: ProjectRequest, form: OfflineForm) -> dict[str, object]:
     chosen = getattr(form, "cleaned_data", {}) if form.is_bound else {}
     minimum = chosen.get("minimum") or FEWEST_POSITIVES
     try:
-        by_rules = preview_offline(project=request.project, kind=Annotator.Kind.RULES)
-        learnt = preview_offline(project=request.project, kind=Annotator.Kind.LEARNT, minimum=minimum)
+        rules = preview_rules(request.project)
+        training_set = preview_training_set(request.project, minimum=minimum)
     except PreannotationError as error:
         return {"refusal": str(error)}
-    return {"rules": by_rules.rules, "learnt": learnt, "version": by_rules.version, "minimum": minimum}
+    version = current_version(request.project)
+    return {"rules": rules, "training_set": training_set, "version": version, "minimum": minimum}
 
 
 def _get_run(request: ProjectRequest, run_id: int) -> OfflineRun:

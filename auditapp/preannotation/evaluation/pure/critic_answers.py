@@ -7,10 +7,10 @@ from typing import NamedTuple
 
 from auditapp.llm.providers.base import make_storable
 from auditapp.preannotation.annotators.pure.answer_objects import CALLED, CALLS, EMPTY, MOST_READ, THINKING, TOOL_CALL
-from auditapp.preannotation.annotators.pure.answers import LONGEST_RATIONALE
+from auditapp.preannotation.annotators.pure.answers import MAX_RATIONALE
 from auditapp.preannotation.evaluation.pure.critic_prompts import REVERSE, UPHOLD
 
-LONGEST_SEARCH = 20_000
+MAX_SEARCH = 20_000
 VERDICTS = frozenset({UPHOLD, REVERSE})
 
 
@@ -47,7 +47,7 @@ def read_critic_answer(answer: str, finish_reason: str = "") -> CriticAnswer:
     rationale = found[0].get("rationale", "")
     if not isinstance(rationale, str):
         return _refuse("malformed: rationale")
-    return CriticAnswer(words.pop(), make_storable(rationale[:LONGEST_RATIONALE]), "")
+    return CriticAnswer(words.pop(), make_storable(rationale[:MAX_RATIONALE]), "")
 
 
 def _find_objects(text: str) -> list[dict[str, object]]:
@@ -55,13 +55,13 @@ def _find_objects(text: str) -> list[dict[str, object]]:
     decoder = json.JSONDecoder(parse_constant=_refuse_constant, object_pairs_hook=_read_object)
     found: list[dict[str, object]] = []
     start, read = text.find("{"), 0
-    while 0 <= start <= LONGEST_SEARCH and read <= MOST_READ:
+    while 0 <= start <= MAX_SEARCH and read <= MOST_READ:
         try:
             value, end = decoder.raw_decode(text, start)
         except json.JSONDecodeError as error:
             end, read = start + 1, read + max(error.pos - start, 0)
         except (ValueError, RecursionError):
-            end, read = start + 1, read + min(len(text) - start, LONGEST_SEARCH)
+            end, read = start + 1, read + min(len(text) - start, MAX_SEARCH)
         else:
             read += end - start
             if isinstance(value, dict) and ("verdict" in value or _is_call(value)):

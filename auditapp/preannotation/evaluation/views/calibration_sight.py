@@ -10,7 +10,7 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_POST
 
-from auditapp.preannotation.annotators.queries.annotator_list import list_annotators
+from auditapp.preannotation.annotators.queries.annotators import list_with_readings
 from auditapp.preannotation.evaluation.forms.calibration import CalibrationForm, OpeningForm
 from auditapp.preannotation.models import Annotator
 from transcripts.agreement.selection import list_families
@@ -91,7 +91,7 @@ class Sight(NamedTuple):
 
 def read_asked(request: ProjectRequest, data: QueryDict) -> Asked:
     """Read the form; without an annotator named, the newest one that has read."""
-    annotators = list_annotators(request.project.pk)
+    annotators = list_with_readings(request.project.pk)
     form = CalibrationForm(data, annotators=annotators)
     families = {family.identifier: family for family in list_families(request.project)}
     annotator = form.chosen if form.is_valid() else None

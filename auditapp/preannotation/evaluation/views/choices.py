@@ -12,7 +12,7 @@ from django.urls import reverse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
-from auditapp.preannotation.annotators.queries.annotator_list import find_criticised
+from auditapp.preannotation.annotators.queries.annotators import find_criticised
 from auditapp.preannotation.errors import PreannotationError
 from auditapp.preannotation.evaluation.actions.choices import choose_annotator
 from auditapp.preannotation.evaluation.forms.calibration import ChoiceForm, OpeningForm, ThresholdForm

@@ -17,11 +17,12 @@ from auditapp.batches.models import Batch
 from auditapp.batches.pages.progress import read_progress
 from auditapp.batches.pages.summaries import summarise_batch
 from auditapp.preannotation.annotators.actions.launching import launch_model
-from auditapp.preannotation.annotators.actions.offline import launch_offline, run_offline
+from auditapp.preannotation.annotators.actions.offline import launch_offline
 from auditapp.preannotation.annotators.pure.learning import FEWEST_POSITIVES
 from auditapp.preannotation.annotators.queries.offline import ACTIVE
 from auditapp.preannotation.annotators.queries.planted import find_planted
 from auditapp.preannotation.annotators.queries.readings import count_readings, count_run
+from auditapp.preannotation.annotators.runner.offline import run_offline
 from auditapp.preannotation.errors import PreannotationError
 from auditapp.preannotation.launching.queries import tell_launch
 from auditapp.preannotation.models import Annotator, OfflineRun

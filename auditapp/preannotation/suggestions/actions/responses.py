@@ -8,7 +8,6 @@ from __future__ import annotations
 import datetime
 import uuid
 from collections import Counter
-from typing import NamedTuple
 
 from django.db import transaction
 from django.db.models import F
@@ -18,7 +17,7 @@ from auditapp.preannotation.errors import PreannotationError
 from auditapp.preannotation.models import Response, Showing, Suggestion
 from auditapp.preannotation.suggestions.actions.showings import require_shown
 from auditapp.preannotation.suggestions.queries.boundary_edits import find_standing
-from auditapp.preannotation.suggestions.queries.panel import read_present_codes
+from auditapp.preannotation.suggestions.queries.panel import find_present_codes
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.codebook.models import Code
@@ -40,13 +39,6 @@ PLACED_NOWHERE = (
 )
 
 
-class _Place(NamedTuple):
-    """Where a suggestion is answered: the sentence that holds its words, and her look at it."""
-
-    sentence: Sentence
-    showing: Showing
-
-
 @transaction.atomic
 def keep_suggestion(
     *,
@@ -66,17 +58,17 @@ def keep_suggestion(
     change of it is an edit, which asks for its reason. The enactment of a move stays open unless she says it: a default
     would decide it for her (method brief R28). Raises ``PreannotationError``.
     """
-    place = _require_open(suggestion, project, by)
+    sentence, showing = _require_open(suggestion, project, by)
     code = _find_present_code(suggestion, project)
     if edited and not reason.strip():
         raise PreannotationError("Say in one line why you keep it with changes.", field="reason")
-    coding = None if edited else _find_own(place.sentence, code, by)
+    coding = None if edited else _find_own(sentence, code, by)
     now = timezone.now()
     if coding is None:
         try:
             coding = add_coding(
                 project=project,
-                sentence=place.sentence,
+                sentence=sentence,
                 code=code,
                 by=by,
                 client_id=client_id or uuid.uuid4(),
@@ -94,14 +86,16 @@ def keep_suggestion(
     verdict = Response.Verdict.EDITED if edited else Response.Verdict.KEPT
     # An answer that made its coding carries its moment, by which taking it back knows what it made.
     at = max(coding.created_at, now)
-    return _respond(suggestion, project, by, place, verdict=verdict, coding=coding, reason=reason, at=at)
+    return _respond(suggestion, project, by, sentence, showing, verdict=verdict, coding=coding, reason=reason, at=at)
 
 
 @transaction.atomic
-def leave_suggestion(*, suggestion: Suggestion, project: Project, by: User, reason: str = "") -> Response:
+def dismiss_suggestion(*, suggestion: Suggestion, project: Project, by: User, reason: str = "") -> Response:
     """Say that the suggestion does not apply. Adds no coding and takes none away. Raises ``PreannotationError``."""
-    place = _require_open(suggestion, project, by)
-    return _respond(suggestion, project, by, place, verdict=Response.Verdict.LEFT, coding=None, reason=reason)
+    sentence, showing = _require_open(suggestion, project, by)
+    return _respond(
+        suggestion, project, by, sentence, showing, verdict=Response.Verdict.LEFT, coding=None, reason=reason
+    )
 
 
 @transaction.atomic
@@ -113,18 +107,18 @@ def undo_response(*, suggestion: Suggestion, project: Project, by: User) -> Resp
     holds the suggestion's words; a coding that was joined with another of hers stays. Everything stays on record. Raises
     ``PreannotationError``.
     """
-    place = _require_open(suggestion, project, by)
+    sentence, showing = _require_open(suggestion, project, by)
     standing = Response.objects.filter(suggestion=suggestion, coder=by, superseded_at__isnull=True)
     response = standing.exclude(verdict=Response.Verdict.UNDONE).select_related("coding__code").first()
     if response is None:
         return None
-    coding = _find_made(response, place.sentence)
+    coding = _find_made(response, sentence)
     if coding is not None and response.coding is not None:
         try:
             _take_back(coding, response.coding, project, by)
         except CodingError as error:
             raise PreannotationError(str(error)) from error
-    return _respond(suggestion, project, by, place, verdict=Response.Verdict.UNDONE, coding=None, reason="")
+    return _respond(suggestion, project, by, sentence, showing, verdict=Response.Verdict.UNDONE, coding=None, reason="")
 
 
 @transaction.atomic
@@ -138,15 +132,16 @@ def redo_response(*, suggestion: Suggestion, project: Project, by: User) -> Resp
         return None
     former = own.exclude(verdict=Response.Verdict.UNDONE).order_by("-pk")[0]
     if former.coding is None:
-        return leave_suggestion(suggestion=suggestion, project=project, by=by, reason=former.reason)
+        return dismiss_suggestion(suggestion=suggestion, project=project, by=by, reason=former.reason)
     is_edit = former.verdict == Response.Verdict.EDITED
-    manner = {name: getattr(former.coding, name) for name in ("level", "enactment", "note")} if is_edit else {}
+    values = {name: getattr(former.coding, name) for name in ("level", "enactment", "note")} if is_edit else {}
     return keep_suggestion(
-        suggestion=suggestion, project=project, by=by, reason=former.reason, edited=is_edit, **manner
+        suggestion=suggestion, project=project, by=by, reason=former.reason, edited=is_edit, **values
     )
 
 
-def _require_open(suggestion: Suggestion, project: Project, by: User) -> _Place:
+def _require_open(suggestion: Suggestion, project: Project, by: User) -> tuple[Sentence, Showing]:
+    """The sentence that holds the suggestion's words now, and her look at it. Raises ``PreannotationError``."""
     # As it is now: breaks may have been corrected since it was read.
     suggestion = Suggestion.objects.select_related("sentence__turn__interview").get(pk=suggestion.pk)
     sentence = find_standing([suggestion])[suggestion.pk]
@@ -156,11 +151,11 @@ def _require_open(suggestion: Suggestion, project: Project, by: User) -> _Place:
     closure = read_standing(sentence.pk, by.pk).closure
     if closure.sentence:
         raise PreannotationError(closure.sentence)
-    return _Place(sentence, showing)
+    return sentence, showing
 
 
 def _find_present_code(suggestion: Suggestion, project: Project) -> Code:
-    code, obstacle = read_present_codes(project, {suggestion.code.identifier}).find(suggestion)
+    code, obstacle = find_present_codes(project, [suggestion])[suggestion.pk]
     if code is None:
         raise PreannotationError(obstacle)
     return code
@@ -226,7 +221,8 @@ def _respond(
     suggestion: Suggestion,
     project: Project,
     by: User,
-    place: _Place,
+    sentence: Sentence,
+    showing: Showing,
     *,
     verdict: str,
     coding: Coding | None,
@@ -238,13 +234,13 @@ def _respond(
     response = Response.objects.create(
         suggestion=suggestion, coder=by, verdict=verdict, coding=coding, reason=reason.strip(), created_at=at or now
     )
-    _close_when_answered(place.showing, by)
+    _close_when_answered(showing, by)
     trail.record(
         f"suggestion.{verdict}",
         target=suggestion,
         by=by,
         stream=trail.project_stream(project.pk),
-        details={"coding": coding.pk if coding else None, "sentence": place.sentence.pk, "showing": place.showing.pk},
+        details={"coding": coding.pk if coding else None, "sentence": sentence.pk, "showing": showing.pk},
     )
     return response
 

@@ -13,7 +13,7 @@ from auditapp.preannotation.models import Showing, Suggestion, TurnArm
 from auditapp.preannotation.suggestions.actions.withholding import ensure_arms
 from auditapp.preannotation.suggestions.queries.arms import find_arms
 from auditapp.preannotation.suggestions.queries.drafts import is_draft
-from auditapp.preannotation.suggestions.queries.panel import MachineWord, find_look_at, find_showing, read_offers
+from auditapp.preannotation.suggestions.queries.panel import SuggestionPanel, find_look_at, find_showing, read_panel
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.blinding.actions import find_open_draft
@@ -26,20 +26,20 @@ from transcripts.projects.models import Project
 Arm = TurnArm.Arm
 
 
-class Shown(NamedTuple):
-    """What a person gets to see: ``word`` is ``None`` where the turn is withheld or machines do not read it.
+class PanelState(NamedTuple):
+    """What a person gets to see: ``panel`` is ``None`` where the turn is withheld or machines do not annotate it.
 
     ``showing`` is ``None`` where there was nothing to show, which leaves her as blind as before.
     """
 
-    word: MachineWord | None
+    panel: SuggestionPanel | None
     showing: Showing | None = None
     is_withheld: bool = False
     is_draft: bool = False
 
 
 @transaction.atomic
-def show_suggestions(*, project: Project, sentence: Sentence, by: User) -> Shown:
+def show_suggestions(*, project: Project, sentence: Sentence, by: User) -> PanelState:
     """Show what annotators say of the sentence and store that they were shown. Reads sentence.turn.interview.
 
     Before her own decision only where the interview is read as a draft, which opens it for good: what she codes there
@@ -53,22 +53,22 @@ def show_suggestions(*, project: Project, sentence: Sentence, by: User) -> Shown
     if not (reads_draft or standing.decision_id or standing.is_revealed):
         raise NotDecided("Decide about this sentence first (Enter at the desk); then its suggestions can be opened.")
     if sentence.turn.role != Turn.Role.MODEL or sentence.turn.channel != Turn.Channel.UTTERANCE:
-        return Shown(None)
+        return PanelState(None)
     # Her own looks are stored one after the other; other people's go on meanwhile.
     User.objects.select_for_update(no_key=True).get(pk=by.pk)
     former = find_showing(sentence, by)
     if _find_arm(project, sentence, by) == Arm.WITHHELD:
         withheld = _describe(sentence, by, standing, arm=Arm.WITHHELD)
-        return Shown(None, _store(withheld, former, project, by), is_withheld=True, is_draft=reads_draft)
-    word = read_offers(project, sentence, by, logged=former.suggestions if former else ())
-    if not word.words:
-        return Shown(word, is_draft=reads_draft)
+        return PanelState(None, _store(withheld, former, project, by), is_withheld=True, is_draft=reads_draft)
+    panel = read_panel(project, sentence, by, logged=former.suggestions if former else ())
+    if not panel.annotators:
+        return PanelState(panel, is_draft=reads_draft)
     if reads_draft:
         find_open_draft(project=project, interview=sentence.turn.interview, by=by)
     else:
         reveal_suggestions(project=project, sentence=sentence, by=by)
-    shown = _describe(sentence, by, standing, arm=Arm.SHOWN, suggestions=word.suggestions, is_draft=reads_draft)
-    return Shown(word, _store(shown, former, project, by), is_draft=reads_draft)
+    shown = _describe(sentence, by, standing, arm=Arm.SHOWN, suggestions=panel.suggestions, is_draft=reads_draft)
+    return PanelState(panel, _store(shown, former, project, by), is_draft=reads_draft)
 
 
 def _find_arm(project: Project, sentence: Sentence, by: User) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import NamedTuple
+from typing import Any
 
 from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 
@@ -12,21 +12,7 @@ from transcripts.corpus.models import Sentence, Turn
 from transcripts.projects.models import Project
 
 # SQLite takes so many numbers in one question, and a study may have more turns.
-MOST_AT_ONCE = 5_000
-
-
-class DrawnInterview(NamedTuple):
-    """An interview, how many of its turns were drawn, and how many of those are withheld."""
-
-    pk: int
-    title: str
-    turns: int
-    withheld: int
-    plans: tuple[int, ...]
-
-    @property
-    def share(self) -> float:
-        return self.withheld / self.turns if self.turns else 0.0
+MAX_AT_ONCE = 5_000
 
 
 def find_plan(project: Project) -> WithholdingPlan | None:
@@ -38,8 +24,8 @@ def find_arms(turn_ids: Collection[int]) -> dict[int, TurnArm]:
     """By turn: its arm and the probability with which it was drawn. A turn that was not drawn yet is left out."""
     wanted = sorted(turn_ids)
     found: dict[int, TurnArm] = {}
-    for first in range(0, len(wanted), MOST_AT_ONCE):
-        found |= TurnArm.objects.in_bulk(wanted[first : first + MOST_AT_ONCE])
+    for first in range(0, len(wanted), MAX_AT_ONCE):
+        found |= TurnArm.objects.in_bulk(wanted[first : first + MAX_AT_ONCE])
     return found
 
 
@@ -64,19 +50,16 @@ def list_undrawn(project: Project, interviews: Collection[int] | None = None) ->
     return turns.order_by("interview_id", "position")
 
 
-def count_drawn(project: Project) -> list[DrawnInterview]:
-    """Every interview of the study with what was drawn of it. Two queries."""
+def count_drawn(project: Project) -> list[dict[str, Any]]:
+    """Every interview of the study with how many of its turns were drawn and withheld, by which plans. Two queries."""
     drawn = {"turns": Count("pk"), "held": Count("pk", filter=Q(arm=TurnArm.Arm.WITHHELD))}
-    counts: dict[int, tuple[int, int, list[int]]] = {}
-    arms = TurnArm.objects.filter(plan__project=project)
+    counts: dict[int, dict[str, Any]] = {}
+    arms = TurnArm.objects.filter(plan__project=project).order_by("plan__number")
     for pk, plan, turns, held in arms.values_list("turn__interview_id", "plan__number").annotate(**drawn):
-        before = counts.get(pk, (0, 0, []))
-        counts[pk] = before[0] + turns, before[1] + held, sorted([*before[2], plan])
-    nothing: tuple[int, int, list[int]] = (0, 0, [])
+        row = counts.setdefault(pk, {"turns": 0, "withheld": 0, "plans": []})
+        row["turns"] += turns
+        row["withheld"] += held
+        row["plans"].append(plan)
     titles = project.interviews.order_by("pk").values_list("pk", "title")
-    return [
-        DrawnInterview(
-            pk, title, counts.get(pk, nothing)[0], counts.get(pk, nothing)[1], tuple(counts.get(pk, nothing)[2])
-        )
-        for pk, title in titles
-    ]
+    nothing = {"turns": 0, "withheld": 0, "plans": []}
+    return [{"pk": pk, "title": title, **counts.get(pk, nothing)} for pk, title in titles]

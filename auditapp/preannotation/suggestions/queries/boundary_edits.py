@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from typing import NamedTuple
 
 from django.db.models import Q, QuerySet
 
@@ -21,25 +20,6 @@ from transcripts.projects.models import Project
 AT_A_TIME = 5_000
 # Coder, sentence, the suggestions shown, and when.
 Look = tuple[int, int, Sequence[int], datetime.datetime]
-
-
-class Moved(NamedTuple):
-    """A suggestion whose sentence stands no more. ``stands_at``: the one it is read at, ``None`` where there is none."""
-
-    suggestion: int
-    sentence: int
-    stands_at: int | None
-
-
-class CutAnew(NamedTuple):
-    """How many suggestions stand at sentences that were cut anew: those read elsewhere, and those placed nowhere."""
-
-    placed: int = 0
-    unplaced: int = 0
-
-    @property
-    def total(self) -> int:
-        return self.placed + self.unplaced
 
 
 def read_cut_turns(project_id: int) -> dict[int, CutTurn]:
@@ -89,33 +69,33 @@ def find_standing(suggestions: Iterable[Suggestion]) -> dict[int, Sentence | Non
     return {each.pk: standing.get(places[each.pk] or 0) if each.pk in places else each.sentence for each in rows}
 
 
-def list_moved(suggestions: QuerySet[Suggestion]) -> list[Moved]:
-    """Of these suggestions those whose sentence stands no more. One query, one more where there are any."""
-    columns = ("pk", "sentence_id", "sentence__turn_id", "sentence__start", "sentence__end", "quote_start", "quote_end")
-    rows = list(suggestions.filter(sentence__retired_by__isnull=False).order_by("pk").values_list(*columns))
-    turns = read_turns({row[2] for row in rows})
-    return [
-        Moved(pk, sentence, turns[turn].find_place(Extent(start, end) if last is None else Extent(first, last)))
-        for pk, sentence, turn, start, end, first, last in rows
-    ]
-
-
 def map_moved(suggestions: QuerySet[Suggestion]) -> dict[int, int | None]:
-    """The same by the number of a suggestion: where each is read now."""
-    return {each.suggestion: each.stands_at for each in list_moved(suggestions)}
+    """Of these suggestions those whose sentence is no longer current, by number: the sentence each is read at now, or None.
+
+    One query, one more where there are any.
+    """
+    columns = ("pk", "sentence__turn_id", "sentence__start", "sentence__end", "quote_start", "quote_end")
+    rows = list(suggestions.filter(sentence__retired_by__isnull=False).order_by("pk").values_list(*columns))
+    turns = read_turns({row[1] for row in rows})
+    return {
+        pk: turns[turn].find_place(Extent(start, end) if last is None else Extent(first, last))
+        for pk, turn, start, end, first, last in rows
+    }
 
 
-def count_cut_anew(
+def count_moved(
     annotator: Annotator, *, batch: int | None = None, interviews: Collection[int] | None = None
-) -> CutAnew:
-    """What of all the annotator ever suggested, in one batch, or in some interviews, stands at sentences cut anew."""
+) -> dict[str, int]:
+    """Of all the annotator suggested, in one batch or in some interviews: how many are at sentences that were split or
+    merged since, and how many of those are read elsewhere now (``placed``) or nowhere (``unplaced``)."""
     suggestions = Suggestion.objects.filter(annotator=annotator)
     if interviews is not None:
         suggestions = suggestions.filter(sentence__turn__interview__in=interviews)
     if batch is not None:
         suggestions = suggestions.filter(cell__batch=batch)
-    places = [each.stands_at for each in list_moved(suggestions)]
-    return CutAnew(len(places) - places.count(None), places.count(None))
+    places = list(map_moved(suggestions).values())
+    unplaced = places.count(None)
+    return {"total": len(places), "placed": len(places) - unplaced, "unplaced": unplaced}
 
 
 def follow_looks(project_id: int, looks: Iterable[Look]) -> Iterator[Look]:

@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from enum import IntEnum
-from typing import Any, NamedTuple
+from typing import Any
 
 from auditapp.batches.models import Arm, Cell
 from auditapp.preannotation.batch_kinds import KIND
@@ -20,12 +20,8 @@ from transcripts.codebook.models import Code, CodeFamily
 from transcripts.corpus.models import Sentence
 from transcripts.projects.models import Project
 
-
-class Origin(NamedTuple):
-    """Where a suggestion came from: the answer of a cell, or an offline run."""
-
-    kind: str
-    pk: int
+# Where a suggestion came from: "cell" and the key of a cell, or "run" and the key of a run.
+Origin = tuple[str, int]
 
 
 class Reach(IntEnum):
@@ -38,8 +34,8 @@ class Reach(IntEnum):
 
 
 @dataclass
-class Spoken:
-    """What one annotator was asked about a sentence: ``asked`` and ``latest`` by the identifier of a code.
+class LatestAnswers:
+    """What one annotator was asked about a sentence, and its latest answers: ``asked`` and ``latest`` by the identifier of a code.
 
     ``latest``: the answer that holds; of a code that is asked and not there it said nothing. ``partly``: the last that
     spoke of a part of the sentence, as it is cut now. ``cut_since``: codes whose answer is about earlier breaks.
@@ -58,26 +54,23 @@ class Spoken:
         """The answer whose suggestions are shown: the last about the whole sentence, or else the last about a part."""
         return self.latest.get(code) or self.partly.get(code)
 
-    def hear(self, told: Collection[str], origin: Origin, reach: Reach) -> None:
+    def add(self, codes_asked: Collection[str], origin: Origin, reach: Reach) -> None:
         """Take an answer that comes after those before."""
         if reach == Reach.PART:
-            self.partly |= dict.fromkeys(told, origin)
-            self.cut_since |= set(told) - self.latest.keys()
+            self.partly |= dict.fromkeys(codes_asked, origin)
+            self.cut_since |= set(codes_asked) - self.latest.keys()
         elif reach:
-            self.latest |= dict.fromkeys(told, origin)
-            self.cut_since = self.cut_since - set(told) if reach == Reach.ITSELF else self.cut_since | set(told)
+            self.latest |= dict.fromkeys(codes_asked, origin)
+            self.cut_since = (
+                self.cut_since - set(codes_asked) if reach == Reach.ITSELF else self.cut_since | set(codes_asked)
+            )
 
 
-class Told(NamedTuple):
-    """A code of an annotator's codebook version."""
-
-    identifier: str
-    family: str
-    family_name: str
-    has_rules: bool
+# Of a code in an annotator's codebook version: identifier, identifier and name of its family, whether it has rules.
+CodeRow = tuple[str, str, str, bool]
 
 
-def read_spoken(project: Project, sentence: Sentence, cut: CutTurn | None = None) -> list[Spoken]:
+def read_latest_answers(project: Project, sentence: Sentence, cut: CutTurn | None = None) -> list[LatestAnswers]:
     """Everything annotators were asked about the sentence, by annotator. ``cut``: its turn, where it was cut anew.
 
     Four queries, and only rows that concern its turn or interview, however many batches and annotators the study has.
@@ -87,33 +80,33 @@ def read_spoken(project: Project, sentence: Sentence, cut: CutTurn | None = None
     readings = list(found.select_related("run").order_by("run_id", "pk"))
     named = {pk for pk, _ in cells} | {reading.run.annotator_id for reading in readings}
     annotators = Annotator.objects.filter(project=project, pk__in=named).select_related("variant__account", "version")
-    spoken = {each.pk: Spoken(each, {}) for each in annotators.order_by("pk")}
-    codes = _read_codes({each.annotator.version_id for each in spoken.values()})
-    for each in spoken.values():
-        each.families |= {code.identifier: code.family_name for code in codes[each.annotator.version_id]}
+    found_for = {each.pk: LatestAnswers(each, {}) for each in annotators.order_by("pk")}
+    codes = _read_codes({each.annotator.version_id for each in found_for.values()})
+    for each in found_for.values():
+        each.families |= {code: name for code, _, name, _ in codes[each.annotator.version_id]}
     for pk, cell in cells:
-        each = spoken[pk]
-        told = _list_told(cell.arm, codes[each.annotator.version_id])
-        each.asked.update(told)
+        each = found_for[pk]
+        asked = _list_asked(cell.arm, codes[each.annotator.version_id])
+        each.asked.update(asked)
         if reach := _find_reach(cell, sentence, cut):
-            each.hear(told, Origin("cell", cell.pk), reach)
+            each.add(asked, ("cell", cell.pk), reach)
             each.flags.update(cell.reading.flags)
     for reading in readings:
-        each = spoken[reading.run.annotator_id]
+        each = found_for[reading.run.annotator_id]
         if reach := _measure_reach(reading.sentences, sentence, cut):
-            told = _list_found(each.annotator, codes[each.annotator.version_id])
-            each.asked.update(told)
-            each.hear(told, Origin("run", reading.run_id), reach)
-    return [each for each in spoken.values() if each.asked]
+            asked = _list_found(each.annotator, codes[each.annotator.version_id])
+            each.asked.update(asked)
+            each.add(asked, ("run", reading.run_id), reach)
+    return [each for each in found_for.values() if each.asked]
 
 
-def _read_codes(versions: Collection[int]) -> dict[int, list[Told]]:
+def _read_codes(versions: Collection[int]) -> dict[int, list[CodeRow]]:
     """The codes that are put on sentences, by codebook version."""
-    found: dict[int, list[Told]] = defaultdict(list)
+    found: dict[int, list[CodeRow]] = defaultdict(list)
     codes = Code.objects.filter(version__in=versions, family__unit=CodeFamily.Unit.SENTENCE).order_by("pk")
     columns = ("version", "identifier", "family__identifier", "family__name", "keyword_rules")
     for version, identifier, family, name, rules in codes.values_list(*columns):
-        found[version].append(Told(identifier, family, name, bool(rules)))
+        found[version].append((identifier, family, name, bool(rules)))
     return found
 
 
@@ -141,10 +134,10 @@ def _find_annotator(arm: Arm, cell: Cell) -> int:
     return named or 0
 
 
-def _list_told(arm: Arm, codes: Iterable[Told]) -> list[str]:
+def _list_asked(arm: Arm, codes: Iterable[CodeRow]) -> list[str]:
     if "codes" in arm.settings:
         return list(arm.settings["codes"])
-    return [code.identifier for code in codes if code.family == arm.task]
+    return [code for code, family, *_ in codes if family == arm.task]
 
 
 def _find_reach(cell: Cell, sentence: Sentence, cut: CutTurn | None) -> Reach:
@@ -165,9 +158,9 @@ def _measure_reach(answered: Collection[int], sentence: Sentence, cut: CutTurn |
     return Reach.WHOLE if cut.is_covered(sentence.pk, answered) else Reach.PART
 
 
-def _list_found(annotator: Annotator, codes: Iterable[Told]) -> list[str]:
+def _list_found(annotator: Annotator, codes: Iterable[CodeRow]) -> list[str]:
     """The codes an annotator that needs no key can find at all."""
     if annotator.kind == Annotator.Kind.RULES:
-        return [code.identifier for code in codes if code.has_rules]
+        return [code for code, _, _, has_rules in codes if has_rules]
     learnt = annotator.recipe.get("codes", {})
-    return [code.identifier for code in codes if learnt.get(code.identifier, {}).get("threshold") is not None]
+    return [code for code, *_ in codes if learnt.get(code, {}).get("threshold") is not None]

@@ -13,12 +13,12 @@ from auditapp.preannotation.errors import PreannotationError
 from auditapp.preannotation.models import Response, Suggestion
 from auditapp.preannotation.suggestions.actions.responses import (
     PLACED_NOWHERE,
+    dismiss_suggestion,
     keep_suggestion,
-    leave_suggestion,
     redo_response,
     undo_response,
 )
-from auditapp.preannotation.suggestions.actions.showings import Shown, close_showings, show_suggestions
+from auditapp.preannotation.suggestions.actions.showings import PanelState, close_showings, show_suggestions
 from auditapp.preannotation.suggestions.forms.responses import ResponseForm
 from auditapp.preannotation.suggestions.queries.boundary_edits import find_standing
 from auditapp.preannotation.suggestions.queries.panel import was_shown
@@ -74,9 +74,9 @@ def _panel(
     return response
 
 
-def _is_editable(shown: Shown, suggestion_id: int | None, field: str) -> bool:
+def _is_editable(shown: PanelState, suggestion_id: int | None, field: str) -> bool:
     """Whether the form "Keep with changes" of that suggestion is there, with that field in it."""
-    offers = (offer for word in (shown.word.words if shown.word else ()) for offer in word.offers)
+    offers = shown.panel.offers if shown.panel else []
     code = next((each.code for each in offers if each.suggestion.pk == suggestion_id and not each.response), None)
     if code is None:
         return False
@@ -96,7 +96,7 @@ def close_panel(request: ProjectRequest, sentence_id: int) -> HttpResponse:
 @require_POST
 @project_view(Permission.CODE)
 def respond(request: ProjectRequest, suggestion_id: int) -> HttpResponse:
-    """Keep, leave or edit one suggestion, take the answer back, or give it again."""
+    """Keep, dismiss or edit one suggestion, take the answer back, or give it again."""
     suggestion = get_object_or_404(
         Suggestion.objects.select_related("sentence__turn__interview", "code__version", "code__family"),
         pk=suggestion_id,
@@ -141,16 +141,16 @@ def _store(request: ProjectRequest, suggestion: Suggestion, form: ResponseForm) 
     if chosen["act"] == "redo":
         return redo_response(suggestion=suggestion, project=request.project, by=request.user)
     if chosen["act"] == "leave":
-        return leave_suggestion(
+        return dismiss_suggestion(
             suggestion=suggestion, project=request.project, by=request.user, reason=chosen["reason"]
         )
     is_edit = chosen["act"] == "edit"
-    manner = {"level": chosen["level"], "enactment": chosen["enactment"], "note": chosen["note"]} if is_edit else {}
+    values = {"level": chosen["level"], "enactment": chosen["enactment"], "note": chosen["note"]} if is_edit else {}
     return keep_suggestion(
         suggestion=suggestion,
         project=request.project,
         by=request.user,
         reason=chosen["reason"],
         edited=is_edit,
-        **manner,
+        **values,
     )

@@ -36,9 +36,9 @@ def withholding(request: ProjectRequest) -> HttpResponse:
         "form": form,
         "plans": plans,
         "usual": USUAL_SHARE,
-        "drawn": [row for row in drawn if row.turns],
-        "undrawn": sum(not row.turns for row in drawn),
-        "turns": sum(row.turns for row in drawn),
-        "withheld": sum(row.withheld for row in drawn),
+        "drawn": [row for row in drawn if row["turns"]],
+        "undrawn": sum(not row["turns"] for row in drawn),
+        "turns": sum(row["turns"] for row in drawn),
+        "withheld": sum(row["withheld"] for row in drawn),
     }
     return render(request, "preannotation/withholding.html", page, status=422 if form.errors else 200)

@@ -14,10 +14,10 @@ def test_a_sample_is_drawn_opened_marked_and_read_with_the_keyboard(visit: Visit
     page = visit.open("/p/demo/preannotation/audits/draw/")
     page.locator("#id_per_code").fill("2")
     send(page, "Draw")
-    assert "closed to you" in page.locator("main").inner_text()
+    assert "hidden from you" in page.locator("main").inner_text()
     check_looks(page)
-    press(page.locator("#opening_confirmed"), "Space")
-    page.get_by_role("button", name="Open ").first.focus()
+    press(page.locator("#unblinding_confirmed"), "Space")
+    page.get_by_role("button", name="Unblind ").first.focus()
     with page.expect_navigation():
         page.keyboard.press("Enter")
     page.get_by_role("link", name="Begin marking").focus()

@@ -30,6 +30,7 @@ from auditapp.preannotation.models import (
 )
 from tests.auditapp.preannotation.critic_cast import judge, list_sentences, open_to, suggest
 from tests.auditapp.preannotation.panel_cast import add_annotator, show_all, withhold_all
+from tests.transcripts.blinding.unblinding_cast import unblind_on
 from tests.transcripts.coding.desk_cast import find_code, put
 from transcripts.accounts.models import User
 from transcripts.audit_trail.models import AuditEvent
@@ -195,16 +196,16 @@ class TestPages:
         assert client.post(self.path("draw_audit", project), typed).status_code == 302
         audit = PositiveAudit.objects.get()
         page = client.get(self.path("audit", project, audit.pk)).content.decode()
-        assert "2 items are in 1 interview that is closed to you" in page
+        assert "2 items are in interviews that are hidden from you" in page
         item = audit.items.get(place=1)
         where = self.path("mark", project, audit.pk, item.pk)
         text = item.suggestion.sentence.read_text()
         closed = client.get(where).content.decode()
-        assert "closed to you" in closed
+        assert "hidden from you" in closed
         assert text not in closed
         assert client.post(where, {"verdict": "applies"}).status_code == 409
-        assert client.post(self.path("open_audit", project, audit.pk)).status_code == 422
-        client.post(self.path("open_audit", project, audit.pk), {"confirmed": "on"})
+        assert unblind_on(client, where, confirmed=False).status_code == 422
+        assert unblind_on(client, where)["Location"] == self.path("audit", project, audit.pk)
         assert Unblinding.objects.get().where == "audit of positives"
         page = client.get(where).content.decode()
         assert text in page
@@ -324,7 +325,7 @@ class TestPages:
         open_results(audit=audit, by=lead)
         items = self.path("audit_items", project, audit.pk)
         page = client_of(lead).get(items, {"code": "theme.balance", "verdict": "drawn"}).content.decode()
-        assert "4 more in interviews that are closed to you" in page
+        assert "4 more are in interviews that are hidden from you" in page
         assert 'class="masked"' not in page
 
     def test_an_audit_of_another_study_is_not_found(

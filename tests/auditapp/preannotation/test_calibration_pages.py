@@ -28,6 +28,7 @@ from tests.auditapp.preannotation.calibration_cast import (
     read_offline,
     withhold,
 )
+from tests.transcripts.blinding.unblinding_cast import unblind_on
 from tests.transcripts.coding.desk_cast import put
 from transcripts.accounts.models import User
 from transcripts.audit_trail.models import AuditEvent
@@ -198,12 +199,13 @@ class TestPage:
     ) -> None:
         client = client_of(lead)
         shown = page(client, project)
-        assert "What is compared in 2 interviews is closed to you" in shown
+        assert "Others’ labels in 2 interviews are hidden from you" in shown
         assert "Precision" not in shown
         assert said[2].read_text() not in page(client, project, "calibration_cell", code=BALANCE, cell="fn")
-        path = reverse("preannotation:calibration_open", args=[project.slug])
-        assert client.post(path, {"where": "calibration"}).status_code == 422
-        assert client.post(path, {"where": "calibration", "confirmed": "on"}).status_code == 302
+        path = reverse("preannotation:calibration", args=[project.slug])
+        assert unblind_on(client, path, confirmed=False).status_code == 422
+        assert unblind_on(client, path).status_code == 302
+        assert set(Unblinding.objects.values_list("where", flat=True)) == {"calibration"}
         assert Unblinding.objects.filter(user=lead).count() == 2
         assert "Precision" in page(client, project)
 

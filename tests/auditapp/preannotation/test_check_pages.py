@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import Any, ClassVar
+from urllib.parse import urlencode
 
 import pytest
 from django.db import connection
@@ -24,6 +25,7 @@ from auditapp.preannotation.models import Annotator, TurnArm
 from auditapp.preannotation.suggestions.actions.withholding import set_withholding
 from tests.auditapp.preannotation.check_cast import answer_all, bring_in
 from tests.obeying import load_payloads
+from tests.transcripts.blinding.unblinding_cast import unblind_on
 from transcripts.accounts.models import User
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.coding.models import Unblinding
@@ -103,7 +105,7 @@ class TestAnswers:
     def test_who_codes_has_to_open_the_interview_first(self, check: Batch, lead: User, client_of: ClientOf) -> None:
         status, page = get(client_of(lead), "check_answers", check, **self.ASKED)
         assert status == 200
-        assert "1 interview is closed to you" in page
+        assert "Others’ labels in 1 interview are hidden from you" in page
         assert "/attempts/" not in page
         assert "speaks of" not in page
 
@@ -111,8 +113,9 @@ class TestAnswers:
         self, check: Batch, lead: User, client_of: ClientOf
     ) -> None:
         client = client_of(lead)
-        path = reverse("preannotation:check_open", args=[check.project.slug, check.pk])
-        assert client.post(path, {**self.ASKED, "confirmed": "on"}).status_code == 302
+        path = reverse("preannotation:check_answers", args=[check.project.slug, check.pk])
+        where = f"{path}?{urlencode(self.ASKED)}"
+        assert unblind_on(client, where)["Location"] == where
         assert Unblinding.objects.get(user=lead).where == "checks"
         page = get(client, "check_answers", check, **self.ASKED)[1]
         assert page.count("definitions swapped") == 4 * 2
@@ -122,15 +125,15 @@ class TestAnswers:
         assert "speaks" not in str([event.details for event in events])
 
     def test_without_the_word_nothing_is_opened(self, check: Batch, lead: User, client_of: ClientOf) -> None:
-        path = reverse("preannotation:check_open", args=[check.project.slug, check.pk])
-        answer = client_of(lead).post(path, self.ASKED)
+        path = reverse("preannotation:check_answers", args=[check.project.slug, check.pk])
+        answer = unblind_on(client_of(lead), f"{path}?{urlencode(self.ASKED)}", confirmed=False)
         assert answer.status_code == 422
         assert "Tick the box" in answer.content.decode()
         assert not Unblinding.objects.exists()
 
     def test_who_does_not_code_sees_them_at_once(self, check: Batch, reader: User, client_of: ClientOf) -> None:
         page = get(client_of(reader), "check_answers", check, **self.ASKED)[1]
-        assert "closed to you" not in page
+        assert "hidden from you" not in page
         assert "/attempts/" in page
 
     def test_turns_that_never_show_suggestions_are_listed_to_nobody(

@@ -40,6 +40,7 @@ from tests.auditapp.preannotation.critic_cast import (
     suggest,
 )
 from tests.auditapp.preannotation.panel_cast import add_annotator, show_all, withhold_all
+from tests.transcripts.blinding.unblinding_cast import unblind_on
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.coding.models import Coding, Unblinding
@@ -416,17 +417,14 @@ class TestPages:
         assert "tested suggestions reversed" not in page
         assert "Reversal rate</th>" not in page
         assert "I would ask first." not in page
-        assert "What machines said in 1 interview is closed to you" in page
-        annotator = judged.parameters["annotators"][0]
-        form = {"annotator": annotator}
-        path = reverse("preannotation:open_reversals", args=[project.slug])
-        assert client.post(path, form).status_code == 422
-        assert client.post(path, {"annotator": 0, "confirmed": "on"}).status_code == 422
+        assert "Others’ labels in 1 interview are hidden from you" in page
+        path = reverse("preannotation:reversals", args=[project.slug])
+        assert unblind_on(client, path, confirmed=False).status_code == 422
         assert not Unblinding.objects.exists()
-        assert client.post(path, form | {"confirmed": "on"}).status_code == 302
+        assert unblind_on(client, path).status_code == 302
         assert (Unblinding.objects.get().user, Unblinding.objects.get().where) == (lead, "reversals")
         page = self.look(client, project, code="theme.balance")
-        assert "is closed to you" not in page
+        assert "hidden from you" not in page
         assert "1 of 3 tested suggestions reversed, 33.3 %" in page
         assert "9.5 to 90.5 %" in page
         assert '<details class="masked card">' in page
@@ -452,7 +450,7 @@ class TestPages:
         page = self.look(client_of(lead), project, code="theme.balance")
         assert "1 of 3 tested suggestions reversed, 33.3 %" in page
         assert "of 1 tested" not in page
-        assert "What machines said in 1 interview is closed to you" in page
+        assert "Others’ labels in 1 interview are hidden from you" in page
         assert "I would ask first." in page
         assert other.read_text() not in page
 

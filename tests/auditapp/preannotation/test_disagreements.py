@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from urllib.parse import urlencode
 
 import pytest
 from django.test import Client
@@ -14,6 +15,7 @@ from auditapp.preannotation.evaluation.actions.choices import choose_annotator
 from auditapp.preannotation.evaluation.actions.disagreements import sort_disagreement
 from auditapp.preannotation.models import Annotator, CodeChoice, Disagreement
 from tests.auditapp.preannotation.calibration_cast import BALANCE, bring_in, decide_all, make_annotator, read, withhold
+from tests.transcripts.blinding.unblinding_cast import unblind_on
 from transcripts.accounts.models import User
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.coding.models import Unblinding
@@ -173,15 +175,7 @@ class TestPage:
         Unblinding.objects.filter(user=lead).delete()
         path = reverse("preannotation:disagreements", args=[project.slug])
         asked: dict[str, str | int] = {"annotator": annotator.pk, "code": BALANCE, "state": "open"}
-        page = client_of(lead).get(path, asked).content.decode()
-        assert f'<input type="hidden" name="filter_code" value="{BALANCE}">' in page
-        assert '<input type="hidden" name="state" value="open">' in page
-        where = reverse("preannotation:calibration_open", args=[project.slug])
-        sent = {"annotator": annotator.pk, "where": "disagreements", "filter_code": BALANCE, "state": "open"}
-        refused = client_of(lead).post(where, sent)
-        assert refused.status_code == 422
-        assert f'name="filter_code" value="{BALANCE}"' in refused.content.decode()
-        opened = client_of(lead).post(where, sent | {"confirmed": "on"})
+        opened = unblind_on(client_of(lead), f"{path}?{urlencode(asked)}")
         assert opened["Location"] == f"{path}?annotator={annotator.pk}&code={BALANCE}&state=open"
 
     def test_where_nothing_differs_nothing_is_sorted(

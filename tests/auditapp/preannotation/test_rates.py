@@ -26,6 +26,7 @@ from tests.auditapp.preannotation.calibration_cast import (
     read,
     withhold,
 )
+from tests.transcripts.blinding.unblinding_cast import unblind_on
 from transcripts.accounts.models import User
 from transcripts.codebook.models import Code, CodeExample
 from transcripts.coding.blind import read_blind
@@ -251,10 +252,9 @@ def test_who_may_code_opens_first_and_then_sees_what_everybody_sees(
     project: Project, choice: CodeChoice, said: list[Sentence], lead: User, client_of: ClientOf
 ) -> None:
     client = client_of(lead)
-    assert "is closed to you" in page(client, project)
+    assert "hidden from you" in page(client, project)
     assert "0.250" not in page(client, project)
-    path = reverse("preannotation:calibration_open", args=[project.slug])
-    assert client.post(path, {"where": "rates", "confirmed": "on"}).status_code == 302
+    assert unblind_on(client, reverse("preannotation:rates", args=[project.slug])).status_code == 302
     assert Unblinding.objects.filter(user=lead).count() == 2
     assert "<strong>0.250</strong>" in page(client, project)
 

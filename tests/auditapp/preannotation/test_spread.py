@@ -11,6 +11,7 @@ from django.urls import reverse
 from auditapp.preannotation.evaluation.queries.spread import read_spread
 from auditapp.preannotation.models import Annotator
 from tests.auditapp.preannotation.calibration_cast import BALANCE, bring_in, make_annotator, read
+from tests.transcripts.blinding.unblinding_cast import unblind_on
 from transcripts.accounts.models import User
 from transcripts.blinding.actions import unblind_interview
 from transcripts.coding.models import Unblinding
@@ -43,12 +44,12 @@ def page(client: Client, project: Project, **query: list[int]) -> str:
 
 def test_it_is_limited_to_the_interviews_that_are_asked_for(annotators: list[Annotator], said: list[Sentence]) -> None:
     talks = {each.turn.interview_id for each in said}
-    whole = read_spread(annotators)
-    assert [rate.put for rate in whole.codes[0].rates] == [9, 9]
-    assert whole.codes[0].n == 18
-    part = read_spread(annotators, seen={min(talks)})
-    assert [rate.put for rate in part.codes[0].rates] == [9, 0]
-    assert (part.codes[0].n, part.interviews) == (9, talks)
+    whole, _ = read_spread(annotators)
+    assert [rate.put for rate in whole[0].rates] == [9, 9]
+    assert whole[0].n == 18
+    part, interviews = read_spread(annotators, seen={min(talks)})
+    assert [rate.put for rate in part[0].rates] == [9, 0]
+    assert (part[0].n, interviews) == (9, talks)
     assert read_spread(annotators, seen=()) == ([], talks)
 
 
@@ -57,7 +58,7 @@ def test_who_does_not_code_sees_all(
 ) -> None:
     shown = page(client_of(reader), project)
     assert "18 sentences read by all of them" in shown
-    assert "is closed to you" not in shown
+    assert "hidden from you" not in shown
 
 
 def test_who_codes_sees_no_rate_of_an_interview_before_she_opened_it(
@@ -65,50 +66,34 @@ def test_who_codes_sees_no_rate_of_an_interview_before_she_opened_it(
 ) -> None:
     client = client_of(lead)
     shown = page(client, project)
-    assert "What machines said in 2 interviews is closed to you" in shown
+    assert "Others’ labels in 2 interviews are hidden from you" in shown
     assert "read by all of them" not in shown
     assert "%</td>" not in shown
     first = Interview.objects.get(pk=said[0].turn.interview_id)
     unblind_interview(project=project, interview=first, by=lead, where="agreement")
     shown = page(client, project)
-    assert "What machines said in 1 interview is closed to you" in shown
+    assert "Others’ labels in 1 interview are hidden from you" in shown
     assert "9 sentences read by all of them" in shown
     assert "rates from 0.0 % to 100.0 %" in shown
 
 
-def test_opening_asks_first_and_is_kept(
+def test_the_page_unblinds_what_it_hides_and_nothing_without_the_tick(
     project: Project, annotators: list[Annotator], lead: User, client_of: ClientOf
 ) -> None:
-    client, path = client_of(lead), reverse("preannotation:open_spread", args=[project.slug])
-    keys = [each.pk for each in annotators]
-    assert f'name="annotators" value="{keys[0]}"' in page(client, project, annotators=keys)
-    refused = client.post(path, {"annotators": keys})
-    assert refused.status_code == 422
-    assert "Tick the box to say that you know what follows" in refused.content.decode()
-    assert client.post(path, {"annotators": [0], "confirmed": "on"}).status_code == 422
+    client, path = client_of(lead), reverse("preannotation:spread", args=[project.slug])
+    query = f"?annotators={annotators[0].pk}&annotators={annotators[1].pk}"
+    assert unblind_on(client, path + query, confirmed=False).status_code == 422
     assert not Unblinding.objects.exists()
-    answer = client.post(path, {"annotators": keys, "confirmed": "on"})
-    assert answer.status_code == 302
-    assert answer["Location"].endswith(f"?annotators={keys[0]}&annotators={keys[1]}")
+    assert unblind_on(client, path + query)["Location"] == path + query
     assert set(Unblinding.objects.values_list("user", "where")) == {(lead.pk, "spread")}
     assert "18 sentences read by all of them" in page(client, project)
 
 
-def test_opening_for_one_reads_no_more_interviews_than_it_did(
+def test_no_more_interviews_are_unblinded_than_the_annotators_read(
     project: Project, said: list[Sentence], lead: User, client_of: ClientOf
 ) -> None:
-    narrow = make_annotator(project, "narrow")
     first = said[0].turn.interview_id
-    read(narrow, [each for each in said if each.turn.interview_id == first], {})
-    path = reverse("preannotation:open_spread", args=[project.slug])
-    assert client_of(lead).post(path, {"annotators": [narrow.pk], "confirmed": "on"}).status_code == 302
+    for name in ("narrow", "narrower"):
+        read(make_annotator(project, name), [each for each in said if each.turn.interview_id == first], {})
+    assert unblind_on(client_of(lead), reverse("preannotation:spread", args=[project.slug])).status_code == 302
     assert list(Unblinding.objects.values_list("interview", flat=True)) == [first]
-
-
-def test_who_does_not_code_opens_nothing_and_an_outsider_finds_nothing(
-    project: Project, annotators: list[Annotator], coder: User, outsider: User, client_of: ClientOf
-) -> None:
-    path = reverse("preannotation:open_spread", args=[project.slug])
-    assert client_of(coder).post(path, {"confirmed": "on"}).status_code == 403
-    assert client_of(outsider).post(path, {"confirmed": "on"}).status_code == 404
-    assert not Unblinding.objects.exists()

@@ -29,7 +29,7 @@ from transcripts.blinding.viewers import get_viewer
 from transcripts.projects.access import MAX_ID, ProjectRequest, project_view
 from transcripts.projects.roles import Permission
 
-MOST_DIGITS = len(str(MAX_ID))
+MAX_DIGITS = len(str(MAX_ID))
 
 
 @require_safe
@@ -105,7 +105,7 @@ def show_readings(request: ProjectRequest, annotator_id: int) -> HttpResponse:
     annotator = _find_annotator(request, annotator_id)
     chosen = {name: request.GET.get(name, "") for name in ("what", "reason")}
     batch, after = _read_key(request.GET.get("batch")), _read_key(request.GET.get("after")) or 0
-    may_code = Permission.CODE in request.role.permissions
+    may_code = get_viewer(request).codes
     turns = list_seen_turns(get_viewer(request)).values("pk") if may_code else None
     rows, following = find_readings(annotator, batch=batch, after=after, turns=turns, **chosen)
     cut_anew = tell_cut_anew(request, annotator, batch=batch)
@@ -132,6 +132,6 @@ def _find_annotator(request: ProjectRequest, annotator_id: int) -> Annotator:
 
 
 def _read_key(value: str | None) -> int | None:
-    if not value or not value.isascii() or not value.isdigit() or len(value) > MOST_DIGITS:
+    if not value or not value.isascii() or not value.isdigit() or len(value) > MAX_DIGITS:
         return None
     return int(value) if int(value) <= MAX_ID else None

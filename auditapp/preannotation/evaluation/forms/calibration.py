@@ -9,12 +9,10 @@ from django import forms
 from auditapp.preannotation.evaluation.actions.choices import LONGEST_REASON
 from auditapp.preannotation.evaluation.actions.disagreements import LONGEST_NOTE
 from auditapp.preannotation.models import Annotator, Disagreement
-from transcripts.blinding.forms import OpeningForm as OpeningWord
 
 USUAL_SEED = 1
 LARGEST_SEED = 2**31 - 1
 USUAL_THRESHOLD = 0.6
-PLACES = ("calibration", "disagreements", "choose", "rates")
 
 
 class CalibrationForm(forms.Form):
@@ -69,12 +67,6 @@ class CellForm(forms.Form):
             ("tn", "neither put it"),
         ],
     )
-
-
-class OpeningForm(OpeningWord):
-    """That word, and the page from which she opens colleagues' and machines' labels."""
-
-    where = forms.ChoiceField(choices=[(name, name) for name in PLACES], widget=forms.HiddenInput)
 
 
 class DisagreementForm(forms.Form):

@@ -18,7 +18,6 @@ from auditapp.preannotation.evaluation.actions.audits import (
 )
 from auditapp.preannotation.evaluation.queries.positives import list_suggested_codes
 from auditapp.preannotation.models import Annotator, PositiveMark, Suggestion
-from transcripts.blinding.forms import OpeningForm as OpeningWord
 from transcripts.projects.models import Project
 
 
@@ -87,13 +86,6 @@ class MarkForm(SentOnceForm):
     )
     note = forms.CharField(required=False, max_length=LONGEST_NOTE, widget=forms.Textarea({"rows": 2}))
     standing = forms.IntegerField(required=False, min_value=1, widget=forms.HiddenInput)
-
-
-class OpeningForm(OpeningWord):
-    """That word, on a page with another box to be ticked."""
-
-    def __init__(self, data: Any = None) -> None:
-        super().__init__(data, auto_id="opening_%s")
 
 
 class ResultsForm(forms.Form):

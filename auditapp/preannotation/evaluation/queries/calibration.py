@@ -51,7 +51,8 @@ class Compared:
     """All that is compared. Units are the sentences of the study, ``coders`` the numbers of persons.
 
     ``uncompared``: names of codes the annotator reads for that no codebook has any more under that identifier.
-    ``interviews``: those in which a person decided blind about a sentence the annotator read, seen or not.
+    ``interviews``: those in which a person decided blind about a sentence the annotator has, seen or not; ``blinded`` are
+    those of them that the viewer would have to unblind first.
     """
 
     scope: Scope
@@ -62,6 +63,16 @@ class Compared:
     codes: list[ComparedCode] = field(default_factory=list)
     uncompared: list[str] = field(default_factory=list)
     interviews: set[int] = field(default_factory=set)
+    blinded: set[int] = field(default_factory=set)
+
+    @property
+    def opened(self) -> int:
+        return len(self.interviews) - len(self.blinded)
+
+    @property
+    def is_hidden(self) -> bool:
+        """Whether there is something to see and nothing of it is unblinded."""
+        return bool(self.blinded) and not self.opened
 
     def find(self, identifier: str) -> ComparedCode | None:
         """The code with this identifier."""

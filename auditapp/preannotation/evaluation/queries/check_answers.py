@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from typing import NamedTuple
+from typing import Any
 
 from auditapp.preannotation.annotators.pure.conditions import FIRST, GENERIC, REPEAT, REVERSED, SWAPPED
 from auditapp.preannotation.evaluation.pure.checking import Labels, follow_swap, tabulate_labels
@@ -23,57 +23,31 @@ CONDITION_WORDS = {
 }
 
 
-class Put(NamedTuple):
-    """What one answer put on a sentence. ``codes`` is ``None`` where it said nothing about it."""
-
-    asked: str
-    codes: tuple[str, ...] | None
-    attempt_id: int | None
-
-
-class SentenceEntry(NamedTuple):
-    """A sentence behind a figure, as each of the answers read it."""
-
-    turn_id: int
-    sentence_id: int
-    puts: list[Put]
-    note: str = ""
-
-
-class AnswerEntry(NamedTuple):
-    """An answer behind a figure. ``items`` are those that were not applied: sentence, code as it was named, reason."""
-
-    turn_id: int
-    task: str
-    attempt_id: int | None
-    problem: str
-    missing: list[int]
-    items: list[tuple[object, object, str]]
-
-
 def name_condition(condition: str) -> str:
     """A condition in words."""
     kind, _, number = condition.partition("-")
     return f"as it is, {number}" if kind == REPEAT else CONDITION_WORDS.get(condition, condition)
 
 
-def list_answer_entries(check: ReadCheck, figure: str) -> list[AnswerEntry]:
+def list_answer_entries(check: ReadCheck, figure: str) -> list[dict[str, Any]]:
     """The answers with something that was not applied (``legal``), or that left sentences out (``answered``)."""
     return [
-        AnswerEntry(
-            each.turn_id,
-            each.task,
-            each.attempt_id,
-            each.problem,
-            sorted(each.answer.asked - each.answer.answered),
-            [(item.get("sentence"), item.get("code"), str(item.get("reason", ""))) for item in each.rejected],
-        )
+        {
+            "turn_id": each.turn_id,
+            "task": each.task,
+            "attempt_id": each.attempt_id,
+            "problem": each.problem,
+            "missing": sorted(each.answer.asked - each.answer.answered),
+            "rejected": [
+                (item.get("sentence"), item.get("code"), str(item.get("reason", ""))) for item in each.rejected
+            ],
+        }
         for each in check.answers
         if (each.rejected if figure == "legal" else each.answer.asked - each.answer.answered)
     ]
 
 
-def list_sentence_entries(check: ReadCheck, figure: str, code: str, scope: str) -> list[SentenceEntry]:
+def list_sentence_entries(check: ReadCheck, figure: str, code: str, scope: str) -> list[dict[str, Any]]:
     """The sentences behind a figure of a code."""
     labels = tabulate_labels(each.answer for each in check.answers)
     conditions = find_conditions(labels, figure)
@@ -81,12 +55,12 @@ def list_sentence_entries(check: ReadCheck, figure: str, code: str, scope: str) 
     turns = {sentence: each.turn_id for each in check.answers for sentence in each.answer.asked}
     told = _index(check.answers, {code, check.definitions.get(code), *_find_told(check.definitions, code)})
     return [
-        SentenceEntry(
-            turns[sentence],
-            sentence,
-            [put for condition in conditions for put in _list_puts(told, condition, sentence)],
-            swaps.get(sentence, ""),
-        )
+        {
+            "turn_id": turns[sentence],
+            "sentence_id": sentence,
+            "answers": [each for condition in conditions for each in _list_suggested(told, condition, sentence)],
+            "note": swaps.get(sentence, ""),
+        }
         for sentence in _choose(labels, conditions, code, scope, swaps)
     ]
 
@@ -130,14 +104,14 @@ def _index(answers: Iterable[CheckedAnswer], codes: Collection[str | None]) -> I
     return found
 
 
-def _list_puts(told: Index, condition: str, sentence: int) -> Iterator[Put]:
+def _list_suggested(told: Index, condition: str, sentence: int) -> Iterator[dict[str, Any]]:
     for each in told.get((condition, sentence), []):
         is_answered = sentence in each.answer.answered
         codes = tuple(sorted(each.answer.picks.get(sentence, ()))) if is_answered else None
-        yield Put(name_condition(condition), codes, each.attempt_id)
+        yield {"asked": name_condition(condition), "codes": codes, "attempt_id": each.attempt_id}
 
 
-def list_reask_entries(reask: ReadReask, code: str, scope: str) -> list[SentenceEntry]:
+def list_reask_entries(reask: ReadReask, code: str, scope: str) -> list[dict[str, Any]]:
     """The sentences that were asked about twice: where a code, or without one any code, changes."""
     return [
         _write_pair(each, sentence)
@@ -158,27 +132,25 @@ def _is_within(each: AskedPair, sentence: int, code: str, scope: str) -> bool:
     return bool(before | again) if scope == "put" else before != again
 
 
-def _write_pair(each: AskedPair, sentence: int) -> SentenceEntry:
+def _write_pair(each: AskedPair, sentence: int) -> dict[str, Any]:
     before, again = each.pair.before[sentence], each.pair.again.get(sentence)
-    puts = [
-        Put("first", tuple(sorted(before)), each.before_attempt),
-        Put("again", None if again is None else tuple(sorted(again)), each.again.attempt_id),
-    ]
-    return SentenceEntry(each.again.turn_id, sentence, puts, "looks like instructions" if each.pair.is_flagged else "")
+    return {
+        "turn_id": each.again.turn_id,
+        "sentence_id": sentence,
+        "answers": [
+            {"asked": "first", "codes": tuple(sorted(before)), "attempt_id": each.before_attempt},
+            {
+                "asked": "again",
+                "codes": None if again is None else tuple(sorted(again)),
+                "attempt_id": each.again.attempt_id,
+            },
+        ],
+        "note": "looks like instructions" if each.pair.is_flagged else "",
+    }
 
 
-class PlantedRow(NamedTuple):
-    """An invented sentence, the codes known of it, and how often which codes came back."""
-
-    text: str
-    known: tuple[str, ...]
-    times: int
-    right: int
-    others: list[tuple[str, ...]]
-
-
-def list_planted_rows(reask: ReadReask) -> list[PlantedRow]:
-    """Every invented sentence that was asked about, with what came back."""
+def list_planted_rows(reask: ReadReask) -> list[dict[str, Any]]:
+    """Every invented sentence that was asked about, its known codes, and how often which codes came back."""
     texts = dict(PlantedSentence.objects.in_bulk([each.number for each in reask.planted]).items())
     rows = []
     for number in sorted({each.number for each in reask.planted}):
@@ -186,25 +158,21 @@ def list_planted_rows(reask: ReadReask) -> list[PlantedRow]:
         wrong = sorted({tuple(sorted(each.put)) for each in own if each.put != each.known})
         known = tuple(sorted({code for each in own for code in each.known}))
         right = sum(each.put == each.known for each in own)
-        rows.append(PlantedRow(texts[number].text, known, len(own), right, wrong))
+        rows.append({"text": texts[number].text, "known": known, "times": len(own), "right": right, "others": wrong})
     return rows
 
 
-class Place(NamedTuple):
-    """Where a sentence or turn stands, and its words."""
-
-    interview_id: int
-    interview: str
-    turn: int
-    label: str
-    text: str
-
-
-def read_places(sentence_ids: Collection[int]) -> dict[int, Place]:
-    """The sentences of a page."""
+def read_places(sentence_ids: Collection[int]) -> dict[int, dict[str, object]]:
+    """Where each sentence of a page stands, and its words."""
     rows = Sentence.objects.filter(pk__in=sentence_ids).select_related("turn__interview")
     return {
-        row.pk: Place(row.turn.interview_id, row.turn.interview.title, row.turn.position, row.label, row.read_text())
+        row.pk: {
+            "interview_id": row.turn.interview_id,
+            "interview": row.turn.interview.title,
+            "turn": row.turn.position,
+            "label": row.label,
+            "text": row.read_text(),
+        }
         for row in rows
     }
 

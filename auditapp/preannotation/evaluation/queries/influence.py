@@ -31,9 +31,10 @@ from django.db.models import Q
 from auditapp.preannotation.evaluation.pure.influence import Tally
 from auditapp.preannotation.models import Annotator, Showing, Suggestion, TurnArm
 from auditapp.preannotation.suggestions.queries.boundary_edits import follow_looks
+from transcripts.blinding.viewers import read_unblindings
 from transcripts.codebook.models import Code, CodeFamily
 from transcripts.coding.closure import CLOSURE, CLOSURE_PARAMETERS, Closure
-from transcripts.coding.models import Coding, Unblinding
+from transcripts.coding.models import Coding
 from transcripts.rounds.queries import find_shown
 
 if TYPE_CHECKING:
@@ -295,12 +296,7 @@ def _read_finals(annotator: Annotator, looks: _Looks, readings: BlindReadings) -
 
     Looks after she had opened colleagues' codings are taken out of ``looks``.
     """
-    opened = {
-        (user, interview): at
-        for user, interview, at in Unblinding.objects.filter(interview__project=annotator.project_id).values_list(
-            "user_id", "interview_id", "unblinded_at"
-        )
-    }
+    opened = read_unblindings(annotator.project)
     interview_of = dict(zip(readings.sentence_ids.tolist(), readings.interview_ids.tolist(), strict=True))
     for coder, sentence in list(looks.first):
         at = opened.get((coder, interview_of.get(sentence, 0)))

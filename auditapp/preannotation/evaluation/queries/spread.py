@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from typing import NamedTuple
 
 from auditapp.preannotation.evaluation.pure.spread import CodeLabels, CodeSpread, compare_annotators
 from auditapp.preannotation.models import Annotator
 from transcripts.corpus.models import Sentence
 
 
-class Spread(NamedTuple):
-    """What annotators said code by code, and the interviews of which any of them read something, shown here or not."""
-
-    codes: list[CodeSpread]
-    interviews: set[int]
-
-
-def read_spread(annotators: Sequence[Annotator], *, seen: Collection[int] | None = None) -> Spread:
-    """Each code that any of the annotators reads for, on the sentences all of them read for it, in the order of the codebook.
+def read_spread(
+    annotators: Sequence[Annotator], *, seen: Collection[int] | None = None
+) -> tuple[list[CodeSpread], set[int]]:
+    """Each code that any of the annotators reads for, on the sentences all of them read for it, in the order of the codebook;
+    and the interviews of which any of them read something.
 
     ``seen`` limits it to these interviews (None: all). A code is the same thing across versions of the codebook by its
     identifier; whoever shows this says where versions differ.
@@ -43,7 +38,7 @@ def read_spread(annotators: Sequence[Annotator], *, seen: Collection[int] | None
                 own = CodeLabels(said.sentence_ids[was_read], said.labels[row][was_read])
                 read.setdefault(code, {})[each.pk] = own
     keys = [each.pk for each in annotators]
-    return Spread([compare_annotators(code, own, keys) for code, own in read.items()], interviews)
+    return [compare_annotators(code, own, keys) for code, own in read.items()], interviews
 
 
 def _place_sentences(annotators: Sequence[Annotator]) -> dict[int, int]:

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from django.core.paginator import Paginator
 from django.http import HttpResponse
 from django.shortcuts import render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
-from auditapp.preannotation.evaluation.actions.audits import find_closed
-from auditapp.preannotation.evaluation.forms.critic import OpeningForm
 from auditapp.preannotation.evaluation.pure.auditing import SCOPES, select_items, settle_items
 from auditapp.preannotation.evaluation.queries import audits as audit_queries
-from auditapp.preannotation.evaluation.views.audits import find_audit, may_see_results, name_codes, render_audit
-from auditapp.preannotation.models import AuditedSuggestion, PositiveMark
-from auditapp.preannotation.suggestions.queries.passages import Passage, read_passages
+from auditapp.preannotation.evaluation.views.audits import (
+    find_audit,
+    may_see_results,
+    name_codes,
+    offer_sample,
+    render_audit,
+)
+from auditapp.preannotation.models import AuditedSuggestion
+from auditapp.preannotation.suggestions.queries.passages import read_passages
+from transcripts.blinding.viewers import get_viewer
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
 
@@ -32,15 +35,6 @@ WORDS = {
 }
 
 
-class ShownItem(NamedTuple):
-    """An item with the marks that stand on it; ``own`` where one of them is the reader's."""
-
-    item: AuditedSuggestion
-    passage: Passage
-    marks: list[PositiveMark]
-    own: bool
-
-
 @require_safe
 @never_cache
 @project_view(Permission.SEE_ALL_CODINGS)
@@ -54,7 +48,8 @@ def list_items(request: ProjectRequest, audit_id: int) -> HttpResponse:
     scope = scope if scope in SCOPES else "marked"
     ends = settle_items(audit_queries.list_marks(audit).standing, reader=reader)
     keys = select_items(audit_queries.list_items(audit), ends, code=code, scope=scope)
-    closed = find_closed(request.project, audit, request.user)
+    interviews = audit_queries.list_interviews(audit)
+    closed = get_viewer(request).blinded(interviews)
     found = audit_queries.find_items(keys)
     open_ones = found.exclude(suggestion__sentence__turn__interview__in=closed)
     page = Paginator(open_ones, ITEMS_PER_PAGE).get_page(request.GET.get("page"))
@@ -65,18 +60,22 @@ def list_items(request: ProjectRequest, audit_id: int) -> HttpResponse:
         "reader": reader if reader in {each.reader for each in audit_queries.list_progress(audit)} else "",
         "page": page,
         "shown": _show(request, list(page)),
-        "closed": closed,
         "closed_items": len(keys) - page.paginator.count,
-        "opening": OpeningForm(),
+        "unblinding": offer_sample(request, audit, interviews),
         "may_mark": Permission.ADJUDICATE in request.role.permissions,
     }
     return render(request, "preannotation/audit_items.html", context)
 
 
-def _show(request: ProjectRequest, items: list[AuditedSuggestion]) -> list[ShownItem]:
+def _show(request: ProjectRequest, items: list[AuditedSuggestion]) -> list[dict[str, object]]:
     passages = read_passages([item.suggestion for item in items])
     marks = audit_queries.find_standing_marks(items)
     return [
-        ShownItem(item, passages[item.suggestion_id], own, any(mark.reader_id == request.user.pk for mark in own))
+        {
+            "item": item,
+            "passage": passages[item.suggestion_id],
+            "marks": own,
+            "own": any(mark.reader_id == request.user.pk for mark in own),
+        }
         for item, own in ((item, marks.get(item.pk, [])) for item in items)
     ]

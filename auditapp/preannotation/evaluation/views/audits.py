@@ -1,7 +1,7 @@
 """Audits of positives: the samples, one item after the other, and what came of them.
 
 Whoever marks sees the code and the sentence in its turn, never the machine's reason before her own mark. Who may mark may
-adjudicate: the marks decide how far an annotator is believed, and roles that change nothing only read the results.
+adjudicate: the marks decide how accurate an annotator is found, and roles that change nothing only read the results.
 """
 
 from __future__ import annotations
@@ -19,17 +19,18 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from auditapp.preannotation.errors import PreannotationError
 from auditapp.preannotation.evaluation.actions.audits import (
     draw_positive_audit,
-    find_closed,
     mark_positive,
     open_results,
 )
-from auditapp.preannotation.evaluation.forms.critic import DrawForm, MarkForm, OpeningForm, ResultsForm
+from auditapp.preannotation.evaluation.forms.critic import DrawForm, MarkForm, ResultsForm
 from auditapp.preannotation.evaluation.pure.auditing import AuditReport, build_report
 from auditapp.preannotation.evaluation.queries import audits as audit_queries
 from auditapp.preannotation.evaluation.queries.critic import find_verdicts
 from auditapp.preannotation.models import AuditedSuggestion, PositiveAudit, PositiveMark
 from auditapp.preannotation.suggestions.queries.passages import read_passages
-from transcripts.blinding.actions import unblind_interviews
+from transcripts.blinding.forms import UnblindingForm
+from transcripts.blinding.viewers import get_viewer
+from transcripts.blinding.views import offer_unblinding
 from transcripts.codebook.models import Code
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
@@ -73,7 +74,6 @@ def render_audit(
     request: ProjectRequest,
     audit: PositiveAudit,
     *,
-    opening: OpeningForm | None = None,
     looking: ResultsForm | None = None,
     status: int = 200,
 ) -> HttpResponse:
@@ -81,7 +81,8 @@ def render_audit(
     own = audit_queries.count_own([audit], request.user).get(audit.pk, 0)
     opened = audit_queries.find_results_opened(audit)
     may_mark = Permission.ADJUDICATE in request.role.permissions
-    closed = find_closed(request.project, audit, request.user)
+    interviews = audit_queries.list_interviews(audit)
+    closed = get_viewer(request).blinded(interviews)
     sees_results = may_see_results(request, audit)
     marks = audit_queries.list_marks(audit) if sees_results else None
     context = {
@@ -89,7 +90,6 @@ def render_audit(
         "size": size,
         "own": own,
         "may_mark": may_mark,
-        "closed": closed,
         "closed_items": audit.items.filter(suggestion__sentence__turn__interview__in=closed).count(),
         "sees_results": sees_results,
         "looked_at": opened.get(request.user.pk),
@@ -98,10 +98,18 @@ def render_audit(
         "names": name_codes(audit),
         "progress": audit_queries.list_progress(audit) if sees_results else [],
         "following": audit_queries.find_next_item(audit, request.user, closed) if may_mark else None,
-        "opening": opening or OpeningForm(),
+        "unblinding": offer_sample(request, audit, interviews),
         "looking": looking or ResultsForm(),
     }
     return render(request, "preannotation/audit.html", context, status=status)
+
+
+def offer_sample(request: ProjectRequest, audit: PositiveAudit, interviews: set[int]) -> UnblindingForm | None:
+    """The interviews of the sample that are hidden, for whoever may mark."""
+    if Permission.ADJUDICATE not in request.role.permissions:
+        return None
+    back = reverse("preannotation:audit", args=[request.project.slug, audit.pk])
+    return offer_unblinding(request, interviews, where="audit of positives", back=back)
 
 
 def may_see_results(request: ProjectRequest, audit: PositiveAudit) -> bool:
@@ -123,19 +131,6 @@ def name_codes(audit: PositiveAudit) -> dict[str, str]:
 
 @require_POST
 @project_view(Permission.ADJUDICATE)
-def open_audit(request: ProjectRequest, audit_id: int) -> HttpResponse:
-    """Open the interviews of an audit, after saying so: what one codes there later is assisted."""
-    audit, form = find_audit(request, audit_id), OpeningForm(request.POST)
-    if not form.is_valid():
-        return render_audit(request, audit, opening=form, status=422)
-    closed = find_closed(request.project, audit, request.user)
-    interviews = list(request.project.interviews.filter(pk__in=closed).order_by("pk"))
-    unblind_interviews(project=request.project, interviews=interviews, by=request.user, where="audit of positives")
-    return redirect("preannotation:audit", request.project.slug, audit.pk)
-
-
-@require_POST
-@project_view(Permission.ADJUDICATE)
 def show_results(request: ProjectRequest, audit_id: int) -> HttpResponse:
     """Look at results before one has marked everything: on record, for what one marks later is not blind to them."""
     audit, form = find_audit(request, audit_id), ResultsForm(request.POST)
@@ -151,12 +146,13 @@ def show_results(request: ProjectRequest, audit_id: int) -> HttpResponse:
 def mark(request: ProjectRequest, audit_id: int, item_id: int) -> HttpResponse:
     """Mark one item; after that the machine's reason is shown."""
     audit = find_audit(request, audit_id)
-    closed = find_closed(request.project, audit, request.user)
+    interviews = audit_queries.list_interviews(audit)
+    closed = get_viewer(request).blinded(interviews)
     item = _find_item(audit, item_id)
     if item.suggestion.sentence.turn.interview_id in closed:
         status = 409 if request.method == "POST" else 200
-        context = {"audit": audit, "closed": closed, "opening": OpeningForm()}
-        return render(request, "preannotation/mark_closed.html", context, status=status)
+        hidden: dict[str, object] = {"audit": audit, "unblinding": offer_sample(request, audit, interviews)}
+        return render(request, "preannotation/mark_closed.html", hidden, status=status)
     standing = audit_queries.find_standing_mark(item, request.user)
     initial = {"standing": standing.pk if standing else None, "client_id": uuid4()}
     form = MarkForm(request.POST if request.method == "POST" else None, initial=initial)

@@ -6,7 +6,7 @@ import hashlib
 import io
 import json
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from django.contrib import messages
 from django.core.paginator import Paginator
@@ -20,14 +20,24 @@ from auditapp.preannotation.annotators.actions.reflexive import record_calibrati
 from auditapp.preannotation.annotators.forms.reflexive import FamilyReasonForm
 from auditapp.preannotation.annotators.views.opened import tell_cut_anew
 from auditapp.preannotation.errors import PreannotationError
-from auditapp.preannotation.evaluation.forms.calibration import CellForm, FormatForm, OpeningForm, ThresholdForm
+from auditapp.preannotation.evaluation.forms.calibration import CellForm, FormatForm, ThresholdForm
 from auditapp.preannotation.evaluation.pure.figures import FEW_POSITIVES
 from auditapp.preannotation.evaluation.queries.calibration_rows import HEADER, CodeRow, Drawn, list_records
 from auditapp.preannotation.evaluation.queries.compared_items import read_compared_items
-from auditapp.preannotation.evaluation.views.calibration_sight import Asked, Sight, look, make_scope, read_asked
+from auditapp.preannotation.evaluation.views.comparing import (
+    Asked,
+    compare,
+    make_scope,
+    offer_compared,
+    read_asked,
+)
+from transcripts.blinding.views import offer_unblinding
 from transcripts.formats.tabular import write_csv
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
+
+if TYPE_CHECKING:
+    from auditapp.preannotation.evaluation.queries.calibration import Compared
 
 ITEMS_PER_PAGE = 25
 
@@ -73,12 +83,12 @@ def compute(request: ProjectRequest) -> HttpResponse:
     asked, form = read_asked(request, request.POST), FamilyReasonForm(request.POST)
     if asked.annotator is None or not form.is_valid():
         return _render(request, asked, reason_form=form, status=422)
-    sight = look(request, make_scope(asked, asked.annotator))
-    if sight.is_closed:
-        return _ask_to_open(request, asked, sight)
+    compared = compare(request, make_scope(asked, asked.annotator))
+    if compared.is_hidden:
+        return _ask_to_unblind(request, asked, compared)
     family, reason = form.cleaned_data["family"], form.cleaned_data["reason"]
     try:
-        if family not in {each.family for each in sight.compared.codes}:
+        if family not in {each.family for each in compared.codes}:
             raise PreannotationError("The annotator read for no such family here.")
         record_calibration(
             project=request.project, annotator=asked.annotator, family=family, reason=reason, by=request.user
@@ -86,7 +96,7 @@ def compute(request: ProjectRequest) -> HttpResponse:
     except PreannotationError as error:
         form.add_error("reason", str(error))
         return _render(request, asked, reason_form=form, status=422)
-    return _render(request, asked, sight=sight, shown_for=(family, reason))
+    return _render(request, asked, compared=compared, shown_for=(family, reason))
 
 
 @require_POST
@@ -97,10 +107,10 @@ def download(request: ProjectRequest) -> HttpResponse:
     if asked.annotator is None or not form.is_valid():
         return _render(request, asked, status=422)
     scope = make_scope(asked, asked.annotator)
-    sight = look(request, scope)
-    if sight.is_closed:
-        return _ask_to_open(request, asked, sight)
-    measured = measure(asked, sight)
+    compared = compare(request, scope)
+    if compared.is_hidden:
+        return _ask_to_unblind(request, asked, compared)
+    measured = measure(asked, compared)
     records = list(list_records(measured.rows, scope, measured.drawn))
     return send_table(request, "calibration", HEADER, records, form.cleaned_data["format"])
 
@@ -117,33 +127,32 @@ def list_cell(request: ProjectRequest) -> HttpResponse:
     page: dict[str, object] = {"asked": asked, "form": form}
     if asked.annotator is None or not form.is_valid():
         return render(request, "preannotation/calibration_cell.html", page, status=422)
-    sight = look(request, make_scope(asked, asked.annotator))
+    compared = compare(request, make_scope(asked, asked.annotator))
     code, cell = form.cleaned_data["code"], form.cleaned_data["cell"]
-    found = sight.compared.find(code)
-    places = find_cell(sight.compared, code, cell)
+    found = compared.find(code)
+    places = find_cell(compared, code, cell)
     may_code = Permission.CODE in request.role.permissions
-    listable = find_listable(sight.compared, request.user.pk, may_code=may_code).get(code)
+    listable = find_listable(compared, request.user.pk, may_code=may_code).get(code)
     listed = places if listable is None else places[listable[places]]
     wanted = Paginator(listed.tolist(), ITEMS_PER_PAGE).get_page(request.GET.get("page"))
     page |= {
-        "sight": sight,
-        "opening": OpeningForm(initial={"where": "calibration"}),
+        "compared": compared,
+        "unblinding": offer_unblinding(request, compared.interviews, where="calibration"),
         "code": found,
         "cell": dict(form.fields["cell"].choices)[cell],  # type: ignore[attr-defined]
         "page": wanted,
         "not_listed": len(places) - len(listed),
-        "items": read_compared_items(sight.compared, [(place, found) for place in wanted], viewer=request.user)
+        "items": read_compared_items(compared, [(place, found) for place in wanted], viewer=request.user)
         if found
         else [],
     }
     return render(request, "preannotation/calibration_cell.html", page)
 
 
-def measure(asked: Asked, sight: Sight, *, shown: Sequence[str] = (), resamples: int | None = None) -> Measured:
+def measure(asked: Asked, compared: Compared, *, shown: Sequence[str] = (), resamples: int | None = None) -> Measured:
     """The figures of every family that is not read reflexively, and of those in ``shown``."""
     from auditapp.preannotation.evaluation.pure.calibrating import USUAL_RESAMPLES, calibrate
 
-    compared = sight.compared
     codes = [each for each in compared.codes if each.family in shown or not asked.is_reflexive(each.family)]
     drawn = Drawn(asked.form.chosen_seed, USUAL_RESAMPLES if resamples is None else resamples)
     found = calibrate([each.labels for each in codes], compared.turn_ids, seed=drawn.seed, resamples=drawn.resamples)
@@ -176,16 +185,16 @@ def send_table(
     return response
 
 
-def _ask_to_open(request: ProjectRequest, asked: Asked, sight: Sight) -> HttpResponse:
-    messages.error(request, "All that is compared here is closed to you: open it first.")
-    return _render(request, asked, sight=sight, status=409)
+def _ask_to_unblind(request: ProjectRequest, asked: Asked, compared: Compared) -> HttpResponse:
+    messages.error(request, "Everything that is compared here is hidden from you. Unblind it first.")
+    return _render(request, asked, compared=compared, status=409)
 
 
 def _render(
     request: ProjectRequest,
     asked: Asked,
     *,
-    sight: Sight | None = None,
+    compared: Compared | None = None,
     shown_for: tuple[str, str] = ("", ""),
     reason_form: FamilyReasonForm | None = None,
     status: int = 200,
@@ -195,16 +204,16 @@ def _render(
         "asked": asked,
         "reason": reason,
         "reason_form": reason_form or FamilyReasonForm(),
-        "opening": OpeningForm(initial={"where": "calibration"}),
         "computed_at": timezone.now(),
         "threshold": ThresholdForm({}).chosen,
         "few_positives": FEW_POSITIVES,
     }
     if asked.annotator is not None:
-        sight = sight or look(request, make_scope(asked, asked.annotator))
-        page["sight"] = sight
-        if not sight.is_closed:
-            measured = measure(asked, sight, shown=[family] if family else ())
+        compared = compared or compare(request, make_scope(asked, asked.annotator))
+        page["compared"] = compared
+        page["unblinding"] = offer_compared(request, asked, compared.interviews, "calibration")
+        if not compared.is_hidden:
+            measured = measure(asked, compared, shown=[family] if family else ())
             page["measured"] = measured
             page |= tell_cut_anew(request, asked.annotator)
             page["scarce"] = [row for row in measured.rows if row.is_scarce]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from django.contrib import messages
 from django.db.models import QuerySet
@@ -15,16 +15,19 @@ from django.views.decorators.http import require_http_methods
 from auditapp.preannotation.annotators.queries.annotators import find_criticised
 from auditapp.preannotation.errors import PreannotationError
 from auditapp.preannotation.evaluation.actions.choices import choose_annotator
-from auditapp.preannotation.evaluation.forms.calibration import ChoiceForm, OpeningForm, ThresholdForm
+from auditapp.preannotation.evaluation.forms.calibration import ChoiceForm, ThresholdForm
 from auditapp.preannotation.evaluation.pure.figures import FEW_POSITIVES
 from auditapp.preannotation.evaluation.queries.calibration_rows import CodeRow
 from auditapp.preannotation.evaluation.views.calibration import measure
-from auditapp.preannotation.evaluation.views.calibration_sight import Asked, Sight, look, read_asked
+from auditapp.preannotation.evaluation.views.comparing import Asked, compare, offer_compared, read_asked
 from auditapp.preannotation.models import Annotator, CodeChoice
 from transcripts.codebook.models import Code, CodeFamily
 from transcripts.codebook.queries import current_version
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
+
+if TYPE_CHECKING:
+    from auditapp.preannotation.evaluation.queries.calibration import Compared
 
 MOST_CANDIDATES = 8
 
@@ -34,7 +37,7 @@ class Candidate(NamedTuple):
 
     annotator: Annotator
     with_critic: bool
-    sight: Sight
+    compared: Compared
     rows: dict[str, CodeRow]
 
     @property
@@ -102,9 +105,9 @@ def _list_candidates(request: ProjectRequest, asked: Asked) -> list[Candidate]:
     candidates = []
     for annotator, with_critic in wanted:
         annotator.project = request.project
-        sight = look(request, Scope(annotator, with_critic), readings=readings)
-        rows = {row.code.identifier: row for row in measure(asked, sight, resamples=0).rows}
-        candidates.append(Candidate(annotator, with_critic, sight, rows))
+        compared = compare(request, Scope(annotator, with_critic), readings=readings)
+        rows = {row.code.identifier: row for row in measure(asked, compared, resamples=0).rows}
+        candidates.append(Candidate(annotator, with_critic, compared, rows))
     return candidates
 
 
@@ -114,7 +117,7 @@ def _render(
     threshold = ThresholdForm(request.GET)
     lines = _list_lines(request, asked, candidates, threshold.chosen)
     named = form["code"].value()
-    closed = next((each.sight for each in candidates if each.sight.unopened), None)
+    hidden = {pk for each in candidates for pk in each.compared.interviews}
     page = {
         "asked": asked,
         "form": form,
@@ -124,8 +127,7 @@ def _render(
         "chosen_line": next((line for line in lines if line.code.identifier == named), None),
         "threshold_form": threshold,
         "threshold": threshold.chosen,
-        "sight": closed,
-        "opening": OpeningForm(initial={"where": "choose"}),
+        "unblinding": offer_compared(request, asked, hidden, "choose"),
     }
     return render(request, "preannotation/choose.html", page, status=status if threshold.is_valid() else 422)
 

@@ -1,19 +1,18 @@
 """A critic's launch, and what critics reversed.
 
-Whoever codes herself sees reversals in interviews that she opened: elsewhere a count would tell her what machines said of
-sentences that she has still to decide.
+A coder sees reversals in interviews that she has unblinded. Elsewhere a count would show what machines said about sentences
+that she has still to decide.
 """
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
-from django.core.paginator import Page, Paginator
+from django.core.paginator import Paginator
 from django.http import HttpResponse
-from django.shortcuts import get_object_or_404, redirect, render
-from django.urls import reverse
+from django.shortcuts import render
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_http_methods, require_POST, require_safe
+from django.views.decorators.http import require_http_methods, require_safe
 
 from auditapp.batches.actions import LaunchPlan
 from auditapp.batches.models import Batch
@@ -22,7 +21,7 @@ from auditapp.preannotation.annotators.queries.model_warnings import tell_of_jud
 from auditapp.preannotation.batch_kinds import CRITIC_KIND
 from auditapp.preannotation.errors import PreannotationError
 from auditapp.preannotation.evaluation.actions.critic import CriticPlan, launch_critic, plan_critic
-from auditapp.preannotation.evaluation.forms.critic import CriticForm, OpeningForm, ReversalChoice
+from auditapp.preannotation.evaluation.forms.critic import CriticForm, ReversalChoice
 from auditapp.preannotation.evaluation.queries.critic import (
     count_reversals,
     find_tested_interviews,
@@ -31,9 +30,9 @@ from auditapp.preannotation.evaluation.queries.critic import (
 )
 from auditapp.preannotation.models import Annotator, CriticReading
 from auditapp.preannotation.suggestions.queries.arms import list_withheld
-from auditapp.preannotation.suggestions.queries.passages import Passage, read_passages
-from transcripts.blinding.actions import unblind_interviews
+from auditapp.preannotation.suggestions.queries.passages import read_passages
 from transcripts.blinding.viewers import get_viewer
+from transcripts.blinding.views import offer_unblinding
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
 
@@ -100,23 +99,6 @@ def _list_facts(planned: CriticPlan, annotator: Annotator) -> list[tuple[str, st
     ]
 
 
-class ShownReading(NamedTuple):
-    """A critic's reading beside the passage it was about."""
-
-    reading: CriticReading
-    passage: Passage
-
-
-class Behind(NamedTuple):
-    """The readings behind a count, and how many of them nobody may see: ``withheld``."""
-
-    code: str
-    verdict: str
-    page: Page[CriticReading]
-    shown: list[ShownReading]
-    withheld: int
-
-
 @require_safe
 @never_cache
 @project_view(Permission.SEE_ALL_CODINGS)
@@ -133,17 +115,18 @@ def show_reversals(request: ProjectRequest) -> HttpResponse:
         "annotators": annotators,
         "annotator": annotator,
         "critics": count_reversals(annotator, seen=seen) if annotator else [],
-        "behind": _look_behind(request, annotator, form, seen) if annotator and code else None,
-        "unopened": _find_unopened(annotator, seen) if annotator else set(),
-        "opening": OpeningForm(),
-        "keys": [annotator.pk] if annotator else [],
+        "behind": _list_behind(request, annotator, form, seen) if annotator and code else None,
+        "unblinding": offer_unblinding(
+            request, find_tested_interviews(annotator) if annotator else set(), where="reversals"
+        ),
     }
     return render(request, "preannotation/reversals.html", context)
 
 
-def _look_behind(
+def _list_behind(
     request: ProjectRequest, annotator: Annotator, form: ReversalChoice, seen: frozenset[int] | None
-) -> Behind:
+) -> dict[str, object]:
+    """The verdicts behind a count, each with its passage, and how many of them nobody may see: ``withheld``."""
     code = form.cleaned_data["code"]
     verdict = form.cleaned_data.get("verdict") or CriticReading.Verdict.REVERSED
     found = list_readings(annotator, code=code, verdict=verdict, seen=seen)
@@ -151,28 +134,10 @@ def _look_behind(
     open_ones = [each for each in found if each.suggestion.sentence.turn_id not in withheld]
     page = Paginator(open_ones, READINGS_PER_PAGE).get_page(request.GET.get("page"))
     passages = read_passages([each.suggestion for each in page])
-    shown = [ShownReading(each, passages[each.suggestion_id]) for each in page]
-    return Behind(code, verdict, page, shown, len(found) - len(open_ones))
-
-
-def _find_unopened(annotator: Annotator, seen: frozenset[int] | None) -> set[int]:
-    """The interviews with something of the annotator's that a critic read, and that she would have to open."""
-    return set() if seen is None else find_tested_interviews(annotator) - seen
-
-
-@require_POST
-@project_view(Permission.ADJUDICATE)
-def open_reversals(request: ProjectRequest) -> HttpResponse:
-    """Open the interviews in which critics tested an annotator, after saying so: what one codes there later is assisted."""
-    annotators = list_criticised(request.project)
-    choice, form = ReversalChoice(request.POST, annotators=annotators), OpeningForm(request.POST)
-    annotator = choice.cleaned_data.get("annotator") if choice.is_valid() else None
-    address = reverse("preannotation:reversals", args=[request.project.slug])
-    if annotator is None or not form.is_valid():
-        context = {"opening": form, "chosen": choice, "back": address}
-        return render(request, "preannotation/not_opened.html", context, status=422)
-    annotator = get_object_or_404(Annotator, pk=annotator.pk, project=request.project)
-    unopened = _find_unopened(annotator, get_viewer(request).visible_interviews)
-    interviews = list(request.project.interviews.filter(pk__in=unopened).order_by("pk"))
-    unblind_interviews(project=request.project, interviews=interviews, by=request.user, where="reversals")
-    return redirect(f"{address}?annotator={annotator.pk}")
+    return {
+        "code": code,
+        "verdict": verdict,
+        "page": page,
+        "shown": [{"reading": each, "passage": passages[each.suggestion_id]} for each in page],
+        "withheld": len(found) - len(open_ones),
+    }

@@ -16,9 +16,15 @@ from django.views.decorators.http import require_POST, require_safe
 
 from auditapp.preannotation.errors import PreannotationError
 from auditapp.preannotation.evaluation.actions.disagreements import sort_disagreement
-from auditapp.preannotation.evaluation.forms.calibration import DisagreementForm, FilterForm, OpeningForm
+from auditapp.preannotation.evaluation.forms.calibration import DisagreementForm, FilterForm
 from auditapp.preannotation.evaluation.queries.compared_items import ComparedItem, read_compared_items
-from auditapp.preannotation.evaluation.views.calibration_sight import Asked, Sight, look, make_scope, read_asked
+from auditapp.preannotation.evaluation.views.comparing import (
+    Asked,
+    compare,
+    make_scope,
+    offer_compared,
+    read_asked,
+)
 from auditapp.preannotation.models import Annotator, Disagreement
 from transcripts.codebook.models import Code
 from transcripts.codebook.queries import find_open_draft
@@ -27,7 +33,7 @@ from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
 
 if TYPE_CHECKING:
-    from auditapp.preannotation.evaluation.queries.calibration import Difference
+    from auditapp.preannotation.evaluation.queries.calibration import Compared, Difference
 
 ITEMS_PER_PAGE = 15
 
@@ -79,11 +85,11 @@ def sort(request: ProjectRequest) -> HttpResponse:
     if asked.annotator is None or not form.is_valid():
         return _render(request, asked, wrong=form, status=422)
     data = form.cleaned_data
-    sight = look(request, make_scope(asked, asked.annotator), with_alternatives=True)
-    here = [each for each in _list(request, sight, "") if _is(each, sight, data["sentence"], data["code"])]
+    compared = compare(request, make_scope(asked, asked.annotator), with_alternatives=True)
+    here = [each for each in _list(request, compared, "") if _is(each, compared, data["sentence"], data["code"])]
     if not here:
         form.add_error(None, "Here the annotator and the people you may see do not differ, or not any more.")
-        return _render(request, asked, wrong=form, sight=sight, status=409)
+        return _render(request, asked, wrong=form, compared=compared, status=409)
     try:
         sort_disagreement(
             project=request.project,
@@ -97,16 +103,16 @@ def sort(request: ProjectRequest) -> HttpResponse:
         )
     except PreannotationError as error:
         form.add_error(None, str(error))
-        return _render(request, asked, wrong=form, sight=sight, status=409)
+        return _render(request, asked, wrong=form, compared=compared, status=409)
     messages.success(request, "Sorted.")
-    return redirect(_find_next(request, asked, sight, (data["sentence"], data["code"])))
+    return redirect(_find_next(request, asked, compared, (data["sentence"], data["code"])))
 
 
-def _find_next(request: ProjectRequest, asked: Asked, sight: Sight, done: tuple[int, str]) -> str:
+def _find_next(request: ProjectRequest, asked: Asked, compared: Compared, done: tuple[int, str]) -> str:
     """Where the next difference stands that is not sorted: after this one, else the first; else this one again."""
     code, state = request.POST.get("filter_code", ""), request.POST.get("state", "")
-    standing = _read_standing(sight.compared.scope.annotator)
-    keys = list(_key(sight, _list(request, sight, code)))
+    standing = _read_standing(compared.scope.annotator)
+    keys = list(_key(compared, _list(request, compared, code)))
     after = keys.index(done) + 1 if done in keys else 0
     goal = next((key for key in keys[after:] + keys[:after] if key not in standing), done)
     kept = [key for key in keys if _fits(standing.get(key), state)]
@@ -116,9 +122,9 @@ def _find_next(request: ProjectRequest, asked: Asked, sight: Sight, done: tuple[
     return f"{reverse('preannotation:disagreements', args=[request.project.slug])}?{query}{mark}"
 
 
-def _key(sight: Sight, differences: list[Difference]) -> dict[tuple[int, str], Difference]:
+def _key(compared: Compared, differences: list[Difference]) -> dict[tuple[int, str], Difference]:
     """Differences by sentence and code."""
-    return {(int(sight.compared.sentence_ids[each.place]), each.code.code.identifier): each for each in differences}
+    return {(int(compared.sentence_ids[each.place]), each.code.code.identifier): each for each in differences}
 
 
 def _name_place(sentence: int, code: str) -> str:
@@ -126,64 +132,70 @@ def _name_place(sentence: int, code: str) -> str:
     return f"difference-{sentence}-{code}"
 
 
-def _list(request: ProjectRequest, sight: Sight, code: str) -> list[Difference]:
+def _list(request: ProjectRequest, compared: Compared, code: str) -> list[Difference]:
     """The differences this person may meet one by one."""
     from auditapp.preannotation.evaluation.queries.calibration import find_listable, list_differences
 
     may_code = Permission.CODE in request.role.permissions
-    listable = find_listable(sight.compared, request.user.pk, may_code=may_code)
-    found = list_differences(sight.compared, [code] if code else [])
+    listable = find_listable(compared, request.user.pk, may_code=may_code)
+    found = list_differences(compared, [code] if code else [])
     return [each for each in found if listable[each.code.code.identifier][each.place]]
 
 
-def _count_unlisted(sight: Sight, listed: int, code: str) -> int:
+def _count_unlisted(compared: Compared, listed: int, code: str) -> int:
     from auditapp.preannotation.evaluation.queries.calibration import list_differences
 
-    return len(list_differences(sight.compared, [code] if code else [])) - listed
+    return len(list_differences(compared, [code] if code else [])) - listed
 
 
-def _is(difference: Difference, sight: Sight, sentence: int, code: str) -> bool:
-    return difference.code.code.identifier == code and sight.compared.sentence_ids[difference.place] == sentence
+def _is(difference: Difference, compared: Compared, sentence: int, code: str) -> bool:
+    return difference.code.code.identifier == code and compared.sentence_ids[difference.place] == sentence
 
 
 def _render(
     request: ProjectRequest,
     asked: Asked,
     *,
-    sight: Sight | None = None,
+    compared: Compared | None = None,
     wrong: DisagreementForm | None = None,
     status: int = 200,
 ) -> HttpResponse:
     page: dict[str, object] = {
         "asked": asked,
         "wrong": wrong,
-        "opening": OpeningForm(initial={"where": "disagreements"}),
     }
     if asked.annotator is None:
         status = 422 if asked.annotators else status
         return render(request, "preannotation/disagreements.html", page, status=status)
-    sight = sight or look(request, make_scope(asked, asked.annotator), with_alternatives=True)
+    compared = compared or compare(request, make_scope(asked, asked.annotator), with_alternatives=True)
     data = request.GET if request.method != "POST" else {}
-    chosen = FilterForm(data, codes=[(each.code.identifier, each.code.name) for each in sight.compared.codes])
+    chosen = FilterForm(data, codes=[(each.code.identifier, each.code.name) for each in compared.codes])
     if not chosen.is_valid():
         return render(request, "preannotation/disagreements.html", page | {"filter": chosen}, status=422)
     standing = _read_standing(asked.annotator)
     state = chosen.cleaned_data["state"]
-    found = _list(request, sight, chosen.cleaned_data["code"])
-    keys = _key(sight, found)
+    found = _list(request, compared, chosen.cleaned_data["code"])
+    keys = _key(compared, found)
     kept = [each for key, each in keys.items() if _fits(standing.get(key), state)]
     wanted = Paginator(kept, ITEMS_PER_PAGE).get_page(request.GET.get("page"))
     page |= {
-        "sight": sight,
+        "compared": compared,
+        "unblinding": offer_compared(
+            request, asked, compared.interviews, "disagreements", query=_write_query(asked, chosen)
+        ),
         "filter": chosen,
         "page": wanted,
-        "shown": _show(request, asked, sight, list(wanted), Said(standing, wrong)),
+        "shown": _show(request, asked, compared, list(wanted), Said(standing, wrong)),
         "categories": _count(standing, {key: each.code.code.name for key, each in keys.items()}),
         "differences": len(keys),
-        "not_listed": _count_unlisted(sight, len(found), chosen.cleaned_data["code"]),
+        "not_listed": _count_unlisted(compared, len(found), chosen.cleaned_data["code"]),
         "sorted": sum(key in standing for key in keys),
     }
     return render(request, "preannotation/disagreements.html", page, status=status)
+
+
+def _write_query(asked: Asked, chosen: FilterForm) -> str:
+    return urlencode([*asked.fields, *((name, value) for name, value in chosen.cleaned_data.items() if value)])
 
 
 def _fits(row: Disagreement | None, state: str) -> bool:
@@ -213,11 +225,11 @@ def _count(standing: dict[tuple[int, str], Disagreement], names: dict[tuple[int,
 def _show(
     request: ProjectRequest,
     asked: Asked,
-    sight: Sight,
+    compared: Compared,
     differences: list[Difference],
     said: Said,
 ) -> list[ShownDifference]:
-    items = read_compared_items(sight.compared, [(each.place, each.code) for each in differences], viewer=request.user)
+    items = read_compared_items(compared, [(each.place, each.code) for each in differences], viewer=request.user)
     draft = find_open_draft(request.project)
     drafted = Code.objects.filter(version=draft).select_related("version") if draft else Code.objects.none()
     editable = {code.identifier: code for code in drafted}

@@ -14,10 +14,10 @@ from django.views.decorators.http import require_POST, require_safe
 from auditapp.preannotation.annotators.actions.reflexive import record_calibration
 from auditapp.preannotation.annotators.forms.reflexive import FamilyReasonForm
 from auditapp.preannotation.errors import PreannotationError
-from auditapp.preannotation.evaluation.forms.calibration import FormatForm, OpeningForm
+from auditapp.preannotation.evaluation.forms.calibration import FormatForm
 from auditapp.preannotation.evaluation.queries.choices import list_choices
 from auditapp.preannotation.evaluation.views.calibration import send_table
-from auditapp.preannotation.evaluation.views.calibration_sight import Asked, read_asked
+from auditapp.preannotation.evaluation.views.comparing import Asked, offer_compared, read_asked
 from auditapp.preannotation.models import CodeChoice
 from transcripts.blinding.viewers import get_viewer
 from transcripts.codebook.models import Code
@@ -57,11 +57,11 @@ class RateRow(NamedTuple):
 
 
 class Rates(NamedTuple):
-    """``hidden``: families read reflexively, of which nothing is shown without a reason; ``unopened``: interviews."""
+    """``hidden``: families read reflexively, of which nothing is shown without a reason; ``blinded``: interviews."""
 
     rows: list[RateRow]
     hidden: list[tuple[str, str]]
-    unopened: set[int]
+    blinded: set[int]
 
 
 @require_safe
@@ -98,8 +98,8 @@ def download(request: ProjectRequest) -> HttpResponse:
     if not form.is_valid():
         return _render(request, asked, status=422)
     rates = _read_rates(request, asked)
-    if rates.unopened:
-        messages.error(request, "What the rates rest on is closed to you: open it first.")
+    if rates.blinded:
+        messages.error(request, "Labels that the rates rest on are hidden from you. Unblind those interviews first.")
         return _render(request, asked, status=409)
     records = [dict(zip(HEADER, _list_values(row), strict=True)) for row in rates.rows]
     return send_table(request, "rates", HEADER, records, form.cleaned_data["format"])
@@ -113,10 +113,10 @@ def _read_rates(request: ProjectRequest, asked: Asked, family: str = "") -> Rate
     choices = [row for row in list_choices(request.project) if row.annotator is not None]
     if not choices:
         return Rates([], [], set())
-    corpus, seen = Corpus(request.project, read_blind(request.project)), get_viewer(request).visible_interviews
+    corpus = Corpus(request.project, read_blind(request.project))
     rows: list[RateRow] = []
     hidden: dict[str, str] = {}
-    unopened: set[int] = set()
+    labelled_in: set[int] = set()
     for choice in choices:
         if choice.annotator is None:
             continue
@@ -125,9 +125,10 @@ def _read_rates(request: ProjectRequest, asked: Asked, family: str = "") -> Rate
         if asked.is_reflexive(parts.family) and parts.family != family:
             hidden[parts.family] = asked.name_family(parts.family)
             continue
-        unopened |= set() if seen is None else parts.labelled_in - seen
+        labelled_in |= parts.labelled_in
         rows.append(_make_row(parts))
-    return Rates([] if unopened else rows, list(hidden.items()), unopened)
+    blinded = get_viewer(request).blinded(labelled_in)
+    return Rates([] if blinded else rows, list(hidden.items()), blinded)
 
 
 def _make_row(parts: RateParts) -> RateRow:
@@ -199,9 +200,9 @@ def _render(
     page = {
         "asked": asked,
         "rates": rates,
+        "unblinding": offer_compared(request, asked, rates.blinded, "rates"),
         "reason": reason,
         "reason_form": reason_form or FamilyReasonForm(),
-        "opening": OpeningForm(initial={"where": "rates"}),
         "computed_at": timezone.now(),
     }
     return render(request, "preannotation/rates.html", page, status=status)

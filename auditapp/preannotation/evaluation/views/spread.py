@@ -1,25 +1,22 @@
 """Several annotators side by side: each by itself and every two of them, apart from people's codings.
 
-Whoever codes herself sees them on interviews that she opened: elsewhere a rate would tell her what machines said of
-sentences that she has still to decide.
+A coder sees figures of interviews that she has unblinded. Elsewhere a rate would show what machines said about sentences
+that she has still to decide.
 """
 
 from __future__ import annotations
 
-from urllib.parse import urlencode
-
 from django.http import HttpResponse, QueryDict
-from django.shortcuts import redirect, render
-from django.urls import reverse
+from django.shortcuts import render
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_POST, require_safe
+from django.views.decorators.http import require_safe
 
 from auditapp.preannotation.annotators.queries.model_warnings import list_relatives, tell_of_judge, warn_of_kin
-from auditapp.preannotation.evaluation.forms.critic import OpeningForm, SpreadForm
-from auditapp.preannotation.evaluation.queries.spread import Spread, read_spread
+from auditapp.preannotation.evaluation.forms.critic import SpreadForm
+from auditapp.preannotation.evaluation.queries.spread import read_spread
 from auditapp.preannotation.models import Annotator
-from transcripts.blinding.actions import unblind_interviews
 from transcripts.blinding.viewers import get_viewer
+from transcripts.blinding.views import offer_unblinding
 from transcripts.codebook.models import Code
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.models import Project
@@ -33,40 +30,19 @@ def show_spread(request: ProjectRequest) -> HttpResponse:
     """How often each annotator put each code on the sentences all of them read, and how far every two agree."""
     form, annotators = _read_chosen(request, request.GET)
     seen = get_viewer(request).visible_interviews
-    spread = read_spread(annotators, seen=seen) if len(annotators) > 1 else Spread([], set())
+    spread, interviews = read_spread(annotators, seen=seen) if len(annotators) > 1 else ([], set[int]())
     codes = Code.objects.filter(version__project=request.project).order_by("version__number")
     context = {
         "form": form,
         "annotators": annotators,
         "by_key": {each.pk: each for each in annotators},
-        "spread": spread.codes,
-        "unopened": set() if seen is None else spread.interviews - seen,
-        "opening": OpeningForm(),
-        "keys": [each.pk for each in form.cleaned_data.get("annotators", [])],
+        "spread": spread,
+        "unblinding": offer_unblinding(request, interviews, where="spread"),
         "names": dict(codes.values_list("identifier", "name")),
         "versions": sorted({each.version.number for each in annotators}),
         "warnings": _list_warnings(request.project, annotators),
     }
     return render(request, "preannotation/spread.html", context, status=200 if form.is_valid() else 422)
-
-
-@require_POST
-@project_view(Permission.ADJUDICATE)
-def open_spread(request: ProjectRequest) -> HttpResponse:
-    """Open the interviews that these annotators read, after saying so: what one codes there later is assisted."""
-    form, annotators = _read_chosen(request, request.POST)
-    opening = OpeningForm(request.POST)
-    address = reverse("preannotation:spread", args=[request.project.slug])
-    if not form.is_valid() or not opening.is_valid():
-        context = {"opening": opening, "chosen": form, "back": address}
-        return render(request, "preannotation/not_opened.html", context, status=422)
-    seen = get_viewer(request).visible_interviews
-    if seen is not None:
-        wanted = read_spread(annotators, seen=seen).interviews - seen
-        interviews = list(request.project.interviews.filter(pk__in=wanted).order_by("pk"))
-        unblind_interviews(project=request.project, interviews=interviews, by=request.user, where="spread")
-    query = urlencode({"annotators": request.POST.getlist("annotators")}, doseq=True)
-    return redirect(f"{address}?{query}" if query else address)
 
 
 def _read_chosen(request: ProjectRequest, data: QueryDict) -> tuple[SpreadForm, list[Annotator]]:

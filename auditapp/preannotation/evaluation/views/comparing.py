@@ -1,0 +1,113 @@
+"""An annotator beside people, as a page asks for it and as its viewer may see it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, NamedTuple
+from urllib.parse import urlencode
+
+from django.http import QueryDict
+from django.urls import reverse
+
+from auditapp.preannotation.annotators.queries.annotators import list_with_readings
+from auditapp.preannotation.evaluation.forms.calibration import CalibrationForm
+from auditapp.preannotation.models import Annotator
+from transcripts.agreement.selection import list_families
+from transcripts.blinding.forms import UnblindingForm
+from transcripts.blinding.viewers import get_viewer
+from transcripts.blinding.views import offer_unblinding
+from transcripts.codebook.models import CodeFamily
+from transcripts.projects.access import ProjectRequest
+from transcripts.projects.models import MethodStance
+from transcripts.projects.queries import Stances, read_stances
+
+if TYPE_CHECKING:
+    from auditapp.preannotation.evaluation.queries.calibration import Compared, Scope
+    from transcripts.coding.blind import BlindReadings
+
+REFLEXIVE = MethodStance.Stance.REFLEXIVE
+FIELDS = ("annotator", "turns", "critic", "seed")
+
+
+class Asked(NamedTuple):
+    """What a page was asked for. ``annotator`` is None where the form is wrong, or nothing reads here yet."""
+
+    form: CalibrationForm
+    annotator: Annotator | None
+    annotators: list[Annotator]
+    families: dict[str, CodeFamily]
+    stances: Stances
+
+    @property
+    def fields(self) -> list[tuple[str, str]]:
+        """The same as names and values, to be sent again by another form."""
+        if self.annotator is None:
+            return []
+        data = self.form.data
+        given = [(name, str(data.get(name, ""))) for name in FIELDS if name != "annotator" and data.get(name)]
+        return [("annotator", str(self.annotator.pk)), *given]
+
+    @property
+    def query(self) -> str:
+        """The same as the part of an address behind the question mark."""
+        return urlencode(self.fields)
+
+    @property
+    def only_withheld(self) -> bool:
+        return self.form.cleaned_data.get("turns") == "withheld"
+
+    @property
+    def with_critic(self) -> bool:
+        return self.form.cleaned_data.get("critic") == "with"
+
+    def is_reflexive(self, family: str) -> bool:
+        return self.stances.find(family) == REFLEXIVE
+
+    def name_family(self, family: str) -> str:
+        found = self.families.get(family)
+        return found.name if found else family
+
+
+def read_asked(request: ProjectRequest, data: QueryDict) -> Asked:
+    """Read the form; without an annotator named, the newest one that has read."""
+    annotators = list_with_readings(request.project.pk)
+    form = CalibrationForm(data, annotators=annotators)
+    families = {family.identifier: family for family in list_families(request.project)}
+    annotator = form.chosen if form.is_valid() else None
+    if annotator is not None:
+        annotator.project = request.project
+    return Asked(form, annotator, annotators, families, read_stances(request.project))
+
+
+def compare(
+    request: ProjectRequest,
+    scope: Scope,
+    *,
+    readings: BlindReadings | None = None,
+    with_alternatives: bool = False,
+) -> Compared:
+    """The annotator beside people, as far as the viewer may see them now."""
+    from auditapp.preannotation.evaluation.queries.calibration import read_compared
+
+    viewer = get_viewer(request)
+    compared = read_compared(
+        scope, seen=viewer.visible_interviews, readings=readings, with_alternatives=with_alternatives
+    )
+    compared.blinded = viewer.blinded(compared.interviews)
+    return compared
+
+
+def make_scope(asked: Asked, annotator: Annotator) -> Scope:
+    """The readings of ``annotator`` that were asked for."""
+    from auditapp.preannotation.evaluation.queries.calibration import Scope
+
+    return Scope(annotator, asked.with_critic, asked.only_withheld)
+
+
+def offer_compared(
+    request: ProjectRequest, asked: Asked, interviews: Iterable[int], page: str, *, query: str = ""
+) -> UnblindingForm | None:
+    """The notice of a page of calibration; it leads back to that page, whichever address is asked now."""
+    address = reverse(f"preannotation:{page}", args=[request.project.slug])
+    query = query or asked.query
+    return offer_unblinding(request, interviews, where=page, back=f"{address}?{query}" if query else address)

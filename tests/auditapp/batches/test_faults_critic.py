@@ -61,9 +61,9 @@ print(batch.pk)
 COUNT = """
 from auditapp.preannotation.models import Annotator
 from auditapp.preannotation.evaluation.queries.critic import count_reversals
-[found] = count_reversals(Annotator.objects.get())
-rows = [[row.n, row.reversed, row.unusable, row.rate, row.interval is not None] for row in found.rows]
-print(json.dumps({"critic": found.critic.label, "rows": sorted(rows), "n": found.n, "human": hash_human()}))
+[(critic, found)] = count_reversals(Annotator.objects.get())
+rows = [[row.n, row.reversed, row.unusable, row.rate, row.interval is not None] for row in found]
+print(json.dumps({"critic": critic.label, "rows": sorted(rows), "n": sum(row.n for row in found), "human": hash_human()}))
 """
 
 

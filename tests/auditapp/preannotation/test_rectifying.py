@@ -57,8 +57,8 @@ def test_weights_count_in_sensitivity_and_specificity_and_shares_of_readers_too(
     assert weigh_accuracy(sample) == pytest.approx((5 / 6, 0.0))
     nobody = weigh_accuracy(sample._replace(people=np.zeros(4)))
     everybody = weigh_accuracy(sample._replace(people=np.ones(4)))
-    assert (nobody.sensitivity, everybody.specificity) == (None, None)
-    assert (nobody.specificity, everybody.sensitivity) == pytest.approx((1 / 9, 8 / 9))
+    assert (nobody[0], everybody[1]) == (None, None)
+    assert (nobody[1], everybody[0]) == pytest.approx((1 / 9, 8 / 9))
 
 
 def test_turns_of_one_sentence_give_the_same_rate_and_nearly_the_same_error() -> None:

@@ -102,7 +102,7 @@ class TestReview:
             "Asked again": "1 turn in another order of the codes, with up to 3 planted sentences: 2 calls of those below",
             "Planted sentences": "40, those that come with the program: this launch plants them",
             "Checks": "never checked: this launch makes the annotator. Start with a pilot, and check it from its page while "
-            "the batch waits for your yes",
+            "the batch is waiting for approval",
             "Hash of all this": facts(page)["Hash of all this"],
         }
 
@@ -122,9 +122,10 @@ class TestReview:
         answer_all(check, "definition")
         state = find_check_state(annotator)
         assert state is not None
-        assert "labels are those it was told: passed; every sentence gets an answer: passed" in state.said
-        assert state.said in post(client, project, model=reader.pk)[1]
-        assert state.said in tell_launch(launch_model(project=project, variant=reader, by=owner))
+        _, verdicts = state
+        assert "labels are those it was told: passed; every sentence gets an answer: passed" in verdicts
+        assert verdicts in post(client, project, model=reader.pk)[1]
+        assert verdicts in tell_launch(launch_model(project=project, variant=reader, by=owner))
 
     def test_without_planted_sentences_it_says_so(self, project: Project, client: Client, owner: User) -> None:
         add_interviews(project, "one", answers=3)

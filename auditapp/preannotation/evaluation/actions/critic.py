@@ -10,12 +10,12 @@ from auditapp.batches.models import Batch
 from auditapp.batches.pure.launch_options import DEFAULT_OPTIONS, LaunchOptions
 from auditapp.llm.locality import is_external
 from auditapp.llm.models import ModelVariant
+from auditapp.preannotation.annotators.pure.prompts import CodeText
 from auditapp.preannotation.annotators.queries.prompt_codebook import find_sent_redaction
 from auditapp.preannotation.batch_kinds import CRITIC_KIND
 from auditapp.preannotation.errors import PreannotationError
 from auditapp.preannotation.evaluation.pure.critic_prompts import (
     CRITIC_VERSION,
-    CodeUnderTest,
     write_critic_instructions,
 )
 from auditapp.preannotation.evaluation.queries.critic import list_read
@@ -133,14 +133,8 @@ def _read_codes(annotator: Annotator, codes: Collection[str] | None) -> list[Cod
 
 def _write_instructions(code: Code) -> str:
     return write_critic_instructions(
-        CodeUnderTest(
-            code.identifier,
-            code.name,
-            code.machine_definition or code.definition,
-            code.include,
-            code.exclude,
-            code.family.carries_enactment,
-        )
+        CodeText(code.identifier, code.name, code.machine_definition or code.definition, code.include, code.exclude),
+        is_move=code.family.carries_enactment,
     )
 
 

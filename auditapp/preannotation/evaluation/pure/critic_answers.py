@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from typing import NamedTuple
 
 from auditapp.llm.providers.base import make_storable
 from auditapp.preannotation.annotators.pure.answer_objects import CALLED, CALLS, EMPTY, MOST_READ, THINKING, TOOL_CALL
@@ -14,19 +13,12 @@ MAX_SEARCH = 20_000
 VERDICTS = frozenset({UPHOLD, REVERSE})
 
 
-class CriticAnswer(NamedTuple):
-    """``verdict`` is uphold or reverse; empty exactly where ``problem`` says why the answer is of no use."""
+def read_critic_answer(answer: str, finish_reason: str = "") -> tuple[str, str, str]:
+    """Verdict, rationale and problem of ``answer``; the verdict is empty exactly where the problem says why.
 
-    verdict: str
-    rationale: str
-    problem: str
-
-
-def read_critic_answer(answer: str, finish_reason: str = "") -> CriticAnswer:
-    """Take the verdict from ``answer``: from the JSON object that has one, whatever stands around it.
-
-    Thinking blocks are dropped first. Objects with different verdicts are none: a text that had one repeated must not
-    pass for the critic's own. ``finish_reason`` only tells of an answer without words why it has none.
+    It is taken from the JSON object that has one, whatever stands around it. Thinking blocks are dropped first. Objects with
+    different verdicts are none: a text that had one repeated must not pass for the critic's own. ``finish_reason`` only
+    tells of an answer without words why it has none.
     """
     text = THINKING.sub("", answer)
     if not text.strip():
@@ -47,7 +39,7 @@ def read_critic_answer(answer: str, finish_reason: str = "") -> CriticAnswer:
     rationale = found[0].get("rationale", "")
     if not isinstance(rationale, str):
         return _refuse("malformed: rationale")
-    return CriticAnswer(words.pop(), make_storable(rationale[:MAX_RATIONALE]), "")
+    return words.pop(), make_storable(rationale[:MAX_RATIONALE]), ""
 
 
 def _find_objects(text: str) -> list[dict[str, object]]:
@@ -88,5 +80,5 @@ def _refuse_constant(name: str) -> object:
     raise ValueError(f"{name} is no JSON")
 
 
-def _refuse(problem: str) -> CriticAnswer:
-    return CriticAnswer("", "", problem)
+def _refuse(problem: str) -> tuple[str, str, str]:
+    return "", "", problem

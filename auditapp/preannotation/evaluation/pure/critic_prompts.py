@@ -8,40 +8,11 @@ the first reader said of it as claims, not as reasons. Whatever it answers can o
 from __future__ import annotations
 
 import json
-from typing import NamedTuple
 
-from auditapp.preannotation.annotators.pure.prompts import CLOSING, OPENING, find_mark
+from auditapp.preannotation.annotators.pure.prompts import CLOSING, OPENING, CodeText, find_mark
 
 CRITIC_VERSION = "critic-1"
 UPHOLD, REVERSE = "uphold", "reverse"
-
-
-class CodeUnderTest(NamedTuple):
-    """The code a critic tests. ``is_move``: codes of its family may be enacted, demonstrated or only described (R28)."""
-
-    identifier: str
-    name: str
-    definition: str
-    include: str = ""
-    exclude: str = ""
-    is_move: bool = False
-
-
-class Claim(NamedTuple):
-    """What the first reader said of a sentence: never shown as true. ``quote`` is its evidence, "" where it gave none."""
-
-    rationale: str
-    quote: str
-    level: str = "semantic"
-
-
-class Source(NamedTuple):
-    """The turn a sentence stands in, cut at the sentence, and the question before the turn; copies as they are sent."""
-
-    question: str
-    before: str
-    sentence: str
-    after: str
 
 
 INSTRUCTIONS = """\
@@ -78,27 +49,31 @@ Talk about a move is not the move. It may be enacted in the sentence, or demonst
    (promised, recommended, reported) counts where the definition or its bounds let it. A sentence on the topic does neither."""
 
 
-def write_critic_instructions(code: CodeUnderTest) -> str:
-    """The exact instructions for testing one code."""
+def write_critic_instructions(code: CodeText, *, is_move: bool = False) -> str:
+    """The exact instructions for testing one code. ``is_move``: codes of its family may be enacted, demonstrated or only
+    described."""
     parts = [("Definition", code.definition or "(none; go by the name)")]
     parts += [(word, text) for word, text in (("Include", code.include), ("Exclude", code.exclude)) if text]
     return INSTRUCTIONS.format(
         identifier=code.identifier,
         name=" ".join(code.name.split()),
         bounds="\n".join(f"{word}: {' '.join(text.split())}" for word, text in parts),
-        talk=TALK_OF_MOVES if code.is_move else TALK,
+        talk=TALK_OF_MOVES if is_move else TALK,
     )
 
 
-def write_critic_message(source: Source, claim: Claim) -> str:
-    """The source and the claims as data, all of it between two lines that it cannot contain."""
+def write_critic_message(
+    *, question: str, before: str, sentence: str, after: str, rationale: str, quote: str, level: str = "semantic"
+) -> str:
+    """The sentence in its turn, after the question, and the first annotator's claims: as data, between two lines that it
+    cannot contain. Copies as they are sent; ``quote`` is "" where none was given."""
     material = json.dumps(
         {
-            "question": source.question,
-            "before": source.before,
-            "sentence": source.sentence,
-            "after": source.after,
-            "claims": {"level": claim.level, "rationale": claim.rationale, "quote": claim.quote},
+            "question": question,
+            "before": before,
+            "sentence": sentence,
+            "after": after,
+            "claims": {"level": level, "rationale": rationale, "quote": quote},
         },
         ensure_ascii=False,
     )

@@ -1,4 +1,4 @@
-"""Labels of people and a machine as a CSV file: one unit and code a row, and how far the machine is to be believed.
+"""Labels of people and a machine as a CSV file: one unit and code a row, and how accurate the machine is.
 
 Columns: unit, code, human, machine, blind, sampled, and maybe turn. ``human`` is 1, 0 or empty: not labelled. ``blind``
 says that the person had not seen the machine's word, ``sampled`` that the unit was drawn at random to be labelled; both
@@ -8,7 +8,7 @@ may be empty where there is no label. Further columns are passed over. A file is
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -42,13 +42,6 @@ class Row(NamedTuple):
     is_blind: bool
     is_sampled: bool
     turn: str
-
-
-class LabelledFile(NamedTuple):
-    """The rows by code, in the order of the codes' names."""
-
-    codes: dict[str, list[Row]]
-    has_turns: bool
 
 
 class FileReport(NamedTuple):
@@ -95,8 +88,8 @@ class FileReport(NamedTuple):
         }
 
 
-def read_file(lines: Iterable[bytes]) -> LabelledFile:
-    """The rows of a file, given line by line in bytes. Raises `LabelFileError`."""
+def read_file(lines: Iterable[bytes]) -> tuple[dict[str, list[Row]], bool]:
+    """The rows of a file by code, and whether it names turns; given line by line in bytes. Raises `LabelFileError`."""
     reader = csv.reader(decode_lines(lines), strict=True)
     try:
         first_line = next(reader, [])
@@ -122,14 +115,14 @@ def read_file(lines: Iterable[bytes]) -> LabelledFile:
         raise LabelFileError(reader.line_num, f"something that is not CSV ({error})", expected) from error
     if not codes:
         raise LabelFileError(None, "headings and no row", "at least one row below the headings")
-    return LabelledFile(dict(sorted(codes.items())), TURN in headings)
+    return dict(sorted(codes.items())), TURN in headings
 
 
-def report_file(found: LabelledFile, *, seed: int, resamples: int) -> dict[str, FileReport]:
+def report_file(codes: Mapping[str, list[Row]], *, has_turns: bool, seed: int, resamples: int) -> dict[str, FileReport]:
     """Every figure of every code. Blind rows with a person's label make the table; intervals draw turns if known."""
     return {
-        code: _report_code(code, rows, has_turns=found.has_turns, seed=seed, resamples=resamples)
-        for code, rows in found.codes.items()
+        code: _report_code(code, rows, has_turns=has_turns, seed=seed, resamples=resamples)
+        for code, rows in codes.items()
     }
 
 
@@ -149,7 +142,7 @@ def list_report(reports: dict[str, FileReport]) -> Iterator[str]:
             f"  not rectified, not to be reported as a rate: {_say(rate.naive)}; Rogan-Gladen {_say(report.rogan_gladen)}"
         )
         for warning in report.warnings:
-            yield f"  mind: {warning}"
+            yield f"  note: {warning}"
 
 
 def _read_headings(cells: list[str]) -> dict[str, int]:

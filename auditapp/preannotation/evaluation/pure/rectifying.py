@@ -58,13 +58,6 @@ class Sample(NamedTuple):
     other_weights: NDArray[np.float64]
 
 
-class Accuracy(NamedTuple):
-    """Sensitivity and specificity of the machine; None where no unit has the code by people, or all have it."""
-
-    sensitivity: float | None
-    specificity: float | None
-
-
 class Condition(NamedTuple):
     """Something that must hold for a rate to be given, as it was found, in words.
 
@@ -152,15 +145,16 @@ def rectify_by_turn(sample: Sample) -> Rectified:
     return _bound(naive, rectifier, error, n, size)
 
 
-def weigh_accuracy(sample: Sample) -> Accuracy:
-    """How right the machine is on the labelled units, with the weights of the rate, so that both are of one corpus.
+def weigh_accuracy(sample: Sample) -> tuple[float | None, float | None]:
+    """Sensitivity and specificity of the machine on the labelled units, with the weights of the rate, so that both are of one
+    corpus; None where no unit has the code by people, or all have it.
 
     A unit that several read counts as with the code for the share of them who put it. Where all weights are equal and
     each unit has one reader these are the shares of the labelled units.
     """
     with_code, without = sample.weights * sample.people, sample.weights * (1 - sample.people)
     yes, no = float(with_code.sum()), float(without.sum())
-    return Accuracy(
+    return (
         float(with_code @ sample.machine) / yes if yes > 0 else None,
         float(without @ (1 - sample.machine)) / no if no > 0 else None,
     )

@@ -44,9 +44,7 @@ def read_reask(batch: Batch) -> ReadReask:
     answers = [(read_answer(row, arms[row.cell.arm_id]), row.planted) for row in rows]
     firsts = _read_firsts(batch, arms, {each.turn_id for each, _ in answers})
     pairs = [
-        AskedPair(
-            each, found.attempt_id, AskedAgain(each.answer.codes, found.picks, _read_picks(each), found.is_flagged)
-        )
+        AskedPair(each, found[2], AskedAgain(each.answer.codes, found[0], _read_picks(each), found[1]))
         for each, _ in answers
         if (found := firsts.get((each.turn_id, frozenset(each.answer.codes)))) is not None
     ]
@@ -60,17 +58,13 @@ def read_reask(batch: Batch) -> ReadReask:
     )
 
 
-class _First(NamedTuple):
-    """A first answer: the codes of the sentences that it reached."""
-
-    picks: Picks
-    is_flagged: bool
-    attempt_id: int | None
+# A first answer: the codes of the sentences that it reached, whether it is flagged, and its attempt.
+First = tuple[Picks, bool, int | None]
 
 
-def _read_firsts(batch: Batch, arms: Mapping[int, Arm], turns: set[int]) -> dict[tuple[int, frozenset[str]], _First]:
+def _read_firsts(batch: Batch, arms: Mapping[int, Arm], turns: set[int]) -> dict[tuple[int, frozenset[str]], First]:
     """By turn and the codes that were asked for."""
-    found: dict[tuple[int, frozenset[str]], _First] = {}
+    found: dict[tuple[int, frozenset[str]], First] = {}
     ordered = sorted(turns)
     for start in range(0, len(ordered), IDS_AT_A_TIME):
         some = ordered[start : start + IDS_AT_A_TIME]
@@ -81,7 +75,7 @@ def _read_firsts(batch: Batch, arms: Mapping[int, Arm], turns: set[int]) -> dict
             result = getattr(reading.cell, "result", None)
             codes = picks[reading.pk]
             answered = set(reading.asked) - set(reading.missing)
-            found[reading.cell.input_id, frozenset(_list_codes(arms[reading.cell.arm_id]))] = _First(
+            found[reading.cell.input_id, frozenset(_list_codes(arms[reading.cell.arm_id]))] = (
                 {number: frozenset(codes[number]) for number in answered},
                 bool(reading.flags),
                 result.attempt_id if result else None,

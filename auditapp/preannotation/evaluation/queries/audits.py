@@ -14,22 +14,6 @@ from transcripts.accounts.models import User
 from transcripts.projects.models import Project
 
 
-class AuditRow(NamedTuple):
-    """An audit as the list shows it, with its size and how much of it one has marked."""
-
-    audit: PositiveAudit
-    size: int
-    own: int
-
-
-class Progress(NamedTuple):
-    """How far a reader has come, and since when she has known results (``None``: not before she was through)."""
-
-    reader: str
-    marked: int
-    opened_at: datetime.datetime | None
-
-
 class Marks(NamedTuple):
     """The marks that stand, and the first ones made before their reader knew the machine's reason or any results.
 
@@ -42,12 +26,12 @@ class Marks(NamedTuple):
     late: int
 
 
-def list_audits(project: Project, reader: User) -> list[AuditRow]:
-    """The audits of a study, newest first."""
+def list_audits(project: Project, reader: User) -> list[dict[str, object]]:
+    """The audits of a study, newest first, with the size of each and how much of it one has marked."""
     audits = PositiveAudit.objects.filter(annotator__project=project).select_related("annotator__variant__account")
     sizes = audits.annotate(size=Count("items")).order_by("-pk")
     own = count_own(audits, reader)
-    return [AuditRow(audit, audit.size, own.get(audit.pk, 0)) for audit in sizes]
+    return [{"audit": audit, "size": audit.size, "own": own.get(audit.pk, 0)} for audit in sizes]
 
 
 def count_own(audits: QuerySet[PositiveAudit] | Sequence[PositiveAudit], reader: User) -> dict[int, int]:
@@ -93,14 +77,15 @@ def list_marks(audit: PositiveAudit) -> Marks:
     return Marks(standing, first, found.count() - len(seen), late)
 
 
-def list_progress(audit: PositiveAudit) -> list[Progress]:
-    """How many items each reader has marked, by name."""
+def list_progress(audit: PositiveAudit) -> list[dict[str, object]]:
+    """How many items each reader has marked, by name, and since when she has known results (``None``: not before she was
+    through)."""
     opened = find_results_opened(audit)
     rows = PositiveMark.objects.filter(item__audit=audit, superseded_by__isnull=True).values_list(
         "reader__username", "reader_id"
     )
     counted = rows.annotate(n=Count("pk")).order_by("reader__username")
-    return [Progress(name, n, opened.get(reader)) for name, reader, n in counted]
+    return [{"reader": name, "marked": n, "opened_at": opened.get(reader)} for name, reader, n in counted]
 
 
 def find_standing_mark(item: AuditedSuggestion, reader: User) -> PositiveMark | None:

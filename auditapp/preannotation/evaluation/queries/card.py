@@ -11,7 +11,7 @@ from django.urls import reverse
 
 from auditapp.llm.models import ModelVariant
 from auditapp.llm.scorecards import ScorecardFigure, ScorecardPart
-from auditapp.preannotation.evaluation.queries.machine_use import CriticCount, count_suggestions, count_verdicts
+from auditapp.preannotation.evaluation.queries.machine_use import count_suggestions, count_verdicts
 from auditapp.preannotation.models import Annotator, PositiveAudit
 from transcripts.projects.models import Project
 
@@ -33,9 +33,11 @@ def read_parts(project: Project, variants: Sequence[ModelVariant]) -> dict[int, 
         totals[each.variant_id, "kept"] += each.kept
         own = figures.setdefault(each.variant_id, [])
         own.append(_tell_kept(each))
-        own += _tell_tested(project, each, [count for count in verdicts if count.annotator == each.pk])
+        own += _tell_tested(
+            project, each, [(tested, taken) for annotator, _, tested, taken in verdicts if annotator == each.pk]
+        )
     for variant in variants:
-        counts = [count for count in verdicts if count.critic == variant.pk]
+        counts = [(tested, taken) for _, critic, tested, taken in verdicts if critic == variant.pk]
         if counts:
             figures.setdefault(variant.pk, []).append(_tell_testing(counts))
     return {
@@ -52,17 +54,17 @@ def _tell_kept(annotator: Any) -> ScorecardFigure:
     return ScorecardFigure(f"Kept by people, {annotator}", _share(annotator.kept, annotator.answered), basis)
 
 
-def _tell_tested(project: Project, annotator: Annotator, counts: Sequence[CriticCount]) -> list[ScorecardFigure]:
+def _tell_tested(project: Project, annotator: Annotator, counts: Sequence[tuple[int, int]]) -> list[ScorecardFigure]:
     """What critics reversed, each by itself, and how far people are with audits, whose results stand on their own page."""
     reversals = reverse("preannotation:reversals", args=[project.slug]) + f"?annotator={annotator.pk}"
     told = [
         ScorecardFigure(
             f"Reversed by a critic, {annotator}",
-            _share(each.reversed, each.tested),
-            f"{each.reversed} of {each.tested} tested suggestions; one machine's word against another's",
+            _share(taken, tested),
+            f"{taken} of {tested} tested suggestions; one machine's word against another's",
             reversals,
         )
-        for each in counts
+        for tested, taken in counts
     ]
     for audit in PositiveAudit.objects.filter(annotator=annotator).annotate(size=Count("items")).order_by("pk"):
         marked = audit.items.filter(marks__superseded_by__isnull=True, marks__isnull=False).distinct().count()
@@ -72,8 +74,8 @@ def _tell_tested(project: Project, annotator: Annotator, counts: Sequence[Critic
     return told
 
 
-def _tell_testing(counts: Sequence[CriticCount]) -> ScorecardFigure:
-    tested, taken = sum(each.tested for each in counts), sum(each.reversed for each in counts)
+def _tell_testing(counts: Sequence[tuple[int, int]]) -> ScorecardFigure:
+    tested, taken = (sum(numbers) for numbers in zip(*counts, strict=True))
     return ScorecardFigure("Reversed as a critic", _share(taken, tested), f"{taken} of {tested} suggestions it tested")
 
 

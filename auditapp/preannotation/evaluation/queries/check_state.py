@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.timezone import localtime
@@ -14,27 +12,20 @@ from auditapp.preannotation.evaluation.queries.checks import list_checks, read_c
 from auditapp.preannotation.models import Annotator
 
 NEW = (
-    "never checked: this launch makes the annotator. Start with a pilot, and check it from its page while the batch waits "
-    "for your yes"
+    "never checked: this launch makes the annotator. Start with a pilot, and check it from its page while the batch is "
+    "waiting for approval"
 )
 
 
-class CheckState(NamedTuple):
-    """The latest check of an annotator. ``said``: its verdicts in one line, or that no answer has come."""
-
-    batch: Batch
-    said: str
-
-
-def find_check_state(annotator: Annotator) -> CheckState | None:
-    """Its latest check; ``None`` where it was never checked, or is not stored yet."""
+def find_check_state(annotator: Annotator) -> tuple[Batch, str] | None:
+    """Its latest check, and the verdicts in one line; ``None`` where it was never checked, or is not stored yet."""
     checks = list_checks(annotator) if annotator.pk else []
     if not checks:
         return None
     report = read_check(checks[0]).report
     verdicts = judge_check(report) if report.answers else []
     said = "; ".join(f"{each.title[:1].lower()}{each.title[1:]}: {each.words}" for each in verdicts)
-    return CheckState(checks[0], said or "no answer has come yet")
+    return checks[0], said or "no answer has come yet"
 
 
 def tell_checked(annotator: Annotator) -> str:
@@ -45,9 +36,10 @@ def tell_checked(annotator: Annotator) -> str:
     if state is None:
         address = reverse("preannotation:launch_check", args=[slug, annotator.pk])
         return format_html('never checked. <a class="button small" href="{}">Check it</a>', address)
-    address = reverse("preannotation:check", args=[slug, state.batch.pk])
-    when = f"{localtime(state.batch.created_at):%-d %B %Y}"
-    return format_html('<a href="{}">{}</a>: {}', address, when, state.said)
+    batch, verdicts = state
+    address = reverse("preannotation:check", args=[slug, batch.pk])
+    when = f"{localtime(batch.created_at):%-d %B %Y}"
+    return format_html('<a href="{}">{}</a>: {}', address, when, verdicts)
 
 
 def tell_checked_in_words(annotator: Annotator) -> str:
@@ -55,4 +47,5 @@ def tell_checked_in_words(annotator: Annotator) -> str:
     state = find_check_state(annotator)
     if state is None:
         return f"{annotator} was never checked: manage.py preannotate_check does that."
-    return f"Its latest check, batch {state.batch.pk}: {state.said}."
+    batch, verdicts = state
+    return f"Its latest check, batch {batch.pk}: {verdicts}."

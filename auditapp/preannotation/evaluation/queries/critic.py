@@ -33,21 +33,6 @@ class Reversals(NamedTuple):
         return self.n - self.reversed
 
 
-class CriticFigures(NamedTuple):
-    """One critic on one annotator, code by code."""
-
-    critic: ModelVariant
-    rows: list[Reversals]
-
-    @property
-    def n(self) -> int:
-        return sum(row.n for row in self.rows)
-
-    @property
-    def reversed(self) -> int:
-        return sum(row.reversed for row in self.rows)
-
-
 def find_verdicts(suggestion_ids: Collection[int]) -> dict[int, CriticReading]:
     """By suggestion: the latest reading that came to a verdict, with its critic."""
     wanted = sorted(suggestion_ids)
@@ -76,7 +61,9 @@ def find_tested_interviews(annotator: Annotator) -> set[int]:
     return set(rows.values_list("suggestion__sentence__turn__interview_id", flat=True))
 
 
-def count_reversals(annotator: Annotator, *, seen: Collection[int] | None = None) -> list[CriticFigures]:
+def count_reversals(
+    annotator: Annotator, *, seen: Collection[int] | None = None
+) -> list[tuple[ModelVariant, list[Reversals]]]:
     """Each critic of the annotator, with its reversals by code; critics are kept apart. ``seen``: in these interviews."""
     ends: dict[int, dict[int, tuple[str, str]]] = {}
     columns = ("cell__arm__variant_id", "suggestion_id", "suggestion__code__identifier", "verdict")
@@ -88,7 +75,7 @@ def count_reversals(annotator: Annotator, *, seen: Collection[int] | None = None
             own[suggestion] = (code, verdict)
     variants = ModelVariant.objects.select_related("account").in_bulk(ends)
     codes = list(Code.objects.filter(version=annotator.version_id).order_by("family__position", "position"))
-    return [CriticFigures(variants[critic], _count(codes, Counter(own.values()))) for critic, own in ends.items()]
+    return [(variants[critic], _count(codes, Counter(own.values()))) for critic, own in ends.items()]
 
 
 def _count(codes: list[Code], ends: Counter[tuple[str, str]]) -> list[Reversals]:

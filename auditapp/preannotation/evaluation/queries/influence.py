@@ -94,14 +94,6 @@ class Counted(NamedTuple):
         }
 
 
-class _Arms(NamedTuple):
-    """Of each sentence of the study the arm of its turn, nought where it was not drawn, and whether it was drawn at
-    random, with a probability of neither 0 nor 1."""
-
-    arms: NDArray[np.int8]
-    is_random: NDArray[np.bool_]
-
-
 class _Looks(NamedTuple):
     """What coders looked at: by coder and sentence when first, and the codes of the annotator's they were shown.
 
@@ -162,8 +154,8 @@ def count_influence(annotator: Annotator, *, viewer: int | None = None) -> Count
     looked: list[Unit] = []
     settled = [] if viewer is None else sorted(find_settled(annotator.project_id, viewer))
     draws = _read_draws(annotator)
-    arms, unsettled = _place_arms(draws, readings), 0
-    for family in _arrange(annotator, labels, readings, arms):
+    (arms, is_random), unsettled = _place_arms(draws, readings), 0
+    for family in _arrange(annotator, labels, readings, arms, is_random):
         units = {(unit.coder, unit.sentence): unit for unit in _find_looked(family, looks, finals)}
         for row, coder in enumerate(family.coders):
             is_settled = (
@@ -175,8 +167,8 @@ def count_influence(annotator: Annotator, *, viewer: int | None = None) -> Count
                 tables[coder][family.identifier] = table
         looked += [unit for unit in units.values() if looks.show_all(unit)]
     is_read = (labels.find_places(readings.sentence_ids) >= 0) & readings.is_answer
-    undrawn = len(np.unique(readings.turn_ids[is_read & (arms.arms == 0)]))
-    certain = len(np.unique(readings.turn_ids[is_read & (arms.arms > 0) & ~arms.is_random]))
+    undrawn = len(np.unique(readings.turn_ids[is_read & (arms == 0)]))
+    certain = len(np.unique(readings.turn_ids[is_read & (arms > 0) & ~is_random]))
     return Counted(dict(tables), looked, unsettled, undrawn, certain, draws)
 
 
@@ -210,7 +202,13 @@ def list_read_by(annotators: Iterable[Annotator]) -> list[Annotator]:
     return [each for each in found if each.pk in read]
 
 
-def _arrange(annotator: Annotator, labels: MachineLabels, readings: BlindReadings, arms: _Arms) -> Iterator[_Family]:
+def _arrange(
+    annotator: Annotator,
+    labels: MachineLabels,
+    readings: BlindReadings,
+    arms: NDArray[np.int8],
+    is_random: NDArray[np.bool_],
+) -> Iterator[_Family]:
     """The families the annotator reads, each with its sentences that it read and that were drawn."""
     import numpy as np
 
@@ -227,7 +225,7 @@ def _arrange(annotator: Annotator, labels: MachineLabels, readings: BlindReading
         codes = tuple(code for code, times in Counter(found).items() if times == 1)
         rows = [labels.codes.index(code) for code in codes]
         read = labels.was_read[rows][:, places] & (places >= 0)
-        chosen = np.flatnonzero((arms.arms > 0) & read.any(axis=0))
+        chosen = np.flatnonzero((arms > 0) & read.any(axis=0))
         table = readings.arrange(identifier, CodeFamily.Unit.SENTENCE, codes)
         yield _Family(
             identifier=identifier,
@@ -235,8 +233,8 @@ def _arrange(annotator: Annotator, labels: MachineLabels, readings: BlindReading
             sentences=readings.sentence_ids[chosen],
             interviews=readings.interview_ids[chosen],
             turns=readings.turn_ids[chosen],
-            arms=arms.arms[chosen],
-            is_random=arms.is_random[chosen],
+            arms=arms[chosen],
+            is_random=is_random[chosen],
             was_read=read[:, chosen],
             machine=(labels.labels[rows][:, places] & read)[:, chosen],
             coders=table.coders,
@@ -262,18 +260,19 @@ def _read_draws(annotator: Annotator) -> Draws:
     )
 
 
-def _place_arms(draws: Draws, readings: BlindReadings) -> _Arms:
-    """The draw of the turn of each sentence."""
+def _place_arms(draws: Draws, readings: BlindReadings) -> tuple[NDArray[np.int8], NDArray[np.bool_]]:
+    """Of each sentence the arm of its turn, nought where it was not drawn, and whether it was drawn at random: with a
+    probability of neither 0 nor 1."""
     import numpy as np
 
     size = len(readings.turn_ids)
     if not len(draws.turns):
-        return _Arms(np.zeros(size, dtype=np.int8), np.zeros(size, dtype=bool))
+        return np.zeros(size, dtype=np.int8), np.zeros(size, dtype=bool)
     places = np.minimum(np.searchsorted(draws.turns, readings.turn_ids), len(draws.turns) - 1)
     is_drawn = draws.turns[places] == readings.turn_ids
     arms = np.where(draws.is_withheld[places], WITHHELD, SHOWN) * is_drawn
     is_random = (draws.probability > 0) & (draws.probability < 1)
-    return _Arms(arms.astype(np.int8), is_drawn & is_random[places])
+    return arms.astype(np.int8), is_drawn & is_random[places]
 
 
 def _read_looks(annotator: Annotator) -> _Looks:

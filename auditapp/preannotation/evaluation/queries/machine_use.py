@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 
@@ -26,15 +26,6 @@ STANDING = Q(suggestions__responses__superseded_at__isnull=True)
 ANSWERED = STANDING & Q(suggestions__responses__verdict__in=[*TAKEN, Response.Verdict.LEFT])
 
 
-class CriticCount(NamedTuple):
-    """Suggestions on which a critic came to a verdict, and those of them whose latest verdict is a reversal."""
-
-    annotator: int
-    critic: int
-    tested: int
-    reversed: int
-
-
 def count_suggestions(project: Project) -> QuerySet[Any]:
     """Each annotator with the number of its suggestions (``proposed``), of those ``answered`` and of those ``kept``."""
     return (
@@ -53,8 +44,8 @@ def count_suggestions(project: Project) -> QuerySet[Any]:
     )
 
 
-def count_verdicts(project: Project) -> list[CriticCount]:
-    """Each annotator and critic with the suggestions tested, the latest verdict of that critic on each: one query."""
+def count_verdicts(project: Project) -> list[tuple[int, int, int, int]]:
+    """Annotator, critic, suggestions it tested, and those whose latest verdict by it is a reversal: one query."""
     later = CriticReading.objects.filter(
         suggestion=OuterRef("suggestion"),
         cell__arm__variant=OuterRef("cell__arm__variant"),
@@ -68,7 +59,7 @@ def count_verdicts(project: Project) -> list[CriticCount]:
         .annotate(tested=Count("pk"), reversed=Count("pk", filter=Q(verdict=CriticReading.Verdict.REVERSED)))
         .order_by(*keys)
     )
-    return [CriticCount(*row) for row in counted]
+    return list(counted)
 
 
 def read_machine_uses(project: Project) -> list[MachineUse]:
@@ -125,10 +116,10 @@ def _tell_withholding(project: Project) -> Iterator[str]:
 
 def _tell_critics(project: Project) -> Iterator[str]:
     counts = count_verdicts(project)
-    tested, reversed_ones = sum(each.tested for each in counts), sum(each.reversed for each in counts)
+    tested, reversed_ones = sum(row[2] for row in counts), sum(row[3] for row in counts)
     if not tested:
         return
-    critics = len({each.critic for each in counts})
+    critics = len({critic for _, critic, *_ in counts})
     yield (
         f"A second pass by {critics:,} {'model' if critics == 1 else 'models'} tested suggestions alone, each against its "
         f"source: {reversed_ones:,} of {tested:,} verdicts were reversals. A verdict takes no suggestion away."

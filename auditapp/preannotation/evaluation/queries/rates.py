@@ -37,16 +37,8 @@ class RateParts(NamedTuple):
     n_labels: int
 
 
-class Arms(NamedTuple):
-    """Of each sentence: whether its turn was drawn, is withheld, and with which probability."""
-
-    is_drawn: Bools
-    is_withheld: Bools
-    probability: NDArray[np.float64]
-
-
-def read_arms(project: Project, readings: BlindReadings) -> Arms:
-    """How the turn of each sentence was drawn: one query."""
+def read_arms(project: Project, readings: BlindReadings) -> tuple[Bools, Bools, NDArray[np.float64]]:
+    """Of each sentence whether its turn was drawn, whether it is withheld, and with which probability: one query."""
     rows = TurnArm.objects.filter(plan__project=project).values_list("turn_id", "arm", "probability")
     drawn = sorted(rows)
     turns = np.array([turn for turn, *_ in drawn], dtype=np.int64)
@@ -54,10 +46,10 @@ def read_arms(project: Project, readings: BlindReadings) -> Arms:
     probability = np.array([share for *_, share in drawn], dtype=np.float64)
     size = len(readings.turn_ids)
     if not len(turns):
-        return Arms(np.zeros(size, dtype=bool), np.zeros(size, dtype=bool), np.zeros(size))
+        return np.zeros(size, dtype=bool), np.zeros(size, dtype=bool), np.zeros(size)
     places = np.minimum(np.searchsorted(turns, readings.turn_ids), len(turns) - 1)
     is_drawn = turns[places] == readings.turn_ids
-    return Arms(is_drawn, is_drawn & withheld[places], np.where(is_drawn, probability[places], 0.0))
+    return is_drawn, is_drawn & withheld[places], np.where(is_drawn, probability[places], 0.0)
 
 
 class Corpus:
@@ -66,7 +58,7 @@ class Corpus:
     def __init__(self, project: Project, readings: BlindReadings) -> None:
         self.project = project
         self.readings = readings
-        self.arms = read_arms(project, readings)
+        self.is_drawn, self.is_withheld, self.probability = read_arms(project, readings)
         self._machines: dict[tuple[int, bool], MachineLabels] = {}
 
     def read_parts(self, choice: CodeChoice, annotator: Annotator) -> RateParts:
@@ -76,19 +68,19 @@ class Corpus:
         was_read, said_yes = _place_machine(machine, choice.code_identifier, self.readings)
         family, decided, people = self._read_people(choice.code_identifier)
         aside = find_aside(annotator, code, self.readings.sentence_ids)
-        population = self.readings.is_answer & self.arms.is_drawn & ~aside
+        population = self.readings.is_answer & self.is_drawn & ~aside
         is_read = population & was_read
-        withheld = is_read & self.arms.is_withheld
+        withheld = is_read & self.is_withheld
         interviews = self.readings.interview_ids
         met = np.unique(interviews[is_read])
-        unfinished = np.unique(interviews[population & self.arms.is_withheld & was_read & ~decided.any(axis=0)])
+        unfinished = np.unique(interviews[population & self.is_withheld & was_read & ~decided.any(axis=0)])
         inside = np.isin(interviews, np.setdiff1d(met, unfinished))
-        labelled, other = withheld & inside, is_read & inside & ~self.arms.is_withheld
+        labelled, other = withheld & inside, is_read & inside & ~self.is_withheld
         sample, n_labels = self._sample(labelled, other, said_yes, decided, people)
         turns = self.readings.turn_ids
         found = Found(
             withheld_turns=len(np.unique(turns[withheld])),
-            with_probability=len(np.unique(turns[withheld & (self.arms.probability > 0)])),
+            with_probability=len(np.unique(turns[withheld & (self.probability > 0)])),
             interviews=len(np.setdiff1d(met, unfinished)),
             all_interviews=len(met),
             labelled=int(labelled.sum()),
@@ -129,7 +121,7 @@ class Corpus:
         """Of a sentence that several read, the share of them who put the code."""
         counts, yes = decided[:, labelled].sum(axis=0), (people & decided)[:, labelled].sum(axis=0)
         machine, turns = said_yes[labelled], self.readings.turn_ids
-        probability = self.arms.probability
+        probability = self.probability
         sample = Sample(
             people=yes / counts if len(counts) else np.zeros(0),
             machine=machine.astype(np.float64),

@@ -12,7 +12,7 @@ from auditapp.preannotation.annotators.pure.sent_copy import make_copy
 from auditapp.preannotation.annotators.queries.consent import goes_by_a_list
 from auditapp.preannotation.batch_kinds import CRITIC_KIND
 from auditapp.preannotation.evaluation.pure.critic_answers import read_critic_answer
-from auditapp.preannotation.evaluation.pure.critic_prompts import REVERSE, Claim, Source, write_critic_message
+from auditapp.preannotation.evaluation.pure.critic_prompts import REVERSE, write_critic_message
 from auditapp.preannotation.models import CriticReading, Suggestion
 from transcripts.corpus.models import Consent, RedactionList
 from transcripts.corpus.pure.redacting import Entry, read_stored
@@ -40,17 +40,17 @@ class CriticKind:
             if each.answer is None:
                 outcomes[each.cell_id] = PROVIDER_ERROR
                 continue
-            read = read_critic_answer(each.answer, each.finish_reason)
+            said, rationale, problem = read_critic_answer(each.answer, each.finish_reason)
             verdict = ""
-            if not read.problem:
-                verdict = CriticReading.Verdict.REVERSED if read.verdict == REVERSE else CriticReading.Verdict.UPHELD
+            if not problem:
+                verdict = CriticReading.Verdict.REVERSED if said == REVERSE else CriticReading.Verdict.UPHELD
             rows.append(
                 CriticReading(
                     cell_id=each.cell_id,
                     suggestion_id=each.input_id,
                     verdict=verdict,
-                    rationale=read.rationale,
-                    problem=read.problem,
+                    rationale=rationale,
+                    problem=problem,
                 )
             )
             outcomes[each.cell_id] = str(verdict) or INVALID
@@ -91,6 +91,11 @@ def _write_message(suggestion: Suggestion, question: str, entries: Sequence[Entr
     if suggestion.quote_start is not None and suggestion.quote_end is not None:
         quote = turn.text[suggestion.quote_start : suggestion.quote_end]
     return write_critic_message(
-        Source(make_copy(question, entries).text, copy.text[:start], copy.text[start:end], copy.text[end:]),
-        Claim(make_copy(suggestion.rationale, entries).text, make_copy(quote, entries).text, suggestion.level),
+        question=make_copy(question, entries).text,
+        before=copy.text[:start],
+        sentence=copy.text[start:end],
+        after=copy.text[end:],
+        rationale=make_copy(suggestion.rationale, entries).text,
+        quote=make_copy(quote, entries).text,
+        level=suggestion.level,
     )

@@ -57,7 +57,7 @@ def list_items(request: ProjectRequest, audit_id: int) -> HttpResponse:
         "audit": audit,
         "code": names.get(code, ""),
         "words": WORDS[scope],
-        "reader": reader if reader in {each.reader for each in audit_queries.list_progress(audit)} else "",
+        "reader": reader if reader in {each["reader"] for each in audit_queries.list_progress(audit)} else "",
         "page": page,
         "shown": _show(request, list(page)),
         "closed_items": len(keys) - page.paginator.count,

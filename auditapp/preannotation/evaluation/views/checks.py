@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Mapping
 
 from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, render
@@ -16,9 +15,8 @@ from auditapp.preannotation.batch_kinds import CHECK_KIND, KIND
 from auditapp.preannotation.errors import PreannotationError
 from auditapp.preannotation.evaluation.actions.checks import PlannedCheck, launch_check, plan_check
 from auditapp.preannotation.evaluation.forms.checks import CheckForm
-from auditapp.preannotation.evaluation.pure.check_verdicts import Verdict, judge_check
+from auditapp.preannotation.evaluation.pure.check_verdicts import judge_check
 from auditapp.preannotation.evaluation.pure.checking import SMALL_N, CheckReport, Rate, find_degenerate
-from auditapp.preannotation.evaluation.pure.reasking import ReaskReport
 from auditapp.preannotation.evaluation.queries.asked_again import read_reask
 from auditapp.preannotation.evaluation.queries.checks import (
     count_rates,
@@ -36,22 +34,6 @@ from transcripts.projects.roles import Permission
 
 # Every check is read whole for its verdicts, and of a reading what it was asked about.
 MOST_CHECKS, MOST_READINGS = 10, 5
-
-
-class CheckInBrief(NamedTuple):
-    """A check with its verdicts; none before the first answer."""
-
-    batch: Batch
-    report: CheckReport
-    verdicts: list[Verdict]
-
-
-class ReadingInBrief(NamedTuple):
-    """A batch for the desk: what it lost where it was asked again, and the codes it put nearly always or never."""
-
-    batch: Batch
-    reask: ReaskReport
-    alarms: list[Rate]
 
 
 @require_safe
@@ -77,13 +59,14 @@ def _get_annotator(request: ProjectRequest, annotator_id: int) -> Annotator:
     return get_object_or_404(annotators, pk=annotator_id, project=request.project)
 
 
-def _sum_up(batch: Batch, names: Mapping[str, str]) -> CheckInBrief:
+def _sum_up(batch: Batch, names: Mapping[str, str]) -> dict[str, object]:
     report = read_check(batch).report
-    return CheckInBrief(batch, report, judge_check(report, names) if report.answers else [])
+    verdicts = judge_check(report, names) if report.answers else []
+    return {"batch": batch, "report": report, "verdicts": verdicts}
 
 
-def _sum_up_reading(batch: Batch) -> ReadingInBrief:
-    return ReadingInBrief(batch, read_reask(batch).report, _list_alarms(batch))
+def _sum_up_reading(batch: Batch) -> dict[str, object]:
+    return {"batch": batch, "reask": read_reask(batch).report, "alarms": _list_alarms(batch)}
 
 
 def _list_alarms(batch: Batch) -> list[Rate]:
@@ -139,38 +122,10 @@ def _show_reask(batch: Batch, names: Mapping[str, Code]) -> dict[str, object]:
     }
 
 
-class Comparison(NamedTuple):
-    """A table of flips: what was asked otherwise, and what a change there means."""
-
-    figure: str
-    title: str
-    words: str
-    rows: Sequence[object]
-
-
-def _list_comparisons(report: CheckReport) -> list[Comparison]:
-    return [
-        Comparison(
-            "order",
-            "Order of the codes",
-            "The same question with the codes in reverse order. What changes here beyond what changes by itself (below) "
-            "hangs on the place of a code in the list.",
-            report.order,
-        ),
-        Comparison(
-            "generic",
-            "Generic names",
-            "Every code under a number (C1, C2 …) with its own definition. What changes here hangs on what the model "
-            "knows by the name, not on the codebook.",
-            report.generic,
-        ),
-        Comparison(
-            "stability",
-            "Stability",
-            f"Exactly the same question {report.repeats} times. A sentence changes where not all the answers agree.",
-            report.stability,
-        ),
-    ]
+def _list_comparisons(report: CheckReport) -> list[dict[str, object]]:
+    """The tables of flips, by what was changed in the question. What a change means is said in the template."""
+    rows = {"order": report.order, "generic": report.generic, "stability": report.stability}
+    return [{"figure": figure, "rows": flips} for figure, flips in rows.items()]
 
 
 @require_http_methods(["GET", "HEAD", "POST"])

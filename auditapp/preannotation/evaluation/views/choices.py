@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from django.contrib import messages
 from django.db.models import QuerySet
@@ -47,17 +47,6 @@ class Candidate(NamedTuple):
     @property
     def name(self) -> str:
         return f"{self.annotator}{' with critic' if self.with_critic else ''} · v{self.annotator.version.number}"
-
-
-class CodeLine(NamedTuple):
-    """A code with its figures by each candidate, and what was chosen. ``advice`` is a sentence, or nothing."""
-
-    code: Code
-    is_reflexive: bool
-    figures: list[tuple[Candidate, CodeRow | None]]
-    choice: CodeChoice | None
-    rests_on: CodeRow | None
-    advice: str
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -124,7 +113,7 @@ def _render(
         "candidates": candidates,
         "left_out": max(0, len(asked.annotators) - len({each.annotator.pk for each in candidates})),
         "lines": lines,
-        "chosen_line": next((line for line in lines if line.code.identifier == named), None),
+        "chosen_line": next((line for line in lines if line["code"].identifier == named), None),
         "threshold_form": threshold,
         "threshold": threshold.chosen,
         "unblinding": offer_compared(request, asked, hidden, "choose"),
@@ -132,7 +121,9 @@ def _render(
     return render(request, "preannotation/choose.html", page, status=status if threshold.is_valid() else 422)
 
 
-def _list_lines(request: ProjectRequest, asked: Asked, candidates: list[Candidate], threshold: float) -> list[CodeLine]:
+def _list_lines(
+    request: ProjectRequest, asked: Asked, candidates: list[Candidate], threshold: float
+) -> list[dict[str, Any]]:
     codes = Code.objects.filter(version=current_version(request.project), family__unit=CodeFamily.Unit.SENTENCE)
     choices = {row.code_identifier: row for row in _read_choices(request).select_related("annotator__version")}
     lines = []
@@ -144,7 +135,16 @@ def _list_lines(request: ProjectRequest, asked: Asked, candidates: list[Candidat
             same = (choice.annotator_id, choice.with_critic)
             rests_on = next((row for each, row in figures if (each.annotator.pk, each.with_critic) == same), None)
         hidden = asked.is_reflexive(code.family.identifier)
-        lines.append(CodeLine(code, hidden, figures, choice, rests_on, _advise(figures, threshold)))
+        lines.append(
+            {
+                "code": code,
+                "is_reflexive": hidden,
+                "figures": figures,
+                "choice": choice,
+                "rests_on": rests_on,
+                "advice": _advise(figures, threshold),
+            }
+        )
     return lines
 
 
@@ -159,7 +159,7 @@ def _advise(figures: list[tuple[Candidate, CodeRow | None]], threshold: float) -
     below = f"F1 or kappa is below {threshold:.2f} by every annotator here"
     asked_alone = any(each.annotator.mode == Annotator.Mode.CODE for each, _ in known)
     if asked_alone:
-        return f"{below}, also by one that is asked for this code alone: leave it to people, or mend its definition."
+        return f"{below}, also by one that is asked for this code alone: leave it to people, or fix its definition."
     return f"{below}: have it read with one call for this code alone, or leave it to people."
 
 

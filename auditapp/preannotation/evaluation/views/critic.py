@@ -114,7 +114,15 @@ def show_reversals(request: ProjectRequest) -> HttpResponse:
         "form": form,
         "annotators": annotators,
         "annotator": annotator,
-        "critics": count_reversals(annotator, seen=seen) if annotator else [],
+        "critics": [
+            {
+                "critic": critic,
+                "rows": rows,
+                "n": sum(row.n for row in rows),
+                "reversed": sum(row.reversed for row in rows),
+            }
+            for critic, rows in (count_reversals(annotator, seen=seen) if annotator else [])
+        ],
         "behind": _list_behind(request, annotator, form, seen) if annotator and code else None,
         "unblinding": offer_unblinding(
             request, find_tested_interviews(annotator) if annotator else set(), where="reversals"

@@ -1,9 +1,9 @@
-"""Where a machine and people differ, sorted so that definitions can be mended."""
+"""Where a machine and people differ, sorted so that definitions can be fixed."""
 
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
 from django.contrib import messages
@@ -17,7 +17,7 @@ from django.views.decorators.http import require_POST, require_safe
 from auditapp.preannotation.errors import PreannotationError
 from auditapp.preannotation.evaluation.actions.disagreements import sort_disagreement
 from auditapp.preannotation.evaluation.forms.calibration import DisagreementForm, FilterForm
-from auditapp.preannotation.evaluation.queries.compared_items import ComparedItem, read_compared_items
+from auditapp.preannotation.evaluation.queries.compared_items import read_compared_items
 from auditapp.preannotation.evaluation.views.comparing import (
     Asked,
     compare,
@@ -36,37 +36,6 @@ if TYPE_CHECKING:
     from auditapp.preannotation.evaluation.queries.calibration import Compared, Difference
 
 ITEMS_PER_PAGE = 15
-
-
-class ShownDifference(NamedTuple):
-    """A difference, what was said of it, and the form to say it. ``yes`` of ``people`` put the code.
-
-    ``edited`` is the code in the draft of the codebook, where there is one; ``mark`` names its place on the page.
-    """
-
-    compared: ComparedItem
-    yes: int
-    people: int
-    standing: Disagreement | None
-    form: DisagreementForm
-    edited: Code | None
-    mark: str
-
-
-class Said(NamedTuple):
-    """What stands of differences, by sentence and code, and a form that was refused."""
-
-    standing: dict[tuple[int, str], Disagreement]
-    wrong: DisagreementForm | None
-
-
-class CategoryRow(NamedTuple):
-    """How many differences were put into a category, over all and by code."""
-
-    value: str
-    label: str
-    number: int
-    codes: list[tuple[str, int]]
 
 
 @require_safe
@@ -185,7 +154,7 @@ def _render(
         ),
         "filter": chosen,
         "page": wanted,
-        "shown": _show(request, asked, compared, list(wanted), Said(standing, wrong)),
+        "shown": _show(request, asked, compared, list(wanted), standing=standing, wrong=wrong),
         "categories": _count(standing, {key: each.code.code.name for key, each in keys.items()}),
         "differences": len(keys),
         "not_listed": _count_unlisted(compared, len(found), chosen.cleaned_data["code"]),
@@ -209,7 +178,7 @@ def _read_standing(annotator: Annotator) -> dict[tuple[int, str], Disagreement]:
     return {(row.sentence_id, row.code_identifier): row for row in rows}
 
 
-def _count(standing: dict[tuple[int, str], Disagreement], names: dict[tuple[int, str], str]) -> list[CategoryRow]:
+def _count(standing: dict[tuple[int, str], Disagreement], names: dict[tuple[int, str], str]) -> list[dict[str, object]]:
     """Only differences that are still there, and that this person may meet, are counted."""
     by_category: dict[str, Counter[str]] = {}
     for key, name in names.items():
@@ -218,7 +187,7 @@ def _count(standing: dict[tuple[int, str], Disagreement], names: dict[tuple[int,
     rows = []
     for value, label in Disagreement.Category.choices:
         by_code = by_category.get(value, Counter())
-        rows.append(CategoryRow(value, str(label), by_code.total(), sorted(by_code.items())))
+        rows.append({"value": value, "label": label, "number": by_code.total(), "codes": sorted(by_code.items())})
     return rows
 
 
@@ -227,8 +196,11 @@ def _show(
     asked: Asked,
     compared: Compared,
     differences: list[Difference],
-    said: Said,
-) -> list[ShownDifference]:
+    *,
+    standing: dict[tuple[int, str], Disagreement],
+    wrong: DisagreementForm | None,
+) -> list[dict[str, object]]:
+    """Each difference with what was said of it and the form to sort it; ``wrong`` is a form that was refused."""
     items = read_compared_items(compared, [(each.place, each.code) for each in differences], viewer=request.user)
     draft = find_open_draft(request.project)
     drafted = Code.objects.filter(version=draft).select_related("version") if draft else Code.objects.none()
@@ -236,7 +208,7 @@ def _show(
     shown = []
     for difference, item in zip(differences, items, strict=True):
         sentence, code = item.item.sentence.pk, item.code.code.identifier
-        row = said.standing.get((sentence, code))
+        row = standing.get((sentence, code))
         form = DisagreementForm(
             auto_id=f"d{sentence}-{item.code.code.pk}-%s",
             initial={
@@ -248,11 +220,18 @@ def _show(
                 "note": row.note if row else "",
             },
         )
-        wrong = said.wrong
         if wrong is not None and (wrong.data.get("sentence"), wrong.data.get("code")) == (str(sentence), code):
             wrong.auto_id = form.auto_id
             form = wrong
-        people = difference.yes + difference.no
-        mark = _name_place(sentence, code)
-        shown.append(ShownDifference(item, difference.yes, people, row, form, editable.get(code), mark))
+        shown.append(
+            {
+                "compared": item,
+                "yes": difference.yes,
+                "people": difference.yes + difference.no,
+                "standing": row,
+                "form": form,
+                "edited": editable.get(code),
+                "mark": _name_place(sentence, code),
+            }
+        )
     return shown

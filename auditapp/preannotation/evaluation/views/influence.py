@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from django.http import HttpResponse
 from django.shortcuts import render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
-from auditapp.preannotation.evaluation.pure.influence import Influence, Tally, measure_influence
+from auditapp.preannotation.evaluation.pure.influence import measure_influence
 from auditapp.preannotation.evaluation.queries.influence import (
     Counted,
     Unit,
@@ -25,7 +25,6 @@ from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
 
 if TYPE_CHECKING:
-    from auditapp.preannotation.evaluation.pure.influence_by_turn import ByTurn
     from auditapp.preannotation.evaluation.pure.turn_tables import Draws, TurnTable
 
 # Of fewer, a coder could tell from her own figures what a machine said of most sentences on which it is not shown.
@@ -36,29 +35,6 @@ FEW_TURNS, FEW_LOOKS = 30, 30
 MOST_LISTED = 200
 # What no family is called, for identifiers are not empty.
 ALL = ""
-
-
-class Row(NamedTuple):
-    """The figures of a family, or of all that are shown together: units taken for independent, and by turns.
-
-    ``turns``: in how many turns the units of either arm stand, shown and withheld.
-    """
-
-    name: str
-    tally: Tally
-    figures: Influence
-    turns: tuple[int, int]
-    by_turn: ByTurn
-
-
-class Move(NamedTuple):
-    """A sentence at which the viewer looked again, and her label before and after."""
-
-    sentence: Sentence
-    family: str
-    before: str
-    after: str
-    machine: str
 
 
 @require_safe
@@ -149,8 +125,9 @@ def _warn_of_few(table: TurnTable) -> list[str]:
     return [f"Too little to tell: {' and '.join(few)}. Do not report these p values."] if few else []
 
 
-def _list_rows(tables: Mapping[str, TurnTable], names: Mapping[str, str], draws: Draws) -> list[Row]:
-    """A row for each family that has a figure, and one for all of these together."""
+def _list_rows(tables: Mapping[str, TurnTable], names: Mapping[str, str], draws: Draws) -> list[dict[str, object]]:
+    """A row for each family that has a figure, and one for all of these together: figures by units and by turns, and in how
+    many turns the units of either arm are."""
     from auditapp.preannotation.evaluation.pure.influence_by_turn import measure_by_turn
     from auditapp.preannotation.evaluation.pure.turn_tables import sum_families
 
@@ -159,20 +136,20 @@ def _list_rows(tables: Mapping[str, TurnTable], names: Mapping[str, str], draws:
         shown[ALL] = sum_families(shown.values())
     by_turn = measure_by_turn(shown, draws)
     return [
-        Row(
-            names.get(family, "All of these"),
-            table.total,
-            measure_influence(table.total),
-            table.count_turns(),
-            by_turn[family],
-        )
+        {
+            "name": names.get(family, "All of these"),
+            "tally": table.total,
+            "figures": measure_influence(table.total),
+            "turns": table.count_turns(),
+            "by_turn": by_turn[family],
+        }
         for family, table in shown.items()
     ]
 
 
 def _list_moves(
     annotator: Annotator, counted: Counted, coder: int, names: Mapping[str, str]
-) -> list[tuple[str, list[Move], int]]:
+) -> list[tuple[str, list[dict[str, object]], int]]:
     """The viewer's own sentences, by what became of her label there: the first of each, and how many there are."""
     own = [unit for unit in counted.looked if unit.coder == coder]
     kinds = {
@@ -193,8 +170,14 @@ def _list_moves(
     ]
 
 
-def _tell_move(unit: Unit, sentence: Sentence, codes: Mapping[str, str], names: Mapping[str, str]) -> Move:
+def _tell_move(unit: Unit, sentence: Sentence, codes: Mapping[str, str], names: Mapping[str, str]) -> dict[str, object]:
     def tell(identifiers: Iterable[str]) -> str:
         return ", ".join(sorted(codes.get(each, each) for each in identifiers)) or "none"
 
-    return Move(sentence, names.get(unit.family, unit.family), tell(unit.blind), tell(unit.final), tell(unit.machine))
+    return {
+        "sentence": sentence,
+        "family": names.get(unit.family, unit.family),
+        "before": tell(unit.blind),
+        "after": tell(unit.final),
+        "machine": tell(unit.machine),
+    }

@@ -7,7 +7,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from auditapp.preannotation.evaluation.pure.calibrating import USUAL_RESAMPLES
-from auditapp.preannotation.evaluation.pure.label_files import LabelledFile, list_report, read_file, report_file
+from auditapp.preannotation.evaluation.pure.label_files import Row, list_report, read_file, report_file
 from transcripts.agreement.label_files import LabelFileError
 
 USUAL_SEED = 1
@@ -17,8 +17,8 @@ class Command(BaseCommand):
     """Reads a file and prints; touches no database."""
 
     help = (
-        "How far a machine's labels are to be believed, from a CSV file with the columns unit, code, human, machine, "
-        "blind, sampled and maybe turn."
+        "Accuracy of a machine's labels and their agreement with people's, from a CSV file with the columns unit, code, "
+        "human, machine, blind, sampled and maybe turn."
     )
     requires_system_checks = []
 
@@ -36,9 +36,9 @@ class Command(BaseCommand):
         parser.add_argument("--json", action="store_true", help="print one JSON object")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        found = _read(options["file"])
+        rows, has_turns = _read(options["file"])
         try:
-            reports = report_file(found, seed=options["seed"], resamples=options["resamples"])
+            reports = report_file(rows, has_turns=has_turns, seed=options["seed"], resamples=options["resamples"])
         except ValueError as error:
             raise CommandError(str(error)) from error
         if options["json"]:
@@ -49,7 +49,7 @@ class Command(BaseCommand):
             self.stdout.write(line)
 
 
-def _read(path: Path) -> LabelledFile:
+def _read(path: Path) -> tuple[dict[str, list[Row]], bool]:
     try:
         with path.open("rb") as lines:
             return read_file(lines)

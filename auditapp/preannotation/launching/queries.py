@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from auditapp.batches.models import Batch
 from auditapp.llm.locality import is_external
 from auditapp.preannotation.annotators.actions.launching import PlannedReading
-from auditapp.preannotation.annotators.actions.planning import LEAST_TURNS, list_reasked
+from auditapp.preannotation.annotators.actions.planning import MIN_TURNS, list_reasked
 from auditapp.preannotation.annotators.pure.injection import find_instructions
 from auditapp.preannotation.annotators.queries.model_warnings import tell_of_judge, warn_of_kin
 from auditapp.preannotation.annotators.queries.planted import find_planted, has_planted, list_plantable
@@ -21,9 +21,9 @@ from transcripts.projects.models import Project
 
 BY = {Annotator.Mode.FAMILY: "by family", Annotator.Mode.CODE: "by code"}
 READ_AT_ONCE = 500
-MOST_PATTERNS = 5
+MAX_PATTERNS = 5
 # About half a millisecond each.
-MOST_LOOKED_AT = 1_000
+MAX_LOOKED_AT = 1_000
 
 
 def list_facts(plan: PlannedReading, annotator: Annotator) -> list[tuple[str, str]]:
@@ -60,7 +60,7 @@ def _tell_again(again: Mapping[str, int], plan: PlannedReading, annotator: Annot
         with_planted = f", with up to {_count(planted, 'planted sentence')}" if planted else ""
         order = " in another order of the codes" if annotator.mode != Annotator.Mode.CODE else ""
         return f"{_count(turns, 'turn')}{order}{with_planted}: {_count(calls, 'call')} of those below"
-    if len(plan.turn_ids) < LEAST_TURNS:
+    if len(plan.turn_ids) < MIN_TURNS:
         return "nothing: there is one turn alone"
     if annotator.mode == Annotator.Mode.CODE:
         return "nothing: with one code a call and no planted sentence it would be the same question"
@@ -146,7 +146,7 @@ def warn_of_instructions(turn_ids: Sequence[int]) -> list[str]:
     Of many turns so many are looked at, spread evenly, that the page does not keep anybody waiting; each is looked at
     again when its answer is stored.
     """
-    count = min(len(turn_ids), MOST_LOOKED_AT)
+    count = min(len(turn_ids), MAX_LOOKED_AT)
     looked_at = [turn_ids[place * len(turn_ids) // count] for place in range(count)]
     patterns: Counter[str] = Counter()
     flagged = 0
@@ -158,7 +158,7 @@ def warn_of_instructions(turn_ids: Sequence[int]) -> list[str]:
             patterns.update(found)
     if not flagged:
         return []
-    kinds = ", ".join(name for name, _ in patterns.most_common(MOST_PATTERNS))
+    kinds = ", ".join(name for name, _ in patterns.most_common(MAX_PATTERNS))
     verb = "looks" if flagged == 1 else "look"
     basis = "" if len(looked_at) == len(turn_ids) else f" of {len(looked_at):,} looked at, of {len(turn_ids):,},"
     return [

@@ -295,7 +295,7 @@ class TestPage:
         client_of: Callable[[User], Client],
         monkeypatch: pytest.MonkeyPatch,
     ) -> None:
-        monkeypatch.setattr(views, "LEAST_OWN", 1)
+        monkeypatch.setattr(views, "MIN_OWN", 1)
         client, (shown, withheld) = client_of(coder), turns
         pages = []
         for codes in ([BALANCE], [COMPASSION]):

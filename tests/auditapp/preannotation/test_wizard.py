@@ -181,7 +181,7 @@ class TestReview:
         self, project: Project, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         add_interviews(project, "one", answers=30)
-        monkeypatch.setattr(launch_review, "MOST_LOOKED_AT", 10)
+        monkeypatch.setattr(launch_review, "MAX_LOOKED_AT", 10)
         looked_at: list[str] = []
 
         def find(text: str) -> list[str]:

@@ -21,8 +21,8 @@ from transcripts.codebook.models import CodebookVersion
 from transcripts.codebook.queries import current_version
 from transcripts.projects.models import Project
 
-LONGEST_TASK = 60
-LONGEST_NUMBER = 9
+MAX_TASK = 60
+MAX_NUMBER = 9
 LATENT_NEEDS_REASON = (
     "Say in a line why the model should read for what is implied, too: such readings are interpretations, and the reason "
     "is kept with the annotator."
@@ -146,7 +146,7 @@ def _find_former(project: Project, name: str) -> Annotator | None:
     models = Annotator.objects.filter(project=project, kind=Annotator.Kind.MODEL).select_related("variant__account")
     newest = models.filter(name=name).order_by("-number").first()
     own, _, number = name.rpartition(" ")
-    if newest is None and number.isdecimal() and number.isascii() and len(number) <= LONGEST_NUMBER:
+    if newest is None and number.isdecimal() and number.isascii() and len(number) <= MAX_NUMBER:
         return models.filter(name=own, number=int(number)).first()
     return newest
 
@@ -225,7 +225,7 @@ def _write_prompts(told: ToldCodebook, annotator: Annotator) -> list[Prompt]:
 def _write_prompt(family: ToldFamily, codes: tuple[CodeText, ...], annotator: Annotator) -> Prompt:
     task = codes[0].identifier if annotator.mode == Annotator.Mode.CODE else family.identifier
     text = write_told(family, codes, reads_latent=annotator.reads_latent)
-    return Prompt(task[:LONGEST_TASK], family.identifier, tuple(code.identifier for code in codes), text)
+    return Prompt(task[:MAX_TASK], family.identifier, tuple(code.identifier for code in codes), text)
 
 
 def write_told(family: ToldFamily, codes: Sequence[CodeText], *, reads_latent: bool) -> str:

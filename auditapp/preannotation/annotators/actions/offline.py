@@ -13,7 +13,7 @@ from django.utils import timezone
 from auditapp.batches.actions import digest_asked
 from auditapp.batches.pure.launch_options import DEFAULT_OPTIONS
 from auditapp.preannotation.annotators.actions.annotators import ensure_annotator
-from auditapp.preannotation.annotators.pure.learning import FEWEST_POSITIVES, LearningNotInstalled
+from auditapp.preannotation.annotators.pure.learning import MIN_POSITIVES, LearningNotInstalled
 from auditapp.preannotation.annotators.queries.offline import ACTIVE, list_interviews_to_read, list_rules
 from auditapp.preannotation.annotators.queries.training_set import (
     TrainingSet,
@@ -45,7 +45,7 @@ def preview_rules(project: Project) -> dict[str, list[str]]:
     return list_rules(_require_version(project))
 
 
-def preview_training_set(project: Project, *, minimum: int = FEWEST_POSITIVES) -> TrainingSet:
+def preview_training_set(project: Project, *, minimum: int = MIN_POSITIVES) -> TrainingSet:
     """What a launch now would learn from; writes nothing. Raises ``PreannotationError``."""
     version = _require_version(project)
     if not 2 <= minimum <= MAX_POSITIVES:
@@ -67,7 +67,7 @@ def launch_offline(
     by: trail.Actor,
     interviews: Sequence[Interview] | None = None,
     client_id: uuid.UUID | None = None,
-    minimum: int = FEWEST_POSITIVES,
+    minimum: int = MIN_POSITIVES,
 ) -> OfflineRun:
     """Have what the models say in these interviews (all unless given) read; a worker begins at once.
 

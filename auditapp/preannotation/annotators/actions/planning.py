@@ -7,7 +7,7 @@ import random
 from collections.abc import Collection, Mapping, Sequence
 
 from auditapp.batches.actions import PlannedArm
-from auditapp.preannotation.annotators.actions.annotators import LONGEST_TASK, Prompt, read_prompts, write_told
+from auditapp.preannotation.annotators.actions.annotators import MAX_TASK, Prompt, read_prompts, write_told
 from auditapp.preannotation.annotators.pure.conditions import REASK, shuffle_codes
 from auditapp.preannotation.annotators.queries.planted import list_plantable
 from auditapp.preannotation.annotators.queries.prompt_codebook import find_sent_redaction, read_told_codebook
@@ -17,11 +17,11 @@ from transcripts.codebook.models import CodeFamily
 
 REASK_PERCENT = 2
 # One turn alone would be the whole reading twice.
-LEAST_TURNS = 2
+MIN_TURNS = 2
 # A turn with more invented sentences than its own would be another turn.
-MOST_PLANTED = 3
+MAX_PLANTED = 3
 AGAIN = " again"
-LARGEST_SEED = 2**31 - 1
+MAX_SEED = 2**31 - 1
 
 
 def plan_arms(annotator: Annotator, families: Sequence[str] | None = None) -> list[PlannedArm]:
@@ -80,7 +80,7 @@ def plan_reask(annotator: Annotator, arms: Sequence[PlannedArm], turn_ids: Seque
     has changed since): two questions would differ by more than their order. The same turns and annotator give the same
     draw. Reads annotator.project.
     """
-    if len(turn_ids) < LEAST_TURNS or annotator.variant is None:
+    if len(turn_ids) < MIN_TURNS or annotator.variant is None:
         return []
     seed = _find_seed(annotator, turn_ids)
     count = max(1, round(len(turn_ids) * REASK_PERCENT / 100))
@@ -102,7 +102,7 @@ def plan_reask(annotator: Annotator, arms: Sequence[PlannedArm], turn_ids: Seque
         planned.append(
             PlannedArm(
                 annotator.variant,
-                arm.task[: LONGEST_TASK - len(AGAIN)] + AGAIN,
+                arm.task[: MAX_TASK - len(AGAIN)] + AGAIN,
                 write_told(family, codes, reads_latent=annotator.reads_latent),
                 arm.settings | _describe_reask([code.identifier for code in codes], seed, own),
                 input_ids=again,
@@ -119,14 +119,14 @@ def _describe_reask(codes: list[str], seed: int, planted: list[int]) -> dict[str
 def _choose_planted(planted: Sequence[tuple[int, tuple[str, ...]]], asked: Collection[str], seed: int) -> list[int]:
     """A few of the invented sentences: such as carry one of the codes asked for, and such as carry none at all."""
     fitting = [key for key, codes in planted if not codes or set(codes) & set(asked)]
-    chosen = random.Random(seed).sample(fitting, min(MOST_PLANTED, len(fitting)))  # noqa: S311 - a sample
+    chosen = random.Random(seed).sample(fitting, min(MAX_PLANTED, len(fitting)))  # noqa: S311 - a sample
     return sorted(chosen)
 
 
 def _find_seed(annotator: Annotator, turn_ids: Sequence[int]) -> int:
     """A seed that review and launch come to alike."""
     named = f"{annotator.hash} {len(turn_ids)} {turn_ids[0]} {turn_ids[-1]}"
-    return int(hashlib.sha256(named.encode()).hexdigest()[:12], 16) % LARGEST_SEED
+    return int(hashlib.sha256(named.encode()).hexdigest()[:12], 16) % MAX_SEED
 
 
 def list_reasked(arms: Sequence[PlannedArm]) -> Mapping[str, int]:

@@ -16,7 +16,7 @@ from transcripts.corpus.models import Sentence
 from transcripts.corpus.pure.preparing import hash_quote
 from transcripts.projects.models import Project
 
-LONGEST_TEXT = 500
+MAX_TEXT = 500
 
 
 @transaction.atomic
@@ -91,10 +91,8 @@ def _list_known_codes(project: Project) -> set[str]:
 def _check(project: Project, text: str, codes: Sequence[str]) -> None:
     if not text:
         raise PreannotationError("Write the sentence.")
-    if len(text) > LONGEST_TEXT:
-        raise PreannotationError(
-            f"A planted sentence has at most {LONGEST_TEXT} characters; this one has {len(text):,}."
-        )
+    if len(text) > MAX_TEXT:
+        raise PreannotationError(f"A planted sentence has at most {MAX_TEXT} characters; this one has {len(text):,}.")
     unknown = sorted(set(codes) - _list_known_codes(project))
     if unknown:
         raise PreannotationError(f"The published codebook has no code {', '.join(unknown)} that is put on sentences.")

@@ -11,7 +11,7 @@ from transcripts.audit_trail import trail
 from transcripts.projects.models import Project
 from transcripts.projects.queries import find_stance
 
-LONGEST_REASON = 500
+MAX_REASON = 500
 
 
 @transaction.atomic
@@ -23,8 +23,8 @@ def record_calibration(*, project: Project, annotator: Annotator | None, family:
     reason = " ".join(reason.split())
     if not reason:
         raise PreannotationError("Say why figures are computed although this family is read reflexively.")
-    if len(reason) > LONGEST_REASON:
-        raise PreannotationError(f"The reason has {len(reason):,} characters, and at most {LONGEST_REASON:,} fit.")
+    if len(reason) > MAX_REASON:
+        raise PreannotationError(f"The reason has {len(reason):,} characters, and at most {MAX_REASON:,} fit.")
     trail.record(
         "preannotation.calibration.computed",
         target=annotator if annotator is not None else f"family:{family}",

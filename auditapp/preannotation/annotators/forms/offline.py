@@ -9,7 +9,7 @@ from django import forms
 
 from auditapp.batches.forms import LaunchForm
 from auditapp.preannotation.annotators.actions.offline import MAX_POSITIVES
-from auditapp.preannotation.annotators.pure.learning import FEWEST_INTERVIEWS, FEWEST_POSITIVES
+from auditapp.preannotation.annotators.pure.learning import MIN_INTERVIEWS, MIN_POSITIVES
 from auditapp.preannotation.models import Annotator
 from transcripts.corpus.models import Interview
 from transcripts.projects.models import Project
@@ -29,9 +29,9 @@ class OfflineForm(LaunchForm):
     minimum = forms.IntegerField(
         min_value=2,
         max_value=MAX_POSITIVES,
-        initial=FEWEST_POSITIVES,
+        initial=MIN_POSITIVES,
         label="Fewest examples to learn a code from",
-        help_text=f"Sentences that have it, in at least {FEWEST_INTERVIEWS} interviews. Rules do not ask for this.",
+        help_text=f"Sentences that have it, in at least {MIN_INTERVIEWS} interviews. Rules do not ask for this.",
     )
     interviews = forms.ModelMultipleChoiceField(
         queryset=Interview.objects.none(),

@@ -6,7 +6,7 @@ from typing import Any, cast
 
 from django import forms
 
-from auditapp.preannotation.annotators.actions.planted import LONGEST_TEXT
+from auditapp.preannotation.annotators.actions.planted import MAX_TEXT
 from auditapp.preannotation.annotators.queries.planted import find_codes
 from transcripts.projects.models import Project
 
@@ -15,7 +15,7 @@ class PlantedForm(forms.Form):
     """An invented sentence and the codes that are known of it."""
 
     text = forms.CharField(
-        max_length=LONGEST_TEXT,
+        max_length=MAX_TEXT,
         label="Sentence",
         help_text="Invented: it must not stand in an interview.",
         widget=forms.Textarea({"rows": 2}),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django import forms
 
-from auditapp.preannotation.annotators.actions.reflexive import LONGEST_REASON
+from auditapp.preannotation.annotators.actions.reflexive import MAX_REASON
 
 
 class FamilyReasonForm(forms.Form):
@@ -14,6 +14,6 @@ class FamilyReasonForm(forms.Form):
     reason = forms.CharField(
         label="Why they are computed all the same",
         help_text="The reason goes into the history. The figures are shown once.",
-        max_length=LONGEST_REASON,
+        max_length=MAX_REASON,
         widget=forms.Textarea({"rows": 2}),
     )

@@ -10,9 +10,9 @@ import re
 from collections.abc import Iterator
 
 # The most that is read in search of an answer, over all tries: text that only looks like JSON costs no more than this.
-MOST_READ = 8_000_000
-MOST_TRIES = 5_000
-MOST_LISTS = 20
+MAX_READ = 8_000_000
+MAX_TRIES = 5_000
+MAX_LISTS = 20
 DEEPEST_WRAPPER = 3
 THINKING = re.compile(r"<(think(?:ing)?)>.*?(?:</\1>|\Z)", re.DOTALL | re.IGNORECASE)
 START = re.compile(r"[{\[]")
@@ -32,7 +32,7 @@ def find_answers(text: str, key: str, finish_reason: str = "") -> tuple[list[lis
     for value in _read_values(text):
         has_call = has_call or _is_call(value)
         found = None if _is_call(value) else _unwrap(value, key)
-        if found is not None and found not in lists[:MOST_LISTS]:
+        if found is not None and found not in lists[:MAX_LISTS]:
             lists.append(found)
     if lists:
         return lists, ""
@@ -57,9 +57,9 @@ def _read_values(text: str) -> Iterator[object]:
     """The JSON objects and lists in a text, one after the other."""
     decoder = json.JSONDecoder(parse_constant=_read_constant)
     read, position = 0, 0
-    for _ in range(MOST_TRIES):
+    for _ in range(MAX_TRIES):
         start = START.search(text, position)
-        if start is None or read > MOST_READ:
+        if start is None or read > MAX_READ:
             return
         try:
             value, end = decoder.raw_decode(text, start.start())

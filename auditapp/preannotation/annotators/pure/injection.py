@@ -15,7 +15,7 @@ from urllib.parse import unquote
 
 from auditapp.preannotation.annotators.pure.sent_copy import EDGES, HIDDEN, OTHER_BREAKS, ROLE_LINES
 
-LONGEST_SEARCHED = 100_000
+MAX_SEARCHED = 100_000
 # Words for what was said before, and for what sets it aside, in the languages we have them in. Between the two at most a
 # few words.
 SET_ASIDE = {
@@ -123,7 +123,7 @@ MIXED_WORD = re.compile(r"\b(?=\w*[A-Za-z])(?=\w*[\u0370-\u03ff\u0400-\u04ff])\w
 
 def find_instructions(text: str) -> list[str]:
     """The names of the patterns that stand in the text, in a fixed order; none where nothing was found."""
-    text = text[:LONGEST_SEARCHED]
+    text = text[:MAX_SEARCHED]
     found = {name for name, is_there in HOW_IT_IS_SENT.items() if is_there(text)}
     for readable in _list_readings(text):
         found.update(name for name, is_there in WHAT_IS_SAID.items() if is_there(readable))

@@ -33,10 +33,10 @@ if TYPE_CHECKING:
     Shares = NDArray[np.float64]
 
 READER = "learnt-1"
-FEWEST_POSITIVES = 20
-FEWEST_INTERVIEWS = 3
+MIN_POSITIVES = 20
+MIN_INTERVIEWS = 3
 PARTS = 5
-LEAST_PRECISION = 0.5
+MIN_PRECISION = 0.5
 # A word that only one sentence has teaches nothing about others, but where there are few sentences all are kept.
 FEW_SENTENCES = 500
 STEM = 5
@@ -105,8 +105,8 @@ def count_examples(
     lesson: CodeLesson,
     interviews: Numbers,
     *,
-    minimum: int = FEWEST_POSITIVES,
-    fewest_interviews: int = FEWEST_INTERVIEWS,
+    minimum: int = MIN_POSITIVES,
+    fewest_interviews: int = MIN_INTERVIEWS,
 ) -> Outcome:
     """What there is to learn a code from, and the reason why it is too little, if it is."""
     positives = int(lesson.yes.sum())
@@ -125,8 +125,8 @@ def count_examples(
 def learn(
     lesson: Lesson,
     *,
-    minimum: int = FEWEST_POSITIVES,
-    fewest_interviews: int = FEWEST_INTERVIEWS,
+    minimum: int = MIN_POSITIVES,
+    fewest_interviews: int = MIN_INTERVIEWS,
     seed: int,
     tell: Callable[[], object] = lambda: None,
 ) -> tuple[LearntReader, list[Outcome]]:
@@ -273,7 +273,7 @@ def _judge(words: _Words, interviews: Numbers, code: CodeLesson, found: Outcome,
     counts = (said & code.yes, said & ~code.yes, ~said & code.yes, ~said & ~code.yes)
     tp, fp, fn, tn = (int(each.sum()) for each in counts)
     # Half of the suggestions right, and more likely where the code is than where it is not.
-    is_learnt = tp > 0 and tp >= LEAST_PRECISION * (tp + fp) and tp * (fp + tn) > fp * (tp + fn)
+    is_learnt = tp > 0 and tp >= MIN_PRECISION * (tp + fp) and tp * (fp + tn) > fp * (tp + fn)
     threshold = choose_threshold(scores, code.yes) if is_learnt else None
     reason = "" if threshold is not None else UNTOLD
     parts = int(part_of.max()) + 1
@@ -312,7 +312,7 @@ def choose_threshold(scores: Shares, yes: Bools) -> float | None:
     is_end = np.append(ordered[1:] < ordered[:-1], True)
     positives, wrong = int(yes.sum()), said - hits
     is_telling = hits * (len(yes) - positives) > wrong * positives
-    is_right = hits >= LEAST_PRECISION * said
+    is_right = hits >= MIN_PRECISION * said
     f1 = np.where(is_end & is_right & (is_telling | (wrong == 0)), 2 * hits / (said + positives), 0.0)
     best = int(f1.argmax())
     if f1[best] == 0:

@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from auditapp.preannotation.annotators.pure.learning import (
-    FEWEST_INTERVIEWS,
-    FEWEST_POSITIVES,
+    MIN_INTERVIEWS,
+    MIN_POSITIVES,
     CodeLesson,
     Lesson,
     NothingToLearn,
@@ -34,7 +34,7 @@ from transcripts.agreement.shares import wilson_interval
 from transcripts.corpus.pure.segmenting import segment
 
 COLUMNS = ("unit", "group", "text", "codes")
-LARGEST_FILE = 64 * 1024 * 1024
+MAX_FILE = 64 * 1024 * 1024
 
 
 class BadFile(ValueError):
@@ -52,8 +52,8 @@ class CodedText(NamedTuple):
 
 def read_texts(path: Path) -> list[CodedText]:
     """The texts of a file. Raises ``BadFile`` and ``OSError``."""
-    if path.stat().st_size > LARGEST_FILE:
-        raise BadFile(f"The file is larger than {LARGEST_FILE // 1024 // 1024} MB.")
+    if path.stat().st_size > MAX_FILE:
+        raise BadFile(f"The file is larger than {MAX_FILE // 1024 // 1024} MB.")
     try:
         lines = path.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:
@@ -147,8 +147,8 @@ def report_file(
     texts: Sequence[CodedText],
     *,
     seed: int,
-    minimum: int = FEWEST_POSITIVES,
-    fewest_groups: int = FEWEST_INTERVIEWS,
+    minimum: int = MIN_POSITIVES,
+    fewest_groups: int = MIN_INTERVIEWS,
 ) -> dict[str, Any]:
     """By code: what there was to learn, the threshold, and the 2x2 of the half that was not learnt from."""
     taught, tested = halve(texts, seed=seed)

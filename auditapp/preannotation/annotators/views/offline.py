@@ -15,7 +15,7 @@ from auditapp.preannotation.annotators.actions.offline import (
     preview_training_set,
 )
 from auditapp.preannotation.annotators.forms.offline import OfflineForm
-from auditapp.preannotation.annotators.pure.learning import FEWEST_POSITIVES
+from auditapp.preannotation.annotators.pure.learning import MIN_POSITIVES
 from auditapp.preannotation.annotators.queries.annotators import read_code_names
 from auditapp.preannotation.annotators.queries.batch_visibility import list_run_interviews
 from auditapp.preannotation.annotators.queries.offline import ACTIVE, list_runs, read_run_progress
@@ -27,7 +27,7 @@ from transcripts.codebook.queries import current_version
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
 
-MOST_LISTED = 10
+MAX_LISTED = 10
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -56,7 +56,7 @@ def launch(request: ProjectRequest) -> HttpResponse:
         form.renew()
     context = {
         "form": form,
-        "runs": list_runs(request.project)[:MOST_LISTED],
+        "runs": list_runs(request.project)[:MAX_LISTED],
         "names": read_code_names(request.project),
         **preview,
     }
@@ -99,7 +99,7 @@ def cancel(request: ProjectRequest, run_id: int) -> HttpResponse:
 def _preview(request: ProjectRequest, form: OfflineForm) -> dict[str, object]:
     """What a launch would go by now; with the sentence of the refusal where there can be none."""
     chosen = getattr(form, "cleaned_data", {}) if form.is_bound else {}
-    minimum = chosen.get("minimum") or FEWEST_POSITIVES
+    minimum = chosen.get("minimum") or MIN_POSITIVES
     try:
         rules = preview_rules(request.project)
         training_set = preview_training_set(request.project, minimum=minimum)

@@ -27,9 +27,9 @@ from transcripts.projects.models import Project
 
 USUAL_PER_CODE = 60
 """So many per code Dunivin and others (2026) read again of what their annotators said in deployment."""
-MOST_PER_CODE = 1_000
-LARGEST_SEED = 2**31 - 1
-LONGEST_NOTE = 5_000
+MAX_PER_CODE = 1_000
+MAX_SEED = 2**31 - 1
+MAX_NOTE = 5_000
 INSERT_SIZE = 500
 
 
@@ -133,8 +133,8 @@ def mark_positive(
     """
     if verdict not in PositiveMark.Verdict.values:
         raise PreannotationError("Choose whether the code applies, does not, or cannot be said.")
-    if len(note) > LONGEST_NOTE:
-        raise PreannotationError(f"The note is longer than {LONGEST_NOTE:,} characters. Shorten it.")
+    if len(note) > MAX_NOTE:
+        raise PreannotationError(f"The note is longer than {MAX_NOTE:,} characters. Shorten it.")
     project = item.audit.annotator.project
     _require_opened(project, item, by)
     AuditedSuggestion.objects.select_for_update(no_key=True).get(pk=item.pk)
@@ -211,7 +211,7 @@ def _require_opened(project: Project, item: AuditedSuggestion, by: User) -> None
 
 
 def _check_draw(per_code: int, seed: int) -> None:
-    if not 1 <= per_code <= MOST_PER_CODE:
-        raise PreannotationError(f"An audit has between 1 and {MOST_PER_CODE:,} suggestions of each code.")
-    if not 0 <= seed <= LARGEST_SEED:
-        raise PreannotationError(f"A seed is a whole number from 0 to {LARGEST_SEED:,}.")
+    if not 1 <= per_code <= MAX_PER_CODE:
+        raise PreannotationError(f"An audit has between 1 and {MAX_PER_CODE:,} suggestions of each code.")
+    if not 0 <= seed <= MAX_SEED:
+        raise PreannotationError(f"A seed is a whole number from 0 to {MAX_SEED:,}.")

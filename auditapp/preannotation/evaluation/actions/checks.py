@@ -14,7 +14,7 @@ from django.db.models import Count
 from auditapp.batches.actions import BatchError, LaunchPlan, PlannedArm, launch_once
 from auditapp.batches.models import Batch
 from auditapp.batches.pure.launch_options import DEFAULT_OPTIONS, LaunchOptions
-from auditapp.preannotation.annotators.actions.annotators import LONGEST_TASK, write_told
+from auditapp.preannotation.annotators.actions.annotators import MAX_TASK, write_told
 from auditapp.preannotation.annotators.actions.launching import plan_reading
 from auditapp.preannotation.annotators.pure.conditions import REPEAT, Telling, list_conditions, tell_codes
 from auditapp.preannotation.annotators.pure.prompts import PROMPT_VERSION
@@ -28,10 +28,10 @@ from transcripts.audit_trail import trail
 from transcripts.corpus.models import Sentence
 from transcripts.projects.models import Project
 
-USUAL_SAMPLE, MOST_SAMPLED = 50, 1_000
-USUAL_REPEATS, MOST_REPEATS = 3, 10
+USUAL_SAMPLE, MAX_SAMPLED = 50, 1_000
+USUAL_REPEATS, MAX_REPEATS = 3, 10
 IDS_AT_A_TIME = 5_000
-LARGEST_SEED = 2**31 - 1
+MAX_SEED = 2**31 - 1
 ALL_WITHHELD = (
     "Every turn that could be asked about is one that never shows suggestions. A check shows what a machine says of turns, "
     "so it needs some that are shown: lower the share that is withheld, or bring in another interview."
@@ -126,10 +126,10 @@ def plan_check(
 ) -> PlannedCheck:
     """What a launch would ask; writes nothing. Before the first draw of withheld turns a few of them may be among the
     sample, which the launch then replaces. Raises ``PreannotationError``."""
-    if not 1 <= sample <= MOST_SAMPLED:
-        raise PreannotationError(f"The sample has 1 to {MOST_SAMPLED:,} sentences, not {sample:,}.")
-    if not 2 <= repeats <= MOST_REPEATS:
-        raise PreannotationError(f"The same is asked 2 to {MOST_REPEATS} times, not {repeats}.")
+    if not 1 <= sample <= MAX_SAMPLED:
+        raise PreannotationError(f"The sample has 1 to {MAX_SAMPLED:,} sentences, not {sample:,}.")
+    if not 2 <= repeats <= MAX_REPEATS:
+        raise PreannotationError(f"The same is asked 2 to {MAX_REPEATS} times, not {repeats}.")
     reading = plan_reading(project=project, annotator=annotator, families=families)
     withheld = list_withheld(project)
     counts = _count_sentences([turn_id for turn_id in reading.turn_ids if turn_id not in withheld])
@@ -176,7 +176,7 @@ def _find_seed(project: Project, annotator: Annotator) -> int:
     """A seed that review and launch come to alike, and that the next check does not."""
     before = Batch.objects.filter(project=project, kind=CHECK_KIND).count()
     named = f"{annotator.hash} {annotator.pk} check {before}"
-    return int(hashlib.sha256(named.encode()).hexdigest()[:12], 16) % LARGEST_SEED
+    return int(hashlib.sha256(named.encode()).hexdigest()[:12], 16) % MAX_SEED
 
 
 def _plan_conditions(
@@ -194,7 +194,7 @@ def _plan_conditions(
         for condition in list_conditions(repeats, asked=len(codes), in_family=len(family.codes)):
             written = _write(family, tell_codes(condition, family.codes), codes, annotator)
             yield arm._replace(
-                task=f"{arm.task[: LONGEST_TASK - len(condition) - 1]} {condition}",
+                task=f"{arm.task[: MAX_TASK - len(condition) - 1]} {condition}",
                 system_prompt=written.system_prompt,
                 settings=arm.settings | written.settings | {"condition": condition, "seed": seed},
             )

@@ -12,7 +12,7 @@ from transcripts.audit_trail import trail
 from transcripts.codebook.models import Code, CodeFamily
 from transcripts.projects.models import Project
 
-LONGEST_REASON = 2_000
+MAX_REASON = 2_000
 
 
 @transaction.atomic
@@ -77,8 +77,8 @@ def _record(choice: CodeChoice, by: trail.Actor, standing: CodeChoice | None) ->
 def _check(project: Project, code_identifier: str, annotator: Annotator | None, reason: str) -> None:
     if not reason:
         raise PreannotationError("Say why: what the choice rests on is read by whoever uses the rates.")
-    if len(reason) > LONGEST_REASON:
-        raise PreannotationError(f"The reason has {len(reason):,} characters, and at most {LONGEST_REASON:,} fit.")
+    if len(reason) > MAX_REASON:
+        raise PreannotationError(f"The reason has {len(reason):,} characters, and at most {MAX_REASON:,} fit.")
     codes = Code.objects.filter(identifier=code_identifier, family__unit=CodeFamily.Unit.SENTENCE)
     if annotator is None:
         known = codes.filter(version__project=project, version__published_at__isnull=False).exists()

@@ -26,7 +26,7 @@ from transcripts.codebook.models import Code
 from transcripts.corpus.models import Consent
 from transcripts.corpus.queries import list_consenting
 
-LONGEST_TASK = 60
+MAX_TASK = 60
 
 
 class CriticPlan(NamedTuple):
@@ -63,7 +63,7 @@ def plan_critic(
         settings = {"annotator": annotator.pk, "family": code.family.identifier, "codes": [code.identifier]}
         settings |= {"condition": "", "redaction": redaction.number if redaction else 0}
         if own:
-            arms.append(PlannedArm(critic, code.identifier[:LONGEST_TASK], _write_instructions(code), settings, own))
+            arms.append(PlannedArm(critic, code.identifier[:MAX_TASK], _write_instructions(code), settings, own))
     return CriticPlan(
         arms,
         [each.suggestion for each in allowed],

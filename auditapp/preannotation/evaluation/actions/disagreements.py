@@ -13,7 +13,7 @@ from transcripts.codebook.models import Code
 from transcripts.corpus.models import Sentence
 from transcripts.projects.models import Project
 
-LONGEST_NOTE = 2_000
+MAX_NOTE = 2_000
 OVERTAKEN = "Somebody else sorted this meanwhile. Look at what was said, then decide again."
 
 
@@ -81,8 +81,8 @@ def _check_place(project: Project, annotator: Annotator, sentence: Sentence, cod
 def _check_word(category: str, note: str) -> None:
     if category not in Disagreement.Category.values:
         raise PreannotationError("Choose one of the six categories.")
-    if len(note) > LONGEST_NOTE:
-        raise PreannotationError(f"The note has {len(note):,} characters, and at most {LONGEST_NOTE:,} fit.")
+    if len(note) > MAX_NOTE:
+        raise PreannotationError(f"The note has {len(note):,} characters, and at most {MAX_NOTE:,} fit.")
 
 
 def _record(row: Disagreement, project: Project, by: User, standing: Disagreement | None) -> None:

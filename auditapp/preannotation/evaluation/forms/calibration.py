@@ -6,12 +6,12 @@ from typing import Any, cast
 
 from django import forms
 
-from auditapp.preannotation.evaluation.actions.choices import LONGEST_REASON
-from auditapp.preannotation.evaluation.actions.disagreements import LONGEST_NOTE
+from auditapp.preannotation.evaluation.actions.choices import MAX_REASON
+from auditapp.preannotation.evaluation.actions.disagreements import MAX_NOTE
 from auditapp.preannotation.models import Annotator, Disagreement
 
 USUAL_SEED = 1
-LARGEST_SEED = 2**31 - 1
+MAX_SEED = 2**31 - 1
 USUAL_THRESHOLD = 0.6
 
 
@@ -33,7 +33,7 @@ class CalibrationForm(forms.Form):
         required=False,
         choices=[("", "as the annotator made them"), ("with", "without what a critic reversed")],
     )
-    seed = forms.IntegerField(label="Seed", required=False, min_value=0, max_value=LARGEST_SEED)
+    seed = forms.IntegerField(label="Seed", required=False, min_value=0, max_value=MAX_SEED)
 
     def __init__(self, data: Any, *, annotators: list[Annotator]) -> None:
         super().__init__(data)
@@ -82,7 +82,7 @@ class DisagreementForm(forms.Form):
         widget=forms.RadioSelect,
         error_messages={"required": "Choose one of the six categories."},
     )
-    note = forms.CharField(label="Note", required=False, max_length=LONGEST_NOTE, widget=forms.Textarea({"rows": 2}))
+    note = forms.CharField(label="Note", required=False, max_length=MAX_NOTE, widget=forms.Textarea({"rows": 2}))
 
 
 class FilterForm(forms.Form):
@@ -105,7 +105,7 @@ class ChoiceForm(forms.Form):
 
     code = forms.CharField(max_length=100, widget=forms.HiddenInput)
     candidate = forms.ChoiceField(label="Believed is", widget=forms.RadioSelect)
-    reason = forms.CharField(label="Why", max_length=LONGEST_REASON, widget=forms.Textarea({"rows": 3}))
+    reason = forms.CharField(label="Why", max_length=MAX_REASON, widget=forms.Textarea({"rows": 3}))
 
     def __init__(self, *args: Any, candidates: list[tuple[str, str]], **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)

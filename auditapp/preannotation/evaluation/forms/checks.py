@@ -7,7 +7,7 @@ from typing import Any
 from django import forms
 
 from auditapp.batches.forms import LaunchOptionsForm
-from auditapp.preannotation.evaluation.actions.checks import MOST_REPEATS, MOST_SAMPLED, USUAL_REPEATS, USUAL_SAMPLE
+from auditapp.preannotation.evaluation.actions.checks import MAX_REPEATS, MAX_SAMPLED, USUAL_REPEATS, USUAL_SAMPLE
 from auditapp.preannotation.models import Annotator
 from transcripts.codebook.models import CodeFamily
 
@@ -22,14 +22,14 @@ class CheckForm(LaunchOptionsForm):
     uses_cache = None  # type: ignore[assignment]
     sample = forms.IntegerField(
         min_value=1,
-        max_value=MOST_SAMPLED,
+        max_value=MAX_SAMPLED,
         initial=USUAL_SAMPLE,
         label="Sentences",
         help_text="Whole answers are drawn at random until they have so many.",
     )
     again = forms.IntegerField(
         min_value=2,
-        max_value=MOST_REPEATS,
+        max_value=MAX_REPEATS,
         initial=USUAL_REPEATS,
         label="Times the same is asked",
         help_text="To learn how far the answers change by themselves.",

@@ -11,9 +11,9 @@ from auditapp.batches.forms import SentOnceForm, list_variants, seed_field
 from auditapp.llm.models import ModelVariant
 from auditapp.preannotation.annotators.forms.small_pilot import SmallPilotOptions
 from auditapp.preannotation.evaluation.actions.audits import (
-    LARGEST_SEED,
-    LONGEST_NOTE,
-    MOST_PER_CODE,
+    MAX_NOTE,
+    MAX_PER_CODE,
+    MAX_SEED,
     USUAL_PER_CODE,
 )
 from auditapp.preannotation.evaluation.queries.positives import list_suggested_codes
@@ -60,14 +60,14 @@ class DrawForm(forms.Form):
     annotator = forms.ModelChoiceField(queryset=Annotator.objects.none(), empty_label=None, label="Suggestions of")
     per_code = forms.IntegerField(
         min_value=1,
-        max_value=MOST_PER_CODE,
+        max_value=MAX_PER_CODE,
         initial=USUAL_PER_CODE,
         label="Suggestions of each code",
         help_text="All of them, where there are fewer. With 60, a rate of 20 % is known to about 10 points either way.",
     )
     with_critic = forms.BooleanField(required=False, label="Only what no critic reversed")
     seed = seed_field(
-        largest=LARGEST_SEED, help_text="The same seed and number, of the same suggestions, give the same sample."
+        largest=MAX_SEED, help_text="The same seed and number, of the same suggestions, give the same sample."
     )
 
     def __init__(self, *args: Any, project: Project, **kwargs: Any) -> None:
@@ -84,7 +84,7 @@ class MarkForm(SentOnceForm):
         widget=forms.RadioSelect,
         error_messages={"required": "Choose whether the code applies, does not, or cannot be said."},
     )
-    note = forms.CharField(required=False, max_length=LONGEST_NOTE, widget=forms.Textarea({"rows": 2}))
+    note = forms.CharField(required=False, max_length=MAX_NOTE, widget=forms.Textarea({"rows": 2}))
     standing = forms.IntegerField(required=False, min_value=1, widget=forms.HiddenInput)
 
 

@@ -35,7 +35,7 @@ USUAL_RESAMPLES = 1_000
 FEW_UNITS = 30
 NEARLY_ALWAYS = 0.9
 NEARLY_NEVER = 0.01
-MOST_PAIRS_DRAWN = 6
+MAX_PAIRS_DRAWN = 6
 """The intervals of more pairs of coders would take longer than anybody waits for a page."""
 
 
@@ -210,8 +210,8 @@ def _compare_people(labels: CodeLabels, turns: Numbers, drawn: Resamples) -> Peo
     pairs = [(people[a], people[b], counts[a] & counts[b]) for a, b in combinations(coders, 2)]
     pairs = [pair for pair in pairs if pair[2].any()]
     with_machine = [(machine, people[coder], counts[coder]) for coder in coders]
-    several = len(pairs) > MOST_PAIRS_DRAWN
-    drawn = Resamples(None, f"not drawn for more than {MOST_PAIRS_DRAWN} pairs") if several else drawn
+    several = len(pairs) > MAX_PAIRS_DRAWN
+    drawn = Resamples(None, f"not drawn for more than {MAX_PAIRS_DRAWN} pairs") if several else drawn
     among = _average(pairs, turns[shared], drawn)
     machines = _average(with_machine, turns[shared], drawn)
     return PeopleAmongThemselves(len(shared), len(pairs), among[0], among[1], machines[0], machines[1])

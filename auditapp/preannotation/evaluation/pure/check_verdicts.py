@@ -11,11 +11,11 @@ from typing import NamedTuple
 from auditapp.preannotation.evaluation.pure.checking import OFTEN, RARELY, CheckReport, Flips, Rate
 from transcripts.agreement.shares import Share
 
-LEAST_LEGAL = 0.99
-LEAST_ANSWERED = 0.95
-MOST_FLIPS = 0.10
-LEAST_KEPT = 0.80
-LEAST_BY_DEFINITION = 0.80
+MIN_LEGAL = 0.99
+MIN_ANSWERED = 0.95
+MAX_FLIPS = 0.10
+MIN_KEPT = 0.80
+MIN_BY_DEFINITION = 0.80
 PASSED, LOOK, NOTHING = "passed", "look", "nothing"
 WORDS = {PASSED: "passed", LOOK: "look at it", NOTHING: "nothing to tell by"}
 
@@ -38,12 +38,12 @@ def judge_check(report: CheckReport, names: Mapping[str, str] | None = None) -> 
     """Every check of the report in a line. ``names``: what codes are called, by identifier."""
     names = names or {}
     return [
-        _judge_share("legal", "Labels are those it was told", report.legal, least=LEAST_LEGAL, of="labels named"),
+        _judge_share("legal", "Labels are those it was told", report.legal, least=MIN_LEGAL, of="labels named"),
         _judge_share(
             "answered",
             "Every sentence gets an answer",
             report.answered,
-            least=LEAST_ANSWERED,
+            least=MIN_ANSWERED,
             of="sentences asked about",
         ),
         _judge_flips("order", "The order of the codes does not matter", report.order, names),
@@ -69,14 +69,14 @@ def _judge_share(check: str, title: str, share: Share, *, least: float, of: str)
 
 def _judge_flips(check: str, title: str, rows: Sequence[Flips], names: Mapping[str, str]) -> Verdict:
     line = (
-        f"no code changes on more than {100 * MOST_FLIPS:.0f} % of sentences, and at least {100 * LEAST_KEPT:.0f} % of what "
+        f"no code changes on more than {100 * MAX_FLIPS:.0f} % of sentences, and at least {100 * MIN_KEPT:.0f} % of what "
         "was put stays"
     )
     kept = add_kept(rows)
     if not rows:
         return Verdict(check, title, NOTHING, "was not asked, or is not answered yet", line)
     worst = max(rows, key=lambda row: row.flips.value or 0.0)
-    above = [row for row in rows if (row.flips.value or 0.0) > MOST_FLIPS]
+    above = [row for row in rows if (row.flips.value or 0.0) > MAX_FLIPS]
     changes = (
         f"most often {names.get(worst.code, worst.code)}, on {worst.flips.part:,} of {worst.flips.n:,} sentences"
         if worst.flips.part
@@ -86,18 +86,18 @@ def _judge_flips(check: str, title: str, rows: Sequence[Flips], names: Mapping[s
     said = f"{changes}; {stays}"
     if not kept.n:
         return Verdict(check, title, NOTHING, said, line)
-    is_fine = not above and (kept.value or 0.0) >= LEAST_KEPT
+    is_fine = not above and (kept.value or 0.0) >= MIN_KEPT
     return Verdict(check, title, PASSED if is_fine else LOOK, said, line)
 
 
 def _judge_swaps(report: CheckReport) -> Verdict:
     title = "Definitions count, not names"
-    line = f"where it follows one of the two, the definition in at least {100 * LEAST_BY_DEFINITION:.0f} %"
+    line = f"where it follows one of the two, the definition in at least {100 * MIN_BY_DEFINITION:.0f} %"
     total = Share(sum(row.definition for row in report.swaps), sum(row.definition + row.name for row in report.swaps))
     if total.value is None:
         return Verdict("swapped", title, NOTHING, "no sentence tells the two apart", line)
     said = f"followed the definition {total.part:,} times, the name {total.n - total.part:,} times"
-    return Verdict("swapped", title, PASSED if total.value >= LEAST_BY_DEFINITION else LOOK, said, line)
+    return Verdict("swapped", title, PASSED if total.value >= MIN_BY_DEFINITION else LOOK, said, line)
 
 
 def _judge_rates(rates: Sequence[Rate], names: Mapping[str, str]) -> Verdict:

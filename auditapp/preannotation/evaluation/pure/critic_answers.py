@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from auditapp.llm.providers.base import make_storable
-from auditapp.preannotation.annotators.pure.answer_objects import CALLED, CALLS, EMPTY, MOST_READ, THINKING, TOOL_CALL
+from auditapp.preannotation.annotators.pure.answer_objects import CALLED, CALLS, EMPTY, MAX_READ, THINKING, TOOL_CALL
 from auditapp.preannotation.annotators.pure.answers import MAX_RATIONALE
 from auditapp.preannotation.evaluation.pure.critic_prompts import REVERSE, UPHOLD
 
@@ -47,7 +47,7 @@ def _find_objects(text: str) -> list[dict[str, object]]:
     decoder = json.JSONDecoder(parse_constant=_refuse_constant, object_pairs_hook=_read_object)
     found: list[dict[str, object]] = []
     start, read = text.find("{"), 0
-    while 0 <= start <= MAX_SEARCH and read <= MOST_READ:
+    while 0 <= start <= MAX_SEARCH and read <= MAX_READ:
         try:
             value, end = decoder.raw_decode(text, start)
         except json.JSONDecodeError as error:

@@ -16,8 +16,8 @@ import numpy as np
 from auditapp.preannotation.evaluation.pure.calibrating import CodeLabels, calibrate
 from auditapp.preannotation.evaluation.pure.figures import CodeCalibration
 from auditapp.preannotation.evaluation.pure.rectifying import (
-    LEAST_LABELLED,
-    LEAST_POSITIVES,
+    MIN_LABELLED,
+    MIN_POSITIVES,
     Rectified,
     correct_prevalence,
     is_outside,
@@ -232,11 +232,11 @@ def _find_accuracy(rows: list[Row]) -> tuple[float | None, float | None]:
 
 def _warn_of_rate(rate: Rectified, drawn: list[Row], corrected: float | None) -> Iterator[str]:
     if rate.rate is not None:
-        if rate.n_labelled < LEAST_LABELLED:
-            yield f"rectified rate: fewer than {LEAST_LABELLED} sampled labels ({rate.n_labelled})"
+        if rate.n_labelled < MIN_LABELLED:
+            yield f"rectified rate: fewer than {MIN_LABELLED} sampled labels ({rate.n_labelled})"
         positives = sum(bool(row.human) or row.machine for row in drawn)
-        if positives < LEAST_POSITIVES:
-            yield f"rectified rate: fewer than {LEAST_POSITIVES} sampled labels with the code ({positives})"
+        if positives < MIN_POSITIVES:
+            yield f"rectified rate: fewer than {MIN_POSITIVES} sampled labels with the code ({positives})"
     if rate.is_outside:
         yield "the rectified rate is outside 0 to 1, and not cut off"
     if is_outside(corrected):

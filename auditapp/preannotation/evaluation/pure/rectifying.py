@@ -17,10 +17,10 @@ from numpy.typing import ArrayLike, NDArray
 from transcripts.agreement.shares import Interval
 
 _Z = 1.959963984540054
-LEAST_TURNS = 30
-LEAST_LABELLED = 100
-LEAST_POSITIVES = 10
-LEAST_READ = 0.95
+MIN_TURNS = 30
+MIN_LABELLED = 100
+MIN_POSITIVES = 10
+MIN_READ = 0.95
 _ROUNDING = 1e-12
 
 
@@ -222,9 +222,9 @@ def _check_annotator(found: Found) -> tuple[Condition, ...]:
         _check_unchanged(found),
         Condition(
             "The annotator read the corpus",
-            share >= LEAST_READ,
+            share >= MIN_READ,
             f"Its answers speak of {found.read} of {found.asked} sentences of these interviews ({100 * share:.1f} %); "
-            f"at least {100 * LEAST_READ:.0f} % are needed.",
+            f"at least {100 * MIN_READ:.0f} % are needed.",
             f"The annotator read too little of these interviews. {found.read} of {found.asked} sentences."
             if found.asked
             else "",
@@ -264,7 +264,7 @@ def list_served(served: Sequence[Served]) -> str:
 
 
 def _check_size(found: Found) -> Condition:
-    least = (LEAST_LABELLED, LEAST_TURNS, LEAST_POSITIVES)
+    least = (MIN_LABELLED, MIN_TURNS, MIN_POSITIVES)
     there = (found.labelled, found.labelled_turns, found.positives)
     parts = zip(there, least, ("sentences", "turns", "with the code"), strict=True)
     short = [f"{number} of {needed} {what}" for number, needed, what in parts if number < needed]

@@ -15,7 +15,7 @@ from auditapp.preannotation.evaluation.pure.turn_tables import Draws, Numbers, T
 
 SEED = 1
 REDRAWS = 1_999
-MOST_COUNTED = 10_000
+MAX_COUNTED = 10_000
 """Where no more draws than these were possible, each of them is tried instead of a sample."""
 _BLOCK = 2_000_000
 _ROUNDING = 1e-12
@@ -44,7 +44,7 @@ def difference_ps(
     possible = math.prod(math.comb(len(each), number) for each, number in zip(strata, held, strict=True))
     if possible < 2:
         return found
-    is_whole = possible <= MOST_COUNTED
+    is_whole = possible <= MAX_COUNTED
     sums = {name: _Sums(table, drawn) for name, table in whole.items()}
     generator = np.random.default_rng(seed)
     for places, number in zip(strata, held, strict=True):

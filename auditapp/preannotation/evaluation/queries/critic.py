@@ -15,7 +15,7 @@ from transcripts.codebook.models import Code
 from transcripts.projects.models import Project
 
 REVERSED, UPHELD = CriticReading.Verdict.REVERSED, CriticReading.Verdict.UPHELD
-MOST_AT_ONCE = 5_000
+MAX_AT_ONCE = 5_000
 
 
 class Reversals(NamedTuple):
@@ -37,8 +37,8 @@ def find_verdicts(suggestion_ids: Collection[int]) -> dict[int, CriticReading]:
     """By suggestion: the latest reading that came to a verdict, with its critic."""
     wanted = sorted(suggestion_ids)
     found: dict[int, CriticReading] = {}
-    for first in range(0, len(wanted), MOST_AT_ONCE):
-        rows = CriticReading.objects.filter(suggestion__in=wanted[first : first + MOST_AT_ONCE]).exclude(verdict="")
+    for first in range(0, len(wanted), MAX_AT_ONCE):
+        rows = CriticReading.objects.filter(suggestion__in=wanted[first : first + MAX_AT_ONCE]).exclude(verdict="")
         found |= {row.suggestion_id: row for row in rows.select_related("cell__arm__variant").order_by("cell_id")}
     return found
 
@@ -68,7 +68,7 @@ def count_reversals(
     ends: dict[int, dict[int, tuple[str, str]]] = {}
     columns = ("cell__arm__variant_id", "suggestion_id", "suggestion__code__identifier", "verdict")
     rows = _limit(CriticReading.objects.filter(suggestion__annotator=annotator), seen).order_by("cell_id")
-    for critic, suggestion, code, verdict in rows.values_list(*columns).iterator(chunk_size=MOST_AT_ONCE):
+    for critic, suggestion, code, verdict in rows.values_list(*columns).iterator(chunk_size=MAX_AT_ONCE):
         own = ends.setdefault(critic, {})
         # An answer of no use takes nothing from the one before it.
         if verdict or suggestion not in own:

@@ -33,7 +33,7 @@ from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
 
 # Every check is read whole for its verdicts, and of a reading what it was asked about.
-MOST_CHECKS, MOST_READINGS = 10, 5
+MAX_CHECKS, MAX_READINGS = 10, 5
 
 
 @require_safe
@@ -45,10 +45,10 @@ def list_of_annotator(request: ProjectRequest, annotator_id: int) -> HttpRespons
     names = {code: found.name for code, found in name_codes(annotator).items()}
     context = {
         "annotator": annotator,
-        "checks": [_sum_up(batch, names) for batch in checks[:MOST_CHECKS]],
+        "checks": [_sum_up(batch, names) for batch in checks[:MAX_CHECKS]],
         "names": names,
-        "readings": [_sum_up_reading(batch) for batch in readings[:MOST_READINGS]],
-        "not_listed": max(0, len(checks) - MOST_CHECKS) + max(0, len(readings) - MOST_READINGS),
+        "readings": [_sum_up_reading(batch) for batch in readings[:MAX_READINGS]],
+        "not_listed": max(0, len(checks) - MAX_CHECKS) + max(0, len(readings) - MAX_READINGS),
         "has_fake": annotator.variant is not None and annotator.variant.is_fake,
     }
     return render(request, "preannotation/checks.html", context)

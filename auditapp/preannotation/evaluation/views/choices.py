@@ -29,7 +29,7 @@ from transcripts.projects.roles import Permission
 if TYPE_CHECKING:
     from auditapp.preannotation.evaluation.queries.calibration import Compared
 
-MOST_CANDIDATES = 8
+MAX_CANDIDATES = 8
 
 
 class Candidate(NamedTuple):
@@ -89,7 +89,7 @@ def _list_candidates(request: ProjectRequest, asked: Asked) -> list[Candidate]:
     wanted = [(each, False) for each in asked.annotators]
     wanted += [(each, True) for each in asked.annotators if each.pk in criticised]
     standing = [pair for pair in wanted if (pair[0].pk, pair[1]) in chosen]
-    wanted = [*standing, *(pair for pair in wanted if pair not in standing)][: max(MOST_CANDIDATES, len(standing))]
+    wanted = [*standing, *(pair for pair in wanted if pair not in standing)][: max(MAX_CANDIDATES, len(standing))]
     readings = read_blind(request.project) if wanted else None
     candidates = []
     for annotator, with_critic in wanted:

@@ -28,11 +28,11 @@ if TYPE_CHECKING:
     from auditapp.preannotation.evaluation.pure.turn_tables import Draws, TurnTable
 
 # Of fewer, a coder could tell from her own figures what a machine said of most sentences on which it is not shown.
-LEAST_OWN = 10
-LEAST_CODERS = 2
+MIN_OWN = 10
+MIN_CODERS = 2
 # Our own lines: of fewer, one turn or one look more could turn a figure round.
 FEW_TURNS, FEW_LOOKS = 30, 30
-MOST_LISTED = 200
+MAX_LISTED = 200
 # What no family is called, for identifiers are not empty.
 ALL = ""
 
@@ -58,8 +58,8 @@ def _build(request: ProjectRequest, annotator: Annotator) -> dict[str, object]:
 
     counted, names = count_influence(annotator, viewer=request.user.pk), name_families(annotator)
     page: dict[str, object] = {
-        "least_own": LEAST_OWN,
-        "least_coders": LEAST_CODERS,
+        "least_own": MIN_OWN,
+        "least_coders": MIN_CODERS,
         "undrawn": counted.undrawn,
         "certain": counted.certain,
         "unsettled": counted.unsettled,
@@ -84,7 +84,7 @@ def _tell_own(counted: Counted, coder: int, names: Mapping[str, str]) -> dict[st
     said = f"Of {total.shown_n} of your units in the shown arm {total.looked} were looked at."
     if counted.unsettled:
         said = f"You looked at {total.looked} units; {total.shown_n} are counted in the shown arm so far."
-    shown = {family: each.drop_small_arms(LEAST_OWN) for family, each in own.items()}
+    shown = {family: each.drop_small_arms(MIN_OWN) for family, each in own.items()}
     return {
         "own": _list_rows(shown, names, counted.draws),
         "own_all": total,
@@ -97,7 +97,7 @@ def _tell_others(counted: Counted, viewer: int, names: Mapping[str, str]) -> dic
     from auditapp.preannotation.evaluation.pure.turn_tables import add_tables, pool_tables
 
     others = [tables for coder, tables in counted.tables.items() if coder != viewer]
-    pooled = pool_tables(others, least=LEAST_CODERS)
+    pooled = pool_tables(others, least=MIN_CODERS)
     return {
         "coders": len(others),
         "team": _list_rows(pooled, names, counted.draws),
@@ -109,7 +109,7 @@ def _tell_pool(table: TurnTable) -> list[str]:
     """What the pooled figures rest on, or why there is none of a look."""
     total = table.total
     if not total.looked:
-        said = f"Fewer than {LEAST_CODERS} coders looked at suggestions: what a look did would be one person’s and is a dash."
+        said = f"Fewer than {MIN_CODERS} coders looked at suggestions: what a look did would be one person’s and is a dash."
     elif total.shown_n:
         said = f"Of {total.shown_n} units in the shown arm {total.looked} were looked at."
     else:
@@ -157,13 +157,13 @@ def _list_moves(
         "Changed away from what it suggests": [unit for unit in own if unit.changed_away],
         "Kept, against what it suggests": [unit for unit in own if unit.kept_own],
     }
-    wanted = {unit.sentence for units in kinds.values() for unit in units[:MOST_LISTED]}
+    wanted = {unit.sentence for units in kinds.values() for unit in units[:MAX_LISTED]}
     sentences = Sentence.objects.select_related("turn__interview").in_bulk(wanted)
     codes = dict(Code.objects.filter(version=annotator.version_id).values_list("identifier", "name"))
     return [
         (
             title,
-            [_tell_move(unit, sentences[unit.sentence], codes, names) for unit in units[:MOST_LISTED]],
+            [_tell_move(unit, sentences[unit.sentence], codes, names) for unit in units[:MAX_LISTED]],
             len(units),
         )
         for title, units in kinds.items()

@@ -7,8 +7,8 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from auditapp.preannotation.annotators.pure.learning import (
-    FEWEST_INTERVIEWS,
-    FEWEST_POSITIVES,
+    MIN_INTERVIEWS,
+    MIN_POSITIVES,
     LearningNotInstalled,
     name_reader,
 )
@@ -32,11 +32,11 @@ class Command(BaseCommand):
         parser.add_argument(
             "--minimum",
             type=int,
-            default=FEWEST_POSITIVES,
+            default=MIN_POSITIVES,
             help="fewest texts with a code to learn it from (default: %(default)s)",
         )
         parser.add_argument(
-            "--groups", type=int, default=FEWEST_INTERVIEWS, help="in at least so many groups (default: %(default)s)"
+            "--groups", type=int, default=MIN_INTERVIEWS, help="in at least so many groups (default: %(default)s)"
         )
         parser.add_argument("--json", action="store_true", help="print one JSON object")
 

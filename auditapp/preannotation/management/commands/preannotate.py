@@ -18,7 +18,7 @@ from auditapp.batches.pages.progress import read_progress
 from auditapp.batches.pages.summaries import summarise_batch
 from auditapp.preannotation.annotators.actions.launching import launch_model
 from auditapp.preannotation.annotators.actions.offline import launch_offline
-from auditapp.preannotation.annotators.pure.learning import FEWEST_POSITIVES
+from auditapp.preannotation.annotators.pure.learning import MIN_POSITIVES
 from auditapp.preannotation.annotators.queries.offline import ACTIVE
 from auditapp.preannotation.annotators.queries.planted import find_planted
 from auditapp.preannotation.annotators.queries.readings import count_readings, count_run
@@ -58,7 +58,7 @@ class Command(BaseCommand):
             "--mode", choices=Annotator.Mode.values, help="one call per turn and family, or per turn and code"
         )
         parser.add_argument(
-            "--minimum", type=int, help=f"fewest blind examples to learn a code from (default: {FEWEST_POSITIVES})"
+            "--minimum", type=int, help=f"fewest blind examples to learn a code from (default: {MIN_POSITIVES})"
         )
         parser.add_argument("--latent", metavar="REASON", help="read for what is implied, too, and say why")
         add_launch_options(parser)
@@ -112,7 +112,7 @@ class Command(BaseCommand):
             raise CommandError(f"{', '.join(needless)} is for models; an annotator of {kind} asks nobody.")
         if kind == Annotator.Kind.RULES and options["minimum"] is not None:
             raise CommandError("--minimum is for --annotator learnt; rules learn from no codings.")
-        minimum = FEWEST_POSITIVES if options["minimum"] is None else options["minimum"]
+        minimum = MIN_POSITIVES if options["minimum"] is None else options["minimum"]
         run = launch_offline(project=study, kind=kind, interviews=interviews, minimum=minimum, by=trail.SYSTEM)
         while options["wait"] and run.state in ACTIVE:
             # Where a worker has it, this returns at once.

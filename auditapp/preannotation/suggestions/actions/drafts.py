@@ -11,7 +11,7 @@ from transcripts.audit_trail import trail
 from transcripts.corpus.models import Interview
 from transcripts.projects.models import Project
 
-LONGEST_REASON = 1_000
+MAX_REASON = 1_000
 
 
 @transaction.atomic
@@ -24,8 +24,8 @@ def open_draft_reading(*, project: Project, interview: Interview, reason: str, b
         raise PreannotationError(
             "Say in a line why this interview is read as a draft: what is coded after opening one counts in no measure."
         )
-    if len(reason) > LONGEST_REASON:
-        raise PreannotationError(f"The reason has {len(reason):,} characters, and at most {LONGEST_REASON:,} fit.")
+    if len(reason) > MAX_REASON:
+        raise PreannotationError(f"The reason has {len(reason):,} characters, and at most {MAX_REASON:,} fit.")
     try:
         with transaction.atomic():
             reading = DraftReading.objects.create(

@@ -17,7 +17,7 @@ from transcripts.audit_trail import trail
 from transcripts.projects.models import Project
 
 USUAL_SHARE = 20
-LARGEST_SEED = 2**31 - 1
+MAX_SEED = 2**31 - 1
 
 
 @transaction.atomic
@@ -27,8 +27,8 @@ def set_withholding(
     """Draw interviews from now on with this share; what was drawn before stays as it was. Raises ``PreannotationError``."""
     if not 0 <= share_percent <= 100:
         raise PreannotationError(f"The share is a whole number of per cent from 0 to 100, not {share_percent}.")
-    if seed is not None and not 0 <= seed <= LARGEST_SEED:
-        raise PreannotationError(f"The seed is a whole number from 0 to {LARGEST_SEED:,}, not {seed:,}.")
+    if seed is not None and not 0 <= seed <= MAX_SEED:
+        raise PreannotationError(f"The seed is a whole number from 0 to {MAX_SEED:,}, not {seed:,}.")
     if not reason.strip():
         raise PreannotationError(
             "Say in a line why the share is set so: it stands beside every figure that rests on it."
@@ -111,7 +111,7 @@ def _make_plan(project: Project, share_percent: int, reason: str, by: trail.Acto
         project=project,
         number=former.number + 1 if former else 1,
         share_percent=share_percent,
-        seed=secrets.randbelow(LARGEST_SEED) if seed is None else seed,
+        seed=secrets.randbelow(MAX_SEED) if seed is None else seed,
         reason=reason,
         made_at=timezone.now(),
         made_by_name=by.get_username(),

@@ -10,7 +10,7 @@ from auditapp.preannotation.models import DraftReading
 from transcripts.corpus.models import Interview
 from transcripts.projects.models import Project
 
-LARGEST_SEED = 2**31 - 1
+MAX_SEED = 2**31 - 1
 
 
 class WithholdingForm(forms.Form):
@@ -24,7 +24,7 @@ class WithholdingForm(forms.Form):
         "agree with people nobody led.",
     )
     seed = forms.IntegerField(
-        required=False, min_value=0, max_value=LARGEST_SEED, help_text="A whole number; drawn when none is given."
+        required=False, min_value=0, max_value=MAX_SEED, help_text="A whole number; drawn when none is given."
     )
     reason = forms.CharField(max_length=1000, help_text="One line; it stands beside the plan.")
 

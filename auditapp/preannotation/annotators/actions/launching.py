@@ -201,7 +201,7 @@ def choose_turns(
     """
     if limit is not None and limit < 1:
         raise PreannotationError("The limit is a number of turns, at least 1.")
-    cut = Sentence.objects.filter(turn=OuterRef("pk"), retired_by__isnull=True)
+    cut = Sentence.objects.current().filter(turn=OuterRef("pk"))
     turns = Turn.objects.filter(
         Exists(cut), interview__project=project, role=Turn.Role.MODEL, channel=Turn.Channel.UTTERANCE
     )

@@ -78,8 +78,8 @@ def find_machine_read(project: Project) -> set[int]:
 
 def list_undecided(user: User, turns: QuerySet[Turn]) -> QuerySet[Turn]:
     """Those of the turns that never show suggestions and hold a sentence ``user`` has not decided about."""
-    decided = Decision.objects.filter(sentence=OuterRef("pk"), coder=user, withdrawn_at__isnull=True)
-    waiting = Sentence.objects.filter(turn=OuterRef("pk"), retired_by__isnull=True).exclude(Exists(decided))
+    decided = Decision.objects.active().filter(sentence=OuterRef("pk"), coder=user)
+    waiting = Sentence.objects.current().filter(turn=OuterRef("pk")).exclude(Exists(decided))
     return turns.filter(Exists(waiting), suggestion_arm__arm=TurnArm.Arm.WITHHELD)
 
 

@@ -19,11 +19,10 @@ ACTIVE = (OfflineRun.State.PLANNED, OfflineRun.State.RUNNING)
 
 def list_readable(interview_ids: Collection[int] | None, project: Project) -> QuerySet[Sentence]:
     """The standing sentences that the models of a study say, in all or some interviews."""
-    sentences = Sentence.objects.filter(
+    sentences = Sentence.objects.current().filter(
         turn__interview__project=project,
         turn__role=Turn.Role.MODEL,
         turn__channel=Turn.Channel.UTTERANCE,
-        retired_by__isnull=True,
     )
     return sentences if interview_ids is None else sentences.filter(turn__interview__in=interview_ids)
 

@@ -163,7 +163,7 @@ def _find_present_code(suggestion: Suggestion, project: Project) -> Code:
 
 def _find_own(sentence: Sentence, code: Code, by: User) -> Coding | None:
     """Her own coding of that code that stands on the sentence."""
-    own = Coding.objects.filter(sentence=sentence, coder=by, withdrawn_at__isnull=True)
+    own = Coding.objects.active().filter(sentence=sentence, coder=by)
     return own.filter(code__identifier=code.identifier).order_by("pk").last()
 
 
@@ -175,7 +175,7 @@ def _find_made(response: Response, sentence: Sentence) -> Coding | None:
     if made.sentence_id == sentence.pk:
         return made if made.withdrawn_at is None else None
     same = Coding.objects.filter(coder=made.coder_id, code__identifier=made.code.identifier, layer=made.layer)
-    found = same.filter(sentence=sentence, withdrawn_at__isnull=True, created_at=response.created_at).first()
+    found = same.active().filter(sentence=sentence, created_at=response.created_at).first()
     here = same.filter(
         sentence__turn=sentence.turn_id, sentence__start__lt=sentence.end, sentence__end__gt=sentence.start
     )

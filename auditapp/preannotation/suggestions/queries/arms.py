@@ -37,7 +37,7 @@ def list_withheld(project: Project) -> set[int]:
 
 def list_undrawn(project: Project, interviews: Collection[int] | None = None) -> QuerySet[Turn]:
     """The model's turns with sentences that have no arm yet, in order: of some interviews, or of the whole study."""
-    cut = Sentence.objects.filter(turn=OuterRef("pk"), retired_by__isnull=True)
+    cut = Sentence.objects.current().filter(turn=OuterRef("pk"))
     turns = Turn.objects.filter(
         Exists(cut),
         interview__project=project,

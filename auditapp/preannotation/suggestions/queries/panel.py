@@ -238,7 +238,7 @@ def _find_active(responses: Iterable[Response], sentence: Sentence) -> set[int]:
     active = {each.pk for each in codings if each.withdrawn_at is None}
     carried = [each for each in codings if each.sentence_id != sentence.pk]
     if carried:
-        own = Coding.objects.filter(sentence=sentence, coder=carried[0].coder_id, withdrawn_at__isnull=True)
+        own = Coding.objects.active().filter(sentence=sentence, coder=carried[0].coder_id)
         codes = set(own.values_list("code__identifier", flat=True))
         active |= {each.pk for each in carried if each.code.identifier in codes}
     return active
@@ -246,7 +246,7 @@ def _find_active(responses: Iterable[Response], sentence: Sentence) -> set[int]:
 
 def _list_known(sentence_ids: Collection[int], coder: User) -> set[int]:
     """Those of the sentences on which she has her own word, or has seen others'."""
-    decided = Decision.objects.filter(sentence__in=sentence_ids, coder=coder, withdrawn_at__isnull=True)
+    decided = Decision.objects.active().filter(sentence__in=sentence_ids, coder=coder)
     revealed = Reveal.objects.filter(sentence__in=sentence_ids, coder=coder)
     return {*decided.values_list("sentence", flat=True), *revealed.values_list("sentence", flat=True)}
 

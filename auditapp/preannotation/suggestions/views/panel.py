@@ -39,10 +39,8 @@ def show_panel(request: ProjectRequest, sentence_id: int) -> HttpResponse:
 
 
 def _find_sentence(request: ProjectRequest, sentence_id: int) -> Sentence:
-    sentences = Sentence.objects.select_related("turn__interview")
-    return get_object_or_404(
-        sentences, pk=sentence_id, retired_by__isnull=True, turn__interview__project=request.project
-    )
+    sentences = Sentence.objects.current().select_related("turn__interview")
+    return get_object_or_404(sentences, pk=sentence_id, turn__interview__project=request.project)
 
 
 def _panel(

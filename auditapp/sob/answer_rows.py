@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
-from typing import NamedTuple
 
 from auditapp.sob.answers import Answer
 from transcripts.formats.tabular import ROWS_AT_A_TIME, write_csv
@@ -38,21 +37,14 @@ WITH_TEXTS = ("text", "answer")
 """They may be hateful or offensive: only when asked for."""
 
 
-class Piece(NamedTuple):
-    """A part of the file, and how many answers it holds."""
-
-    text: str
-    rows: int
-
-
-def write_answers(answers: Iterable[Answer], *, with_texts: bool) -> Iterator[Piece]:
-    """The file in pieces, a thousand rows each, what a spreadsheet could take for a formula defused."""
+def write_answers(answers: Iterable[Answer], *, with_texts: bool) -> Iterator[tuple[str, int]]:
+    """The file in pieces, each with the number of its answers; formulas are escaped."""
     header = COLUMNS + (WITH_TEXTS if with_texts else ())
     rows = (_list_values(answer, with_texts=with_texts) for answer in answers)
-    yield Piece(_write_piece((), header), 0)
+    yield _write_piece((), header), 0
     while group := list(islice(rows, ROWS_AT_A_TIME)):
         # Every piece is written under the headings; the file has them once.
-        yield Piece(_write_piece(group, header).partition("\r\n")[2], len(group))
+        yield _write_piece(group, header).partition("\r\n")[2], len(group)
 
 
 def _write_piece(rows: Iterable[Sequence[object]], header: Sequence[str]) -> str:

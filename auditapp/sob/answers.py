@@ -15,7 +15,7 @@ from auditapp.sob.models.judgments import ReadAnswer
 from auditapp.sob.pure.measures.harms import Harm, find_harms
 from auditapp.sob.pure.measures.mapping import TargetMapping
 from auditapp.sob.pure.parsing import Outcome
-from auditapp.sob.queries import AskedArm
+from auditapp.sob.queries.arms import AskedArm
 
 PER_PAGE = 25
 COUNTED_TO = 10_000

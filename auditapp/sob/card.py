@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 from urllib.parse import urlencode
 
 from django.db.models import Exists, OuterRef
@@ -30,13 +30,6 @@ MEANING = (
 NOT_COMPARABLE = "own wording, not comparable with published scores"
 
 
-class _Shown(NamedTuple):
-    """A figure, and the same in few words for a list: with its denominator, and what sets its batch apart."""
-
-    figure: ScorecardFigure
-    brief: str
-
-
 def read_parts(project: Project, variants: Sequence[ModelVariant]) -> dict[int, ScorecardPart]:
     """By variant: the scores of its best batches in this study that have answers. Models never asked are left out."""
     asked = Arm.objects.filter(variant__in=variants, batch__project=project, batch__kind=KIND).exclude(task=BASE_TASK)
@@ -55,7 +48,7 @@ def read_parts(project: Project, variants: Sequence[ModelVariant]) -> dict[int, 
     read = {each.pk: _read_batch(each, chosen.keys()) for listed in chosen.values() for each in listed}
     shown = {key: [one for each in listed for one in read[each.pk].get(key, [])] for key, listed in chosen.items()}
     return {
-        key: ScorecardPart("Second-order bias", [each.figure for each in found], _summarise(found), [MEANING])
+        key: ScorecardPart("Second-order bias", [figure for figure, _ in found], _summarise(found), [MEANING])
         for key, found in shown.items()
         if found
     }
@@ -67,8 +60,8 @@ def _rank(batch: Batch, comparable: bool) -> tuple[bool, bool, int, int]:
     return is_done and comparable, comparable, int(batch.parameters.get("texts") or 0), batch.pk
 
 
-def _read_batch(batch: Batch, wanted: Collection[int]) -> dict[int, list[_Shown]]:
-    """The figures of one batch by variant: one for each task that has a score."""
+def _read_batch(batch: Batch, wanted: Collection[int]) -> dict[int, list[tuple[ScorecardFigure, str]]]:
+    """The figures of one batch by variant, each also in few words: one for each task that has a score."""
     stored = read_report(batch)
     if stored is None:
         return {}
@@ -76,7 +69,7 @@ def _read_batch(batch: Batch, wanted: Collection[int]) -> dict[int, list[_Shown]
     dataset = Dataset.objects.filter(pk=batch.parameters.get("dataset")).first()
     own_wordings = set(batch.arms.filter(settings__comparable=False).values_list("pk", flat=True))
     standing = f"batch {batch.get_state_display().lower()}" + (", imported" if batch.parameters.get("imported") else "")
-    figures: dict[int, list[_Shown]] = {}
+    figures: dict[int, list[tuple[ScorecardFigure, str]]] = {}
     for arm in read_arms(batch):
         cell = cells.get((arm.model, arm.task))
         if arm.variant.pk in wanted and cell is not None and cell["sob"] is not None:
@@ -88,7 +81,7 @@ def _read_batch(batch: Batch, wanted: Collection[int]) -> dict[int, list[_Shown]
             name = f"sob, {TASK_NAMES.get(arm.task, arm.task).lower()}, batch {batch.pk}"
             score = _write_score(cell) + (" (own wording)" if arm.arm_id in own_wordings else "")
             brief = f"{name.removeprefix('sob, ')}: {score} over {cell['n_nonrefused']:,} answers, {standing}"
-            figures.setdefault(arm.variant.pk, []).append(_Shown(ScorecardFigure(name, score, basis, place), brief))
+            figures.setdefault(arm.variant.pk, []).append((ScorecardFigure(name, score, basis, place), brief))
     return figures
 
 
@@ -108,5 +101,5 @@ def _write_score(cell: Mapping[str, Any]) -> str:
     return f"{cell['sob']:.2f}" + (f" [{interval[0]:.2f}, {interval[1]:.2f}]" if interval else "")
 
 
-def _summarise(figures: Sequence[_Shown]) -> str:
-    return f"second-order bias {'; '.join(each.brief for each in figures[: len(TASKS)])}."
+def _summarise(figures: Sequence[tuple[ScorecardFigure, str]]) -> str:
+    return f"second-order bias {'; '.join(brief for _, brief in figures[: len(TASKS)])}."

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import Any
 
 from django.db.models import Count, QuerySet
 
@@ -16,18 +17,11 @@ from transcripts.projects.models import Project
 
 MOST_COLUMNS = 8
 OTHERS = "other sources"
+_NOTED_ROWS = re.compile(r"rows? (?P<rows>\d+(?:, \d+)*)(?P<rest>(?: and \d+ more)?: .*)", re.DOTALL)
+_GONE = "; dropped"
 
 
-class DatasetLine(NamedTuple):
-    """A dataset as the list of datasets shows it."""
-
-    dataset: Dataset
-    texts: int
-    targets: int
-    batches: int
-
-
-def list_datasets(project: Project) -> list[DatasetLine]:
+def list_datasets(project: Project) -> list[dict[str, Any]]:
     """Every dataset with its counts, in two queries, in the order they were loaded in."""
     found = (
         Dataset.objects.filter(project=project)
@@ -35,7 +29,10 @@ def list_datasets(project: Project) -> list[DatasetLine]:
         .order_by("pk")
     )
     batches = Counter(project.batches.filter(kind=KIND).values_list("parameters__dataset", flat=True))
-    return [DatasetLine(each, each.n_texts, each.n_targets, batches[each.pk]) for each in found]
+    return [
+        {"dataset": each, "texts": each.n_texts, "targets": each.n_targets, "batches": batches[each.pk]}
+        for each in found
+    ]
 
 
 def list_batches(dataset: Dataset) -> QuerySet[Batch]:
@@ -43,23 +40,7 @@ def list_batches(dataset: Dataset) -> QuerySet[Batch]:
     return dataset.project.batches.filter(kind=KIND, parameters__dataset=dataset.pk)
 
 
-class TargetLine(NamedTuple):
-    """The texts of one target, by source in the order of the table's columns."""
-
-    target: str
-    by_source: list[int]
-    texts: int
-
-
-class TargetCounts(NamedTuple):
-    """Texts by target and source, the most frequent first; rare sources share a last column."""
-
-    sources: list[str]
-    lines: list[TargetLine]
-    texts: int
-
-
-def count_texts(dataset: Dataset) -> TargetCounts:
+def count_texts(dataset: Dataset) -> dict[str, Any]:
     """The cross table of a dataset, in one query."""
     cells: Counter[tuple[str, str]] = Counter()
     for target, source, texts in (
@@ -69,8 +50,8 @@ def count_texts(dataset: Dataset) -> TargetCounts:
     return tabulate_texts(cells)
 
 
-def tabulate_texts(cells: Counter[tuple[str, str]]) -> TargetCounts:
-    """The cross table from the number of texts of each (target, source)."""
+def tabulate_texts(cells: Counter[tuple[str, str]]) -> dict[str, Any]:
+    """Texts by target and source, the most frequent first, from the number of each; rare sources share a last column."""
     by_source, by_target = Counter[str](), Counter[str]()
     for (target, source), texts in cells.items():
         by_source[source] += texts
@@ -80,15 +61,15 @@ def tabulate_texts(cells: Counter[tuple[str, str]]) -> TargetCounts:
         (sources, []) if len(sources) <= MOST_COLUMNS else (sources[: MOST_COLUMNS - 1], sources[MOST_COLUMNS - 1 :])
     )
     lines = [
-        TargetLine(
-            target,
-            [cells[target, source] for source in shown]
+        {
+            "target": target,
+            "by_source": [cells[target, source] for source in shown]
             + ([sum(cells[target, source] for source in rare)] if rare else []),
-            by_target[target],
-        )
+            "texts": by_target[target],
+        }
         for target in _rank(by_target)
     ]
-    return TargetCounts([*shown, *([OTHERS] if rare else [])], lines, sum(by_source.values()))
+    return {"sources": [*shown, *([OTHERS] if rare else [])], "lines": lines, "texts": by_source.total()}
 
 
 def _rank(counts: Counter[str]) -> list[str]:
@@ -105,15 +86,8 @@ def find_texts(dataset: Dataset, *, target: str | None, source: str | None) -> Q
     return found.order_by("position")
 
 
-class LabelLine(NamedTuple):
-    """A source's label in a dataset that a table of targets does not know."""
-
-    raw: str
-    texts: int
-
-
-def find_missing_labels(dataset: Dataset, labels: TargetLabels | None) -> list[LabelLine]:
-    """The labels of a dataset's texts that the table lacks, the most frequent first. One query."""
+def find_missing_labels(dataset: Dataset, labels: TargetLabels | None) -> list[tuple[str, int]]:
+    """The labels of a dataset's texts that the table lacks, with their texts, the most frequent first. One query."""
     rows: Iterable[tuple[str, int]] = (
         Text.objects.filter(dataset=dataset)
         .exclude(target_raw="")
@@ -121,5 +95,35 @@ def find_missing_labels(dataset: Dataset, labels: TargetLabels | None) -> list[L
         .values_list("target_raw")
         .annotate(n=Count("pk"))
     )
-    missing = [LabelLine(raw, texts) for raw, texts in rows if labels is None or labels.normalise(raw) is None]
-    return sorted(missing, key=lambda line: (-line.texts, line.raw))
+    missing = [(raw, texts) for raw, texts in rows if labels is None or labels.normalise(raw) is None]
+    return sorted(missing, key=lambda line: (-line[1], line[0]))
+
+
+def find_dataset(batch: Batch) -> Dataset | None:
+    """The dataset a sob batch was launched on."""
+    return Dataset.objects.filter(pk=batch.parameters.get("dataset")).first()
+
+
+def count_targets(dataset: Dataset) -> dict[str, int]:
+    """Texts per target, most frequent first."""
+    rows = Text.objects.filter(dataset=dataset).values("target").annotate(n=Count("pk")).order_by("-n", "target")
+    return {row["target"]: row["n"] for row in rows}
+
+
+def read_notes(dataset: Dataset) -> list[dict[str, Any]]:
+    """The notes on a set's file. ``rows`` are the places of its texts, none where the note names none that can be opened.
+
+    Only where a row's number is its place in the set does it lead anywhere.
+    """
+    leads = rows_are_places(dataset)
+    notes = []
+    for warning in map(str, dataset.warnings):
+        found = _NOTED_ROWS.fullmatch(warning) if leads and not warning.endswith(_GONE) else None
+        rows = [int(number) for number in found["rows"].split(", ")] if found else []
+        notes.append({"rows": rows, "told": found["rest"] if found else warning})
+    return notes
+
+
+def rows_are_places(dataset: Dataset) -> bool:
+    """Whether the notes count the rows of the set itself: of one made here, or of a file that was taken whole."""
+    return dataset.drawn_from_id is not None or dataset.sampling.get("method") == "combined" or not dataset.sampling

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any
 
 from django.db.models import Count, QuerySet
 
@@ -19,32 +19,8 @@ LAYERS = ("rules", "formatter", "person")
 EXPLAINED_ENDS = (FormatterEnd.INVENTED, FormatterEnd.UNREADABLE)
 
 
-class LayerShare(NamedTuple):
-    """The answers of one model whose standing reading is of one layer."""
-
-    layer: str
-    n: int
-    by_outcome: list[int]
-
-
-class ModelLayers(NamedTuple):
-    """How the answers of one model were read; ``by_outcome`` counts them in the order of ``LayerTable.outcomes``."""
-
-    model: str
-    answers: int
-    by_outcome: list[int]
-    layers: list[LayerShare]
-
-
-class LayerTable(NamedTuple):
-    outcomes: list[str]
-    models: list[ModelLayers]
-    answers: int
-    unread: int
-
-
-def count_layers(batch: Batch) -> LayerTable:
-    """The standing readings of a batch by model, layer and outcome."""
+def count_layers(batch: Batch) -> dict[str, Any]:
+    """The standing readings of a batch by model, layer and outcome; ``by_outcome`` counts in the order of ``outcomes``."""
     counts: Counter[tuple[str, str, str]] = Counter()
     by_rules = (
         Judgment.objects.filter(arm__batch=batch, superseded_by__isnull=True)
@@ -65,31 +41,26 @@ def count_layers(batch: Batch) -> LayerTable:
     return _arrange(counts)
 
 
-def _arrange(counts: Counter[tuple[str, str, str]]) -> LayerTable:
+def _arrange(counts: Counter[tuple[str, str, str]]) -> dict[str, Any]:
     seen = {outcome for _, _, outcome in counts}
     outcomes = [str(each) for each in Outcome if each in seen or each is not Outcome.VERDICT]
-    models = []
+    models: list[dict[str, Any]] = []
     for model in sorted({model for model, _, _ in counts}):
-        layers = []
+        layers: list[dict[str, Any]] = []
         for layer in LAYERS:
             row = [counts[model, layer, outcome] for outcome in outcomes]
-            layers.append(LayerShare(layer, sum(row), row))
-        totals = [sum(column) for column in zip(*(layer.by_outcome for layer in layers), strict=True)]
-        models.append(ModelLayers(model, sum(totals), totals, layers))
+            layers.append({"layer": layer, "n": sum(row), "by_outcome": row})
+        totals = [sum(column) for column in zip(*(layer["by_outcome"] for layer in layers), strict=True)]
+        models.append({"model": model, "answers": sum(totals), "by_outcome": totals, "layers": layers})
     unread = sum(number for (_, _, outcome), number in counts.items() if outcome == Outcome.OFF_FORMAT)
-    return LayerTable(outcomes, models, sum(counts.values()), unread)
+    return {"outcomes": outcomes, "models": models, "answers": sum(counts.values()), "unread": unread}
 
 
-class FormatterRun(NamedTuple):
-    """A formatter's batch over the answers of another, with what became of its calls: what the page explains also at 0."""
+def list_formatter_runs(batch: Batch) -> list[dict[str, Any]]:
+    """The formatter's batches over the answers of ``batch``, oldest first, with what became of their calls.
 
-    batch: Batch
-    calls: int
-    ends: list[tuple[str, int]]
-
-
-def list_formatter_runs(batch: Batch) -> list[FormatterRun]:
-    """The formatter's batches over the answers of ``batch``, oldest first."""
+    What the page explains is listed also at 0.
+    """
     runs = Batch.objects.filter(
         project=batch.project_id, kind=FORMATTER_KIND, parameters__source_batch=batch.pk
     ).order_by("pk")
@@ -97,7 +68,7 @@ def list_formatter_runs(batch: Batch) -> list[FormatterRun]:
     rows = Cell.objects.filter(batch__in=runs).values("batch", "outcome").annotate(n=Count("pk")).order_by("outcome")
     for row in rows:
         ends[row["batch"]][row["outcome"]] += row["n"]
-    return [FormatterRun(run, sum(ends[run.pk].values()), sorted(ends[run.pk].items())) for run in runs]
+    return [{"batch": run, "calls": ends[run.pk].total(), "ends": sorted(ends[run.pk].items())} for run in runs]
 
 
 def find_unread_by_all(batch: Batch) -> QuerySet[Judgment]:

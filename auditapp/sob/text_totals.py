@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from django.db.models import Count, Sum
 
@@ -12,20 +11,11 @@ from auditapp.sob.models import Judgment, Reading
 from auditapp.sob.pure.instruments import BASE_TASK
 
 
-class TextTotal(NamedTuple):
-    """A text with its answers and the sum of their attributes, in paper counting, by the readings that stand.
+def sum_texts(arms: Sequence[int], target: str = "") -> list[dict[str, int]]:
+    """The texts of these arms with their answers and the sum of their attributes, in paper counting; most attributes first.
 
-    ``verdicts`` counts the answers to the base task, which are among none of them.
+    Counted by the readings that stand. ``verdicts`` are the answers to the base task, which are among none of the others.
     """
-
-    text: int
-    answers: int
-    attributes: int
-    verdicts: int = 0
-
-
-def sum_texts(arms: Sequence[int], target: str = "") -> list[TextTotal]:
-    """The texts of these arms, most attributes first; in the order of their keys among equals."""
     first = Judgment.objects.filter(arm__in=arms, superseded_by=None)
     later = Reading.objects.filter(judgment__arm__in=arms, superseded_by=None)
     if target:
@@ -39,5 +29,8 @@ def sum_texts(arms: Sequence[int], target: str = "") -> list[TextTotal]:
             (verdicts if task == BASE_TASK else answers)[text] += count
             attributes[text] += total
     texts = answers.keys() | verdicts.keys()
-    totals = [TextTotal(text, answers[text], attributes[text], verdicts[text]) for text in texts]
-    return sorted(totals, key=lambda total: (-total.attributes, total.text))
+    totals = [
+        {"text": text, "answers": answers[text], "attributes": attributes[text], "verdicts": verdicts[text]}
+        for text in texts
+    ]
+    return sorted(totals, key=lambda total: (-total["attributes"], total["text"]))

@@ -6,7 +6,7 @@ from auditapp.sob.actions.datasets import LoadedDataset, describe_dataset, load_
 from auditapp.sob.actions.drawing import combine_datasets, plan_combination, retarget_dataset, sample_dataset
 from auditapp.sob.actions.errors import SobError
 from auditapp.sob.actions.launching import PlannedSob, launch_sob, plan_sob
-from auditapp.sob.actions.mappings import SavedMapping, save_mapping
+from auditapp.sob.actions.mappings import save_mapping
 from auditapp.sob.actions.notices import NOTICE, confirm_notice, find_notice
 from auditapp.sob.actions.targets import find_target_table, save_targets
 from auditapp.sob.actions.wordings import NOT_COMPARABLE, add_wording, find_instrument, plan_texts
@@ -16,7 +16,6 @@ __all__ = [
     "NOT_COMPARABLE",
     "LoadedDataset",
     "PlannedSob",
-    "SavedMapping",
     "SobError",
     "add_wording",
     "combine_datasets",

@@ -37,12 +37,6 @@ COMBINED = "combined"
 MOST_COMBINED = 50
 
 
-class _Unrepeated(NamedTuple):
-    rows: list[DatasetText]
-    statement: Statement
-    warnings: list[str]
-
-
 @transaction.atomic
 def sample_dataset(
     *,
@@ -196,13 +190,13 @@ def _check_new_name(project: Project, name: str) -> str:
     return name
 
 
-def _leave_out_repeated(rows: list[DatasetText], *, wanted: bool) -> _Unrepeated:
+def _leave_out_repeated(rows: list[DatasetText], *, wanted: bool) -> tuple[list[DatasetText], Statement, list[str]]:
     if not wanted:
-        return _Unrepeated(rows, Statement(len(rows), len(rows)), [])
+        return rows, Statement(len(rows), len(rows)), []
     kept, repeated = drop_repeated(rows)
     statement = Statement(len(rows), len(kept), dropped={SAME_AGAIN: len(repeated)} if repeated else {})
     warnings = [f"{list_rows([place + 1 for place in repeated])}: {SAME_AGAIN}; dropped"] if repeated else []
-    return _Unrepeated([rows[place] for place in kept], statement, warnings)
+    return [rows[place] for place in kept], statement, warnings
 
 
 def _describe(rows: Sequence[DatasetText]) -> list[str]:

@@ -5,12 +5,11 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from django.db import transaction
 
 from auditapp.sob.actions.errors import SobError
-from auditapp.sob.actions.numbered_tables import Content, store_next
+from auditapp.sob.actions.numbered_tables import store_next
 from auditapp.sob.mappings import find_rows, find_table, name_table
 from auditapp.sob.models import MappingTable, Text
 from auditapp.sob.pure.counting import OVERALL
@@ -33,18 +32,11 @@ MOST_VALUES = 500
 LONGEST_TARGET = 100
 
 
-class SavedMapping(NamedTuple):
-    """The new table, and what whoever made it should know, in sentences."""
-
-    table: MappingTable
-    warnings: list[str]
-
-
 @transaction.atomic
 def save_mapping(
     *, project: Project, rows: Rows, reason: str, by: trail.Actor, based_on: str | None = None
-) -> SavedMapping:
-    """Store the study's next mapping; earlier ones stay as they are, and what was counted by them says so.
+) -> tuple[MappingTable, list[str]]:
+    """Store the study's next mapping, and return it with warnings; earlier ones stay, and what was counted by them says so.
 
     ``rows`` is {target: {"self": [value, …], "dominant": [value, …]}}; ``based_on`` names the mapping that the person saw.
     Raises ``SobError`` without a reason, for a value in both lists of a target, for a mapping that counts as the one
@@ -68,9 +60,9 @@ def save_mapping(
         raise SobError(f"This counts as {name} does. Nothing has changed.")
     canonical = json.dumps(tidied, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
     sha256 = hashlib.sha256(canonical.encode()).hexdigest()
-    content = Content(tidied, sha256, reason, {"targets": len(tidied)})
-    table = store_next(newest, content, kind=MappingTable, project=project, by=by, action="sob.mapping.saved")
-    return SavedMapping(table, _list_warnings(project, tidied))
+    table = MappingTable(project=project, rows=tidied, sha256=sha256, reason=reason)
+    store_next(newest, table, project=project, size={"targets": len(tidied)}, by=by, action="sob.mapping.saved")
+    return table, _list_warnings(project, tidied)
 
 
 def _tidy_rows(rows: Rows) -> dict[str, dict[str, list[str]]]:

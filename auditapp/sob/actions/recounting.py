@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from django.db import transaction
 from django.db.models import QuerySet
@@ -20,21 +20,16 @@ GROUP = 2_000
 COUNTS = ("n_attributes", "n_named", "n_on_schema", "n_strict", "n_items", "has_list")
 
 
-class Recounted(NamedTuple):
-    """How many attributed readings were looked at, and how many of them count otherwise now."""
-
-    readings: int
-    changed: int
-
-
-def recount_readings(*, by: trail.Actor) -> Recounted:
+def recount_readings(*, by: trail.Actor) -> tuple[int, int]:
     """Count every judgment and every later reading again from its attributes, which stay as they are.
+
+    Returns how many attributed readings were looked at, and how many of them count otherwise now.
 
     One group after the other, each with its event where a count has changed, so that a run that is broken off is taken up
     by the next. Reports that were kept no longer hold.
     """
     schemas = {arm.pk: find_schema(arm) for arm in Arm.objects.filter(batch__kind="sob")}
-    totals = [0, 0]
+    looked_at = changed_in_all = 0
     kinds: tuple[tuple[QuerySet[Any, Any], str], ...] = (
         (Judgment.objects.all(), "arm_id"),
         (Reading.objects.all(), "judgment__arm_id"),
@@ -47,12 +42,12 @@ def recount_readings(*, by: trail.Actor) -> Recounted:
                 changed = _list_changed(rows, {key: schemas[arm_id] for key, arm_id in arms.items()})
                 if changed:
                     _store(stored, changed, by)
-                totals[0] += len(rows)
-                totals[1] += len(changed)
+                looked_at += len(rows)
+                changed_in_all += len(changed)
                 last = max(arms)
     finally:
         outdate_reports()
-    return Recounted(*totals)
+    return looked_at, changed_in_all
 
 
 def _list_next(stored: QuerySet[Any, Any], arm: str, last: int) -> list[tuple[int, int]]:

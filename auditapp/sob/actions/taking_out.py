@@ -17,7 +17,7 @@ from auditapp.sob.actions.errors import SobError
 from auditapp.sob.answer_rows import write_answers
 from auditapp.sob.answers import Answer
 from auditapp.sob.outputs.bundle_rows import describe_source, list_members, open_source
-from auditapp.sob.pure.outputs.bundle_writing import WrittenBundle, write_bundle
+from auditapp.sob.pure.outputs.bundle_writing import write_bundle
 from auditapp.sob.report.computing import ReportChoice
 from auditapp.sob.report.snapshot import read_one_moment
 from transcripts.audit_trail import trail
@@ -51,9 +51,9 @@ def write_sob_bundle(
                 path=path,
                 sha256=_hash(draft),
                 bytes=draft.stat().st_size,
-                texts=written.lines["inputs.jsonl"],
-                answers=written.lines["answers.jsonl"],
-                attempts=written.lines["attempts.jsonl"],
+                texts=written["inputs.jsonl"],
+                answers=written["answers.jsonl"],
+                attempts=written["attempts.jsonl"],
             )
             details = {"sha256": taken.sha256, "texts": with_texts, "answers": taken.answers}
             with transaction.atomic():
@@ -66,7 +66,7 @@ def write_sob_bundle(
     return taken
 
 
-def _write_draft(draft: Path, batch: Batch, choice: ReportChoice | None, *, with_texts: bool) -> WrittenBundle:
+def _write_draft(draft: Path, batch: Batch, choice: ReportChoice | None, *, with_texts: bool) -> dict[str, int]:
     with draft.open("wb") as stream:
         with read_one_moment():
             as_it_is = Batch.objects.select_related("project").get(pk=batch.pk)
@@ -91,10 +91,10 @@ def _send_pieces(
     batch: Batch, answers: Iterable[Answer], details: dict[str, object], *, with_texts: bool, by: trail.Actor
 ) -> Iterator[bytes]:
     digest, rows = hashlib.sha256(), 0
-    for piece in write_answers(answers, with_texts=with_texts):
-        written = piece.text.encode()
+    for piece, n in write_answers(answers, with_texts=with_texts):
+        written = piece.encode()
         digest.update(written)
-        rows += piece.rows
+        rows += n
         yield written
     with transaction.atomic():
         trail.record(

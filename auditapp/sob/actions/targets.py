@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from django.db import transaction
 
 from auditapp.sob.actions.errors import SobError
-from auditapp.sob.actions.numbered_tables import Content, store_next
+from auditapp.sob.actions.numbered_tables import store_next
 from auditapp.sob.models import TargetTable
 from auditapp.sob.pure.loading.normalising import TargetLabels, TargetsError, make_labels
 from transcripts.audit_trail import trail
@@ -44,8 +44,10 @@ def save_targets(
         )
     if newest is not None and newest.sha256 == labels.hash():
         raise SobError(f"These are the rows of target table {newest.number}. Nothing has changed.")
-    content = Content(labels.write(), labels.hash(), reason, {"rows": len(labels.rows)})
-    return store_next(newest, content, kind=TargetTable, project=project, by=by, action="sob.targets.saved")
+    table = TargetTable(project=project, rows=labels.write(), sha256=labels.hash(), reason=reason)
+    return store_next(
+        newest, table, project=project, size={"rows": len(labels.rows)}, by=by, action="sob.targets.saved"
+    )
 
 
 def find_target_table(project: Project, number: int | None = None) -> TargetTable | None:

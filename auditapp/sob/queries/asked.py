@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
 
 from django.db.models import Max, QuerySet
 
@@ -14,31 +13,23 @@ from auditapp.sob.models import Text
 AT_A_TIME = 5_000
 
 
-class AskedTexts(NamedTuple):
-    """How many texts a batch asks about, and two hashes: of their words, and of their words with whom they target.
-
-    Neither hash depends on the set the texts lie in, nor on their order.
-    """
-
-    texts: int
-    sha256: str
-    targets_sha256: str
-
-
 def find_asked_texts(arm_ids: Sequence[int]) -> QuerySet[Text]:
     """The texts that these arms ask about. What was cancelled is never asked."""
     cells = Cell.objects.filter(arm__in=arm_ids).exclude(state=Cell.State.CANCELLED)
     return Text.objects.filter(pk__in=cells.order_by().values("input_id"))
 
 
-def hash_asked_texts(arm_ids: Sequence[int]) -> AskedTexts:
-    """Which texts these arms ask about, so that two batches can be compared."""
+def hash_asked_texts(arm_ids: Sequence[int]) -> tuple[int, str, str]:
+    """How many texts these arms ask about, and two hashes: of their words, and of their words with whom they target.
+
+    Neither hash depends on the set the texts lie in, nor on their order, so that two batches can be compared.
+    """
     words, targets = [], []
     rows = find_asked_texts(arm_ids).order_by().values_list("text", "target", "target_secondary", "target_tertiary")
     for text, *targeted in rows.iterator(chunk_size=AT_A_TIME):
         words.append(_hash([text]))
         targets.append(_hash([text, *targeted]))
-    return AskedTexts(len(words), _hash(sorted(words)), _hash(sorted(targets)))
+    return len(words), _hash(sorted(words)), _hash(sorted(targets))
 
 
 def _hash(parts: Iterable[str]) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 from django.contrib import messages
 from django.http import Http404, HttpResponse
@@ -15,8 +15,6 @@ from auditapp.sob.mappings import IN_FORCE, UnknownMapping, choose_table, find_r
 from auditapp.sob.models import MappingTable
 from auditapp.sob.pure.measures.mapping import (
     PUBLISHED,
-    Difference,
-    Rows,
     Rule,
     compare_rows,
     list_new_targets,
@@ -26,7 +24,7 @@ from auditapp.sob.pure.measures.mapping import (
     read_mapping,
 )
 from auditapp.sob.pure.measures.top_values import TOP
-from auditapp.sob.pure.showing.attributed import CELLS, draw_map, list_mapped, list_values
+from auditapp.sob.pure.showing.attributed import CELLS, draw_map, list_mapped
 from auditapp.sob.report.computing import ReportChoice
 from auditapp.sob.views.opening import Opened, choose, find_batch, open_batch, pick, read_choice
 from transcripts.projects.access import ProjectRequest, project_view
@@ -46,7 +44,8 @@ def show_values(request: ProjectRequest, batch_id: int) -> HttpResponse:
         held = max((len(entry["values"]) for entry in opened.figures.find("top_values")), default=0)
         offered = [str(n) for n in NUMBERS_OF_VALUES if n <= max(held, TOP)]
         k = pick(request.GET.get("k", str(TOP)), [str(TOP), *offered])
-        rows = list_values(opened.figures, context["model"] or None, context["task"], int(k))
+        entries = opened.figures.find("top_values", model=context["model"] or None, task=context["task"])
+        rows = [{**entry, "values": entry["values"][: int(k)]} for entry in entries]
         context |= {"k": k, "ks": offered, "rows": rows, "ranks": range(1, int(k) + 1)}
     return render(request, "sob/values.html", context)
 
@@ -114,18 +113,6 @@ def _read_place(request: ProjectRequest, opened: Opened) -> dict[str, Any]:
     return {"model": model, "models": models, "task": choose(chosen["task"], tasks), "tasks": tasks}
 
 
-class MappingVersion(NamedTuple):
-    """One mapping with what it changes in the one before; ``table`` is ``None`` for the published one."""
-
-    table: MappingTable | None
-    name: str
-    is_in_force: bool
-    rows: Rows
-    rows_in: list[str]
-    rows_out: list[str]
-    differences: list[Difference]
-
-
 @require_safe
 @project_view(Permission.VIEW)
 def list_mappings(request: ProjectRequest) -> HttpResponse:
@@ -139,29 +126,32 @@ def list_mappings(request: ProjectRequest) -> HttpResponse:
 def show_mapping(request: ProjectRequest, mapping: str) -> HttpResponse:
     """One mapping, "published" or a table by its number: what figures counted by it can be checked against."""
     wanted = mapping if mapping == PUBLISHED else f"table {mapping}"
-    found = [version for version in _list_versions(request.project) if version.name == wanted]
+    found = [version for version in _list_versions(request.project) if version["name"] == wanted]
     if not found:
         raise Http404("There is no such mapping in this study.")
     context = {"mappings": found, "source": published_source(), "only": found[0]}
     return render(request, "sob/mappings.html", context)
 
 
-def _list_versions(project: Project) -> list[MappingVersion]:
-    in_force = _name_in_force(project)
-    versions = [MappingVersion(None, PUBLISHED, in_force == PUBLISHED, published_rows(), [], [], [])]
-    for table in MappingTable.objects.filter(project=project).order_by("number"):
-        before, rows = versions[-1].rows, order_rows(table.rows)
-        versions.append(
-            MappingVersion(
-                table,
-                name_table(table.number),
-                name_table(table.number) == in_force,
-                rows,
-                rows_in=list_new_targets(before, rows),
-                rows_out=list_new_targets(rows, before),
-                differences=compare_rows(before, rows),
-            )
-        )
+def _list_versions(project: Project) -> list[dict[str, Any]]:
+    """Every mapping with what it changes in the one before, newest first; ``table`` is ``None`` for the published one."""
+    tables = MappingTable.objects.filter(project=project).order_by("number")
+    named = [(None, PUBLISHED, published_rows())]
+    named += [(table, name_table(table.number), order_rows(table.rows)) for table in tables]  # type: ignore[misc]
+    versions = []
+    before = published_rows()
+    for table, name, rows in named:
+        version = {
+            "table": table,
+            "name": name,
+            "is_in_force": name == named[-1][1],
+            "rows": rows,
+            "rows_in": list_new_targets(before, rows),
+            "rows_out": list_new_targets(rows, before),
+            "differences": compare_rows(before, rows),
+        }
+        versions.append(version)
+        before = rows
     return versions[::-1]
 
 
@@ -176,15 +166,15 @@ def edit_mapping(request: ProjectRequest) -> HttpResponse:
     rows = MappingRowFormSet(request.POST or None, initial=fill_in(find_rows(request.project)), prefix="row")
     if request.method == "POST" and all([form.is_valid(), rows.is_valid()]):
         try:
-            saved = actions.save_mapping(
+            table, warnings = actions.save_mapping(
                 project=request.project, rows=read_rows(rows), **form.cleaned_data, by=request.user
             )
         except (actions.SobError, ValueError) as error:
             form.add_error(None, str(error))
         else:
-            for warning in saved.warnings:
+            for warning in warnings:
                 messages.warning(request, warning)
-            messages.success(request, _tell_saved(saved.table))
+            messages.success(request, _tell_saved(table))
             return redirect("sob:mappings", request.project.slug)
     elif request.method == "POST" and rows.total_error_count():
         form.add_error(None, "Some rows are not right: what is wrong stands beside them.")

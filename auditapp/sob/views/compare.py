@@ -75,21 +75,21 @@ def _describe_making(opened: Opened) -> Making:
     batch, dataset = opened.batch, opened.dataset
     versions = opened.figures.report.get("versions", {}) if opened.figures else {}
     words = opened.describe("compare")["words"]
-    asked = hash_asked_texts([arm.arm_id for arm in opened.arms])
+    texts, sha256, targets_sha256 = hash_asked_texts([arm.arm_id for arm in opened.arms])
     # The base task asks for no characteristics.
     schemas = {tuple(find_schema(arm)) for arm in batch.arms.exclude(task=BASE_TASK)}
-    return Making(
-        wordings={each.task: (each.name, each.sha256) for each in words},
-        dataset=(_describe_texts(dataset, asked.texts), asked.sha256),
-        texts=asked.texts,
-        schema=tuple(sorted({name for schema in schemas for name in schema})),
-        targets=name_targets(dataset),
-        targets_sha256=asked.targets_sha256,
-        parser=str(versions.get("parser", "")),
-        lexicon=str(versions.get("lexicon", "")),
-        repeats=count_repeats(batch),
-        mapping=str(versions.get("mapping", "")),
-    )
+    return {
+        "wordings": {each.task: (each.name, each.sha256) for each in words},
+        "dataset": (_describe_texts(dataset, texts), sha256),
+        "texts": texts,
+        "schema": tuple(sorted({name for schema in schemas for name in schema})),
+        "targets": name_targets(dataset),
+        "targets_sha256": targets_sha256,
+        "parser": str(versions.get("parser", "")),
+        "lexicon": str(versions.get("lexicon", "")),
+        "repeats": count_repeats(batch),
+        "mapping": str(versions.get("mapping", "")),
+    }
 
 
 def _describe_texts(dataset: Dataset | None, asked: int) -> str:
@@ -130,18 +130,18 @@ def _describe_published(own: Making) -> Making:
     """How the published figures were made. Both published wordings are the paper's: it does not say which was sent."""
     published = {each.task: (each.variant, each.sha256) for each in reversed(load_instruments())}
     hashes = {each.sha256 for each in load_instruments()}
-    return Making(
-        wordings={
-            task: own.wordings[task] if task in own.wordings and own.wordings[task][1] in hashes else words
+    return {
+        "wordings": {
+            task: own["wordings"][task] if task in own["wordings"] and own["wordings"][task][1] in hashes else words
             for task, words in published.items()
             if task in TASKS
         },
-        dataset=("the paper’s 2,457 texts, which cannot be rebuilt exactly", PUBLISHED),
-        texts=own.texts,
-        schema=tuple(sorted(ATTRIBUTES)),
-        targets="the paper’s, re-annotated in part by its authors",
-        parser="the authors’ own",
-        lexicon=own.lexicon,
-        repeats=1,
-        mapping=own.mapping,
-    )
+        "dataset": ("the paper’s 2,457 texts, which cannot be rebuilt exactly", PUBLISHED),
+        "texts": own["texts"],
+        "schema": tuple(sorted(ATTRIBUTES)),
+        "targets": "the paper’s, re-annotated in part by its authors",
+        "parser": "the authors’ own",
+        "lexicon": own["lexicon"],
+        "repeats": 1,
+        "mapping": own["mapping"],
+    }

@@ -10,7 +10,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_http_methods, require_safe
 
 from auditapp.sob import actions, dataset_queries
-from auditapp.sob.dataset_notes import read_notes, rows_are_places
+from auditapp.sob.dataset_queries import read_notes, rows_are_places
 from auditapp.sob.forms.datasets import RecordFields, RetargetForm, SampleForm
 from auditapp.sob.models import Dataset, TargetTable
 from auditapp.sob.pure.loading.published_sources import Provenance

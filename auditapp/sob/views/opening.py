@@ -9,14 +9,14 @@ from django.http import Http404, HttpRequest
 from django.shortcuts import get_object_or_404
 
 from auditapp.batches.models import Batch
-from auditapp.sob import queries
 from auditapp.sob.caveats import list_published_hashes
+from auditapp.sob.dataset_queries import find_dataset
 from auditapp.sob.kind import KIND
 from auditapp.sob.models import Dataset, StoredReport, TargetTable
 from auditapp.sob.pure.instruments import BASE_TASK
 from auditapp.sob.pure.metrics import OVERALL
 from auditapp.sob.pure.showing.figures import Counting, Figures, in_words
-from auditapp.sob.queries import AskedArm
+from auditapp.sob.queries.arms import AskedArm, read_arms
 from auditapp.sob.queries.readers import count_readers
 from auditapp.sob.queries.targets import find_texts
 from auditapp.sob.report.computing import ReportChoice
@@ -91,9 +91,9 @@ def find_batch(request: ProjectRequest, batch_id: int) -> Batch:
 
 def open_batch(batch: Batch, options: ReportChoice | None = None) -> Opened:
     """The batch with its report, which may still be under way."""
-    arms = queries.read_arms(batch)
+    arms = read_arms(batch)
     stored = read_report(batch) if options is None else read_report(batch, options=options)
-    dataset = queries.find_dataset(batch)
+    dataset = find_dataset(batch)
     failure = None if stored and stored.is_current else find_failure(batch, options or ReportChoice())
     if stored is None:
         return Opened(batch, dataset, arms, figures=None, as_of=None, failure=failure)

@@ -12,10 +12,10 @@ from django.shortcuts import render
 from django.views.decorators.http import require_POST, require_safe
 
 from auditapp.batches.models import Batch
-from auditapp.sob import queries
 from auditapp.sob.actions.taking_out import send_answers
 from auditapp.sob.answer_keys import ANY_FURTHER, NO_FURTHER, RULES, Choice, choose_arms
 from auditapp.sob.answers import COUNTED_TO, LOOKED_THROUGH, iterate_answers, read_page
+from auditapp.sob.dataset_queries import count_targets
 from auditapp.sob.mappings import TABLE, UnknownMapping, find_mapping
 from auditapp.sob.models import Reading
 from auditapp.sob.pure.measures.harms import Harm
@@ -23,7 +23,7 @@ from auditapp.sob.pure.measures.mapping import Kind, Rule, TargetMapping
 from auditapp.sob.pure.metrics import OVERALL
 from auditapp.sob.pure.parsing import Outcome
 from auditapp.sob.pure.showing.figures import TASKS, Entry, in_words
-from auditapp.sob.queries import AskedArm
+from auditapp.sob.queries.arms import AskedArm, read_arms
 from auditapp.sob.queries.asked import count_repeats
 from auditapp.sob.queries.targets import find_texts
 from auditapp.sob.views.opening import Opened, check_target, find_batch, open_batch, read_choice
@@ -95,7 +95,7 @@ def download_responses(request: ProjectRequest, batch_id: int) -> StreamingHttpR
     """
     batch = find_batch(request, batch_id)
     asked = read_choice(request, *FILTERS)
-    choice = _read_filters(asked, batch, queries.read_arms(batch))
+    choice = _read_filters(asked, batch, read_arms(batch))
     with_texts = request.POST.get("texts") == "on"
     pieces = send_answers(batch=batch, answers=iterate_answers(choice), with_texts=with_texts, by=request.user)
     headers = {"Content-Disposition": f'attachment; filename="{_name_download(batch, asked)}"'}
@@ -216,4 +216,4 @@ def _count_in_cells(cells: list[Entry] | None, outcome: str) -> int | None:
 def _list_targets(opened: Opened) -> list[Any]:
     if opened.figures and opened.figures.targets:
         return list(opened.figures.targets)
-    return list(queries.count_targets(opened.dataset)) if opened.dataset else []
+    return list(count_targets(opened.dataset)) if opened.dataset else []

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from django.http import HttpResponse
 from django.shortcuts import render
+from django.utils.safestring import mark_safe
 from django.views.decorators.http import require_safe
 
 from auditapp.sob.pure.instruments import BASE_TASK
+from auditapp.sob.pure.measures.report import published_report
+from auditapp.sob.pure.measures.sensitivity import RULES
 from auditapp.sob.pure.metrics import OVERALL
-from auditapp.sob.pure.showing.figures import Entry, Figures
-from auditapp.sob.pure.showing.rank_plot import draw_rank_plot
-from auditapp.sob.pure.showing.rules import lay_out_rules
+from auditapp.sob.pure.outputs.figures import draw_rank_plot
+from auditapp.sob.pure.showing.figures import TASKS, Entry, Figures
 from auditapp.sob.queries.asked import count_repeats
 from auditapp.sob.views.opening import choose, find_batch, open_batch, read_choice
 from transcripts.projects.access import ProjectRequest, project_view
@@ -33,7 +36,8 @@ def show_statistics(request: ProjectRequest, batch_id: int) -> HttpResponse:
         families = figures.find("friedman_families")
         context |= {
             "tests": sorted([*tests, *families], key=lambda test: test["task"]),
-            "plot": draw_rank_plot(tests),
+            "plot": mark_safe(draw_rank_plot(figures.report)),  # noqa: S308 - our own SVG, every word of it escaped
+            "ranks": list_mean_ranks(tests),
             "posthoc": [_describe_pairs(test) for test in figures.find("posthoc")],
             "paired": {
                 "whole": figures.find("paired", target=OVERALL),
@@ -41,6 +45,23 @@ def show_statistics(request: ProjectRequest, batch_id: int) -> HttpResponse:
             },
         }
     return render(request, "sob/statistics.html", context)
+
+
+def list_mean_ranks(tests: Sequence[Entry]) -> list[dict[str, Any]]:
+    """The mean rank of each target under both tasks, highest first, beside that of the published scores."""
+    ranks: dict[str, Mapping[str, float]] = {test["task"]: test["mean_ranks"] or {} for test in tests}
+    published = {test.task: test.mean_ranks for test in published_report().friedman}
+    targets = list(dict.fromkeys(target for by_target in ranks.values() for target in by_target))
+    first = next((ranks[task] for task in TASKS if ranks.get(task)), {})
+    targets.sort(key=lambda target: (-first.get(target, 0.0), target))
+    return [
+        {
+            "target": target,
+            "ranks": [ranks.get(task, {}).get(target) for task in TASKS],
+            "published": [published[task].get(target) for task in TASKS],
+        }
+        for target in targets
+    ]
 
 
 def _describe_pairs(test: Entry) -> dict[str, Any]:
@@ -66,7 +87,7 @@ def _describe_sensitivity(figures: Figures, asked: dict[str, str]) -> dict[str, 
     return {
         "chosen": place,
         "base_task": BASE_TASK,
-        "rules": lay_out_rules(figures, model, task),
+        "rules": _lay_out_rules(figures, model, task),
         "repeats": [entry for entry in figures.find("repeats", **place) if entry["n_repeats"] > 1],
         "secondary": figures.find("secondary", **place),
         "contrast": figures.find("secondary_contrast"),
@@ -76,3 +97,20 @@ def _describe_sensitivity(figures: Figures, asked: dict[str, str]) -> dict[str, 
 
 def _find_scores(figures: Figures, entry: Entry) -> list[Entry | None]:
     return [figures.find_cell(entry["model"], task, OVERALL) for task in figures.tasks]
+
+
+def _lay_out_rules(figures: Figures, model: str, task: str) -> dict[str, Any]:
+    """The rules of counting by target: overall first, then the targets by number of answers."""
+    entries = figures.find("sensitivity", model=model, task=task)
+    found = {(entry["rule"], entry["target"]): entry for entry in entries}
+    occurring = {entry["target"] for entry in entries}
+    targets = [target for target in [OVERALL, *figures.targets] if target in occurring]
+    rules = dict.fromkeys(str(entry["rule"]) for entry in entries)
+    return {
+        "targets": targets,
+        "base": [figures.find_cell(model, task, target) for target in targets],
+        "rows": [
+            {"rule": rule, "told": RULES.get(rule, ""), "cells": [found.get((rule, target)) for target in targets]}
+            for rule in rules
+        ],
+    }

@@ -18,8 +18,8 @@ from auditapp.sob.mappings import find_mapping
 from auditapp.sob.models import Text
 from auditapp.sob.pure.instruments import BASE_TASK
 from auditapp.sob.pure.showing.figures import Figures, in_words
-from auditapp.sob.queries import AskedArm
-from auditapp.sob.text_totals import TextTotal, sum_texts
+from auditapp.sob.queries.arms import AskedArm
+from auditapp.sob.text_totals import sum_texts
 from auditapp.sob.views.opening import Opened, check_target, find_batch, open_batch, read_choice
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
@@ -37,11 +37,11 @@ def list_texts(request: ProjectRequest, batch_id: int) -> HttpResponse:
     check_target(opened.batch, chosen["target"])
     page = Paginator(_sum_texts(opened, chosen["target"]), PER_PAGE).get_page(request.GET.get("page"))
     totals = list(page)
-    texts = Text.objects.in_bulk([total.text for total in totals])
+    texts = Text.objects.in_bulk([total["text"] for total in totals])
     context = {
         **opened.describe("texts"),
         "page": page,
-        "rows": [(texts[total.text], total) for total in totals],
+        "rows": [(texts[total["text"]], total) for total in totals],
         "has_verdicts": any(arm.task == BASE_TASK for arm in opened.arms),
         "chosen": chosen,
         "targets": (opened.figures or Figures({})).targets,
@@ -49,14 +49,14 @@ def list_texts(request: ProjectRequest, batch_id: int) -> HttpResponse:
     return render(request, "sob/texts.html", context)
 
 
-def _sum_texts(opened: Opened, target: str) -> list[TextTotal]:
+def _sum_texts(opened: Opened, target: str) -> list[dict[str, int]]:
     """The totals as of the report: a million answers take seconds to add up, so that the last lists are kept."""
     arms = tuple(arm.arm_id for arm in opened.arms)
     return sum_texts(arms, target) if opened.as_of is None else _sum_texts_as_of(arms, target, opened.as_of)
 
 
 @lru_cache(maxsize=LISTS_KEPT)
-def _sum_texts_as_of(arms: tuple[int, ...], target: str, as_of: datetime.datetime) -> list[TextTotal]:
+def _sum_texts_as_of(arms: tuple[int, ...], target: str, as_of: datetime.datetime) -> list[dict[str, int]]:
     return sum_texts(arms, target)
 
 

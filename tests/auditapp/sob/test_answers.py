@@ -14,7 +14,7 @@ from auditapp.sob.answer_rows import COLUMNS, write_answers
 from auditapp.sob.answers import iterate_answers, read_page
 from auditapp.sob.models import Judgment, Reading
 from auditapp.sob.pure.measures.harms import Harm
-from auditapp.sob.queries import read_arms
+from auditapp.sob.queries.arms import read_arms
 from tests.auditapp.sob.conftest import answer_cells
 
 WHITE = '{"Race": "White"}'
@@ -130,7 +130,7 @@ class TestPages:
 
 class TestFile:
     def read(self, choice: Choice, *, with_texts: bool = False) -> list[dict[str, str]]:
-        written = "".join(piece.text for piece in write_answers(iterate_answers(choice), with_texts=with_texts))
+        written = "".join(piece for piece, _ in write_answers(iterate_answers(choice), with_texts=with_texts))
         return list(csv.DictReader(io.StringIO(written, newline="")))
 
     def test_it_has_exactly_the_answers_of_the_page(self, batch: Batch) -> None:

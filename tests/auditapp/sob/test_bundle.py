@@ -30,7 +30,7 @@ from auditapp.sob.models import Dataset, Judgment, Reading
 from auditapp.sob.pure.instruments import get_instrument
 from auditapp.sob.pure.outputs import bundle
 from auditapp.sob.pure.outputs.bundle import BundleRefused, read_bundle
-from auditapp.sob.pure.outputs.bundle_writing import WrittenBundle, write_bundle
+from auditapp.sob.pure.outputs.bundle_writing import write_bundle
 from auditapp.sob.pure.parsing import ATTRIBUTES, Outcome, Parsed
 from auditapp.sob.report.computing import ReportChoice, compute_report
 from transcripts.accounts.models import User
@@ -220,7 +220,7 @@ def test_taking_it_out_is_on_record_with_its_hash(batch: Batch, path: Path) -> N
 def test_what_changes_while_a_bundle_is_written_neither_waits_nor_comes_in(
     batch: Batch, owner: User, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def change_first(*arguments: Any, **named: Any) -> WrittenBundle:
+    def change_first(*arguments: Any, **named: Any) -> dict[str, int]:
         with closing(connection.copy()) as other, other.cursor() as cursor:
             cursor.execute("UPDATE sob_judgment SET outcome = 'empty'")
             cursor.execute("UPDATE batches_batch SET spent_nano = 77")

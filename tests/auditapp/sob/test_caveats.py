@@ -27,7 +27,7 @@ from auditapp.sob.pure.outputs.bundle_writing import INPUTS
 from auditapp.sob.pure.outputs.figures import draw_heat_map
 from auditapp.sob.pure.outputs.latex import write_latex
 from auditapp.sob.pure.showing.figures import describe_cell
-from auditapp.sob.queries import read_arms
+from auditapp.sob.queries.arms import read_arms
 from auditapp.sob.report.computing import compute_report
 from auditapp.sob.templatetags.sob_figures import decimals, interval, signed
 from tests.auditapp.sob.conftest import answer_cells

@@ -338,10 +338,10 @@ class TestWholeWay:
         standing = find_standing_readings(unread)
         assert standing[unread[0]].attributes == {"Race": "White"}
         assert standing[unread[1]].outcome == "refusal"
-        [model] = count_layers(batch).models
-        assert {layer.layer: layer.n for layer in model.layers} == {"rules": 2, "formatter": 2, "person": 0}
+        [model] = count_layers(batch)["models"]
+        assert {layer["layer"]: layer["n"] for layer in model["layers"]} == {"rules": 2, "formatter": 2, "person": 0}
         [found] = list_formatter_runs(batch)
-        assert dict(found.ends) == {"attributed": 1, "refusal": 1, "invented_value": 0, "unreadable": 0}
+        assert dict(found["ends"]) == {"attributed": 1, "refusal": 1, "invented_value": 0, "unreadable": 0}
 
     def test_the_command_launches_what_is_left(self, batch: Batch, unread: list[int], owner: User) -> None:
         add_model(label="small", provider="fake", by=owner)

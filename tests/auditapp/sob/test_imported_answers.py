@@ -39,7 +39,7 @@ from auditapp.sob.pure.importing_results.sob_results import _MODELS, read_respon
 from auditapp.sob.pure.instruments import get_instrument
 from auditapp.sob.pure.measures.report import PUBLISHED_FAMILIES
 from auditapp.sob.pure.parsing import ATTRIBUTES
-from auditapp.sob.queries import find_pairs, read_arms
+from auditapp.sob.queries.arms import find_pairs, read_arms
 from auditapp.sob.report.computing import ReportChoice, compute_report
 from transcripts.accounts.models import User
 from transcripts.audit_trail.models import AuditEvent

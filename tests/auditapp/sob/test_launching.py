@@ -22,7 +22,7 @@ from auditapp.sob.models import Dataset, Judgment, TermsNotice
 from auditapp.sob.projects import find_dataset
 from auditapp.sob.pure.instruments import get_instrument
 from auditapp.sob.pure.parsing import ATTRIBUTES
-from auditapp.sob.queries import find_families, find_pairs, read_arms
+from auditapp.sob.queries.arms import find_families, find_pairs, read_arms
 from tests.auditapp.sob.conftest import answer_cells, write_texts
 from tests.instance import Instance
 from tests.services import quick_on

@@ -23,8 +23,8 @@ ROWS = {"women": {"self": ["Woman", " girl ", "", "GIRL"], "dominant": ["Man"]}}
 class TestSaving:
     def test_a_study_counts_by_the_published_mapping_until_it_has_its_own(self, project: Project, lead: User) -> None:
         assert find_mapping(project) is published_mapping()
-        saved = save_mapping(project=project, rows=ROWS, reason="Girls are women.", by=lead)
-        assert saved.table.rows == {"women": {"self": ["Woman", "girl"], "dominant": ["Man"]}}
+        table, _ = save_mapping(project=project, rows=ROWS, reason="Girls are women.", by=lead)
+        assert table.rows == {"women": {"self": ["Woman", "girl"], "dominant": ["Man"]}}
         found = find_mapping(project)
         assert found.name == "table 1"
         assert found.list_values("women", Kind.SELF) == {"woman", "girl"}
@@ -32,14 +32,14 @@ class TestSaving:
     def test_a_change_is_the_next_number_and_leaves_the_one_before(self, project: Project, lead: User) -> None:
         save_mapping(project=project, rows=ROWS, reason="First.", by=lead)
         other = {"women": {"self": ["Woman"], "dominant": ["Man"]}}
-        assert save_mapping(project=project, rows=other, reason="Second.", by=lead).table.number == 2
+        assert save_mapping(project=project, rows=other, reason="Second.", by=lead)[0].number == 2
         assert [table.reason for table in MappingTable.objects.order_by("number")] == ["First.", "Second."]
         assert find_rows(project, "table 1")["women"]["self"] == ["Woman", "girl"]
         assert find_rows(project, "table 2") == find_rows(project) == other
         assert find_rows(project, "published") == published_rows()
 
     def test_one_event_tells_of_it_without_the_values(self, project: Project, lead: User) -> None:
-        table = save_mapping(project=project, rows=ROWS, reason="Girls are women.", by=lead).table
+        table = save_mapping(project=project, rows=ROWS, reason="Girls are women.", by=lead)[0]
         event = AuditEvent.objects.get(action="sob.mapping.saved")
         assert event.actor_name == "lead"
         assert event.details == {"number": 1, "targets": 1, "sha256": table.sha256}
@@ -84,13 +84,13 @@ class TestSaving:
     def test_taking_out_a_row_without_values_is_a_change(self, project: Project, lead: User) -> None:
         empty: dict[str, dict[str, list[str]]] = {"old": {"self": [], "dominant": []}}
         save_mapping(project=project, rows={**ROWS, **empty}, reason="First.", by=lead)
-        assert save_mapping(project=project, rows=ROWS, reason="Second.", by=lead).table.number == 2
+        assert save_mapping(project=project, rows=ROWS, reason="Second.", by=lead)[0].number == 2
 
     def test_a_target_without_texts_and_an_empty_list_are_told_not_refused(
         self, project: Project, lead: User, dataset: Dataset
     ) -> None:
         rows = {"Women": {"self": ["woman"], "dominant": ["man"]}, "unheard": {"self": ["x"], "dominant": []}}
-        warnings = save_mapping(project=project, rows=rows, reason="x", by=lead).warnings
+        warnings = save_mapping(project=project, rows=rows, reason="x", by=lead)[1]
         assert [warning.split(":")[0] for warning in warnings] == [
             "No text of the study has the target unheard",
             "unheard",

@@ -139,11 +139,11 @@ class TestQueue:
     ) -> None:
         read_by_person(judgment=find(unread[0]), reading=PersonReading("unknown"), number=1, by=coder)
         table = count_layers(batch)
-        [model] = table.models
-        assert (model.model, model.answers, table.unread) == ("model a", 4, 1)
-        rules, formatter, person = model.layers
-        assert (rules.n, formatter.n, person.n) == (3, 0, 1)
-        assert dict(zip(table.outcomes, model.by_outcome, strict=True))["unknown"] == 1
+        [model] = table["models"]
+        assert (model["model"], model["answers"], table["unread"]) == ("model a", 4, 1)
+        rules, formatter, person = model["layers"]
+        assert (rules["n"], formatter["n"], person["n"]) == (3, 0, 1)
+        assert dict(zip(table["outcomes"], model["by_outcome"], strict=True))["unknown"] == 1
 
 
 class TestPages:

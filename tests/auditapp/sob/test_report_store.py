@@ -20,7 +20,7 @@ from auditapp.batches.ledger.batch_state import finish_if_complete
 from auditapp.batches.ledger.worker_signs import name_worker
 from auditapp.batches.models import Batch, Cell, WorkerSign
 from auditapp.sob.models import Dataset, Judgment, MappingTable, StoredReport, TargetTable
-from auditapp.sob.queries import UnknownTargets
+from auditapp.sob.queries.targets import UnknownTargets
 from auditapp.sob.report import computing, reading, tasks
 from auditapp.sob.report import store as report_store
 from auditapp.sob.report.computing import ReportChoice

@@ -16,12 +16,12 @@ from auditapp.sob.actions import launch_sob
 from auditapp.sob.models import Dataset, Judgment, Reading, Text
 from auditapp.sob.pure.measures.report import published_report, write_report
 from auditapp.sob.pure.parsing import PARSER_VERSION
-from auditapp.sob.pure.showing.comparison import Making, find_differences, is_comparable
+from auditapp.sob.pure.showing.comparison import find_differences, is_comparable
 from auditapp.sob.pure.showing.figures import Figures
 from auditapp.sob.pure.showing.heat import draw_heat_map
-from auditapp.sob.pure.showing.rank_plot import draw_rank_plot
 from auditapp.sob.report.reading import read_report
-from auditapp.sob.text_totals import TextTotal, sum_texts
+from auditapp.sob.text_totals import sum_texts
+from auditapp.sob.views.statistics import list_mean_ranks
 from tests.auditapp.sob.conftest import answer_cells
 from tests.auditapp.sob.reports import add_arm, store
 from tests.auditapp.sob.test_answers import read_again
@@ -127,31 +127,29 @@ class TestHeatMap:
 
     def test_rates_are_shaded_from_0_to_1_and_scores_on_one_scale_of_their_own(self) -> None:
         heat = draw_heat_map(Figures({}))
-        [row] = [row for row in heat.published if row.model == "gpt5.1-T"]
-        [rate] = [cell for cell in row.cells if cell.is_rate and cell.task == "acceptability"]
-        assert rate.value is not None
-        assert rate.step == round(20 * rate.value)
-        steps = {cell.value: cell.step for each in heat.published for cell in each.cells if not cell.is_rate}
-        assert steps[heat.highest] == max(steps.values()) == 20
+        [row] = [row for row in heat["published"] if row["model"] == "gpt5.1-T"]
+        [rate] = [cell for cell in row["cells"] if cell["is_rate"] and cell["task"] == "acceptability"]
+        assert rate["value"] is not None
+        assert rate["step"] == round(20 * rate["value"])
+        steps = {
+            cell["value"]: cell["step"] for each in heat["published"] for cell in each["cells"] if not cell["is_rate"]
+        }
+        assert steps[heat["highest"]] == max(steps.values()) == 20
 
     def test_the_scale_takes_in_the_overall_scores_too(self) -> None:
         cell = {"model": "m", "task": "acceptability", "target": "overall", "sob": 9.0, "n_nonrefused": 1}
         counts = dict.fromkeys(("attribution_rate", "n_attributed", "n_refused", "n_null", "n_responses"), 1)
-        assert draw_heat_map(Figures({"cells": [counts | cell]})).highest == 9.0
+        assert draw_heat_map(Figures({"cells": [counts | cell]}))["highest"] == 9.0
 
 
 class TestStatistics:
-    def test_worked_examples_ac06_and_ac07_are_drawn_highest_rank_first(self) -> None:
+    def test_worked_examples_ac06_and_ac07_are_listed_highest_rank_first(self) -> None:
         report = write_report(published_report())
-        plot = draw_rank_plot(report["friedman"])  # type: ignore[arg-type]
-        assert plot is not None
-        assert [line.target for line in plot.lines][:3] == ["mexican", "immigrant", "asian"]
-        ranks = {line.target: [round(rank or 0, 2) for rank in line.ranks] for line in plot.lines}
+        ranked = list_mean_ranks(report["friedman"])  # type: ignore[arg-type]
+        assert [row["target"] for row in ranked][:3] == ["mexican", "immigrant", "asian"]
+        ranks = {row["target"]: [round(rank, 2) for rank in row["ranks"]] for row in ranked}
         assert ranks["mexican"] == [7.96, 8.54]
         assert ranks["disabled"] == [2.58, 2.92]
-        places = [float(line.marks[0].x) for line in plot.lines]
-        assert places == sorted(places, reverse=True)
-        assert (plot.ticks[0].rank, plot.ticks[-1].rank) == (1, 10)
 
     def test_published_mean_ranks_stand_beside_our_own(self, pages: Pages, monkeypatch: pytest.MonkeyPatch) -> None:
         tests = write_report(published_report())["friedman"]
@@ -169,8 +167,8 @@ class TestStatistics:
     def test_a_test_that_cannot_be_computed_says_why(self, pages: Pages) -> None:
         page = pages.read("statistics")
         assert "Friedman test" in page
-        assert draw_rank_plot([]) is None
-        assert 'class="rank-plot"' not in page
+        assert list_mean_ranks([]) == []
+        assert 'class="figure"' not in page
 
     def test_models_without_a_pair_are_told(self, pages: Pages) -> None:
         assert "No two variants of one model" in pages.read("statistics")
@@ -240,15 +238,20 @@ class TestTexts:
     def test_what_was_read_again_counts_as_it_stands(self, pages: Pages) -> None:
         judgment = Judgment.objects.filter(outcome="attributed", n_attributes=2)[0]
         read_again(judgment)
-        totals = {total.text: total for total in sum_texts([arm.pk for arm in pages.batch.arms.all()])}
-        assert totals[judgment.text_id] == TextTotal(judgment.text_id, answers=4, attributes=6)
+        totals = {total["text"]: total for total in sum_texts([arm.pk for arm in pages.batch.arms.all()])}
+        assert totals[judgment.text_id] == {
+            "text": judgment.text_id,
+            "answers": 4,
+            "attributes": 6,
+            "verdicts": 0,
+        }
 
     def test_verdicts_stand_apart_from_answers(self, pages: Pages) -> None:
         cells = add_arm(pages.batch, "base", like=pages.batch.arms.all()[0])
         store(pages.batch, [(cell, "Acceptable.") for cell in cells])
-        assert {(total.answers, total.verdicts) for total in sum_texts([arm.pk for arm in pages.batch.arms.all()])} == {
-            (4, 1)
-        }
+        assert {
+            (total["answers"], total["verdicts"]) for total in sum_texts([arm.pk for arm in pages.batch.arms.all()])
+        } == {(4, 1)}
         page = pages.read("texts")
         assert page.count('<td class="num">4</td> <td class="num">1</td>') == 4
         assert "4 answers and 1 verdict<" in pages.read("text", Text.objects.all()[0].pk)
@@ -403,9 +406,17 @@ class TestComparing:
         assert pages.ask("compare", **{"with": other.pk}).status_code == 404
 
     def test_only_what_changes_the_measure_breaks_a_comparison(self) -> None:
-        making = Making({"base": ("a", "1")}, ("set", "1"), 4, ("age",), "as loaded", "rules-1", "lexicon-1")
+        making = {
+            "wordings": {"base": ("a", "1")},
+            "dataset": ("set", "1"),
+            "texts": 4,
+            "schema": ("age",),
+            "targets": "as loaded",
+            "parser": "rules-1",
+            "lexicon": "lexicon-1",
+        }
         assert find_differences(making, making) == []
-        assert is_comparable(find_differences(making, making._replace(parser="rules-2", repeats=3)))
+        assert is_comparable(find_differences(making, {**making, "parser": "rules-2", "repeats": 3}))
         for change in (
             {"wordings": {"base": ("a", "2")}},
             {"dataset": ("set", "2")},
@@ -413,7 +424,7 @@ class TestComparing:
             {"schema": ("age", "race")},
             {"targets": "table 1"},
         ):
-            assert not is_comparable(find_differences(making, making._replace(**change)))
+            assert not is_comparable(find_differences(making, making | change))
 
 
 def test_a_label_with_signs_is_written_and_found(

@@ -18,10 +18,8 @@ class Command(BaseCommand):
         parser.add_argument("--json", action="store_true")
 
     def handle(self, *args: object, **options: object) -> None:
-        found = recount_readings(by=trail.SYSTEM)
+        readings, changed = recount_readings(by=trail.SYSTEM)
         if options["json"]:
-            self.stdout.write(json.dumps({**found._asdict(), "lexicon": LEXICON_VERSION}))
+            self.stdout.write(json.dumps({"readings": readings, "changed": changed, "lexicon": LEXICON_VERSION}))
             return
-        self.stdout.write(
-            f"{found.readings} attributed readings counted again under {LEXICON_VERSION}, {found.changed} changed."
-        )
+        self.stdout.write(f"{readings} attributed readings counted again under {LEXICON_VERSION}, {changed} changed.")

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from transcripts.agreement.shares import wilson_interval
 
@@ -36,15 +36,6 @@ class Rule(StrEnum):
 
     ANY = "any"
     ALL = "all"
-
-
-class Difference(NamedTuple):
-    """What came into one list of one target and what went out, as written."""
-
-    target: str
-    kind: Kind
-    put_in: list[str]
-    taken_out: list[str]
 
 
 class MappingError(ValueError):
@@ -108,17 +99,17 @@ def check_rows(rows: Rows) -> None:
                 )
 
 
-def compare_rows(before: Rows, after: Rows) -> list[Difference]:
-    """Where two mappings differ, target by target; nothing where they count alike."""
+def compare_rows(before: Rows, after: Rows) -> list[dict[str, object]]:
+    """What came into each list of each target and what went out, as written; nothing where two mappings count alike."""
     spelled = {name_value(target): target for target in (*before, *after)}
-    found = []
+    found: list[dict[str, object]] = []
     for name, target in spelled.items():
         for kind in Kind:
             old, new = (_spell_values(rows, name, kind) for rows in (before, after))
             put_in = [value for key, value in new.items() if key not in old]
             taken_out = [value for key, value in old.items() if key not in new]
             if put_in or taken_out:
-                found.append(Difference(target, kind, put_in, taken_out))
+                found.append({"target": target, "kind": kind, "put_in": put_in, "taken_out": taken_out})
     return found
 
 
@@ -168,20 +159,14 @@ def published_mapping() -> TargetMapping:
     return read_mapping(published_rows(), PUBLISHED)
 
 
-class PublishedShare(NamedTuple):
-    """A cell of Table 13: attributed answers, and the per cent of them that map."""
-
-    n: int
-    pct: float
-
-
 @cache
-def published_shares() -> Mapping[tuple[str, str, str], PublishedShare]:
-    """Table 13 by target, task and kind, as printed: two of the four cells, over the twelve models."""
+def published_shares() -> Mapping[tuple[str, str, str], Mapping[str, float]]:
+    """Table 13 by target, task and kind, as printed: attributed answers, and the per cent of them that map.
+
+    Two of the four cells, over the twelve models.
+    """
     content = json.loads(_FILE.read_text(encoding="utf-8"))
-    return {
-        (row["target"], row["task"], row["kind"]): PublishedShare(row["n"], row["pct"]) for row in content["counted"]
-    }
+    return {(row["target"], row["task"], row["kind"]): {"n": row["n"], "pct": row["pct"]} for row in content["counted"]}
 
 
 @dataclass(slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from auditapp.sob.pure.counting import OVERALL
 from auditapp.sob.pure.measures.intervals import (
@@ -57,126 +57,103 @@ class PairedTest:
     seed: int
 
 
-class PairedOptions(NamedTuple):
-    """``flips`` are drawn only where counting all of them is too much."""
-
-    seed: int
-    resamples: int
-    flips: int
-
-
-class _Question(NamedTuple):
-    """Two columns of a matrix over some of its rows."""
-
-    task: str
-    target: str
-    model_a: str
-    model_b: str
-    usable: NDArray[np.int64]
-    sums: NDArray[np.int64]
-
-
-class _Chance(NamedTuple):
-    p: float
-    test: str
-
-
 def compare_pairs(
     matrices: Mapping[str, ItemMatrix],
     pairs: Sequence[tuple[str, str]],
     *,
     targets: Sequence[str],
-    options: PairedOptions,
+    seed: int,
+    resamples: int,
+    flips: int,
 ) -> list[PairedTest]:
     """Every pair of models in every task, over all texts and per target.
 
-    A pair with a model that has no answers in a task has no row there.
+    A pair with a model that has no answers in a task has no row there. ``flips`` are drawn only where counting all of them
+    is too much.
     """
     tests: list[PairedTest] = []
     for task, matrix in matrices.items():
-        questions = _ask(task, matrix, pairs, targets)
-        tests += _adjust([_answer(each, options) for each in questions])
+        rows = split_rows(matrix)
+        columns = {model: column for column, model in enumerate(matrix.models)}
+        found = []
+        for model_a, model_b in pairs:
+            if model_a not in columns or model_b not in columns:
+                continue
+            both = [columns[model_a], columns[model_b]]
+            for target in (OVERALL, *targets):
+                if target in rows:
+                    usable, sums = matrix.usable[rows[target]][:, both], matrix.paper[rows[target]][:, both]
+                    names = (task, target, model_a, model_b)
+                    found.append(_compare(names, usable, sums, seed=seed, resamples=resamples, flips=flips))
+        tests += _adjust(found)
     return tests
 
 
-def _ask(task: str, matrix: ItemMatrix, pairs: Sequence[tuple[str, str]], targets: Sequence[str]) -> list[_Question]:
-    rows = split_rows(matrix)
-    columns = {model: column for column, model in enumerate(matrix.models)}
-    questions = []
-    for model_a, model_b in pairs:
-        if model_a not in columns or model_b not in columns:
-            continue
-        both = [columns[model_a], columns[model_b]]
-        for target in (OVERALL, *targets):
-            found = rows.get(target)
-            if found is not None:
-                usable, sums = matrix.usable[found][:, both], matrix.paper[found][:, both]
-                questions.append(_Question(task, target, model_a, model_b, usable, sums))
-    return questions
-
-
-def _answer(question: _Question, options: PairedOptions) -> PairedTest:
-    having = question.usable > 0
+def _compare(
+    names: tuple[str, str, str, str],
+    usable: NDArray[np.int64],
+    sums: NDArray[np.int64],
+    *,
+    seed: int,
+    resamples: int,
+    flips: int,
+) -> PairedTest:
+    """Two columns of a matrix over some of its rows."""
+    having = usable > 0
     kept = having.all(axis=1)
-    usable, sums = question.usable[kept], question.sums[kept]
-    n = len(usable)
-    scaled = _scale(usable, sums)
-    names = (question.task, question.target, question.model_a, question.model_b)
-    chance = _flip_signs(scaled.differences, names, options) if n else None
+    n = int(kept.sum())
+    scores, denominator = _scale(usable[kept], sums[kept])
+    differences = scores[:, 0] - scores[:, 1]
+    p, test = _flip_signs(differences, names, seed=seed, flips=flips) if n else (None, "none")
+    task, target, model_a, model_b = names
     return PairedTest(
-        task=question.task,
-        target=question.target,
-        model_a=question.model_a,
-        model_b=question.model_b,
+        task=task,
+        target=target,
+        model_a=model_a,
+        model_b=model_b,
         n_items=n,
         n_left_out=int(having.any(axis=1).sum()) - n,
-        mean_a=divide(int(scaled.scores[:, 0].sum()), scaled.denominator * n),
-        mean_b=divide(int(scaled.scores[:, 1].sum()), scaled.denominator * n),
-        difference=divide(int(scaled.differences.sum()), scaled.denominator * n),
-        ci=_resample(scaled, names, options),
-        p=chance.p if chance else None,
+        mean_a=divide(int(scores[:, 0].sum()), denominator * n),
+        mean_b=divide(int(scores[:, 1].sum()), denominator * n),
+        difference=divide(int(differences.sum()), denominator * n),
+        ci=_resample(differences, denominator, names, seed=seed, resamples=resamples),
+        p=p,
         p_adjusted=None,
-        test=chance.test if chance else "none",
+        test=test,
         adjustment="holm",
-        seed=options.seed,
+        seed=seed,
     )
 
 
-class _Scaled(NamedTuple):
-    """Each text's two scores as whole numbers over one common denominator: no sum of them depends on their order."""
-
-    scores: NDArray[np.int64]
-    denominator: int
-
-    @property
-    def differences(self) -> NDArray[np.int64]:
-        return self.scores[:, 0] - self.scores[:, 1]
-
-
-def _scale(usable: NDArray[np.int64], sums: NDArray[np.int64]) -> _Scaled:
+def _scale(usable: NDArray[np.int64], sums: NDArray[np.int64]) -> tuple[NDArray[np.int64], int]:
+    """Each text's two scores as whole numbers, and their common denominator: no sum of them depends on their order."""
     import numpy as np
 
     denominator = math.lcm(*np.unique(usable).tolist())
     if denominator > FINEST:
-        return _Scaled(np.rint(sums / usable * FINEST).astype(np.int64), FINEST)
-    return _Scaled(sums * (denominator // usable), denominator)
+        return np.rint(sums / usable * FINEST).astype(np.int64), FINEST
+    return sums * (denominator // usable), denominator
 
 
-def _resample(scaled: _Scaled, names: Sequence[str], options: PairedOptions) -> Interval | None:
+def _resample(
+    differences: NDArray[np.int64], denominator: int, names: Sequence[str], *, seed: int, resamples: int
+) -> Interval | None:
     """The percentile interval of the mean difference over resampled texts, over all resamples where that can be had."""
-    n = len(scaled.scores)
-    if n < LEAST_ITEMS or not options.resamples:
+    n = len(differences)
+    if n < LEAST_ITEMS or not resamples:
         return None
-    exact = sum_all_resamples(scaled.differences)
+    exact = sum_all_resamples(differences)
     if exact:
-        return Interval(exact.low / (scaled.denominator * n), exact.high / (scaled.denominator * n))
-    generator = open_stream(options.seed, *names, "paired")
-    drawn = draw_sums(scaled.differences[None, :], resamples=options.resamples, generator=generator)
-    return find_percentiles(drawn[0] / (scaled.denominator * n))
+        return Interval(exact.low / (denominator * n), exact.high / (denominator * n))
+    generator = open_stream(seed, *names, "paired")
+    drawn = draw_sums(differences[None, :], resamples=resamples, generator=generator)
+    return find_percentiles(drawn[0] / (denominator * n))
 
 
-def _flip_signs(differences: NDArray[np.int64], names: Sequence[str], options: PairedOptions) -> _Chance:
-    """How often |sum of differences| is at least as large when each text's sign is tossed (Fisher 1935; two-sided).
+def _flip_signs(differences: NDArray[np.int64], names: Sequence[str], *, seed: int, flips: int) -> tuple[float, str]:
+    """p and the name of the test.
+
+    How often |sum of differences| is at least as large when each text's sign is tossed (Fisher 1935; two-sided).
 
     Texts without a difference change no sum. All 2^n tosses count, exactly, unless the sums are too many; then ``flips`` of
     them are drawn, and p is (1 + those as large) / (1 + flips) (Phipson and Smyth 2010).
@@ -188,14 +165,12 @@ def _flip_signs(differences: NDArray[np.int64], names: Sequence[str], options: P
     observed = abs(int(differences.sum()))
     p = _count_flips(sizes, observed)
     if p is not None:
-        return _Chance(p, "sign-flip permutation, exact")
-    generator = open_stream(options.seed, *names, "flips")
-    total = sum(
-        size * (2 * generator.binomial(count, 0.5, size=options.flips) - count) for size, count in sizes.items()
-    )
+        return p, "sign-flip permutation, exact"
+    generator = open_stream(seed, *names, "flips")
+    total = sum(size * (2 * generator.binomial(count, 0.5, size=flips) - count) for size, count in sizes.items())
     as_large = int((abs(total) >= observed).sum())
-    p = (1 + as_large) / (1 + options.flips)
-    return _Chance(p, f"sign-flip permutation, {options.flips:,} random flips")
+    p = (1 + as_large) / (1 + flips)
+    return p, f"sign-flip permutation, {flips:,} random flips"
 
 
 def _count_flips(sizes: Mapping[int, int], observed: int) -> float | None:

@@ -4,29 +4,17 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
 
 from auditapp.sob.pure.measures.scores import CellKey, GroupTable
 from auditapp.sob.pure.measures.tallies import RepeatKey, RepeatSum
 
 
-class RepeatSpread(NamedTuple):
-    """The scores of one cell by repeat, only where there is more than one; ``sd`` is the sample's (n - 1)."""
-
-    model: str
-    task: str
-    target: str
-    n_repeats: int
-    values: tuple[float, ...]
-    sd: float
-    lowest: float
-    highest: float
-
-
 def spread_repeats(
     repeats: Mapping[RepeatKey, RepeatSum], table: GroupTable, *, targets: Sequence[str] | None = None
-) -> list[RepeatSpread]:
-    """The scores of each repeat by itself, in paper counting (method brief R47; the paper asks once).
+) -> list[dict[str, object]]:
+    """The scores of each repeat by itself, in paper counting, JSON-ready (method brief R47; the paper asks once).
+
+    ``sd`` is that of a sample (n - 1).
 
     A repeat without a usable answer has no score and is not counted; a cell with fewer than two scores has no spread.
     """
@@ -40,6 +28,7 @@ def spread_repeats(
         found = scores.get(cell, {})
         if len(found) > 1:
             values = tuple(found[repeat] for repeat in sorted(found))
-            spread = statistics.stdev(values)
-            rows.append(RepeatSpread(*cell, len(values), values, spread, min(values), max(values)))
+            row: dict[str, object] = {**cell._asdict(), "n_repeats": len(values), "values": values}
+            spread = {"sd": statistics.stdev(values), "lowest": min(values), "highest": max(values)}
+            rows.append(row | spread)
     return rows

@@ -6,13 +6,13 @@ import math
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 from auditapp.sob.pure.counting import LEXICON_VERSION, OVERALL
 from auditapp.sob.pure.limits import READING
 from auditapp.sob.pure.measures.harms import list_harms
 from auditapp.sob.pure.measures.mapping import Rule, list_mapping
-from auditapp.sob.pure.measures.paired import PairedOptions, PairedTest, compare_pairs
+from auditapp.sob.pure.measures.paired import PairedTest, compare_pairs
 from auditapp.sob.pure.measures.posthoc import PosthocTest, compare_conover, compare_nemenyi
 from auditapp.sob.pure.measures.ranks import (
     LEAST_TARGETS,
@@ -22,15 +22,13 @@ from auditapp.sob.pure.measures.ranks import (
     merge_families,
     rank_blocks,
 )
-from auditapp.sob.pure.measures.repeats import RepeatSpread, spread_repeats
+from auditapp.sob.pure.measures.repeats import spread_repeats
 from auditapp.sob.pure.measures.scores import GroupTable, PublishedCell, ScoredCell, score_tallies, share_layers
 from auditapp.sob.pure.measures.secondary import (
-    SecondaryContrast,
-    SecondaryScore,
     contrast_secondary,
     score_secondary,
 )
-from auditapp.sob.pure.measures.sensitivity import RuleScore, vary_rules
+from auditapp.sob.pure.measures.sensitivity import vary_rules
 from auditapp.sob.pure.measures.tallies import ItemMatrix, Tallies
 from auditapp.sob.pure.measures.top_values import draw_social_map, list_top_values
 from auditapp.sob.pure.parsing import PARSER_VERSION, Outcome
@@ -102,10 +100,10 @@ class Report:
     friedman_families: Sequence[FriedmanTest] = ()
     posthoc: Sequence[PosthocTest] = ()
     paired: Sequence[PairedTest] = ()
-    sensitivity: Sequence[RuleScore] = ()
-    repeats: Sequence[RepeatSpread] = ()
-    secondary: Sequence[SecondaryScore] = ()
-    secondary_contrast: Sequence[SecondaryContrast] = ()
+    sensitivity: Sequence[Mapping[str, object]] = ()
+    repeats: Sequence[Mapping[str, object]] = ()
+    secondary: Sequence[Mapping[str, object]] = ()
+    secondary_contrast: Sequence[Mapping[str, object]] = ()
     top_values: Sequence[Mapping[str, object]] = ()
     mapping: Sequence[Mapping[str, object]] = ()
     mapping_all: Sequence[Mapping[str, object]] = ()
@@ -122,19 +120,23 @@ def build_report(tallies: Tallies, *, options: ReportOptions) -> Report:
     table = GroupTable(tallies.groups)
     cells = score_tallies(tallies, table, seed=seed, resamples=resamples, targets=targets)
     texts = _count_texts(tallies.matrices)
-    chosen = choose_targets(texts, options)
-    statistics = _test_targets(_group_scores(cells), chosen, options.families, _warn_of_few(texts, chosen))
+    compared, sentence = choose_targets(texts, options)
+    friedman, friedman_families, posthoc = _test_targets(
+        _group_scores(cells), compared, options.families, _warn_of_few(texts, compared)
+    )
     return Report(
         versions=_name_versions(options),
         cells=cells,
-        friedman=statistics.friedman,
-        friedman_families=statistics.families,
-        posthoc=statistics.posthoc,
+        friedman=friedman,
+        friedman_families=friedman_families,
+        posthoc=posthoc,
         paired=compare_pairs(
             tallies.matrices,
             options.pairs,
-            targets=chosen.targets,
-            options=PairedOptions(seed, resamples, options.flips),
+            targets=compared,
+            seed=seed,
+            resamples=resamples,
+            flips=options.flips,
         ),
         sensitivity=vary_rules(table, targets=targets),
         repeats=spread_repeats(tallies.repeats, table, targets=targets),
@@ -149,7 +151,7 @@ def build_report(tallies: Tallies, *, options: ReportOptions) -> Report:
         base=count_verdicts(tallies.verdicts),
         warnings=[
             *options.warnings,
-            *([chosen.sentence] if cells else []),
+            *([sentence] if cells else []),
             *_warn_of_cells(cells),
             *_warn_of_strict(cells),
         ],
@@ -182,16 +184,15 @@ def published_report(options: ReportOptions | None = None) -> Report:
         scores.setdefault(row.task, {})[row.model] = row.by_target
         cells.append(PublishedCell(row.model, row.task, OVERALL, row.attribution_rate, row.overall))
         cells += [PublishedCell(row.model, row.task, target, None, row.by_target[target]) for target in TARGETS]
-    chosen = ChosenTargets(TARGETS, "Statistics are over the ten targets of the paper.")
-    statistics = _test_targets(scores, chosen, PUBLISHED_FAMILIES, ())
+    friedman, friedman_families, posthoc = _test_targets(scores, TARGETS, PUBLISHED_FAMILIES, ())
     printed = f"Published figures as printed, with two decimals: {published_source()}."
     return Report(
         versions=_name_versions(options) | {"targets": "published", "instrument": ["paper"]},
         published_cells=cells,
-        friedman=statistics.friedman,
-        friedman_families=statistics.families,
-        posthoc=statistics.posthoc,
-        warnings=[*options.warnings, printed, chosen.sentence],
+        friedman=friedman,
+        friedman_families=friedman_families,
+        posthoc=posthoc,
+        warnings=[*options.warnings, printed, "Statistics are over the ten targets of the paper."],
     )
 
 
@@ -205,22 +206,17 @@ def relate_published(models: Collection[str], options: ReportOptions) -> ReportO
     return replace(options, families=families, pairs=pairs)
 
 
-class ChosenTargets(NamedTuple):
-    """The targets that statistics compare, and a sentence that says which and why."""
+def choose_targets(texts: Mapping[str, int], options: ReportOptions) -> tuple[tuple[str, ...], str]:
+    """The targets of the statistics, and a sentence that says which and why.
 
-    targets: tuple[str, ...]
-    sentence: str
-
-
-def choose_targets(texts: Mapping[str, int], options: ReportOptions) -> ChosenTargets:
-    """The targets of the statistics: those asked for, else the ten of the paper where all occur, else the larger ones.
+    Those asked for, else the ten of the paper where all occur, else the larger ones.
 
     Where fewer than three are large enough, all: a test that warns says more than none.
     """
     if options.targets is not None:
-        return ChosenTargets(options.targets, "Statistics are over the targets that were asked for.")
+        return options.targets, "Statistics are over the targets that were asked for."
     if all(texts.get(target) for target in TARGETS):
-        return ChosenTargets(TARGETS, "Statistics are over the ten targets of the paper.")
+        return TARGETS, "Statistics are over the ten targets of the paper."
     least = options.least_texts
     ordered = sorted(texts, key=lambda each: (-texts[each], each))
     large = tuple(each for each in ordered if texts[each] >= least)
@@ -229,7 +225,7 @@ def choose_targets(texts: Mapping[str, int], options: ReportOptions) -> ChosenTa
     else:
         large = tuple(ordered)
         sentence = f"fewer than {LEAST_TARGETS} have at least {least} texts, so statistics are over all {len(large)}."
-    return ChosenTargets(large, f"Not all ten targets of the paper occur: {sentence}")
+    return large, f"Not all ten targets of the paper occur: {sentence}"
 
 
 def count_verdicts(verdicts: Mapping[tuple[str, str, str], int]) -> list[dict[str, object]]:
@@ -258,31 +254,25 @@ def count_verdicts(verdicts: Mapping[tuple[str, str, str], int]) -> list[dict[st
     ]
 
 
-class _Statistics(NamedTuple):
-    friedman: list[FriedmanTest]
-    families: list[FriedmanTest]
-    posthoc: list[PosthocTest]
-
-
 def _test_targets(
-    scores: Mapping[str, Scores], chosen: ChosenTargets, families: Mapping[str, str], warnings: Sequence[str]
-) -> _Statistics:
+    scores: Mapping[str, Scores], targets: Sequence[str], families: Mapping[str, str], warnings: Sequence[str]
+) -> tuple[list[FriedmanTest], list[FriedmanTest], list[PosthocTest]]:
     """Per task a test with models as blocks, its post-hoc tests, and where variants share a family one with families."""
     friedman: list[FriedmanTest] = []
     of_families: list[FriedmanTest] = []
     posthoc: list[PosthocTest] = []
     for task, by_model in scores.items():
         test = compare_targets(
-            by_model, chosen.targets, task=task, warnings=[*_warn_of_families(by_model, families), *warnings]
+            by_model, targets, task=task, warnings=[*_warn_of_families(by_model, families), *warnings]
         )
         friedman.append(test)
         if test.chi2 is not None:
-            ranked = rank_blocks(by_model, chosen.targets)
+            ranked = rank_blocks(by_model, targets)
             posthoc += [compare_nemenyi(ranked, task=task), compare_conover(ranked, task=task)]
         merged = merge_families(by_model, families)
         if len(merged) < len(by_model):
-            of_families.append(compare_targets(merged, chosen.targets, task=task, blocks="families", warnings=warnings))
-    return _Statistics(friedman, of_families, posthoc)
+            of_families.append(compare_targets(merged, targets, task=task, blocks="families", warnings=warnings))
+    return friedman, of_families, posthoc
 
 
 def _group_scores(cells: Sequence[ScoredCell]) -> dict[str, dict[str, dict[str, float | None]]]:
@@ -302,8 +292,8 @@ def _count_texts(matrices: Mapping[str, ItemMatrix]) -> dict[str, int]:
     return texts
 
 
-def _warn_of_few(texts: Mapping[str, int], chosen: ChosenTargets) -> list[str]:
-    few = [f"{target} ({texts.get(target, 0)})" for target in chosen.targets if texts.get(target, 0) < FEW_TEXTS]
+def _warn_of_few(texts: Mapping[str, int], targets: Sequence[str]) -> list[str]:
+    few = [f"{target} ({texts.get(target, 0)})" for target in targets if texts.get(target, 0) < FEW_TEXTS]
     return [f"Targets with fewer than {FEW_TEXTS} texts have unsteady scores: {', '.join(few)}."] if few else []
 
 

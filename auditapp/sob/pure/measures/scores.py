@@ -195,7 +195,7 @@ class _CellFigures:
         answered = sum(outcomes[outcome] for outcome in USABLE)
         refused = outcomes[Outcome.REFUSAL]
         attributed, attributes = at(self.attributed), at(self.attributes)
-        released = score_as_released(answered, at(self.objects), attributes)
+        sob_released, rate_released = score_as_released(answered, at(self.objects), attributes)
         return ScoredCell(
             *key,
             n_responses=sum(outcomes.values()),
@@ -211,8 +211,8 @@ class _CellFigures:
             n_items=n_items,
             attribution_rate_strict=divide(at(self.attributed_strict), answered),
             sob_strict=divide(at(self.attributes_strict), answered),
-            sob_released=released.sob,
-            attribution_rate_released=released.attribution_rate,
+            sob_released=sob_released,
+            attribution_rate_released=rate_released,
             ci=ci,
             ci_strict=ci_strict,
         )
@@ -228,25 +228,18 @@ def subtract(score: float | None, other: float | None) -> float | None:
     return None if score is None or other is None else score - other
 
 
-class ReleasedScore(NamedTuple):
-    """What the released pipeline prints for a cell."""
-
-    sob: float | None
-    attribution_rate: float | None
-
-
-def score_as_released(answered: int, objects: int, attributes: int) -> ReleasedScore:
-    """The released pipeline's nested rounding (uofthcdslab/second-order-bias, utils/scoring.py).
+def score_as_released(answered: int, objects: int, attributes: int) -> tuple[float | None, float | None]:
+    """A cell's sob and attribution rate, rounded as by the released pipeline (uofthcdslab/second-order-bias, utils/scoring.py).
 
     The mean number of attributes is over all ``objects``, also those without a known value, which count as attributed;
     ``answered`` are neither refused nor null. Differs from the exact score by about 0.004 at scores near 5. A cell
     without an answer, 0 there, is None.
     """
     if not answered:
-        return ReleasedScore(None, None)
+        return None, None
     unknown = round((answered - objects) / answered, 3)
     mean = round(attributes / objects, 3) if objects else 0.0
-    return ReleasedScore(round(mean * (1 - unknown), 3), round(1 - unknown, 3))
+    return round(mean * (1 - unknown), 3), round(1 - unknown, 3)
 
 
 def share_layers(groups: Mapping[Group, int]) -> list[dict[str, object]]:

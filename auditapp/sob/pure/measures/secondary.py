@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from auditapp.sob.pure.measures.intervals import (
     Sample,
@@ -14,102 +14,70 @@ from auditapp.sob.pure.measures.intervals import (
 )
 from auditapp.sob.pure.measures.scores import divide, subtract
 from auditapp.sob.pure.measures.tallies import ItemMatrix
-from transcripts.agreement.shares import Interval
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
 
-class SecondaryScore(NamedTuple):
-    """The score over the texts whose further targets include ``target``."""
-
-    model: str
-    task: str
-    target: str
-    n_items: int
-    n_nonrefused: int
-    sob: float | None
-    ci: Interval | None
-
-
-class SecondaryContrast(NamedTuple):
-    """Texts with against texts without a further target; ``difference`` is with minus without."""
-
-    model: str
-    task: str
-    n_items_with: int
-    n_items_without: int
-    sob_with: float | None
-    sob_without: float | None
-    difference: float | None
-    ci: Interval | None
-
-
-class _Part(NamedTuple):
-    """One model's answers to some of a task's texts."""
-
-    model: str
-    task: str
-    target: str
-    sample: Sample
-
-    @property
-    def n_items(self) -> int:
-        return int((self.sample.usable > 0).sum())
-
-    @property
-    def n_nonrefused(self) -> int:
-        return int(self.sample.usable.sum())
-
-    @property
-    def sob(self) -> float | None:
-        return divide(int(self.sample.sums.sum()), self.n_nonrefused)
-
-
-def score_secondary(matrices: Mapping[str, ItemMatrix], *, seed: int, resamples: int) -> list[SecondaryScore]:
-    """Scores by further target, in paper counting; a text counts under each of its further ones.
+def score_secondary(matrices: Mapping[str, ItemMatrix], *, seed: int, resamples: int) -> list[dict[str, object]]:
+    """Scores by further target, in paper counting, JSON-ready; a text counts under each of its further ones.
 
     The paper scores by the first target alone (method brief R39). Most frequent first, ties by name; intervals as for
     cells.
     """
-    parts = [part for task, matrix in matrices.items() for part in _take_parts(task, matrix, _find_rows(matrix))]
-    intervals = resample_scores([part.sample for part in parts], seed=seed, resamples=resamples)
+    samples = [
+        sample for task, matrix in matrices.items() for sample in _take_samples(task, matrix, _find_rows(matrix))
+    ]
+    intervals = resample_scores(samples, seed=seed, resamples=resamples)
     return [
-        SecondaryScore(
-            part.model, part.task, part.target, part.n_items, part.n_nonrefused, part.sob, found[0] if found else None
-        )
-        for part, found in zip(parts, intervals, strict=True)
+        {
+            "model": sample.names[0],
+            "task": sample.names[1],
+            "target": sample.names[3],
+            "n_items": _count_items(sample),
+            "n_nonrefused": int(sample.usable.sum()),
+            "sob": _score(sample),
+            "ci": found[0] if found else None,
+        }
+        for sample, found in zip(samples, intervals, strict=True)
     ]
 
 
-def contrast_secondary(matrices: Mapping[str, ItemMatrix], *, seed: int, resamples: int) -> list[SecondaryContrast]:
-    """Scores with against without a further target; texts of either kind are resampled by themselves.
+def contrast_secondary(matrices: Mapping[str, ItemMatrix], *, seed: int, resamples: int) -> list[dict[str, object]]:
+    """Scores of texts with minus those of texts without a further target, JSON-ready.
 
-    A task whose texts are all of one kind has no row.
+    Texts of either kind are resampled by themselves. A task whose texts are all of one kind has no row.
     """
-    pairs: list[tuple[_Part, _Part]] = []
+    rows = []
     for task, matrix in matrices.items():
-        rows = _split_by_secondary(matrix)
-        if all(len(found) for found in rows.values()):
-            parts = list(_take_parts(task, matrix, rows))
-            pairs += zip(parts[0::2], parts[1::2], strict=True)
+        split = _split_by_secondary(matrix)
+        if not all(len(found) for found in split.values()):
+            continue
+        samples = list(_take_samples(task, matrix, split))
+        for having, lacking in zip(samples[0::2], samples[1::2], strict=True):
+            draws = [draw_scores(sample, seed=seed, resamples=resamples) for sample in (having, lacking)]
+            sob_with, sob_without = _score(having), _score(lacking)
+            row: dict[str, object] = {
+                "model": having.names[0],
+                "task": task,
+                "n_items_with": _count_items(having),
+                "n_items_without": _count_items(lacking),
+                "sob_with": sob_with,
+                "sob_without": sob_without,
+                "difference": subtract(sob_with, sob_without),
+                "ci": None if draws[0] is None or draws[1] is None else find_percentiles(draws[0][0] - draws[1][0]),
+            }
+            rows.append(row)
+    return rows
 
-    def compare(pair: tuple[_Part, _Part]) -> SecondaryContrast:
-        having, lacking = pair
-        draws = [draw_scores(part.sample, seed=seed, resamples=resamples) for part in pair]
-        return SecondaryContrast(
-            having.model,
-            having.task,
-            having.n_items,
-            lacking.n_items,
-            having.sob,
-            lacking.sob,
-            subtract(having.sob, lacking.sob),
-            None if draws[0] is None or draws[1] is None else find_percentiles(draws[0][0] - draws[1][0]),
-        )
 
-    return [compare(pair) for pair in pairs]
+def _count_items(sample: Sample) -> int:
+    return int((sample.usable > 0).sum())
+
+
+def _score(sample: Sample) -> float | None:
+    return divide(int(sample.sums.sum()), int(sample.usable.sum()))
 
 
 def _find_rows(matrix: ItemMatrix) -> dict[str, NDArray[np.int64]]:
@@ -131,9 +99,9 @@ def _split_by_secondary(matrix: ItemMatrix) -> dict[str, NDArray[np.int64]]:
     return {"with": np.flatnonzero(having), "without": np.flatnonzero(~having)}
 
 
-def _take_parts(task: str, matrix: ItemMatrix, rows: Mapping[str, NDArray[np.int64]]) -> Iterator[_Part]:
+def _take_samples(task: str, matrix: ItemMatrix, rows: Mapping[str, NDArray[np.int64]]) -> Iterator[Sample]:
+    """Each model's answers to each group of a task's texts."""
     for column, model in enumerate(matrix.models):
         for target, found in rows.items():
             names = (model, task, "secondary", target)
-            sample = Sample(names, matrix.usable[found, column], matrix.paper[found, column][None, :])
-            yield _Part(model, task, target, sample)
+            yield Sample(names, matrix.usable[found, column], matrix.paper[found, column][None, :])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from auditapp.sob.pure.measures.scores import CellKey, GroupTable, divide, score_as_released, subtract
 from auditapp.sob.pure.parsing import Outcome
@@ -27,29 +27,10 @@ RULES = {
 """Each rule in a sentence, in the order of the panel."""
 
 
-class RuleScore(NamedTuple):
-    """A cell under one changed rule. ``change`` is the score minus that of paper counting; None where either is."""
+def vary_rules(table: GroupTable, *, targets: Sequence[str] | None = None) -> list[dict[str, object]]:
+    """Every cell under every rule of ``RULES``, JSON-ready (the released pipeline's habits: method brief R38 and R48).
 
-    model: str
-    task: str
-    target: str
-    rule: str
-    sob: float | None
-    attribution_rate: float | None
-    denominator: int
-    change: float | None
-
-
-class _Totals(NamedTuple):
-    """What a rule makes of every cell, in the order of the table's keys."""
-
-    denominator: list[int]
-    attributed: list[int]
-    attributes: list[int]
-
-
-def vary_rules(table: GroupTable, *, targets: Sequence[str] | None = None) -> list[RuleScore]:
-    """Every cell under every rule of ``RULES`` (the released pipeline's habits: method brief R38 and R48).
+    ``change`` is the score minus that of paper counting; None where either is undefined.
 
     Computed from the counts of the groups alone, so no answer is read again. Cells in which nothing can be scored under
     paper counting have no ``change``.
@@ -62,18 +43,34 @@ def vary_rules(table: GroupTable, *, targets: Sequence[str] | None = None) -> li
         place = table.keys.get(key)
         if place is None:
             continue
-        sob = divide(usual.attributes[place], usual.denominator[place])
+        answered, _, attributes = (sums[place] for sums in usual)
+        sob = divide(attributes, answered)
         for rule, each in totals.items():
-            denominator = each.denominator[place]
-            score = divide(each.attributes[place], denominator)
-            rate = divide(each.attributed[place], denominator)
-            rows.append(RuleScore(*key, rule, score, rate, denominator, subtract(score, sob)))
-        objects = totals["empty_attributed"].attributed[place]
-        rows.append(_round_as_released(key, usual.denominator[place], objects, usual.attributes[place]))
+            denominator, attributed, counted = (sums[place] for sums in each)
+            rows.append(
+                _write_row(
+                    key,
+                    rule,
+                    divide(counted, denominator),
+                    divide(attributed, denominator),
+                    denominator=denominator,
+                    usual=sob,
+                )
+            )
+        objects = totals["empty_attributed"][1][place]
+        released = score_as_released(answered, objects, attributes)
+        rows.append(_write_row(key, "released_rounding", *released, denominator=answered, usual=sob))
     return rows
 
 
-def _apply_rule(table: GroupTable, rule: str) -> _Totals:
+def _write_row(
+    key: CellKey, rule: str, sob: float | None, rate: float | None, *, denominator: int, usual: float | None
+) -> dict[str, object]:
+    row: dict[str, object] = {**key._asdict(), "rule": rule, "sob": sob, "attribution_rate": rate}
+    return row | {"denominator": denominator, "change": subtract(sob, usual)}
+
+
+def _apply_rule(table: GroupTable, rule: str) -> list[list[int]]:
     usable, paper = table.is_usable, table.attributes("paper")
     if rule in _COUNTINGS:
         counted = table.attributes(_COUNTINGS[rule])
@@ -94,11 +91,6 @@ _COUNTINGS = {"placeholders_unknown": "named", "schema_only": "on_schema", "stri
 
 def _total(
     table: GroupTable, kept: NDArray[np.bool_], attributed: NDArray[np.bool_], attributes: NDArray[np.int64]
-) -> _Totals:
-    return _Totals(*(table.total(each).tolist() for each in (kept, attributed, attributes)))
-
-
-def _round_as_released(key: CellKey, answered: int, objects: int, attributes: int) -> RuleScore:
-    released = score_as_released(answered, objects, attributes)
-    change = subtract(released.sob, divide(attributes, answered))
-    return RuleScore(*key, "released_rounding", released.sob, released.attribution_rate, answered, change)
+) -> list[list[int]]:
+    """The denominator, the attributed answers and the attributes of every cell, in the order of the table's keys."""
+    return [table.total(each).tolist() for each in (kept, attributed, attributes)]

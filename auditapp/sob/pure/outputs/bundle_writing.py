@@ -42,20 +42,17 @@ class Member(NamedTuple):
     records: Iterable[Record]
 
 
-class WrittenBundle(NamedTuple):
-    """How many lines each member has."""
+def write_bundle(stream: BinaryIO, *, about: Record, members: Iterable[Member]) -> dict[str, int]:
+    """Write the archive and count the lines of each member.
 
-    lines: Mapping[str, int]
-
-
-def write_bundle(stream: BinaryIO, *, about: Record, members: Iterable[Member]) -> WrittenBundle:
-    """Write the archive; ``about`` goes into the manifest, which is written last and holds the hash of every member."""
+    ``about`` goes into the manifest, which is written last and holds the hash of every member.
+    """
     with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED, compresslevel=_LEVEL) as archive:
         listed = [_write_member(archive, member) for member in members]
         manifest = {"format": FORMAT, "format_version": FORMAT_VERSION, **about, "members": listed}
         with archive.open(_name_entry(MANIFEST), "w") as entry:
             entry.write(json.dumps(manifest, ensure_ascii=False, indent=1, sort_keys=True).encode() + b"\n")
-    return WrittenBundle({str(each["name"]): int(str(each["lines"])) for each in listed})
+    return {str(each["name"]): int(str(each["lines"])) for each in listed}
 
 
 def _name_entry(name: str) -> zipfile.ZipInfo:

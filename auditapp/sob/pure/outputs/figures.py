@@ -23,7 +23,7 @@ from auditapp.sob.pure.outputs.svg_writing import (
     show,
 )
 from auditapp.sob.pure.published import published_rows, published_source
-from auditapp.sob.pure.showing.attributed import DrawnMap, draw_map
+from auditapp.sob.pure.showing.attributed import draw_map
 from auditapp.sob.pure.showing.figures import write_decimals
 
 _CELL_W, _CELL_H = 40, 24
@@ -248,7 +248,7 @@ def draw_social_map(
         entry["task"]: draw_map(entry, mapping) for entry in view.rows("social_map") if entry.get("model") == model
     }
     panels = {task: drawn[task] for task in TASKS if task in drawn}
-    columns = max((len(panel.values) for panel in panels.values()), default=0)
+    columns = max((len(panel["values"]) for panel in panels.values()), default=0)
     whose = "all models together" if model is None else model
     notes = _wrap(
         "Percentage of n, the answers to texts on the target with at least one attribution and no list among their values. "
@@ -257,7 +257,7 @@ def draw_social_map(
         f"{_NOTE} {view.describe_versions()}",
         width := max(_LEFT + 60 + _MAP_CELL * columns + 70, 760),
     )
-    heights = {task: 150 + _CELL_H * len(panel.rows) for task, panel in panels.items()}
+    heights = {task: 150 + _CELL_H * len(panel["rows"]) for task, panel in panels.items()}
     height = 44 + sum(heights.values()) + 24 + 15 * len(notes)
     svg = Svg(
         figure="sob-map",
@@ -275,22 +275,22 @@ def draw_social_map(
     return svg.write()
 
 
-def _draw_panel(svg: Svg, task: str, panel: DrawnMap, top: int) -> None:
+def _draw_panel(svg: Svg, task: str, panel: Mapping[str, Any], top: int) -> None:
     head, left = top + 118, _LEFT + 60
     svg.text(16, top + 18, TASK_NAMES[task], font_size=14, font_weight="bold")
     svg.text(left - 8, head - 8, "n", anchor="end", fill=QUIET)
-    for number, value in enumerate(panel.values):
+    for number, value in enumerate(panel["values"]):
         svg.text(left + _MAP_CELL * number + 18, head - 8, shorten(value, 17), turn=-45)
-    for place, row in enumerate(panel.rows):
+    for place, row in enumerate(panel["rows"]):
         y = head + _CELL_H * place
-        svg.text(_LEFT, y + 16, shorten(row.target, _LABEL), anchor="end")
-        svg.text(left - 8, y + 16, str(row.denominator), anchor="end", fill=QUIET)
-        for number, cell in enumerate(row.cells):
+        svg.text(_LEFT, y + 16, shorten(row["target"], _LABEL), anchor="end")
+        svg.text(left - 8, y + 16, str(row["denominator"]), anchor="end", fill=QUIET)
+        for number, cell in enumerate(row["cells"]):
             box = Box(left + _MAP_CELL * number, y, _MAP_CELL - 2, _CELL_H - 2)
-            mark = f" {_MARKS[cell.kind]}" if cell.kind else ""
-            figure = "" if cell.pct is None else f"{cell.pct:.1f}{mark}"
-            words = f"percent of answers: {row.target}, {cell.value}"
-            _draw_cell(svg, box, figure, (cell.pct or 0.0) / 100, words)
+            mark = f" {_MARKS[cell['kind']]}" if cell["kind"] else ""
+            figure = "" if cell["pct"] is None else f"{cell['pct']:.1f}{mark}"
+            words = f"percent of answers: {row['target']}, {cell['value']}"
+            _draw_cell(svg, box, figure, (cell["pct"] or 0.0) / 100, words)
 
 
 def _describe_map(panels: Mapping[str, Sequence[Row]]) -> str:

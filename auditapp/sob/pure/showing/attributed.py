@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any
 
 from auditapp.sob.pure.measures.attributions import LONGEST_VALUE
 from auditapp.sob.pure.measures.mapping import (
     PUBLISHED,
     Kind,
-    PublishedShare,
     Rule,
     TargetMapping,
     name_value,
@@ -20,38 +18,11 @@ from auditapp.sob.pure.showing.figures import TASKS, Entry, Figures
 STEPS = 20
 
 
-class MapCell(NamedTuple):
-    """How often one value is attributed to texts of one target. ``kind`` says what the value maps to there."""
+def draw_map(entry: Entry, mapping: TargetMapping) -> dict[str, Any]:
+    """One entry of the report's "social_map", ready to be shown; shades run from 0 to ``highest``, in per cent.
 
-    value: str
-    answers: int
-    pct: float | None
-    step: int
-    kind: Kind | None
-
-    @property
-    def can_open(self) -> bool:
-        """Whether there are answers behind it that an address can name."""
-        return self.answers > 0 and len(self.value) <= LONGEST_VALUE
-
-
-class MapRow(NamedTuple):
-    target: str
-    denominator: int
-    cells: list[MapCell]
-
-
-class DrawnMap(NamedTuple):
-    """A social map; shades run from 0 to ``highest``, in per cent."""
-
-    values: list[str]
-    rows: list[MapRow]
-    highest: float
-    steps: range
-
-
-def draw_map(entry: Entry, mapping: TargetMapping) -> DrawnMap:
-    """One entry of the report's "social_map", ready to be shown."""
+    A cell's ``kind`` says what the value maps to; one that ``can_open`` has answers that an address can name.
+    """
     shares = [
         [100 * count / denominator if denominator else None for count in counts]
         for denominator, counts in zip(entry["denominators"], entry["counts"], strict=True)
@@ -61,13 +32,20 @@ def draw_map(entry: Entry, mapping: TargetMapping) -> DrawnMap:
     for index, target in enumerate(entry["targets"]):
         kinds = [_find_kind(mapping, target, value) for value in entry["values"]]
         cells = [
-            MapCell(value, count, share, _shade(share, highest), kind)
+            {
+                "value": value,
+                "answers": count,
+                "pct": share,
+                "step": _shade(share, highest),
+                "kind": kind,
+                "can_open": count > 0 and len(value) <= LONGEST_VALUE,
+            }
             for value, count, share, kind in zip(
                 entry["values"], entry["counts"][index], shares[index], kinds, strict=True
             )
         ]
-        rows.append(MapRow(target, entry["denominators"][index], cells))
-    return DrawnMap(list(entry["values"]), rows, highest, range(STEPS + 1))
+        rows.append({"target": target, "denominator": entry["denominators"][index], "cells": cells})
+    return {"values": list(entry["values"]), "rows": rows, "highest": highest, "steps": range(STEPS + 1)}
 
 
 def _find_kind(mapping: TargetMapping, target: str, value: str) -> Kind | None:
@@ -78,27 +56,12 @@ def _shade(share: float | None, highest: float) -> int:
     return round(STEPS * share / highest) if share and highest else 0
 
 
-class MappedCell(NamedTuple):
-    """One figure of the report beside the published one, each ``None`` where there is none; ``ci`` in per cent."""
-
-    entry: Entry | None
-    ci: list[float] | None
-    published: PublishedShare | None
-
-
-class MappedRow(NamedTuple):
-    """One target with its cells in the order of ``CELLS``."""
-
-    target: str
-    cells: list[MappedCell]
-
-
 CELLS = [(task, kind) for task in TASKS for kind in Kind]
 """The four cells: {acceptability, non-acceptability} x {self, dominant}."""
 
 
-def list_mapped(figures: Figures, model: str | None, rule: Rule) -> list[MappedRow]:
-    """The mapping of one model (``None``: all together), by one rule, in the order of the report.
+def list_mapped(figures: Figures, model: str | None, rule: Rule) -> list[dict[str, Any]]:
+    """The mapping of one model (``None``: all together), by one rule, in the order of the report; cells as in ``CELLS``.
 
     Table 13 stands beside what it can be compared with: all models together, by any value of the published mapping.
     """
@@ -108,31 +71,15 @@ def list_mapped(figures: Figures, model: str | None, rule: Rule) -> list[MappedR
     for entry in figures.find("mapping" if rule is Rule.ANY else "mapping_all", model=model):
         found.setdefault(entry["target"], {})[entry["task"], entry["kind"]] = entry
     return [
-        MappedRow(
-            target,
-            [
-                _draw_cell(cells.get((task, str(kind))), published.get((name_value(target), task, str(kind))))
+        {
+            "target": target,
+            "cells": [
+                {
+                    "entry": cells.get((task, str(kind))),
+                    "published": published.get((name_value(target), task, str(kind))),
+                }
                 for task, kind in CELLS
             ],
-        )
+        }
         for target, cells in found.items()
-    ]
-
-
-def _draw_cell(entry: Entry | None, published: PublishedShare | None) -> MappedCell:
-    interval = entry["ci"] if entry else None
-    return MappedCell(entry, None if interval is None else [100 * bound for bound in interval], published)
-
-
-class ValuesRow(NamedTuple):
-    target: str
-    denominator: int
-    values: Sequence[Entry]
-
-
-def list_values(figures: Figures, model: str | None, task: str, k: int) -> list[ValuesRow]:
-    """The commonest values per target of one task and model (``None``: all together)."""
-    return [
-        ValuesRow(entry["target"], entry["denominator"], entry["values"][:k])
-        for entry in figures.find("top_values", model=model, task=task)
     ]

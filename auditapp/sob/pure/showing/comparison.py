@@ -3,111 +3,71 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from enum import StrEnum
-from typing import NamedTuple
+from typing import Any
 
 from auditapp.sob.pure.metrics import OVERALL
 from auditapp.sob.pure.published import PublishedRow
 from auditapp.sob.pure.showing.figures import Figures, Score, in_words, read_score
 
+Making = Mapping[str, Any]
+"""How figures were made: the wording of each task by its hash, the texts by a name and a hash, the schema, the reading.
 
-class Weight(StrEnum):
-    """What a difference in the making does to a comparison."""
+``texts`` is how many were asked about; ``targets`` names the table of targets, ``targets_sha256`` is that of the texts with
+whom they target, absent where that is not known.
+"""
 
-    BREAKS = "breaks"
-    MIND = "mind"
-
-
-class Making(NamedTuple):
-    """How figures were made: the wording of each task by its hash, the texts by a name and a hash, the schema, the reading.
-
-    ``texts`` is how many were asked about; ``targets`` names the table of targets, ``targets_sha256`` is that of the texts
-    with whom they target, "" where that is not known.
-    """
-
-    wordings: Mapping[str, tuple[str, str]]
-    dataset: tuple[str, str]
-    texts: int
-    schema: tuple[str, ...]
-    targets: str
-    parser: str
-    lexicon: str
-    repeats: int = 1
-    mapping: str = ""
-    targets_sha256: str = ""
+ALSO_COMPARED = {
+    "parser": "the parser",
+    "lexicon": "the lexicon of strict counting",
+    "repeats": "repeats per text",
+    "mapping": "whom a value stands for (mapping)",
+}
+"""What may differ without breaking a comparison."""
 
 
-class Difference(NamedTuple):
-    """One thing that differs, in words, with what it does."""
-
-    weight: Weight
-    what: str
-    here: str
-    there: str
-
-
-class ComparedCell(NamedTuple):
-    """One target of a model under a task on both sides; ``difference`` is here minus there, ``None`` where not drawn."""
-
-    model: str
-    task: str
-    target: str
-    here: Score | None
-    there: Score | None
-    difference: float | None
-
-    @property
-    def is_apart(self) -> bool:
-        """Whether the two intervals have nothing in common."""
-        if self.here is None or self.there is None or self.here.interval is None or self.there.interval is None:
-            return False
-        return self.here.interval.low > self.there.interval.high or self.there.interval.low > self.here.interval.high
-
-
-def find_differences(here: Making, there: Making) -> list[Difference]:
-    """What differs in the making, what breaks a comparison first."""
+def find_differences(here: Making, there: Making) -> list[dict[str, Any]]:
+    """What differs in the making; what ``breaks`` a comparison comes first."""
     found = []
-    for task in sorted(set(here.wordings) & set(there.wordings)):
-        (name, sha256), (other, other_sha256) = here.wordings[task], there.wordings[task]
+    for task in sorted(set(here["wordings"]) & set(there["wordings"])):
+        (name, sha256), (other, other_sha256) = here["wordings"][task], there["wordings"][task]
         if sha256 != other_sha256:
-            shown = (f"{name} {sha256[:12]}", f"{other} {other_sha256[:12]}")
-            found.append(Difference(Weight.BREAKS, f"the wording, {in_words(task)}", *shown))
-    if here.dataset[1] != there.dataset[1]:
-        found.append(Difference(Weight.BREAKS, "the texts", here.dataset[0], there.dataset[0]))
-    elif here.texts != there.texts:
-        found.append(Difference(Weight.BREAKS, "how many of the texts", f"{here.texts:,}", f"{there.texts:,}"))
-    if here.schema != there.schema:
-        found.append(Difference(Weight.BREAKS, "the schema", ", ".join(here.schema), ", ".join(there.schema)))
+            what = f"the wording, {in_words(task)}"
+            found.append(_differ(what, f"{name} {sha256[:12]}", f"{other} {other_sha256[:12]}"))
+    if here["dataset"][1] != there["dataset"][1]:
+        found.append(_differ("the texts", here["dataset"][0], there["dataset"][0]))
+    elif here["texts"] != there["texts"]:
+        found.append(_differ("how many of the texts", f"{here['texts']:,}", f"{there['texts']:,}"))
+    if here["schema"] != there["schema"]:
+        found.append(_differ("the schema", ", ".join(here["schema"]), ", ".join(there["schema"])))
     found += _compare_targets(here, there)
-    for what, one, other_one in (
-        ("the parser", here.parser, there.parser),
-        ("the lexicon of strict counting", here.lexicon, there.lexicon),
-        ("repeats per text", str(here.repeats), str(there.repeats)),
-        ("whom a value stands for (mapping)", here.mapping, there.mapping),
-    ):
-        if one != other_one:
-            found.append(Difference(Weight.MIND, what, one, other_one))
+    for key, what in ALSO_COMPARED.items():
+        if here.get(key) != there.get(key):
+            found.append(_differ(what, str(here.get(key, "")), str(there.get(key, "")), breaks=False))
     return found
 
 
-def _compare_targets(here: Making, there: Making) -> list[Difference]:
+def _differ(what: str, here: str, there: str, *, breaks: bool = True) -> dict[str, Any]:
+    return {"breaks": breaks, "what": what, "here": here, "there": there}
+
+
+def _compare_targets(here: Making, there: Making) -> list[dict[str, Any]]:
     """Another table breaks a comparison; so do other targets of the same texts under a table of the same name."""
     what = "who counts as which target"
-    if here.targets != there.targets:
-        return [Difference(Weight.BREAKS, what, here.targets, there.targets)]
-    known = here.targets_sha256 and there.targets_sha256
-    if known and here.dataset[1] == there.dataset[1] and here.targets_sha256 != there.targets_sha256:
-        shown = (f"{each.targets} ({each.targets_sha256[:8]})" for each in (here, there))
-        return [Difference(Weight.BREAKS, what, *shown)]
+    if here["targets"] != there["targets"]:
+        return [_differ(what, here["targets"], there["targets"])]
+    hashes = [each.get("targets_sha256") for each in (here, there)]
+    if all(hashes) and here["dataset"][1] == there["dataset"][1] and hashes[0] != hashes[1]:
+        shown = [f"{each['targets']} ({each['targets_sha256'][:8]})" for each in (here, there)]
+        return [_differ(what, *shown)]
     return []
 
 
-def is_comparable(differences: Sequence[Difference]) -> bool:
+def is_comparable(differences: Sequence[Mapping[str, Any]]) -> bool:
     """Whether figures made so measure the same thing."""
-    return all(difference.weight is not Weight.BREAKS for difference in differences)
+    return not any(difference["breaks"] for difference in differences)
 
 
-def compare_figures(here: Figures, there: Figures, *, draws: bool) -> list[ComparedCell]:
+def compare_figures(here: Figures, there: Figures, *, draws: bool) -> list[dict[str, Any]]:
     """The cells of the models that both have, overall first. Differences only where ``draws``."""
     shared = [model for model in here.models if model in set(there.models)]
     return [
@@ -119,16 +79,34 @@ def compare_figures(here: Figures, there: Figures, *, draws: bool) -> list[Compa
     ]
 
 
-def _compare(here: Figures, there: Figures, place: tuple[str, str, str], *, draws: bool) -> ComparedCell | None:
+def _compare(here: Figures, there: Figures, place: tuple[str, str, str], *, draws: bool) -> dict[str, Any] | None:
     cells = here.find_cell(*place), there.find_cell(*place)
     if cells[0] is None and cells[1] is None:
         return None
     one, other = (read_score(cell) if cell else None for cell in cells)
     defined = draws and one and other and one.sob is not None and other.sob is not None
-    return ComparedCell(*place, one, other, one.sob - other.sob if defined else None)  # type: ignore[union-attr, operator]
+    return _make_cell(place, one, other, one.sob - other.sob if defined else None)  # type: ignore[union-attr, operator]
 
 
-def compare_published(here: Figures, model: str, rows: Sequence[PublishedRow]) -> list[ComparedCell]:
+def _make_cell(
+    place: tuple[str, str, str], here: Score | None, there: Score | None, difference: float | None
+) -> dict[str, Any]:
+    """One target of a model under a task on both sides; ``is_apart``: the two intervals have nothing in common."""
+    model, task, target = place
+    intervals = [each.interval for each in (here, there) if each and each.interval]
+    return {
+        "model": model,
+        "task": task,
+        "target": target,
+        "here": here,
+        "there": there,
+        "difference": difference,
+        "is_apart": len(intervals) == 2
+        and (intervals[0].low > intervals[1].high or intervals[1].low > intervals[0].high),
+    }
+
+
+def compare_published(here: Figures, model: str, rows: Sequence[PublishedRow]) -> list[dict[str, Any]]:
     """One model's cells beside a published row of each task. No difference is drawn: the texts are not the same."""
     compared = []
     for row in rows:
@@ -137,5 +115,6 @@ def compare_published(here: Figures, model: str, rows: Sequence[PublishedRow]) -
             cell = here.find_cell(model, row.task, target)
             rate = row.attribution_rate if target == OVERALL else None
             there = Score(score, rate, None, 0)
-            compared.append(ComparedCell(model, row.task, target, read_score(cell) if cell else None, there, None))
+            own = read_score(cell) if cell else None
+            compared.append(_make_cell((model, row.task, target), own, there, None))
     return compared

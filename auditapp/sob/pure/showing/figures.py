@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from auditapp.sob.pure.metrics import OVERALL
+from transcripts.agreement.shares import Interval
 
 TASKS = ("acceptability", "non_acceptability")
 
@@ -23,13 +24,6 @@ class Counting(StrEnum):
     PAPER = "paper"
     STRICT = "strict"
     RELEASED = "released"
-
-
-class Interval(NamedTuple):
-    """A 95 % interval."""
-
-    low: float
-    high: float
 
 
 class Score(NamedTuple):

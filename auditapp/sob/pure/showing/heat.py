@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from typing import Any
 
 from auditapp.sob.pure.metrics import OVERALL
 from auditapp.sob.pure.published import TARGETS, published_rows
@@ -15,71 +15,6 @@ MOST_COLUMNS = 60
 TEN, ALL = "ten", "all"
 
 
-class HeatCell(NamedTuple):
-    """One figure; ``step`` is its shade from 0 to 20. ``value`` is ``None`` where undefined.
-
-    ``column`` is a target, "overall", or "rate" for the attribution rate, which has a scale of its own from 0 to 1.
-    ``told`` says what stands behind the figure, "" for a published one.
-    """
-
-    task: str
-    column: str
-    value: float | None
-    step: int
-    told: str = ""
-
-    @property
-    def is_rate(self) -> bool:
-        """Whether it is an attribution rate."""
-        return self.column == RATE
-
-    @property
-    def target(self) -> str:
-        """The target whose answers stand behind it."""
-        return OVERALL if self.is_rate else self.column
-
-    @property
-    def is_overall(self) -> bool:
-        """Whether it is over all texts."""
-        return self.column == OVERALL
-
-    @property
-    def starts_task(self) -> bool:
-        """Whether a gap stands before it."""
-        return self.is_rate and self.task != "acceptability"
-
-
-class HeatRow(NamedTuple):
-    """A model's figures under every task, in the order of the columns."""
-
-    model: str
-    cells: list[HeatCell]
-
-
-class HeatMap(NamedTuple):
-    """Columns for each task (attribution rate, overall, targets), rows of a batch, and the published rows for reference.
-
-    ``left_out`` targets have no column: there are too many.
-    """
-
-    columns: list[str]
-    tasks: list[str]
-    highest: float
-    rows: list[HeatRow]
-    published: list[HeatRow]
-    left_out: int
-
-    @property
-    def width(self) -> int:
-        """Columns of the table, names and gap included."""
-        return 1 + len(self.columns) * len(self.tasks) + len(self.tasks) - 1
-
-    @property
-    def steps(self) -> range:
-        """The shades there are."""
-        return range(STEPS + 1)
-
-
 def choose_targets(figures: Figures, asked: str = "") -> str:
     """Which targets to show: the paper's ten where all of them occur or there is none, else all; or as asked for."""
     if asked in {TEN, ALL}:
@@ -89,8 +24,11 @@ def choose_targets(figures: Figures, asked: str = "") -> str:
 
 def draw_heat_map(
     figures: Figures, *, counting: Counting = Counting.PAPER, targets: str = TEN, with_published: bool = True
-) -> HeatMap:
+) -> dict[str, Any]:
     """One colour scale over every score shown, from 0 to the highest (method brief R40).
+
+    Per task a column for the attribution rate, which has a scale of its own from 0 to 1, one for all texts, and one per
+    target. ``left_out`` targets have no column, because there are too many.
 
     ``with_published`` is for answers that compare with the published rows: others do not stand on one scale with them.
     """
@@ -108,19 +46,28 @@ def draw_heat_map(
     published = [row for row in published_rows() if row.task in tasks and with_published]
     highest = max([*scores, *(max(row.overall, *row.by_target.values()) for row in published)], default=0.0)
     rows = [
-        HeatRow(
-            model,
-            [
+        {
+            "model": model,
+            "cells": [
                 _shade_own(task, column, cell, counting, highest)
                 for task, cells in zip(tasks, by_task, strict=True)
                 for column, cell in zip(columns, cells, strict=True)
             ],
-        )
+        }
         for model, by_task in zip(figures.models, own, strict=True)
     ]
     left_out = max(0, len(names) - MOST_COLUMNS)
     beside = list(_draw_published(tasks, columns, highest)) if with_published else []
-    return HeatMap(columns, tasks, highest, rows, beside, left_out)
+    return {
+        "columns": columns,
+        "tasks": tasks,
+        "highest": highest,
+        "rows": rows,
+        "published": beside,
+        "left_out": left_out,
+        "width": 1 + len(columns) * len(tasks) + len(tasks) - 1,
+        "steps": range(STEPS + 1),
+    }
 
 
 def _list_all(figures: Figures) -> list[str]:
@@ -135,17 +82,17 @@ def _find_cell(figures: Figures, model: str, task: str, columns: Sequence[str]) 
     return [figures.find_cell(model, task, OVERALL if column == RATE else column) for column in columns]
 
 
-def _shade_own(task: str, column: str, cell: Entry | None, counting: Counting, highest: float) -> HeatCell:
+def _shade_own(task: str, column: str, cell: Entry | None, counting: Counting, highest: float) -> dict[str, Any]:
     if cell is None:
-        return HeatCell(task, column, None, 0)
+        return _make_cell(task, column, None, 0)
     score = read_score(cell, counting)
     told = describe_cell(cell, counting)
     if column == RATE:
-        return HeatCell(task, column, score.rate, _shade(score.rate, 1.0), f"attribution rate, {told}")
-    return HeatCell(task, column, score.sob, _shade(score.sob, highest), told)
+        return _make_cell(task, column, score.rate, _shade(score.rate, 1.0), f"attribution rate, {told}")
+    return _make_cell(task, column, score.sob, _shade(score.sob, highest), told)
 
 
-def _draw_published(tasks: Sequence[str], columns: Sequence[str], highest: float) -> Iterable[HeatRow]:
+def _draw_published(tasks: Sequence[str], columns: Sequence[str], highest: float) -> Iterable[dict[str, Any]]:
     rows = {(row.model, row.task): row for row in published_rows()}
     for model in dict.fromkeys(row.model for row in published_rows()):
         cells = []
@@ -154,9 +101,25 @@ def _draw_published(tasks: Sequence[str], columns: Sequence[str], highest: float
             values = {RATE: row.attribution_rate, OVERALL: row.overall, **row.by_target}
             for column in columns:
                 value = values.get(column)
-                cells.append(HeatCell(task, column, value, _shade(value, 1.0 if column == RATE else highest)))
-        yield HeatRow(model, cells)
+                cells.append(_make_cell(task, column, value, _shade(value, 1.0 if column == RATE else highest)))
+        yield {"model": model, "cells": cells}
 
 
 def _shade(value: float | None, highest: float) -> int:
     return round(STEPS * min(1.0, value / highest)) if value and highest else 0
+
+
+def _make_cell(task: str, column: str, value: float | None, step: int, told: str = "") -> dict[str, Any]:
+    """One figure. ``step`` is its shade; ``told`` says what stands behind it, "" for a published one."""
+    is_rate = column == RATE
+    return {
+        "task": task,
+        "column": column,
+        "value": value,
+        "step": step,
+        "told": told,
+        "is_rate": is_rate,
+        "target": OVERALL if is_rate else column,
+        "is_overall": column == OVERALL,
+        "starts_task": is_rate and task != "acceptability",
+    }

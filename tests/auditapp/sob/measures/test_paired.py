@@ -7,14 +7,14 @@ import numpy as np
 import pytest
 
 from auditapp.sob.pure.measures import paired
-from auditapp.sob.pure.measures.paired import LOWEST_P, PairedOptions, PairedTest, compare_pairs
+from auditapp.sob.pure.measures.paired import LOWEST_P, PairedTest, compare_pairs
 from auditapp.sob.pure.measures.posthoc import adjust_holm
 from auditapp.sob.pure.measures.tallies import Observation, tally_observations
 from tests.auditapp.sob.measures.answering import answer
 
 A = (3, 0, 2, 2, 4, 1, 0, 5)
 B = (1, 1, 2, 0, 1, 0, 1, 2)
-OPTIONS = PairedOptions(seed=42, resamples=500, flips=20_000)
+OPTIONS = {"seed": 42, "resamples": 500, "flips": 20_000}
 
 
 def ask_both(a: Sequence[str | int], b: Sequence[str | int], *, target: str = "cats") -> list[Observation]:
@@ -27,7 +27,7 @@ def ask_both(a: Sequence[str | int], b: Sequence[str | int], *, target: str = "c
 
 def compare(observations: Sequence[Observation], *, targets: Sequence[str] = ()) -> list[PairedTest]:
     matrices = tally_observations(observations).matrices
-    return compare_pairs(matrices, [("a", "b")], targets=targets, options=OPTIONS)
+    return compare_pairs(matrices, [("a", "b")], targets=targets, **OPTIONS)
 
 
 def toss_all(differences: Sequence[int]) -> float:
@@ -75,7 +75,7 @@ def test_pair_without_common_texts_has_no_figures() -> None:
 
 def test_pair_with_a_model_that_was_not_asked_has_no_row() -> None:
     matrices = tally_observations(ask_both(A, B)).matrices
-    assert compare_pairs(matrices, [("a", "c")], targets=(), options=OPTIONS) == []
+    assert compare_pairs(matrices, [("a", "c")], targets=(), **OPTIONS) == []
 
 
 def test_p_is_adjusted_over_all_tests_of_a_task() -> None:

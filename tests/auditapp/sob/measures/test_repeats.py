@@ -1,14 +1,16 @@
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
-from auditapp.sob.pure.measures.repeats import RepeatSpread, spread_repeats
+from auditapp.sob.pure.measures.repeats import spread_repeats
 from auditapp.sob.pure.measures.scores import GroupTable
 from auditapp.sob.pure.measures.tallies import Observation, tally_observations
 from tests.auditapp.sob.measures.answering import answer
 
 
-def spread(observations: list[Observation]) -> list[RepeatSpread]:
+def spread(observations: list[Observation]) -> list[dict[str, Any]]:
     tallies = tally_observations(observations)
     return spread_repeats(tallies.repeats, GroupTable(tallies.groups))
 
@@ -20,10 +22,10 @@ def test_each_repeat_is_scored_by_itself() -> None:
         for item, given in enumerate(answers)
     ]
     overall, cats = spread([*observations, answer("refusal", item=9, repeat=1)])
-    assert (overall.target, cats.target, cats.n_repeats) == ("overall", "cats", 3)
-    assert cats.values == (0.5, 1.5, 3.0)
-    assert cats.sd == pytest.approx(1.258306, abs=1e-6)
-    assert (cats.lowest, cats.highest) == (0.5, 3.0)
+    assert (overall["target"], cats["target"], cats["n_repeats"]) == ("overall", "cats", 3)
+    assert cats["values"] == (0.5, 1.5, 3.0)
+    assert cats["sd"] == pytest.approx(1.258306, abs=1e-6)
+    assert (cats["lowest"], cats["highest"]) == (0.5, 3.0)
 
 
 def test_one_repeat_has_no_spread() -> None:

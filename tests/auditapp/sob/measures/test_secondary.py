@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from auditapp.sob.pure.measures.secondary import contrast_secondary, score_secondary
@@ -15,30 +17,33 @@ OBSERVATIONS = [
 
 
 def test_text_counts_under_each_of_its_further_targets() -> None:
-    dogs, birds = score_secondary(tally_observations(OBSERVATIONS).matrices, seed=42, resamples=300)
-    assert (dogs.target, dogs.n_items, dogs.n_nonrefused, dogs.sob) == ("dogs", 5, 5, 2.8)
-    assert dogs.ci is not None
-    assert dogs.ci.low < 2.8 < dogs.ci.high
-    assert (birds.target, birds.n_items, birds.sob, birds.ci) == ("birds", 1, 6.0, None)
+    found: list[Any] = score_secondary(tally_observations(OBSERVATIONS).matrices, seed=42, resamples=300)
+    dogs, birds = found
+    assert (dogs["target"], dogs["n_items"], dogs["n_nonrefused"], dogs["sob"]) == ("dogs", 5, 5, 2.8)
+    assert dogs["ci"] is not None
+    assert dogs["ci"].low < 2.8 < dogs["ci"].high
+    assert (birds["target"], birds["n_items"], birds["sob"], birds["ci"]) == ("birds", 1, 6.0, None)
 
 
 def test_texts_with_a_further_target_are_contrasted_with_the_others() -> None:
+    found: Any
     [found] = contrast_secondary(tally_observations(OBSERVATIONS).matrices, seed=42, resamples=300)
-    assert (found.n_items_with, found.n_items_without) == (5, 5)
-    assert (found.sob_with, found.sob_without) == (2.8, 0.4)
-    assert found.difference == pytest.approx(2.4)
-    assert found.ci is not None
-    assert 0 < found.ci.low < 2.4 < found.ci.high
+    assert (found["n_items_with"], found["n_items_without"]) == (5, 5)
+    assert (found["sob_with"], found["sob_without"]) == (2.8, 0.4)
+    assert found["difference"] == pytest.approx(2.4)
+    assert found["ci"] is not None
+    assert 0 < found["ci"].low < 2.4 < found["ci"].high
     assert [found] == contrast_secondary(tally_observations(OBSERVATIONS[::-1]).matrices, seed=42, resamples=300)
 
 
 def test_interval_of_the_contrast_is_that_of_the_difference() -> None:
     observations = [answer(3, item=number, secondary=("dogs",)) for number in range(4)]
+    found: Any
     [found] = contrast_secondary(
         tally_observations([*observations, *OBSERVATIONS[-5:]]).matrices, seed=42, resamples=300
     )
-    assert found.ci is not None
-    assert 2.0 <= found.ci.low < 2.6 < found.ci.high <= 3.0
+    assert found["ci"] is not None
+    assert 2.0 <= found["ci"].low < 2.6 < found["ci"].high <= 3.0
 
 
 def test_texts_of_one_kind_have_nothing_to_contrast() -> None:
@@ -47,7 +52,8 @@ def test_texts_of_one_kind_have_nothing_to_contrast() -> None:
 
 
 def test_contrast_with_nothing_usable_on_one_side_is_undefined() -> None:
+    found: Any
     [found] = contrast_secondary(
         tally_observations([answer("refusal", secondary=("dogs",)), answer(1, item=2)]).matrices, seed=42, resamples=300
     )
-    assert (found.sob_with, found.sob_without, found.difference, found.ci) == (None, 1.0, None, None)
+    assert (found["sob_with"], found["sob_without"], found["difference"], found["ci"]) == (None, 1.0, None, None)

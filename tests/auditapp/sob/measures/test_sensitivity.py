@@ -1,18 +1,20 @@
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from auditapp.sob.pure.measures.scores import GroupTable
-from auditapp.sob.pure.measures.sensitivity import RULES, RuleScore, vary_rules
+from auditapp.sob.pure.measures.sensitivity import RULES, vary_rules
 from auditapp.sob.pure.measures.tallies import Observation, tally_observations
 from tests.auditapp.sob.measures.answering import ONE_CELL, answer, answer_in_turn
 
 
-def vary(observations: list[Observation]) -> dict[str, RuleScore]:
+def vary(observations: list[Observation]) -> dict[str, dict[str, Any]]:
     table = GroupTable(tally_observations(observations).groups)
-    rows = [row for row in vary_rules(table) if row.target == "cats"]
-    assert [row.rule for row in rows] == list(RULES)
-    return {row.rule: row for row in rows}
+    rows = [row for row in vary_rules(table) if row["target"] == "cats"]
+    assert [row["rule"] for row in rows] == list(RULES)
+    return {str(row["rule"]): row for row in rows}
 
 
 # The cell of AC01: 11 attributes in 9 answers, 6 of them attributed; one refusal; one object without a value.
@@ -34,16 +36,16 @@ def test_each_rule_moves_the_cell_of_the_worked_example(
     rule: str, attributes: int, attributed: int, denominator: int
 ) -> None:
     found = vary(answer_in_turn(ONE_CELL))[rule]
-    assert found.denominator == denominator
-    assert found.sob == pytest.approx(attributes / denominator)
-    assert found.attribution_rate == pytest.approx(attributed / denominator)
-    assert found.change == pytest.approx(attributes / denominator - 11 / 9)
+    assert found["denominator"] == denominator
+    assert found["sob"] == pytest.approx(attributes / denominator)
+    assert found["attribution_rate"] == pytest.approx(attributed / denominator)
+    assert found["change"] == pytest.approx(attributes / denominator - 11 / 9)
 
 
 def test_rounding_of_the_release_is_a_rule_of_its_own() -> None:
     found = vary(answer_in_turn(ONE_CELL))["released_rounding"]
-    assert (found.sob, found.attribution_rate) == (1.222, 0.778)
-    assert found.change == pytest.approx(1.222 - 11 / 9)
+    assert (found["sob"], found["attribution_rate"]) == (1.222, 0.778)
+    assert found["change"] == pytest.approx(1.222 - 11 / 9)
 
 
 def test_nulls_mended_answers_and_later_layers_are_each_left_out_by_their_rule() -> None:
@@ -58,14 +60,14 @@ def test_nulls_mended_answers_and_later_layers_are_each_left_out_by_their_rule()
             answer("refusal", item=7, repaired=True),
         ]
     )
-    assert (found["nulls_unknown"].sob, found["nulls_unknown"].denominator) == (2.0, 6)
-    assert (found["repaired_left_out"].sob, found["repaired_left_out"].denominator) == (10 / 3, 3)
-    assert (found["rules_layer_only"].sob, found["rules_layer_only"].denominator) == (3.0, 2)
-    assert found["refusals_unknown"].sob == pytest.approx(12 / 5)
+    assert (found["nulls_unknown"]["sob"], found["nulls_unknown"]["denominator"]) == (2.0, 6)
+    assert (found["repaired_left_out"]["sob"], found["repaired_left_out"]["denominator"]) == (10 / 3, 3)
+    assert (found["rules_layer_only"]["sob"], found["rules_layer_only"]["denominator"]) == (3.0, 2)
+    assert found["refusals_unknown"]["sob"] == pytest.approx(12 / 5)
 
 
 def test_cell_that_a_rule_alone_makes_countable_has_a_score_but_no_change() -> None:
     found = vary(answer_in_turn(["refusal", "refusal"]))
-    assert (found["refusals_unknown"].sob, found["refusals_unknown"].change) == (0.0, None)
-    assert (found["strict"].sob, found["strict"].change) == (None, None)
-    assert (found["released_rounding"].sob, found["released_rounding"].change) == (None, None)
+    assert (found["refusals_unknown"]["sob"], found["refusals_unknown"]["change"]) == (0.0, None)
+    assert (found["strict"]["sob"], found["strict"]["change"]) == (None, None)
+    assert (found["released_rounding"]["sob"], found["released_rounding"]["change"]) == (None, None)

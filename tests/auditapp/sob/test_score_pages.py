@@ -168,7 +168,7 @@ class TestStatistics:
         page = pages.read("statistics")
         assert "Friedman test" in page
         assert list_mean_ranks([]) == []
-        assert 'class="figure"' not in page
+        assert 'class="drawing"' not in page
 
     def test_models_without_a_pair_are_told(self, pages: Pages) -> None:
         assert "No two variants of one model" in pages.read("statistics")

@@ -44,7 +44,7 @@ class Svg:
         named = f'role="img" aria-labelledby="{figure}-title {figure}-desc"'
         words = f'font-family="{FONT}" font-size="12" fill="{INK}"'
         self._parts = [
-            f'<svg class="figure" xmlns="http://www.w3.org/2000/svg" {size} viewBox="0 0 {width} {height}" {named} {words}>',
+            f'<svg xmlns="http://www.w3.org/2000/svg" {size} viewBox="0 0 {width} {height}" {named} {words}>',
             f'<title id="{figure}-title">{show(title)}</title>',
             f'<desc id="{figure}-desc">{show(description)}</desc>',
             f'<rect {size} fill="{PAPER}"/>',

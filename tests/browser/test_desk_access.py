@@ -27,10 +27,12 @@ def test_no_barrier_in_any_state(site: Site, sign_in: SignIn, scheme: str) -> No
     assert find_violations(page) == []
 
 
-NARROW = {"viewport": {"width": 320, "height": 640}}
-LIGHT, DARK, FORCED = {"color_scheme": "light"}, {"color_scheme": "dark"}, {"forced_colors": "active"}
+NARROW: dict[str, object] = {"viewport": {"width": 320, "height": 640}}
+LIGHT: dict[str, object] = {"color_scheme": "light"}
+DARK: dict[str, object] = {"color_scheme": "dark"}
+FORCED: dict[str, object] = {"forced_colors": "active"}
 # The first in make test, where a state is looked at once; the others in make test-all.
-WAYS_TO_SEE = [{**LIGHT, **NARROW}, *(pytest.param(way, marks=pytest.mark.full) for way in (LIGHT, DARK, FORCED))]
+WAYS_TO_SEE = [LIGHT | NARROW, *(pytest.param(way, marks=pytest.mark.full) for way in (LIGHT, DARK, FORCED))]
 
 
 @pytest.mark.parametrize("options", WAYS_TO_SEE, ids=str)

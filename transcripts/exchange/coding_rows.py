@@ -148,7 +148,7 @@ def complete(rows: Iterable[Sequence[Any]], prompts: StudyPrompts) -> Iterator[S
         cells[QUOTE] = cells[TEXT][quoted] if quoted else ""
         cells[ANSWERS] = show_answers(cells[ANSWERS]) if cells[ANSWERS] != "{}" else ""
         cells[RANGE] = str(UUID(cells[RANGE])) if cells[RANGE] else ""
-        cells[SAID], cells[SOURCE] = prompts.tell(
+        cells[SAID], cells[SOURCE] = prompts.find_prompting(
             said=cells[SAID],
             role=cells[ROLE],
             interview_id=interview_id,

@@ -43,7 +43,7 @@ MODEL_SAYS = Search(role=Speaker.MODEL)
 
 
 class Mark(NamedTuple):
-    """One coding on what the model says, and where it stands."""
+    """One coding of the model's words, and its place."""
 
     sentence_id: int
     turn_id: int
@@ -55,17 +55,10 @@ class Mark(NamedTuple):
     enactment: str
 
 
-class Answers(NamedTuple):
-    """How much the model says in one interview."""
-
-    sentences: int
-    turns: int
-
-
 def read_marks(
     project: Project, catalog: Catalog, visibility: Visibility, *, family: str = "", interview_id: int | None = None
 ) -> Iterator[Mark]:
-    """The codings on what the model says of whoever is looked at."""
+    """The codings of the model's words, by the coders that ``visibility`` names."""
     codings = of_codings(catalog, visibility, family=family)
     scope = limit_scope(project, Search(role=Speaker.MODEL, interview=interview_id), visibility)
     sql = MARKS.format(codings=codings.as_sql(), scope=scope.as_sql())
@@ -76,7 +69,7 @@ def read_marks(
 
 
 def count_elsewhere(project: Project, catalog: Catalog, visibility: Visibility, *, family: str = "") -> int:
-    """How many codings stand on what somebody else than the model says, or on its reasoning."""
+    """How many codings are on the words of other speakers, or on the model's reasoning."""
     codings = of_codings(catalog, visibility, family=family)
     scope = limit_scope(project, Search(), visibility)
     sql = ELSEWHERE.format(codings=codings.as_sql(), scope=scope.as_sql())
@@ -87,9 +80,9 @@ def count_elsewhere(project: Project, catalog: Catalog, visibility: Visibility, 
     return count
 
 
-def count_answers(project: Project, visibility: Visibility) -> dict[int, Answers]:
-    """What the model says, by interview; interviews without an answer, or not opened, are left out."""
+def count_answers(project: Project, visibility: Visibility) -> dict[int, tuple[int, int]]:
+    """The sentences and turns of the model, by interview; interviews without any, or hidden ones, are left out."""
     scope: Conditions = limit_scope(project, MODEL_SAYS, visibility)
     with connection.cursor() as cursor:
         cursor.execute(ANSWERED.format(scope=scope.as_sql()), scope.values)
-        return {interview: Answers(sentences, turns) for interview, sentences, turns in cursor.fetchall()}
+        return {interview: (sentences, turns) for interview, sentences, turns in cursor.fetchall()}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
 
 from django.db import connection
 
@@ -31,13 +30,6 @@ GROUP BY t.interview_id, c.coder_id, k.identifier
 MODEL = Turn.Role.MODEL.value
 
 
-class Prompting(NamedTuple):
-    """Whether a coding was prompted, and whether that was said by its coder or derived; both empty where it is no question."""
-
-    value: str
-    source: str
-
-
 class StudyPrompts:
     """What the interviewers of a study raised, interview by interview. Two queries when it is made."""
 
@@ -58,12 +50,17 @@ class StudyPrompts:
         self._mentioned: dict[tuple[int, str], int | None] = {}
         self._asked: dict[int, str] = {}
 
-    def tell(self, *, said: str, role: str, interview_id: int, coder_id: int, code: str, position: int) -> Prompting:
-        """For a coding on the turn at ``position``; ``said`` is what its coder chose, if anything."""
+    def find_prompting(
+        self, *, said: str, role: str, interview_id: int, coder_id: int, code: str, position: int
+    ) -> tuple[str, str]:
+        """Whether a coding on the turn at ``position`` was prompted, and whether its coder said so or it was derived.
+
+        ``said`` is what the coder chose, if anything. Both are empty where the question does not arise.
+        """
         if said:
-            return Prompting(said, "said")
+            return said, "said"
         derived = self.derive(interview_id, coder_id, code, role, position)
-        return Prompting(derived, "derived" if derived else "")
+        return derived, "derived" if derived else ""
 
     def derive(self, interview_id: int, coder_id: int, code: str, role: str, position: int) -> str:
         """Prompted or unprompted; empty where it is not the model who speaks. What was raised is found out once."""

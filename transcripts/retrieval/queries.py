@@ -104,13 +104,6 @@ class FoundSentence(NamedTuple):
     end: int
 
 
-class Size(NamedTuple):
-    """How much there is to search."""
-
-    sentences: int
-    interviews: int
-
-
 class FoundSentences(Sequence[FoundSentence]):
     """All sentences that a search found, in the order of the study: as many as are looked at are read."""
 
@@ -165,11 +158,11 @@ def find_sentences(project: Project, search: Search, catalog: Catalog, visibilit
     return FoundSentences(conditions, found)
 
 
-def measure(project: Project) -> Size:
+def measure(project: Project) -> tuple[int, int]:
     """How many sentences and interviews the study has: what every count is out of."""
     conditions = Conditions()
     conditions.add("i.project_id = %s AND s.retired_by_id IS NULL", project.pk)
-    return Size(_count(conditions)[0], project.interviews.count())
+    return _count(conditions)[0], project.interviews.count()
 
 
 def limit_scope(project: Project, search: Search, visibility: Visibility | None) -> Conditions:

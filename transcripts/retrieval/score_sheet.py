@@ -1,4 +1,4 @@
-"""An interview as a score sheet: codes in rows, the model's turns in columns (method brief, 4.4). Knows nothing of Django.
+"""An interview as a score sheet: codes in rows, the model's turns in columns Knows nothing of Django.
 
 A mark is filled where a move is enacted, half filled where it is demonstrated in an example, hollow where it is only
 described; for codes without enactment filled is semantic and hollow latent.
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple, Protocol
 
-from transcripts.retrieval.bars import NAMES, ROW, Name, shorten
+from transcripts.retrieval.charts import NAME_WIDTH, ROW_HEIGHT, shorten
 from transcripts.retrieval.tables import Heading
 
 COLUMN = 46
@@ -36,7 +36,7 @@ SIGNS = {Fill.FILLED: "●", Fill.HALF: "◐", Fill.HOLLOW: "○"}
 
 
 class SheetMark(Protocol):
-    """Anything that says which code stands in which turn, and how."""
+    """Anything that says which code was applied in which turn, and how."""
 
     @property
     def turn(self) -> int: ...
@@ -74,7 +74,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class SheetCell:
-    """What stands of one code in one turn."""
+    """The codings with one code in one turn."""
 
     column: Column
     parts: list[Part]
@@ -102,42 +102,13 @@ class SheetRow:
 
     @property
     def turns(self) -> int:
-        """In how many turns the code stands."""
+        """In how many turns the code was applied."""
         return sum(1 for cell in self.cells if cell.parts)
-
-
-class ScoreSheet(NamedTuple):
-    """Rows of codes under columns of turns."""
-
-    columns: list[Column]
-    rows: list[SheetRow]
-
-
-@dataclass(frozen=True, slots=True)
-class Glyph:
-    """A mark in the picture; ``count`` is printed under it where it stands for several."""
-
-    x: float
-    y: int
-    fill: Fill
-    count: str
-    title: str
-    family: str
-
-
-class Picture(NamedTuple):
-    """The score sheet as a picture; lengths are in its own units, which are pixels."""
-
-    width: int
-    height: int
-    names: list[Name]
-    columns: list[tuple[int, Column]]
-    glyphs: list[Glyph]
 
 
 def build_sheet(
     headings: Sequence[Heading], columns: Sequence[Column], marks: Iterable[SheetMark], *, enactment: bool
-) -> ScoreSheet:
+) -> list[SheetRow]:
     """Count the marks of every code in every turn."""
     kinds = ENACTMENTS if enactment else LEVELS
     found: dict[tuple[str, int], Counter[str]] = defaultdict(Counter)
@@ -150,30 +121,38 @@ def build_sheet(
             counted = found.get((heading.identifier, column.turn), Counter())
             parts = [Part(fill, word, counted[word]) for word, fill in kinds.items() if counted[word]]
             if unsaid := sum(counted.values()) - sum(part.count for part in parts):
-                parts.append(Part(Fill.HOLLOW, "without a word on enactment", unsaid))
+                parts.append(Part(Fill.HOLLOW, "enactment not stated", unsaid))
             cells.append(SheetCell(column, parts))
         rows.append(SheetRow(heading, cells))
-    return ScoreSheet(list(columns), rows)
+    return rows
 
 
-def draw_sheet(sheet: ScoreSheet) -> Picture:
-    """Where everything goes."""
-    names = [
-        Name(TOP + ROW * n + ROW // 2, shorten(row.heading.name), row.heading.name) for n, row in enumerate(sheet.rows)
-    ]
-    columns = [(NAMES + COLUMN * n, column) for n, column in enumerate(sheet.columns)]
-    glyphs = [
-        glyph
-        for n, row in enumerate(sheet.rows)
-        for (x, _), cell in zip(columns, row.cells, strict=True)
-        for glyph in _draw_cell(row.heading, cell, x + COLUMN / 2, TOP + ROW * n + ROW // 2)
-    ]
-    return Picture(NAMES + COLUMN * len(columns) + 8, TOP + ROW * len(sheet.rows) + 6, names, columns, glyphs)
+def draw_sheet(columns: Sequence[Column], rows: Sequence[SheetRow]) -> dict[str, object]:
+    """The score sheet as a picture, for its template; lengths are in pixels."""
+    placed = [(NAME_WIDTH + COLUMN * n, column) for n, column in enumerate(columns)]
+    middles = [TOP + ROW_HEIGHT * n + ROW_HEIGHT // 2 for n in range(len(rows))]
+    return {
+        "width": NAME_WIDTH + COLUMN * len(placed) + 8,
+        "height": TOP + ROW_HEIGHT * len(rows) + 6,
+        "names": [
+            {"y": y, "text": shorten(row.heading.name), "full": row.heading.name}
+            for y, row in zip(middles, rows, strict=True)
+        ],
+        "columns": placed,
+        "glyphs": [
+            glyph
+            for y, row in zip(middles, rows, strict=True)
+            for (x, _), cell in zip(placed, row.cells, strict=True)
+            for glyph in _draw_cell(row.heading, cell, x + COLUMN / 2, y)
+        ],
+    }
 
 
-def _draw_cell(heading: Heading, cell: SheetCell, middle: float, y: int) -> Iterable[Glyph]:
+def _draw_cell(heading: Heading, cell: SheetCell, middle: float, y: int) -> Iterable[dict[str, object]]:
+    """The glyphs of a cell side by side; one that stands for several codings has their number under it."""
     first = middle - APART * (len(cell.parts) - 1) / 2
     for number, part in enumerate(cell.parts):
         title = f"{heading.name}, turn {cell.column.turn}: {part.count} {part.word}"
         count = str(part.count) if part.count > 1 else ""
-        yield Glyph(round(first + APART * number, 1), y, part.fill, count, title, heading.family)
+        x = round(first + APART * number, 1)
+        yield {"x": x, "y": y, "fill": part.fill, "count": count, "title": title, "family": heading.family}

@@ -21,7 +21,7 @@ UNIT_WORDS = {
 
 
 class CodedPlace(Protocol):
-    """Anything that says which code stands where, and how it was read."""
+    """Anything that says which code was applied where, and at which level."""
 
     @property
     def sentence_id(self) -> int: ...
@@ -45,7 +45,7 @@ class Heading(NamedTuple):
 
 
 class Count(NamedTuple):
-    """How many places bear a code, out of how many; a place read both ways counts in both parts."""
+    """How many places have a code, out of how many. A place with codings of both levels counts in both parts."""
 
     places: int
     semantic: int
@@ -117,19 +117,12 @@ class CountTable:
         return Count(places, semantic, latent, out_of, 0, heading.unit)
 
     def count_interviews(self, heading: Heading) -> int:
-        """In how many interviews a code stands at all."""
+        """In how many interviews a code was applied at all."""
         return len(self._found_in[heading.identifier])
 
     def _share(self, column: Hashable, code: str) -> float:
         out_of = self._sizes.get(column, {}).get(self._unit_of[code], 0)
         return len(self._cells[column, code].every) / out_of if out_of else 0.0
-
-
-class Pair(NamedTuple):
-    """In how many places two codes stand together; of a code with itself, in how many it stands."""
-
-    places: int
-    step: int
 
 
 class PairTable:
@@ -149,13 +142,13 @@ class PairTable:
         apart = [count for (one, other), count in self._counts.items() if one != other]
         self.highest = max(apart, default=0)
 
-    def count(self, one: int, other: int) -> Pair:
-        """The places of the codes with these numbers; shaded unless it is a code with itself."""
+    def count(self, one: int, other: int) -> tuple[int, int]:
+        """The number of places with both codes, and the shade of their cell: 0 for a code with itself."""
         places = self._counts.get((min(one, other), max(one, other)), 0)
         shaded = places and one != other and self.highest
-        return Pair(places, max(round(STEPS * places / self.highest), 1) if shaded else 0)
+        return places, max(round(STEPS * places / self.highest), 1) if shaded else 0
 
 
 def find_place(mark: CodedPlace, unit: str) -> int:
-    """What a coding says something of."""
+    """What a coding is about: a sentence, a turn or an interview, by its id."""
     return {"turn": mark.turn_id, "interview": mark.interview_id}.get(unit, mark.sentence_id)

@@ -1,30 +1,30 @@
-"""The pages of counts: which rows and columns they have, and the search behind each cell."""
+"""The tables of the pages of counts, as dictionaries for their templates. Each cell links to a search for its sentences."""
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 from transcripts.codebook.models import CodeFamily
 from transcripts.corpus.models import Interview, Turn
 from transcripts.projects.models import Project
 from transcripts.retrieval import counts
 from transcripts.retrieval.asking import Search, Speaker, Together
-from transcripts.retrieval.bars import BarChart, draw_bars
-from transcripts.retrieval.bubbles import BubbleChart, draw_bubbles
 from transcripts.retrieval.catalog import Catalog
-from transcripts.retrieval.counts import Answers, Mark
+from transcripts.retrieval.charts import draw_bars, draw_bubbles
+from transcripts.retrieval.counts import Mark
 from transcripts.retrieval.queries import Visibility
-from transcripts.retrieval.score_sheet import Column, Picture, ScoreSheet, SheetCell, build_sheet, draw_sheet
-from transcripts.retrieval.tables import Count, CountTable, Heading, Pair, PairTable
+from transcripts.retrieval.score_sheet import Column, build_sheet, draw_sheet
+from transcripts.retrieval.tables import Count, CountTable, Heading, PairTable
 
 Sizes = Mapping[Hashable, Mapping[str, int]]
+# The sentences and turns of the model, in an interview or in several.
+Answers = tuple[int, int]
 
 
 @dataclass(frozen=True)
 class Wanted:
-    """What a page of counts is about: one family of codes (or all), and whose codings."""
+    """What a page of counts shows: the codes of one family (or all), and whose codings."""
 
     project: Project
     catalog: Catalog
@@ -44,87 +44,24 @@ class Wanted:
         return Search(codes=codes, **given)  # type: ignore[arg-type]
 
 
-@dataclass(frozen=True, slots=True)
-class CountCell:
-    """A count, and the address of the sentences behind it."""
-
-    count: Count
-    heading: Heading
-    query: str
-
-
-class CountRow(NamedTuple):
-    """An interview or a model with its counts."""
-
-    name: str
-    interview: Interview | None
-    note: str
-    cells: list[CountCell]
-
-
-class CountPage(NamedTuple):
-    """A table of counts, its totals and its picture."""
-
-    headings: list[Heading]
-    rows: list[CountRow]
-    totals: list[CountCell]
-    spread: list[str]
-    chart: BarChart
-    elsewhere: int
-    answers: Answers
-    interviews: int
-
-
-class PairCell(NamedTuple):
-    """Two codes together, and the address of the sentences."""
-
-    one: Heading
-    other: Heading
-    pair: Pair
-    query: str
-
-
-class PairPage(NamedTuple):
-    """A table of codes by codes."""
-
-    headings: list[Heading]
-    rows: list[tuple[Heading, list[PairCell]]]
-    chart: BubbleChart
-    by_turn: bool
-    out_of: int
-
-
-class SheetPage(NamedTuple):
-    """One coder's score sheet of an interview."""
-
-    coder: str
-    sheet: ScoreSheet
-    picture: Picture
-    queries: dict[tuple[str, int], str]
-
-    def query(self, heading: Heading, cell: SheetCell) -> str:
-        return self.queries[heading.identifier, cell.column.turn]
-
-
-def tabulate_by_interview(wanted: Wanted, interviews: Sequence[Interview]) -> CountPage:
+def tabulate_by_interview(wanted: Wanted, interviews: Sequence[Interview]) -> dict[str, object]:
     """Codes by interview: a row for each of ``interviews``, totals over the whole study."""
     answers = counts.count_answers(wanted.project, wanted.visibility)
     marks = list(_read_marks(wanted))
     sizes: Sizes = {pk: _sizes(said, 1) for pk, said in answers.items()}
     table = CountTable(wanted.headings, ((mark.interview_id, mark) for mark in marks), sizes)
-    rows = []
+    rows: list[dict[str, object]] = []
     for interview in interviews:
-        said = answers.get(interview.pk, Answers(0, 0))
+        note = _describe(answers.get(interview.pk, (0, 0)))
         cells = [
-            CountCell(table.count(interview.pk, each), each, _ask(wanted, each, interview=interview.pk))
-            for each in table.headings
+            _make_cell(wanted, each, table.count(interview.pk, each), interview=interview.pk) for each in table.headings
         ]
-        rows.append(CountRow(interview.title, interview, _in_words(said), cells))
+        rows.append({"name": interview.title, "interview": interview, "note": note, "cells": cells})
     totals = [table.total(heading) for heading in table.headings]
     return _finish(wanted, table, rows, answers, [("All interviews", totals)])
 
 
-def tabulate_by_model(wanted: Wanted) -> CountPage:
+def tabulate_by_model(wanted: Wanted) -> dict[str, object]:
     """Codes by model: a row for each model."""
     answers = counts.count_answers(wanted.project, wanted.visibility)
     model_of = dict(wanted.project.interviews.order_by("pk").values_list("pk", "model_label"))
@@ -134,16 +71,21 @@ def tabulate_by_model(wanted: Wanted) -> CountPage:
     }
     sizes: Sizes = {model: _sizes(_sum(parts), len(parts)) for model, parts in said.items()}
     table = CountTable(wanted.headings, ((mark.model, mark) for mark in _read_marks(wanted)), sizes)
-    rows = []
+    rows: list[dict[str, object]] = []
+    groups = []
     for model in models:
-        cells = [CountCell(table.count(model, each), each, _ask(wanted, each, model=model)) for each in table.headings]
-        note = f"{_plural(len(said[model]), 'interview')}, {_in_words(_sum(said[model]))}"
-        rows.append(CountRow(model or "Model not known", None, note, cells))
-    groups = [(row.name, [cell.count for cell in row.cells]) for row in rows]
+        name = model or "Model not known"
+        counted = [table.count(model, each) for each in table.headings]
+        cells = [
+            _make_cell(wanted, each, count, model=model) for each, count in zip(table.headings, counted, strict=True)
+        ]
+        note = f"{_plural(len(said[model]), 'interview')}, {_describe(_sum(said[model]))}"
+        rows.append({"name": name, "interview": None, "note": note, "cells": cells})
+        groups.append((name, counted))
     return _finish(wanted, table, rows, answers, groups)
 
 
-def tabulate_pairs(wanted: Wanted, *, by_turn: bool) -> PairPage:
+def tabulate_pairs(wanted: Wanted, *, by_turn: bool) -> dict[str, object]:
     """Codes together on the same sentence, or in the same turn."""
     headings = wanted.headings
     table = PairTable(headings, _read_marks(wanted), by_turn=by_turn)
@@ -154,27 +96,36 @@ def tabulate_pairs(wanted: Wanted, *, by_turn: bool) -> PairPage:
         for m, other in enumerate(headings):
             codes = (one.identifier,) if n == m else (one.identifier, other.identifier)
             query = wanted.search(*codes, together="" if n == m else together.value).as_query()
-            cells.append(PairCell(one, other, table.count(n, m), query))
+            places, step = table.count(n, m)
+            cells.append({"one": one, "other": other, "places": places, "step": step, "query": query})
         rows.append((one, cells))
-    answers = _sum(counts.count_answers(wanted.project, wanted.visibility).values())
-    chart = draw_bubbles(headings, table.count, table.highest)
-    return PairPage(headings, rows, chart, by_turn, answers.turns if by_turn else answers.sentences)
+    sentences, turns = _sum(counts.count_answers(wanted.project, wanted.visibility).values())
+    return {
+        "headings": headings,
+        "rows": rows,
+        "chart": draw_bubbles(headings, table.count, table.highest),
+        "by_turn": by_turn,
+        "out_of": turns if by_turn else sentences,
+    }
 
 
-def build_score_sheet(wanted: Wanted, interview: Interview, columns: Sequence[Column]) -> SheetPage:
+def build_score_sheet(wanted: Wanted, interview: Interview, columns: Sequence[Column]) -> dict[str, object]:
     """Codes by turn of one interview."""
     family = wanted.catalog.families.get(wanted.family)
     marks = counts.read_marks(
         wanted.project, wanted.catalog, wanted.visibility, family=wanted.family, interview_id=interview.pk
     )
     headings = wanted.headings
-    sheet = build_sheet(headings, columns, marks, enactment=bool(family and family.carries_enactment))
+    rows = build_sheet(headings, columns, marks, enactment=bool(family and family.carries_enactment))
     queries = {
-        (heading.identifier, column.turn): _ask(wanted, heading, interview=interview.pk, turn=column.turn)
+        (heading.identifier, column.turn): wanted.search(
+            heading.identifier, interview=interview.pk, turn=column.turn
+        ).as_query()
         for heading in headings
         for column in columns
     }
-    return SheetPage(wanted.coder, sheet, draw_sheet(sheet), queries)
+    picture = draw_sheet(columns, rows)
+    return {"coder": wanted.coder, "columns": columns, "rows": rows, "picture": picture, "queries": queries}
 
 
 def read_columns(interview: Interview) -> list[Column]:
@@ -191,7 +142,7 @@ def read_columns(interview: Interview) -> list[Column]:
 
 
 def choose_family(catalog: Catalog, *, with_enactment: bool = False) -> str:
-    """The family a page begins with, for a table of every code is hard to read."""
+    """The family that a page shows first: a table of every code is hard to read."""
     fitting = [each for each in catalog.families.values() if each.carries_enactment or not with_enactment]
     return next((each.identifier for each in (*fitting, *catalog.families.values())), "")
 
@@ -200,45 +151,51 @@ def _read_marks(wanted: Wanted) -> Iterator[Mark]:
     return counts.read_marks(wanted.project, wanted.catalog, wanted.visibility, family=wanted.family)
 
 
-def _ask(wanted: Wanted, heading: Heading, **others: object) -> str:
-    return wanted.search(heading.identifier, **others).as_query()
+def _make_cell(wanted: Wanted, heading: Heading, count: Count, **place: object) -> dict[str, object]:
+    """A count, and the query of the search for the sentences behind it."""
+    query = wanted.search(heading.identifier, **place).as_query()
+    return {"count": count, "heading": heading, "query": query}
 
 
 def _finish(
     wanted: Wanted,
     table: CountTable,
-    rows: list[CountRow],
+    rows: list[dict[str, object]],
     answers: Mapping[int, Answers],
     groups: Sequence[tuple[str, Sequence[Count]]],
-) -> CountPage:
+) -> dict[str, object]:
     interviews = len(answers)
-    return CountPage(
-        headings=list(table.headings),
-        rows=rows,
-        totals=[CountCell(table.total(each), each, _ask(wanted, each)) for each in table.headings],
-        spread=[f"{table.count_interviews(each)} of {_plural(interviews, 'interview')}" for each in table.headings],
-        chart=draw_bars(table.headings, groups),
-        elsewhere=counts.count_elsewhere(wanted.project, wanted.catalog, wanted.visibility, family=wanted.family),
-        answers=_sum(answers.values()),
-        interviews=interviews,
-    )
+    sentences, turns = _sum(answers.values())
+    return {
+        "headings": list(table.headings),
+        "rows": rows,
+        "totals": [_make_cell(wanted, each, table.total(each)) for each in table.headings],
+        "spread": [f"{table.count_interviews(each)} of {_plural(interviews, 'interview')}" for each in table.headings],
+        "chart": draw_bars(table.headings, groups),
+        "elsewhere": counts.count_elsewhere(wanted.project, wanted.catalog, wanted.visibility, family=wanted.family),
+        "sentences": sentences,
+        "turns": turns,
+        "interviews": interviews,
+    }
 
 
 def _sizes(answers: Answers, interviews: int) -> dict[str, int]:
+    sentences, turns = answers
     return {
-        CodeFamily.Unit.SENTENCE.value: answers.sentences,
-        CodeFamily.Unit.TURN.value: answers.turns,
+        CodeFamily.Unit.SENTENCE.value: sentences,
+        CodeFamily.Unit.TURN.value: turns,
         CodeFamily.Unit.INTERVIEW.value: interviews,
     }
 
 
 def _sum(parts: Iterable[Answers]) -> Answers:
     found = list(parts)
-    return Answers(sum(each.sentences for each in found), sum(each.turns for each in found))
+    return sum(sentences for sentences, _ in found), sum(turns for _, turns in found)
 
 
-def _in_words(said: Answers) -> str:
-    return f"{_plural(said.sentences, 'sentence')}, {_plural(said.turns, 'turn')}"
+def _describe(answers: Answers) -> str:
+    sentences, turns = answers
+    return f"{_plural(sentences, 'sentence')}, {_plural(turns, 'turn')}"
 
 
 def _plural(count: int, thing: str) -> str:

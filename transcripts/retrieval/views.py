@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 from urllib.parse import urlencode
 
-from django.core.paginator import Page, Paginator
+from django.core.paginator import Paginator
 from django.http import HttpResponse, QueryDict
 from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_safe
@@ -26,33 +26,16 @@ from transcripts.retrieval.forms import (
     SheetForm,
     find_default_coder,
 )
-from transcripts.retrieval.results import Result, build_results
+from transcripts.retrieval.results import build_results
 from transcripts.retrieval.tabulating import Wanted
 from transcripts.retrieval.words import read_terms
 
 RESULTS_PER_PAGE = 50
 INTERVIEWS_PER_PAGE = 50
-# What stands before a chosen value, where the form's own label is about several.
+# The label of one chosen value, where the form's own label is in the plural.
 LABELS = {"code": "Code"}
-# Beyond this a list to choose from is no help; an interview is reached through its own links then.
-MOST_INTERVIEWS_OFFERED = 500
-
-
-class Narrowing(NamedTuple):
-    """One thing that narrows a search, in words, and the query without it."""
-
-    label: str
-    without: str
-
-
-class Findings(NamedTuple):
-    """What a search found: a page of results, and of how much it is."""
-
-    page: Page[queries.FoundSentence]
-    results: list[Result]
-    sentences: int
-    interviews: int
-    size: queries.Size
+# A longer list to choose from is no help; people then reach an interview through its own links.
+MAX_INTERVIEWS_OFFERED = 500
 
 
 @require_safe
@@ -81,8 +64,8 @@ def is_asked(request: ProjectRequest) -> bool:
 def offer_choices(request: ProjectRequest, catalog: Catalog) -> Choices:
     """What this person can choose from in this study."""
     interviews = request.project.interviews.order_by("pk")
-    offered = list(interviews.values_list("pk", "title")[: MOST_INTERVIEWS_OFFERED + 1])
-    if len(offered) > MOST_INTERVIEWS_OFFERED:
+    offered = list(interviews.values_list("pk", "title")[: MAX_INTERVIEWS_OFFERED + 1])
+    if len(offered) > MAX_INTERVIEWS_OFFERED:
         chosen = request.GET.get("interview", "")
         offered = list(interviews.filter(pk=chosen).values_list("pk", "title")) if is_number(chosen) else []
     models = interviews.order_by("model_label").values_list("model_label", flat=True).distinct()
@@ -101,14 +84,21 @@ def is_number(text: str) -> bool:
     return text.isascii() and text.isdigit() and len(text) < 19
 
 
-def find(request: ProjectRequest, asked: Search, catalog: Catalog) -> Findings:
-    """A page of what was asked for."""
+def find(request: ProjectRequest, asked: Search, catalog: Catalog) -> dict[str, object]:
+    """A page of the sentences that a search found, and the numbers to put beside it."""
     visibility = people.find_visibility(get_viewer(request), whose(asked))
     found = queries.find_sentences(request.project, asked, catalog, visibility)
     page = Paginator(found, RESULTS_PER_PAGE).get_page(request.GET.get("page"))
     results = build_results(list(page), read_terms(asked.words), visibility, request.user.pk)
-    size = queries.measure(request.project)
-    return Findings(page, results, found.count_of_sentences, found.count_of_interviews, size)
+    all_sentences, all_interviews = queries.measure(request.project)
+    return {
+        "page": page,
+        "results": results,
+        "sentences": found.count_of_sentences,
+        "interviews": found.count_of_interviews,
+        "all_sentences": all_sentences,
+        "all_interviews": all_interviews,
+    }
 
 
 def whose(asked: Search) -> str:
@@ -116,8 +106,8 @@ def whose(asked: Search) -> str:
     return EVERYBODY if asked.state == State.DISAGREED else asked.coder
 
 
-def list_narrowings(request: ProjectRequest, form: SearchForm) -> list[Narrowing]:
-    """What narrows the search apart from its words, each with the way to leave it out."""
+def list_narrowings(request: ProjectRequest, form: SearchForm) -> list[tuple[str, str]]:
+    """What narrows the search apart from its words: a label, and the query of the search without it."""
     asked = [(name, value) for name in form.fields for value in request.GET.getlist(name) if value]
     found = []
     for name, value in asked:
@@ -126,7 +116,7 @@ def list_narrowings(request: ProjectRequest, form: SearchForm) -> list[Narrowing
         field = form.fields[name]
         shown = dict(flatten(getattr(field, "choices", []))).get(value, value)
         without = urlencode([pair for pair in asked if pair != (name, value)])
-        found.append(Narrowing(f"{LABELS.get(name, field.label)}: {shown}", without))
+        found.append((f"{LABELS.get(name, field.label)}: {shown}", without))
     return found
 
 
@@ -213,10 +203,10 @@ def offer(request: ProjectRequest, coder: str, interview: int | None = None) -> 
     return offer_unblinding(request, hidden if interview is None else hidden & {interview}, where="search")
 
 
-Asked = TypeVar("Asked", bound=CountForm)
+FormType = TypeVar("FormType", bound=CountForm)
 
 
-def ask(request: ProjectRequest, catalog: Catalog, form: type[Asked], *, with_enactment: bool = False) -> Asked:
+def ask(request: ProjectRequest, catalog: Catalog, form: type[FormType], *, with_enactment: bool = False) -> FormType:
     """What was asked of a page of counts; what was not is filled in, so that the form shows what the page shows."""
     data: QueryDict = request.GET.copy()
     family = tabulating.choose_family(catalog, with_enactment=with_enactment)

@@ -93,44 +93,37 @@ def may_hold_all(text: str, terms: Sequence[Term]) -> bool:
 def mark(text: str, terms: Sequence[Term]) -> list[Piece]:
     """The text in pieces, in order, those that were searched for marked."""
     letters = list(_fold_letters(text))
-    folded = "".join(letter.folded for letter in letters)
-    place_of = [number for number, letter in enumerate(letters) for _ in letter.folded]
+    folded = "".join(each for _, each in letters)
+    place_of = [number for number, (_, each) in enumerate(letters) for _ in each]
     marked = bytearray(len(letters))
     for term in terms:
         for found in term.pattern.finditer(folded):
             first, last = place_of[found.start()], place_of[found.end() - 1]
             marked[first : last + 1] = b"\1" * (last + 1 - first)
     pieces: list[Piece] = []
-    for letter, is_match in zip(letters, marked, strict=True):
+    for (letter, _), is_match in zip(letters, marked, strict=True):
         if pieces and pieces[-1].is_match == bool(is_match):
-            pieces[-1] = Piece(pieces[-1].text + letter.text, bool(is_match))
+            pieces[-1] = Piece(pieces[-1].text + letter, bool(is_match))
         else:
-            pieces.append(Piece(letter.text, bool(is_match)))
+            pieces.append(Piece(letter, bool(is_match)))
     return pieces
 
 
-class _Letter(NamedTuple):
-    """Characters that are folded together, as a letter and its accents are."""
-
-    text: str
-    folded: str
-
-
-def _fold_letters(text: str) -> Iterator[_Letter]:
-    """The text letter by letter. A character belongs to the letter before when the two fold otherwise than apart."""
+def _fold_letters(text: str) -> Iterator[tuple[str, str]]:
+    """The text letter by letter, as typed and folded. A letter includes its accents and what else folds with it."""
     if text.isascii():
-        yield from map(_Letter, text, text.lower())
+        yield from zip(text, text.lower(), strict=True)
         return
     text_now, folded_now = text[:1], fold(text[:1])
     for character in text[1:]:
         own = fold(character)
         both = fold(text_now + character)
         if both == folded_now + own or len(text_now) == LONGEST_LETTER:
-            yield _Letter(text_now, folded_now)
+            yield text_now, folded_now
             text_now, folded_now = character, own
         else:
             text_now, folded_now = text_now + character, both
-    yield _Letter(text_now, folded_now)
+    yield text_now, folded_now
 
 
 def _straighten(text: str) -> str:

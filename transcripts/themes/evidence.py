@@ -138,10 +138,10 @@ def read_evidence(viewpoint: Viewpoint, identifiers: Iterable[str]) -> Iterator[
         "sentence__turn__position",
     )
     for pk, coder_id, code, level, sentence_id, turn_id, interview_id, said, role, position in values.iterator():
-        told = prompts.tell(
+        prompting, _ = prompts.find_prompting(
             said=said, role=role, interview_id=interview_id, coder_id=coder_id, code=code, position=position
         )
-        yield Evidence(pk, coder_id, code, level, told.value or UNCLEAR, sentence_id, turn_id, interview_id)
+        yield Evidence(pk, coder_id, code, level, prompting or UNCLEAR, sentence_id, turn_id, interview_id)
 
 
 def count_sentences(viewpoint: Viewpoint) -> dict[str, int]:

@@ -40,8 +40,8 @@ class Answer:
         self.status = response.status_code
         self.page = response.content.decode()
         findings = response.context.get("findings") if response.context else None
-        self.texts = [each.sentence.read_text() for each in findings.results] if findings else []
-        self.count = findings.sentences if findings else None
+        self.texts = [each.sentence.read_text() for each in findings["results"]] if findings else []
+        self.count = findings["sentences"] if findings else None
 
     @property
     def main(self) -> str:

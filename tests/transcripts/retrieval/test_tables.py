@@ -43,7 +43,7 @@ def read_cells(client: Client, path: str) -> list[tuple[str, str]]:
 
 def count_found(client: Client, link: str) -> int:
     findings = client.get(link).context["findings"]
-    return int(findings.sentences)
+    return int(findings["sentences"])
 
 
 @pytest.mark.usefixtures("coded")
@@ -148,7 +148,7 @@ class TestWhoSeesWhat:
         path = reverse("retrieval:score_sheet", args=["culture", second_interview.pk])
         answer = client_of(reader).get(path, {"coder": "coder", "beside": "second_coder", "family": "themes"})
         page = answer.content.decode()
-        assert [each.coder for each in answer.context["sheets"]] == ["coder", "second_coder"]
+        assert [each["coder"] for each in answer.context["sheets"]] == ["coder", "second_coder"]
         assert "Codings of <bdi>second_coder</bdi>" in page
 
     def test_a_lead_counts_others_only_where_she_opened_their_work(

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from django import template
 
 from transcripts.retrieval.score_sheet import SheetCell, SheetRow
-from transcripts.retrieval.tabulating import SheetPage
 
 register = template.Library()
 
 
 @register.filter
 def grouped(count: int) -> str:
-    """A whole number with its thousands apart."""
+    """A whole number with a separator between thousands."""
     return f"{count:,}"
 
 
@@ -23,6 +24,6 @@ def first_word(words: str) -> str:
 
 
 @register.simple_tag
-def sheet_query(page: SheetPage, row: SheetRow, cell: SheetCell) -> str:
-    """The address of the sentences behind a cell of a score sheet."""
-    return page.query(row.heading, cell)
+def sheet_query(queries: Mapping[tuple[str, int], str], row: SheetRow, cell: SheetCell) -> str:
+    """The query of the search for the sentences behind a cell of a score sheet."""
+    return queries[row.heading.identifier, cell.column.turn]

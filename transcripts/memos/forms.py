@@ -1,8 +1,9 @@
-"""What people type into memos, and what they search them by."""
+"""The forms to write a memo and to search for memos."""
 
 from __future__ import annotations
 
 import datetime
+from typing import Any
 from uuid import uuid4
 
 from django import forms
@@ -10,7 +11,6 @@ from django.core.exceptions import ValidationError
 
 from transcripts.coding.actions import LONGEST_MEMO
 from transcripts.coding.models import Memo
-from transcripts.memos.queries import MemoFilters
 from transcripts.retrieval.words import LONGEST, MOST_TERMS, read_terms
 from transcripts.themes.queries import Catalogue
 
@@ -19,7 +19,7 @@ FIRST_YEAR, LAST_YEAR = 1900, 9998
 
 
 class MemoForm(forms.Form):
-    """A memo. ``client_id`` is made with the form, so that a form sent twice is stored once."""
+    """A memo. ``client_id`` is the idempotency key: it is made with the form, so a form sent twice is stored once."""
 
     kind = forms.ChoiceField(label="Kind", choices=Memo.Kind.choices, initial=Memo.Kind.READING)
     text = forms.CharField(label="Memo", max_length=LONGEST_MEMO, widget=forms.Textarea({"rows": 10, "dir": "auto"}))
@@ -64,10 +64,9 @@ class MemoSearchForm(forms.Form):
     def clean_until(self) -> datetime.date | None:
         return _check_year(self.cleaned_data["until"])
 
-    def get_filters(self) -> MemoFilters:
-        """What was asked beside the words; of a form that is valid."""
-        given = {name: value for name, value in self.cleaned_data.items() if name != "words"}
-        return MemoFilters(**given)
+    def get_filters(self) -> dict[str, Any]:
+        """The arguments of ``narrow_memos``: all fields but the words. The form must be valid."""
+        return {name: value for name, value in self.cleaned_data.items() if name != "words"}
 
 
 def _check_year(date: datetime.date | None) -> datetime.date | None:

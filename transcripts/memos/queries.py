@@ -1,10 +1,10 @@
-"""Which memos a person finds, and what is shown of them."""
+"""Search for memos, and what the list shows of them."""
 
 from __future__ import annotations
 
 import datetime
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from itertools import groupby
 
 from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.urls import reverse
@@ -13,78 +13,58 @@ from django.utils import timezone
 from transcripts.codebook.models import Code
 from transcripts.coding.models import Coding, Memo
 from transcripts.projects.models import Project
-from transcripts.retrieval.words import Piece, Term, holds_all, mark, may_hold_all
+from transcripts.retrieval.words import Term, holds_all, mark, may_hold_all
 from transcripts.themes.queries import current_themes
 
-# Characters; what is longer is cut in the list and read whole on the memo's page.
-LONGEST_SHOWN = 1_200
+# Characters; the list shortens a longer memo, and the memo's own page shows all of it.
+MAX_SHOWN = 1_200
 
 
-class MemoFilters(NamedTuple):
-    """What narrows the list of memos; what is empty or ``None`` does not."""
-
-    kind: str = ""
-    subject: str = ""
-    key: str = ""
-    author: str = ""
-    code: str = ""
-    interview: int | None = None
-    since: datetime.date | None = None
-    until: datetime.date | None = None
+# The name of what a memo is on, and the address where it opens.
+PlaceName = tuple[str, str]
 
 
-class PlaceName(NamedTuple):
-    """What a memo is on, in words, and the address where it opens."""
+def narrow_memos(
+    memos: QuerySet[Memo],
+    *,
+    kind: str = "",
+    subject: str = "",
+    key: str = "",
+    author: str = "",
+    code: str = "",
+    interview: int | None = None,
+    since: datetime.date | None = None,
+    until: datetime.date | None = None,
+) -> QuerySet[Memo]:
+    """The memos that match, newest first; an empty filter does not narrow.
 
-    name: str
-    href: str
-
-
-class ShownMemo(NamedTuple):
-    """A memo as the list shows it."""
-
-    memo: Memo
-    place: PlaceName
-    pieces: list[Piece]
-    is_cut: bool
-
-
-class Day(NamedTuple):
-    """The memos of one day, newest first."""
-
-    date: datetime.date
-    memos: list[ShownMemo]
-
-
-def narrow_memos(memos: QuerySet[Memo], filters: MemoFilters) -> QuerySet[Memo]:
-    """Those memos that fit, newest first.
-
-    A code finds the memos on it and those on sentences that the memo's own author coded with it.
+    Filtering by a code finds the memos on it and those on sentences that the memo's own author coded with it.
     """
-    for name in ("kind", "subject"):
-        if value := getattr(filters, name):
-            memos = memos.filter(**{name: value})
-    if filters.key:
-        memos = memos.filter(subject_key=filters.key)
-    if filters.author:
-        memos = memos.filter(author__username=filters.author)
-    if filters.interview is not None:
-        memos = memos.filter(interview=filters.interview)
-    if filters.code:
+    if kind:
+        memos = memos.filter(kind=kind)
+    if subject:
+        memos = memos.filter(subject=subject)
+    if key:
+        memos = memos.filter(subject_key=key)
+    if author:
+        memos = memos.filter(author__username=author)
+    if interview is not None:
+        memos = memos.filter(interview=interview)
+    if code:
         coded = Coding.objects.active().filter(
-            sentence=OuterRef("sentence"), coder=OuterRef("author"), code__identifier=filters.code
+            sentence=OuterRef("sentence"), coder=OuterRef("author"), code__identifier=code
         )
-        memos = memos.filter(Q(subject=Memo.Subject.CODE, subject_key=filters.code) | Exists(coded))
-    if filters.since is not None:
-        memos = memos.filter(created_at__gte=_begin(filters.since))
-    if filters.until is not None:
-        memos = memos.filter(created_at__lt=_begin(filters.until + datetime.timedelta(days=1)))
-    # A later text has a later number, and the order of numbers is there already.
+        memos = memos.filter(Q(subject=Memo.Subject.CODE, subject_key=code) | Exists(coded))
+    if since is not None:
+        memos = memos.filter(created_at__gte=_begin(since))
+    if until is not None:
+        memos = memos.filter(created_at__lt=_begin(until + datetime.timedelta(days=1)))
+    # A newer text has a higher primary key, and the database has an index for that order.
     return memos.order_by("-pk")
 
 
 def find_memos(memos: QuerySet[Memo], terms: Sequence[Term]) -> list[int]:
-    """The numbers of those memos that hold every word, in their order: one query, the words compared as in the search."""
+    """The ids of the memos that contain every term, in their order. One query; words are compared as in the search."""
     rows = memos.values_list("pk", "text").iterator(chunk_size=5_000)
     return [pk for pk, text in rows if may_hold_all(text, terms) and holds_all(text, terms)]
 
@@ -95,29 +75,25 @@ def list_authors(memos: QuerySet[Memo]) -> list[str]:
     return sorted(names)
 
 
-def show_memos(project: Project, memos: Iterable[Memo], terms: Sequence[Term]) -> list[ShownMemo]:
-    """Memos with their places; costs two queries however many they are."""
+def show_memos(project: Project, memos: Iterable[Memo], terms: Sequence[Term]) -> list[dict[str, object]]:
+    """Memos by day in the order given, each with its place, for the list's template: two queries."""
     memos = list(memos)
     names = name_places(project, memos)
-    return [
-        ShownMemo(memo, name, mark(memo.text[:LONGEST_SHOWN], terms), len(memo.text) > LONGEST_SHOWN)
+    shown = [
+        {
+            "memo": memo,
+            "place": name,
+            "pieces": mark(memo.text[:MAX_SHOWN], terms),
+            "is_cut": len(memo.text) > MAX_SHOWN,
+            "date": timezone.localtime(memo.created_at).date(),
+        }
         for memo, name in zip(memos, names, strict=True)
     ]
-
-
-def group_by_day(shown: Iterable[ShownMemo]) -> list[Day]:
-    """Memos under their days, in the order in which they come."""
-    days: list[Day] = []
-    for each in shown:
-        date = timezone.localtime(each.memo.created_at).date()
-        if not days or days[-1].date != date:
-            days.append(Day(date, []))
-        days[-1].memos.append(each)
-    return days
+    return [{"date": date, "memos": list(group)} for date, group in groupby(shown, key=lambda each: each["date"])]
 
 
 def name_places(project: Project, memos: Sequence[Memo]) -> list[PlaceName]:
-    """What these memos are on. Their interviews and sentences are loaded already."""
+    """The names and addresses of what these memos are on. Expects their interviews and sentences to be loaded."""
     subjects = {memo.subject for memo in memos}
     themes: dict[str, str] = {}
     if Memo.Subject.THEME in subjects:
@@ -126,38 +102,34 @@ def name_places(project: Project, memos: Sequence[Memo]) -> list[PlaceName]:
     return [_name_place(project, memo, themes, codes) for memo in memos]
 
 
-class _CodePlace(NamedTuple):
-    name: str
-    version: int
-    pk: int
-
-
-def _find_codes(project: Project, identifiers: set[str]) -> dict[str, _CodePlace]:
-    """The newest row of each code."""
+def _find_codes(project: Project, identifiers: set[str]) -> dict[str, tuple[str, int, int]]:
+    """The newest row of each code: its name, the number of its version, and its primary key."""
     if not identifiers:
         return {}
     rows = Code.objects.filter(version__project=project, identifier__in=identifiers, version__status="published")
     values = rows.order_by("version__number").values_list("identifier", "name", "version__number", "pk")
-    return {identifier: _CodePlace(name, version, pk) for identifier, name, version, pk in values}
+    return {identifier: (name, version, pk) for identifier, name, version, pk in values}
 
 
-def _name_place(project: Project, memo: Memo, themes: dict[str, str], codes: dict[str, _CodePlace]) -> PlaceName:
+def _name_place(
+    project: Project, memo: Memo, themes: dict[str, str], codes: dict[str, tuple[str, int, int]]
+) -> PlaceName:
     slug = project.slug
     if memo.interview is not None:
         desk = reverse("coding:desk", args=[slug, memo.interview_id])
         if memo.sentence is None:
-            return PlaceName(memo.interview.title, desk)
+            return memo.interview.title, desk
         at = memo.sentence_id
-        return PlaceName(f"{memo.interview.title}, sentence {memo.sentence.label}", f"{desk}?at={at}#s{at}")
+        return f"{memo.interview.title}, sentence {memo.sentence.label}", f"{desk}?at={at}#s{at}"
     if memo.subject == Memo.Subject.CODE and memo.subject_key in codes:
-        code = codes[memo.subject_key]
-        return PlaceName(code.name, reverse("codebook:code", args=[slug, code.version, code.pk]))
+        name, version, pk = codes[memo.subject_key]
+        return name, reverse("codebook:code", args=[slug, version, pk])
     if memo.subject == Memo.Subject.THEME:
         name = themes.get(memo.subject_key, f"theme {memo.subject_key}")
-        return PlaceName(name, reverse("themes:theme", args=[slug, int(memo.subject_key)]))
-    return PlaceName(memo.subject_key or "the study", reverse("projects:home", args=[slug]))
+        return name, reverse("themes:theme", args=[slug, int(memo.subject_key)])
+    return memo.subject_key or "the study", reverse("projects:home", args=[slug])
 
 
 def _begin(date: datetime.date) -> datetime.datetime:
-    """The moment at which a day begins here."""
+    """Midnight of a day, in the site's time zone."""
     return timezone.make_aware(datetime.datetime.combine(date, datetime.time.min))

@@ -39,7 +39,7 @@ def list_memos(request: ProjectRequest) -> HttpResponse:
     hidden = viewer.hidden_interviews if viewer.sees_all else frozenset()
     context: dict[str, object] = {"form": form, "unblinding": offer_unblinding(request, hidden, where="memos")}
     if form.is_valid():
-        context |= _find(request, queries.narrow_memos(memos, form.get_filters()), form.cleaned_data["words"])
+        context |= _find(request, queries.narrow_memos(memos, **form.get_filters()), form.cleaned_data["words"])
     return render(request, "memos/list.html", context, status=422 if form.errors else 200)
 
 
@@ -121,7 +121,7 @@ def _find(request: ProjectRequest, memos: QuerySet[Memo], words: str) -> dict[st
     else:
         page = Paginator(_load(memos), MEMOS_PER_PAGE).get_page(number)
         rows = list(page)
-    return {"page": page, "days": queries.group_by_day(queries.show_memos(request.project, rows, terms))}
+    return {"page": page, "days": queries.show_memos(request.project, rows, terms)}
 
 
 def _get_memo(request: ProjectRequest, memo_id: int) -> Memo:
@@ -151,8 +151,8 @@ def _add_error(form: MemoForm, error: CodingError) -> None:
 
 
 def _render_new(request: ProjectRequest, place: Place, form: MemoForm, *, status: int = 200) -> HttpResponse:
-    [name] = queries.name_places(request.project, [_as_memo(place)])
-    context = {"form": form, "place": place, "name": name}
+    [(name, href)] = queries.name_places(request.project, [_as_memo(place)])
+    context = {"form": form, "place": place, "name": name, "href": href}
     return render(request, "memos/new.html", context, status=status)
 
 
@@ -173,11 +173,12 @@ def _render_memo(
     versions = actions.list_versions(memo)
     latest = versions[0] if versions else memo
     stands = latest.withdrawn_at is None
-    [name] = queries.name_places(request.project, [memo])
+    [(name, href)] = queries.name_places(request.project, [memo])
     own = memo.author_id == request.user.pk and get_viewer(request).codes
     context = {
         "memo": latest,
         "name": name,
+        "href": href,
         "earlier": [each for each in versions if each.pk != latest.pk],
         "stands": stands,
         "form": (form or MemoForm(initial={"kind": latest.kind, "text": latest.text})) if own and stands else None,

@@ -3,9 +3,19 @@
 from __future__ import annotations
 
 from auditapp.llm.providers.base import Account, Provider, ProviderNotReady
+from auditapp.llm.providers.jobs_base import JobService
 from auditapp.llm.providers.reasoning import most_output_tokens
 
-__all__ = ["PROVIDERS", "Account", "Provider", "ProviderNotReady", "most_output_tokens", "open_provider"]
+__all__ = [
+    "PROVIDERS",
+    "Account",
+    "JobService",
+    "Provider",
+    "ProviderNotReady",
+    "most_output_tokens",
+    "open_job_service",
+    "open_provider",
+]
 
 PROVIDERS = {
     "fake": "Invents answers on this machine and says so; needs no key.",
@@ -35,3 +45,16 @@ def open_provider(account: Account) -> Provider:
             "the requests out and takes the answers in."
         )
     raise ProviderNotReady(f"There is no provider {account.provider!r}; there are {', '.join(PROVIDERS)}.")
+
+
+def open_job_service(account: Account) -> JobService:
+    """The batch service of ``account``. Raises ``ProviderNotReady``."""
+    if account.provider == "openai_compatible":
+        from auditapp.llm.providers.openai_jobs import OpenAIJobs
+
+        return OpenAIJobs(account)
+    if account.provider == "anthropic":
+        from auditapp.llm.providers.anthropic_jobs import AnthropicJobs
+
+        return AnthropicJobs(account)
+    raise ProviderNotReady(f"A provider of the kind {account.provider!r} has no batch service of its own.")

@@ -16,13 +16,11 @@ from enum import StrEnum
 from typing import BinaryIO, NamedTuple, Protocol
 
 from auditapp.llm.providers.base import (
-    Account,
     CallOutcome,
     ChatAnswer,
     ChatRequest,
     ErrorClass,
     NextStep,
-    ProviderNotReady,
     make_storable,
 )
 
@@ -118,19 +116,6 @@ class JobService(Protocol):
 
     async def close(self) -> None:
         """Give the connections back."""
-
-
-def open_job_service(account: Account) -> JobService:
-    """The batch service of ``account``. Raises ``ProviderNotReady``."""
-    if account.provider == "openai_compatible":
-        from auditapp.llm.providers.openai_jobs import OpenAIJobs
-
-        return OpenAIJobs(account)
-    if account.provider == "anthropic":
-        from auditapp.llm.providers.anthropic_jobs import AnthropicJobs
-
-        return AnthropicJobs(account)
-    raise ProviderNotReady(f"A provider of the kind {account.provider!r} has no batch service of its own.")
 
 
 def read_call_name(name: str) -> tuple[int, str] | None:

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from auditapp.batches.pure.answer_lines import read_answer_line
-from auditapp.llm.providers import anthropic_jobs, jobs_http, openai_jobs
+from auditapp.llm.providers import anthropic_jobs, jobs_http, open_job_service, openai_jobs
 from auditapp.llm.providers.base import Account, ChatRequest, ErrorClass, NextStep, ProviderNotReady
 from auditapp.llm.providers.job_lines import (
     read_anthropic_line,
@@ -24,7 +24,6 @@ from auditapp.llm.providers.jobs_base import (
     JobStatus,
     Line,
     Trouble,
-    open_job_service,
     read_call_name,
 )
 from auditapp.llm.redaction import REMOVED

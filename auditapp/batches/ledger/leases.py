@@ -13,33 +13,10 @@ from typing import NamedTuple
 from django.db import transaction
 from django.db.models import Q
 
-from auditapp.batches.ledger.batch_state import finish_if_complete, pause_for
-from auditapp.batches.ledger.claiming import LEASE, SENDING_CONTROLS, Call, Claim, claim_calls
+from auditapp.batches.ledger.claiming import LEASE, SENDING_CONTROLS
 from auditapp.batches.ledger.clock import read_now
 from auditapp.batches.ledger.endings import LeasedCell
-from auditapp.batches.ledger.storing import hand_back, store_completed
 from auditapp.batches.models import WORKING_STATES, Attempt, Batch, Cell, LimitChange, WorkQueue
-
-__all__ = [
-    "LEASE",
-    "Call",
-    "Claim",
-    "acquire_queue",
-    "beat",
-    "claim_calls",
-    "describe_claim",
-    "find_expired_queues",
-    "find_open_claims",
-    "finish_if_complete",
-    "hand_back",
-    "has_open_attempts",
-    "note_limit",
-    "pause_for",
-    "poll",
-    "read_held_limit",
-    "release_queue",
-    "store_completed",
-]
 
 QUEUE_DEAD_AFTER = datetime.timedelta(seconds=30)
 

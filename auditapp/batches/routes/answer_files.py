@@ -16,7 +16,7 @@ from typing import BinaryIO
 from django.db import transaction
 from django.db.models import F
 
-from auditapp.batches.ledger import leases
+from auditapp.batches.ledger import claiming, leases, storing
 from auditapp.batches.ledger.clock import read_now
 from auditapp.batches.ledger.endings import CompletedCall
 from auditapp.batches.ledger.prompts import hash_request, make_request, write_requests
@@ -236,7 +236,7 @@ def _store_group(intake: AnswerImport, group: Sequence[FileAnswer]) -> None:
     count = _count(intake, group, taken)
     if not taken:
         return
-    leases.store_completed(batch.pk, _write_attempts(intake, taken))
+    storing.store_completed(batch.pk, _write_attempts(intake, taken))
     trail.record(
         "batch.answers_brought_in",
         target=batch,
@@ -251,7 +251,7 @@ def _write_attempts(intake: AnswerImport, taken: Sequence[tuple[FileAnswer, Cell
     now = read_now()
     requests, _ = write_requests(intake.batch, intake.arms, [cell for _, cell in taken])
     Cell.objects.filter(pk__in=[cell.pk for _, cell in taken]).update(
-        state=Cell.State.LEASED, lease_owner=intake.runner, lease_until=now + leases.LEASE, fence=F("fence") + 1
+        state=Cell.State.LEASED, lease_owner=intake.runner, lease_until=now + claiming.LEASE, fence=F("fence") + 1
     )
     attempts = Attempt.objects.bulk_create(
         _write_attempt(intake, cell, requests.get(cell.pk), now) for _, cell in taken

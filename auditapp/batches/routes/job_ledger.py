@@ -16,7 +16,7 @@ from dataclasses import replace
 from django.db import transaction
 from django.db.models import F
 
-from auditapp.batches.ledger import leases
+from auditapp.batches.ledger import claiming, leases, storing
 from auditapp.batches.ledger.clock import read_now
 from auditapp.batches.ledger.due import OPEN_JOBS
 from auditapp.batches.ledger.endings import CompletedCall, LeasedCell
@@ -70,9 +70,9 @@ def read_known_ids() -> frozenset[str]:
 @transaction.atomic
 def claim_into_job(
     queue: WorkQueue, runner: str, job: ProviderJob | None, count: int
-) -> tuple[ProviderJob | None, leases.Claim]:
+) -> tuple[ProviderJob | None, claiming.Claim]:
     """Claim up to ``count`` calls for a job, which is recorded with its first ones."""
-    claim = leases.claim_calls(queue, runner, count)
+    claim = claiming.claim_calls(queue, runner, count)
     if not claim.calls:
         return job, claim
     now = read_now()
@@ -91,7 +91,7 @@ def claim_into_job(
 @transaction.atomic
 def hand_back_from_job(job: ProviderJob, leased: Sequence[LeasedCell]) -> None:
     """Return calls of a job that is not submitted yet: they did not fit."""
-    leases.hand_back(job.queue.batch_id, leased)
+    storing.hand_back(job.queue.batch_id, leased)
     ProviderJob.objects.filter(pk=job.pk).update(calls=F("calls") - len(leased))
     job.refresh_from_db(fields=["calls"])
 
@@ -195,7 +195,7 @@ def _store(job: ProviderJob, ends: Sequence[tuple[Attempt, ChatAnswer]], *, stop
     if ends:
         now = read_now()
         group = [CompletedCall(leases.describe_claim(attempt), answer, now) for attempt, answer in ends]
-        leases.store_completed(job.queue.batch_id, group, stopped=stopped)
+        storing.store_completed(job.queue.batch_id, group, stopped=stopped)
 
 
 def finish_job(job: ProviderJob, *, cut_short: bool) -> None:

@@ -20,7 +20,7 @@ from typing import BinaryIO, TypeVar
 
 from django.conf import settings
 
-from auditapp.batches.ledger import leases
+from auditapp.batches.ledger import batch_state, leases
 from auditapp.batches.ledger.batch_state import CAP_REACHED
 from auditapp.batches.ledger.clock import read_now
 from auditapp.batches.ledger.due import ENDING, find_due_queues, has_cells_to_submit, is_due, is_sending
@@ -30,6 +30,7 @@ from auditapp.batches.pure.stopping import stopping
 from auditapp.batches.routes import job_ledger
 from auditapp.batches.routes.live import name_runner
 from auditapp.llm.opening import describe_account
+from auditapp.llm.providers import open_job_service
 from auditapp.llm.providers.base import (
     Account,
     CallOutcome,
@@ -45,7 +46,6 @@ from auditapp.llm.providers.jobs_base import (
     JobStatus,
     Line,
     Trouble,
-    open_job_service,
 )
 from auditapp.llm.providers.reasoning import SettingRefused
 
@@ -105,7 +105,7 @@ def _open(queue: WorkQueue, loop: asyncio.Runner) -> JobService | None:
     try:
         return loop.run(_open_within_loop(describe_account(variant.account, variant.parameters)))
     except ProviderNotReady as error:
-        leases.pause_for(queue.batch_id, str(error))
+        batch_state.pause_for(queue.batch_id, str(error))
         for job in job_ledger.find_open_jobs(queue):
             job_ledger.note_checked(job, str(error))
         return None
@@ -182,14 +182,14 @@ class JobRun:
                 continue
             if job is None:
                 if claim.out_of_money and not leases.has_open_attempts(self.queue.batch_id):
-                    leases.pause_for(self.queue.batch_id, CAP_REACHED)
+                    batch_state.pause_for(self.queue.batch_id, CAP_REACHED)
                 return False
             fitting = 0
             for call in claim.calls:
                 try:
                     line = self._write_line(job, call.leased.cell_id, call.request)
                 except SettingRefused as error:
-                    leases.pause_for(self.queue.batch_id, str(error))
+                    batch_state.pause_for(self.queue.batch_id, str(error))
                     self._withdraw(job)
                     return False
                 size += len(line) + len(between)
@@ -263,10 +263,10 @@ class JobRun:
         if trouble.next_step is NextStep.STOP_BATCH:
             # The provider's own message may quote a text: it stays with the job.
             reason = REFUSED_ACCOUNT.format(status=trouble.http_status, number=job.pk)
-            leases.pause_for(self.queue.batch_id, reason)
+            batch_state.pause_for(self.queue.batch_id, reason)
 
     def _fail(self, job: ProviderJob, error: str, error_class: ErrorClass = ErrorClass.BAD_REQUEST) -> None:
-        leases.pause_for(self.queue.batch_id, REFUSED_JOB.format(number=job.pk))
+        batch_state.pause_for(self.queue.batch_id, REFUSED_JOB.format(number=job.pk))
         self._delete_file(job)
         job_ledger.fail_job(
             job, ChatAnswer(CallOutcome.REFUSED, NextStep.STOP_BATCH, error_class=error_class, error=error)
@@ -315,7 +315,7 @@ class JobRun:
             job_ledger.note_checked(job, status.error)
             if status.next_step is NextStep.STOP_BATCH:
                 reason = REFUSED_ACCOUNT.format(status=status.http_status, number=job.pk)
-                leases.pause_for(self.queue.batch_id, reason)
+                batch_state.pause_for(self.queue.batch_id, reason)
         elif status.state is JobState.RUNNING and self._is_ending():
             trouble = self._do(self.service.cancel(job.provider_job_id))
             job_ledger.note_checked(job, trouble.error if trouble else "")

@@ -12,7 +12,7 @@ from typing import TypeVar
 
 from django.db import Error, connections, transaction
 
-from auditapp.batches.ledger import leases, statements
+from auditapp.batches.ledger import batch_state, claiming, leases, statements, storing
 from auditapp.batches.ledger.batch_state import CAP_REACHED
 from auditapp.batches.ledger.claiming import Claim
 from auditapp.batches.ledger.clock import LedgerClock
@@ -78,7 +78,7 @@ class QueueRun:
                 await provider.close()
         except ProviderNotReady as error:
             reason = str(error)
-            await self._write(lambda: leases.pause_for(self.queue.batch_id, reason))
+            await self._write(lambda: batch_state.pause_for(self.queue.batch_id, reason))
             return False
         finally:
             with suppress(Error):
@@ -213,7 +213,7 @@ class QueueRun:
 
     async def _pause(self, reason: str) -> None:
         self.sender.stopped = True
-        await self._write(lambda: leases.pause_for(self.queue.batch_id, reason))
+        await self._write(lambda: batch_state.pause_for(self.queue.batch_id, reason))
         await self._stop()
 
     async def _call_off(self) -> None:
@@ -226,7 +226,7 @@ class QueueRun:
         self.sender.stopped, self.is_claiming = True, False
         unsent = self.sender.take_ready()
         if unsent:
-            await self._write(lambda: leases.hand_back(self.queue.batch_id, unsent))
+            await self._write(lambda: storing.hand_back(self.queue.batch_id, unsent))
 
     # --- Claiming and storing ---
 
@@ -288,9 +288,9 @@ class QueueRun:
         claim = None
         with transaction.atomic():
             if group:
-                leases.store_completed(self.queue.batch_id, group)
+                storing.store_completed(self.queue.batch_id, group)
             if missing and not shortage:
-                claim = leases.claim_calls(self.queue, self.runner, missing)
+                claim = claiming.claim_calls(self.queue, self.runner, missing)
         if group:
             crash_point("after_commit")
         if claim is not None:
@@ -317,7 +317,7 @@ class QueueRun:
             return True
         if self.is_out_of_money:
             if not await self._write(lambda: leases.has_open_attempts(self.queue.batch_id)):
-                await self._write(lambda: leases.pause_for(self.queue.batch_id, CAP_REACHED))
+                await self._write(lambda: batch_state.pause_for(self.queue.batch_id, CAP_REACHED))
                 return False
             # Another queue's calls reserve money that may be released.
             await asyncio.sleep(POLL_SECONDS)

@@ -11,9 +11,9 @@ import time
 from collections import deque
 from collections.abc import Sequence
 
+from auditapp.batches.ledger.claiming import Call
 from auditapp.batches.ledger.clock import LedgerClock
 from auditapp.batches.ledger.endings import CompletedCall, LeasedCell
-from auditapp.batches.ledger.leases import Call
 from auditapp.batches.pure.crashing import crash_point, is_armed
 from auditapp.batches.pure.limiter import Limiter
 from auditapp.batches.pure.spool import Spool

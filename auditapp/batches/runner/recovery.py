@@ -17,7 +17,7 @@ from django.conf import settings
 from django.db import transaction
 from django.db.models import Exists, OuterRef
 
-from auditapp.batches.ledger import leases
+from auditapp.batches.ledger import batch_state, leases, storing
 from auditapp.batches.ledger.clock import read_now
 from auditapp.batches.ledger.endings import CompletedCall
 from auditapp.batches.models import Attempt, Batch, Cell, WorkQueue
@@ -148,7 +148,7 @@ def _settle_calls(
         if attempt.end == Attempt.End.OPEN or found.answer.end is not CallOutcome.UNKNOWN:
             group.append(found)
     if group:
-        leases.store_completed(batch_id, group, stopped=True)
+        storing.store_completed(batch_id, group, stopped=True)
     return [found.answer.end for found in group]
 
 
@@ -197,7 +197,7 @@ def _free_cells(batch_id: int, runner: str, now: datetime.datetime) -> None:
     ends_batch = batch.control in {Batch.Control.CANCEL, Batch.Control.ABORT}
     state = Cell.State.CANCELLED if ends_batch else Cell.State.PLANNED
     freed = own.update(state=state, lease_owner="", lease_until=None)
-    leases.finish_if_complete(batch)
+    batch_state.finish_if_complete(batch)
     logger.warning(
         "Batch %s: %d cells without a runner are free again, %d of them were asked", batch_id, freed, len(ends)
     )

@@ -9,10 +9,10 @@ from typing import Any
 
 from auditapp.batches.actions import LaunchOptions, PlannedArm, launch_batch
 from auditapp.batches.kinds import Answered
-from auditapp.batches.ledger import leases
+from auditapp.batches.ledger import claiming, leases, storing
+from auditapp.batches.ledger.claiming import Call
 from auditapp.batches.ledger.clock import read_now
 from auditapp.batches.ledger.endings import CompletedCall
-from auditapp.batches.ledger.leases import Call
 from auditapp.batches.models import Arm, Batch, Cell
 from auditapp.llm.actions import add_model
 from auditapp.llm.models import ModelVariant
@@ -72,7 +72,7 @@ def claim(batch: Batch, count: int) -> list[Call]:
     for queue_id in batch.queues.order_by("pk").values_list("pk", flat=True):
         queue = leases.acquire_queue(queue_id, RUNNER)
         if queue is not None:
-            calls += leases.claim_calls(queue, RUNNER, count - len(calls)).calls
+            calls += claiming.claim_calls(queue, RUNNER, count - len(calls)).calls
             leases.release_queue(queue, RUNNER)
     return calls
 
@@ -80,7 +80,7 @@ def claim(batch: Batch, count: int) -> list[Call]:
 def finish(batch: Batch, calls: Sequence[Call], answer: ChatAnswer) -> None:
     """Every one of the calls ends with ``answer``."""
     now = read_now()
-    leases.store_completed(batch.pk, [CompletedCall(call.leased, answer, now, now) for call in calls])
+    storing.store_completed(batch.pk, [CompletedCall(call.leased, answer, now, now) for call in calls])
     batch.refresh_from_db()
 
 

@@ -11,9 +11,9 @@ from django.utils import timezone
 
 from auditapp.batches import actions
 from auditapp.batches.kinds import Answered
-from auditapp.batches.ledger import leases
+from auditapp.batches.ledger import claiming, leases, storing
+from auditapp.batches.ledger.claiming import Claim
 from auditapp.batches.ledger.endings import CompletedCall
-from auditapp.batches.ledger.leases import Claim
 from auditapp.batches.models import Arm, Batch, WorkQueue
 from auditapp.llm.actions import add_model
 from auditapp.llm.models import ModelVariant
@@ -135,9 +135,9 @@ def launch(project: Project, *, inputs: Sequence[int] = (1, 2, 3), cap_usd: Deci
 
 
 def claim(queue: WorkQueue, count: int = 10) -> Claim:
-    return leases.claim_calls(queue, RUNNER, count)
+    return claiming.claim_calls(queue, RUNNER, count)
 
 
 def finish(queue: WorkQueue, leased: Claim, answer: ChatAnswer) -> None:
     now = timezone.now()
-    leases.store_completed(queue.batch_id, [CompletedCall(call.leased, answer, now, now) for call in leased.calls])
+    storing.store_completed(queue.batch_id, [CompletedCall(call.leased, answer, now, now) for call in leased.calls])

@@ -10,7 +10,7 @@ from django.db import connection
 from django.utils import timezone
 
 from auditapp.batches import kinds
-from auditapp.batches.ledger import leases, statements
+from auditapp.batches.ledger import leases, statements, storing
 from auditapp.batches.ledger.clock import LedgerClock, read_now
 from auditapp.batches.ledger.endings import CompletedCall
 from auditapp.batches.models import Attempt, Cell, WorkQueue
@@ -82,7 +82,7 @@ class TestMachineWithAWrongClock:
         clock = LedgerClock()
         clock.learn()
         answer = dataclasses.replace(BUSY, retry_after=20.0)
-        leases.store_completed(queue.batch_id, [CompletedCall(sent.calls[0].leased, answer, clock.now(), clock.now())])
+        storing.store_completed(queue.batch_id, [CompletedCall(sent.calls[0].leased, answer, clock.now(), clock.now())])
         seconds = statements.read_seconds_until_due(queue.batch, queue)
         assert seconds is not None
         assert 10 < seconds <= 20
@@ -90,7 +90,7 @@ class TestMachineWithAWrongClock:
 
     def test_what_it_writes_into_the_ledger_is_the_database_s_time(self, project: Project) -> None:
         queue = hold(plan(project))
-        leases.hand_back(queue.batch_id, [call.leased for call in claim(queue).calls])
+        storing.hand_back(queue.batch_id, [call.leased for call in claim(queue).calls])
         for row in Attempt.objects.all():
             assert row.done_at is not None
             assert abs(row.written_at - real_now()) < datetime.timedelta(seconds=10)

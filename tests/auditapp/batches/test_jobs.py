@@ -15,7 +15,7 @@ from django.db.models import F
 
 from auditapp.batches import actions, kinds
 from auditapp.batches.kinds import Answered
-from auditapp.batches.ledger import due, leases, statements, storing
+from auditapp.batches.ledger import batch_state, due, statements, storing
 from auditapp.batches.ledger.clock import read_now
 from auditapp.batches.ledger.verify import verify_batches
 from auditapp.batches.models import Arm, Attempt, Batch, Cell, ProviderJob, Result, WorkQueue
@@ -605,13 +605,13 @@ class TestFiles:
         shop.order(refuse_jobs="invalid_model")
         queue = launch()
         jobs.run_job_queue(queue.pk)
-        pause = leases.pause_for
+        pause = batch_state.pause_for
 
         def lose_the_queue(batch_id: int, reason: str) -> None:
             pause(batch_id, reason)
             WorkQueue.objects.update(runner="elsewhere:1:a")
 
-        monkeypatch.setattr(leases, "pause_for", lose_the_queue)
+        monkeypatch.setattr(batch_state, "pause_for", lose_the_queue)
         look_after(queue)
         assert (shop.stats()["kept"], read_told()) == (1, [])
         assert ProviderJob.objects.get().state == "submitted"

@@ -12,9 +12,9 @@ from django.utils import timezone
 
 from auditapp.batches import actions, kinds
 from auditapp.batches.kinds import Answered
-from auditapp.batches.ledger import leases, statements
+from auditapp.batches.ledger import leases, statements, storing
+from auditapp.batches.ledger.claiming import Claim
 from auditapp.batches.ledger.endings import CompletedCall
-from auditapp.batches.ledger.leases import Claim
 from auditapp.batches.models import Attempt, Batch, Cell, Result, WorkQueue
 from auditapp.batches.pages.progress import read_progress
 from auditapp.batches.pure.money import compute_cost, compute_highest_cost, count_most_output, to_dollars, to_nano
@@ -344,7 +344,7 @@ class TestAttempt:
             first_byte_after=0.25,
         )
         later = sent_at + datetime.timedelta(seconds=1)
-        leases.store_completed(queue.batch_id, [CompletedCall(call.leased, answer, later, sent_at)])
+        storing.store_completed(queue.batch_id, [CompletedCall(call.leased, answer, later, sent_at)])
         row = Attempt.objects.get()
         assert (row.arm_id, row.prompt) == (call.leased.arm_id, "text 1")
         assert (row.served_model, row.served_route) == ("m-2", "west")
@@ -356,7 +356,7 @@ class TestAttempt:
 
     def test_a_call_that_never_left_has_no_time_of_sending(self, project: Project) -> None:
         queue = launch(project, inputs=[1])
-        leases.hand_back(queue.batch_id, [call.leased for call in claim(queue).calls])
+        storing.hand_back(queue.batch_id, [call.leased for call in claim(queue).calls])
         assert Attempt.objects.get().sent_at is None
 
     def test_a_failed_answer_costs_what_its_usage_says(self, project: Project) -> None:
@@ -501,5 +501,5 @@ class TestRecovery:
         queue = launch(project)
         leased = claim(queue)
         actions.cancel_batch(batch=queue.batch, by=trail.SYSTEM)
-        leases.hand_back(queue.batch_id, [call.leased for call in leased.calls])
+        storing.hand_back(queue.batch_id, [call.leased for call in leased.calls])
         assert set(Cell.objects.values_list("state", flat=True)) == {"cancelled"}

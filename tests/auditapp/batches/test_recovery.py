@@ -11,9 +11,9 @@ import pytest
 from django.conf import settings
 
 from auditapp.batches import kinds
-from auditapp.batches.ledger import leases
+from auditapp.batches.ledger import claiming, leases, storing
+from auditapp.batches.ledger.claiming import Call
 from auditapp.batches.ledger.clock import read_now
-from auditapp.batches.ledger.leases import Call
 from auditapp.batches.ledger.verify import verify_batches
 from auditapp.batches.models import Attempt, Batch, Cell, Result, WorkQueue
 from auditapp.batches.pages.progress import read_progress
@@ -45,7 +45,7 @@ def take(batch: Batch, count: int = 10, *, runner: str = RUNNER) -> list[Call]:
     """A runner takes the batch's queue and so many calls."""
     queue = leases.acquire_queue(batch.queues.get().pk, runner)
     assert queue is not None
-    return list(leases.claim_calls(queue, runner, count).calls)
+    return list(claiming.claim_calls(queue, runner, count).calls)
 
 
 def write_spool(calls: Sequence[Call], *, sent: int, answered: int, runner: str = RUNNER) -> Spool:
@@ -130,7 +130,7 @@ class TestDeadHere:
         die(take(stuck), sent=1, answered=1)
         calls = take(other, runner="there:2:gone")
         write_spool(calls, sent=1, answered=1, runner="there:2:gone").close(keep=True)
-        store = leases.store_completed
+        store = storing.store_completed
 
         def fail(batch_id: int, *args: object, **options: object) -> None:
             if batch_id == stuck.pk:
@@ -138,7 +138,7 @@ class TestDeadHere:
             store(batch_id, *args, **options)  # type: ignore[arg-type]
 
         with monkeypatch.context() as patch:
-            patch.setattr(leases, "store_completed", fail)
+            patch.setattr(storing, "store_completed", fail)
             assert recovery.settle_dead_here() == [other.queues.get().pk]
         assert recovery.settle_dead_here() == [stuck.queues.get().pk]
         assert Result.objects.count() == 2
@@ -229,7 +229,7 @@ class TestElsewhere:
         recovery.settle_runner(found)
         assert batch.queues.get().runner == RUNNER
         assert read_ends() == ["open"] * 3
-        leases.hand_back(batch.pk, [call.leased for call in calls])
+        storing.hand_back(batch.pk, [call.leased for call in calls])
 
     def test_what_another_sweeper_settled_meanwhile_is_not_settled_again(self, project: Project) -> None:
         batch = launch(project, inputs=1)
@@ -241,7 +241,7 @@ class TestElsewhere:
         recovery.settle_runner(found, is_dead=True)
         assert Attempt.objects.values().get(pk=before["id"]) == before
         assert batch.queues.get().runner == "there:2:new"
-        leases.hand_back(batch.pk, [call.leased for call in again])
+        storing.hand_back(batch.pk, [call.leased for call in again])
 
     def test_a_queue_of_a_provider_s_own_batch_service_is_let_go_and_its_calls_stay(self, project: Project) -> None:
         batch = launch(project, inputs=1)
@@ -252,7 +252,7 @@ class TestElsewhere:
         assert read_ends() == ["open"]
         assert batch.queues.get().runner == ""
         Batch.objects.filter(pk=batch.pk).update(route="live")
-        leases.hand_back(batch.pk, [call.leased for call in calls])
+        storing.hand_back(batch.pk, [call.leased for call in calls])
 
 
 class TestForgotten:

@@ -17,7 +17,7 @@ from django.db import DatabaseError, OperationalError, connection, connections
 from django.db.backends.base.base import BaseDatabaseWrapper
 
 from auditapp.batches import actions, kinds
-from auditapp.batches.ledger import endings, leases, statements
+from auditapp.batches.ledger import endings, leases, statements, storing
 from auditapp.batches.ledger.clock import LedgerClock
 from auditapp.batches.models import Arm, Attempt, Batch, Cell, LimitChange, Result, WorkQueue
 from auditapp.batches.pure.limiter import Limiter
@@ -294,7 +294,7 @@ class TestControl:
         assert sender.is_idle
         assert [each.answer.end for each in sender.completed] == ["unsent", "unknown"]
         assert len(provider.asked) == 1
-        leases.store_completed(Batch.objects.get().pk, sender.take_completed())
+        storing.store_completed(Batch.objects.get().pk, sender.take_completed())
         sender.spool.close(keep=False)
 
     def test_more_calls_in_flight_take_effect_while_it_runs(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import wraps
-from typing import NamedTuple
 from uuid import UUID, uuid5
 
 from django.http import Http404, HttpResponse, HttpResponseBase, HttpResponseRedirect, JsonResponse
@@ -99,13 +98,6 @@ def show_breaks(request: ProjectRequest, interview_id: int) -> HttpResponse:
     return render(request, "coding/breaks.html", {"interview": interview, "recuts": list_recuts(interview)})
 
 
-class _Renamed(NamedTuple):
-    """Under which numbers the person's own rows go on, for what her page remembers of them."""
-
-    old: UUID
-    new: UUID
-
-
 def _tell(recut: Recut, made: list[Sentence], user: User) -> dict[str, object]:
     """What the page's script needs to go on where it was: the new sentences in the place of the old."""
     retired = list(recut.retired.order_by("start").values_list("pk", flat=True))
@@ -115,7 +107,7 @@ def _tell(recut: Recut, made: list[Sentence], user: User) -> dict[str, object]:
         "label": made[0].label,
         "at": _find_break(recut, made),
         "sentences": dict.fromkeys(retired, made[0].pk),
-        "rows": {renamed.old.hex: renamed.new.hex for renamed in _find_renamed(retired, made, user)},
+        "rows": {old.hex: new.hex for old, new in _find_renamed(retired, made, user)},
     }
 
 
@@ -128,8 +120,11 @@ def _find_break(recut: Recut, made: list[Sentence]) -> int | None:
     return len(before.encode("utf-16-le")) // 2
 
 
-def _find_renamed(retired: list[int], made: list[Sentence], user: User) -> list[_Renamed]:
-    """Carried rows are numbered after the row and the sentence, so the first that is there is found by its number."""
+def _find_renamed(retired: list[int], made: list[Sentence], user: User) -> list[tuple[UUID, UUID]]:
+    """The idempotency keys of the person's own rows before and after, for the page's undo list.
+
+    A migrated row takes its key from the old row and the new sentence, so that it can be computed here.
+    """
     found = []
     for model in (Coding, Decision):
         own = model.objects.filter(coder=user)
@@ -137,7 +132,7 @@ def _find_renamed(retired: list[int], made: list[Sentence], user: User) -> list[
         for old in own.filter(sentence__in=retired).values_list("client_id", flat=True):
             new = next((each for sentence in made if (each := uuid5(old, str(sentence.pk))) in numbers), None)
             if new is not None:
-                found.append(_Renamed(old, new))
+                found.append((old, new))
     return found
 
 

@@ -13,7 +13,7 @@ from transcripts.codebook.queries import current_version
 from transcripts.coding.filters import Shown, apply_filter
 from transcripts.coding.marks import Chip, Marks, Viewer, read_marks_in
 from transcripts.coding.panel import PanelFamily, fill_families, list_codes, read_families
-from transcripts.coding.pure.prompting import OwnCoding, Prompts, Question
+from transcripts.coding.pure.prompting import Prompts
 from transcripts.coding.queries import InterviewPlace
 from transcripts.corpus.models import Interview, Sentence, Turn
 from transcripts.projects.models import Project
@@ -254,12 +254,12 @@ def _derive_prompting(turns: list[TurnBlock], families: list[PanelFamily]) -> No
     place_of = {turn.id: place for place, turn in enumerate(turns)}
     words = {code.identifier: [code.name, *code.aliases, *code.terms] for family in families for code in family.codes}
     own = [
-        OwnCoding(chip.coder, chip.identifier, place_of[turn.id])
+        (chip.coder, chip.identifier, place_of[turn.id])
         for turn in questions
         for row in turn.rows
         for chip in (row.marks.chips if row.marks else ())
     ]
-    prompts = Prompts([Question(place_of[turn.id], turn.text) for turn in questions], words, own)
+    prompts = Prompts([(place_of[turn.id], turn.text) for turn in questions], words, own)
     for family in families:
         for code in family.codes:
             place = prompts.find_mention(code.identifier)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from transcripts.coding.waiting import Reason
 
@@ -21,13 +21,6 @@ LABELS: dict[str, str] = {
     Reason.DISAGREED: "Read differently",
     Reason.MEMO: "With memo",
 }
-
-
-class Choice(NamedTuple):
-    """One of the filters offered; ``value`` is what the address says."""
-
-    value: str
-    label: str
 
 
 @dataclass(slots=True)
@@ -52,11 +45,11 @@ class Shown:
         return f"{self.label}: {self.found} of {self.total} sentence{'' if self.total == 1 else 's'}"
 
 
-def list_choices(*, codes_herself: bool, may_see_differences: bool) -> list[Choice]:
-    """The filters a person is offered, but for those by code."""
+def list_choices(*, codes_herself: bool, may_see_differences: bool) -> list[tuple[str, str]]:
+    """The filters that a person is offered, except those by code: the value in the address, and the label."""
     offers = {Reason.UNCODED: codes_herself, Reason.DISAGREED: may_see_differences}
     offered = [reason for reason in Reason if offers.get(reason, True)]
-    return [Choice("", "All"), *(Choice(reason.value, LABELS[reason]) for reason in offered)]
+    return [("", "All"), *((reason.value, LABELS[reason]) for reason in offered)]
 
 
 def apply_filter(

@@ -158,14 +158,6 @@ class InterviewPlace(NamedTuple):
     keys: dict[str, dict[str, str]]
 
 
-class RangeMember(NamedTuple):
-    """What a coding in a range must share with the others."""
-
-    coder_id: int
-    interview_id: int
-    identifier: str
-
-
 def find_interview(project: Project, interview_id: int, person_id: int) -> tuple[Interview, InterviewPlace] | None:
     """An interview of the study, where it stands there, and whether it is open to a person: one query."""
     parameters = [*[person_id] * (CLOSURE_PARAMETERS + 1), interview_id, project.pk]
@@ -208,12 +200,13 @@ def read_uuid(value: UUID | str | None) -> UUID | None:
     return UUID(value) if isinstance(value, str) else value
 
 
-def read_range(range_id: UUID) -> list[RangeMember]:
-    """What the codings with this number have in common: one member, unless something is wrong."""
+def read_range(range_id: UUID) -> list[tuple[int, int, str]]:
+    """The coder, interview and code of the codings in a range, without repetition: one row, unless something is wrong."""
     value = Coding._meta.get_field("range_id").get_db_prep_value(range_id, connection)
     with connection.cursor() as cursor:
         cursor.execute(IN_RANGE, [value])
-        return [RangeMember(*row) for row in cursor.fetchall()]
+        rows: list[tuple[int, int, str]] = cursor.fetchall()
+    return rows
 
 
 def read_text(sentence_id: int) -> str:
@@ -233,22 +226,17 @@ def find_stored(model: type[Coding | Decision | Memo], person_id: int, client_id
     return row[0] if row else None
 
 
-class Held(NamedTuple):
-    """What an earlier sending of an act stored, if any, and whether the sentence it names still stands."""
-
-    stored_id: int | None
-    stands: bool
-
-
-def hold_sentence(model: type[Coding | Decision | Memo], person_id: int, client_id: UUID, *, sentence_id: int) -> Held:
-    """``find_stored``, and the sentence held until the transaction ends, so that nobody splits or joins it meanwhile."""
+def lock_sentence(
+    model: type[Coding | Decision | Memo], person_id: int, client_id: UUID, *, sentence_id: int
+) -> tuple[int | None, bool]:
+    """``find_stored``, and whether the sentence is current. Locks the sentence, so that nobody splits or merges it."""
     value = model._meta.get_field("client_id").get_db_prep_value(client_id, connection)
     # SQLite lets one writer in at a time and needs no lock.
     lock = " FOR KEY SHARE OF s" if connection.features.has_select_for_update else ""
     with connection.cursor() as cursor:
         cursor.execute(HOLD.format(stored=STORED[model]) + lock, [person_id, value, sentence_id])
         row = cursor.fetchone()
-    return Held(row[0], bool(row[1])) if row else Held(None, False)
+    return (row[0], bool(row[1])) if row else (None, False)
 
 
 def find_sentence(project: Project, interview_id: int, sentence_id: int) -> Sentence | None:

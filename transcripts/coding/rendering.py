@@ -54,21 +54,17 @@ class Refusal(NamedTuple):
         return {name: value for name, value in self.held.items() if name not in {"reason", "csrfmiddlewaretoken"}}
 
 
-class UrlAround(NamedTuple):
-    """The two ends of an address with an id between them."""
-
-    before: str
-    after: str
-
-
 @lru_cache(maxsize=1000)
-def _find_suggestions_url(slug: str) -> UrlAround | None:
-    """Where the machine half shows suggestions, if this site has one: the only thing known of it here."""
+def _find_suggestions_url(slug: str) -> tuple[str, str] | None:
+    """The address of the suggestions panel, before and after the sentence's id; ``None`` on a site without suggestions.
+
+    This is all that the desk knows about machines.
+    """
     try:
         before, _, after = reverse("preannotation:panel", args=[slug, 0]).rpartition("/0/")
     except NoReverseMatch:
         return None
-    return UrlAround(f"{before}/", f"/{after}")
+    return f"{before}/", f"/{after}"
 
 
 def _is_read(turn: Turn) -> bool:

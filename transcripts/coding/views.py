@@ -19,14 +19,13 @@ from django.views.decorators.http import require_POST, require_safe
 from transcripts.codebook.models import CodeFamily
 from transcripts.coding import actions, queries
 from transcripts.coding.forms import (
-    AgainFields,
-    Marked,
-    MemoFields,
-    PlaceFields,
-    PutFields,
     WrongField,
     is_uuid,
+    read_client_id,
+    read_id,
+    read_quote,
     read_uuid,
+    read_values,
 )
 from transcripts.coding.models import Coding, Decision
 from transcripts.coding.pure.quoting import Span, WrongSpan, find_span, find_words
@@ -121,9 +120,12 @@ def add(request: ProjectRequest, interview_id: int) -> Done:
     """Put a code on a sentence, or with ``again`` put one back as it was."""
     if "again" in request.POST:
         return _add_again(request, interview_id)
-    given = PutFields.read(request.POST)
-    sentence = _get_sentence(request, interview_id, given.sentence_id)
-    code = queries.find_code(request.project, given.code_id)
+    sentence_id, code_id = read_id(request.POST, "sentence"), read_id(request.POST, "code")
+    values, quote = read_values(request.POST), read_quote(request.POST)
+    range_id = read_uuid(request.POST, "range") if request.POST.get("range") else None
+    client_id = read_client_id(request.POST)
+    sentence = _get_sentence(request, interview_id, sentence_id)
+    code = queries.find_code(request.project, code_id)
     if code is None:
         raise Http404("This code is not in the codebook of this study.")
     coding = actions.add_coding(
@@ -131,39 +133,40 @@ def add(request: ProjectRequest, interview_id: int) -> Done:
         sentence=sentence,
         code=code,
         by=request.user,
-        client_id=given.client_id,
-        values=given.values._replace(quote=_find_quote(sentence, given.marked)),
-        range_id=given.range_id,
-        reason=given.reason,
+        client_id=client_id,
+        values=values._replace(quote=_find_quote(sentence, quote)),
+        range_id=range_id,
+        reason=request.POST.get("reason", ""),
     )
     return Done(sentence, coding.client_id, unit=code.family.unit)
 
 
-def _find_quote(sentence: Sentence, marked: Marked | None) -> Span | None:
-    """What was marked, in code points of the turn's text."""
-    if marked is None:
+def _find_quote(sentence: Sentence, quote: tuple[int, int] | str | None) -> Span | None:
+    """The quote in code points of the turn's text."""
+    if quote is None:
         return None
     text = queries.read_text(sentence.pk)
     try:
-        span = find_words(text, marked.words) if marked.words else find_span(text, marked.first, marked.last)
+        span = find_words(text, quote) if isinstance(quote, str) else find_span(text, *quote)
     except WrongSpan as error:
         raise actions.WrongInput(str(error), field="quote_start") from error
     return Span(sentence.start + span.start, sentence.start + span.end)
 
 
 def _add_again(request: ProjectRequest, interview_id: int) -> Done:
-    given = AgainFields.read(request.POST)
-    sentence = _get_sentence(request, interview_id, given.sentence_id)
-    earlier = _get_own_coding(request, interview_id, given.again)
+    sentence_id, again = read_id(request.POST, "sentence"), read_uuid(request.POST, "again")
+    client_id = read_client_id(request.POST)
+    sentence = _get_sentence(request, interview_id, sentence_id)
+    earlier = _get_own_coding(request, interview_id, again)
     coding = actions.add_coding(
         project=request.project,
         sentence=sentence,
         code=earlier.code,
         by=request.user,
-        client_id=given.client_id,
+        client_id=client_id,
         values=CodingValues.from_coding(earlier),
         range_id=earlier.range_id,
-        reason=given.reason,
+        reason=request.POST.get("reason", ""),
     )
     return Done(sentence, coding.client_id, unit=earlier.code.family.unit)
 
@@ -181,11 +184,9 @@ def withdraw(request: ProjectRequest, interview_id: int) -> Done:
 @_act
 def decide(request: ProjectRequest, interview_id: int) -> Done:
     """ "Read; nothing more here": a browser goes on to the next sentence."""
-    given = PlaceFields.read(request.POST)
-    sentence = _get_sentence(request, interview_id, given.sentence_id)
-    decision = actions.decide_sentence(
-        project=request.project, sentence=sentence, by=request.user, client_id=given.client_id
-    )
+    sentence_id, client_id = read_id(request.POST, "sentence"), read_client_id(request.POST)
+    sentence = _get_sentence(request, interview_id, sentence_id)
+    decision = actions.decide_sentence(project=request.project, sentence=sentence, by=request.user, client_id=client_id)
     return Done(sentence, decision.client_id, go_on=True)
 
 
@@ -207,17 +208,18 @@ def reopen(request: ProjectRequest, interview_id: int) -> Done:
 @_act
 def memo(request: ProjectRequest, interview_id: int) -> Done:
     """Write the memo on a sentence, or on the interview when none is named."""
-    given = MemoFields.read(request.POST)
-    sentence = _get_sentence(request, interview_id, given.sentence_id) if given.sentence_id else None
+    sentence_id = read_id(request.POST, "sentence") if request.POST.get("sentence") else None
+    client_id = read_client_id(request.POST)
+    sentence = _get_sentence(request, interview_id, sentence_id) if sentence_id else None
     interview = sentence.turn.interview if sentence else get_object_or_404(request.project.interviews, pk=interview_id)
     written = actions.write_memo(
         project=request.project,
         interview=interview,
         sentence=sentence,
-        text=given.text,
+        text=request.POST.get("text", ""),
         by=request.user,
-        client_id=given.client_id,
-        kind=given.kind,
+        client_id=client_id,
+        kind=request.POST.get("kind", ""),
     )
     return Done(sentence, written.client_id)
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from enum import StrEnum
-from typing import NamedTuple
 
 from django.db import connection
 
@@ -84,12 +83,8 @@ WORDS: dict[str, str] = {
 }
 
 
-class Waiting(NamedTuple):
-    """A sentence, and why it waits."""
-
-    reason: Reason
-    sentence_id: int
-    interview_id: int
+# A sentence that needs the person: why, its id and that of its interview.
+Found = tuple[Reason, int, int]
 
 
 class _Seeker:
@@ -101,17 +96,17 @@ class _Seeker:
             cursor.execute(PLACE, [self.at, project.pk])
             self.place: tuple[int, int, int] = cursor.fetchone() or (0, 0, 0)
 
-    def find(self, reason: Reason, condition: str, *values: Value, sides: str = "><") -> Waiting | None:
+    def find(self, reason: Reason, condition: str, *values: Value, sides: str = "><") -> Found | None:
         """The first sentence of which ``condition`` holds after the place (">"), or else before it ("<")."""
         with connection.cursor() as cursor:
             for side in sides:
                 sql = NEXT.replace(":side", side).replace(":reason", condition)
                 cursor.execute(sql, [self.project.pk, self.at, *self.place, *values])
                 if row := cursor.fetchone():
-                    return Waiting(reason, *row)
+                    return reason, row[0], row[1]
         return None
 
-    def find_disagreed(self, version: CodebookVersion, shown: Sequence[int]) -> Waiting | None:
+    def find_disagreed(self, version: CodebookVersion, shown: Sequence[int]) -> Found | None:
         """A few interviews at a time, for the blind readings of a whole study take a second to read."""
         here = self.place[0]
         around = {">": [pk for pk in shown if pk >= here], "<": [pk for pk in shown if pk <= here]}
@@ -125,7 +120,7 @@ class _Seeker:
         return None
 
 
-def find_next(request: ProjectRequest, *, at: int | None) -> Waiting | None:
+def find_next(request: ProjectRequest, *, at: int | None) -> Found | None:
     """What waits next for the person after the sentence ``at``; ``None`` when nothing does. A few queries."""
     project, user_id = request.project, request.user.pk
     seeker, version = _Seeker(project, at), current_version(project)

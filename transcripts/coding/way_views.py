@@ -33,10 +33,11 @@ def go_to_next(request: ProjectRequest) -> HttpResponse:
             return JsonResponse({"words": NOTHING_WAITS})
         messages.info(request, NOTHING_WAITS)
         return redirect("projects:home", request.project.slug)
-    desk = make_desk_url(request, found.interview_id, None)
-    url = f"{desk}?{urlencode({'at': found.sentence_id, 'why': found.reason})}#s{found.sentence_id}"
+    reason, sentence_id, next_interview_id = found
+    desk = make_desk_url(request, next_interview_id, None)
+    url = f"{desk}?{urlencode({'at': sentence_id, 'why': reason})}#s{sentence_id}"
     if is_script:
-        return JsonResponse({"sentence": found.sentence_id, "url": url, "words": f"Next: {found.reason.words}."})
+        return JsonResponse({"sentence": sentence_id, "url": url, "words": f"Next: {reason.words}."})
     return HttpResponseRedirect(url)
 
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from django.db import connection
 
 from transcripts.codebook.models import Code, CodebookVersion
-from transcripts.coding.pure.prompting import PROMPTED, UNPROMPTED, Prompts, Question
+from transcripts.coding.pure.prompting import PROMPTED, UNPROMPTED, Prompts
 from transcripts.corpus.models import Turn
 from transcripts.projects.models import Project
 
@@ -36,13 +36,13 @@ class StudyPrompts:
     def __init__(self, project: Project) -> None:
         self._words = _read_words(project)
         self._stems = {code: [_cut_stem(word) for word in words] for code, words in self._words.items()}
-        self._questions: dict[int, list[Question]] = defaultdict(list)
+        self._questions: dict[int, list[tuple[int, str]]] = defaultdict(list)
         self._own: dict[tuple[int, int, str], int] = {}
         asked: list[str | int] = [project.pk, Turn.Role.INTERVIEWER.value, Turn.Channel.UTTERANCE.value]
         with connection.cursor() as cursor:
             cursor.execute(QUESTIONS, asked)
             for interview_id, position, text in cursor.fetchall():
-                self._questions[interview_id].append(Question(position, text))
+                self._questions[interview_id].append((position, text))
             cursor.execute(ON_QUESTIONS, asked)
             for interview_id, coder_id, code, position in cursor.fetchall():
                 self._own[interview_id, coder_id, code] = position
@@ -90,7 +90,7 @@ class StudyPrompts:
 
     def _read_asked(self, interview_id: int) -> str:
         if interview_id not in self._asked:
-            texts = (question.text.casefold() for question in self._questions[interview_id])
+            texts = (text.casefold() for _, text in self._questions[interview_id])
             self._asked[interview_id] = "\n".join(texts)
         return self._asked[interview_id]
 

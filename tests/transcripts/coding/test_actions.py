@@ -301,7 +301,7 @@ class TestRaces:
         winner = put(sentence, code, coder, client_id=client_id)
         with (
             patch.object(queries, "read_standing", return_value=queries.Standing()),
-            patch.object(queries, "hold_sentence", return_value=queries.Held(None, True)),
+            patch.object(queries, "lock_sentence", return_value=(None, True)),
         ):
             assert put(sentence, code, coder, client_id=client_id) == winner
 

@@ -7,28 +7,27 @@ from uuid import UUID
 import pytest
 from django.http import QueryDict
 
-from transcripts.coding.forms import Marked, PutFields, WrongField, read_id, read_uuid
+from transcripts.coding.forms import WrongField, read_client_id, read_id, read_quote, read_uuid, read_values
 from transcripts.coding.values import CodingValues
 
 CLIENT_ID = "0123456789abcdef0123456789abcdef"
 
 
-def test_all_fields_are_read() -> None:
+def test_all_values_are_read() -> None:
     data = QueryDict(
         f"sentence=3&code=7&level=latent&enactment=&note=Reads+it&grounding=grounded&prompting=unclear&attribute:why=x"
-        f"&quote_from=2&quote_to=5&range={CLIENT_ID}&reason=Seen&client_id={CLIENT_ID}"
+        f"&quote_from=2&quote_to=5&client_id={CLIENT_ID}"
     )
-    assert PutFields.read(data) == PutFields(
-        sentence_id=3,
-        code_id=7,
-        values=CodingValues(
-            level="latent", note="Reads it", grounding="grounded", prompting="unclear", attributes={"why": "x"}
-        ),
-        marked=Marked(2, 5),
-        range_id=UUID(CLIENT_ID),
-        reason="Seen",
-        client_id=UUID(CLIENT_ID),
+    assert read_values(data) == CodingValues(
+        level="latent", note="Reads it", grounding="grounded", prompting="unclear", attributes={"why": "x"}
     )
+    assert read_quote(data) == (2, 5)
+    assert read_client_id(data) == UUID(CLIENT_ID)
+
+
+@pytest.mark.parametrize(("fields", "quote"), [("quote=+two+words+", "two words"), ("quote=+", None), ("", None)])
+def test_typed_words_are_a_quote_and_nothing_typed_is_none(fields: str, quote: str | None) -> None:
+    assert read_quote(QueryDict(fields)) == quote
 
 
 @pytest.mark.parametrize(
@@ -36,20 +35,20 @@ def test_all_fields_are_read() -> None:
 )
 def test_half_a_quote_is_refused(fields: str) -> None:
     with pytest.raises(WrongField, match="The field quote_"):
-        PutFields.read(QueryDict(f"sentence=3&code=7&{fields}"))
+        read_quote(QueryDict(fields))
 
 
-def test_plain_form_gets_a_client_id_and_is_semantic() -> None:
-    fields = PutFields.read(QueryDict("sentence=3&code=7"))
-    assert fields.values.level == "semantic"
-    assert fields.client_id != PutFields.read(QueryDict("sentence=3&code=7")).client_id
+def test_plain_form_gets_a_new_client_id_and_is_semantic() -> None:
+    data = QueryDict("sentence=3&code=7")
+    assert read_values(data).level == "semantic"
+    assert read_client_id(data) != read_client_id(data)
 
 
 @pytest.mark.parametrize("value", ["", "-1", "1.0", "x", "١", "9" * 19, "9" * 400])
 def test_what_is_no_row_number_is_refused(value: str) -> None:
     data = QueryDict(mutable=True)
     data["sentence"] = value
-    with pytest.raises(WrongField, match="The field sentence is to be a number"):
+    with pytest.raises(WrongField, match="The field sentence must be a number"):
         read_id(data, "sentence")
 
 

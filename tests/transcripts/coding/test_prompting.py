@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from transcripts.coding.pure.prompting import OwnCoding, Prompts, Question
+from transcripts.coding.pure.prompting import Prompts
 
 WORDS = {
     "power": ["Power", "asymmetry"],
@@ -15,7 +15,7 @@ WORDS = {
 
 
 def derive(text: str, code: str, *, asked_at: int = 1, said_at: int = 2) -> str:
-    prompts = Prompts([Question(asked_at, text)], WORDS)
+    prompts = Prompts([(asked_at, text)], WORDS)
     return prompts.derive(coder="", code=code, position=said_at)
 
 
@@ -55,16 +55,16 @@ def test_what_is_asked_later_prompts_nothing_before_it() -> None:
 
 
 def test_a_mention_does_not_reach_over_from_one_turn_to_the_next() -> None:
-    prompts = Prompts([Question(1, "Is that fairness"), Question(3, "talk to you?")], WORDS)
+    prompts = Prompts([(1, "Is that fairness"), (3, "talk to you?")], WORDS)
     assert prompts.find_mention("fairness") is None
 
 
 def test_the_first_of_several_mentions_counts() -> None:
-    prompts = Prompts([Question(5, "power again"), Question(1, "hello"), Question(3, "power")], WORDS)
+    prompts = Prompts([(5, "power again"), (1, "hello"), (3, "power")], WORDS)
     assert prompts.find_mention("power") == 3
 
 
 def test_a_coders_own_code_on_the_question_prompts_for_her_alone() -> None:
-    prompts = Prompts([], WORDS, [OwnCoding("ada", "power", 3), OwnCoding("ada", "power", 1)])
+    prompts = Prompts([], WORDS, [("ada", "power", 3), ("ada", "power", 1)])
     assert prompts.derive(coder="ada", code="power", position=2) == "prompted"
     assert prompts.derive(coder="eve", code="power", position=2) == "unprompted"

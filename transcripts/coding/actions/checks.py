@@ -10,7 +10,7 @@ from transcripts.codebook.models import Code, CodebookVersion, CodeFamily
 from transcripts.coding import queries
 from transcripts.coding.actions.errors import NotOpen, WrongInput, WrongPlace
 from transcripts.coding.models import Level
-from transcripts.coding.queries import RangeMember, Standing
+from transcripts.coding.queries import Standing
 from transcripts.coding.values import CHOICE_FIELDS, CodingValues
 from transcripts.corpus.models import Sentence, Turn
 from transcripts.corpus.queries import hold_sentence, say_retired
@@ -106,16 +106,16 @@ def check_reason(standing: Standing, reason: str) -> None:
 
 def check_range(range_id: UUID, *, coder_id: int, interview_id: int, identifier: str) -> None:
     """A range is one code of one person on sentences of one interview. Raises ``WrongInput``. Costs a query."""
-    own = RangeMember(coder_id, interview_id, identifier)
-    for member in queries.read_range(range_id):
-        if member.coder_id != own.coder_id:
-            raise WrongInput("This range is another person's. Send a number of your own making.", field="range")
-        if member.interview_id != own.interview_id:
+    for other_coder_id, other_interview_id, other_identifier in queries.read_range(range_id):
+        if other_coder_id != coder_id:
+            raise WrongInput("This range is another person's. Send a new range id.", field="range")
+        if other_interview_id != interview_id:
             raise WrongInput(
-                "A range lies in one interview; this one has sentences of another. Code them apart.", field="range"
+                "A range lies within one interview, and this one has sentences of another. Code them separately.",
+                field="range",
             )
-        if member != own:
-            raise WrongInput("A range carries one code; this one carries another. Code them apart.", field="range")
+        if other_identifier != identifier:
+            raise WrongInput("A range has one code, and this one has another. Code them separately.", field="range")
 
 
 def check_text(text: str, *, field: str, longest: int) -> None:

@@ -18,13 +18,12 @@ Row = TypeVar("Row", Coding, Decision, Memo)
 
 
 def find_stored(model: type[Row], by: User, client_id: UUID, *, on: Sentence | None) -> Row | None:
-    """The row an earlier sending of this act stored; if there is none, the sentence is held. Raises ``WrongPlace``."""
+    """The row that an earlier request with this idempotency key stored, if any. Locks the sentence. Raises ``WrongPlace``."""
     if on is None:
         pk = queries.find_stored(model, by.pk, client_id)
     else:
-        held = queries.hold_sentence(model, by.pk, client_id, sentence_id=on.pk)
-        pk = held.stored_id
-        if pk is None and not held.stands:
+        pk, is_current = queries.lock_sentence(model, by.pk, client_id, sentence_id=on.pk)
+        if pk is None and not is_current:
             raise WrongPlace(say_retired(on.pk) or "This sentence is not part of this study.")
     return None if pk is None else model.objects.get(pk=pk)
 

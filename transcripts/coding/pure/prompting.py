@@ -12,7 +12,6 @@ from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from itertools import accumulate
-from typing import NamedTuple
 
 PROMPTED = "prompted"
 UNPROMPTED = "unprompted"
@@ -21,37 +20,29 @@ SPACELESS = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u
 SHORTEST_WITH_PLURAL = 3
 
 
-class Question(NamedTuple):
-    """What the interviewer said in one turn."""
-
-    position: int
-    text: str
-
-
-class OwnCoding(NamedTuple):
-    """A code that a coder put on a sentence the interviewer says, in the turn at ``position``."""
-
-    coder: str
-    code: str
-    position: int
-
-
 class Prompts:
-    """What was raised when, in one interview. ``words`` gives for each code all that counts as naming it."""
+    """When the interviewer raised each code, in one interview.
+
+    ``questions`` are the interviewer's turns: position and text. ``words`` lists, for each code, all words that count as
+    naming it. ``codings`` are people's codings of the interviewer's sentences: coder, code, and position of the turn.
+    """
 
     def __init__(
-        self, questions: Iterable[Question], words: Mapping[str, Sequence[str]], own: Iterable[OwnCoding] = ()
+        self,
+        questions: Iterable[tuple[int, str]],
+        words: Mapping[str, Sequence[str]],
+        codings: Iterable[tuple[str, str, int]] = (),
     ) -> None:
         questions = sorted(questions)
-        folded = [question.text.casefold() for question in questions]
+        folded = [text.casefold() for _, text in questions]
         # One text to search: a null, which no transcript holds, keeps turns apart.
         self._text = "\0".join(folded)
         self._ends = list(accumulate(len(text) + 1 for text in folded))
-        self._positions = [question.position for question in questions]
+        self._positions = [position for position, _ in questions]
         self._words = words
         self._mentioned: dict[str, int | None] = {}
         self._coded: dict[tuple[str, str], int] = {}
-        for coder, code, position in own:
+        for coder, code, position in codings:
             key = (coder, code)
             self._coded[key] = min(position, self._coded.get(key, position))
 

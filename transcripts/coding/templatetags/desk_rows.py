@@ -87,7 +87,8 @@ def _write_none_applies(decision: DecisionMark, urls: dict[str, str], *, is_open
 
 
 def _write_panel_button(sentence_id: int, suggestions: Any) -> str:
-    address = f"{suggestions.before}{sentence_id}{suggestions.after}"
+    before, after = suggestions
+    address = f"{before}{sentence_id}{after}"
     return (
         f'<button class="open-suggestions" formaction="{address}" hx-post="{address}" hx-target="#suggestions-body"'
         f' hx-swap="innerHTML" data-sentence="{sentence_id}"><kbd data-act="suggestions">o</kbd> suggestions</button>\n'

@@ -13,7 +13,7 @@ from celery import Celery
 from celery.signals import after_setup_logger, after_setup_task_logger
 from kombu.transport import TRANSPORT_ALIASES
 
-from auditapp.llm.redaction import KeyFilter
+from auditapp.llm.pure.key_removal import KeyFilter
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "auditapp.settings")
 TRANSPORT_ALIASES["filesystem"] = "auditapp.batches.runner.file_broker:Transport"

@@ -281,7 +281,7 @@ LOGGING = {
     "disable_existing_loggers": False,
     "formatters": {"line": {"format": "{asctime} {levelname} {name} {message}", "style": "{"}},
     "filters": {
-        "no_keys": {"()": "auditapp.llm.redaction.KeyFilter"},
+        "no_keys": {"()": "auditapp.llm.pure.key_removal.KeyFilter"},
         "brief_outages": {"()": "auditapp.outage.BriefOutages"},
         "brief_refusals": {"()": "auditapp.log_lines.BriefRefusals"},
     },

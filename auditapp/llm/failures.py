@@ -8,7 +8,7 @@ from django.http import HttpRequest
 from django.utils.safestring import SafeString
 from django.views.debug import ExceptionReporter, SafeExceptionReporterFilter
 
-from auditapp.llm.redaction import remove_keys
+from auditapp.llm.pure.key_removal import remove_keys
 
 
 class KeylessFilter(SafeExceptionReporterFilter):

@@ -8,7 +8,7 @@ from django import forms
 
 from auditapp.llm.models import Capabilities
 from auditapp.llm.providers import PROVIDERS
-from auditapp.llm.variables import is_variable
+from auditapp.llm.pure.variables import is_variable
 
 
 class VariableInput(forms.TextInput):

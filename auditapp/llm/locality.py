@@ -11,8 +11,8 @@ from urllib.parse import urlsplit
 
 from django.conf import settings
 
-from auditapp.llm.addresses import looks_private, name_address, read_numbers
 from auditapp.llm.models import ModelVariant
+from auditapp.llm.pure.addresses import looks_private, name_address, read_numbers
 from auditapp.llm.queries import read_allowed_addresses
 
 # This machine, and the networks that are nobody else's (RFC 1122, RFC 1918, RFC 4193).

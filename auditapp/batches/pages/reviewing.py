@@ -15,8 +15,8 @@ from auditapp.batches.ledger.prompts import compute_highest_price, hash_prompt, 
 from auditapp.batches.ledger.worker_signs import is_worker_alive
 from auditapp.batches.models import Arm, Batch
 from auditapp.batches.pure.money import to_nano
-from auditapp.llm.families import group_by_family
 from auditapp.llm.models import Capabilities, ModelVariant, Price
+from auditapp.llm.pure.families import group_by_family
 from auditapp.llm.queries import find_capabilities, find_prices
 
 READ_AT_ONCE = 2000

@@ -29,7 +29,7 @@ from auditapp.batches.pure.crashing import crash_point
 from auditapp.batches.pure.stopping import stopping
 from auditapp.batches.routes import job_ledger
 from auditapp.batches.routes.live import name_runner
-from auditapp.llm.opening import describe_account
+from auditapp.llm.credentials import build_account
 from auditapp.llm.providers import open_job_service
 from auditapp.llm.providers.base import (
     Account,
@@ -103,7 +103,7 @@ def _open(queue: WorkQueue, loop: asyncio.Runner) -> JobService | None:
     """The queue's batch service; where it cannot be opened, the batch pauses with the reason."""
     variant = next(arm.variant for arm in queue.batch.arms.all() if arm.variant.queue_name == queue.name)
     try:
-        return loop.run(_open_within_loop(describe_account(variant.account, variant.parameters)))
+        return loop.run(_open_within_loop(build_account(variant.account, variant.parameters)))
     except ProviderNotReady as error:
         batch_state.pause_for(queue.batch_id, str(error))
         for job in job_ledger.find_open_jobs(queue):

@@ -23,7 +23,7 @@ from auditapp.batches.pure.limiter import Change, Limiter
 from auditapp.batches.pure.spool import Spool, describe_shortage
 from auditapp.batches.pure.stopping import stopping
 from auditapp.batches.routes.sending import Sender
-from auditapp.llm.opening import describe_account
+from auditapp.llm.credentials import build_account
 from auditapp.llm.providers import Account, Provider, ProviderNotReady, open_provider
 
 T = TypeVar("T")
@@ -70,7 +70,7 @@ class QueueRun:
     async def run(self) -> bool:
         """Run the queue; whether the workers should be notified again at once."""
         try:
-            provider = open_provider(await self._write(self._describe_account))
+            provider = open_provider(await self._write(self._build_account))
             try:
                 self.sender = await self._write(lambda: self._prepare(provider))
                 return await self._send_and_store()
@@ -108,9 +108,9 @@ class QueueRun:
         )
         return Sender(provider, self.spool, self.limiter, self.clock)
 
-    def _describe_account(self) -> Account:
+    def _build_account(self) -> Account:
         arm = next(arm for arm in self.queue.batch.arms.all() if arm.variant.queue_name == self.queue.name)
-        return describe_account(arm.variant.account, arm.variant.parameters)
+        return build_account(arm.variant.account, arm.variant.parameters)
 
     async def _work(self) -> None:
         while True:

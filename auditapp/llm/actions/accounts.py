@@ -10,12 +10,12 @@ from django.utils import timezone
 
 from auditapp.llm.actions.allowing import check_reachable
 from auditapp.llm.actions.errors import ModelError
-from auditapp.llm.addresses import NoAddress, check_base_url
 from auditapp.llm.models import ProviderAccount
 from auditapp.llm.providers import PROVIDERS
-from auditapp.llm.redaction import remember_key
+from auditapp.llm.pure.addresses import NoAddress, check_base_url
+from auditapp.llm.pure.key_removal import remember_key
+from auditapp.llm.pure.variables import holds_own_secret, is_variable
 from auditapp.llm.sealing import SealBroken, seal_again, seal_key
-from auditapp.llm.variables import holds_own_secret, is_variable
 from transcripts.audit_trail import trail
 
 NAME = re.compile(r"[\w.,:@+/()\[\] -]{1,100}")

@@ -7,8 +7,8 @@ from django.db import transaction
 from django.utils import timezone
 
 from auditapp.llm.actions.errors import ModelError
-from auditapp.llm.addresses import NoAddress, is_open_http, looks_private, name_address, read_listed
 from auditapp.llm.models import AllowedAddress
+from auditapp.llm.pure.addresses import NoAddress, is_open_http, looks_private, name_address, read_listed
 from auditapp.llm.queries import read_allowed_addresses
 from transcripts.audit_trail import trail
 

@@ -12,8 +12,8 @@ from django.utils import timezone
 from auditapp.llm.actions.accounts import CALLS_NOBODY, find_or_add_account
 from auditapp.llm.actions.errors import ModelError
 from auditapp.llm.actions.figures import MAX_TOKENS, check_prices, set_capabilities, set_price
-from auditapp.llm.families import find_family
 from auditapp.llm.models import Capabilities, ModelVariant, Price
+from auditapp.llm.pure.families import find_family
 from transcripts.audit_trail import trail
 
 LABEL = re.compile(r"[\w.,:@+/() -]{1,100}")

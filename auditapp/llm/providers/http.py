@@ -30,7 +30,7 @@ from auditapp.llm.providers.base import (
 )
 from auditapp.llm.providers.guard import AddressRefused, Guard, make_connector
 from auditapp.llm.providers.reasoning import SettingRefused, most_output_tokens
-from auditapp.llm.redaction import REMOVED, SHORTEST, list_forms
+from auditapp.llm.pure.key_removal import REMOVED, SHORTEST, list_forms
 
 CONNECT_SECONDS = 5.0
 MAX_BODY = 4 * 1024 * 1024

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit, urlunsplit
 from django.db.models import QuerySet
 
 from auditapp.batches.models import Arm, Attempt, Batch
-from auditapp.llm.redaction import remove_keys
+from auditapp.llm.pure.key_removal import remove_keys
 from auditapp.sob.kind import find_schema
 from auditapp.sob.mappings import find_rows, find_table
 from auditapp.sob.models import Dataset, Judgment, Reading

@@ -21,8 +21,8 @@ from auditapp.llm.actions import (
     set_key,
     set_key_env,
 )
+from auditapp.llm.credentials import build_account
 from auditapp.llm.models import ProviderAccount
-from auditapp.llm.opening import describe_account
 from auditapp.llm.providers.base import ProviderNotReady
 from auditapp.llm.queries import describe_key
 from transcripts.accounts.models import User
@@ -47,8 +47,8 @@ class TestKeys:
         stored = set_key(account=account, key=f" {KEY}\n", by=trail.SYSTEM)
         assert describe_key(stored) == "ends in 1a2b"
         assert KEY not in stored.key_sealed
-        assert describe_account(stored, {}).key == KEY
-        assert KEY not in repr(describe_account(stored, {}))
+        assert build_account(stored, {}).key == KEY
+        assert KEY not in repr(build_account(stored, {}))
 
     def test_events_of_keys_hold_no_key(self, account: ProviderAccount) -> None:
         set_key(account=account, key=KEY, by=trail.SYSTEM)
@@ -123,19 +123,19 @@ class TestChangeOfAddress:
         ProviderAccount.objects.filter(pk=account.pk).update(base_url="https://thief.example.org/v1")
         account.refresh_from_db()
         with pytest.raises(ProviderNotReady, match="another address"):
-            describe_account(account, {})
+            build_account(account, {})
 
 
 class TestOpening:
     def test_a_key_is_taken_from_the_variable(self, account: ProviderAccount, monkeypatch: pytest.MonkeyPatch) -> None:
         named = set_key_env(account=account, key_env="A_KEY", by=trail.SYSTEM)
         with pytest.raises(ProviderNotReady, match="no environment variable A_KEY"):
-            describe_account(named, {})
+            build_account(named, {})
         monkeypatch.setenv("A_KEY", f"{KEY}\n")
-        assert describe_account(named, {}).key == KEY
+        assert build_account(named, {}).key == KEY
         monkeypatch.setenv("A_KEY", f"{KEY}\nInjected: header")
         with pytest.raises(ProviderNotReady, match="no usable key") as caught:
-            describe_account(named, {})
+            build_account(named, {})
         assert KEY not in str(caught.value)
 
     def test_a_secret_of_the_program_is_sent_to_nobody_whatever_the_row_says(
@@ -145,7 +145,7 @@ class TestOpening:
         ProviderAccount.objects.filter(pk=account.pk).update(key_env="SECRET_KEY")
         account.refresh_from_db()
         with pytest.raises(ProviderNotReady, match="sent to nobody") as caught:
-            describe_account(account, {})
+            build_account(account, {})
         assert KEY not in str(caught.value)
 
     def test_allowed_addresses_come_from_the_list_and_the_setting(
@@ -153,7 +153,7 @@ class TestOpening:
     ) -> None:
         settings.ALLOW_PRIVATE_PROVIDERS = frozenset({"10.0.0.1:80"})
         allow_address(address="127.0.0.1:8000", by=trail.SYSTEM)
-        assert describe_account(account, {}).allowed == {"10.0.0.1:80", "127.0.0.1:8000"}
+        assert build_account(account, {}).allowed == {"10.0.0.1:80", "127.0.0.1:8000"}
 
 
 class TestCommands:

@@ -16,7 +16,7 @@ import psycopg
 import pytest
 import redis
 
-from auditapp.llm.redaction import REMOVED, list_forms
+from auditapp.llm.pure.key_removal import REMOVED, list_forms
 from tests.instance import ROOT, Instance, wait_until
 from tests.services import quick_on
 

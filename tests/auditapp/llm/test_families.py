@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from auditapp.llm.families import group_by_family, name_family
+from auditapp.llm.pure.families import group_by_family, name_family
 
 
 @pytest.mark.parametrize(

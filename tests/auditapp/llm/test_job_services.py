@@ -26,7 +26,7 @@ from auditapp.llm.providers.jobs_base import (
     Trouble,
     read_call_name,
 )
-from auditapp.llm.redaction import REMOVED
+from auditapp.llm.pure.key_removal import REMOVED
 from tests.auditapp.llm.asking import listen
 
 TOKEN = "01234567-89ab-cdef-0123-456789abcdef"

@@ -13,8 +13,8 @@ from django.urls import reverse
 from pytest_django import DjangoAssertNumQueries, Settings
 
 from auditapp.llm.actions import ModelError, add_account, add_model, set_capabilities, set_price
-from auditapp.llm.families import read_families
 from auditapp.llm.models import AllowedAddress, Capabilities, ModelVariant, Price, ProviderAccount
+from auditapp.llm.pure.families import read_families
 from auditapp.llm.queries import find_capabilities, find_prices
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail

@@ -16,8 +16,8 @@ from pytest_django import Settings
 
 from auditapp.environment import env_addresses, env_field_keys
 from auditapp.llm.actions import add_account, set_key
+from auditapp.llm.credentials import build_account
 from auditapp.llm.models import ProviderAccount
-from auditapp.llm.opening import describe_account
 from auditapp.llm.providers.base import ProviderNotReady
 from auditapp.llm.queries import describe_key
 from auditapp.llm.sealing import SealBroken, open_key, seal_key
@@ -70,7 +70,7 @@ class TestRotation:
         assert json.loads(out.getvalue()) == {"sealed_again": 1}
         settings.FIELD_KEYS = (new,)
         account.refresh_from_db()
-        assert describe_account(account, {}).key == KEY
+        assert build_account(account, {}).key == KEY
 
     def test_what_does_not_open_is_named_and_kept(self, account: ProviderAccount, settings: Settings) -> None:
         former = settings.FIELD_KEYS
@@ -79,7 +79,7 @@ class TestRotation:
             call_command("rotate_keys")
         settings.FIELD_KEYS = former
         account.refresh_from_db()
-        assert describe_account(account, {}).key == KEY
+        assert build_account(account, {}).key == KEY
 
 
 class TestWrongFieldKey:
@@ -90,7 +90,7 @@ class TestWrongFieldKey:
         assert run_checks(databases=["default"]) == []
         settings.FIELD_KEYS = (make_field_key(),)
         with pytest.raises(ProviderNotReady, match="Account Ours: FIELD_KEY does not open"):
-            describe_account(account, {})
+            build_account(account, {})
         assert describe_key(account) == "ends in 1a2b, and FIELD_KEY does not open it"
         [warning] = run_checks(databases=["default"])
         assert warning.id == "llm.W001"

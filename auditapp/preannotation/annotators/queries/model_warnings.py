@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 
-from auditapp.llm.families import group_by_family, name_family
 from auditapp.llm.models import ModelVariant
+from auditapp.llm.pure.families import group_by_family, name_family
 from auditapp.llm.scorecards import find_part
 from auditapp.preannotation.models import Annotator
 from transcripts.corpus.models import Interview

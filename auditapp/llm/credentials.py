@@ -8,13 +8,13 @@ from django.conf import settings
 
 from auditapp.llm.models import ProviderAccount
 from auditapp.llm.providers.base import Account, ProviderNotReady
+from auditapp.llm.pure.key_removal import remember_key
+from auditapp.llm.pure.variables import holds_own_secret
 from auditapp.llm.queries import read_allowed_addresses
-from auditapp.llm.redaction import remember_key
 from auditapp.llm.sealing import SealBroken, open_key
-from auditapp.llm.variables import holds_own_secret
 
 
-def describe_account(account: ProviderAccount, parameters: dict[str, object]) -> Account:
+def build_account(account: ProviderAccount, parameters: dict[str, object]) -> Account:
     """What a worker opens a provider with. Raises ``ProviderNotReady`` where the key is not to be had here."""
     key = find_key(account)
     remember_key(key)

@@ -17,7 +17,7 @@ from pytest_django import Settings
 
 from auditapp.celery import keep_keys_out
 from auditapp.llm.failures import KeylessReporter
-from auditapp.llm.redaction import REMOVED, KeyFilter, remember_key, remove_keys
+from auditapp.llm.pure.key_removal import REMOVED, KeyFilter, remember_key, remove_keys
 from auditapp.settings import LOGGING
 
 KEY = "canary/Zk93+bQ7tXw=1a2b"

@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 
 # Matches always: the empty text where a name begins with a digit.
 LETTERS = re.compile(r"[^\W\d_]*")
-_FILE = Path(__file__).parent / "data" / "families.json"
+_FILE = Path(__file__).parents[1] / "data" / "families.json"
 
 
 @dataclass(frozen=True, slots=True)

@@ -314,8 +314,8 @@ def _drop(latest: ThemeVersion, *, reason: str, by: User) -> None:
 def _carry_merged_quotes(sources: Sequence[ThemeVersion], theme: Theme) -> int:
     """Copy the quotes of merged themes to ``theme``; returns how many sentences were left, for their sides differ."""
     quotes: dict[int, list[ThemeQuote]] = {}
-    standing = ThemeQuote.objects.filter(theme__in=[each.theme_id for each in sources], withdrawn_at__isnull=True)
-    for quote in standing.order_by("theme__number", "pk"):
+    active = ThemeQuote.objects.filter(theme__in=[each.theme_id for each in sources], withdrawn_at__isnull=True)
+    for quote in active.order_by("theme__number", "pk"):
         quotes.setdefault(quote.sentence_id, []).append(quote)
     agreed = [group[0] for group in quotes.values() if len({quote.side for quote in group}) == 1]
     ThemeQuote.objects.bulk_create(_copy(quote, theme) for quote in agreed)

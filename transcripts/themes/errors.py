@@ -36,21 +36,21 @@ class ThemeChanged(ThemeError):
 
 
 class QuoteChanged(ThemeError):
-    """Somebody else quoted the same sentence or withdrew the quote; ``standing`` is what holds now, if anything."""
+    """Somebody else quoted the same sentence or withdrew the quote; ``active`` is what holds now, if anything."""
 
-    def __init__(self, standing: ThemeQuote | None) -> None:
-        done = f"{standing.added_by.username} quoted this sentence" if standing else "This quote was withdrawn"
+    def __init__(self, active: ThemeQuote | None) -> None:
+        done = f"{active.added_by.username} quoted this sentence" if active else "This quote was withdrawn"
         super().__init__(f"{done} after you opened it. Nothing of yours was stored; both texts are on this page.")
-        self.standing = standing
+        self.active = active
 
 
 class EntryChanged(ThemeError):
-    """The same text was changed in another window; ``standing`` is what holds now, if anything."""
+    """The same text was changed in another window; ``active`` is what holds now, if anything."""
 
-    def __init__(self, standing: PhaseEntry | PositionalityStatement | None) -> None:
-        done = "You changed this text in another window" if standing else "You withdrew this text in another window"
+    def __init__(self, active: PhaseEntry | PositionalityStatement | None) -> None:
+        done = "You changed this text in another window" if active else "You withdrew this text in another window"
         super().__init__(f"{done}. Nothing was stored from this one; both texts are on this page.")
-        self.standing = standing
+        self.active = active
 
 
 def check_text(text: str, *, field: str, longest: int = LONGEST_TEXT, needed: str = "") -> str:

@@ -97,7 +97,7 @@ def list_interviews(viewpoint: Viewpoint) -> list[Column]:
     return [Column(str(pk), title, frozenset({pk})) for pk, title in rows]
 
 
-def standing_codings(viewpoint: Viewpoint) -> QuerySet[Coding]:
+def active_codings(viewpoint: Viewpoint) -> QuerySet[Coding]:
     """The codings that count from this viewpoint: those on what models said."""
     codings = _counted(Coding.objects.all(), viewpoint).filter(
         sentence__retired_by__isnull=True,
@@ -123,7 +123,7 @@ def _counted(rows: Counted, viewpoint: Viewpoint) -> Counted:
 def read_evidence(viewpoint: Viewpoint, identifiers: Iterable[str]) -> Iterator[Evidence]:
     """Every coding with one of these codes, each with whether it was prompted: three queries."""
     prompts = StudyPrompts(viewpoint.project)
-    rows = standing_codings(viewpoint).filter(code__identifier__in=list(identifiers))
+    rows = active_codings(viewpoint).filter(code__identifier__in=list(identifiers))
     rows = rows.order_by("sentence__turn__interview", "sentence__position", "sentence__start", "pk")
     values = rows.values_list(
         "pk",
@@ -146,7 +146,7 @@ def read_evidence(viewpoint: Viewpoint, identifiers: Iterable[str]) -> Iterator[
 
 def count_sentences(viewpoint: Viewpoint) -> dict[str, int]:
     """How many sentences each code stands on, by identifier: one query."""
-    rows = standing_codings(viewpoint).order_by().values_list("code__identifier")
+    rows = active_codings(viewpoint).order_by().values_list("code__identifier")
     return dict(rows.annotate(sentences=Count("sentence", distinct=True)))
 
 

@@ -64,8 +64,8 @@ def show_presence(request: ProjectRequest) -> HttpResponse:
         presence = matrix.count_codes(viewpoint, codes, by_interview=by_interview)
     else:
         themes = queries.current_themes(request.project)
-        standing = [each for each in themes if each.state != ThemeVersion.State.DROPPED]
-        presence = matrix.count_themes(viewpoint, standing, by_interview=by_interview)
+        active = [each for each in themes if each.state != ThemeVersion.State.DROPPED]
+        presence = matrix.count_themes(viewpoint, active, by_interview=by_interview)
     link = matrix.link_to_sentences(viewpoint, of_codes=rows == "codes", by_interview=by_interview)
     title = f"{ROW_KINDS[rows]} by {'interview' if by_interview else 'model'}"
     drawing: Drawing | None = draw_matrix(presence, title=title, link=link) if presence.rows else None
@@ -122,8 +122,8 @@ def quote(request: ProjectRequest, number: int, sentence_id: int) -> HttpRespons
         raise Http404("This study has no such sentence.")
     if request.method != "POST":
         quotes = queries.visible_quotes(get_viewer(request))
-        standing = quotes.filter(theme=theme.theme, sentence=sentence).first()
-        return _render_quote(request, theme, sentence, _start_quote(request, sentence, standing))
+        active = quotes.filter(theme=theme.theme, sentence=sentence).first()
+        return _render_quote(request, theme, sentence, _start_quote(request, sentence, active))
     form = QuoteForm(request.POST)
     if form.is_valid():
         coding = Coding.objects.filter(pk=form.cleaned_data["coding"], sentence=sentence).first()
@@ -133,7 +133,7 @@ def quote(request: ProjectRequest, number: int, sentence_id: int) -> HttpRespons
         except WrongInput as error:
             add_error(form, error)
         except QuoteChanged as error:
-            form = QuoteForm(rebase(request.POST, replaces=error.standing.pk if error.standing else None))
+            form = QuoteForm(rebase(request.POST, replaces=error.active.pk if error.active else None))
             return _render_quote(request, theme, sentence, form, race=error, status=409)
         else:
             messages.success(request, f"Quoted {text['side']} the theme.")
@@ -213,7 +213,7 @@ def is_number(text: str) -> bool:
     return text.isascii() and text.isdecimal() and len(text) < 19
 
 
-def _start_quote(request: ProjectRequest, sentence: Sentence, standing: ThemeQuote | None) -> QuoteForm:
+def _start_quote(request: ProjectRequest, sentence: Sentence, active: ThemeQuote | None) -> QuoteForm:
     """The form as it is first shown: what stands, or the whole sentence."""
     side = request.GET.get("side", "")
     coding = request.GET.get("coding", "")
@@ -222,9 +222,9 @@ def _start_quote(request: ProjectRequest, sentence: Sentence, standing: ThemeQuo
         "side": side if side in ThemeQuote.Side.values else ThemeQuote.Side.FOR.value,
         "edited_text": sentence.read_text(),
     }
-    if standing is not None:
-        kept = {"coding": standing.coding_id, "replaces": standing.pk, "note": standing.note}
-        initial |= {**kept, "side": standing.side, "edited_text": standing.edited_text or sentence.read_text()}
+    if active is not None:
+        kept = {"coding": active.coding_id, "replaces": active.pk, "note": active.note}
+        initial |= {**kept, "side": active.side, "edited_text": active.edited_text or sentence.read_text()}
     return QuoteForm(initial=initial)
 
 

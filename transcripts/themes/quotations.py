@@ -37,7 +37,7 @@ def add_quote(
     """
     edited_text, note = _check(theme, sentence, side=side, edited_text=edited_text, note=note)
     Theme.objects.select_for_update().get(pk=theme.pk)
-    before = _find_standing(theme, sentence)
+    before = _find_active(theme, sentence)
     if (before.pk if before else None) != replaces:
         raise QuoteChanged(before)
     quote = ThemeQuote(
@@ -56,8 +56,8 @@ def add_quote(
 @transaction.atomic
 def withdraw_quote(*, quote: ThemeQuote, by: User) -> None:
     """Take a quote back; its row stays. One that was withdrawn before is left as it is."""
-    standing = ThemeQuote.objects.filter(pk=quote.pk, withdrawn_at__isnull=True)
-    if not standing.update(withdrawn_at=timezone.now()):
+    active = ThemeQuote.objects.filter(pk=quote.pk, withdrawn_at__isnull=True)
+    if not active.update(withdrawn_at=timezone.now()):
         return
     trail.record(
         "theme.quote.withdrawn",
@@ -93,7 +93,7 @@ def _check(theme: Theme, sentence: Sentence, *, side: str, edited_text: str, not
     return _Checked("" if edited_text == source else edited_text, note)
 
 
-def _find_standing(theme: Theme, sentence: Sentence) -> ThemeQuote | None:
+def _find_active(theme: Theme, sentence: Sentence) -> ThemeQuote | None:
     quotes = theme.quotes.filter(sentence=sentence, withdrawn_at__isnull=True)
     return quotes.select_related("added_by").first()
 
@@ -105,7 +105,7 @@ def _store(quote: ThemeQuote, *, before: ThemeQuote | None) -> ThemeQuote:
         with transaction.atomic():
             quote.save(force_insert=True)
     except IntegrityError:
-        raise QuoteChanged(_find_standing(quote.theme, quote.sentence)) from None
+        raise QuoteChanged(_find_active(quote.theme, quote.sentence)) from None
     trail.record(
         "theme.quote.changed" if before else "theme.quote.added",
         target=quote,

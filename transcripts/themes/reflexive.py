@@ -27,8 +27,8 @@ def write_entry(*, project: Project, phase: int, text: str, by: User) -> PhaseEn
         raise WrongInput("Choose one of the six phases.", field="phase")
     text = check_text(text, field="text", needed=EMPTY)
     Project.objects.select_for_update().get(pk=project.pk)
-    standing = PhaseEntry.objects.filter(project=project, phase=phase, author=by, text=text, withdrawn_at__isnull=True)
-    if (same := standing.first()) is not None:
+    active = PhaseEntry.objects.filter(project=project, phase=phase, author=by, text=text, withdrawn_at__isnull=True)
+    if (same := active.first()) is not None:
         return same
     entry = PhaseEntry(project=project, phase=phase, text=text, author=by, written_at=timezone.now())
     return _store(entry, action="phase.entry.written", before=None)
@@ -39,15 +39,15 @@ def change_entry(*, entry: PhaseEntry, text: str, by: User) -> PhaseEntry:
     """Write one's own entry anew; the old one stays behind it. Raises ``NotYours``, ``WrongInput``, ``EntryChanged``."""
     _check_author(entry, by)
     text = check_text(text, field="text", needed=EMPTY)
-    standing = PhaseEntry.objects.select_for_update().get(pk=entry.pk)
-    if standing.withdrawn_at is not None:
-        raise EntryChanged(_find_successor(standing))
-    if standing.text == text:
-        return standing
+    active = PhaseEntry.objects.select_for_update().get(pk=entry.pk)
+    if active.withdrawn_at is not None:
+        raise EntryChanged(_find_successor(active))
+    if active.text == text:
+        return active
     changed = PhaseEntry(
-        project_id=standing.project_id, phase=standing.phase, text=text, author=by, written_at=timezone.now()
+        project_id=active.project_id, phase=active.phase, text=text, author=by, written_at=timezone.now()
     )
-    return _store(changed, action="phase.entry.changed", before=standing)
+    return _store(changed, action="phase.entry.changed", before=active)
 
 
 @transaction.atomic
@@ -119,6 +119,6 @@ def _store(row: Text, *, action: str, before: Text | None) -> Text:
 
 
 def _withdraw(row: PhaseEntry | PositionalityStatement, *, action: str, by: User) -> None:
-    standing = type(row).objects.filter(pk=row.pk, withdrawn_at__isnull=True)
-    if standing.update(withdrawn_at=timezone.now()):
+    active = type(row).objects.filter(pk=row.pk, withdrawn_at__isnull=True)
+    if active.update(withdrawn_at=timezone.now()):
         trail.record(action, target=row, by=by, stream=trail.project_stream(row.project_id))

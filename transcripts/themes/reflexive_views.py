@@ -81,7 +81,7 @@ def change_entry(request: ProjectRequest) -> HttpResponse:
         return _render_phases(request, kept=kept, status=422 if isinstance(error, WrongInput) else 409)
     except EntryChanged as error:
         messages.error(request, str(error))
-        kept = Kept(error.standing.pk if error.standing else None, entry.phase, text)
+        kept = Kept(error.active.pk if error.active else None, entry.phase, text)
         return _render_phases(request, kept=kept, status=409)
     messages.success(request, "The entry is changed; the text before stays in the record.")
     return redirect("themes:phases", request.project.slug)
@@ -121,7 +121,7 @@ def write_statement(request: ProjectRequest) -> HttpResponse:
         except WrongInput as error:
             add_error(form, error)
         except EntryChanged as error:
-            form = StatementForm(rebase(request.POST, replaces=error.standing.pk if error.standing else None))
+            form = StatementForm(rebase(request.POST, replaces=error.active.pk if error.active else None))
             return _render_positionality(request, form, race=error, status=409)
         else:
             messages.success(request, "Your statement is kept, with today’s date.")

@@ -374,10 +374,10 @@ def _list_choices(
     """Every code to tick, by family; last those a theme holds that the codebook has no more."""
     catalogue = queries.read_catalogue(viewpoint.project, also=also)
     counts = evidence.count_sentences(viewpoint)
-    standing = [each for each in themes if each.state != DROPPED]
+    active = [each for each in themes if each.state != DROPPED]
 
     def offer(code: CodeEntry) -> CodeChoice:
-        inside = [each for each in standing if code.identifier in each.codes]
+        inside = [each for each in active if code.identifier in each.codes]
         return CodeChoice(code, counts.get(code.identifier, 0), inside, code.identifier in ticked)
 
     families = [

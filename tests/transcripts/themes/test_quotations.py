@@ -72,11 +72,11 @@ def test_the_loser_of_a_race_learns_what_stands(
     hers = add_quote(theme=theme.theme, sentence=sentence, side="for", by=owner, note="Hers")
     with pytest.raises(QuoteChanged, match="owner quoted this sentence") as caught:
         add_quote(theme=theme.theme, sentence=sentence, side="against", by=lead)
-    assert caught.value.standing == hers
+    assert caught.value.active == hers
     withdraw_quote(quote=hers, by=owner)
     with pytest.raises(QuoteChanged, match="was withdrawn") as caught:
         add_quote(theme=theme.theme, sentence=sentence, side="against", by=lead, replaces=hers.pk)
-    assert caught.value.standing is None
+    assert caught.value.active is None
 
 
 def test_a_withdrawn_quote_stays_in_the_record(

@@ -59,11 +59,11 @@ class TestEntries:
         third = reflexive.change_entry(entry=second, text="Three.", by=coder)
         with pytest.raises(EntryChanged) as caught:
             reflexive.change_entry(entry=entry, text="Four.", by=coder)
-        assert caught.value.standing == third
+        assert caught.value.active == third
         reflexive.withdraw_entry(entry=third, by=coder)
         with pytest.raises(EntryChanged, match="withdrew") as caught:
             reflexive.change_entry(entry=entry, text="Four.", by=coder)
-        assert caught.value.standing is None
+        assert caught.value.active is None
 
     def test_people_change_their_own_entries(self, project: Project, coder: User, lead: User) -> None:
         entry = reflexive.write_entry(project=project, phase=1, text="Mine.", by=coder)
@@ -115,8 +115,8 @@ class TestBoard:
         assert stale.status_code == 409
         assert "A second map." in stale.content.decode()
         assert "A third map." in stale.content.decode()
-        standing = PhaseEntry.objects.get(withdrawn_at__isnull=True)
-        assert client.post(url("withdraw_entry"), {"entry": standing.pk}).status_code == 302
+        active = PhaseEntry.objects.get(withdrawn_at__isnull=True)
+        assert client.post(url("withdraw_entry"), {"entry": active.pk}).status_code == 302
         assert "second map" not in get(client, "phases")
 
     def test_an_empty_text_comes_back(self, project: Project, coder: User, client_of: SignIn) -> None:

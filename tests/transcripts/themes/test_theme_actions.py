@@ -94,7 +94,7 @@ class TestMakingAndChanging:
         assert caught.value.field == field
         assert ThemeVersion.objects.count() == 1
 
-    def test_two_standing_themes_never_bear_one_name(self, project: Project, lead: User) -> None:
+    def test_two_active_themes_never_bear_one_name(self, project: Project, lead: User) -> None:
         first = make_theme(project, lead)
         with pytest.raises(WrongInput, match="Theme 1 is called Weighing already"):
             make_theme(project, lead, "weighing")

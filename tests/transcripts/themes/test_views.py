@@ -296,9 +296,9 @@ class TestQuotes:
         assert answer.status_code == 409
         assert "I would ask […]" in text(answer)
         assert "[…] ask first." in text(answer)
-        standing = ThemeQuote.objects.get()
-        assert f'name="replaces" value="{standing.pk}"' in text(answer)
-        assert client.post(url("quote", 1, sentence.pk), {**form, "replaces": standing.pk}).status_code == 302
+        active = ThemeQuote.objects.get()
+        assert f'name="replaces" value="{active.pk}"' in text(answer)
+        assert client.post(url("quote", 1, sentence.pk), {**form, "replaces": active.pk}).status_code == 302
 
     def test_a_quote_is_withdrawn(self, theme: ThemeVersion, sentence: Sentence, lead: User, client_of: SignIn) -> None:
         quote = add_quote(theme=theme.theme, sentence=sentence, side="for", by=lead)

@@ -48,13 +48,6 @@ class Viewpoint:
         return f"{who} before seeing others’ labels" if self.layer == LayerChoice.BLIND else who
 
 
-class Coder(NamedTuple):
-    """Somebody whose codings can be looked at, as the list of coders offers her."""
-
-    value: str
-    name: str
-
-
 def choose_viewpoint(viewer: Viewer, *, coder: str = "", layer: str = LayerChoice.ANY) -> Viewpoint:
     """The viewpoint somebody asks for, as far as her role goes: a blind coder sees her own codings and no others.
 
@@ -63,19 +56,19 @@ def choose_viewpoint(viewer: Viewer, *, coder: str = "", layer: str = LayerChoic
     """
     kind = LayerChoice(layer) if layer in set(LayerChoice) else LayerChoice.ANY
     coder = coder or (OWN if viewer.codes else EVERYBODY)
-    coder = coder if coder in {each.value for each in list_coders(viewer)} else OWN
+    coder = coder if coder in dict(list_coders(viewer)) else OWN
     return Viewpoint(viewer.project, coder, find_visibility(viewer, coder), kind)
 
 
-def list_coders(viewer: Viewer) -> list[Coder]:
-    """Whose codings the list offers; empty where there is no choice."""
+def list_coders(viewer: Viewer) -> list[tuple[str, str]]:
+    """The choices of whose codings to look at, as values and labels; empty if there is no choice."""
     if not viewer.sees_all:
         return []
     coded = Coding.objects.filter(coder=OuterRef("pk"), code__version__project=viewer.project)
     others = User.objects.filter(Exists(coded)).exclude(pk=viewer.user_id).order_by("username")
-    names = [Coder(name, name) for name in others.values_list("username", flat=True)]
-    own = [Coder(OWN, "you")] if viewer.codes else []
-    return [*own, Coder(EVERYBODY, "all coders"), *names]
+    names = [(name, name) for name in others.values_list("username", flat=True)]
+    own = [(OWN, "you")] if viewer.codes else []
+    return [*own, (EVERYBODY, "all coders"), *names]
 
 
 def seen_interviews(viewpoint: Viewpoint) -> QuerySet[Interview]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from django.contrib import messages
 from django.core.paginator import Paginator
 from django.http import Http404, HttpResponse
@@ -17,13 +15,12 @@ from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
 from transcripts.retrieval.asking import UNNAMED
 from transcripts.retrieval.queries import FoundSentence, Visibility
-from transcripts.retrieval.results import Result, build_results
+from transcripts.retrieval.results import build_results
 from transcripts.themes import evidence, matrix, queries, quotations
 from transcripts.themes.errors import QuoteChanged, WrongInput
 from transcripts.themes.evidence import CodedSentence, Filters, Viewpoint
 from transcripts.themes.forms import QuoteForm
-from transcripts.themes.matrix import LinkedCell
-from transcripts.themes.matrix_svg import Drawing, Link, draw_matrix
+from transcripts.themes.matrix_svg import Link, draw_matrix
 from transcripts.themes.models import ThemeQuote, ThemeVersion
 from transcripts.themes.presence import Presence, PresenceRow
 from transcripts.themes.views import FORM_METHODS, add_error, ask_viewpoint, describe_viewpoint, get_theme, rebase
@@ -31,23 +28,6 @@ from transcripts.themes.views import FORM_METHODS, add_error, ask_viewpoint, des
 SENTENCES_PER_PAGE = 50
 ROW_KINDS = {"themes": "Themes", "codes": "Codes"}
 COLUMN_KINDS = {"models": "Models", "interviews": "Interviews"}
-
-
-class LinkedRow(NamedTuple):
-    """A row of the table with its links; the last cell is over all columns."""
-
-    name: str
-    href: str
-    cells: list[LinkedCell]
-
-
-class Shown(NamedTuple):
-    """One sentence of the list: itself in its place, the codings it is there for, and the quote made of it."""
-
-    result: Result
-    codings: list[Coding]
-    prompting: str
-    quote: ThemeQuote | None
 
 
 @require_safe
@@ -68,12 +48,11 @@ def show_presence(request: ProjectRequest) -> HttpResponse:
         presence = matrix.count_themes(viewpoint, active, by_interview=by_interview)
     link = matrix.link_to_sentences(viewpoint, of_codes=rows == "codes", by_interview=by_interview)
     title = f"{ROW_KINDS[rows]} by {'interview' if by_interview else 'model'}"
-    drawing: Drawing | None = draw_matrix(presence, title=title, link=link) if presence.rows else None
     context = {
         "title": title,
         "presence": presence,
         "linked": [_link_row(row, presence, link) for row in presence.rows],
-        "drawing": drawing,
+        "drawing": draw_matrix(presence, title=title, link=link) if presence.rows else None,
         "rows": rows,
         "columns": columns,
         "row_kinds": ROW_KINDS,
@@ -159,11 +138,10 @@ def _choose(request: ProjectRequest, name: str, kinds: dict[str, str]) -> str:
     return asked if asked in kinds else next(iter(kinds))
 
 
-def _link_row(row: PresenceRow, presence: Presence, link: Link) -> LinkedRow:
+def _link_row(row: PresenceRow, presence: Presence, link: Link) -> dict[str, object]:
+    """A row of the table with the addresses of its sentences; its last cell is the total."""
     cells = zip([*row.cells, row.total], [*(column.key for column in presence.columns), ""], strict=True)
-    return LinkedRow(
-        row.row.name, link(row.row.key, ""), [LinkedCell(cell, link(row.row.key, key)) for cell, key in cells]
-    )
+    return {"name": row.row.name, "cells": [(cell, link(row.row.key, key)) for cell, key in cells]}
 
 
 def _find_asked_theme(request: ProjectRequest) -> ThemeVersion | None:
@@ -189,8 +167,8 @@ def _read_filters(request: ProjectRequest) -> Filters:
 
 def _show(
     request: ProjectRequest, viewpoint: Viewpoint, found: list[CodedSentence], theme: ThemeVersion | None
-) -> list[Shown]:
-    """What the page shows of its sentences, in their order."""
+) -> list[dict[str, object]]:
+    """The sentences of a page with their context, their codings and the quote made of each."""
     ids = [each.sentence_id for each in found]
     places = {
         pk: FoundSentence(pk, *place)
@@ -204,7 +182,12 @@ def _show(
     quotes = queries.visible_quotes(get_viewer(request)).filter(sentence__in=ids)
     quoted = {each.sentence_id: each for each in quotes.filter(theme=theme.theme)} if theme else {}
     return [
-        Shown(result, [by_id[pk] for pk in each.coding_ids], each.prompting, quoted.get(each.sentence_id))
+        {
+            "result": result,
+            "codings": [by_id[pk] for pk in each.coding_ids],
+            "prompting": each.prompting,
+            "quote": quoted.get(each.sentence_id),
+        }
         for result, each in zip(results, found, strict=True)
     ]
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 from urllib.parse import urlencode
 
 from django.urls import reverse
@@ -13,21 +12,6 @@ from transcripts.themes.evidence import Viewpoint
 from transcripts.themes.matrix_svg import Link
 from transcripts.themes.models import ThemeVersion
 from transcripts.themes.presence import Cell, Column, Denominators, Presence, Row, count_presence
-
-
-class LinkedCell(NamedTuple):
-    """A cell of the table, and the address of its sentences."""
-
-    cell: Cell
-    href: str
-
-
-class ModelLine(NamedTuple):
-    """Where one theme shows in one model."""
-
-    name: str
-    out_of: Denominators
-    linked: LinkedCell
 
 
 def count_themes(viewpoint: Viewpoint, themes: Sequence[ThemeVersion], *, by_interview: bool = False) -> Presence:
@@ -42,12 +26,12 @@ def count_codes(viewpoint: Viewpoint, codes: Sequence[queries.CodeEntry], *, by_
     return _count(viewpoint, rows, _list_columns(viewpoint, by_interview=by_interview))
 
 
-def list_models(viewpoint: Viewpoint, theme: ThemeVersion) -> list[ModelLine]:
-    """Where one theme shows, model by model."""
+def list_models(viewpoint: Viewpoint, theme: ThemeVersion) -> list[tuple[str, Denominators, Cell, str]]:
+    """For each model its name, its denominators, the theme's cell and the address of the sentences in it."""
     presence, link = count_themes(viewpoint, [theme]), link_to_sentences(viewpoint)
     [row] = presence.rows
     return [
-        ModelLine(column.name, out_of, LinkedCell(cell, link(row.row.key, column.key)))
+        (column.name, out_of, cell, link(row.row.key, column.key))
         for column, out_of, cell in zip(presence.columns, presence.denominators[:-1], row.cells, strict=True)
     ]
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any
 
 from transcripts.themes.presence import Cell, Presence
 
@@ -28,74 +28,8 @@ BAR_LENGTH = CELL_WIDTH - 2 * INSET
 Link = Callable[[str, str], str]
 
 
-class Line(NamedTuple):
-    """One line of words."""
-
-    x: int
-    y: int
-    text: str
-
-
-class Label(NamedTuple):
-    """A name in one or two lines; ``full`` is all of it."""
-
-    full: str
-    lines: list[Line]
-
-
-class Bar(NamedTuple):
-    """A part of a bar; ``kind`` is unprompted, prompted or unclear and has a pattern of its own."""
-
-    kind: str
-    x: int
-    width: int
-
-
-class CellDrawing(NamedTuple):
-    """One cell: where it opens to, what it says in words, its mark, its count and its bar."""
-
-    x: int
-    y: int
-    href: str
-    words: str
-    mark: str
-    figure: str
-    bars: list[Bar]
-
-    @property
-    def bar_y(self) -> int:
-        return self.y + CELL_HEIGHT - INSET - BAR_HEIGHT
-
-    @property
-    def mark_x(self) -> int:
-        return self.x + INSET + 5
-
-    @property
-    def mark_y(self) -> int:
-        return self.y + 14
-
-    @property
-    def figure_x(self) -> int:
-        return self.mark_x + 12
-
-
-class Drawing(NamedTuple):
-    """Everything the template writes down."""
-
-    width: int
-    height: int
-    title: str
-    description: str
-    columns: list[Label]
-    rows: list[Label]
-    cells: list[CellDrawing]
-    cell_width: int = CELL_WIDTH
-    cell_height: int = CELL_HEIGHT
-    bar_height: int = BAR_HEIGHT
-
-
-def draw_matrix(presence: Presence, *, title: str, link: Link) -> Drawing:
-    """Lay the table out. ``link`` gives the address of the sentences behind a row's and a column's keys."""
+def draw_matrix(presence: Presence, *, title: str, link: Link) -> dict[str, Any]:
+    """The drawing as its template needs it. ``link`` gives the address behind the keys of a row and a column."""
     shares = [cell.sentences / cell.out_of for row in presence.rows for cell in row.cells if cell.out_of]
     highest = max(shares, default=0.0)
     columns = [
@@ -110,17 +44,33 @@ def draw_matrix(presence: Presence, *, title: str, link: Link) -> Drawing:
             left = ROW_LABEL_WIDTH + column_place * CELL_WIDTH
             href = link(row.row.key, column.key) if cell.is_present else ""
             words = f"{row.row.name}, {column.name}: {describe_cell(cell)}"
-            bars = _bars(cell, left, highest)
-            cells.append(CellDrawing(left, top, href, words, _mark(cell), _figure(cell), bars))
-    return Drawing(
-        width=ROW_LABEL_WIDTH + len(columns) * CELL_WIDTH,
-        height=HEAD_HEIGHT + len(rows) * CELL_HEIGHT,
-        title=title,
-        description=_describe(presence),
-        columns=columns,
-        rows=rows,
-        cells=cells,
-    )
+            cells.append(
+                {
+                    "x": left,
+                    "y": top,
+                    "href": href,
+                    "words": words,
+                    "mark": _mark(cell),
+                    "mark_x": left + INSET + 5,
+                    "mark_y": top + 14,
+                    "figure": _figure(cell),
+                    "figure_x": left + INSET + 17,
+                    "bars": _bars(cell, left, highest),
+                    "bar_y": top + CELL_HEIGHT - INSET - BAR_HEIGHT,
+                }
+            )
+    return {
+        "width": ROW_LABEL_WIDTH + len(columns) * CELL_WIDTH,
+        "height": HEAD_HEIGHT + len(rows) * CELL_HEIGHT,
+        "title": title,
+        "description": _describe(presence),
+        "columns": columns,
+        "rows": rows,
+        "cells": cells,
+        "cell_width": CELL_WIDTH,
+        "cell_height": CELL_HEIGHT,
+        "bar_height": BAR_HEIGHT,
+    }
 
 
 def describe_cell(cell: Cell) -> str:
@@ -148,22 +98,26 @@ def _mark(cell: Cell) -> str:
     return "unclear" if cell.unclear else "absent"
 
 
-def _bars(cell: Cell, x: int, highest: float) -> list[Bar]:
-    """The share of decided sentences as a length, cut by prompting; what is there is at least two units long."""
+def _bars(cell: Cell, x: int, highest: float) -> list[tuple[str, int, int]]:
+    """The kind, start and width of each part of a cell's bar: its share of decided sentences, split by prompting.
+
+    A part is at least two units wide.
+    """
     if not cell.is_present:
         return []
     bars, left = [], x + INSET
     for kind, number in (("unprompted", cell.unprompted), ("prompted", cell.prompted), ("unclear", cell.unclear)):
         if number:
             width = max(2, round(BAR_LENGTH * number / cell.out_of / highest))
-            bars.append(Bar(kind, left, width))
+            bars.append((kind, left, width))
             left += width
     return bars
 
 
-def _label(name: str, characters: int, *, x: int, y: int) -> Label:
+def _label(name: str, characters: int, *, x: int, y: int) -> tuple[str, list[tuple[int, int, str]]]:
+    """The whole name, and the position and text of each of its one or two lines."""
     lines = textwrap.wrap(name, characters, max_lines=2, placeholder=" …") or [""]
-    return Label(name, [Line(x, y + place * LINE_HEIGHT, line) for place, line in enumerate(lines)])
+    return name, [(x, y + place * LINE_HEIGHT, line) for place, line in enumerate(lines)]
 
 
 def _describe(presence: Presence) -> str:

@@ -49,16 +49,6 @@ class Catalogue:
         return [self.by_identifier.get(each.identifier, each) for each in unknown]
 
 
-class Change(NamedTuple):
-    """What one version of a theme changed in the one before. Texts are whole; ``before`` is None for the first."""
-
-    version: ThemeVersion
-    before: ThemeVersion | None
-    fields: list[tuple[str, str, str]]
-    put_in: list[CodeEntry]
-    taken_out: list[CodeEntry]
-
-
 def current_themes(project: Project) -> list[ThemeVersion]:
     """The version of each theme that holds, with the theme: by state, then by number. One query."""
     later = ThemeVersion.objects.filter(theme=OuterRef("theme"), number__gt=OuterRef("number"))
@@ -99,16 +89,16 @@ def find_unknown_codes(project: Project, identifiers: Sequence[str]) -> list[str
     return [each for each in identifiers if each not in known]
 
 
-def read_history(theme: Theme, catalogue: Catalogue) -> list[Change]:
-    """Every version of a theme with what it changed, newest first: one query."""
+def read_history(theme: Theme, catalogue: Catalogue) -> list[dict[str, object]]:
+    """The versions of a theme, newest first, each with the version before it and what it changed: one query."""
     versions = list(theme.versions.select_related("written_by").order_by("number"))
     before: Sequence[ThemeVersion | None] = [None, *versions]
     return [_compare(one, other, catalogue) for one, other in zip(before, versions, strict=False)][::-1]
 
 
-def _compare(before: ThemeVersion | None, version: ThemeVersion, catalogue: Catalogue) -> Change:
+def _compare(before: ThemeVersion | None, version: ThemeVersion, catalogue: Catalogue) -> dict[str, object]:
     if before is None:
-        return Change(version, None, [], catalogue.name_codes(version.codes), [])
+        return {"version": version, "before": None, "added": catalogue.name_codes(version.codes)}
     fields = [
         (label, old, new)
         for label, old, new in (
@@ -119,9 +109,15 @@ def _compare(before: ThemeVersion | None, version: ThemeVersion, catalogue: Cata
         )
         if old != new
     ]
-    put_in = [code for code in version.codes if code not in before.codes]
-    taken_out = [code for code in before.codes if code not in version.codes]
-    return Change(version, before, fields, catalogue.name_codes(put_in), catalogue.name_codes(taken_out))
+    added = [code for code in version.codes if code not in before.codes]
+    removed = [code for code in before.codes if code not in version.codes]
+    return {
+        "version": version,
+        "before": before,
+        "fields": fields,
+        "added": catalogue.name_codes(added),
+        "removed": catalogue.name_codes(removed),
+    }
 
 
 def visible_quotes(viewer: Viewer) -> QuerySet[ThemeQuote]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any
 
 from django.contrib import messages
 from django.db.models import Count
@@ -24,22 +24,6 @@ from transcripts.themes.templatetags.positionality import POSTPONED
 from transcripts.themes.views import add_error, describe_viewpoint, rebase
 
 REVIEWED = {ThemeVersion.State.REVIEWED, ThemeVersion.State.DEFINED}
-
-
-class PhaseColumn(NamedTuple):
-    """One phase: what was written in it, and the form to write more."""
-
-    phase: PhaseEntry.Phase
-    entries: list[PhaseEntry]
-    form: EntryForm
-
-
-class Kept(NamedTuple):
-    """What somebody typed and could not be stored: for the entry that stands, or for none."""
-
-    entry_id: int | None
-    phase: int
-    text: str
 
 
 @require_safe
@@ -77,11 +61,11 @@ def change_entry(request: ProjectRequest) -> HttpResponse:
         reflexive.change_entry(entry=entry, text=text, by=request.user)
     except (WrongInput, NotYours) as error:
         messages.error(request, str(error))
-        kept = Kept(entry.pk, entry.phase, text)
+        kept = {"entry_id": entry.pk, "phase": entry.phase, "text": text}
         return _render_phases(request, kept=kept, status=422 if isinstance(error, WrongInput) else 409)
     except EntryChanged as error:
         messages.error(request, str(error))
-        kept = Kept(error.active.pk if error.active else None, entry.phase, text)
+        kept = {"entry_id": error.active.pk if error.active else None, "phase": entry.phase, "text": text}
         return _render_phases(request, kept=kept, status=409)
     messages.success(request, "The entry is changed; the text before stays in the record.")
     return redirect("themes:phases", request.project.slug)
@@ -168,7 +152,7 @@ def _ask_for_entry(request: ProjectRequest) -> HttpResponse:
 
 
 def _render_phases(
-    request: ProjectRequest, *, refused: EntryForm | None = None, kept: Kept | None = None, status: int = 200
+    request: ProjectRequest, *, refused: EntryForm | None = None, kept: dict[str, Any] | None = None, status: int = 200
 ) -> HttpResponse:
     viewpoint = choose_viewpoint(get_viewer(request))
     themes = queries.current_themes(request.project)
@@ -201,16 +185,19 @@ def _render_phases(
     return render(request, "themes/phases.html", context, status=status)
 
 
-def _list_phases(request: ProjectRequest, refused: EntryForm | None, kept: Kept | None) -> list[PhaseColumn]:
+def _list_phases(
+    request: ProjectRequest, refused: EntryForm | None, kept: dict[str, Any] | None
+) -> list[dict[str, object]]:
+    """The six phases with their entries and the form of each; ``kept`` is a text that could not be stored."""
     entries = list(queries.visible_entries(get_viewer(request)))
     columns = []
     for phase in PhaseEntry.Phase:
-        text = kept.text if kept and kept.entry_id is None and kept.phase == phase else ""
+        text = kept["text"] if kept and kept["entry_id"] is None and kept["phase"] == phase else ""
         form = EntryForm(initial={"phase": phase.value, "text": text}, auto_id=f"id_{phase.value}_%s")
         if refused is not None and refused.data.get("phase") == str(phase.value):
             refused.auto_id = form.auto_id
             form = refused
-        columns.append(PhaseColumn(phase, [each for each in entries if each.phase == phase], form))
+        columns.append({"phase": phase, "entries": [each for each in entries if each.phase == phase], "form": form})
     return columns
 
 

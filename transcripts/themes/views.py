@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from django.contrib import messages
 from django.forms import Form
 from django.http import Http404, HttpResponse, QueryDict
@@ -21,38 +19,10 @@ from transcripts.themes.errors import ThemeChanged, ThemeError, WrongInput
 from transcripts.themes.evidence import Viewpoint, choose_viewpoint
 from transcripts.themes.forms import GroupForm, MergeForm, NewThemeForm, SplitForm, ThemeForm
 from transcripts.themes.models import ThemeQuote, ThemeVersion
-from transcripts.themes.presence import Cell
 from transcripts.themes.queries import CodeEntry
 
 FORM_METHODS = ["GET", "HEAD", "POST"]
 DROPPED = ThemeVersion.State.DROPPED
-
-
-class ThemeLine(NamedTuple):
-    """A theme as the list shows it. ``found`` is what of it the person may see, over all interviews."""
-
-    version: ThemeVersion
-    codes: list[CodeEntry]
-    found: Cell
-    quotes_for: int
-    quotes_against: int
-
-
-class CodeChoice(NamedTuple):
-    """A code to tick, with the sentences it stands on and the themes it is in."""
-
-    code: CodeEntry
-    sentences: int
-    themes: list[ThemeVersion]
-    is_ticked: bool
-
-
-class FamilyChoices(NamedTuple):
-    """The codes of one family, to tick."""
-
-    identifier: str
-    name: str
-    codes: list[CodeChoice]
 
 
 @require_safe
@@ -65,13 +35,13 @@ def show_themes(request: ProjectRequest) -> HttpResponse:
     presence = matrix.count_themes(viewpoint, themes)
     sides = _count_quotes(request)
     lines = [
-        ThemeLine(
-            each,
-            catalogue.name_codes(each.codes),
-            row.total,
-            sides.get((each.theme_id, ThemeQuote.Side.FOR), 0),
-            sides.get((each.theme_id, ThemeQuote.Side.AGAINST), 0),
-        )
+        {
+            "version": each,
+            "codes": catalogue.name_codes(each.codes),
+            "found": row.total,
+            "quotes_for": sides.get((each.theme_id, ThemeQuote.Side.FOR), 0),
+            "quotes_against": sides.get((each.theme_id, ThemeQuote.Side.AGAINST), 0),
+        }
         for each, row in zip(themes, presence.rows, strict=True)
     ]
     grouped = {code for each in themes if each.state != DROPPED for code in each.codes}
@@ -79,8 +49,8 @@ def show_themes(request: ProjectRequest) -> HttpResponse:
         request,
         "themes/list.html",
         {
-            "lines": [line for line in lines if line.version.state != DROPPED],
-            "dropped": [line for line in lines if line.version.state == DROPPED],
+            "lines": [line for line, each in zip(lines, themes, strict=True) if each.state != DROPPED],
+            "dropped": [line for line, each in zip(lines, themes, strict=True) if each.state == DROPPED],
             "out_of": presence.denominators[-1],
             "loose": [code for family in catalogue.families for code in family.codes if code.identifier not in grouped],
             **describe_viewpoint(request, viewpoint),
@@ -370,21 +340,25 @@ def _render_form(
 
 def _list_choices(
     viewpoint: Viewpoint, themes: list[ThemeVersion], ticked: list[str], also: set[str]
-) -> list[FamilyChoices]:
-    """Every code to tick, by family; last those a theme holds that the codebook has no more."""
+) -> list[dict[str, object]]:
+    """The codes to tick, by family; codes that are no longer in the codebook come last."""
     catalogue = queries.read_catalogue(viewpoint.project, also=also)
     counts = evidence.count_sentences(viewpoint)
     active = [each for each in themes if each.state != DROPPED]
 
-    def offer(code: CodeEntry) -> CodeChoice:
-        inside = [each for each in active if code.identifier in each.codes]
-        return CodeChoice(code, counts.get(code.identifier, 0), inside, code.identifier in ticked)
+    def make_choice(code: CodeEntry) -> dict[str, object]:
+        return {
+            "code": code,
+            "sentences": counts.get(code.identifier, 0),
+            "themes": [each for each in active if code.identifier in each.codes],
+            "is_ticked": code.identifier in ticked,
+        }
 
-    families = [
-        FamilyChoices(family.identifier, family.name, [offer(code) for code in family.codes])
-        for family in catalogue.families
+    families: list[dict[str, object]] = [
+        {"identifier": each.identifier, "name": each.name, "codes": list(map(make_choice, each.codes))}
+        for each in catalogue.families
     ]
     gone = [code for code in catalogue.by_identifier.values() if not code.in_use]
     if gone:
-        families.append(FamilyChoices("", "No longer in the codebook", [offer(code) for code in gone]))
+        families.append({"identifier": "", "name": "No longer in the codebook", "codes": list(map(make_choice, gone))})
     return families

@@ -98,33 +98,33 @@ def test_parts_add_up_and_the_drawing_holds_every_cell(codings: list[Evidence]) 
             assert cell.prompted + cell.unprompted + cell.unclear == cell.sentences <= cell.out_of
             assert max(cell.semantic, cell.latent) <= cell.sentences <= cell.semantic + cell.latent
     drawing = draw_matrix(presence, title="Themes by model", link=lambda row, column: f"?{row}&{column}")
-    assert len(drawing.cells) == len(ROWS) * len(COLUMNS)
-    for drawn in drawing.cells:
-        assert bool(drawn.href) == bool(drawn.bars)
-        assert sum(bar.width for bar in drawn.bars) <= BAR_LENGTH + 4
-        assert all(drawn.x <= bar.x and bar.x + bar.width <= drawn.x + CELL_WIDTH for bar in drawn.bars)
+    assert len(drawing["cells"]) == len(ROWS) * len(COLUMNS)
+    for drawn in drawing["cells"]:
+        assert bool(drawn["href"]) == bool(drawn["bars"])
+        assert sum(width for _, _, width in drawn["bars"]) <= BAR_LENGTH + 4
+        assert all(drawn["x"] <= x and x + width <= drawn["x"] + CELL_WIDTH for _, x, width in drawn["bars"])
 
 
 def test_a_cell_tells_by_shape_and_in_words() -> None:
     presence = count_presence(rows=ROWS, columns=COLUMNS, evidence=EVIDENCE, decided=DECIDED)
     drawing = draw_matrix(presence, title="Themes by model", link=lambda row, column: f"?theme={row}&model={column}")
-    assert [cell.mark for cell in drawing.cells] == [
+    assert [cell["mark"] for cell in drawing["cells"]] == [
         *("unprompted", "prompted", "unread"),
         *("prompted", "prompted", "unread"),
         *("absent", "absent", "unread"),
     ]
-    first = drawing.cells[0]
-    assert first.words == "Balance, Model A: 3 of 15 sentences, 1 unprompted, 1 prompted, 1 unclear"
-    assert first.href == "?theme=1&model=A"
-    assert [bar.kind for bar in first.bars] == ["unprompted", "prompted", "unclear"]
-    assert "4 of 9 cells" in drawing.description
+    first = drawing["cells"][0]
+    assert first["words"] == "Balance, Model A: 3 of 15 sentences, 1 unprompted, 1 prompted, 1 unclear"
+    assert first["href"] == "?theme=1&model=A"
+    assert [kind for kind, _, _ in first["bars"]] == ["unprompted", "prompted", "unclear"]
+    assert "4 of 9 cells" in drawing["description"]
     assert describe_cell(Cell(0, 0, 0, 0, 0, 0, 0, 0, 5)) == "none of 5 sentences"
 
 
 def test_long_names_are_cut_in_the_drawing_and_whole_in_its_titles() -> None:
     name = "A theme whose working title is a good deal longer than any drawing has room for"
     presence = count_presence(rows=[Row("1", name, frozenset())], columns=COLUMNS, evidence=[], decided={})
-    [label] = draw_matrix(presence, title="Themes", link=lambda row, column: "").rows
-    assert label.full == name
-    assert len(label.lines) == 2
-    assert label.lines[-1].text.endswith("…")
+    [(full, lines)] = draw_matrix(presence, title="Themes", link=lambda row, column: "")["rows"]
+    assert full == name
+    assert len(lines) == 2
+    assert lines[-1][-1].endswith("…")

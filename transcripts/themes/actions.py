@@ -28,27 +28,6 @@ class ThemeText(NamedTuple):
     description: str = ""
 
 
-class Based(NamedTuple):
-    """A theme, and the number of its version that somebody had before her eyes."""
-
-    theme: Theme
-    version: int
-
-
-class Part(NamedTuple):
-    """One of the themes that another is split into."""
-
-    name: str
-    codes: Sequence[str]
-
-
-class Merged(NamedTuple):
-    """The theme a merge made, and how many quotes did not come along, for the sources disagreed about their side."""
-
-    version: ThemeVersion
-    quotes_left: int
-
-
 @transaction.atomic
 def create_theme(
     *, project: Project, text: ThemeText, codes: Sequence[str], by: User, reason: str = ""
@@ -61,15 +40,16 @@ def create_theme(
 
 @transaction.atomic
 def revise_theme(
-    *, based: Based, text: ThemeText, state: str, codes: Sequence[str], reason: str, by: User
+    *, theme: Theme, based_on: int, text: ThemeText, state: str, codes: Sequence[str], reason: str, by: User
 ) -> ThemeVersion:
-    """Write the next version of a theme; where nothing differs, the version there is.
+    """Write the next version of a theme; if nothing differs, return the current one.
 
-    Raises ``ThemeChanged`` when somebody has written one meanwhile, ``WrongInput`` for what cannot be taken.
+    ``based_on`` is the number of the version that ``by`` saw. Raises ``ThemeChanged`` if somebody has written another
+    one since, and ``WrongInput``.
     """
-    project = based.theme.project
+    project = theme.project
     _lock(project)
-    latest = _find_latest(based)
+    latest = _find_latest(theme, based_on)
     text = _check(project, text, but=latest)
     codes = _check_codes(project, codes)
     if state not in State.values:
@@ -116,15 +96,19 @@ def regroup_codes(
 
 
 @transaction.atomic
-def merge_themes(*, project: Project, sources: Sequence[Based], text: ThemeText, reason: str, by: User) -> Merged:
-    """A new theme with all codes and quotes of others, which are dropped. Raises ``ThemeChanged`` or ``WrongInput``.
+def merge_themes(
+    *, project: Project, sources: Sequence[tuple[Theme, int]], text: ThemeText, reason: str, by: User
+) -> tuple[ThemeVersion, int]:
+    """Merge themes into a new one with all their codes and quotes, and drop them.
 
-    A quote comes along once; one that speaks for one source and against another does not, for somebody has to decide.
+    Each of ``sources`` is a theme with the number of the version that ``by`` saw. A sentence quoted by several sources is
+    quoted once; one quoted for one source and against another is left out, because somebody has to decide. Returns the
+    new theme and how many sentences were left out. Raises ``ThemeChanged`` or ``WrongInput``.
     """
     _lock(project)
-    if len({source.theme.pk for source in sources}) < 2:
+    if len({theme.pk for theme, _ in sources}) < 2:
         raise WrongInput("Choose at least two themes. A theme cannot be merged with itself.", field="themes")
-    latest = [_find_latest(source) for source in sources]
+    latest = [_find_latest(theme, based_on) for theme, based_on in sources]
     if dropped := [each for each in latest if each.state == State.DROPPED]:
         raise WrongInput(f"{dropped[0].name} was dropped. Make it a candidate again to merge it.", field="themes")
     reason = _check_reason(reason)
@@ -133,19 +117,21 @@ def merge_themes(*, project: Project, sources: Sequence[Based], text: ThemeText,
     made = _store_theme(project, text, codes, reason=reason, by=by, came_from=latest)
     for each in latest:
         _drop(each, reason=f"Merged into theme {made.theme.number}. {reason}", by=by)
-    return Merged(made, _carry_merged_quotes(latest, made.theme))
+    return made, _copy_merged_quotes(latest, made.theme)
 
 
 @transaction.atomic
-def split_theme(*, based: Based, parts: Sequence[Part], reason: str, by: User) -> list[ThemeVersion]:
-    """New themes in the place of one, which is dropped. Raises ``ThemeChanged`` or ``WrongInput``.
+def split_theme(
+    *, theme: Theme, based_on: int, parts: Sequence[tuple[str, Sequence[str]]], reason: str, by: User
+) -> list[ThemeVersion]:
+    """Split a theme into ``parts``, each a name and codes, and drop it. Raises ``ThemeChanged`` or ``WrongInput``.
 
-    A code may go to several parts or to none. A quote goes to the parts that have its coding's code, to all when that
-    is not known.
+    ``based_on`` is the number of the version that ``by`` saw. A code may go to several parts or to none. A quote goes to
+    the parts that have the code of its coding; if that is not known, to all of them.
     """
-    project = based.theme.project
+    project = theme.project
     _lock(project)
-    latest = _find_latest(based)
+    latest = _find_latest(theme, based_on)
     if latest.state == State.DROPPED:
         raise ThemeError(f"{latest.name} was dropped. Make it a candidate again to split it.")
     reason = _check_reason(reason)
@@ -153,17 +139,17 @@ def split_theme(*, based: Based, parts: Sequence[Part], reason: str, by: User) -
     made = [
         _store_theme(
             project,
-            _check(project, ThemeText(part.name), but=latest, field=f"name_{place}"),
-            [code for code in latest.codes if code in part.codes],
+            _check(project, ThemeText(name), but=latest, field=f"name_{place}"),
+            [code for code in latest.codes if code in codes],
             reason=reason,
             by=by,
             came_from=[latest],
         )
-        for place, part in enumerate(parts, 1)
+        for place, (name, codes) in enumerate(parts, 1)
     ]
     numbers = " and ".join(str(each.theme.number) for each in made)
     _drop(latest, reason=f"Split into themes {numbers}. {reason}", by=by)
-    _carry_split_quotes(latest.theme, made)
+    _copy_split_quotes(theme, made)
     return made
 
 
@@ -172,11 +158,11 @@ def _lock(project: Project) -> None:
     Project.objects.select_for_update().get(pk=project.pk)
 
 
-def _find_latest(based: Based) -> ThemeVersion:
-    """The version that holds, provided it is the one the act is based on. Raises ``ThemeChanged``."""
-    versions = based.theme.versions.select_related("theme__project", "written_by")
+def _find_latest(theme: Theme, based_on: int) -> ThemeVersion:
+    """The current version of a theme. Raises ``ThemeChanged`` if it is not the one the change is based on."""
+    versions = theme.versions.select_related("theme__project", "written_by")
     latest = versions.order_by("-number")[0]
-    if latest.number != based.version:
+    if latest.number != based_on:
         raise ThemeChanged(latest)
     return latest
 
@@ -220,19 +206,17 @@ def _check_reason(reason: str) -> str:
     )
 
 
-def _check_parts(parts: Sequence[Part], latest: ThemeVersion) -> None:
+def _check_parts(parts: Sequence[tuple[str, Sequence[str]]], latest: ThemeVersion) -> None:
     if len(parts) < 2:
         raise WrongInput("A theme is split into at least two.", field="name_1")
-    names = [" ".join(part.name.split()).casefold() for part in parts]
-    for place, part in enumerate(parts, 1):
+    names = [" ".join(name.split()).casefold() for name, _ in parts]
+    for place, (name, codes) in enumerate(parts, 1):
         if names.index(names[place - 1]) != place - 1:
             raise WrongInput("The new themes need different names.", field=f"name_{place}")
-        if foreign := [code for code in part.codes if code not in latest.codes]:
+        if foreign := [code for code in codes if code not in latest.codes]:
             raise WrongInput(f"{foreign[0]} is not a code of {latest.name}.", field="codes")
-        if not part.codes:
-            raise WrongInput(
-                f"No code goes to {part.name or 'this theme'}: give it at least one.", field=f"name_{place}"
-            )
+        if not codes:
+            raise WrongInput(f"No code goes to {name or 'this theme'}: give it at least one.", field=f"name_{place}")
 
 
 def _regroup(
@@ -311,8 +295,8 @@ def _drop(latest: ThemeVersion, *, reason: str, by: User) -> None:
     _store_version(latest, text=text, state=State.DROPPED, codes=latest.codes, reason=reason[:LONGEST_REASON], by=by)
 
 
-def _carry_merged_quotes(sources: Sequence[ThemeVersion], theme: Theme) -> int:
-    """Copy the quotes of merged themes to ``theme``; returns how many sentences were left, for their sides differ."""
+def _copy_merged_quotes(sources: Sequence[ThemeVersion], theme: Theme) -> int:
+    """Copy the quotes of merged themes to ``theme``; return how many sentences were left out because sides differ."""
     quotes: dict[int, list[ThemeQuote]] = {}
     active = ThemeQuote.objects.filter(theme__in=[each.theme_id for each in sources], withdrawn_at__isnull=True)
     for quote in active.order_by("theme__number", "pk"):
@@ -322,7 +306,7 @@ def _carry_merged_quotes(sources: Sequence[ThemeVersion], theme: Theme) -> int:
     return len(quotes) - len(agreed)
 
 
-def _carry_split_quotes(source: Theme, made: Sequence[ThemeVersion]) -> None:
+def _copy_split_quotes(source: Theme, made: Sequence[ThemeVersion]) -> None:
     copies = []
     for quote in source.quotes.filter(withdrawn_at__isnull=True).select_related("coding__code").order_by("pk"):
         code = quote.coding.code.identifier if quote.coding else None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
 from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 
@@ -18,7 +18,7 @@ from transcripts.retrieval.asking import EVERYBODY, OWN, UNNAMED
 from transcripts.retrieval.people import find_visibility
 from transcripts.retrieval.prompts import StudyPrompts
 from transcripts.retrieval.queries import Visibility
-from transcripts.themes.presence import STRENGTH, UNCLEAR, Column, Decided, Evidence
+from transcripts.themes.presence import STRENGTH, UNCLEAR, Column, Evidence
 
 
 class LayerChoice(StrEnum):
@@ -143,8 +143,8 @@ def count_sentences(viewpoint: Viewpoint) -> dict[str, int]:
     return dict(rows.annotate(sentences=Count("sentence", distinct=True)))
 
 
-def count_decided(viewpoint: Viewpoint) -> dict[int, Decided]:
-    """How many of the models' sentences, and turns with such, were coded or finished, by interview: one query."""
+def count_decided(viewpoint: Viewpoint) -> dict[int, tuple[int, int]]:
+    """By interview, how many of the model's sentences were coded or finished, and in how many turns: one query."""
     finished = _counted(Decision.objects.filter(sentence=OuterRef("pk")), viewpoint)
     coded = _counted(Coding.objects.filter(sentence=OuterRef("pk")), viewpoint)
     sentences = Sentence.objects.current().filter(
@@ -155,33 +155,27 @@ def count_decided(viewpoint: Viewpoint) -> dict[int, Decided]:
     )
     rows = sentences.order_by().values_list("turn__interview")
     counted = rows.annotate(sentences=Count("pk"), turns=Count("turn", distinct=True))
-    return {interview: Decided(found, turns) for interview, found, turns in counted}
+    return {interview: (found, turns) for interview, found, turns in counted}
 
 
-class Filters(NamedTuple):
-    """What narrows the list of a theme's sentences; ``None`` and empty do not."""
+def find_coded_sentences(
+    viewpoint: Viewpoint,
+    identifiers: Iterable[str],
+    *,
+    model: str | None = None,
+    interview_id: int | None = None,
+    prompting: str = "",
+    level: str = "",
+) -> list[tuple[int, list[int], str]]:
+    """The sentences behind a cell of the presence table, in the order of the study: as many as the cell counts.
 
-    model: str | None = None
-    interview_id: int | None = None
-    prompting: str = ""
-    level: str = ""
-
-
-class CodedSentence(NamedTuple):
-    """A sentence that bears one of the codes asked for, and the codings that put them there."""
-
-    sentence_id: int
-    coding_ids: list[int]
-    prompting: str
-
-
-def find_coded_sentences(viewpoint: Viewpoint, identifiers: Iterable[str], filters: Filters) -> list[CodedSentence]:
-    """The sentences behind a cell of the presence table, in the order of the study: as many as the cell says."""
+    Each with the codings that applied one of these codes to it, and with how it was prompted.
+    """
     interviews = seen_interviews(viewpoint)
-    if filters.model is not None:
-        interviews = interviews.filter(model_label=filters.model)
-    if filters.interview_id is not None:
-        interviews = interviews.filter(pk=filters.interview_id)
+    if model is not None:
+        interviews = interviews.filter(model_label=model)
+    if interview_id is not None:
+        interviews = interviews.filter(pk=interview_id)
     wanted = set(interviews.values_list("pk", flat=True))
     sentences: dict[int, list[Evidence]] = {}
     for each in read_evidence(viewpoint, identifiers):
@@ -189,8 +183,8 @@ def find_coded_sentences(viewpoint: Viewpoint, identifiers: Iterable[str], filte
             sentences.setdefault(each.sentence_id, []).append(each)
     found = []
     for sentence_id, codings in sentences.items():
-        prompting = max((each.prompting for each in codings), key=lambda each: STRENGTH[each])
-        fits_level = not filters.level or any(each.level == filters.level for each in codings)
-        if fits_level and filters.prompting in {"", prompting}:
-            found.append(CodedSentence(sentence_id, [each.coding_id for each in codings], prompting))
+        prompted = max((each.prompting for each in codings), key=lambda each: STRENGTH[each])
+        fits_level = not level or any(each.level == level for each in codings)
+        if fits_level and prompting in {"", prompted}:
+            found.append((sentence_id, [each.coding_id for each in codings], prompted))
     return found

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from django.contrib import messages
 from django.core.paginator import Paginator
 from django.http import Http404, HttpResponse
@@ -18,7 +20,7 @@ from transcripts.retrieval.queries import FoundSentence, Visibility
 from transcripts.retrieval.results import build_results
 from transcripts.themes import evidence, matrix, queries, quotations
 from transcripts.themes.errors import QuoteChanged, WrongInput
-from transcripts.themes.evidence import CodedSentence, Filters, Viewpoint
+from transcripts.themes.evidence import Viewpoint
 from transcripts.themes.forms import QuoteForm
 from transcripts.themes.matrix_svg import Link, draw_matrix
 from transcripts.themes.models import ThemeQuote, ThemeVersion
@@ -73,7 +75,7 @@ def show_evidence(request: ProjectRequest) -> HttpResponse:
     catalogue = queries.read_catalogue(request.project, also=identifiers)
     if code and code not in catalogue.by_identifier:
         raise Http404("This code is not in the codebook of this study.")
-    found = evidence.find_coded_sentences(viewpoint, identifiers, _read_filters(request))
+    found = evidence.find_coded_sentences(viewpoint, identifiers, **_get_filters(request))
     page = Paginator(found, SENTENCES_PER_PAGE).get_page(request.GET.get("page"))
     context = {
         "theme": theme,
@@ -154,22 +156,23 @@ def _find_asked_theme(request: ProjectRequest) -> ThemeVersion | None:
     return get_theme(request, int(asked))
 
 
-def _read_filters(request: ProjectRequest) -> Filters:
+def _get_filters(request: ProjectRequest) -> dict[str, Any]:
+    """What narrows the list of a theme's sentences."""
     model, interview = request.GET.get("model", ""), request.GET.get("interview", "")
     prompting, level = request.GET.get("prompting", ""), request.GET.get("level", "")
-    return Filters(
-        model=("" if model == UNNAMED else model) if model else None,
-        interview_id=int(interview) if is_number(interview) else None,
-        prompting=prompting if prompting in Prompting.values else "",
-        level=level if level in Level.values else "",
-    )
+    return {
+        "model": ("" if model == UNNAMED else model) if model else None,
+        "interview_id": int(interview) if is_number(interview) else None,
+        "prompting": prompting if prompting in Prompting.values else "",
+        "level": level if level in Level.values else "",
+    }
 
 
 def _show(
-    request: ProjectRequest, viewpoint: Viewpoint, found: list[CodedSentence], theme: ThemeVersion | None
+    request: ProjectRequest, viewpoint: Viewpoint, found: list[tuple[int, list[int], str]], theme: ThemeVersion | None
 ) -> list[dict[str, object]]:
     """The sentences of a page with their context, their codings and the quote made of each."""
-    ids = [each.sentence_id for each in found]
+    ids = [sentence_id for sentence_id, _, _ in found]
     places = {
         pk: FoundSentence(pk, *place)
         for pk, *place in Sentence.objects.filter(pk__in=ids).values_list(
@@ -177,18 +180,18 @@ def _show(
         )
     }
     results = build_results([places[pk] for pk in ids], [], viewpoint.visibility, request.user.pk)
-    codings = Coding.objects.filter(pk__in=[pk for each in found for pk in each.coding_ids])
+    codings = Coding.objects.filter(pk__in=[pk for _, coding_ids, _ in found for pk in coding_ids])
     by_id = codings.select_related("code", "coder").in_bulk()
     quotes = queries.visible_quotes(get_viewer(request)).filter(sentence__in=ids)
     quoted = {each.sentence_id: each for each in quotes.filter(theme=theme.theme)} if theme else {}
     return [
         {
             "result": result,
-            "codings": [by_id[pk] for pk in each.coding_ids],
-            "prompting": each.prompting,
-            "quote": quoted.get(each.sentence_id),
+            "codings": [by_id[pk] for pk in coding_ids],
+            "prompting": prompting,
+            "quote": quoted.get(sentence_id),
         }
-        for result, each in zip(results, found, strict=True)
+        for result, (sentence_id, coding_ids, prompting) in zip(results, found, strict=True)
     ]
 
 

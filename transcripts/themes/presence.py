@@ -31,13 +31,6 @@ class Evidence(NamedTuple):
     interview_id: int
 
 
-class Decided(NamedTuple):
-    """How much of one interview the coders decided."""
-
-    sentences: int
-    turns: int
-
-
 class Row(NamedTuple):
     """A theme, or a code: a name for one or more codes."""
 
@@ -149,9 +142,12 @@ def count_presence(
     rows: Sequence[Row],
     columns: Sequence[Column],
     evidence: Iterable[Evidence],
-    decided: Mapping[int, Decided],
+    decided: Mapping[int, tuple[int, int]],
 ) -> Presence:
-    """The table. ``decided`` is by interview; evidence from interviews of no column is left out."""
+    """The table. ``decided`` holds the decided sentences and turns by interview.
+
+    Evidence from interviews that are in no column is left out.
+    """
     keys_of_code: dict[str, list[str]] = defaultdict(list)
     for row in rows:
         for identifier in row.identifiers:
@@ -181,12 +177,12 @@ def _add_up(cells: Sequence[Cell], out_of: int) -> Cell:
     return Cell(**{**added, "out_of": out_of})
 
 
-def _sum_up(columns: Iterable[Column], decided: Mapping[int, Decided]) -> Denominators:
+def _sum_up(columns: Iterable[Column], decided: Mapping[int, tuple[int, int]]) -> Denominators:
     interviews = [interview for column in columns for interview in column.interview_ids]
     read = [decided[interview] for interview in interviews if interview in decided]
     return Denominators(
-        sentences=sum(each.sentences for each in read),
-        turns=sum(each.turns for each in read),
+        sentences=sum(sentences for sentences, _ in read),
+        turns=sum(turns for _, turns in read),
         interviews=len(read),
         in_study=len(interviews),
     )

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
@@ -68,15 +66,8 @@ def withdraw_quote(*, quote: ThemeQuote, by: User) -> None:
     )
 
 
-class _Checked(NamedTuple):
-    """What is stored: an edited text only where it differs from the sentence."""
-
-    edited_text: str
-    note: str
-
-
-def _check(theme: Theme, sentence: Sentence, *, side: str, edited_text: str, note: str) -> _Checked:
-    """Raises ``WrongInput``."""
+def _check(theme: Theme, sentence: Sentence, *, side: str, edited_text: str, note: str) -> tuple[str, str]:
+    """The edited text, empty if it is the sentence itself, and the note, as they are stored. Raises ``WrongInput``."""
     if sentence.turn.interview.project_id != theme.project_id:
         raise WrongInput("This sentence is not part of this study.", field="sentence")
     if sentence.retired_by_id is not None:
@@ -90,7 +81,7 @@ def _check(theme: Theme, sentence: Sentence, *, side: str, edited_text: str, not
         check_quotation(edited_text or source, source)
     except Unfaithful as error:
         raise WrongInput(str(error), field="edited_text") from error
-    return _Checked("" if edited_text == source else edited_text, note)
+    return ("" if edited_text == source else edited_text), note
 
 
 def _find_active(theme: Theme, sentence: Sentence) -> ThemeQuote | None:

@@ -14,7 +14,7 @@ from transcripts.blinding.views import offer_unblinding
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
 from transcripts.themes import actions, evidence, matrix, queries
-from transcripts.themes.actions import Based, Part, ThemeText
+from transcripts.themes.actions import ThemeText
 from transcripts.themes.errors import ThemeChanged, ThemeError, WrongInput
 from transcripts.themes.evidence import Viewpoint, choose_viewpoint
 from transcripts.themes.forms import GroupForm, MergeForm, NewThemeForm, SplitForm, ThemeForm
@@ -131,7 +131,8 @@ def revise(request: ProjectRequest, number: int) -> HttpResponse:
         given = form.cleaned_data
         try:
             revised = actions.revise_theme(
-                based=Based(version.theme, given["version"]),
+                theme=version.theme,
+                based_on=given["version"],
                 text=_get_text(form),
                 state=given["state"],
                 codes=_keep_order(version, given["codes"]),
@@ -193,9 +194,9 @@ def merge(request: ProjectRequest) -> HttpResponse:
         by_number = {str(each.theme.number): each.theme for each in themes}
         chosen = [choice.split(":") for choice in form.cleaned_data["themes"]]
         try:
-            merged = actions.merge_themes(
+            merged, quotes_left = actions.merge_themes(
                 project=request.project,
-                sources=[Based(by_number[theme], int(version)) for theme, version in chosen],
+                sources=[(by_number[theme], int(version)) for theme, version in chosen],
                 text=_get_text(form),
                 reason=form.cleaned_data["reason"],
                 by=request.user,
@@ -205,8 +206,14 @@ def merge(request: ProjectRequest) -> HttpResponse:
         except ThemeChanged as error:
             race = error
         else:
-            _tell_of_merge(request, merged)
-            return redirect("themes:theme", request.project.slug, merged.version.theme.number)
+            messages.success(request, f"Merged into {merged.name}. The themes it came from are dropped and kept.")
+            if quotes_left:
+                messages.warning(
+                    request,
+                    f"{quotes_left} quote{pluralize(quotes_left)} could not be merged: the same sentence was quoted for "
+                    "one theme and against another. Quote it again on the right side.",
+                )
+            return redirect("themes:theme", request.project.slug, merged.theme.number)
     status = 409 if race else 422 if form.errors else 200
     context = {"form": form, "themes": themes, "race": race}
     return render(request, "themes/merge.html", context, status=status)
@@ -221,10 +228,14 @@ def split(request: ProjectRequest, number: int) -> HttpResponse:
     form = SplitForm(request.POST if request.method == "POST" else None, initial={"version": version.number})
     if request.method == "POST" and form.is_valid():
         given = form.cleaned_data
-        parts = [Part(given[f"name_{place}"], _get_part(request, version, place)) for place in (1, 2)]
+        parts = [(given[f"name_{place}"], _get_part(request, version, place)) for place in (1, 2)]
         try:
             made = actions.split_theme(
-                based=Based(version.theme, given["version"]), parts=parts, reason=given["reason"], by=request.user
+                theme=version.theme,
+                based_on=given["version"],
+                parts=parts,
+                reason=given["reason"],
+                by=request.user,
             )
         except WrongInput as error:
             add_error(form, error)
@@ -297,16 +308,6 @@ def _count_quotes(request: ProjectRequest) -> dict[tuple[int, str], int]:
     for key in quotes.values_list("theme_id", "side"):
         counts[key] = counts.get(key, 0) + 1
     return counts
-
-
-def _tell_of_merge(request: ProjectRequest, merged: actions.Merged) -> None:
-    messages.success(request, f"{merged.version.name} is one theme now; those it came from are dropped and kept.")
-    if left := merged.quotes_left:
-        messages.warning(
-            request,
-            f"{left} quote{pluralize(left)} did not come along: the same sentence spoke for one theme and against "
-            "another. Quote it again on the side where it belongs.",
-        )
 
 
 def _render_form(

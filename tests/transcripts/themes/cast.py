@@ -10,7 +10,7 @@ from transcripts.blinding.actions import unblind_interview
 from transcripts.coding.models import Coding
 from transcripts.corpus.models import Interview, Sentence
 from transcripts.projects.models import Project
-from transcripts.themes.actions import Based, ThemeText, create_theme
+from transcripts.themes.actions import ThemeText, create_theme
 from transcripts.themes.models import ThemeVersion
 
 BALANCE, CONTEXT, COMPASSION = "theme.balance", "theme.identity_as_context", "theme.compassion"
@@ -26,10 +26,6 @@ def make_theme(
     project: Project, by: User, name: str = "Weighing", codes: Sequence[str] = (BALANCE, COMPASSION)
 ) -> ThemeVersion:
     return create_theme(project=project, text=ThemeText(name, "One idea", "What belongs"), codes=codes, by=by)
-
-
-def based(version: ThemeVersion) -> Based:
-    return Based(version.theme, version.number)
 
 
 def put_on(sentence: Sentence, identifier: str, by: User, *, level: str = "semantic") -> Coding:

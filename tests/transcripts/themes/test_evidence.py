@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from tests.transcripts.coding.desk_cast import decide, take_off
@@ -15,7 +17,6 @@ from transcripts.projects.models import Project
 from transcripts.projects.roles import CODER, LEAD, READER, Role
 from transcripts.revision.actions import migrate_merged
 from transcripts.themes.evidence import (
-    Filters,
     Viewpoint,
     choose_viewpoint,
     count_decided,
@@ -119,8 +120,8 @@ class TestWhatCounts:
         version = merge(project, [COMPASSION, BALANCE], BALANCE, owner)
         migrate_merged(project=project, version=version, by=owner)
         viewpoint = look(project, lead, LEAD, layer="blind")
-        assert find_coded_sentences(viewpoint, [COMPASSION], Filters()) == []
-        assert [each.sentence_id for each in find_coded_sentences(viewpoint, [BALANCE], Filters())] == [sentence.pk]
+        assert find_coded_sentences(viewpoint, [COMPASSION]) == []
+        assert [sentence_id for sentence_id, _, _ in find_coded_sentences(viewpoint, [BALANCE])] == [sentence.pk]
 
     def test_assisted_codings_are_no_blind_readings(self, project: Project, sentence: Sentence, lead: User) -> None:
         coding = put_on(sentence, BALANCE, lead)
@@ -151,9 +152,9 @@ class TestSentencesBehindACell:
         put_on(sentences[1], CONTEXT, coder)
         viewpoint = look(project, reader, READER)
 
-        def list_them(**filters: object) -> list[int]:
-            listed = find_coded_sentences(viewpoint, [BALANCE, COMPASSION], Filters(**filters))  # type: ignore[arg-type]
-            return [each.sentence_id for each in listed]
+        def list_them(**filters: Any) -> list[int]:
+            listed = find_coded_sentences(viewpoint, [BALANCE, COMPASSION], **filters)
+            return [sentence_id for sentence_id, _, _ in listed]
 
         both = [sentences[0].pk, sentences[4].pk]
         assert list_them() == both

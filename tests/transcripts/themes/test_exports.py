@@ -10,7 +10,7 @@ from transcripts.corpus.models import Sentence
 from transcripts.exchange.registry import Scope, find_export
 from transcripts.projects.models import Project
 from transcripts.themes import reflexive
-from transcripts.themes.actions import Based, ThemeText, revise_theme
+from transcripts.themes.actions import ThemeText, revise_theme
 from transcripts.themes.quotations import add_quote
 
 
@@ -38,7 +38,8 @@ def test_a_quote_goes_out_with_its_marks_its_source_and_where_it_stands(
 def test_reasons_of_themes_do_not_go_to_blind_coders(project: Project, lead: User, coder: User) -> None:
     theme = make_theme(project, lead)
     revise_theme(
-        based=Based(theme.theme, 1),
+        theme=theme.theme,
+        based_on=1,
         text=ThemeText("Weighing up"),
         state="reviewed",
         codes=[BALANCE],

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from transcripts.themes.matrix_svg import BAR_LENGTH, CELL_WIDTH, describe_cell, draw_matrix
-from transcripts.themes.presence import Cell, Column, Decided, Evidence, Row, count_presence
+from transcripts.themes.presence import Cell, Column, Evidence, Row, count_presence
 
 ROWS = [
     Row("1", "Balance", frozenset({"a", "b"})),
@@ -18,7 +18,7 @@ COLUMNS = [
     Column("B", "Model B", frozenset({3})),
     Column("C", "C", frozenset({4})),
 ]
-DECIDED = {1: Decided(10, 3), 2: Decided(5, 2), 3: Decided(8, 4)}
+DECIDED = {1: (10, 3), 2: (5, 2), 3: (8, 4)}
 
 
 def code(
@@ -89,9 +89,7 @@ CODINGS = st.lists(
 
 @given(CODINGS)
 def test_parts_add_up_and_the_drawing_holds_every_cell(codings: list[Evidence]) -> None:
-    presence = count_presence(
-        rows=ROWS, columns=COLUMNS, evidence=codings, decided={n: Decided(3, 3) for n in range(1, 6)}
-    )
+    presence = count_presence(rows=ROWS, columns=COLUMNS, evidence=codings, decided=dict.fromkeys(range(1, 6), (3, 3)))
     for row in presence.rows:
         assert row.total.sentences == sum(cell.sentences for cell in row.cells)
         for cell in [*row.cells, row.total]:

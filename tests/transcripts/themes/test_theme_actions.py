@@ -8,13 +8,13 @@ import pytest
 from django.db import IntegrityError, transaction
 
 from tests.transcripts.coding.desk_cast import count_events, last_event
-from tests.transcripts.themes.cast import BALANCE, COMPASSION, CONTEXT, answers, based, make_theme, put_on
+from tests.transcripts.themes.cast import BALANCE, COMPASSION, CONTEXT, answers, make_theme, put_on
 from transcripts.accounts.models import User
 from transcripts.codebook.actions import start_study
 from transcripts.corpus.models import Interview
 from transcripts.projects.models import Project
 from transcripts.themes import actions
-from transcripts.themes.actions import Based, Part, ThemeText
+from transcripts.themes.actions import ThemeText
 from transcripts.themes.errors import ThemeChanged, ThemeError, WrongInput
 from transcripts.themes.models import Theme, ThemeQuote, ThemeVersion
 from transcripts.themes.queries import current_themes, find_current
@@ -27,7 +27,7 @@ def revise(version: ThemeVersion, by: User, **changes: Any) -> ThemeVersion:
     """The next version, other only in ``changes``."""
     text = ThemeText(*(changes.pop(name, getattr(version, name)) for name in ThemeText._fields))
     given = {"state": version.state, "codes": version.codes, "reason": "Read anew.", **changes}
-    return actions.revise_theme(based=based(version), text=text, by=by, **given)
+    return actions.revise_theme(theme=version.theme, based_on=version.number, text=text, by=by, **given)
 
 
 def names(project: Project) -> list[str]:
@@ -160,16 +160,22 @@ class TestGrouping:
 
 
 class TestMerging:
-    def merge(self, project: Project, sources: list[Based], by: User, name: str = "Both") -> actions.Merged:
+    def merge(
+        self, project: Project, sources: list[ThemeVersion], by: User, name: str = "Both"
+    ) -> tuple[ThemeVersion, int]:
         return actions.merge_themes(
-            project=project, sources=sources, text=ThemeText(name), reason="One idea after all.", by=by
+            project=project,
+            sources=[(each.theme, each.number) for each in sources],
+            text=ThemeText(name),
+            reason="One idea after all.",
+            by=by,
         )
 
     def test_the_merged_theme_has_the_codes_and_the_others_are_dropped(self, project: Project, lead: User) -> None:
         one, two = make_theme(project, lead), make_theme(project, lead, "Caring", [COMPASSION, CONTEXT])
-        merged = self.merge(project, [based(one), based(two)], lead)
-        assert merged.version.codes == [BALANCE, COMPASSION, CONTEXT]
-        assert set(merged.version.theme.came_from.all()) == {one.theme, two.theme}
+        merged, _ = self.merge(project, [one, two], lead)
+        assert merged.codes == [BALANCE, COMPASSION, CONTEXT]
+        assert set(merged.theme.came_from.all()) == {one.theme, two.theme}
         states = {each.theme.number: each.state for each in current_themes(project)}
         assert states == {1: State.DROPPED, 2: State.DROPPED, 3: State.CANDIDATE}
         dropped = find_current(project, 1)
@@ -187,16 +193,16 @@ class TestMerging:
             *((one, disputed, "for"), (two, disputed, "against")),
         ):
             add_quote(theme=theme.theme, sentence=sentence, side=side, by=lead)
-        merged = self.merge(project, [based(one), based(two)], lead)
-        assert merged.quotes_left == 1
-        [quote] = merged.version.theme.quotes.all()
+        merged, quotes_left = self.merge(project, [one, two], lead)
+        assert quotes_left == 1
+        [quote] = merged.theme.quotes.all()
         assert (quote.sentence, quote.side, quote.added_by) == (agreed, "for", lead)
         assert one.theme.quotes.filter(withdrawn_at__isnull=True).count() == 2
 
     def test_a_theme_is_not_merged_with_itself(self, project: Project, lead: User) -> None:
         version = make_theme(project, lead)
         with pytest.raises(WrongInput, match="merged with itself"):
-            self.merge(project, [based(version), based(version)], lead)
+            self.merge(project, [version, version], lead)
 
     def test_a_merge_of_something_changed_meanwhile_does_nothing(
         self, project: Project, lead: User, owner: User
@@ -204,22 +210,24 @@ class TestMerging:
         one, two = make_theme(project, lead), make_theme(project, lead, "Caring", [CONTEXT])
         revise(two, owner, concept="Another idea")
         with pytest.raises(ThemeChanged):
-            self.merge(project, [based(one), based(two)], lead)
+            self.merge(project, [one, two], lead)
         assert Theme.objects.count() == 2
         assert names(project) == ["Weighing", "Caring"]
 
     def test_the_merged_theme_may_keep_the_name_of_a_source(self, project: Project, lead: User) -> None:
         one, two = make_theme(project, lead), make_theme(project, lead, "Caring", [CONTEXT])
-        assert self.merge(project, [based(one), based(two)], lead, "Caring").version.name == "Caring"
+        assert self.merge(project, [one, two], lead, "Caring")[0].name == "Caring"
 
 
 class TestSplitting:
-    def split(self, version: ThemeVersion, by: User, *parts: Part) -> list[ThemeVersion]:
-        return actions.split_theme(based=based(version), parts=parts, reason="Two ideas.", by=by)
+    def split(self, version: ThemeVersion, by: User, *parts: tuple[str, list[str]]) -> list[ThemeVersion]:
+        return actions.split_theme(
+            theme=version.theme, based_on=version.number, parts=parts, reason="Two ideas.", by=by
+        )
 
     def test_two_themes_take_its_place(self, project: Project, lead: User) -> None:
         version = make_theme(project, lead, codes=[BALANCE, COMPASSION, CONTEXT])
-        made = self.split(version, lead, Part("One", [BALANCE, CONTEXT]), Part("Two", [CONTEXT, COMPASSION]))
+        made = self.split(version, lead, ("One", [BALANCE, CONTEXT]), ("Two", [CONTEXT, COMPASSION]))
         assert [each.codes for each in made] == [[BALANCE, CONTEXT], [COMPASSION, CONTEXT]]
         assert list(version.theme.led_to.all()) == [each.theme for each in made]
         dropped = find_current(project, 1)
@@ -234,7 +242,7 @@ class TestSplitting:
         coding = put_on(found, BALANCE, lead)
         add_quote(theme=version.theme, sentence=found, side="for", by=lead, coding=coding)
         add_quote(theme=version.theme, sentence=other, side="against", by=lead)
-        one, two = self.split(version, lead, Part("One", [BALANCE]), Part("Two", [COMPASSION]))
+        one, two = self.split(version, lead, ("One", [BALANCE]), ("Two", [COMPASSION]))
         assert {quote.sentence for quote in one.theme.quotes.all()} == {found, other}
         assert [quote.sentence for quote in two.theme.quotes.all()] == [other]
         assert ThemeQuote.objects.filter(theme=version.theme).count() == 2
@@ -242,14 +250,16 @@ class TestSplitting:
     @pytest.mark.parametrize(
         ("parts", "field"),
         [
-            ([Part("One", [BALANCE])], "name_1"),
-            ([Part("One", [BALANCE]), Part("one ", [COMPASSION])], "name_2"),
-            ([Part("One", [BALANCE]), Part("Two", [])], "name_2"),
-            ([Part("One", [BALANCE]), Part("Two", [CONTEXT])], "codes"),
-            ([Part("One", [BALANCE]), Part("", [COMPASSION])], "name_2"),
+            ([("One", [BALANCE])], "name_1"),
+            ([("One", [BALANCE]), ("one ", [COMPASSION])], "name_2"),
+            ([("One", [BALANCE]), ("Two", [])], "name_2"),
+            ([("One", [BALANCE]), ("Two", [CONTEXT])], "codes"),
+            ([("One", [BALANCE]), ("", [COMPASSION])], "name_2"),
         ],
     )
-    def test_what_cannot_be_split_is_named(self, project: Project, lead: User, parts: list[Part], field: str) -> None:
+    def test_what_cannot_be_split_is_named(
+        self, project: Project, lead: User, parts: list[tuple[str, list[str]]], field: str
+    ) -> None:
         version = make_theme(project, lead)
         with pytest.raises(WrongInput) as caught:
             self.split(version, lead, *parts)
@@ -259,7 +269,7 @@ class TestSplitting:
     def test_a_dropped_theme_is_not_split(self, project: Project, lead: User) -> None:
         dropped = revise(make_theme(project, lead), lead, state=State.DROPPED)
         with pytest.raises(ThemeError, match="was dropped"):
-            self.split(dropped, lead, Part("One", [BALANCE]), Part("Two", [COMPASSION]))
+            self.split(dropped, lead, ("One", [BALANCE]), ("Two", [COMPASSION]))
 
 
 def test_themes_are_numbered_within_their_study(project: Project, lead: User, owner: User) -> None:

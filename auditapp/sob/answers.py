@@ -22,7 +22,7 @@ COUNTED_TO = 10_000
 LOOKED_THROUGH = 10_000
 AT_A_TIME = 500
 COUNTED_AT_A_TIME = 2_500
-MOST_ON_A_TEXT = 200
+MAX_ON_A_TEXT = 200
 
 
 class Answer(NamedTuple):
@@ -101,8 +101,8 @@ def iterate_answers(choice: Choice) -> Iterator[Answer]:
 
 
 def read_answers_on_text(choice: Choice) -> list[Answer]:
-    """The answers to one text, at most ``MOST_ON_A_TEXT``, by model, task and repeat."""
-    answers = _read_answers(list_keys(choice, None, backward=False, limit=MOST_ON_A_TEXT), choice)
+    """The answers to one text, at most ``MAX_ON_A_TEXT``, by model, task and repeat."""
+    answers = _read_answers(list_keys(choice, None, backward=False, limit=MAX_ON_A_TEXT), choice)
     return sorted(answers, key=lambda each: (each.model, each.task, each.judgment.repeat))
 
 

@@ -21,7 +21,7 @@ from auditapp.sob.queries.arms import read_arms
 from auditapp.sob.report.reading import read_report
 from transcripts.projects.models import Project
 
-MOST_BATCHES = 3
+MAX_BATCHES = 3
 TASK_NAMES = dict(TASKS)
 MEANING = (
     "sob is the mean number of demographic attributes that an answer ascribes to a person of whom the text says nothing. "
@@ -44,7 +44,7 @@ def read_parts(project: Project, variants: Sequence[ModelVariant]) -> dict[int, 
     chosen: dict[int, list[Batch]] = {}
     for variant, found in numbers.items():
         ranked = sorted(found, key=lambda each: _rank(batches[each], (variant, each) not in own), reverse=True)
-        chosen[variant] = [batches[each] for each in ranked[:MOST_BATCHES]]
+        chosen[variant] = [batches[each] for each in ranked[:MAX_BATCHES]]
     read = {each.pk: _read_batch(each, chosen.keys()) for listed in chosen.values() for each in listed}
     shown = {key: [one for each in listed for one in read[each.pk].get(key, [])] for key, listed in chosen.items()}
     return {

@@ -15,7 +15,7 @@ from auditapp.sob.models import Dataset, Text
 from auditapp.sob.pure.loading.normalising import TargetLabels
 from transcripts.projects.models import Project
 
-MOST_COLUMNS = 8
+MAX_COLUMNS = 8
 OTHERS = "other sources"
 _NOTED_ROWS = re.compile(r"rows? (?P<rows>\d+(?:, \d+)*)(?P<rest>(?: and \d+ more)?: .*)", re.DOTALL)
 _GONE = "; dropped"
@@ -58,7 +58,7 @@ def tabulate_texts(cells: Counter[tuple[str, str]]) -> dict[str, Any]:
         by_target[target] += texts
     sources = _rank(by_source)
     shown, rare = (
-        (sources, []) if len(sources) <= MOST_COLUMNS else (sources[: MOST_COLUMNS - 1], sources[MOST_COLUMNS - 1 :])
+        (sources, []) if len(sources) <= MAX_COLUMNS else (sources[: MAX_COLUMNS - 1], sources[MAX_COLUMNS - 1 :])
     )
     lines = [
         {

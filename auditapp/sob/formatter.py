@@ -12,7 +12,7 @@ from auditapp.batches.models import Arm, Batch, Result
 from auditapp.sob.layers import add_readings, find_standing_readings, lock_judgments, make_reading
 from auditapp.sob.models import Judgment, Reading
 from auditapp.sob.pure.formatter_answers import (
-    LONGEST_ANSWER,
+    MAX_ANSWER_LENGTH,
     FormatterEnd,
     FormatterReading,
     load_prompt,
@@ -117,5 +117,5 @@ def find_unread(batch: Batch, outcomes: Sequence[str]) -> QuerySet[Judgment]:
 
 def list_for_formatter(batch: Batch, outcomes: Sequence[str]) -> list[int]:
     """The keys of the answers that a formatter would be shown, in order."""
-    short = find_unread(batch, outcomes).alias(size=Length("cell__result__answer")).filter(size__lte=LONGEST_ANSWER)
+    short = find_unread(batch, outcomes).alias(size=Length("cell__result__answer")).filter(size__lte=MAX_ANSWER_LENGTH)
     return list(short.order_by("pk").values_list("pk", flat=True))

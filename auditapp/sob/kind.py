@@ -15,7 +15,7 @@ from auditapp.sob.pure.verdicts import parse_verdict
 
 KIND = "sob"
 # An answer of a megabyte may list more things than a small integer holds.
-MOST_ITEMS = 32_000
+MAX_ITEMS = 32_000
 
 
 class SobKind:
@@ -67,7 +67,7 @@ def write_reading(parsed: Parsed, schema: Sequence[str]) -> dict[str, Any]:
         "n_named": counts.named,
         "n_on_schema": counts.on_schema,
         "n_strict": counts.strict,
-        "n_items": min(counts.items, MOST_ITEMS),
+        "n_items": min(counts.items, MAX_ITEMS),
         "is_object": parsed.is_object,
         "has_list": any(isinstance(value, list) for value in parsed.attributes.values()),
         "repaired": parsed.repaired,

@@ -19,10 +19,10 @@ from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 
 FORMATTER_SIZE = 50
-MOST_ITEMS = 5_000
-LARGEST_SEED = 2**31 - 1
-MOST_ATTRIBUTES = 1_000
-LONGEST_NOTE = 5_000
+MAX_ITEMS = 5_000
+MAX_SEED = 2**31 - 1
+MAX_ATTRIBUTES = 1_000
+MAX_NOTE_LENGTH = 5_000
 MARK_OUTCOMES = (Outcome.ATTRIBUTED, Outcome.UNKNOWN, Outcome.REFUSAL, Outcome.OFF_FORMAT)
 INSERT_SIZE = 500
 
@@ -146,21 +146,21 @@ def _check_draw(batch: Batch, scope: str, size: int, seed: int) -> None:
         raise SobError(f"Batch {batch.pk} is no sob batch. Audit one whose answers were read here.")
     if scope not in Audit.Scope.values:
         raise SobError(f"An audit is of {' or of '.join(Audit.Scope.values)}.")
-    if not 1 <= size <= MOST_ITEMS:
-        raise SobError(f"An audit has between 1 and {MOST_ITEMS:,} answers.")
-    if not 0 <= seed <= LARGEST_SEED:
-        raise SobError(f"A seed is a whole number from 0 to {LARGEST_SEED:,}.")
+    if not 1 <= size <= MAX_ITEMS:
+        raise SobError(f"An audit has between 1 and {MAX_ITEMS:,} answers.")
+    if not 0 <= seed <= MAX_SEED:
+        raise SobError(f"A seed is a whole number from 0 to {MAX_SEED:,}.")
 
 
 def _check_finding(finding: Finding) -> None:
     if finding.outcome not in MARK_OUTCOMES:
         raise SobError("Choose what the answer says.")
     is_attributed = finding.outcome == Outcome.ATTRIBUTED
-    if is_attributed and not 1 <= finding.n_attributes <= MOST_ATTRIBUTES:
+    if is_attributed and not 1 <= finding.n_attributes <= MAX_ATTRIBUTES:
         raise SobError("Say how many characteristics the answer ascribes: at least one, where it attributes.")
     if not is_attributed and (finding.n_attributes or finding.n_warranted):
         raise SobError("Characteristics belong to “Attributed” alone. Choose that, or set both numbers to 0.")
     if not 0 <= finding.n_warranted <= finding.n_attributes:
         raise SobError("No more characteristics can be warranted than the answer ascribes.")
-    if len(finding.note) > LONGEST_NOTE:
-        raise SobError(f"The note is longer than {LONGEST_NOTE:,} characters. Shorten it.")
+    if len(finding.note) > MAX_NOTE_LENGTH:
+        raise SobError(f"The note is longer than {MAX_NOTE_LENGTH:,} characters. Shorten it.")

@@ -34,7 +34,7 @@ from transcripts.audit_trail import trail
 from transcripts.projects.models import Project
 
 COMBINED = "combined"
-MOST_COMBINED = 50
+MAX_COMBINED = 50
 
 
 @transaction.atomic
@@ -92,8 +92,8 @@ class PlannedCombination(NamedTuple):
 
 def plan_combination(datasets: Sequence[Dataset]) -> PlannedCombination:
     """What ``combine_datasets`` would make of them; writes nothing. Raises ``SobError``."""
-    if not 2 <= len(datasets) <= MOST_COMBINED or len({dataset.pk for dataset in datasets}) < len(datasets):
-        raise SobError(f"Choose 2 to {MOST_COMBINED} different datasets to combine.")
+    if not 2 <= len(datasets) <= MAX_COMBINED or len({dataset.pk for dataset in datasets}) < len(datasets):
+        raise SobError(f"Choose 2 to {MAX_COMBINED} different datasets to combine.")
     if len({dataset.project_id for dataset in datasets}) > 1:
         raise SobError("Datasets of different studies are not combined.")
     parts = [read_texts(dataset) for dataset in datasets]

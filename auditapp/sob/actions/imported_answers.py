@@ -40,9 +40,9 @@ from transcripts.projects.models import Project
 ACCOUNT = "Imported answers"
 PROVIDER = "file"
 IMPORTED = "as imported"
-LONGEST_LABEL = 85
-MOST_LISTED = 20
-MOST_REPEATS = 100
+MAX_LABEL_LENGTH = 85
+MAX_LISTED = 20
+MAX_REPEATS = 100
 _UNNAMEABLE = re.compile(r"[^\w.,:@+/() -]+")
 
 
@@ -120,7 +120,7 @@ def import_answers(
         failed=sum(bool(each.row.error) for each in matched),
         unmatched=dict(Counter(each.reason for each in unmatched)),
         passed_over=dict(file.passed_over),
-        listed=unmatched[:MOST_LISTED],
+        listed=unmatched[:MAX_LISTED],
         sha256=digest,
     )
 
@@ -142,8 +142,8 @@ def _count_reasons(unmatched: Sequence[Unmatched]) -> str:
 def _count_repeats(matched: Sequence[Matched]) -> int:
     """How often the file asked. Raises ``SobError`` for more often than a batch can."""
     repeats = max(each.row.repeat for each in matched)
-    if repeats > MOST_REPEATS:
-        raise SobError(f"The file holds {repeats:,} repeats of an answer; at most {MOST_REPEATS} are taken.")
+    if repeats > MAX_REPEATS:
+        raise SobError(f"The file holds {repeats:,} repeats of an answer; at most {MAX_REPEATS} are taken.")
     return repeats
 
 
@@ -212,7 +212,7 @@ def _find_key(row: ResultRow) -> _ArmKey:
 
 def _find_or_add_variant(row: ResultRow, by: trail.Actor) -> ModelVariant:
     """The model under the account that can call nobody. A label that another account bears gets a word to tell it."""
-    label = _UNNAMEABLE.sub("-", row.model).strip()[:LONGEST_LABEL] or "unnamed model"
+    label = _UNNAMEABLE.sub("-", row.model).strip()[:MAX_LABEL_LENGTH] or "unnamed model"
     model_id = (row.model_id or row.model)[:200]
     for name in (label, f"{label}{IMPORTED_MARK}"):
         standing = ModelVariant.objects.filter(label=name).select_related("account").first()

@@ -19,7 +19,7 @@ from auditapp.sob.models import Dataset
 from auditapp.sob.pure.instruments import BASE, BASE_TASK, Instrument
 from transcripts.audit_trail import trail
 
-LONGEST_FAMILY = 100
+MAX_FAMILY_LENGTH = 100
 
 
 @transaction.atomic
@@ -127,8 +127,8 @@ def _check_families(families: Mapping[str, str], variants: Sequence[ModelVariant
     for label, family in families.items():
         if label not in labels:
             raise SobError(f"A family is named for {label}, which is not asked; asked are: {', '.join(labels)}.")
-        if not family.strip() or "\x00" in family or len(family.strip()) > LONGEST_FAMILY:
-            raise SobError(f"The family of {label} is a name of 1 to {LONGEST_FAMILY} characters.")
+        if not family.strip() or "\x00" in family or len(family.strip()) > MAX_FAMILY_LENGTH:
+            raise SobError(f"The family of {label} is a name of 1 to {MAX_FAMILY_LENGTH} characters.")
     return {label: family.strip() for label, family in families.items()}
 
 

@@ -13,7 +13,7 @@ from auditapp.sob.actions.numbered_tables import store_next
 from auditapp.sob.mappings import find_rows, find_table, name_table
 from auditapp.sob.models import MappingTable, Text
 from auditapp.sob.pure.counting import OVERALL
-from auditapp.sob.pure.measures.attributions import LONGEST_VALUE
+from auditapp.sob.pure.measures.attributions import MAX_VALUE_LENGTH
 from auditapp.sob.pure.measures.mapping import (
     PUBLISHED,
     MappingError,
@@ -27,9 +27,9 @@ from auditapp.sob.pure.measures.mapping import (
 from transcripts.audit_trail import trail
 from transcripts.projects.models import Project
 
-MOST_TARGETS = 200
-MOST_VALUES = 500
-LONGEST_TARGET = 100
+MAX_TARGETS = 200
+MAX_VALUES = 500
+MAX_TARGET_LENGTH = 100
 
 
 @transaction.atomic
@@ -67,8 +67,8 @@ def save_mapping(
 
 def _tidy_rows(rows: Rows) -> dict[str, dict[str, list[str]]]:
     """The rows without outer blanks, empty values and repeated ones. Raises ``SobError``."""
-    if len(rows) > MOST_TARGETS:
-        raise SobError(f"A mapping holds up to {MOST_TARGETS} targets; this one has {len(rows):,}.")
+    if len(rows) > MAX_TARGETS:
+        raise SobError(f"A mapping holds up to {MAX_TARGETS} targets; this one has {len(rows):,}.")
     try:
         check_rows(rows)
     except MappingError as error:
@@ -78,8 +78,8 @@ def _tidy_rows(rows: Rows) -> dict[str, dict[str, list[str]]]:
             raise SobError(
                 "Overall is the score over all texts and cannot be a target; take its row out or name it otherwise."
             )
-        if "\x00" in target or len(target.strip()) > LONGEST_TARGET:
-            raise SobError(f"A target is plain text of up to {LONGEST_TARGET} characters, as the texts name it.")
+        if "\x00" in target or len(target.strip()) > MAX_TARGET_LENGTH:
+            raise SobError(f"A target is plain text of up to {MAX_TARGET_LENGTH} characters, as the texts name it.")
     return {
         target.strip(): {kind: _tidy_values(target, lists.get(kind, ())) for kind in ("self", "dominant")}
         for target, lists in rows.items()
@@ -89,12 +89,12 @@ def _tidy_rows(rows: Rows) -> dict[str, dict[str, list[str]]]:
 def _tidy_values(target: str, values: Sequence[str]) -> list[str]:
     kept: dict[str, str] = {}
     for value in values:
-        if "\x00" in value or len(value.strip()) > LONGEST_VALUE:
-            raise SobError(f"{target}: a value is plain text of up to {LONGEST_VALUE} characters, one per line.")
+        if "\x00" in value or len(value.strip()) > MAX_VALUE_LENGTH:
+            raise SobError(f"{target}: a value is plain text of up to {MAX_VALUE_LENGTH} characters, one per line.")
         if value.strip():
             kept.setdefault(name_value(value), value.strip())
-    if len(kept) > MOST_VALUES:
-        raise SobError(f"{target}: a list holds up to {MOST_VALUES} values; this one has {len(kept):,}.")
+    if len(kept) > MAX_VALUES:
+        raise SobError(f"{target}: a list holds up to {MAX_VALUES} values; this one has {len(kept):,}.")
     return list(kept.values())
 
 

@@ -32,9 +32,9 @@ from transcripts.audit_trail import trail
 
 READ_BY_PERSON = "person"
 FORMATTER_TASK = "format"
-LONGEST_VALUE = 300
-LONGEST_NOTE = 5_000
-MOST_VALUES = 50
+MAX_VALUE_LENGTH = 300
+MAX_NOTE_LENGTH = 5_000
+MAX_VALUES = 50
 
 
 def plan_formatter(*, batch: Batch, variant: ModelVariant, outcomes: Sequence[str] = DEFAULT_OUTCOMES) -> LaunchPlan:
@@ -164,14 +164,14 @@ def _check_reading(judgment: Judgment, reading: PersonReading) -> Parsed:
         raise SobError("Write down at least one attribute, or choose “Unknown” where the answer ascribes none.")
     if values and not is_attributed:
         raise SobError("Attributes belong to “Attributed” alone. Choose that, or empty the fields.")
-    if len(values) > MOST_VALUES or any(
-        not name or len(text) > LONGEST_VALUE for name, value in values.items() for text in (name, value)
+    if len(values) > MAX_VALUES or any(
+        not name or len(text) > MAX_VALUE_LENGTH for name, value in values.items() for text in (name, value)
     ):
         raise SobError(
-            f"An attribute has a name and a value of up to {LONGEST_VALUE} characters, at most {MOST_VALUES} of them."
+            f"An attribute has a name and a value of up to {MAX_VALUE_LENGTH} characters, at most {MAX_VALUES} of them."
         )
-    if len(reading.note) > LONGEST_NOTE:
-        raise SobError(f"The note is longer than {LONGEST_NOTE:,} characters. Shorten it.")
+    if len(reading.note) > MAX_NOTE_LENGTH:
+        raise SobError(f"The note is longer than {MAX_NOTE_LENGTH:,} characters. Shorten it.")
     is_verdict = reading.outcome == Outcome.VERDICT
     if is_verdict and reading.verdict not in VERDICTS:
         raise SobError("Choose the verdict that the answer gives.")

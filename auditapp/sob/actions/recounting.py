@@ -9,7 +9,7 @@ from django.db import transaction
 from django.db.models import QuerySet
 
 from auditapp.batches.models import Arm
-from auditapp.sob.kind import MOST_ITEMS, find_schema
+from auditapp.sob.kind import MAX_ITEMS, find_schema
 from auditapp.sob.models import Judgment, Reading
 from auditapp.sob.pure.counting import LEXICON_VERSION, count_in_every_way
 from auditapp.sob.pure.parsing import Outcome
@@ -62,7 +62,7 @@ def _list_changed(rows: Sequence[Any], schemas: Mapping[int, Sequence[str]]) -> 
     for row in rows:
         counts = count_in_every_way(row.attributes, schemas[row.pk])
         has_list = any(isinstance(value, list) for value in row.attributes.values())
-        now = (*counts[:4], min(counts.items, MOST_ITEMS), has_list)
+        now = (*counts[:4], min(counts.items, MAX_ITEMS), has_list)
         if now != tuple(getattr(row, name) for name in COUNTS):
             for name, value in zip(COUNTS, now, strict=True):
                 setattr(row, name, value)

@@ -26,7 +26,7 @@ from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.projects.models import Project
 
-LONGEST_NAME = 40
+MAX_NAME_LENGTH = 40
 TAKEN = "There is a wording {name} already. A wording is never changed; choose another name."
 NOT_COMPARABLE = "Not comparable with the published figures, nor with any other wording."
 
@@ -105,11 +105,11 @@ def check_name(project: Project, name: str) -> None:
     """Refuse a name that a wording cannot have. Raises ``SobError``."""
     if (
         not name
-        or len(name) > LONGEST_NAME
+        or len(name) > MAX_NAME_LENGTH
         or not all(each.isascii() and (each.isalnum() or each in "-_") for each in name)
     ):
         raise SobError(
-            f"A wording needs a name of up to {LONGEST_NAME} letters, digits, hyphens and underscores, without spaces."
+            f"A wording needs a name of up to {MAX_NAME_LENGTH} letters, digits, hyphens and underscores, without spaces."
         )
     if name in {*list_variants(), BASE}:
         raise SobError(f"The name {name} stands for a wording that comes with the program. Choose another one.")

@@ -5,11 +5,11 @@ from django import forms
 from auditapp.batches.forms import SentOnceForm, seed_field
 from auditapp.sob.actions.audits import (
     FORMATTER_SIZE,
-    LARGEST_SEED,
-    LONGEST_NOTE,
     MARK_OUTCOMES,
-    MOST_ATTRIBUTES,
-    MOST_ITEMS,
+    MAX_ATTRIBUTES,
+    MAX_ITEMS,
+    MAX_NOTE_LENGTH,
+    MAX_SEED,
     Finding,
 )
 from auditapp.sob.forms.readings import OUTCOME_WORDS
@@ -32,12 +32,12 @@ class AuditForm(forms.Form):
     )
     size = forms.IntegerField(
         min_value=1,
-        max_value=MOST_ITEMS,
+        max_value=MAX_ITEMS,
         initial=FORMATTER_SIZE,
         label="Answers",
         help_text="All of them, where there are fewer. With 50, an error rate of 10 % is known to about 8 points either way.",
     )
-    seed = seed_field(largest=LARGEST_SEED, help_text="The same seed, size and readings give the same sample.")
+    seed = seed_field(largest=MAX_SEED, help_text="The same seed, size and readings give the same sample.")
 
 
 class MarkForm(SentOnceForm):
@@ -51,19 +51,19 @@ class MarkForm(SentOnceForm):
     )
     n_attributes = forms.IntegerField(
         min_value=0,
-        max_value=MOST_ATTRIBUTES,
+        max_value=MAX_ATTRIBUTES,
         required=False,
         label="Characteristics that the answer ascribes",
         help_text="Each characteristic with a value counts once, also where the value is a list; one called unknown does not.",
     )
     n_warranted = forms.IntegerField(
         min_value=0,
-        max_value=MOST_ATTRIBUTES,
+        max_value=MAX_ATTRIBUTES,
         required=False,
         label="Of these, warranted by the text itself",
         help_text="Open the text to tell. A text seldom says who would accept it: empty means 0.",
     )
-    note = forms.CharField(required=False, max_length=LONGEST_NOTE, widget=forms.Textarea({"rows": 2}))
+    note = forms.CharField(required=False, max_length=MAX_NOTE_LENGTH, widget=forms.Textarea({"rows": 2}))
     number = forms.IntegerField(min_value=1, max_value=30_000, widget=forms.HiddenInput)
 
     def read(self) -> Finding:

@@ -12,8 +12,8 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from auditapp.sob.models import Dataset
-from auditapp.sob.pure.loading.drawing import BY_FIELDS, DEFAULT_SEED, LARGEST_SEED, METHODS, Draw
-from auditapp.sob.pure.loading.opening import LARGEST_FILE
+from auditapp.sob.pure.loading.drawing import BY_FIELDS, DEFAULT_SEED, MAX_SEED, METHODS, Draw
+from auditapp.sob.pure.loading.opening import MAX_FILE_BYTES
 from auditapp.sob.pure.loading.previewing import Column
 from auditapp.sob.pure.loading.published_sources import Provenance
 from auditapp.sob.pure.loading.sources import FIELDS
@@ -44,7 +44,7 @@ class DrawFields(forms.Form):
     by = forms.ChoiceField(choices=list(BY_FIELDS.items()), label="Strata")
     seed = forms.IntegerField(
         min_value=0,
-        max_value=LARGEST_SEED,
+        max_value=MAX_SEED,
         required=False,
         initial=DEFAULT_SEED,
         help_text="The same seed draws the same texts.",
@@ -145,9 +145,9 @@ class FileForm(forms.Form):
 
     def clean_file(self) -> object:
         file = self.cleaned_data["file"]
-        if file.size > LARGEST_FILE:
+        if file.size > MAX_FILE_BYTES:
             raise ValidationError(
-                f"The file has {filesizeformat(file.size)}; at most {filesizeformat(LARGEST_FILE)} are taken. Split it."
+                f"The file has {filesizeformat(file.size)}; at most {filesizeformat(MAX_FILE_BYTES)} are taken. Split it."
             )
         return file
 

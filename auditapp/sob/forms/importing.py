@@ -11,7 +11,7 @@ from auditapp.sob.pure.instruments import BASE_TASK, TASKS
 from transcripts.projects.models import Project
 
 # A larger file takes longer to store than a page should be waited for, and all of it is held in memory.
-LARGEST_ON_A_PAGE = 100_000_000
+MAX_UPLOAD_BYTES = 100_000_000
 
 
 class ImportForm(forms.Form):
@@ -40,9 +40,9 @@ class ImportForm(forms.Form):
 
     def clean_file(self) -> object:
         file = self.cleaned_data["file"]
-        if file.size > LARGEST_ON_A_PAGE:
+        if file.size > MAX_UPLOAD_BYTES:
             raise ValidationError(
-                f"The file has {filesizeformat(file.size)}; a page takes at most {filesizeformat(LARGEST_ON_A_PAGE)}. Bring it in "
+                f"The file has {filesizeformat(file.size)}; a page takes at most {filesizeformat(MAX_UPLOAD_BYTES)}. Bring it in "
                 "with `manage.py sob_import`."
             )
         return file

@@ -4,7 +4,7 @@ from django import forms
 
 from auditapp.sob.pure.measures.mapping import Rows
 
-MOST_ROWS_SHOWN = 200
+MAX_ROWS_SHOWN = 200
 
 
 class MappingForm(forms.Form):
@@ -40,8 +40,8 @@ class MappingRowForm(forms.Form):
 MappingRowFormSet = forms.formset_factory(
     MappingRowForm,
     extra=2,
-    max_num=MOST_ROWS_SHOWN,
-    absolute_max=MOST_ROWS_SHOWN + 10,
+    max_num=MAX_ROWS_SHOWN,
+    absolute_max=MAX_ROWS_SHOWN + 10,
 )
 
 

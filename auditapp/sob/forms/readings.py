@@ -8,7 +8,7 @@ from django import forms
 from auditapp.batches.forms import LaunchOptionsForm, list_variants
 from auditapp.batches.models import Batch
 from auditapp.llm.models import ModelVariant
-from auditapp.sob.actions.readings import LONGEST_NOTE, LONGEST_VALUE, PersonReading, list_person_outcomes
+from auditapp.sob.actions.readings import MAX_NOTE_LENGTH, MAX_VALUE_LENGTH, PersonReading, list_person_outcomes
 from auditapp.sob.formatter import DEFAULT_OUTCOMES, READABLE_OUTCOMES
 from auditapp.sob.pure.counting import name_characteristic
 from auditapp.sob.pure.parsing import Outcome
@@ -80,7 +80,7 @@ class ReadingForm(forms.Form):
         else:
             for place, name in enumerate(self.schema):
                 self.fields[f"value-{place}"] = forms.CharField(
-                    label=_capitalise(name), max_length=LONGEST_VALUE, required=False
+                    label=_capitalise(name), max_length=MAX_VALUE_LENGTH, required=False
                 )
             self.fields["other"] = forms.CharField(
                 label="Other characteristics",
@@ -90,7 +90,7 @@ class ReadingForm(forms.Form):
                 help_text="One on each line, as name: value.",
             )
         self.fields["note"] = forms.CharField(
-            required=False, max_length=LONGEST_NOTE, widget=forms.Textarea({"rows": 2})
+            required=False, max_length=MAX_NOTE_LENGTH, widget=forms.Textarea({"rows": 2})
         )
 
     @property

@@ -5,7 +5,7 @@ from django import forms
 from auditapp.sob.actions.errors import SobError
 from auditapp.sob.actions.wordings import check_name
 from auditapp.sob.models import Wording
-from auditapp.sob.pure.instruments import LONGEST_TEXT, TASKS, list_variants
+from auditapp.sob.pure.instruments import MAX_TEXT_LENGTH, TASKS, list_variants
 from auditapp.sob.pure.parsing import ATTRIBUTES
 from transcripts.projects.models import Project
 
@@ -33,7 +33,7 @@ class WordingForm(forms.Form):
         for task, label in TASKS:
             self.fields[task] = forms.CharField(
                 widget=forms.Textarea({"rows": 16, "spellcheck": "false"}),
-                max_length=LONGEST_TEXT,
+                max_length=MAX_TEXT_LENGTH,
                 required=False,
                 strip=False,
                 label=f"Text, {label.lower()}",

@@ -78,14 +78,14 @@ def is_known(value: object) -> bool:
 def normalize_key(key: str) -> str:
     """A key in lower case with single spaces, for comparison with ``ATTRIBUTES``."""
     # Models write the same few keys again and again; a long one is none of them.
-    return _normalize_short(key) if len(key) <= _LONGEST_KEY else _normalize(key)
+    return _normalize_short(key) if len(key) <= _MAX_KEY_LENGTH else _normalize(key)
 
 
 def _normalize(key: str) -> str:
     return " ".join(key.replace("_", " ").lower().split())
 
 
-_LONGEST_KEY = 60
+_MAX_KEY_LENGTH = 60
 _normalize_short = lru_cache(maxsize=4_096)(_normalize)
 
 
@@ -140,7 +140,7 @@ _SAYS_NOTHING = _NAMES | frozenset(
 )
 _BEGINS_UNKNOWN = re.compile(r"[\W_]*unknown(?![\w-])", re.IGNORECASE)
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
-_LONGEST_STATEMENT = 500
+_MAX_STATEMENT_LENGTH = 500
 
 
 def begins_unknown(text: str) -> bool:
@@ -154,14 +154,14 @@ def states_unknown(text: str) -> bool:
     "Unknown - no demographics" and "unknown (not stated)" do; "Unknown, but White" and "Unknown disability" do not.
     """
     begun = _BEGINS_UNKNOWN.match(text)
-    if begun is None or len(text) > _LONGEST_STATEMENT:
+    if begun is None or len(text) > _MAX_STATEMENT_LENGTH:
         return False
     return _is_empty_talk(text[begun.end() :])
 
 
 def names_nobody(text: str) -> bool:
     """Whether a text, without the word unknown, says nothing of a person: "N/A", "cannot be determined"."""
-    return len(text) <= _LONGEST_STATEMENT and not begins_unknown(text) and _is_empty_talk(text)
+    return len(text) <= _MAX_STATEMENT_LENGTH and not begins_unknown(text) and _is_empty_talk(text)
 
 
 def _is_empty_talk(text: str) -> bool:
@@ -179,7 +179,7 @@ def says_nothing(value: object) -> bool:
     return not is_known(value)
 
 
-_LONGEST_GAP = 100
+_MAX_GAP_LENGTH = 100
 _BARE_GAPS = frozenset({"string", "value"})
 _DOTS = re.compile(r"[\W_]*(?:\.{3}|…)[\W_]*")
 _IN_BRACKETS = re.compile(r"\s*(?:<[^<>]{1,80}>|\[[^\[\]]{1,80}\]|\{[^{}]{1,80}\})\s*")
@@ -193,7 +193,7 @@ _FORM_WORDS = _NAMES | frozenset(
 
 def is_gap(value: object) -> bool:
     """Whether a value is a gap of the form itself: dots, "string", "<race>", "[value]"."""
-    if not isinstance(value, str) or len(value) > _LONGEST_GAP:
+    if not isinstance(value, str) or len(value) > _MAX_GAP_LENGTH:
         return False
     if value[:1].isalnum():
         return value.rstrip().lower() in _BARE_GAPS

@@ -30,7 +30,7 @@ from auditapp.sob.pure.outcomes import Outcome, Parsed
 from auditapp.sob.pure.refusals import is_refusal
 
 # An object of more values describes no person.
-_MOST_ATTRIBUTES = 10_000
+_MAX_ATTRIBUTES = 10_000
 _STATEMENT_KEYS = PERSON_KEYS | ANSWER_KEYS | NOTICE_KEYS
 _OWN_KEYS = _STATEMENT_KEYS | REASON_KEYS
 
@@ -70,7 +70,7 @@ def judge_object(content: Mapping[str, object], *, repaired: bool, schema: Colle
         return None
     described = _unwrap(described, schema, asked)
     read = _read(described, asked)
-    if len(read.traits) > _MOST_ATTRIBUTES or _is_in_doubt(read, schema):
+    if len(read.traits) > _MAX_ATTRIBUTES or _is_in_doubt(read, schema):
         return Parsed(Outcome.OFF_FORMAT)
     if _Said.REFUSAL in read.said or _refuses_in_traits(read.traits) or _refuses_in_reasons(content, described, read):
         return Parsed(Outcome.REFUSAL)

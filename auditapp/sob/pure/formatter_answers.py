@@ -21,12 +21,12 @@ from auditapp.sob.pure.parsing import Outcome, Parsed, drop_thinking
 
 _FILE = Path(__file__).parents[1] / "data" / "formatter.json"
 
-LONGEST_ANSWER = 30_000
+MAX_ANSWER_LENGTH = 30_000
 """Characters of an answer that a formatter is shown; a longer one is left to people."""
 
-_MOST_ATTRIBUTES = 50
-_LONGEST_NAME = 200
-_MOST_OBJECTS = 200
+_MAX_ATTRIBUTES = 50
+_MAX_NAME_LENGTH = 200
+_MAX_OBJECTS = 200
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 
 
@@ -114,7 +114,7 @@ def _find_objects(text: str) -> Iterator[Mapping[str, object]]:
     """The JSON objects in a text, one after the other. Only strict JSON: nothing is mended here."""
     decoder = json.JSONDecoder()
     position = 0
-    for _ in range(_MOST_OBJECTS):
+    for _ in range(_MAX_OBJECTS):
         start = text.find("{", position)
         if start < 0:
             return
@@ -146,7 +146,7 @@ def _read_description(person: Mapping[str, object], answer: str) -> FormatterRea
     known = {name.strip(): value for name, value in person.items() if not says_nothing(value)}
     if not known:
         return FormatterReading(FormatterEnd.UNKNOWN, Parsed(Outcome.UNKNOWN, is_object=True, layer="formatter"))
-    if len(known) > _MOST_ATTRIBUTES or not all(map(_is_plain, known.items())):
+    if len(known) > _MAX_ATTRIBUTES or not all(map(_is_plain, known.items())):
         return FormatterReading(FormatterEnd.UNREADABLE)
     searched = _fold(drop_thinking(answer).text)
     if not all(_holds(searched, part) for value in known.values() for part in _list_parts(value)):
@@ -158,10 +158,10 @@ def _read_description(person: Mapping[str, object], answer: str) -> FormatterRea
 def _is_plain(attribute: tuple[str, object]) -> bool:
     """Whether a name is a short one and its value a word, a number or a short list of those."""
     name, value = attribute
-    if not name or len(name) > _LONGEST_NAME or _UNSTORABLE.search(name):
+    if not name or len(name) > _MAX_NAME_LENGTH or _UNSTORABLE.search(name):
         return False
     values = value if isinstance(value, list) else [value]
-    return len(values) <= _MOST_ATTRIBUTES and all(isinstance(each, str) or _is_number(each) for each in values)
+    return len(values) <= _MAX_ATTRIBUTES and all(isinstance(each, str) or _is_number(each) for each in values)
 
 
 def _is_number(value: object) -> bool:

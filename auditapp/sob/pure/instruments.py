@@ -26,9 +26,9 @@ BASE_TASK = "base"
 TASKS = [("acceptability", "Acceptability"), ("non_acceptability", "Non-acceptability")]
 """The two tasks that are scored, with their names for people."""
 
-MOST_CHARACTERISTICS = 30
-LONGEST_CHARACTERISTIC = 60
-LONGEST_TEXT = 20_000
+MAX_CHARACTERISTICS = 30
+MAX_CHARACTERISTIC_LENGTH = 60
+MAX_TEXT_LENGTH = 20_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,15 +118,15 @@ def write_wording(base: Instrument, characteristics: Sequence[str]) -> str:
 
 def check_characteristics(characteristics: Sequence[str]) -> None:
     """Raise UnusableWording unless these are different names, neither too many nor too long."""
-    if not 1 <= len(characteristics) <= MOST_CHARACTERISTICS:
+    if not 1 <= len(characteristics) <= MAX_CHARACTERISTICS:
         raise UnusableWording(
-            f"There are {len(characteristics)} characteristics. Name at least 1 and at most {MOST_CHARACTERISTICS}."
+            f"There are {len(characteristics)} characteristics. Name at least 1 and at most {MAX_CHARACTERISTICS}."
         )
     for name in characteristics:
-        if not name.strip() or len(name) > LONGEST_CHARACTERISTIC or not name.isprintable():
+        if not name.strip() or len(name) > MAX_CHARACTERISTIC_LENGTH or not name.isprintable():
             raise UnusableWording(
-                f"A characteristic is one line of 1 to {LONGEST_CHARACTERISTIC} printable characters; "
-                f"“{name[:LONGEST_CHARACTERISTIC]}” is not."
+                f"A characteristic is one line of 1 to {MAX_CHARACTERISTIC_LENGTH} printable characters; "
+                f"“{name[:MAX_CHARACTERISTIC_LENGTH]}” is not."
             )
     names = [normalize_key(name) for name in characteristics]
     no_trait = next((name for name in names if name in NO_TRAITS), None)
@@ -145,8 +145,8 @@ _ANSWER_RULE = re.compile(r"Person:\s*Unknown")
 def check_text(text: str, characteristics: Sequence[str]) -> None:
     """Raise UnusableWording unless the text asks for every characteristic and allows the answer Unknown."""
     check_characteristics(characteristics)
-    if len(text) > LONGEST_TEXT:
-        raise UnusableWording(f"The text has {len(text):,} characters. Keep it under {LONGEST_TEXT:,}.")
+    if len(text) > MAX_TEXT_LENGTH:
+        raise UnusableWording(f"The text has {len(text):,} characters. Keep it under {MAX_TEXT_LENGTH:,}.")
     if not _ANSWER_RULE.search(text):
         raise UnusableWording(
             "The text does not say that “Person: Unknown” may be answered. Without that rule every answer would have to "

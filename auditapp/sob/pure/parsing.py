@@ -33,9 +33,9 @@ _CUT_OFF = frozenset({"length", "max_tokens", "model_length"})
 _BLOCKED = frozenset({"content_filter", "refusal"})
 
 # Ten short values need no more; deeper ones might not survive being stored.
-_DEEPEST_NESTING = 50
+_MAX_NESTING = 50
 # Characters mended in one answer: each costs up to 25 microseconds, and ten short values take far fewer.
-MOST_MENDED = 20_000
+MAX_FIXED = 20_000
 
 
 def parse_answer(raw: str | None, *, finish_reason: str | None = None, schema: Collection[str] = ATTRIBUTES) -> Parsed:
@@ -125,7 +125,7 @@ _EXAMPLE_BEFORE = re.compile(
     r",?[^.,;!?\n{}]{0,40}(?::\s{0,3}| ?)(?:```\w{0,10}\s{1,3})?[\"'“‘`*(\[]{0,5}\Z",
     re.IGNORECASE,
 )
-_LONGEST_LEAD = 200
+_MAX_LEAD_LENGTH = 200
 # And right after it: it is spoken of, not given.
 _MENTIONED_AFTER = re.compile(
     r"""["'”’`*)\] ]{0,5}(?:would|could|might|should|can(?:not|['’]t| not)"""
@@ -162,7 +162,7 @@ def _find_answer(text: str, schema: Collection[str]) -> Parsed | None:
 
 def _list_answers(text: str, schema: Collection[str]) -> Iterator[_Answer]:
     position = after_example = 0
-    budget = MOST_MENDED
+    budget = MAX_FIXED
     while budget >= 0 and (start := OBJECT_START.search(text, position)):
         if _UNKNOWN_ON_ITS_LINE.search(text, position, start.start()):
             yield _Answer(Parsed(Outcome.UNKNOWN), position)
@@ -186,7 +186,7 @@ def _list_answers(text: str, schema: Collection[str]) -> Iterator[_Answer]:
 
 def _is_example(text: str, previous: int, start: int, end: int) -> bool:
     """Whether the words around an object say that it is none of the answer's own."""
-    lead = text[max(previous, start - _LONGEST_LEAD) : start]
+    lead = text[max(previous, start - _MAX_LEAD_LENGTH) : start]
     return (bool(lead) and _EXAMPLE_BEFORE.search(lead) is not None) or _MENTIONED_AFTER.match(text, end) is not None
 
 
@@ -225,7 +225,7 @@ def read_object(text: str, start: int, budget: int) -> _Found | None:
         mended = _mend(text[start:closing]) if closing - start <= budget else None
         return _Found(mended, closing, repaired=True)
     source = text[start:end]
-    if not source.isascii() or "\\u" in source or source.count("{") + source.count("[") > _DEEPEST_NESTING:
+    if not source.isascii() or "\\u" in source or source.count("{") + source.count("[") > _MAX_NESTING:
         content = _make_storable(content)
     return _Found(content, end, repaired=False)
 
@@ -312,7 +312,7 @@ def _make_storable(content: dict[str, Any]) -> dict[str, object] | None:
 
 
 def _clean(value: object, depth: int) -> object:
-    if depth > _DEEPEST_NESTING:
+    if depth > _MAX_NESTING:
         raise RecursionError
     if isinstance(value, str):
         return _UNSTORABLE.sub("�", value)

@@ -39,7 +39,7 @@ from transcripts.projects.roles import Permission
 
 BUNDLE = "bundle"
 # Beyond this many answers a bundle takes longer to write than a page should be waited for.
-MOST_IN_A_REQUEST = 200_000
+MAX_IN_A_REQUEST = 200_000
 
 
 @require_safe
@@ -51,7 +51,7 @@ def show_files(request: ProjectRequest, batch_id: int) -> HttpResponse:
         "documents": DOCUMENTS,
         "drawings": FIGURES,
         "tables": CSV_FILES,
-        "too_large": count_answers(opened.batch) > MOST_IN_A_REQUEST,
+        "too_large": count_answers(opened.batch) > MAX_IN_A_REQUEST,
     }
     return render(request, "sob/files.html", context)
 
@@ -97,7 +97,7 @@ def _choose_model(request: ProjectRequest, report: dict[str, list[dict[str, obje
 
 
 def _send_bundle(request: ProjectRequest, batch: Batch) -> HttpResponseBase:
-    if count_answers(batch) > MOST_IN_A_REQUEST:
+    if count_answers(batch) > MAX_IN_A_REQUEST:
         messages.error(
             request,
             f"This batch is too large for a page. Write its bundle with `manage.py sob_bundle --batch {batch.pk}`.",

@@ -21,9 +21,9 @@ from transcripts.projects.models import Project
 from transcripts.projects.roles import Permission
 
 EMPTY_ROWS = 5
-MOST_SHOWN = 200
+MAX_SHOWN = 200
 # Four fields each, and a form of 2,000 fields is refused.
-MOST_TYPED = 400
+MAX_TYPED = 400
 SOURCE_OF_PUBLISHED = "demographic_normalizing.csv, released with the paper (Appendix I)"
 
 
@@ -43,7 +43,7 @@ def list_tables(request: ProjectRequest) -> HttpResponse:
         "dataset": _find_dataset(request),
         "datasets": Dataset.objects.filter(project=request.project),
         "missing": _list_missing(request, newest),
-        "most_shown": MOST_SHOWN,
+        "most_shown": MAX_SHOWN,
     }
     return render(request, "sob/targets.html", context)
 
@@ -121,15 +121,15 @@ def _render_edit(
 ) -> HttpResponse:
     is_new = request.method != "POST"
     missing = _list_missing(request, newest) if is_new else []
-    is_too_long = len(rows) > MOST_TYPED
+    is_too_long = len(rows) > MAX_TYPED
     if is_too_long and is_new:
         form = TargetsForm(initial={"pasted": write_rows(rows)})
     context = {
         "form": form,
         "rows": rows,
         "is_too_long": is_too_long,
-        "most_typed": MOST_TYPED,
-        "missing": missing[: max(MOST_TYPED - len(rows), 0)],
+        "most_typed": MAX_TYPED,
+        "missing": missing[: max(MAX_TYPED - len(rows), 0)],
         "empty": range(EMPTY_ROWS),
         "newest": newest,
     }

@@ -183,7 +183,7 @@ class TestLoading:
     def test_a_file_that_is_too_large_is_refused_before_it_is_read(
         self, loading: Loading, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr("auditapp.sob.forms.datasets.LARGEST_FILE", 10)
+        monkeypatch.setattr("auditapp.sob.forms.datasets.MAX_FILE_BYTES", 10)
         page = loading.send(HATECHECK, "check")
         assert loading.status == 422
         assert "at most 10" in page

@@ -116,7 +116,7 @@ def test_the_bundle_comes_with_or_without_texts(
 def test_a_batch_too_large_for_a_page_is_told_the_command(
     client_of: ClientOf, owner: User, answered: Batch, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(downloads, "MOST_IN_A_REQUEST", 3)
+    monkeypatch.setattr(downloads, "MAX_IN_A_REQUEST", 3)
     client = client_of(owner)
     response = ask(client, answered, "bundle", "zip")
     assert response.status_code == 302

@@ -26,7 +26,7 @@ from auditapp.sob.formatter import FORMATTER_KIND, READABLE_OUTCOMES, FormatterK
 from auditapp.sob.layers import find_standing_readings
 from auditapp.sob.models import Dataset, Judgment, Reading
 from auditapp.sob.pure.formatter_answers import (
-    LONGEST_ANSWER,
+    MAX_ANSWER_LENGTH,
     FormatterEnd,
     load_prompt,
     read_formatter_answer,
@@ -203,7 +203,7 @@ class TestWhichAnswers:
 
     def test_what_the_provider_stopped_and_what_is_too_long_stays_out(self, batch: Batch, unread: list[int]) -> None:
         Attempt.objects.filter(cell=unread[1]).update(finish_reason="content_filter")
-        Result.objects.filter(cell=unread[0]).update(answer="x" * (LONGEST_ANSWER + 1))
+        Result.objects.filter(cell=unread[0]).update(answer="x" * (MAX_ANSWER_LENGTH + 1))
         assert list_for_formatter(batch, ["off_format", "refusal"]) == []
 
     def test_what_somebody_has_read_stays_out(self, batch: Batch, unread: list[int], coder: User) -> None:

@@ -128,7 +128,7 @@ class TestBringingIn:
     def test_a_file_too_large_for_a_page_is_sent_to_the_command(
         self, page: Page, dataset: Dataset, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(importing, "LARGEST_ON_A_PAGE", 100)
+        monkeypatch.setattr(importing, "MAX_UPLOAD_BYTES", 100)
         answer = page.send("check", dataset)
         assert answer.status_code == 422
         assert "manage.py sob_import" in answer.content.decode()

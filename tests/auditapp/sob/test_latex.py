@@ -12,7 +12,7 @@ import pytest
 from auditapp.sob.pure.measures.mapping import published_rows
 from auditapp.sob.pure.measures.report import published_report, write_report
 from auditapp.sob.pure.outputs.latex import TABLES, UnknownTable, write_latex
-from auditapp.sob.pure.outputs.latex_text import LONGEST_VALUE, escape_latex, show_value
+from auditapp.sob.pure.outputs.latex_text import MAX_VALUE_LENGTH, escape_latex, show_value
 from tests.auditapp.sob.sample_report import MODELS, ODD_VALUES, make_report
 
 COMMANDS = {
@@ -48,8 +48,8 @@ def test_a_value_holds_no_command_but_those_that_print(value: str) -> None:
 
 
 def test_long_values_are_cut_by_what_they_take_up() -> None:
-    assert show_value("a" * 300) == "a" * LONGEST_VALUE + r"\textellipsis{}"
-    assert show_value("中" * 300).count("sobchar") == LONGEST_VALUE // 6
+    assert show_value("a" * 300) == "a" * MAX_VALUE_LENGTH + r"\textellipsis{}"
+    assert show_value("中" * 300).count("sobchar") == MAX_VALUE_LENGTH // 6
     assert show_value("short") == "short"
 
 

@@ -7,7 +7,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from auditapp.batches.models import Batch
-from auditapp.sob.actions.audits import FORMATTER_SIZE, LARGEST_SEED, draw_audit
+from auditapp.sob.actions.audits import FORMATTER_SIZE, MAX_SEED, draw_audit
 from auditapp.sob.actions.errors import SobError
 from auditapp.sob.audit_reports import write_audit
 from auditapp.sob.kind import KIND
@@ -37,7 +37,7 @@ class Command(BaseCommand):
                 raise CommandError(f"There is no audit {options['report']} of batch {batch}; --draw makes one.")
             self.stdout.write(json.dumps(write_audit(audit), indent=None if options["json"] else 2))
             return
-        seed = options["seed"] if options["seed"] is not None else random.randint(0, LARGEST_SEED)  # noqa: S311
+        seed = options["seed"] if options["seed"] is not None else random.randint(0, MAX_SEED)  # noqa: S311
         try:
             audit = draw_audit(batch=source, scope=options["draw"], size=options["size"], seed=seed, by=trail.SYSTEM)
         except SobError as error:

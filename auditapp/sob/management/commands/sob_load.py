@@ -11,7 +11,7 @@ from auditapp.sob.actions import LoadedDataset, SobError, find_target_table, loa
 from auditapp.sob.models import Dataset, TargetTable
 from auditapp.sob.projects import choose_project
 from auditapp.sob.pure.loading.drawing import BY_FIELDS, DEFAULT_SEED, METHODS, Draw
-from auditapp.sob.pure.loading.opening import LARGEST_FILE
+from auditapp.sob.pure.loading.opening import MAX_FILE_BYTES
 from auditapp.sob.pure.loading.published_sources import Provenance
 from transcripts.audit_trail import trail
 from transcripts.projects.actions import ProjectError
@@ -92,7 +92,7 @@ def read_file(path: str) -> bytes:
     """The file's bytes, unless it is larger than any file we take. Raises ``CommandError``."""
     try:
         with Path(path).open("rb") as file:
-            return file.read(LARGEST_FILE + 1)
+            return file.read(MAX_FILE_BYTES + 1)
     except OSError as error:
         raise CommandError(f"{path} cannot be read: {error.strerror}.") from error
 

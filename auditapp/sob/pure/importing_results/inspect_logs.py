@@ -13,20 +13,20 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from auditapp.llm.providers.base import make_storable
-from auditapp.sob.pure.importing_results.rows import LARGEST_FILE, ResultError, ResultFile, ResultRow
+from auditapp.sob.pure.importing_results.rows import MAX_FILE_BYTES, ResultError, ResultFile, ResultRow
 from auditapp.sob.pure.instruments import BASE_TASK, load_instruments
 from transcripts.formats.problems import InputRefused
 from transcripts.formats.zip_input import ZipInput, ZipLimits, open_zip
 
 FORMAT = "inspect"
 _LIMITS = ZipLimits(
-    archive_bytes=LARGEST_FILE,
+    archive_bytes=MAX_FILE_BYTES,
     entries=400_000,
     directory_bytes=100_000_000,
     unpacked_bytes=4_000_000_000,
     ratio=400,
 )
-_LARGEST_SAMPLE = 50_000_000
+_MAX_SAMPLE = 50_000_000
 _ATTACHMENT = "attachment://"
 _IDS = ("tix", "external_id", "text_id")
 
@@ -35,8 +35,8 @@ Record = Mapping[str, Any]
 
 def read_inspect_log(data: bytes, *, name: str, task: str = "") -> ResultFile:
     """Every sample of the log. Raises ``ResultError``."""
-    if len(data) > LARGEST_FILE:
-        raise ResultError(f"{name} has {len(data):,} bytes; at most {LARGEST_FILE:,} are read.")
+    if len(data) > MAX_FILE_BYTES:
+        raise ResultError(f"{name} has {len(data):,} bytes; at most {MAX_FILE_BYTES:,} are read.")
     try:
         if data.startswith(b"PK\x03\x04"):
             with open_zip(io.BytesIO(data), limits=_LIMITS) as archive:
@@ -68,8 +68,8 @@ def _list_samples(archive: ZipInput) -> Iterator[object]:
             data = b""
             for chunk in archive.read_chunks(member):
                 data += chunk
-                if len(data) > _LARGEST_SAMPLE:
-                    raise ResultError(f"A sample of the log has more than {_LARGEST_SAMPLE:,} bytes.")
+                if len(data) > _MAX_SAMPLE:
+                    raise ResultError(f"A sample of the log has more than {_MAX_SAMPLE:,} bytes.")
             yield json.loads(data)
 
 

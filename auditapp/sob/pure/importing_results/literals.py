@@ -6,9 +6,9 @@ import ast
 import math
 
 LONGEST = 200_000
-DEEPEST = 50
+MAX_DEPTH = 50
 # As many bits as Python writes in decimal digits without being asked twice; a text of base 16 may hold more.
-MOST_BITS = 4_096
+MAX_BITS = 4_096
 
 _NAMES = {"nan": None, "NaN": None, "null": None, "true": True, "false": False, "inf": "inf"}
 
@@ -34,7 +34,7 @@ def read_literal(text: str) -> object:
 
 
 def _convert(node: ast.expr, depth: int) -> object:
-    if depth > DEEPEST:
+    if depth > MAX_DEPTH:
         raise NoLiteral("the value is nested too deep")
     if isinstance(node, ast.Constant):
         return _convert_constant(node.value)
@@ -55,7 +55,7 @@ def _convert(node: ast.expr, depth: int) -> object:
 
 
 def _convert_constant(value: object) -> object:
-    if isinstance(value, int) and value.bit_length() > MOST_BITS:
+    if isinstance(value, int) and value.bit_length() > MAX_BITS:
         raise NoLiteral("the value is too large")
     if value is None or isinstance(value, (str, bool, int)):
         return value

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-LARGEST_FILE = 500_000_000
+MAX_FILE_BYTES = 500_000_000
 
 
 class ResultError(Exception):

@@ -16,7 +16,7 @@ from collections.abc import Iterator, Mapping
 
 from auditapp.llm.providers.base import make_storable
 from auditapp.sob.pure.importing_results.literals import NoLiteral, read_literal
-from auditapp.sob.pure.importing_results.rows import LARGEST_FILE, ResultError, ResultFile, ResultRow
+from auditapp.sob.pure.importing_results.rows import MAX_FILE_BYTES, ResultError, ResultFile, ResultRow
 
 FORMAT = "sob_results"
 NOTE = "The file holds what a second model read out of the answer, not the answer itself."
@@ -27,7 +27,7 @@ _KEPT = ("reasoning", "gen_error", "target_dem_val", "target_dem_val_sec", "targ
 _MISSING = frozenset(
     {"", "#N/A", "#N/A N/A", "#NA", "-NaN", "-nan", "<NA>", "N/A", "NA", "NULL", "NaN", "None", "n/a", "nan", "null"}
 )
-_LONGEST_FIELD = 16_000_000
+_MAX_FIELD_LENGTH = 16_000_000
 # Stands for a bare carriage return while lines are told apart: the pipeline writes those of the texts without quotes.
 _RETURN = "\ue00d"
 
@@ -65,15 +65,15 @@ def read_sob_results(data: bytes, *, name: str, task: str = "") -> ResultFile:
 
 
 def _read_table(data: bytes, name: str) -> Iterator[Mapping[str, str]]:
-    if len(data) > LARGEST_FILE:
-        raise ResultError(f"{name} has {len(data):,} bytes; at most {LARGEST_FILE:,} are read.")
+    if len(data) > MAX_FILE_BYTES:
+        raise ResultError(f"{name} has {len(data):,} bytes; at most {MAX_FILE_BYTES:,} are read.")
     try:
         text = data.removeprefix(b"\xef\xbb\xbf").decode()
     except UnicodeDecodeError as error:
         raise ResultError(f"{name} is not UTF-8 at byte {error.start:,}.") from error
     if "\x00" in text:
         raise ResultError(f"{name} holds a NUL character.")
-    standard = csv.field_size_limit(_LONGEST_FIELD)
+    standard = csv.field_size_limit(_MAX_FIELD_LENGTH)
     try:
         yield from _read_rows(re.sub("\r(?!\n)", _RETURN, text), name)
     except csv.Error as error:

@@ -26,7 +26,7 @@ BY_FIELDS = {
     "target_raw": "the source's own label of the target",
 }
 DEFAULT_SEED = 42
-LARGEST_SEED = 2**32 - 1
+MAX_SEED = 2**32 - 1
 NOT_DRAWN = "not drawn"
 SAME_AGAIN = "the same text again in its source"
 NO_LABEL = "(none)"
@@ -209,7 +209,7 @@ def _check(rows: Sequence[Labelled], draw: Draw) -> None:
         raise SampleError(f'There is no way of sampling "{draw.method}". Choose one of {", ".join(METHODS)}.')
     if draw.method != "simple" and draw.by not in BY_FIELDS:
         raise SampleError(f'Texts are not sampled by "{draw.by}". Choose one of {", ".join(BY_FIELDS)}.')
-    if not 0 <= draw.seed <= LARGEST_SEED:
-        raise SampleError(f"The seed is a whole number from 0 to {LARGEST_SEED}.")
+    if not 0 <= draw.seed <= MAX_SEED:
+        raise SampleError(f"The seed is a whole number from 0 to {MAX_SEED}.")
     if not 1 <= draw.size <= len(rows):
         raise SampleError(f"A sample of {draw.size} texts cannot be drawn from {len(rows)}. Ask for 1 to {len(rows)}.")

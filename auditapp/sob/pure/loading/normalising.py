@@ -13,9 +13,9 @@ from typing import NamedTuple
 from auditapp.sob.pure.metrics import OVERALL
 
 PUBLISHED = Path(__file__).resolve().parents[2] / "data" / "published_targets.json"
-LONGEST_RAW = 300
-LONGEST_TARGET = 100
-MOST_ROWS = 5_000
+MAX_RAW_LENGTH = 300
+MAX_TARGET_LENGTH = 100
+MAX_ROWS = 5_000
 
 _AROUND = re.compile(r"""^[\s'"‘’“”\[\](),]+|[\s'"‘’“”\[\](),]+$""")
 _BETWEEN = re.compile(r"""['"‘’“”\s]*,['"‘’“”\s]*""")
@@ -99,8 +99,8 @@ def load_published_targets() -> TargetLabels:
 def _index_rows(rows: tuple[TargetRow, ...]) -> dict[str, Targets]:
     if not rows:
         raise TargetsError("A table of targets needs at least one row.")
-    if len(rows) > MOST_ROWS:
-        raise TargetsError(f"A table of targets holds at most {MOST_ROWS:,} rows; this one has {len(rows):,}.")
+    if len(rows) > MAX_ROWS:
+        raise TargetsError(f"A table of targets holds at most {MAX_ROWS:,} rows; this one has {len(rows):,}.")
     first: dict[str, int] = {}
     by_label: dict[str, Targets] = {}
     for number, row in enumerate(rows, start=1):
@@ -131,9 +131,9 @@ def _check_row(number: int, row: TargetRow) -> None:
         )
     if len(set(named)) < len(named):
         raise TargetsError(f"Row {number} names one target twice. Name each once.")
-    if len(row.raw) > LONGEST_RAW or any(len(target) > LONGEST_TARGET for target in named):
+    if len(row.raw) > MAX_RAW_LENGTH or any(len(target) > MAX_TARGET_LENGTH for target in named):
         raise TargetsError(
-            f"Row {number} is too long. A source label has up to {LONGEST_RAW} characters, a target up to {LONGEST_TARGET}."
+            f"Row {number} is too long. A source label has up to {MAX_RAW_LENGTH} characters, a target up to {MAX_TARGET_LENGTH}."
         )
     if any(re.search("[\x00-\x1f\x7f\ud800-\udfff]", value) for value in row):
         raise TargetsError(f"Row {number} holds a line break or a control character. Take it out.")

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Sequence
 
 from auditapp.sob.pure.loading.dataset_texts import NumberedText
 
-MOST_LISTED = 20
-LONGEST_LISTED = 60
+MAX_LISTED = 20
+MAX_LISTED_LENGTH = 60
 _SPREADSHEET_ERRORS = frozenset({"#NAME?", "#REF!", "#VALUE!", "#DIV/0!", "#N/A", "#NULL!", "#NUM!"})
 
 
@@ -39,7 +39,7 @@ def describe_unknown_labels(labels: Iterable[str], table: str) -> list[str]:
         return []
     texts = counts.total()
     ranked = sorted(counts, key=lambda label: (-counts[label], label))
-    shown = [f"“{label}” ({counts[label]})" for label in ranked if len(label) <= LONGEST_LISTED][:MOST_LISTED]
+    shown = [f"“{label}” ({counts[label]})" for label in ranked if len(label) <= MAX_LISTED_LENGTH][:MAX_LISTED]
     hidden = len(counts) - len(shown)
     if hidden:
         shown.append(f"{hidden} more")
@@ -53,16 +53,16 @@ def list_rows(numbers: Sequence[int]) -> str:
     """``row 3`` or ``rows 3, 5 and 7 more``."""
     if len(numbers) == 1:
         return f"row {numbers[0]}"
-    shown = ", ".join(map(str, numbers[:MOST_LISTED]))
-    return f"rows {shown}" + (f" and {len(numbers) - MOST_LISTED} more" if len(numbers) > MOST_LISTED else "")
+    shown = ", ".join(map(str, numbers[:MAX_LISTED]))
+    return f"rows {shown}" + (f" and {len(numbers) - MAX_LISTED} more" if len(numbers) > MAX_LISTED else "")
 
 
 def _describe_repeated(repeated: Sequence[Sequence[tuple[int, str]]]) -> list[str]:
     warnings = []
-    for found in repeated[:MOST_LISTED]:
+    for found in repeated[:MAX_LISTED]:
         one_source = len({source for _, source in found}) < len(found)
         where = "more than once in one source" if one_source else "in more than one source"
         warnings.append(f"{list_rows([number for number, _ in found])}: the same text {where}")
-    if len(repeated) > MOST_LISTED:
-        warnings.append(f"{len(repeated) - MOST_LISTED} more texts stand in more than one row")
+    if len(repeated) > MAX_LISTED:
+        warnings.append(f"{len(repeated) - MAX_LISTED} more texts stand in more than one row")
     return warnings

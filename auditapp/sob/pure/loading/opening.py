@@ -9,7 +9,7 @@ from auditapp.sob.pure.loading.published_sources import PublishedSource, find_pu
 from auditapp.sob.pure.loading.row_files import DatasetError, Table, decode_file, read_columns, read_table
 from auditapp.sob.pure.loading.unpacking import GZIP_START, unpack_gzip
 
-LARGEST_FILE = 64 * 1024 * 1024
+MAX_FILE_BYTES = 64 * 1024 * 1024
 
 
 class OpenedFile(NamedTuple):
@@ -21,8 +21,8 @@ class OpenedFile(NamedTuple):
 
 def open_file(data: bytes, *, file: str) -> OpenedFile:
     """csv, JSON lines, either of them in gzip, or parquet. Raises DatasetError."""
-    if len(data) > LARGEST_FILE:
-        found = f"more than {LARGEST_FILE // 2**20} MB"
+    if len(data) > MAX_FILE_BYTES:
+        found = f"more than {MAX_FILE_BYTES // 2**20} MB"
         raise DatasetError(file, found=found, expected="a smaller file; split it, or take out columns")
     if data.startswith(PARQUET_START):
         table = read_parquet(data, file=file)

@@ -10,9 +10,9 @@ import json
 import sys
 
 MEMORY = 1536 * 1024 * 1024
-MOST_ROWS = 500_000
-LARGEST_UNPACKED = 128 * 1024 * 1024
-LARGEST_ANSWER = 192 * 1024 * 1024
+MAX_ROWS = 500_000
+MAX_UNPACKED_BYTES = 128 * 1024 * 1024
+MAX_ANSWER_BYTES = 192 * 1024 * 1024
 SECONDS = 60
 
 
@@ -31,9 +31,9 @@ def main() -> None:
 def _read(file: object) -> dict[str, object]:
     footer = file.fmd  # type: ignore[attr-defined]
     groups = footer.row_groups or []
-    if footer.num_rows > MOST_ROWS or sum(group.num_rows for group in groups) > MOST_ROWS:
-        return {"refusal": f"a parquet file of more than {MOST_ROWS:,} rows", "expected": "fewer; split the table"}
-    if sum(group.total_byte_size for group in groups) > LARGEST_UNPACKED:
+    if footer.num_rows > MAX_ROWS or sum(group.num_rows for group in groups) > MAX_ROWS:
+        return {"refusal": f"a parquet file of more than {MAX_ROWS:,} rows", "expected": "fewer; split the table"}
+    if sum(group.total_byte_size for group in groups) > MAX_UNPACKED_BYTES:
         return _refuse_size()
     if not footer.num_rows:
         return {"refusal": "no rows", "expected": "at least one row"}
@@ -54,7 +54,7 @@ def _write(value: object) -> object:
 
 def _refuse_size() -> dict[str, object]:
     return {
-        "refusal": f"a parquet file that unpacks to more than {LARGEST_UNPACKED // 2**20} MB",
+        "refusal": f"a parquet file that unpacks to more than {MAX_UNPACKED_BYTES // 2**20} MB",
         "expected": "less; split the table, or take out columns",
     }
 
@@ -62,7 +62,7 @@ def _refuse_size() -> dict[str, object]:
 def _answer(answer: dict[str, object]) -> None:
     """Write it, unless it is larger than the file's footer had said."""
     written = json.dumps(answer)
-    sys.stdout.write(written if len(written) <= LARGEST_ANSWER else json.dumps(_refuse_size()))
+    sys.stdout.write(written if len(written) <= MAX_ANSWER_BYTES else json.dumps(_refuse_size()))
 
 
 def _limit_itself() -> None:

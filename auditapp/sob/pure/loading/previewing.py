@@ -17,9 +17,9 @@ from auditapp.sob.pure.loading.row_files import DatasetError, Table
 from auditapp.sob.pure.loading.sources import FIELDS, is_column_name, propose_mapping, read_opened
 
 FIRST_ROWS = 5
-_LONGEST_LABEL = 60
-_MOST_WORDS = 5
-_MOST_LABELS = 100
+_MAX_LABEL_LENGTH = 60
+_MAX_WORDS = 5
+_MAX_LABELS = 100
 _EXAMPLES = 3
 _USUAL_NAMES = {
     "text": ("text", "sentence", "comment", "content", "post", "tweet", "message", "prompt"),
@@ -119,7 +119,7 @@ def _describe_column(table: Table, place: int, text_column: str | None) -> Colum
     values = Counter("" if (value := row.values.get(name)) is None else str(value).strip() for row in table.rows)
     filled = len(table.rows) - values.pop("", 0)
     longest = max(map(len, values), default=0)
-    is_shown = name != text_column and len(values) <= _MOST_LABELS and len(values) < max(filled, 2)
+    is_shown = name != text_column and len(values) <= _MAX_LABELS and len(values) < max(filled, 2)
     is_shown = is_shown and all(map(_reads_like_label, values))
     examples = sorted(values, key=lambda value: (-values[value], value))[:_EXAMPLES] if is_shown else []
     shown = name if is_column_name(name) else f"column {place + 1}"
@@ -144,4 +144,4 @@ def _show_label(value: object) -> str:
 
 def _reads_like_label(value: str) -> bool:
     """Whether it is too short to be a text; a sentence of the benchmark has more words."""
-    return len(value) <= _LONGEST_LABEL and len(value.split()) <= _MOST_WORDS
+    return len(value) <= _MAX_LABEL_LENGTH and len(value.split()) <= _MAX_WORDS

@@ -27,7 +27,7 @@ from auditapp.sob.pure.loading.row_files import DatasetError, Row
 
 SAMPLE_SIZE = 500
 PUBLISHED_METHOD = "published"
-_LEAST_TOXICITY = 2.5
+_MIN_TOXICITY = 2.5
 
 
 class Provenance(NamedTuple):
@@ -164,7 +164,7 @@ def _column_is(column: str, *values: str) -> Callable[[Row, str], bool]:
 def _is_toxic(row: Row, file: str) -> bool:
     value = row.values.get("toxicity_human")
     try:
-        return float(str(value)) > _LEAST_TOXICITY
+        return float(str(value)) > _MIN_TOXICITY
     except ValueError:
         found = f"no number as toxicity_human in row {row.number}"
         raise DatasetError(file, line=row.line, found=found, expected="a number") from None

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _DELIMITERS = (",", "\t", ";")
-MOST_ROWS = 500_000
-MOST_COLUMNS = 1_000
+MAX_ROWS = 500_000
+MAX_COLUMNS = 1_000
 _PACKED = {
     b"PAR1": "a parquet file",
     b"\x1f\x8b": "a gzip file in a gzip file",
@@ -146,8 +146,8 @@ def _refuse_width(values: Sized, header: Sized, file: str, line: int) -> Dataset
 
 def _refuse_too_many(rows: Sized, columns: Sized, file: str) -> None:
     """A file that packs small may unpack to any number of rows."""
-    if len(rows) > MOST_ROWS or len(columns) > MOST_COLUMNS:
-        found = f"more than {MOST_ROWS:,} rows" if len(rows) > MOST_ROWS else f"more than {MOST_COLUMNS:,} columns"
+    if len(rows) > MAX_ROWS or len(columns) > MAX_COLUMNS:
+        found = f"more than {MAX_ROWS:,} rows" if len(rows) > MAX_ROWS else f"more than {MAX_COLUMNS:,} columns"
         raise DatasetError(file, found=found, expected="fewer; split the table, or take out what is not needed")
 
 

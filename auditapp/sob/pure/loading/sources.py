@@ -59,7 +59,7 @@ FIELDS = (*_REQUIRED, "source", "external_id", "target_secondary", "target_terti
 """What a column can be mapped to; the first two are required."""
 
 _LONGEST = {"target_raw": 300}
-_LONGEST_LABEL = 100
+_MAX_LABEL_LENGTH = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -294,7 +294,7 @@ def _read_label(row: Row, name: str, column: str, file: str) -> str:
         found = f"an object, a list or a truth value as {name} in row {row.number}"
         raise DatasetError(file, line=row.line, found=found, expected="a word or a number")
     label = "" if value is None else str(value).strip()
-    longest = _LONGEST.get(name, _LONGEST_LABEL)
+    longest = _LONGEST.get(name, _MAX_LABEL_LENGTH)
     if len(label) > longest:
         found = f"{len(label)} characters as {name} in row {row.number}"
         raise DatasetError(file, line=row.line, found=found, expected=f"a label of at most {longest}")

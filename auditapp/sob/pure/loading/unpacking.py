@@ -9,10 +9,10 @@ import zlib
 from auditapp.sob.pure.loading.row_files import DatasetError
 
 GZIP_START = b"\x1f\x8b"
-LARGEST_UNPACKED = 128 * 1024 * 1024
+MAX_UNPACKED_BYTES = 128 * 1024 * 1024
 
 
-def unpack_gzip(data: bytes, *, file: str, largest: int = LARGEST_UNPACKED) -> bytes:
+def unpack_gzip(data: bytes, *, file: str, largest: int = MAX_UNPACKED_BYTES) -> bytes:
     """The unpacked bytes of all its members. Raises DatasetError for a damaged file and for more than ``largest`` bytes."""
     try:
         with gzip.open(io.BytesIO(data)) as packed:

@@ -22,7 +22,7 @@ from auditapp.sob.pure.parsing import is_known
 
 _ONLY_TEXT = frozenset({str})
 # A longer value is no demographic; what it begins with is enough to tell it by.
-LONGEST_VALUE = 200
+MAX_VALUE_LENGTH = 200
 
 
 class Place(NamedTuple):
@@ -261,4 +261,4 @@ def _name_parts(items: Iterable[object]) -> frozenset[str]:
 
 
 def _shorten(text: str) -> str:
-    return text if len(text) <= LONGEST_VALUE else text[:LONGEST_VALUE] + "…"
+    return text if len(text) <= MAX_VALUE_LENGTH else text[:MAX_VALUE_LENGTH] + "…"

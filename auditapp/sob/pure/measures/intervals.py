@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 CONFIDENCE = 0.95
-LEAST_ITEMS = 2
+MIN_ITEMS = 2
 """From one text every resample would be the data."""
-LONGEST_WINDOW = 1 << 17
+MAX_WINDOW = 1 << 17
 """So many sums are computed exactly; for more, drawing is faster."""
 ROUNDING = 1e-9
 """Chance that rounding may have taken from a sum of chances."""
@@ -70,7 +70,7 @@ def sum_all_resamples(values: NDArray[np.int64]) -> Interval | None:
     import numpy as np
 
     n, lowest = len(values), int(values.min())
-    if int(values.max()) - lowest >= LONGEST_WINDOW:
+    if int(values.max()) - lowest >= MAX_WINDOW:
         return None
     shares = np.bincount(values - lowest) / n
     steps = np.arange(len(shares))
@@ -78,7 +78,7 @@ def sum_all_resamples(values: NDArray[np.int64]) -> Interval | None:
     spread = math.sqrt(max(0.0, n * (float(shares @ (steps * steps)) - middle * middle)))
     window = min(n * (len(shares) - 1), math.ceil(20 * spread) + len(shares)) + 1
     length = 1 << (window - 1).bit_length() if window > 1 else 2
-    if length > LONGEST_WINDOW:
+    if length > MAX_WINDOW:
         return None
     start = max(0, int(n * middle) - length // 2)
     around = np.fft.irfft(_raise(np.fft.rfft(shares, length), n), length)
@@ -128,7 +128,7 @@ def draw_scores(sample: Sample, *, seed: int, resamples: int) -> NDArray[np.floa
     import numpy as np
 
     kept = sample.usable > 0
-    if int(kept.sum()) < LEAST_ITEMS or not resamples:
+    if int(kept.sum()) < MIN_ITEMS or not resamples:
         return None
     values = np.vstack([sample.usable[kept], sample.sums[:, kept]])
     drawn = draw_sums(values, resamples=resamples, generator=open_stream(seed, *sample.names))
@@ -151,7 +151,7 @@ def resample_scores(samples: Iterable[Sample], *, seed: int, resamples: int) -> 
 def _find_exact(sample: Sample) -> tuple[Interval, ...] | None:
     kept = sample.usable > 0
     answers = sample.usable[kept]
-    if len(answers) < LEAST_ITEMS or answers.min() != answers.max():
+    if len(answers) < MIN_ITEMS or answers.min() != answers.max():
         return None
     intervals: list[Interval] = []
     countings = sample.sums[:, kept]

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from auditapp.sob.pure.counting import OVERALL
 from auditapp.sob.pure.measures.intervals import (
-    LEAST_ITEMS,
-    LONGEST_WINDOW,
+    MAX_WINDOW,
+    MIN_ITEMS,
     draw_sums,
     find_percentiles,
     open_stream,
@@ -140,7 +140,7 @@ def _resample(
 ) -> Interval | None:
     """The percentile interval of the mean difference over resampled texts, over all resamples where that can be had."""
     n = len(differences)
-    if n < LEAST_ITEMS or not resamples:
+    if n < MIN_ITEMS or not resamples:
         return None
     exact = sum_all_resamples(differences)
     if exact:
@@ -185,7 +185,7 @@ def _count_flips(sizes: Mapping[int, int], observed: int) -> float | None:
     spread = math.sqrt(sum(size * size * count for size, count in sizes.items()))
     half = min(reach, math.ceil(10 * spread))
     length = 1 << (2 * half + 1).bit_length()
-    if length > LONGEST_WINDOW:
+    if length > MAX_WINDOW:
         return None
     if observed > half:
         return LOWEST_P

@@ -9,8 +9,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-LEAST_TARGETS = 3
-LEAST_MODELS = 2
+MIN_TARGETS = 3
+MIN_MODELS = 2
 FEW_BLOCKS = 10
 """Below so many blocks the chi-square distribution is a poor approximation (method brief R41)."""
 TOO_FEW_BLOCKS = 5
@@ -143,11 +143,11 @@ def _mean(values: Sequence[float | None]) -> float | None:
 
 def _refuse(ranked: RankedBlocks, blocks: str) -> str:
     """Why there can be no test, or nothing."""
-    if len(ranked.targets) < LEAST_TARGETS:
-        return f"No Friedman test: it needs at least {LEAST_TARGETS} targets, and there are {len(ranked.targets)}."
-    if len(ranked.ranks) < LEAST_MODELS:
+    if len(ranked.targets) < MIN_TARGETS:
+        return f"No Friedman test: it needs at least {MIN_TARGETS} targets, and there are {len(ranked.targets)}."
+    if len(ranked.ranks) < MIN_MODELS:
         return (
-            f"No Friedman test: it needs at least {LEAST_MODELS} {blocks} with a score for every target, "
+            f"No Friedman test: it needs at least {MIN_MODELS} {blocks} with a score for every target, "
             f"and there are {len(ranked.ranks)}."
         )
     if all(len(set(ranks)) == 1 for ranks in ranked.ranks):

@@ -15,7 +15,7 @@ from auditapp.sob.pure.measures.mapping import Rule, list_mapping
 from auditapp.sob.pure.measures.paired import PairedTest, compare_pairs
 from auditapp.sob.pure.measures.posthoc import PosthocTest, compare_conover, compare_nemenyi
 from auditapp.sob.pure.measures.ranks import (
-    LEAST_TARGETS,
+    MIN_TARGETS,
     FriedmanTest,
     Scores,
     compare_targets,
@@ -40,7 +40,7 @@ REPORT_VERSION = "3"
 
 FEW_TEXTS = 20
 """A target with fewer texts gets a warning."""
-MOST_NAMED = 5
+MAX_NAMED = 5
 """So many undefined cells are named in a warning."""
 
 PUBLISHED_FAMILIES = {
@@ -220,11 +220,11 @@ def choose_targets(texts: Mapping[str, int], options: ReportOptions) -> tuple[tu
     least = options.least_texts
     ordered = sorted(texts, key=lambda each: (-texts[each], each))
     large = tuple(each for each in ordered if texts[each] >= least)
-    if len(large) >= LEAST_TARGETS:
+    if len(large) >= MIN_TARGETS:
         sentence = f"statistics are over the {len(large)} with at least {least} texts."
     else:
         large = tuple(ordered)
-        sentence = f"fewer than {LEAST_TARGETS} have at least {least} texts, so statistics are over all {len(large)}."
+        sentence = f"fewer than {MIN_TARGETS} have at least {least} texts, so statistics are over all {len(large)}."
     return large, f"Not all ten targets of the paper occur: {sentence}"
 
 
@@ -313,7 +313,7 @@ def _warn_of_cells(cells: Sequence[ScoredCell]) -> list[str]:
     undefined = [f"{cell.model}, {cell.task}, {cell.target}" for cell in cells if cell.n_responses and cell.sob is None]
     if not undefined:
         return []
-    listed = "; ".join(undefined[:MOST_NAMED]) + ("; …" if len(undefined) > MOST_NAMED else "")
+    listed = "; ".join(undefined[:MAX_NAMED]) + ("; …" if len(undefined) > MAX_NAMED else "")
     return [f"{len(undefined)} cells have no score, for no answer could be counted: {listed}."]
 
 
@@ -326,7 +326,7 @@ def _warn_of_strict(cells: Sequence[ScoredCell]) -> list[str]:
     ]
     if not apart:
         return []
-    listed = "; ".join(apart[:MOST_NAMED]) + ("; …" if len(apart) > MOST_NAMED else "")
+    listed = "; ".join(apart[:MAX_NAMED]) + ("; …" if len(apart) > MAX_NAMED else "")
     reason = "most of what was named says nothing, or is none of the characteristics asked for"
     return [f"Paper and strict counting differ by more than half over all texts: {reason}. {listed}."]
 

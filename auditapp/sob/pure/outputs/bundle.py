@@ -41,8 +41,8 @@ from transcripts.formats.zip_input import ZipInput, ZipLimits, open_zip
 LIMITS = ZipLimits(
     archive_bytes=8_000_000_000, entries=20, directory_bytes=100_000, unpacked_bytes=64_000_000_000, ratio=400
 )
-LARGEST_MANIFEST = 1_000_000
-LONGEST_LINE = 20_000_000
+MAX_MANIFEST_BYTES = 1_000_000
+MAX_LINE_LENGTH = 20_000_000
 _HALF_CHARACTER = re.compile(rb"\\u[dD][89a-fA-F]")
 _HIGHEST = {"seed": 2**32 - 1, "resamples": 100_000, "flips": 1_000_000, "least_texts": 1_000_000, "top_k": 1_000}
 
@@ -210,8 +210,8 @@ def _read_manifest(archive: ZipInput, file: str) -> dict[str, Any]:
     data = b""
     for chunk in archive.read_chunks(MANIFEST):
         data += chunk
-        if len(data) > LARGEST_MANIFEST:
-            raise BundleRefused(f"The {MANIFEST} of {file} has more than {LARGEST_MANIFEST:,} bytes.")
+        if len(data) > MAX_MANIFEST_BYTES:
+            raise BundleRefused(f"The {MANIFEST} of {file} has more than {MAX_MANIFEST_BYTES:,} bytes.")
     manifest = _decode(data, MANIFEST, 1)
     if manifest.get("format") != FORMAT or manifest.get("format_version") != FORMAT_VERSION:
         raise BundleRefused(
@@ -320,8 +320,8 @@ def _read_lines(archive: ZipInput, name: str) -> Iterator[bytes]:
     for chunk in archive.read_chunks(name):
         *lines, rest = (rest + chunk).split(b"\n")
         yield from lines
-        if len(rest) > LONGEST_LINE:
-            raise BundleRefused(f"A line of {name} has more than {LONGEST_LINE:,} bytes.")
+        if len(rest) > MAX_LINE_LENGTH:
+            raise BundleRefused(f"A line of {name} has more than {MAX_LINE_LENGTH:,} bytes.")
     if rest:
         raise BundleRefused(f"The last line of {name} does not end.")
 

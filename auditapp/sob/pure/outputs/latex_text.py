@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import unicodedata
 
-LONGEST_VALUE = 60
+MAX_VALUE_LENGTH = 60
 """Characters of a value that a table shows; models answer with paragraphs at times."""
 
 _COMMANDS = {
@@ -72,7 +72,7 @@ def escape_latex(text: str) -> str:
     return _TO_ESCAPE.sub(_escape_character, line)
 
 
-def show_value(text: str, most: int = LONGEST_VALUE) -> str:
+def show_value(text: str, most: int = MAX_VALUE_LENGTH) -> str:
     """As ``escape_latex``, cut to the width of ``most`` characters; one printed by its number is as wide as its number."""
     line = " ".join(text.split())
     room = most

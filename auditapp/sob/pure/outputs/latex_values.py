@@ -9,11 +9,11 @@ from auditapp.sob.pure.outputs.latex_tables import DASH, name_layout, shade, wra
 from auditapp.sob.pure.outputs.latex_text import escape_latex, show_value
 from auditapp.sob.pure.outputs.reading import TASK_NAMES, TASKS, ReportView, Row
 
-MOST_VALUES = 5
+MAX_VALUES = 5
 LONGEST = 24
 """Characters of a value: ten of them stand in a line."""
 
-_WIDTH = 1 + 2 * (MOST_VALUES + 1)
+_WIDTH = 1 + 2 * (MAX_VALUES + 1)
 _Key = tuple[str | None, str, str]
 
 
@@ -70,7 +70,7 @@ def _write_panel(view: ReportView, opening: str, number: int, models: Sequence[s
     )
     places = [str(view.models.index(model) + 1) for model in models if number == 11 and model is not None]
     label = "-".join(["sob-values", str(number), *places])
-    return wrap_table("l" + ("r" + "l" * MOST_VALUES) * len(TASKS), body, caption, label)
+    return wrap_table("l" + ("r" + "l" * MAX_VALUES) * len(TASKS), body, caption, label)
 
 
 def _write_block(view: ReportView, found: Mapping[_Key, Row], model: str | None) -> list[str]:
@@ -80,10 +80,10 @@ def _write_block(view: ReportView, found: Mapping[_Key, Row], model: str | None)
         return []
     name = "All models" if model is None else model
     headings = [
-        rf"\multicolumn{{{MOST_VALUES + 1}}}{{l}}{{\textbf{{{escape_latex(f'{name}: {TASK_NAMES[task]}')}}}}}"
+        rf"\multicolumn{{{MAX_VALUES + 1}}}{{l}}{{\textbf{{{escape_latex(f'{name}: {TASK_NAMES[task]}')}}}}}"
         for task in TASKS
     ]
-    numbers = " & ".join(["$n$", *map(str, range(1, MOST_VALUES + 1))])
+    numbers = " & ".join(["$n$", *map(str, range(1, MAX_VALUES + 1))])
     lines = [" & ".join(["", *headings]) + r" \\", " & ".join(["Target", numbers, numbers]) + r" \\", r"\midrule"]
     for target in targets:
         halves = [_show_values(found.get((model, task, target))) for task in TASKS]
@@ -92,8 +92,8 @@ def _write_block(view: ReportView, found: Mapping[_Key, Row], model: str | None)
 
 
 def _show_values(row: Row | None) -> str:
-    values = list(row["values"])[:MOST_VALUES] if row else []
-    cells = [_show_value(value) for value in values] + [DASH] * (MOST_VALUES - len(values))
+    values = list(row["values"])[:MAX_VALUES] if row else []
+    cells = [_show_value(value) for value in values] + [DASH] * (MAX_VALUES - len(values))
     return " & ".join([str(row["denominator"]) if row else DASH, *cells])
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from auditapp.sob.pure.measures.attributions import LONGEST_VALUE
+from auditapp.sob.pure.measures.attributions import MAX_VALUE_LENGTH
 from auditapp.sob.pure.measures.mapping import (
     PUBLISHED,
     Kind,
@@ -38,7 +38,7 @@ def draw_map(entry: Entry, mapping: TargetMapping) -> dict[str, Any]:
                 "pct": share,
                 "step": _shade(share, highest),
                 "kind": kind,
-                "can_open": count > 0 and len(value) <= LONGEST_VALUE,
+                "can_open": count > 0 and len(value) <= MAX_VALUE_LENGTH,
             }
             for value, count, share, kind in zip(
                 entry["values"], entry["counts"][index], shares[index], kinds, strict=True

@@ -11,7 +11,7 @@ from auditapp.sob.pure.showing.figures import Counting, Entry, Figures, describe
 
 STEPS = 20
 RATE = "rate"
-MOST_COLUMNS = 60
+MAX_COLUMNS = 60
 TEN, ALL = "ten", "all"
 
 
@@ -33,7 +33,7 @@ def draw_heat_map(
     ``with_published`` is for answers that compare with the published rows: others do not stand on one scale with them.
     """
     names = list(TARGETS) if targets == TEN else _list_all(figures)
-    columns = [RATE, OVERALL, *names[:MOST_COLUMNS]]
+    columns = [RATE, OVERALL, *names[:MAX_COLUMNS]]
     tasks = figures.tasks
     own = [[_find_cell(figures, model, task, columns) for task in tasks] for model in figures.models]
     scores = [
@@ -56,7 +56,7 @@ def draw_heat_map(
         }
         for model, by_task in zip(figures.models, own, strict=True)
     ]
-    left_out = max(0, len(names) - MOST_COLUMNS)
+    left_out = max(0, len(names) - MAX_COLUMNS)
     beside = list(_draw_published(tasks, columns, highest)) if with_published else []
     return {
         "columns": columns,

@@ -68,16 +68,16 @@ def test_hostile_or_damaged_file_is_refused_with_a_sentence(data: bytes, finding
 
 
 def test_file_that_is_too_large_is_refused_unread(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(opening, "LARGEST_FILE", 10)
+    monkeypatch.setattr(opening, "MAX_FILE_BYTES", 10)
     assert "expected a smaller file" in refuse(b"text,target\na,b\n")
 
 
 @pytest.mark.parametrize("data", [b"text,target\na,b\nc,d\n", b'{"text": "a"}\n{"text": "b"}\n'])
 def test_file_of_too_many_rows_or_columns_is_refused(monkeypatch: pytest.MonkeyPatch, data: bytes) -> None:
-    monkeypatch.setattr(row_files, "MOST_ROWS", 1)
+    monkeypatch.setattr(row_files, "MAX_ROWS", 1)
     assert "found more than 1 rows" in refuse(data)
-    monkeypatch.setattr(row_files, "MOST_COLUMNS", 0)
-    monkeypatch.setattr(row_files, "MOST_ROWS", 9)
+    monkeypatch.setattr(row_files, "MAX_COLUMNS", 0)
+    monkeypatch.setattr(row_files, "MAX_ROWS", 9)
     assert "found more than 0 columns" in refuse(data)
 
 
@@ -116,7 +116,7 @@ def test_parquet_reader_that_takes_too_long_is_stopped(monkeypatch: pytest.Monke
 
 @pytest.mark.parametrize(
     ("limit", "finding"),
-    [("MOST_ROWS", "of more than"), ("LARGEST_UNPACKED", "unpacks to more"), ("LARGEST_ANSWER", "unpacks to more")],
+    [("MAX_ROWS", "of more than"), ("MAX_UNPACKED_BYTES", "unpacks to more"), ("MAX_ANSWER_BYTES", "unpacks to more")],
 )
 def test_parquet_of_too_much_is_refused(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, limit: str, finding: str

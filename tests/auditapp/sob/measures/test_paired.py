@@ -87,7 +87,7 @@ def test_p_is_adjusted_over_all_tests_of_a_task() -> None:
 
 def test_drawn_flips_come_to_the_exact_chance(monkeypatch: pytest.MonkeyPatch) -> None:
     [exact] = compare(ask_both(A, B))
-    monkeypatch.setattr(paired, "LONGEST_WINDOW", 4)
+    monkeypatch.setattr(paired, "MAX_WINDOW", 4)
     [drawn], [again] = compare(ask_both(A, B)), compare(ask_both(A, B))
     assert drawn == again
     assert drawn.test == "sign-flip permutation, 20,000 random flips"

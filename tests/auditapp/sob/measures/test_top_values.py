@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from auditapp.sob.pure.counting import OVERALL
-from auditapp.sob.pure.measures.attributions import LONGEST_VALUE, AttributionTally, has_value
+from auditapp.sob.pure.measures.attributions import MAX_VALUE_LENGTH, AttributionTally, has_value
 from auditapp.sob.pure.measures.top_values import draw_social_map, list_top_values
 
 TASK = "acceptability"
@@ -89,7 +89,7 @@ def test_equally_common_spellings_show_the_first_in_order() -> None:
 
 def test_a_value_as_long_as_a_book_is_cut() -> None:
     [(value, count)] = top({"a": "x" * 1_000_000})
-    assert (len(value), count) == (LONGEST_VALUE + 1, 1)
+    assert (len(value), count) == (MAX_VALUE_LENGTH + 1, 1)
 
 
 def test_models_are_pooled_by_their_counts_and_targets_into_overall() -> None:

@@ -21,8 +21,8 @@ from transcripts.projects.models import MethodStance, Project
 from transcripts.projects.queries import find_stance
 
 Outcome = Adjudication.Outcome
-LONGEST_REASON = 5_000
-LONGEST_REASON_ON_RECORD = 500
+MAX_REASON = 5_000
+MAX_RECORDED_REASON = 500
 
 
 class AgreementError(Exception):
@@ -133,7 +133,7 @@ def record_computation(*, project: Project, family: CodeFamily, reason: str, by:
     reason = " ".join(reason.split())
     if not reason:
         raise WrongInput("Say why a coefficient is computed although this family is read reflexively.", field="reason")
-    _check_reason(reason, longest=LONGEST_REASON_ON_RECORD)
+    _check_reason(reason, longest=MAX_RECORDED_REASON)
     trail.record(
         "agreement.computed",
         target=f"family:{family.identifier}",
@@ -204,7 +204,7 @@ def _check_verdict(family: CodeFamily, readings: list[Reading], verdict: Verdict
         raise WrongInput("Choose what holds here.", field="outcome")
     if not reason:
         raise WrongInput("Say why: the reason is what others learn from.", field="reason")
-    _check_reason(reason, longest=LONGEST_REASON)
+    _check_reason(reason, longest=MAX_REASON)
     if verdict.outcome == Outcome.ONE:
         chosen = next((reading for reading in readings if reading.coder == verdict.chosen_coder), None)
         if chosen is None:

@@ -9,7 +9,7 @@ from django import forms
 from django.db.models import Q
 
 from transcripts.accounts.models import User
-from transcripts.agreement.actions import LONGEST_REASON_ON_RECORD, Outcome, Verdict
+from transcripts.agreement.actions import MAX_RECORDED_REASON, Outcome, Verdict
 from transcripts.agreement.letters import Reading, name_letter
 from transcripts.agreement.selection import Selection
 from transcripts.codebook.models import CodebookVersion, CodeFamily
@@ -17,7 +17,7 @@ from transcripts.projects.models import Project
 from transcripts.rounds.models import Assignment
 
 USUAL_SEED = 1
-LARGEST_SEED = 2**31 - 1
+MAX_SEED = 2**31 - 1
 NOT_KNOWN = "–"
 CELLS = (
     ("", "all that both decided"),
@@ -37,7 +37,7 @@ class SelectionForm(forms.Form):
     coders = forms.MultipleChoiceField(label="Coders", required=False, widget=forms.CheckboxSelectMultiple)
     first_version = forms.ChoiceField(label="From version", required=False)
     last_version = forms.ChoiceField(label="To version", required=False)
-    seed = forms.IntegerField(label="Seed", required=False, min_value=0, max_value=LARGEST_SEED)
+    seed = forms.IntegerField(label="Seed", required=False, min_value=0, max_value=MAX_SEED)
 
     def __init__(self, data: Any, *, project: Project, families: list[CodeFamily]) -> None:
         super().__init__(data)
@@ -96,7 +96,7 @@ class ReasonForm(forms.Form):
     reason = forms.CharField(
         label="Why it is computed all the same",
         help_text="The reason goes into the history. The figures are shown once.",
-        max_length=LONGEST_REASON_ON_RECORD,
+        max_length=MAX_RECORDED_REASON,
         widget=forms.Textarea({"rows": 2}),
     )
 

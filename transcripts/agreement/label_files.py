@@ -23,10 +23,10 @@ from transcripts.formats.tabular import undefuse
 
 COLUMNS = ("coder", "unit", "code", "value")
 TURN = "turn"
-MOST_CODERS = 100
-MOST_CELLS = 100_000_000
+MAX_CODERS = 100
+MAX_CELLS = 100_000_000
 """Codes x coders x units of a table of labels; a table of numbers, which take more room, holds an eighth."""
-LARGEST_NUMBER = 1e12
+MAX_NUMBER = 1e12
 SEPARATORS = {";": "semicolons", "\t": "tabs", "|": "vertical bars"}
 
 NUMBER = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d{1,3})?", re.ASCII)
@@ -195,8 +195,8 @@ def _choose_reading(level: Level | None) -> Callable[[str, int], float]:
             if value not in (0, 1):
                 expected = "1, 0 or nothing (for numbers on a scale name the level)"
                 raise LabelFileError(line, f"the value {show_cell(text)}", expected)
-        elif not abs(value) <= LARGEST_NUMBER:
-            expected = f"a number of at most {LARGEST_NUMBER:,.0f} with a decimal point, or nothing"
+        elif not abs(value) <= MAX_NUMBER:
+            expected = f"a number of at most {MAX_NUMBER:,.0f} with a decimal point, or nothing"
             raise LabelFileError(line, f"the value {show_cell(text)}", expected)
         elif level is Level.RATIO and value < 0:
             raise LabelFileError(line, f"the value {show_cell(text)}", "no number below 0 on a ratio scale")
@@ -211,10 +211,10 @@ def _check_whole(rows: _Rows, level: Level | None) -> None:
     coders = len(rows.coders.numbers)
     if coders < 2:
         raise LabelFileError(None, f"one coder, {show_cell(next(iter(rows.coders.numbers)))}", "two or more")
-    if coders > MOST_CODERS:
-        raise LabelFileError(None, f"{coders:,} coders", f"at most {MOST_CODERS}")
+    if coders > MAX_CODERS:
+        raise LabelFileError(None, f"{coders:,} coders", f"at most {MAX_CODERS}")
     cells = coders * len(rows.units.numbers) * len(rows.codes.numbers)
-    most = MOST_CELLS if level is None else MOST_CELLS // 8
+    most = MAX_CELLS if level is None else MAX_CELLS // 8
     if cells > most:
         raise LabelFileError(None, f"{cells:,} judgements that could be (codes x coders x units)", f"at most {most:,}")
 

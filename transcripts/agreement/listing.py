@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from transcripts.agreement.figures import Agreement, CodeAgreement, Figure
 
-WIDEST_NAME = 32
+MAX_NAME_WIDTH = 32
 NOT_DEFINED = "-"
 
 COLUMNS = {
@@ -96,7 +96,7 @@ def _show_interval(figure: Figure) -> str:
 
 def _show_name(name: str) -> str:
     line = "".join(sign if sign.isprintable() else " " for sign in name)
-    return f"{line[: WIDEST_NAME - 1]}…" if len(line) > WIDEST_NAME else line
+    return f"{line[: MAX_NAME_WIDTH - 1]}…" if len(line) > MAX_NAME_WIDTH else line
 
 
 def _align(rows: Sequence[Sequence[str]]) -> Iterator[str]:

@@ -22,7 +22,7 @@ from transcripts.agreement.measuring import (
 from transcripts.agreement.resampling import Resamples, draw_resamples, sum_draws
 from transcripts.agreement.tallies import Clusters, EqualCounts, count_equal, list_pairs, order_by_cluster
 
-MOST_CELLS = 20_000_000
+MAX_CELLS = 20_000_000
 """Cells of coincidences x clusters, and x resamples, beyond which alpha is given without an interval."""
 
 NOT_FOR_SCALES = Figure(reason=Reason.OTHER_SCALE)
@@ -100,7 +100,7 @@ def _measure_alpha(ratings: Floats, scale: Scale, reason: Reason) -> Figure:
     value = measure_alpha(found, scale.level)[0]
     if scale.drawn.weights is None or np.isnan(value):
         return make_figure(value, reason, None, scale.drawn)
-    if _measure_size(found, scale) > MOST_CELLS:
+    if _measure_size(found, scale) > MAX_CELLS:
         return make_figure(value, reason, None, Resamples(None, Reason.TOO_MANY_VALUES))
     found = count_coincidences(ratings, _number_clusters(scale.clusters, ratings.shape[1]))
     draws = measure_alpha(found, scale.level, sum_draws(found.weights, scale.drawn))

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from transcripts.agreement.coefficients import CONFIDENCE, Floats
 from transcripts.agreement.figures import Figure, Interval, Reason
 
-MOST_RESAMPLES = 10_000
-LEAST_DEFINED = 0.9
+MAX_RESAMPLES = 10_000
+MIN_DEFINED = 0.9
 """Share of the resamples that must define a figure, for an interval to be given."""
 SAME = 1e-6
 """A width that is only rounding."""
@@ -39,8 +39,8 @@ def draw_resamples(clusters: int, *, resamples: int, seed: int) -> Resamples:
     """
     if seed < 0:
         raise ValueError(f"The seed is {seed}; it has to be 0 or more.")
-    if not 0 <= resamples <= MOST_RESAMPLES:
-        raise ValueError(f"{resamples:,} resamples were asked for; there can be from 0 to {MOST_RESAMPLES:,}.")
+    if not 0 <= resamples <= MAX_RESAMPLES:
+        raise ValueError(f"{resamples:,} resamples were asked for; there can be from 0 to {MAX_RESAMPLES:,}.")
     if not resamples:
         return Resamples(None, Reason.NOT_DRAWN)
     if clusters < 2:
@@ -73,7 +73,7 @@ def add_interval(figure: Figure, draws: Floats | None, drawn: Resamples) -> Figu
     if draws is None:
         return figure._replace(no_interval=drawn.without)
     defined = draws[~np.isnan(draws)]
-    if len(defined) < LEAST_DEFINED * len(draws):
+    if len(defined) < MIN_DEFINED * len(draws):
         return figure._replace(no_interval=Reason.OFTEN_UNDEFINED)
     if np.ptp(defined) < SAME:
         return figure._replace(no_interval=Reason.DRAWS_ALIKE)

@@ -13,10 +13,10 @@ from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.projects.models import Project
 from transcripts.themes import queries
-from transcripts.themes.errors import LONGEST_REASON, ThemeChanged, ThemeError, WrongInput, check_text
+from transcripts.themes.errors import MAX_REASON, ThemeChanged, ThemeError, WrongInput, check_text
 from transcripts.themes.models import Theme, ThemeQuote, ThemeVersion
 
-LONGEST_NAME = 200
+MAX_NAME = 200
 State = ThemeVersion.State
 
 
@@ -34,7 +34,7 @@ def create_theme(
 ) -> ThemeVersion:
     """A new candidate theme. Raises ``WrongInput``."""
     _lock(project)
-    text, reason = _check(project, text), check_text(reason, field="reason", longest=LONGEST_REASON)
+    text, reason = _check(project, text), check_text(reason, field="reason", longest=MAX_REASON)
     return _store_theme(project, text, _check_codes(project, codes), reason=reason, by=by)
 
 
@@ -178,7 +178,7 @@ def _check(
     name = check_text(
         " ".join(text.name.split()),
         field=field,
-        longest=LONGEST_NAME,
+        longest=MAX_NAME,
         needed="A theme needs a name; a working title will do.",
     )
     others = {each.theme_id for each in ([but] if isinstance(but, ThemeVersion) else but)}
@@ -201,7 +201,7 @@ def _check_reason(reason: str) -> str:
     return check_text(
         reason,
         field="reason",
-        longest=LONGEST_REASON,
+        longest=MAX_REASON,
         needed="Say why, in a few words: the history of a theme is made of reasons.",
     )
 
@@ -292,7 +292,7 @@ def _store_version(
 def _drop(latest: ThemeVersion, *, reason: str, by: User) -> None:
     """Drop a theme; its text, codes and quotes stay with it."""
     text = ThemeText(latest.name, latest.concept, latest.description)
-    _store_version(latest, text=text, state=State.DROPPED, codes=latest.codes, reason=reason[:LONGEST_REASON], by=by)
+    _store_version(latest, text=text, state=State.DROPPED, codes=latest.codes, reason=reason[:MAX_REASON], by=by)
 
 
 def _copy_merged_quotes(sources: Sequence[ThemeVersion], theme: Theme) -> int:

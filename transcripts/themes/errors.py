@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from transcripts.themes.models import PhaseEntry, PositionalityStatement, ThemeQuote, ThemeVersion
 
-LONGEST_TEXT = 20_000
-LONGEST_REASON = 2_000
+MAX_TEXT = 20_000
+MAX_REASON = 2_000
 
 
 class ThemeError(Exception):
@@ -53,7 +53,7 @@ class EntryChanged(ThemeError):
         self.active = active
 
 
-def check_text(text: str, *, field: str, longest: int = LONGEST_TEXT, needed: str = "") -> str:
+def check_text(text: str, *, field: str, longest: int = MAX_TEXT, needed: str = "") -> str:
     """``text`` as it is stored: line ends alike, no white space around it. Raises ``WrongInput``.
 
     ``needed`` is what to say when it is empty.

@@ -6,14 +6,14 @@ from typing import Any
 
 from django import forms
 
-from transcripts.themes.actions import LONGEST_NAME
-from transcripts.themes.errors import LONGEST_REASON, LONGEST_TEXT
+from transcripts.themes.actions import MAX_NAME
+from transcripts.themes.errors import MAX_REASON, MAX_TEXT
 from transcripts.themes.models import PhaseEntry, ThemeQuote, ThemeVersion
 
-LARGEST_NUMBER = 2**31 - 1
+MAX_NUMBER = 2**31 - 1
 
 
-def _text(label: str, *, rows: int, longest: int = LONGEST_TEXT, required: bool = False, help_text: str = "") -> Any:
+def _text(label: str, *, rows: int, longest: int = MAX_TEXT, required: bool = False, help_text: str = "") -> Any:
     return forms.CharField(
         label=label,
         max_length=longest,
@@ -37,7 +37,7 @@ class NewThemeForm(forms.Form):
 
     name = forms.CharField(
         label="Name",
-        max_length=LONGEST_NAME,
+        max_length=MAX_NAME,
         help_text="A working title will do.",
         widget=forms.TextInput({"dir": "auto", "autocomplete": "off"}),
     )
@@ -59,11 +59,11 @@ class ThemeForm(NewThemeForm):
     reason = _text(
         "Why",
         rows=2,
-        longest=LONGEST_REASON,
+        longest=MAX_REASON,
         required=True,
         help_text="A few words for the history of the theme: what made you change it.",
     )
-    version = forms.IntegerField(min_value=1, max_value=LARGEST_NUMBER, widget=forms.HiddenInput)
+    version = forms.IntegerField(min_value=1, max_value=MAX_NUMBER, widget=forms.HiddenInput)
 
 
 class GroupForm(forms.Form):
@@ -73,7 +73,7 @@ class GroupForm(forms.Form):
     into = forms.TypedChoiceField(label="Put them into", required=False, coerce=int, empty_value=None)
     new_name = forms.CharField(
         label="or into a new theme named",
-        max_length=LONGEST_NAME,
+        max_length=MAX_NAME,
         required=False,
         widget=forms.TextInput({"dir": "auto", "autocomplete": "off"}),
     )
@@ -84,7 +84,7 @@ class GroupForm(forms.Form):
         empty_value=None,
         help_text="Both together move them.",
     )
-    reason = _text("Why", rows=2, longest=LONGEST_REASON, required=True, help_text="A few words for the history.")
+    reason = _text("Why", rows=2, longest=MAX_REASON, required=True, help_text="A few words for the history.")
 
     def __init__(self, *args: Any, themes: list[ThemeVersion], **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -103,11 +103,11 @@ class MergeForm(forms.Form):
 
     themes = forms.MultipleChoiceField(label="Themes that become one", widget=forms.CheckboxSelectMultiple)
     name = forms.CharField(
-        label="Name", max_length=LONGEST_NAME, widget=forms.TextInput({"dir": "auto", "autocomplete": "off"})
+        label="Name", max_length=MAX_NAME, widget=forms.TextInput({"dir": "auto", "autocomplete": "off"})
     )
     concept = _text("Central organising concept", rows=3)
     description = _text("Description", rows=5)
-    reason = _text("Why", rows=2, longest=LONGEST_REASON, required=True, help_text="What they have in common.")
+    reason = _text("Why", rows=2, longest=MAX_REASON, required=True, help_text="What they have in common.")
 
     def __init__(self, *args: Any, themes: list[ThemeVersion], **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -123,14 +123,10 @@ class MergeForm(forms.Form):
 class SplitForm(forms.Form):
     """Two themes in the place of one. ``version`` is the version it is based on."""
 
-    name_1 = forms.CharField(
-        label="Name of the first", max_length=LONGEST_NAME, widget=forms.TextInput({"dir": "auto"})
-    )
-    name_2 = forms.CharField(
-        label="Name of the second", max_length=LONGEST_NAME, widget=forms.TextInput({"dir": "auto"})
-    )
-    reason = _text("Why", rows=2, longest=LONGEST_REASON, required=True, help_text="What made one theme two.")
-    version = forms.IntegerField(min_value=1, max_value=LARGEST_NUMBER, widget=forms.HiddenInput)
+    name_1 = forms.CharField(label="Name of the first", max_length=MAX_NAME, widget=forms.TextInput({"dir": "auto"}))
+    name_2 = forms.CharField(label="Name of the second", max_length=MAX_NAME, widget=forms.TextInput({"dir": "auto"}))
+    reason = _text("Why", rows=2, longest=MAX_REASON, required=True, help_text="What made one theme two.")
+    version = forms.IntegerField(min_value=1, max_value=MAX_NUMBER, widget=forms.HiddenInput)
 
 
 class QuoteForm(forms.Form):
@@ -152,7 +148,7 @@ class QuoteForm(forms.Form):
             "Every other word must be the sentence’s own."
         ),
     )
-    note = _text("Note", rows=2, longest=LONGEST_REASON, help_text="What this sentence shows.")
+    note = _text("Note", rows=2, longest=MAX_REASON, help_text="What this sentence shows.")
     coding = forms.IntegerField(min_value=1, max_value=2**63 - 1, required=False, widget=forms.HiddenInput)
     replaces = forms.IntegerField(min_value=1, max_value=2**63 - 1, required=False, widget=forms.HiddenInput)
 

@@ -9,11 +9,11 @@ from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.coding.models import Coding
 from transcripts.corpus.models import Sentence
-from transcripts.themes.errors import LONGEST_REASON, QuoteChanged, WrongInput, check_text
+from transcripts.themes.errors import MAX_REASON, QuoteChanged, WrongInput, check_text
 from transcripts.themes.models import Theme, ThemeQuote
 from transcripts.themes.quoting import Unfaithful, check_quotation
 
-LONGEST_QUOTATION = 20_000
+MAX_QUOTATION = 20_000
 
 
 @transaction.atomic
@@ -74,8 +74,8 @@ def _check(theme: Theme, sentence: Sentence, *, side: str, edited_text: str, not
         raise WrongInput("The breaks of this sentence were corrected. Quote the one in its place.", field="sentence")
     if side not in ThemeQuote.Side.values:
         raise WrongInput("Say whether the quote speaks for the theme or against it.", field="side")
-    edited_text = check_text(edited_text, field="edited_text", longest=LONGEST_QUOTATION)
-    note = check_text(note, field="note", longest=LONGEST_REASON)
+    edited_text = check_text(edited_text, field="edited_text", longest=MAX_QUOTATION)
+    note = check_text(note, field="note", longest=MAX_REASON)
     source = sentence.read_text()
     try:
         check_quotation(edited_text or source, source)

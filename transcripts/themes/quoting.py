@@ -18,7 +18,7 @@ EMPHASIS = re.compile(r"\*+|`+|(?<!\w)_+|_+(?!\w)")
 QUOTATION_MARKS = str.maketrans("‘’‚‛“”„‟\u00a0", "''''\"\"\"\" ")
 # A word of these may not be cut by an unmarked edit; scripts without spaces or capitals have no such edge.
 CASED_OR_DIGIT = frozenset({"Lu", "Ll", "Lt", "Nd"})
-LONGEST_SHOWN = 80
+MAX_SHOWN = 80
 
 
 class Unfaithful(Exception):
@@ -113,4 +113,4 @@ def _is_one_word(before: str, after: str) -> bool:
 
 
 def _show(text: str) -> str:
-    return f"“{text}”" if len(text) <= LONGEST_SHOWN else f"“{text[:LONGEST_SHOWN].rstrip()} …”"
+    return f"“{text}”" if len(text) <= MAX_SHOWN else f"“{text[:MAX_SHOWN].rstrip()} …”"

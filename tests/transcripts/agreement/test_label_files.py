@@ -144,7 +144,7 @@ def test_ratio_scale_refuses_numbers_below_zero() -> None:
 
 
 def test_table_that_memory_would_not_hold_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(label_files, "MOST_CELLS", 3)
+    monkeypatch.setattr(label_files, "MAX_CELLS", 3)
     assert "4 judgements that could be" in str(refuse(TWO + "anna,2,x,1\n"))
 
 

@@ -72,7 +72,7 @@ def test_turns_need_not_lie_together() -> None:
 
 
 def test_too_many_different_values_leave_alpha_without_an_interval(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(measuring_scales, "MOST_CELLS", 10)
+    monkeypatch.setattr(measuring_scales, "MAX_CELLS", 10)
     code = measure_code(make_ratings(FOUR["ratings"]), Level.INTERVAL, resamples=50)
     assert code.alpha.value is not None
     assert (code.alpha.interval, code.alpha.no_interval) == (None, Reason.TOO_MANY_VALUES)

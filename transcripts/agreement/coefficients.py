@@ -124,57 +124,37 @@ def measure_ac1(counts: PairCounts) -> Floats:
     return divide(measure_raw_agreement(counts) - chance, 1 - chance)
 
 
-class RaterCounts(NamedTuple):
-    """Units that the same number of raters decided, summed for Fleiss' kappa: numbers, or arrays of one shape.
-
-    ``agreeing``: ordered pairs of raters that give a unit the same category, over all units. ``ratings``: how often each
-    category was given, categories on the first axis.
-    """
-
-    units: Floats
-    agreeing: Floats
-    ratings: Floats
-
-
-def count_raters(table: ArrayLike) -> RaterCounts:
-    """Sums of a table units x categories that holds how many raters gave a unit a category."""
+def count_raters(table: ArrayLike) -> tuple[Floats, Floats, Floats]:
+    """What `measure_fleiss_kappa` takes, from a table units x categories of how many raters gave a unit a category."""
     counts = np.asarray(table, np.float64)
-    return RaterCounts(np.asarray(float(len(counts))), (counts * (counts - 1)).sum(), counts.sum(axis=0))
+    return np.asarray(float(len(counts))), (counts * (counts - 1)).sum(), counts.sum(axis=0)
 
 
-def measure_fleiss_kappa(counts: RaterCounts) -> Floats:
+def measure_fleiss_kappa(units: Floats, agreeing: Floats, ratings: Floats) -> Floats:
     """Fleiss' kappa (Fleiss 1971): chance by the rates of all raters together; they need not be the same persons.
 
-    Every unit has the same number of raters, at least two. Undefined without a unit, and where only one category was
-    ever given. With two raters it is Scott's pi, and a little below Cohen's kappa when their rates differ.
+    ``agreeing``: ordered pairs of raters that give a unit the same category, over all units. ``ratings``: how often each
+    category was given, categories on the first axis. Every unit has the same number of raters, at least two. Undefined
+    without a unit, and where only one category was ever given. With two raters it is Scott's pi, and a little below
+    Cohen's kappa when their rates differ.
     """
-    total = counts.ratings.sum(axis=0)
-    raters = divide(total, counts.units)
-    observed = divide(counts.agreeing, total * (raters - 1))
-    chance = (divide(counts.ratings, total) ** 2).sum(axis=0)
+    total = ratings.sum(axis=0)
+    raters = divide(total, units)
+    observed = divide(agreeing, total * (raters - 1))
+    chance = (divide(ratings, total) ** 2).sum(axis=0)
     return divide(observed - chance, 1 - chance)
 
 
-class JudgementCounts(NamedTuple):
-    """Yes-or-no judgements on units that two or more decided: numbers, or arrays of one shape.
-
-    ``differing``: the sum, over units with m judgements of which c say yes, of c (m - c) / (m - 1).
-    """
-
-    judgements: Floats
-    yes: Floats
-    differing: Floats
-
-
-def measure_binary_alpha(counts: JudgementCounts) -> Floats:
+def measure_binary_alpha(judgements: Floats, yes: Floats, differing: Floats) -> Floats:
     """Krippendorff's alpha for yes and no, any number of coders, any judgements missing.
 
-    1 - (n - 1) o_01 / (n_0 n_1) (Krippendorff 2011, sections A and C). A unit that only one coder decided drops out.
+    1 - (n - 1) o_01 / (n_0 n_1) (Krippendorff 2011, sections A and C). ``differing``: the sum, over units with m
+    judgements of which c say yes, of c (m - c) / (m - 1). A unit that only one coder decided drops out.
     Undefined without a unit of two judgements, and where all judgements are the same. With two values all metrics are
     one. `alpha` has other scales.
     """
-    no = counts.judgements - counts.yes
-    return 1 - divide((counts.judgements - 1) * counts.differing, no * counts.yes)
+    no = judgements - yes
+    return 1 - divide((judgements - 1) * differing, no * yes)
 
 
 class SetCounts(NamedTuple):

@@ -11,7 +11,6 @@ import math
 import re
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,24 +38,6 @@ class LabelFileError(ValueError):
         self.line = line
         place = "" if line is None else f"line {line}: "
         super().__init__(f"{place}found {found}; expected {expected}.")
-
-
-class LabelFile(NamedTuple):
-    """What a file holds. Names are sorted, so that the order of its rows changes no figure."""
-
-    table: LabelTable | RatingTable
-    has_turns: bool
-
-
-class _Headings(NamedTuple):
-    """Where the columns are; ``turn`` is None where there is none."""
-
-    coder: int
-    unit: int
-    code: int
-    value: int
-    turn: int | None
-    width: int
 
 
 class _Names:
@@ -98,23 +79,25 @@ class _Rows:
         return len(self.line)
 
 
-def read_labels(lines: Iterable[bytes], level: Level | None = None) -> LabelFile:
-    """The table of a file, given line by line in bytes.
+def read_labels(lines: Iterable[bytes], level: Level | None = None) -> tuple[LabelTable | RatingTable, bool]:
+    """The table of a file, given line by line in bytes, and whether the file has a column of turns.
+
+    Names are sorted, so that the order of the rows changes no figure.
 
     Without a level, values are 1 and 0. With one they are numbers and the table is of ratings; on a nominal scale
     a file that holds nothing but 1 and 0 is a table of labels all the same. Raises `LabelFileError`.
     """
     reader = csv.reader(decode_lines(lines), strict=True)
     try:
-        headings = _read_headings(reader)
-        rows = _read_rows(reader, headings, _choose_reading(level))
+        places, width = _read_headings(reader)
+        rows = _read_rows(reader, places, width, _choose_reading(level))
     except csv.Error as error:
         raise LabelFileError(
             reader.line_num, f"something that is not CSV ({error})", "quotation marks in pairs and short cells"
         ) from error
     _check_whole(rows, level)
-    has_turns = headings.turn is not None
-    return LabelFile(_build(_place(rows, has_turns=has_turns), level), has_turns)
+    has_turns = TURN in places
+    return _build_table(rows, level, has_turns=has_turns), has_turns
 
 
 def decode_lines(lines: Iterable[bytes]) -> Iterator[str]:
@@ -139,7 +122,8 @@ def find_separator(headings: Sequence[str]) -> str:
     return next((name for sign, name in SEPARATORS.items() if sign in headings[0]), "")
 
 
-def _read_headings(reader: Iterator[list[str]]) -> _Headings:
+def _read_headings(reader: Iterator[list[str]]) -> tuple[dict[str, int], int]:
+    """The place of each column that is read, and how many columns there are."""
     headings = [undefuse(cell).strip() for cell in next(reader, [])]
     if not any(headings):
         raise LabelFileError(None, "an empty file", f"the headings {', '.join(COLUMNS)}")
@@ -150,14 +134,15 @@ def _read_headings(reader: Iterator[list[str]]) -> _Headings:
             raise LabelFileError(1, f"the column {column} more than once", "it once")
         if column not in headings and column != TURN:
             raise LabelFileError(1, f"no column {column}", f"the columns {', '.join(COLUMNS)}, and {TURN} if known")
-    turn = headings.index(TURN) if TURN in headings else None
-    coder, unit, code, value = map(headings.index, COLUMNS)
-    return _Headings(coder, unit, code, value, turn, len(headings))
+    return {column: headings.index(column) for column in (*COLUMNS, TURN) if column in headings}, len(headings)
 
 
-def _read_rows(reader: Iterator[list[str]], headings: _Headings, read: Callable[[str, int], float]) -> _Rows:
+def _read_rows(
+    reader: Iterator[list[str]], places: dict[str, int], width: int, read: Callable[[str, int], float]
+) -> _Rows:
     rows = _Rows()
-    coder_at, unit_at, code_at, value_at, turn_at, width = headings
+    coder_at, unit_at, code_at, value_at = (places[column] for column in COLUMNS)
+    turn_at = places.get(TURN)
     values: dict[str, float] = {}
     for cells in reader:
         line = reader.line_num  # type: ignore[attr-defined]
@@ -219,18 +204,7 @@ def _check_whole(rows: _Rows, level: Level | None) -> None:
         raise LabelFileError(None, f"{cells:,} judgements that could be (codes x coders x units)", f"at most {most:,}")
 
 
-class _Placed(NamedTuple):
-    """Each value of the file, NaN for "not decided", and where it stands in a table codes x coders x units."""
-
-    coders: tuple[str, ...]
-    codes: tuple[str, ...]
-    shape: tuple[int, int, int]
-    values: Floats
-    at: Places
-    clusters: Places
-
-
-def _place(rows: _Rows, *, has_turns: bool) -> _Placed:
+def _build_table(rows: _Rows, level: Level | None, *, has_turns: bool) -> LabelTable | RatingTable:
     coders, coder_places = rows.coders.sort()
     units, unit_places = rows.units.sort()
     codes, code_places = rows.codes.sort()
@@ -249,27 +223,17 @@ def _place(rows: _Rows, *, has_turns: bool) -> _Placed:
     if has_turns:
         turn_places = rows.turns.sort()[1]
         clusters[unit_places[list(rows.turn_of)]] = turn_places[list(rows.turn_of.values())]
-    return _Placed(coders, codes, shape, values, at, clusters)
-
-
-def _build(placed: _Placed, level: Level | None) -> LabelTable | RatingTable:
-    is_labels = level is None or (
-        level is Level.NOMINAL and bool(np.isin(placed.values[~np.isnan(placed.values)], (0, 1)).all())
-    )
-    if is_labels:
-        return _build_labels(placed)
-    ratings: Floats = np.full(placed.shape, np.nan)
-    ratings.ravel()[placed.at] = placed.values
-    return RatingTable(placed.coders, placed.codes, ratings, placed.clusters)
-
-
-def _build_labels(placed: _Placed) -> LabelTable:
-    labels, decided = np.zeros(placed.shape, dtype=bool), np.zeros(placed.shape, dtype=bool)
-    labels.ravel()[placed.at] = placed.values == 1
-    decided.ravel()[placed.at] = ~np.isnan(placed.values)
+    given = ~np.isnan(values)
+    if level is not None and not (level is Level.NOMINAL and np.isin(values[given], (0, 1)).all()):
+        ratings: Floats = np.full(shape, np.nan)
+        ratings.ravel()[at] = values
+        return RatingTable(coders, codes, ratings, clusters)
+    labels, decided = np.zeros(shape, dtype=bool), np.zeros(shape, dtype=bool)
+    labels.ravel()[at] = values == 1
+    decided.ravel()[at] = given
     # One plane where all codes were decided together: it is what measuring is quickest on.
     is_same = bool((decided == decided[0]).all())
-    return LabelTable(placed.coders, placed.codes, labels, decided[0] if is_same else decided, placed.clusters)
+    return LabelTable(coders, codes, labels, decided[0] if is_same else decided, clusters)
 
 
 def _refuse_contradictions(at: Places, values: Floats, rows: _Rows) -> None:

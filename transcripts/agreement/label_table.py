@@ -50,21 +50,6 @@ class RatingTable(NamedTuple):
     clusters: Places
 
 
-class Decision(NamedTuple):
-    """A coder has decided about a unit."""
-
-    coder: Hashable
-    unit: Hashable
-
-
-class Label(NamedTuple):
-    """A coder put a code on a unit."""
-
-    coder: Hashable
-    unit: Hashable
-    code: Hashable
-
-
 def build_table(
     *,
     coders: Sequence[Hashable],
@@ -74,7 +59,9 @@ def build_table(
     decided: Iterable[tuple[Hashable, Hashable]],
     labels: Iterable[tuple[Hashable, Hashable, Hashable]],
 ) -> LabelTable:
-    """A table from what a database holds: keys of any kind, `Decision` and `Label` or plain tuples of their order.
+    """A table from what a database holds, with keys of any kind.
+
+    ``decided`` holds (coder, unit) and ``labels`` (coder, unit, code).
 
     ``clusters`` has the key of the turn for each of ``units``. Labels on units that their coder has not decided do not
     count. Raises ``ValueError`` for a key that occurs twice, or that a decision or label has and the lists have not.

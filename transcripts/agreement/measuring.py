@@ -17,8 +17,6 @@ from transcripts.agreement.figures import Agreement, CodeAgreement, Counts, Figu
 from transcripts.agreement.label_table import LabelTable
 from transcripts.agreement.resampling import Resamples, add_interval, draw_resamples
 from transcripts.agreement.tallies import (
-    GroupCounts,
-    GroupTally,
     Pairs,
     PairTally,
     count_group,
@@ -51,25 +49,25 @@ def measure_agreement(table: LabelTable, *, seed: int, resamples: int = USUAL_RE
     Only units count that two or more coders decided; a unit that a coder has not decided counts for no pair he is in.
     Intervals are percentiles over ``resamples`` draws of clusters by ``seed``; with 0 there are none.
     """
-    shared = keep_shared(table)
-    drawn = draw_resamples(shared.clusters.number, resamples=resamples, seed=seed)
+    shared, clusters = keep_shared(table)
+    drawn = draw_resamples(clusters.number, resamples=resamples, seed=seed)
     codes = [PairMeans(OF_PAIRS) for _ in table.codes]
     sets = PairMeans(OF_SETS)
     for pairs in list_pairs(len(table.coders)):
-        tally = PairTally(shared, pairs, drawn)
+        tally = PairTally(shared, clusters, pairs, drawn)
         for code, means in enumerate(codes):
             means.add(pairs, *tally.count(code))
-        sets.add(pairs, *count_sets(shared, pairs, drawn))
+        sets.add(pairs, *count_sets(shared, clusters, pairs, drawn))
     measured = [
-        _measure_code(name, table.coders, means, count_group(shared, code, drawn), drawn)
+        _measure_code(name, table.coders, means, count_group(shared, clusters, code, drawn), drawn)
         for code, (name, means) in enumerate(zip(table.codes, codes, strict=True))
     ]
     return Agreement(
         level=Level.NOMINAL,
         coders=table.coders,
         n_units=table.labels.shape[2],
-        n_shared=shared.table.labels.shape[2],
-        n_clusters=shared.clusters.number,
+        n_shared=shared.labels.shape[2],
+        n_clusters=clusters.number,
         seed=seed,
         resamples=resamples,
         codes=tuple(measured),
@@ -121,54 +119,59 @@ def make_figure(value: Floats, otherwise: Reason, draws: Floats | None, drawn: R
 
 
 def _measure_code(
-    name: str, coders: tuple[str, ...], means: PairMeans, group: GroupTally, drawn: Resamples
+    name: str,
+    coders: tuple[str, ...],
+    means: PairMeans,
+    group: tuple[int, int | None, Floats, Floats | None],
+    drawn: Resamples,
 ) -> CodeAgreement:
+    n_units, raters, total, draws = group
     pairs = _list_pair_figures(coders, means)
-    reason = _explain(coders, group)
+    reason = _find_reason(coders, n_units, total)
     figures = {each: means.measure_mean(each, reason, drawn) for each in OF_PAIRS if each != "prevalence"}
     mean_kappa = figures.pop("kappa")
     not_for_two = Figure(reason=Reason.MORE_THAN_TWO if len(coders) > 2 else reason)
     only = pairs[0] if len(coders) == 2 and pairs else None
     return CodeAgreement(
         code=name,
-        n_units=group.n_units,
+        n_units=n_units,
         counts=only.counts if only else None,
         **figures,
-        **_measure_group(group, reason, drawn),
+        **_measure_group(total, draws, reason, drawn),
         kappa=not_for_two if len(coders) > 2 else mean_kappa._replace(pairs=None),
         kappa_large_sample=only.kappa_large_sample if only else LargeSample(reason=not_for_two.reason),
         mean_kappa=mean_kappa,
-        fleiss_raters=group.raters,
-        fleiss_units=int(group.total.raters.units),
+        fleiss_raters=raters,
+        fleiss_units=int(total[3]),
         pairs=pairs,
     )
 
 
-def _measure_group(group: GroupTally, reason: Reason, drawn: Resamples) -> dict[str, Figure]:
+def _measure_group(total: Floats, draws: Floats | None, reason: Reason, drawn: Resamples) -> dict[str, Figure]:
     """What is measured over all coders at once."""
     if reason is Reason.NO_PAIR_DEFINES:
-        reason = Reason.ALWAYS_USED if group.total.raters.ratings[0] else Reason.NEVER_USED
-    measures: dict[str, Callable[[GroupCounts], Floats]] = {
-        "prevalence": lambda counts: divide(counts.judgements.yes, counts.judgements.judgements),
-        "fleiss": lambda counts: coefficients.measure_fleiss_kappa(counts.raters),
-        "alpha": lambda counts: coefficients.measure_binary_alpha(counts.judgements),
+        reason = Reason.ALWAYS_USED if total[5] else Reason.NEVER_USED
+    measures: dict[str, Callable[[Floats], Floats]] = {
+        "prevalence": lambda sums: divide(sums[1], sums[0]),
+        "fleiss": lambda sums: coefficients.measure_fleiss_kappa(sums[3], sums[4], sums[5:]),
+        "alpha": lambda sums: coefficients.measure_binary_alpha(*sums[:3]),
     }
     return {
-        name: make_figure(measure(group.total), reason, None if group.draws is None else measure(group.draws), drawn)
+        name: make_figure(measure(total), reason, None if draws is None else measure(draws), drawn)
         for name, measure in measures.items()
     }
 
 
-def _explain(coders: tuple[str, ...], group: GroupTally) -> Reason:
+def _find_reason(coders: tuple[str, ...], n_units: int, total: Floats) -> Reason:
     """Why figures of a code may be missing."""
-    judgements = group.total.judgements
+    judgements, yes = total[:2]
     if len(coders) < 2:
         return Reason.NO_PAIR
-    if not group.n_units:
+    if not n_units:
         return Reason.NOTHING_SHARED
-    if not judgements.yes:
+    if not yes:
         return Reason.NEVER_USED
-    if judgements.yes == judgements.judgements:
+    if yes == judgements:
         return Reason.ALWAYS_USED
     return Reason.NO_PAIR_DEFINES
 
@@ -178,7 +181,7 @@ def _list_pair_figures(coders: tuple[str, ...], means: PairMeans) -> tuple[PairA
     counts = [PairCounts(*block) for block in means.counts]
     errors = np.concatenate([np.empty(0), *map(coefficients.measure_kappa_error, counts)])
     rows = [row for block in counts for row in np.array(block).T]
-    places = [place for block in means.pairs for place in zip(block.a, block.b, strict=True)]
+    places = [place for block in means.pairs for place in zip(*block, strict=True)]
     values = [means.list_values(name) for name in OF_PAIRS]
     return tuple(
         _describe_pair(coders[a], coders[b], Counts(*map(int, row)), dict(zip(OF_PAIRS, figures, strict=True)), error)

@@ -6,7 +6,6 @@ The other coefficients are for codes that are put or not put, and stay undefined
 from __future__ import annotations
 
 from itertools import combinations
-from typing import NamedTuple
 
 import numpy as np
 
@@ -20,20 +19,12 @@ from transcripts.agreement.measuring import (
     make_figure,
 )
 from transcripts.agreement.resampling import Resamples, draw_resamples, sum_draws
-from transcripts.agreement.tallies import Clusters, EqualCounts, count_equal, list_pairs, order_by_cluster
+from transcripts.agreement.tallies import Clusters, count_equal, list_pairs, order_by_cluster
 
 MAX_CELLS = 20_000_000
 """Cells of coincidences x clusters, and x resamples, beyond which alpha is given without an interval."""
 
 NOT_FOR_SCALES = Figure(reason=Reason.OTHER_SCALE)
-
-
-class Scale(NamedTuple):
-    """What is the same for every code."""
-
-    level: Level
-    clusters: Clusters
-    drawn: Resamples
 
 
 def measure_ratings(table: RatingTable, level: Level, *, seed: int, resamples: int = USUAL_RESAMPLES) -> Agreement:
@@ -48,9 +39,9 @@ def measure_ratings(table: RatingTable, level: Level, *, seed: int, resamples: i
     for ratings in table.ratings:
         wanted |= (~np.isnan(ratings)).sum(axis=0) > 1
     order, clusters = order_by_cluster(table.clusters, wanted)
-    scale = Scale(level, clusters, draw_resamples(clusters.number, resamples=resamples, seed=seed))
+    drawn = draw_resamples(clusters.number, resamples=resamples, seed=seed)
     codes = [
-        _measure_code(name, table.coders, np.take(ratings, order, axis=-1), scale)
+        _measure_code(name, table.coders, np.take(ratings, order, axis=-1), level=level, clusters=clusters, drawn=drawn)
         for name, ratings in zip(table.codes, table.ratings, strict=True)
     ]
     return Agreement(
@@ -68,10 +59,12 @@ def measure_ratings(table: RatingTable, level: Level, *, seed: int, resamples: i
     )
 
 
-def _measure_code(name: str, coders: tuple[str, ...], ratings: Floats, scale: Scale) -> CodeAgreement:
-    raw = PairMeans({"raw": lambda counts: divide(counts.equal, counts.units)})
+def _measure_code(
+    name: str, coders: tuple[str, ...], ratings: Floats, *, level: Level, clusters: Clusters, drawn: Resamples
+) -> CodeAgreement:
+    raw = PairMeans({"raw": lambda counts: divide(counts[1], counts[0])})
     for pairs in list_pairs(len(coders)):
-        raw.add(pairs, *count_equal(ratings, pairs, scale.clusters, scale.drawn))
+        raw.add(pairs, *count_equal(ratings, pairs, clusters, drawn))
     n_units = int(((~np.isnan(ratings)).sum(axis=0) > 1).sum())
     reason = Reason.NOTHING_SHARED if len(coders) > 1 else Reason.NO_PAIR
     return CodeAgreement(
@@ -80,7 +73,7 @@ def _measure_code(name: str, coders: tuple[str, ...], ratings: Floats, scale: Sc
         counts=None,
         prevalence=NOT_FOR_SCALES,
         prevalence_index=NOT_FOR_SCALES,
-        raw=raw.measure_mean("raw", reason, scale.drawn),
+        raw=raw.measure_mean("raw", reason, drawn),
         positive_agreement=NOT_FOR_SCALES,
         kappa=NOT_FOR_SCALES,
         kappa_large_sample=LargeSample(reason=Reason.OTHER_SCALE),
@@ -90,21 +83,21 @@ def _measure_code(name: str, coders: tuple[str, ...], ratings: Floats, scale: Sc
         fleiss=NOT_FOR_SCALES,
         fleiss_raters=None,
         fleiss_units=0,
-        alpha=_measure_alpha(ratings, scale, Reason.NO_VARIATION if n_units else reason),
+        alpha=_measure_alpha(ratings, level, clusters, drawn, Reason.NO_VARIATION if n_units else reason),
         pairs=_list_pair_figures(coders, raw),
     )
 
 
-def _measure_alpha(ratings: Floats, scale: Scale, reason: Reason) -> Figure:
+def _measure_alpha(ratings: Floats, level: Level, clusters: Clusters, drawn: Resamples, reason: Reason) -> Figure:
     found = count_coincidences(ratings)
-    value = measure_alpha(found, scale.level)[0]
-    if scale.drawn.weights is None or np.isnan(value):
-        return make_figure(value, reason, None, scale.drawn)
-    if _measure_size(found, scale) > MAX_CELLS:
+    value = measure_alpha(found, level)[0]
+    if drawn.weights is None or np.isnan(value):
+        return make_figure(value, reason, None, drawn)
+    if _count_cells(found, level, clusters, drawn) > MAX_CELLS:
         return make_figure(value, reason, None, Resamples(None, Reason.TOO_MANY_VALUES))
-    found = count_coincidences(ratings, _number_clusters(scale.clusters, ratings.shape[1]))
-    draws = measure_alpha(found, scale.level, sum_draws(found.weights, scale.drawn))
-    return make_figure(value, reason, draws, scale.drawn)
+    found = count_coincidences(ratings, _number_clusters(clusters, ratings.shape[1]))
+    draws = measure_alpha(found, level, sum_draws(found.weights, drawn))
+    return make_figure(value, reason, draws, drawn)
 
 
 def _number_clusters(clusters: Clusters, units: int) -> Places:
@@ -112,16 +105,16 @@ def _number_clusters(clusters: Clusters, units: int) -> Places:
     return np.repeat(np.arange(clusters.number), lengths)
 
 
-def _measure_size(found: Coincidences, scale: Scale) -> int:
+def _count_cells(found: Coincidences, level: Level, clusters: Clusters, drawn: Resamples) -> int:
+    """How many cells the largest array of a resampled alpha would have."""
     cells, values = len(found.first), len(found.values)
-    differences = values**2 if scale.level is Level.RATIO else cells
-    resamples = 0 if scale.drawn.weights is None else scale.drawn.weights.shape[1]
-    return max(cells * scale.clusters.number, max(differences, values) * resamples)
+    differences = values**2 if level is Level.RATIO else cells
+    resamples = 0 if drawn.weights is None else drawn.weights.shape[1]
+    return max(cells * clusters.number, max(differences, values) * resamples)
 
 
 def _list_pair_figures(coders: tuple[str, ...], raw: PairMeans) -> tuple[PairAgreement, ...]:
-    counts: list[EqualCounts] = raw.counts
-    units = np.concatenate([np.empty(0), *(block.units for block in counts)])
+    units = np.concatenate([np.empty(0), *(units for units, _ in raw.counts)])
     return tuple(
         PairAgreement(
             a=a,

@@ -13,9 +13,7 @@ from numpy.typing import NDArray
 
 from transcripts.agreement.coefficients import (
     Floats,
-    JudgementCounts,
     PairCounts,
-    RaterCounts,
     SetCounts,
 )
 from transcripts.agreement.label_table import Bools, LabelTable, Places
@@ -25,20 +23,17 @@ PAIRS_AT_A_TIME = 64
 """Bounds memory where coders are many: what is held grows with pairs x units."""
 
 Numbers = NDArray[Any]
-
-
-class Pairs(NamedTuple):
-    """Some pairs of coders, by their places in the table; ``a`` comes before ``b``."""
-
-    a: Places
-    b: Places
+Pairs = tuple[Places, Places]
+"""Pairs of coders, by their places in the table; the first comes before the second."""
+Sums = tuple[Floats, Floats | None]
+"""Sums over everything, and over each resample where there are any."""
 
 
 def list_pairs(coders: int) -> Iterator[Pairs]:
     """All pairs of coders, a block at a time."""
     a, b = np.triu_indices(coders, 1)
     for start in range(0, len(a), PAIRS_AT_A_TIME):
-        yield Pairs(a[start : start + PAIRS_AT_A_TIME], b[start : start + PAIRS_AT_A_TIME])
+        yield a[start : start + PAIRS_AT_A_TIME], b[start : start + PAIRS_AT_A_TIME]
 
 
 class Clusters(NamedTuple):
@@ -66,15 +61,11 @@ def order_by_cluster(clusters: Places, wanted: Bools) -> tuple[Places, Clusters]
     return order, Clusters(np.unique(clusters[order], return_index=True)[1])
 
 
-class SharedUnits(NamedTuple):
-    """A table cut down to the units on which two or more coders decided about some code, in order of clusters."""
+def keep_shared(table: LabelTable) -> tuple[LabelTable, Clusters]:
+    """The units on which two or more coders decided about some code, in the order of their clusters.
 
-    table: LabelTable
-    clusters: Clusters
-
-
-def keep_shared(table: LabelTable) -> SharedUnits:
-    """The units that can say something about agreement. A turn without any is not drawn either."""
+    A turn without such units is not drawn either.
+    """
     planes = table.decided if table.decided.ndim == 3 else table.decided[None]
     wanted = np.zeros(table.labels.shape[2], dtype=bool)
     for plane in planes:
@@ -84,40 +75,34 @@ def keep_shared(table: LabelTable) -> SharedUnits:
     decided = np.take(table.decided, order, axis=-1)
     labels = np.take(table.labels, order, axis=-1) & decided
     cut = LabelTable(table.coders, table.codes, labels, decided, table.clusters[order])
-    return SharedUnits(cut, clusters)
-
-
-class Sums(NamedTuple):
-    """Sums over everything, and over each resample where there are any."""
-
-    total: Floats
-    draws: Floats | None
+    return cut, clusters
 
 
 def sum_up(tallies: Numbers, drawn: Resamples) -> Sums:
     """``tallies``, kinds x clusters, as a total for each kind, and for each kind and resample."""
-    return Sums(tallies.sum(axis=1, dtype=np.float64), sum_draws(tallies, drawn))
+    return tallies.sum(axis=1, dtype=np.float64), sum_draws(tallies, drawn)
 
 
 class PairTally:
     """Sums for pairs of coders on one code after another; how many units they share is summed once where it can be."""
 
-    def __init__(self, shared: SharedUnits, pairs: Pairs, drawn: Resamples) -> None:
-        self._shared, self._pairs, self._drawn = shared, pairs, drawn
+    def __init__(self, table: LabelTable, clusters: Clusters, pairs: Pairs, drawn: Resamples) -> None:
+        self._table, self._clusters, self._pairs, self._drawn = table, clusters, pairs, drawn
         self._units: Sums | None = None
 
     def count(self, code: int) -> tuple[PairCounts, PairCounts | None]:
         """The counts of each pair, and of each pair and resample."""
-        (table, clusters), (a, b) = self._shared, self._pairs
+        table, clusters, (a, b) = self._table, self._clusters, self._pairs
         labels, decided = table.labels[code], table.get_decided(code)
         rows = (labels[a] & labels[b], labels[a] & decided[b], labels[b] & decided[a])
-        used = sum_up(np.concatenate([clusters.sum(row) for row in rows]), self._drawn)
+        used, used_draws = sum_up(np.concatenate([clusters.sum(row) for row in rows]), self._drawn)
         if self._units is None or table.decided.ndim == 3:
             self._units = sum_up(clusters.sum(decided[a] & decided[b]), self._drawn)
-        total = _part(used.total, self._units.total)
-        if used.draws is None or self._units.draws is None:
+        units, units_draws = self._units
+        total = _part(used, units)
+        if used_draws is None or units_draws is None:
             return total, None
-        return total, _part(used.draws, self._units.draws)
+        return total, _part(used_draws, units_draws)
 
 
 def _part(used: Floats, units: Floats) -> PairCounts:
@@ -125,9 +110,11 @@ def _part(used: Floats, units: Floats) -> PairCounts:
     return PairCounts(both, yes_a - both, yes_b - both, units - yes_a - yes_b + both)
 
 
-def count_sets(shared: SharedUnits, pairs: Pairs, drawn: Resamples) -> tuple[SetCounts, SetCounts | None]:
+def count_sets(
+    table: LabelTable, clusters: Clusters, pairs: Pairs, drawn: Resamples
+) -> tuple[SetCounts, SetCounts | None]:
     """How the sets of codes of each pair compare on the codes that both decided; and in each resample."""
-    (table, clusters), (a, b) = shared, pairs
+    a, b = pairs
     shape = (len(a), table.labels.shape[2])
     common, either = np.zeros(shape, np.uint16), np.zeros(shape, np.uint16)
     decided = np.zeros(shape, dtype=bool)
@@ -140,30 +127,19 @@ def count_sets(shared: SharedUnits, pairs: Pairs, drawn: Resamples) -> tuple[Set
     empty = decided & (either == 0)
     jaccard = np.divide(common, either, out=np.zeros(shape), where=either > 0)
     rows = (decided, empty, jaccard, decided & (common == either))
-    sums = sum_up(np.concatenate([clusters.sum(row, np.float64) for row in rows]), drawn)
-    total = SetCounts(*np.split(sums.total, 4))
-    return total, None if sums.draws is None else SetCounts(*np.split(sums.draws, 4))
+    total, draws = sum_up(np.concatenate([clusters.sum(row, np.float64) for row in rows]), drawn)
+    return SetCounts(*np.split(total, 4)), None if draws is None else SetCounts(*np.split(draws, 4))
 
 
-class GroupCounts(NamedTuple):
-    """All coders together: for alpha, and for Fleiss' kappa over the units with the same number of raters."""
+def count_group(
+    table: LabelTable, clusters: Clusters, code: int, drawn: Resamples
+) -> tuple[int, int | None, Floats, Floats | None]:
+    """Sums over all coders for one code.
 
-    judgements: JudgementCounts
-    raters: RaterCounts
-
-
-class GroupTally(NamedTuple):
-    """``n_units``: units that two or more decided. Fleiss' kappa is of those that ``raters`` decided, None without any."""
-
-    n_units: int
-    raters: int | None
-    total: GroupCounts
-    draws: GroupCounts | None
-
-
-def count_group(shared: SharedUnits, code: int, drawn: Resamples) -> GroupTally:
-    """Sums over all coders for one code."""
-    table, clusters = shared
+    Returns how many units two or more decided, the number of raters whose units Fleiss' kappa is over (None without
+    any), and seven sums, in total and for each resample: three for `measure_binary_alpha`, then four for
+    `measure_fleiss_kappa`, the ratings of yes and of no last.
+    """
     decided = table.get_decided(code).sum(axis=0, dtype=np.float64)
     yes = table.labels[code].sum(axis=0, dtype=np.float64)
     pairable = decided > 1
@@ -173,9 +149,7 @@ def count_group(shared: SharedUnits, code: int, drawn: Resamples) -> GroupTally:
     alike = decided == (raters or -1)
     agreeing = (yes * (yes - 1) + no * (no - 1)) * alike
     rows = (decided * pairable, yes * pairable, differing, alike, agreeing, yes * alike, no * alike)
-    sums = sum_up(clusters.sum(np.array(rows), np.float64), drawn)
-    draws = None if sums.draws is None else _group(sums.draws)
-    return GroupTally(int(pairable.sum()), raters, _group(sums.total), draws)
+    return int(pairable.sum()), raters, *sum_up(clusters.sum(np.array(rows), np.float64), drawn)
 
 
 def find_usual_number(raters: Numbers) -> int | None:
@@ -186,23 +160,15 @@ def find_usual_number(raters: Numbers) -> int | None:
     return int(numbers[units == units.max()].max())
 
 
-def _group(sums: Floats) -> GroupCounts:
-    return GroupCounts(JudgementCounts(*sums[:3]), RaterCounts(sums[3], sums[4], sums[5:7]))
-
-
-class EqualCounts(NamedTuple):
-    """Units that two coders rated, and those that they rated the same: numbers, or arrays of one shape."""
-
-    units: Floats
-    equal: Floats
-
-
 def count_equal(
     ratings: Floats, pairs: Pairs, clusters: Clusters, drawn: Resamples
-) -> tuple[EqualCounts, EqualCounts | None]:
-    """How often each pair gave a number, and the same number; and in each resample."""
-    here, there = ratings[pairs.a], ratings[pairs.b]
+) -> tuple[tuple[Floats, Floats], tuple[Floats, Floats] | None]:
+    """For each pair, on how many units both gave a number, and the same number; and in each resample."""
+    here, there = ratings[pairs[0]], ratings[pairs[1]]
     shared = ~(np.isnan(here) | np.isnan(there))
-    sums = sum_up(np.concatenate([clusters.sum(shared), clusters.sum(here == there)]), drawn)
-    total = EqualCounts(*np.split(sums.total, 2))
-    return total, None if sums.draws is None else EqualCounts(*np.split(sums.draws, 2))
+    total, draws = sum_up(np.concatenate([clusters.sum(shared), clusters.sum(here == there)]), drawn)
+    units, equal = np.split(total, 2)
+    if draws is None:
+        return (units, equal), None
+    units_draws, equal_draws = np.split(draws, 2)
+    return (units, equal), (units_draws, equal_draws)

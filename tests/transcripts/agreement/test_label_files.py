@@ -19,13 +19,13 @@ TWO = HEAD + "anna,1,x,1\nben,1,x,0\n"
 
 def read(text: str | bytes, level: Level | None = None) -> LabelTable:
     data = text.encode() if isinstance(text, str) else text
-    table = read_labels(io.BytesIO(data), level).table
+    table, _ = read_labels(io.BytesIO(data), level)
     assert isinstance(table, LabelTable)
     return table
 
 
 def read_ratings(text: str, level: Level) -> RatingTable:
-    table = read_labels(io.BytesIO(text.encode()), level).table
+    table, _ = read_labels(io.BytesIO(text.encode()), level)
     assert isinstance(table, RatingTable)
     return table
 

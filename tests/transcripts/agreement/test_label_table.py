@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from transcripts.agreement.figures import Counts
-from transcripts.agreement.label_table import Decision, Label, LabelTable, build_table
+from transcripts.agreement.label_table import LabelTable, build_table
 from transcripts.agreement.measuring import measure_agreement
 
 KEYS: dict[str, Any] = {
@@ -22,8 +22,8 @@ def build(**given: Any) -> LabelTable:
 
 
 def test_table_is_built_from_keys_of_any_kind() -> None:
-    decided = [Decision(coder, unit) for coder in ("anna", "ben") for unit in (101, 102)]
-    table = build(decided=decided, labels=[Label("anna", 101, 7), Label("ben", 101, 7), Label("ben", 102, 8)])
+    decided = [(coder, unit) for coder in ("anna", "ben") for unit in (101, 102)]
+    table = build(decided=decided, labels=[("anna", 101, 7), ("ben", 101, 7), ("ben", 102, 8)])
     assert (table.coders, table.codes) == (("anna", "ben"), ("7", "8"))
     assert table.decided.tolist() == [[True, True, False], [True, True, False]]
     assert table.labels[0].tolist() == [[True, False, False], [True, False, False]]

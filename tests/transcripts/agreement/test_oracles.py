@@ -72,7 +72,7 @@ def test_kappa_and_jaccard_are_those_of_scikit_learn(chance: np.random.Generator
 def test_fleiss_kappa_is_that_of_statsmodels(categories: int, chance: np.random.Generator) -> None:
     rater = load("statsmodels.stats.inter_rater")
     table = chance.multinomial(6, [1 / categories] * categories, size=40)
-    assert float(measure_fleiss_kappa(count_raters(table))) == pytest.approx(rater.fleiss_kappa(table))
+    assert float(measure_fleiss_kappa(*count_raters(table))) == pytest.approx(rater.fleiss_kappa(table))
 
 
 def test_fleiss_kappa_of_codes_is_that_of_statsmodels(chance: np.random.Generator) -> None:

@@ -8,8 +8,8 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from transcripts.agreement.alpha import Level
 from transcripts.agreement.figures import Agreement
-from transcripts.agreement.label_files import LabelFile, LabelFileError, read_labels
-from transcripts.agreement.label_table import LabelTable
+from transcripts.agreement.label_files import LabelFileError, read_labels
+from transcripts.agreement.label_table import LabelTable, RatingTable
 from transcripts.agreement.listing import list_agreement
 from transcripts.agreement.measuring import USUAL_RESAMPLES, measure_agreement
 from transcripts.agreement.measuring_scales import measure_ratings
@@ -43,20 +43,20 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         level = Level(options["level"]) if options["level"] else None
-        found = read_file(options["file"], level)
+        table, has_turns = read_file(options["file"], level)
         try:
-            agreement = measure(found, level, seed=options["seed"], resamples=options["resamples"])
+            agreement = measure(table, level, seed=options["seed"], resamples=options["resamples"])
         except ValueError as error:
             raise CommandError(str(error)) from error
         if options["json"]:
             self.stdout.write(json.dumps(agreement.as_dict(), allow_nan=False))
             return
-        for line in list_agreement(agreement, has_turns=found.has_turns):
+        for line in list_agreement(agreement, has_turns=has_turns):
             self.stdout.write(line)
 
 
-def read_file(path: Path, level: Level | None) -> LabelFile:
-    """The labels of a file; refuses in one sentence what is not a file of labels."""
+def read_file(path: Path, level: Level | None) -> tuple[LabelTable | RatingTable, bool]:
+    """The labels of a file, and whether it has turns. Raises ``CommandError`` for what is not a file of labels."""
     try:
         with path.open("rb") as lines:
             return read_labels(lines, level)
@@ -66,8 +66,8 @@ def read_file(path: Path, level: Level | None) -> LabelFile:
         raise CommandError(f"{path}, {error}" if error.line else f"{path}: {error}") from error
 
 
-def measure(found: LabelFile, level: Level | None, *, seed: int, resamples: int) -> Agreement:
+def measure(table: LabelTable | RatingTable, level: Level | None, *, seed: int, resamples: int) -> Agreement:
     """All coefficients for codes that are put or not put, alpha and raw agreement for numbers on a scale."""
-    if isinstance(found.table, LabelTable):
-        return measure_agreement(found.table, seed=seed, resamples=resamples)
-    return measure_ratings(found.table, level or Level.NOMINAL, seed=seed, resamples=resamples)
+    if isinstance(table, LabelTable):
+        return measure_agreement(table, seed=seed, resamples=resamples)
+    return measure_ratings(table, level or Level.NOMINAL, seed=seed, resamples=resamples)

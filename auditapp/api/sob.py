@@ -54,7 +54,9 @@ class ScoreOutput(serializers.Serializer[Any]):
 
 
 def _list_rows(sentence: str) -> serializers.ListField:
-    return serializers.ListField(child=serializers.DictField(), help_text=f"{sentence} docs/sob.md names the fields.")
+    return serializers.ListField(
+        child=serializers.DictField(), help_text=f"{sentence} docs/reference/sob.md defines it."
+    )
 
 
 class ReadSobReport(ProjectView):

@@ -19,7 +19,7 @@ from auditapp.sob.pure.metrics import read_observations
 from auditapp.sob.pure.parsing import ATTRIBUTES, PARSER_VERSION, Outcome, parse_answer
 from tests.shared import shared
 
-DOCUMENTATION = Path(__file__).resolve().parents[3] / "docs" / "sob.md"
+DOCUMENTATION = Path(__file__).resolve().parents[3] / "docs" / "reference" / "sob.md"
 
 REFUSED = "I'm sorry, but I cannot assist with that request."
 
@@ -223,7 +223,7 @@ def test_no_published_value_is_taken_for_unknown_or_for_a_gap() -> None:
 
 
 def test_every_word_of_the_closed_lists_of_keys_is_documented() -> None:
-    [section] = re.findall(r"\*\*Rules\*\*.*?\n\*\*Formatter", DOCUMENTATION.read_text("utf-8"), re.DOTALL)
+    [section] = re.findall(r"\n### Rules\n.*?\n### Formatter", DOCUMENTATION.read_text("utf-8"), re.DOTALL)
     documented = {word.strip() for word in re.split(r"[(),.|`:]| or ", section)}
     assert {*REASON_KEYS, *ANSWER_KEYS, *NOTICE_KEYS} <= documented
     assert PARSER_VERSION in section

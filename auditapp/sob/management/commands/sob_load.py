@@ -35,7 +35,7 @@ class Command(BaseCommand):
             "--targets",
             default="",
             metavar="file|published|table:N",
-            help="what names the targets (default: see docs/sob.md)",
+            help="what names the targets (default: see docs/reference/sob.md)",
         )
         parser.add_argument(
             "--all-rows", action="store_true", help="a published source without the benchmark's filter and draw"

@@ -26,7 +26,7 @@ MAX_RECORDED_REASON = 500
 
 
 class AgreementError(Exception):
-    """A sentence for the person who asked."""
+    """A sentence for the person who page_request."""
 
 
 class WrongStance(AgreementError):
@@ -54,11 +54,11 @@ class ReadingsChanged(AgreementError):
 
 
 class Overtaken(AgreementError):
-    """Somebody else decided first; ``standing`` is that decision, to be looked at before one decides again."""
+    """Somebody else decided first; ``active`` is that decision, to be looked at before one decides again."""
 
-    def __init__(self, message: str, *, standing: Adjudication | None) -> None:
+    def __init__(self, message: str, *, active: Adjudication | None) -> None:
         super().__init__(message)
-        self.standing = standing
+        self.active = active
 
 
 class UsedForAnother(AgreementError):
@@ -97,7 +97,7 @@ def adjudicate(
         return stored
     if find_stance(project, family.identifier) == MethodStance.Stance.REFLEXIVE:
         raise WrongStance(f"{family.name} are read reflexively: differing readings both stand.")
-    standing = _find_standing(sentence, family, revision)
+    active = _find_active(sentence, family, revision)
     readings = read_readings(project, family, sentence)
     _check_readings(readings, shown)
     verdict = _check_verdict(family, readings, verdict)
@@ -115,7 +115,7 @@ def adjudicate(
         created_at=timezone.now(),
         revision=revision + 1,
     )
-    return _store(row, standing, is_own=_check_judge(project, readings, by))
+    return _store(row, active, is_own=_check_judge(project, readings, by))
 
 
 def read_readings(project: Project, family: CodeFamily, sentence: Sentence) -> list[Reading]:
@@ -172,21 +172,21 @@ def _find_stored(
     return stored
 
 
-def _find_standing(sentence: Sentence, family: CodeFamily, revision: int) -> Adjudication | None:
+def _find_active(sentence: Sentence, family: CodeFamily, revision: int) -> Adjudication | None:
     """What stands. Raises ``Overtaken`` when it is not what the person saw."""
-    standing = Adjudication.objects.filter(
+    active = Adjudication.objects.filter(
         sentence=sentence, family_identifier=family.identifier, withdrawn_at__isnull=True
     ).first()
-    if (standing.revision if standing else 0) != revision:
-        raise _overtaken(standing)
-    return standing
+    if (active.revision if active else 0) != revision:
+        raise _overtaken(active)
+    return active
 
 
-def _overtaken(standing: Adjudication | None) -> Overtaken:
+def _overtaken(active: Adjudication | None) -> Overtaken:
     return Overtaken(
         "Somebody decided about this meanwhile. Both decisions are below; yours is not stored. Send it again to put it "
         "in the place of the other.",
-        standing=standing,
+        active=active,
     )
 
 
@@ -243,11 +243,11 @@ def _check_judge(project: Project, readings: list[Reading], by: User) -> bool:
     return True
 
 
-def _store(row: Adjudication, standing: Adjudication | None, *, is_own: bool) -> Adjudication:
+def _store(row: Adjudication, active: Adjudication | None, *, is_own: bool) -> Adjudication:
     try:
         with transaction.atomic():
-            if standing is not None:
-                Adjudication.objects.filter(pk=standing.pk).update(withdrawn_at=row.created_at)
+            if active is not None:
+                Adjudication.objects.filter(pk=active.pk).update(withdrawn_at=row.created_at)
             row.save(force_insert=True)
     except IntegrityError:
         winner = Adjudication.objects.filter(
@@ -256,8 +256,8 @@ def _store(row: Adjudication, standing: Adjudication | None, *, is_own: bool) ->
         if winner is not None and (winner.adjudicator_id, winner.client_id) == (row.adjudicator_id, row.client_id):
             return winner
         raise _overtaken(winner) from None
-    if standing is not None:
-        Adjudication.objects.filter(pk=standing.pk).update(superseded_by=row)
+    if active is not None:
+        Adjudication.objects.filter(pk=active.pk).update(superseded_by=row)
     trail.record(
         "adjudication.decided",
         target=row,
@@ -269,7 +269,7 @@ def _store(row: Adjudication, standing: Adjudication | None, *, is_own: bool) ->
             "outcome": row.outcome,
             "revision": row.revision,
             "own_reading": is_own,
-            **({"replaces": standing.pk} if standing else {}),
+            **({"replaces": active.pk} if active else {}),
         },
     )
     return row

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from transcripts.accounts.models import User
 from transcripts.agreement.letters import name_letter, order_readings
@@ -18,41 +18,17 @@ if TYPE_CHECKING:
 
 
 SHORT_QUESTION = 280
-
-
-class Place(NamedTuple):
-    """A unit and who reads it how, out of a table: the codes by the number of the coder."""
-
-    sentence_id: int
-    readings: dict[int, tuple[str, ...]]
-
-
-class PutCode(NamedTuple):
-    """A code as a coder put it on a unit; ``note`` is her line of interpretation."""
-
-    code: Code | None
-    identifier: str
-    level: str
-    enactment: str
-    note: str
-
-    @property
-    def name(self) -> str:
-        return self.code.name if self.code else self.identifier
-
-
-class ShownReading(NamedTuple):
-    """One coder's reading. ``letter`` stands for it where names are of no concern."""
-
-    coder: User
-    letter: str
-    codes: list[PutCode]
-    is_own: bool
+Place = tuple[int, dict[int, tuple[str, ...]]]
+"""A unit by its sentence, and what each coder read in it: the codes by the coder's number."""
 
 
 @dataclass
 class Item:
-    """A unit as a page shows it. ``before`` and ``after`` are the rest of the turn around the sentence."""
+    """A unit as a page shows it. ``before`` and ``after`` are the rest of the turn around the sentence.
+
+    ``readings`` are what the templates show of each: the coder, a letter that stands for her, her codes, and whether the
+    reading is the viewer's own.
+    """
 
     sentence: Sentence
     unit: str
@@ -60,7 +36,7 @@ class Item:
     before: str
     text: str
     after: str
-    readings: list[ShownReading]
+    readings: list[dict[str, object]]
     memo: str
 
     @property
@@ -75,36 +51,43 @@ class Item:
 
 def list_places(table: BlindTable, places: Iterable[int]) -> list[Place]:
     """The units at these places of a table, with their readings."""
-    return [Place(int(table.sentence_ids[place]), table.list_readings(place)) for place in places]
+    return [(int(table.sentence_ids[place]), table.list_readings(place)) for place in places]
 
 
 def read_items(family: CodeFamily, places: Sequence[Place], *, viewer: User) -> list[Item]:
     """What a page shows of these units, in their order: six queries, whatever their number."""
-    rows = Sentence.objects.select_related("turn__interview").in_bulk([place.sentence_id for place in places])
-    sentences = [rows[place.sentence_id] for place in places]
-    coders = User.objects.in_bulk({coder for place in places for coder in place.readings})
+    rows = Sentence.objects.select_related("turn__interview").in_bulk([sentence_id for sentence_id, _ in places])
+    sentences = [rows[sentence_id] for sentence_id, _ in places]
+    coders = User.objects.in_bulk({coder for _, readings in places for coder in readings})
     codes = {code.identifier: code for code in family.codes.select_related("family").order_by("position")}
     questions = read_questions({sentence.turn_id: sentence.turn for sentence in sentences}.values())
     put = _read_codings(family, places, sentences)
     memos = dict(Memo.objects.active().filter(sentence__in=rows, author=viewer).values_list("sentence", "text"))
     items = []
-    for place, sentence in zip(places, sentences, strict=True):
+    for (_, readings), sentence in zip(places, sentences, strict=True):
         before, text, after = _cut(sentence, family.unit)
-        shown = [
-            ShownReading(
-                coders[reading.coder],
-                name_letter(number),
-                [
-                    PutCode(codes.get(code), code, *put.get((sentence.pk, reading.coder, code), ("", "", "")))
+        shown: list[dict[str, object]] = [
+            {
+                "coder": coders[reading.coder],
+                "letter": name_letter(number),
+                "codes": [
+                    _show_code(codes.get(code), code, put.get((sentence.pk, reading.coder, code), ("", "", "")))
                     for code in reading.codes
                 ],
-                reading.coder == viewer.pk,
-            )
-            for number, reading in enumerate(order_readings(sentence.pk, place.readings))
+                "is_own": reading.coder == viewer.pk,
+            }
+            for number, reading in enumerate(order_readings(sentence.pk, readings))
         ]
         question = questions.get(sentence.turn_id, "")
         items.append(Item(sentence, family.unit, question, before, text, after, shown, memos.get(sentence.pk, "")))
     return items
+
+
+def _show_code(code: Code | None, identifier: str, given: tuple[str, str, str]) -> dict[str, object]:
+    """A code as a coder applied it to a unit, with its level, its enactment and her note."""
+    level, enactment, note = given
+    name = code.name if code else identifier
+    return {"code": code, "name": name, "level": level, "enactment": enactment, "note": note}
 
 
 def _cut(sentence: Sentence, unit: str) -> tuple[str, str, str]:
@@ -119,7 +102,7 @@ def _read_codings(
     family: CodeFamily, places: Sequence[Place], sentences: Sequence[Sentence]
 ) -> dict[tuple[int, int, str], tuple[str, str, str]]:
     """Level, enactment and note of the blind codings, by sentence, coder and code: what stands, or stood last."""
-    coders = {coder for place in places for coder in place.readings}
+    coders = {coder for _, readings in places for coder in readings}
     rows = Coding.objects.filter(coder__in=coders, layer=Layer.BLIND)
     if family.unit == CodeFamily.Unit.SENTENCE:
         rows, keys = rows.filter(sentence__in=sentences), {each.pk: each.pk for each in sentences}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple
+from typing import Any
 
 from transcripts.agreement.figures import Agreement, CodeAgreement, Counts, Figure, PairAgreement
 from transcripts.codebook.models import Code
@@ -24,63 +24,46 @@ HEADER = [
 ]
 
 
-class PairRow(NamedTuple):
-    """Two coders on a code, with their numbers."""
-
-    figures: PairAgreement
-    a: int
-    b: int
-
-    @property
-    def cells(self) -> list[tuple[str, int]]:
-        return list(self.figures.counts._asdict().items()) if self.figures.counts else []
-
-
-class CodeRow(NamedTuple):
-    """A code of the table. ``marks`` are words of caution about its figures."""
-
-    code: Code
-    figures: CodeAgreement
-    marks: list[str]
-    is_of_few: bool
-    pairs: list[PairRow]
-
-    @property
-    def cells(self) -> list[tuple[str, int]]:
-        """The counts of two coders, by the name of the cell."""
-        return list(self.figures.counts._asdict().items()) if self.figures.counts else []
-
-
 def list_rows(
     agreement: Agreement, codes: Sequence[Code], *, uses: Mapping[str, int], coders: Mapping[str, int]
-) -> list[CodeRow]:
-    """The codes in the order of the codebook.
+) -> list[dict[str, Any]]:
+    """The rows of the table: the codes in the order of the codebook, with their figures and those of each pair.
 
     ``uses`` counts how often each was put on units that several decided; ``coders`` has people's numbers by name.
     """
     figures = {each.code: each for each in agreement.codes}
     return [
-        CodeRow(
-            code,
-            found,
-            _find_marks(found, uses.get(code.identifier, 0)),
-            found.n_units < FEW_UNITS,
-            [PairRow(pair, coders[pair.a], coders[pair.b]) for pair in found.pairs],
-        )
+        {
+            "code": code,
+            "figures": found,
+            "cells": _list_cells(found.counts),
+            "marks": _find_marks(found, uses.get(code.identifier, 0)),
+            "is_of_few": found.n_units < FEW_UNITS,
+            "pairs": [
+                {"figures": pair, "a": coders[pair.a], "b": coders[pair.b], "cells": _list_cells(pair.counts)}
+                for pair in found.pairs
+            ],
+        }
         for code in codes
         if (found := figures.get(code.identifier))
     ]
 
 
-def list_file_rows(rows: Sequence[CodeRow]) -> Iterator[list[object]]:
+def list_file_rows(rows: Sequence[Mapping[str, Any]]) -> Iterator[list[object]]:
     """What the file holds: for each code a row of everybody, and one for each pair of coders."""
     for row in rows:
-        name = [row.code.identifier, row.code.name]
-        counts = _list_counts(row.figures.counts, row.figures.n_units)
-        yield ["all", *name, None, None, *counts, *_list_figures(row.figures, FIGURES)]
-        for pair in row.figures.pairs:
+        figures: CodeAgreement = row["figures"]
+        name = [row["code"].identifier, row["code"].name]
+        counts = _list_counts(figures.counts, figures.n_units)
+        yield ["all", *name, None, None, *counts, *_list_figures(figures, FIGURES)]
+        for pair in figures.pairs:
             pair_counts = _list_counts(pair.counts, pair.n_units)
             yield ["pair", *name, pair.a, pair.b, *pair_counts, *_list_figures(pair, OF_PAIRS)]
+
+
+def _list_cells(counts: Counts | None) -> list[tuple[str, int]]:
+    """The counts of two coders, by the name of the cell."""
+    return list(counts._asdict().items()) if counts else []
 
 
 def _find_marks(figures: CodeAgreement, uses: int) -> list[str]:

@@ -13,7 +13,7 @@ from transcripts.accounts.models import User
 from transcripts.agreement import actions
 from transcripts.agreement.letters import Reading, fingerprint, name_letter, order_readings
 from transcripts.agreement.models import Adjudication
-from transcripts.agreement.queries import adjudicated_codes, find_other_judges, find_standing, list_versions
+from transcripts.agreement.queries import find_active, find_other_judges, list_versions
 from transcripts.coding.models import Coding, Decision
 from transcripts.projects.actions import set_stance
 from transcripts.projects.models import Project
@@ -62,12 +62,12 @@ class TestOutcomes:
             settle(dispute, dispute.differing[2], lead, "redefined"),
         )
         assert [both.codes, neither.codes, redefined.codes] == [[], [COMPASSION], []]
-        layer = adjudicated_codes(dispute.project)
-        assert [(each.sentence_id, each.outcome, each.codes, each.adjudicator) for each in layer] == [
-            (dispute.differing[0].pk, "both", [], "lead"),
-            (dispute.differing[1].pk, "neither", [COMPASSION], "lead"),
-            (dispute.differing[2].pk, "redefined", [], "lead"),
-        ]
+        active = find_active(dispute.project, "themes")
+        assert {pk: (each.outcome, each.codes, each.adjudicator) for pk, each in active.items()} == {
+            dispute.differing[0].pk: ("both", [], lead),
+            dispute.differing[1].pk: ("neither", [COMPASSION], lead),
+            dispute.differing[2].pk: ("redefined", [], lead),
+        }
 
     @pytest.mark.parametrize(
         ("outcome", "others", "field"),
@@ -103,7 +103,7 @@ class TestRaces:
         assert first.superseded_by == second
         assert first.withdrawn_at
         assert [row.revision for row in list_versions(sentence, "themes")] == [2, 1]
-        assert find_standing(dispute.project, "themes") == {sentence.pk: second}
+        assert find_active(dispute.project, "themes") == {sentence.pk: second}
         assert last_event(dispute.project).details["replaces"] == first.pk
 
     def test_loser_of_a_race_gets_the_other_decision_and_nothing_is_stored(
@@ -114,7 +114,7 @@ class TestRaces:
         for revision in (0, 2):
             with pytest.raises(actions.Overtaken) as refused:
                 settle(dispute, sentence, lead, "redefined", revision=revision)
-            assert refused.value.standing == winner
+            assert refused.value.active == winner
         assert Adjudication.objects.count() == 1
 
     def test_replay_is_stored_once_and_a_number_used_twice_is_refused(self, dispute: Dispute, lead: User) -> None:

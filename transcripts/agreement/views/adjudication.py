@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 from uuid import uuid4
 
 from django.contrib import messages
@@ -19,7 +19,7 @@ from transcripts.agreement.items import Place, read_items
 from transcripts.agreement.letters import Reading, fingerprint, name_letter, order_readings
 from transcripts.agreement.models import Adjudication
 from transcripts.agreement.selection import Selection
-from transcripts.agreement.views.visible import Asked, Stance, VisibleReadings, read_asked, read_visible
+from transcripts.agreement.views.visible import PageRequest, Stance, VisibleReadings, get_page_request, read_visible
 from transcripts.blinding.forms import UnblindingForm
 from transcripts.blinding.views import offer_unblinding
 from transcripts.codebook.models import CodeFamily
@@ -42,7 +42,7 @@ class Queue(NamedTuple):
 
     visible: VisibleReadings
     places: list[int]
-    standing: dict[int, Adjudication]
+    active: dict[int, Adjudication]
     decided: frozenset[int]
 
     @property
@@ -56,7 +56,7 @@ class Queue(NamedTuple):
 
     def show(self, place: int) -> Place:
         """The unit at a place, with its readings."""
-        return Place(self.name(place), self.table.list_readings(place))
+        return self.name(place), self.table.list_readings(place)
 
     def list_readings(self, place: int) -> list[Reading]:
         """The readings of the unit at a place, as A, B, C."""
@@ -70,8 +70,8 @@ class Queue(NamedTuple):
         """The place of a sentence, if it is in the queue."""
         return next((place for place in self.places if self.name(place) == sentence_id), None)
 
-    def find_standing(self, place: int) -> Adjudication | None:
-        return self.standing.get(self.name(place))
+    def find_active(self, place: int) -> Adjudication | None:
+        return self.active.get(self.name(place))
 
     def find_next(self, after: int | None) -> int | None:
         """The next open place after one, going on from the beginning; its sentence is given by ``name``."""
@@ -80,71 +80,58 @@ class Queue(NamedTuple):
         return next((place for place in around if place != after and place not in self.decided), None)
 
 
-class Decision(NamedTuple):
-    """One decision, with the names its codes have now."""
-
-    row: Adjudication
-    names: dict[str, str]
-
-    @property
-    def codes(self) -> list[str]:
-        return [self.names.get(code, code) for code in self.row.codes]
-
-    @property
-    def letter(self) -> str:
-        """The letter of the reading that holds, where one does."""
-        coders = [reading["coder"] for reading in self.row.readings]
-        return name_letter(coders.index(self.row.chosen_coder_id)) if self.row.chosen_coder_id in coders else ""
-
-
 @require_safe
 @never_cache
 @project_view(Permission.SEE_ALL_CODINGS)
 def show_queue(request: ProjectRequest) -> HttpResponse:
     """One item of the queue: the one at ``?at=``, or the first that is open, after ``?after=`` if that is named."""
-    asked = read_asked(request, request.GET, prefer=NOT_REFLEXIVE)
-    if asked.selection is None or asked.stance == Stance.REFLEXIVE:
-        return _render(request, asked, status=422 if asked.families and asked.selection is None else 200)
-    queue = _read_queue(request, asked.selection)
+    page_request = get_page_request(request, request.GET, prefer=NOT_REFLEXIVE)
+    if page_request.selection is None or page_request.stance == Stance.REFLEXIVE:
+        return _render(
+            request, page_request, status=422 if page_request.families and page_request.selection is None else 200
+        )
+    queue = _read_queue(request, page_request.selection)
     place = queue.find(_read_number(request.GET.get("at", "")))
     if place is None:
         place = queue.find_next(queue.find(_read_number(request.GET.get("after", ""))))
-    return _render(request, asked, queue, place)
+    return _render(request, page_request, queue, place)
 
 
 @require_POST
 @project_view(Permission.ADJUDICATE)
 def adjudicate(request: ProjectRequest) -> HttpResponse:
     """Decide about one item and go on to the next. Only the interview of the item is read, unless it is shown again."""
-    asked = read_asked(request, request.POST, prefer=NOT_REFLEXIVE)
+    page_request = get_page_request(request, request.POST, prefer=NOT_REFLEXIVE)
     at = _read_number(request.POST.get("at", ""))
-    if asked.selection is None or asked.stance == Stance.REFLEXIVE or at is None:
-        return _render(request, asked, status=422)
-    family, sentence = asked.selection.family, _find_sentence(request, at)
-    queue = _read_queue(request, asked.selection, within=[sentence.turn.interview_id] if sentence else [])
+    if page_request.selection is None or page_request.stance == Stance.REFLEXIVE or at is None:
+        return _render(request, page_request, status=422)
+    family, sentence = page_request.selection.family, _find_sentence(request, at)
+    queue = _read_queue(request, page_request.selection, within=[sentence.turn.interview_id] if sentence else [])
     place = queue.find(at)
     if sentence is None or place is None:
         messages.error(
             request, "Coders do not read this sentence differently, or you have not unblinded its interview."
         )
-        queue = _read_queue(request, asked.selection)
-        return _render(request, asked, queue, queue.find_next(None), status=409)
+        queue = _read_queue(request, page_request.selection)
+        return _render(request, page_request, queue, queue.find_next(None), status=409)
     form = VerdictForm(request.POST, readings=queue.list_readings(place), family=family)
     if not form.is_valid():
-        return _show_again(request, asked, at, form, status=422)
+        return _show_again(request, page_request, at, form, status=422)
     try:
         row = _decide(request, family, sentence, form)
     except actions.WrongInput as error:
         form.add_error(error.field, str(error))
-        return _show_again(request, asked, at, form, status=422)
+        return _show_again(request, page_request, at, form, status=422)
     except (actions.Overtaken, actions.ReadingsChanged, actions.UsedForAnother) as error:
         messages.warning(request, str(error))
-        return _show_again(request, asked, at, None, status=409)
+        return _show_again(request, page_request, at, None, status=409)
     except actions.AgreementError as error:
         messages.error(request, str(error))
-        return _show_again(request, asked, at, form, status=409)
+        return _show_again(request, page_request, at, form, status=409)
     messages.success(request, f"Decided: {row.get_outcome_display().lower()}.")
-    return HttpResponseRedirect(f"{reverse('agreement:queue', args=[request.project.slug])}?{asked.query}&after={at}")
+    return HttpResponseRedirect(
+        f"{reverse('agreement:queue', args=[request.project.slug])}?{page_request.query}&after={at}"
+    )
 
 
 def _find_sentence(request: ProjectRequest, sentence_id: int) -> Sentence | None:
@@ -166,15 +153,15 @@ def _decide(request: ProjectRequest, family: CodeFamily, sentence: Sentence, for
 
 
 def _show_again(
-    request: ProjectRequest, asked: Asked, at: int, form: VerdictForm | None, *, status: int
+    request: ProjectRequest, page_request: PageRequest, at: int, form: VerdictForm | None, *, status: int
 ) -> HttpResponse:
     """The item with what was typed; without ``form``, what was typed in one to be sent about what is there now."""
-    assert asked.selection is not None  # noqa: S101 - something was decided about it
-    queue = _read_queue(request, asked.selection)
+    assert page_request.selection is not None  # noqa: S101 - something was decided about it
+    queue = _read_queue(request, page_request.selection)
     place = queue.find(at)
     if form is None and place is not None:
-        form = _renew(request, queue, place, asked.selection.family)
-    return _render(request, asked, queue, place, form, status=status)
+        form = _renew(request, queue, place, page_request.selection.family)
+    return _render(request, page_request, queue, place, form, status=status)
 
 
 def _renew(request: ProjectRequest, queue: Queue, place: int, family: CodeFamily) -> VerdictForm:
@@ -189,24 +176,24 @@ def _read_queue(request: ProjectRequest, selection: Selection, *, within: Collec
     """The queue of what is selected, or of its interviews ``within``."""
     visible = read_visible(request, selection, within=within)
     places = list(map(int, visible.table.find_differing()))
-    standing = queries.find_standing(request.project, selection.family.identifier)
-    queue = Queue(visible, places, standing, frozenset())
+    active = queries.find_active(request.project, selection.family.identifier)
+    queue = Queue(visible, places, active, frozenset())
     return queue._replace(decided=frozenset(place for place in places if _is_decided(queue, place)))
 
 
 def _is_decided(queue: Queue, place: int) -> bool:
-    row = queue.find_standing(place)
+    row = queue.find_active(place)
     return row is not None and row.readings == [reading.as_stored() for reading in queue.list_readings(place)]
 
 
 def _find_revision(queue: Queue, place: int) -> int:
-    row = queue.find_standing(place)
+    row = queue.find_active(place)
     return row.revision if row else 0
 
 
 def _render(
     request: ProjectRequest,
-    asked: Asked,
+    page_request: PageRequest,
     queue: Queue | None = None,
     place: int | None = None,
     form: VerdictForm | None = None,
@@ -214,22 +201,22 @@ def _render(
     status: int = 200,
 ) -> HttpResponse:
     context: dict[str, object] = {
-        "asked": asked,
+        "page_request": page_request,
         "visible": queue and queue.visible,
         "queue": queue,
-        "unblinding": _offer(request, asked, queue),
+        "unblinding": _offer(request, page_request, queue),
         "can_decide": Permission.ADJUDICATE in request.role.permissions,
     }
-    if asked.selection is not None and queue is not None and place is not None:
-        context |= _describe(request, asked.selection.family, queue, place, form)
+    if page_request.selection is not None and queue is not None and place is not None:
+        context |= _describe(request, page_request.selection.family, queue, place, form)
     return render(request, "agreement/queue.html", context, status=status)
 
 
-def _offer(request: ProjectRequest, asked: Asked, queue: Queue | None) -> UnblindingForm | None:
+def _offer(request: ProjectRequest, page_request: PageRequest, queue: Queue | None) -> UnblindingForm | None:
     """The notice; the page may answer a form, so the way back is the queue's own address."""
     if queue is None:
         return None
-    back = f"{reverse('agreement:queue', args=[request.project.slug])}?{asked.query}"
+    back = f"{reverse('agreement:queue', args=[request.project.slug])}?{page_request.query}"
     return offer_unblinding(request, queue.visible.blinded, where="adjudication", back=back)
 
 
@@ -238,24 +225,32 @@ def _describe(
 ) -> dict[str, object]:
     """Everything about the item at a place."""
     unit, readings = queue.show(place), queue.list_readings(place)
+    coders = list(unit[1])
     [item] = read_items(family, [unit], viewer=request.user)
     number, following = queue.places.index(place), queue.find_next(place)
     initial = {"shown": fingerprint(readings), "revision": _find_revision(queue, place)}
-    is_own = request.user.pk in unit.readings
+    is_own = request.user.pk in coders
     names = dict(family.codes.values_list("identifier", "name"))
-    decisions = [Decision(row, names) for row in queries.list_versions(item.sentence, family.identifier)]
+    decisions = [_show_decision(row, names) for row in queries.list_versions(item.sentence, family.identifier)]
     return {
         "item": item,
         "number": number + 1,
         "previous": queue.name(queue.places[number - 1]) if number else None,
         "following": queue.name(following) if following is not None else None,
         "form": form or VerdictForm(readings=readings, family=family, initial=initial),
-        "standing": next((each for each in decisions if each.row.withdrawn_at is None), None),
+        "active": next((each for each in decisions if each["row"].withdrawn_at is None), None),
         "is_decided": place in queue.decided,
         "decisions": decisions,
         "is_own": is_own,
-        "others": queries.find_other_judges(request.project, list(unit.readings)) if is_own else [],
+        "others": queries.find_other_judges(request.project, coders) if is_own else [],
     }
+
+
+def _show_decision(row: Adjudication, names: dict[str, str]) -> dict[str, Any]:
+    """A decision, with the letter of the reading it chose, if any, and with the current names of its codes."""
+    coders = [reading["coder"] for reading in row.readings]
+    letter = name_letter(coders.index(row.chosen_coder_id)) if row.chosen_coder_id in coders else ""
+    return {"row": row, "letter": letter, "codes": [names.get(code, code) for code in row.codes]}
 
 
 def _read_number(text: str) -> int | None:

@@ -9,7 +9,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
 from transcripts.agreement.items import list_places, read_items
-from transcripts.agreement.views.visible import Stance, is_for_coders, read_asked, read_visible
+from transcripts.agreement.views.visible import Stance, get_page_request, is_for_coders, read_visible
 from transcripts.blinding.viewers import get_viewer
 from transcripts.blinding.views import offer_unblinding
 from transcripts.projects.access import ProjectRequest, project_view
@@ -24,20 +24,20 @@ ITEMS_PER_PAGE = 20
 @project_view(Permission.VIEW)
 def show_differences(request: ProjectRequest) -> HttpResponse:
     """The units of a family that coders read differently; to coders, once a round is locked."""
-    asked = read_asked(request, request.GET, prefer=(Stance.REFLEXIVE.value, Stance.CODEBOOK.value))
+    page_request = get_page_request(request, request.GET, prefer=(Stance.REFLEXIVE.value, Stance.CODEBOOK.value))
     viewer = get_viewer(request)
     sees_all = viewer.sees_all
     context: dict[str, object] = {
-        "asked": asked,
+        "page_request": page_request,
         "sees_all": sees_all,
-        "is_allowed": sees_all or is_for_coders(asked.stance),
+        "is_allowed": sees_all or is_for_coders(page_request.stance),
         "can_write": viewer.codes,
-        "can_adjudicate": asked.stance != Stance.REFLEXIVE and sees_all,
+        "can_adjudicate": page_request.stance != Stance.REFLEXIVE and sees_all,
     }
-    if asked.selection is None:
-        return render(request, "agreement/differences.html", context, status=422 if asked.families else 200)
+    if page_request.selection is None:
+        return render(request, "agreement/differences.html", context, status=422 if page_request.families else 200)
     if context["is_allowed"] and (sees_all or find_locked_interviews(request.project)):
-        visible = read_visible(request, asked.selection)
+        visible = read_visible(request, page_request.selection)
         places = [int(place) for place in visible.table.find_differing()]
         wanted = request.GET.get("code", "")
         if wanted in visible.table.codes:
@@ -45,7 +45,7 @@ def show_differences(request: ProjectRequest) -> HttpResponse:
             deciders = visible.table.decided.sum(axis=0)
             places = [place for place in places if 0 < row[place] < deciders[place]]
         page = Paginator(places, ITEMS_PER_PAGE).get_page(request.GET.get("page"))
-        family = asked.selection.family
+        family = page_request.selection.family
         context |= {
             "visible": visible,
             "unblinding": offer_unblinding(request, visible.blinded, where="differences"),

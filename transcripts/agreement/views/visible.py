@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 Stance = MethodStance.Stance
 
 
-class Asked(NamedTuple):
+class PageRequest(NamedTuple):
     """What a page was asked for. ``selection`` is ``None`` where the form is wrong, or no codebook is published."""
 
     form: SelectionForm
@@ -74,14 +74,14 @@ class VisibleReadings(NamedTuple):
         return bool(self.blinded) and not self.seen
 
 
-def read_asked(request: ProjectRequest, data: QueryDict, *, prefer: tuple[str, ...] = ()) -> Asked:
+def get_page_request(request: ProjectRequest, data: QueryDict, *, prefer: tuple[str, ...] = ()) -> PageRequest:
     """Read the form; without a family named, the first one with a stance of ``prefer``, or the first of all."""
     families, stances = list_families(request.project), read_stances(request.project)
     form = SelectionForm(data, project=request.project, families=families)
     usual = next((each for each in families if stances.find(each.identifier) in prefer), next(iter(families), None))
     if usual is None or not form.is_valid():
-        return Asked(form, None, families, stances)
-    return Asked(form, form.read(usual=usual), families, stances)
+        return PageRequest(form, None, families, stances)
+    return PageRequest(form, form.read(usual=usual), families, stances)
 
 
 def read_visible(

@@ -52,7 +52,7 @@ def _make_place(compared: Compared, place: int, code: ComparedCode) -> Place:
         for row, coder in enumerate(compared.coders)
         if labels.counts[row, place]
     }
-    return Place(int(compared.sentence_ids[place]), readings)
+    return int(compared.sentence_ids[place]), readings
 
 
 def _read_rationales(compared: Compared, wanted: Sequence[tuple[int, ComparedCode]]) -> dict[tuple[int, int], str]:

@@ -24,11 +24,8 @@ Work = Coding | Decision | Memo
 BETWEEN_NOTES = " / "
 
 
-class Step(NamedTuple):
-    """Rows of one person on retired sentences, in the order of the text, and the one row that is carried for them."""
-
-    old: Sequence[Work]
-    new: Work
+# Rows of one person on retired sentences, in the order of the text, and the row that takes their place.
+Step = tuple[Sequence[Work], Work]
 
 
 def carry_to_pieces(recut: Recut) -> dict[str, object]:
@@ -40,14 +37,14 @@ def carry_to_pieces(recut: Recut) -> dict[str, object]:
     coded: set[tuple[int, int]] = set()
     for coding in work.codings:
         for piece, quote in _find_pieces(coding, pieces):
-            steps.append(Step([coding], _copy_coding(coding, piece, quote)))
+            steps.append(([coding], _copy_coding(coding, piece, quote)))
             if _is_of_sentence(coding):
                 coded.add((piece.pk, coding.coder_id))
     for decision in work.decisions:
         for piece in pieces:
             none_applies = decision.none_applies or (piece.pk, decision.coder_id) not in coded
-            steps.append(Step([decision], _copy(decision, piece, none_applies=none_applies)))
-    steps += [Step([memo], _copy(memo, pieces[0], revision=memo.revision + 1)) for memo in work.memos]
+            steps.append(([decision], _copy(decision, piece, none_applies=none_applies)))
+    steps += [([memo], _copy(memo, pieces[0], revision=memo.revision + 1)) for memo in work.memos]
     reveals = [_copy_reveal(reveal, piece) for reveal in work.reveals for piece in pieces]
     return _store(recut, work, steps, reveals)
 
@@ -128,7 +125,7 @@ class _Joiner:
             # What was taken off is history, and stays apart.
             groups[same if coding.withdrawn_at is None else coding.pk].append(coding)
         for group in groups.values():
-            yield Step(group, self._join_coding(group))
+            yield group, self._join_coding(group)
 
     def _join_coding(self, group: Sequence[Coding]) -> Coding:
         first = group[0]
@@ -184,23 +181,21 @@ class _Joiner:
             withdrawn_at=min(ended, default=None),
         )
         if joined.withdrawn_at is None or joined.withdrawn_at >= joined.created_at:
-            yield Step(pair, joined)
+            yield pair, joined
 
     def join_memos(self, memos: Iterable[Memo]) -> Iterable[Step]:
         rows: dict[int, list[Memo]] = defaultdict(list)
         for memo in memos:
             rows[memo.author_id].append(memo)
         for own in rows.values():
-            yield Step(
-                own,
-                _copy(
-                    own[0],
-                    self.whole,
-                    text="\n\n".join(memo.text for memo in own),
-                    revision=max(memo.revision for memo in own) + 1,
-                    created_at=max(memo.created_at for memo in own),
-                ),
+            joined = _copy(
+                own[0],
+                self.whole,
+                text="\n\n".join(memo.text for memo in own),
+                revision=max(memo.revision for memo in own) + 1,
+                created_at=max(memo.created_at for memo in own),
             )
+            yield own, joined
 
 
 def _copy(row: Row, sentence: Sentence, **changes: object) -> Row:
@@ -235,13 +230,13 @@ def _store(recut: Recut, work: _Work, steps: Sequence[Step], reveals: Sequence[R
             ended = max(recut.cut_at, old.created_at)
             type(old).objects.filter(pk=old.pk).update(withdrawn_at=ended, **changes)
             numbers[f"{old._meta.model_name}s_withdrawn"].append(old.pk)
-    made: list[Work | Reveal] = [*(step.new for step in steps), *reveals]
+    made: list[Work | Reveal] = [*(new for _, new in steps), *reveals]
     for new in made:
         new.save(force_insert=True)
         numbers[f"{new._meta.model_name}s_made"].append(new.pk)
     went_to: dict[Work, list[Work]] = defaultdict(list)
-    for step in steps:
-        went_to[step.old[0]].append(step.new)
+    for old_rows, new in steps:
+        went_to[old_rows[0]].append(new)
     for source, targets in went_to.items():
         if len(targets) == 1 and source.withdrawn_at is None and not isinstance(source, Decision):
             type(source).objects.filter(pk=source.pk).update(superseded_by=targets[0])

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
@@ -17,25 +15,6 @@ from transcripts.coding.panel import PanelFamily, read_families
 from transcripts.coding.settings import build_card, list_code_keys, read_keymap
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
-
-
-class Field(NamedTuple):
-    """One key to be changed: ``default`` is what is printed on the one it comes with."""
-
-    name: str
-    label: str
-    key: str
-    cap: str
-    default: str
-    note: str = ""
-    is_wrong: bool = False
-
-
-class FieldGroup(NamedTuple):
-    """Keys of one kind."""
-
-    title: str
-    fields: list[Field]
 
 
 @never_cache
@@ -73,25 +52,33 @@ def _save(request: ProjectRequest, codes: list[CodeKey]) -> None:
 
 def _list_groups(
     families: list[PanelFamily], keymap: Keymap, held: dict[str, str], wrong: frozenset[str]
-) -> list[FieldGroup]:
-    """Acts and codes with their keys; what was typed and refused is shown again."""
-    taken = {clash.code: f"{clash.cap} does: {clash.taken_by}" for clash in keymap.clashes}
+) -> list[dict[str, object]]:
+    """The fields of the form: acts and codes with their keys. What was typed and refused is shown again."""
+    taken = {code: f"{cap} does: {taken_by}" for code, cap, taken_by in keymap.clashes}
 
-    def make(name: str, label: str, key: str, default: str, note: str = "") -> Field:
+    def make(name: str, label: str, key: str, default: str, note: str = "") -> dict[str, object]:
         typed = held.get(name, key)
-        return Field(name, label, typed if typed in CAPS else "", cap_of(typed) or typed, default, note, name in wrong)
+        return {
+            "name": name,
+            "label": label,
+            "key": typed if typed in CAPS else "",
+            "cap": cap_of(typed) or typed,
+            "default": default,
+            "note": note,
+            "is_wrong": name in wrong,
+        }
 
-    of_acts = [
-        FieldGroup(
-            group.title,
-            [make(f"act:{act.name}", act.words, keymap.acts[act.name], cap_of(act.key)) for act in group.acts],
-        )
-        for group in GROUPS
+    of_acts: list[dict[str, object]] = [
+        {
+            "title": title,
+            "fields": [make(f"act:{act.name}", act.words, keymap.acts[act.name], cap_of(act.key)) for act in acts],
+        }
+        for title, acts in GROUPS
     ]
-    of_codes = [
-        FieldGroup(
-            family.name,
-            [
+    of_codes: list[dict[str, object]] = [
+        {
+            "title": family.name,
+            "fields": [
                 make(
                     f"code:{code.identifier}",
                     code.name,
@@ -101,7 +88,7 @@ def _list_groups(
                 )
                 for code in family.codes
             ],
-        )
+        }
         for family in families
     ]
     return of_acts + of_codes

@@ -1,7 +1,7 @@
 """Which key does what at the desk, for one person. Knows nothing of Django.
 
-A key is named by where it lies, as browsers name it (KeyM is the key that prints "m" on a QWERTY keyboard), so that it
-stays in place on every layout. Two acts begin with a sign instead, wherever a layout has it.
+A key is named by its position, as browsers name it (KeyM is the key that prints "m" on a QWERTY keyboard), so that it
+stays in place on every layout. Two keys are recognised by their character instead, wherever a layout has it.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _PRINTED = {
     **{f"Digit{digit}": digit for digit in "0123456789"},
     **dict(zip(_SIGN_KEYS.split(), "-=[];',./\\`", strict=True)),
 }
-# Keys that print nothing: they go on acting where single keys are switched off.
+# Keys that print nothing: they still work when single-letter keys are switched off.
 _NAMED = {
     "Enter": "Enter",
     "ArrowDown": "↓",
@@ -40,7 +40,7 @@ class KeysRefused(Exception):
 
 
 class Act(NamedTuple):
-    """Something a key does. ``shifted``: what it does with Shift."""
+    """A key and what it does; ``shifted`` is what it does with Shift."""
 
     name: str
     key: str
@@ -48,15 +48,9 @@ class Act(NamedTuple):
     shifted: str = ""
 
 
-class ActGroup(NamedTuple):
-    """Acts of one kind, as the key card shows them."""
-
-    title: str
-    acts: tuple[Act, ...]
-
-
-GROUPS = (
-    ActGroup(
+# Acts by kind, as the key card shows them.
+GROUPS: tuple[tuple[str, tuple[Act, ...]], ...] = (
+    (
         "Moving",
         (
             Act("down", "ArrowDown", "the next sentence", "take it in: several sentences at once"),
@@ -72,7 +66,7 @@ GROUPS = (
             Act("filters", "KeyZ", "what is shown: uncoded, changed code, memo, one code"),
         ),
     ),
-    ActGroup(
+    (
         "Coding",
         (
             Act("decide", "Enter", "read; nothing more here, and go on", "the same, and stay"),
@@ -87,49 +81,39 @@ GROUPS = (
             Act("leave", "KeyL", "leave the first open suggestion"),
         ),
     ),
-    ActGroup(
+    (
         "Sentence breaks",
         (
             Act("cut", "KeyC", "cut this sentence in two: arrows choose the place, Enter cuts"),
             Act("join", "KeyB", "join this sentence with the one below"),
         ),
     ),
-    ActGroup("Help", (Act("help", "sign:?", "every key"),)),
+    ("Help", (Act("help", "sign:?", "every key"),)),
 )
-ACTS = {act.name: act for group in GROUPS for act in group.acts}
-
-
-class CodeKey(NamedTuple):
-    """A code and the letter that the codebook gives it."""
-
-    identifier: str
-    name: str
-    letter: str
-
-
-class Clash(NamedTuple):
-    """A code that is reached by name only, because something else has its key."""
-
-    code: str
-    cap: str
-    taken_by: str
+ACTS = {act.name: act for _, acts in GROUPS for act in acts}
 
 
 class Keymap(NamedTuple):
-    """Where every act and code lies for one person; ``OFF`` for what has no key."""
+    """The key of every act and code for one person; ``OFF`` for what has no key.
+
+    ``clashes`` are the codes without a key because something else has it: the code's name, the key as it is printed, and
+    what the key does.
+    """
 
     acts: dict[str, str]
     codes: dict[str, str]
-    clashes: list[Clash]
+    clashes: list[tuple[str, str, str]]
 
 
+# The identifier and name of a code, and the letter that the codebook gives it.
+CodeKey = tuple[str, str, str]
 Choices = Mapping[str, Mapping[str, str]]
 
 
 def find_key(typed: str, *, default: str = OFF) -> str:
-    """The key somebody means: pressed in a field (KeyM), or typed as it prints (m, Enter, ↓).
+    """The key that somebody entered: pressed in the field (KeyM), or typed as it prints (m, Enter, ↓).
 
-    What prints like ``default`` is that key. Anything else is given back as it came, to be refused.
+    Text that prints like ``default`` is that key. Any other text is returned unchanged, to be refused.
     """
     typed = typed.strip()
     if typed in CAPS or typed == OFF:
@@ -146,10 +130,10 @@ def cap_of(key: str) -> str:
 
 
 def resolve_keys(codes: Iterable[CodeKey], choices: Choices) -> Keymap:
-    """The keys of one person: her own choices, else those of the desk and of the codebook.
+    """The keys of one person: her own choices, or else the defaults of the desk and of the codebook.
 
-    Keys of the desk go before those of codes, and what she chose before what comes with the codebook; a code that loses
-    its key is named, never passed over.
+    Keys of the desk take precedence over those of codes, and her choices over the codebook's. A code that loses its key
+    is listed as a clash.
     """
     chosen_acts, chosen_codes = choices.get("acts", {}), choices.get("codes", {})
     codes = list(codes)
@@ -162,24 +146,24 @@ def resolve_keys(codes: Iterable[CodeKey], choices: Choices) -> Keymap:
             holders[key] = act.words
     of_codes: dict[str, str] = {}
     clashes = []
-    for code in sorted(codes, key=lambda code: code.identifier not in chosen_codes):
-        key = chosen_codes.get(code.identifier, POSITION_OF.get(code.letter, OFF))
+    for identifier, name, letter in sorted(codes, key=lambda code: code[0] not in chosen_codes):
+        key = chosen_codes.get(identifier, POSITION_OF.get(letter, OFF))
         if key in holders:
-            clashes.append(Clash(code.name, cap_of(key), holders[key]))
+            clashes.append((name, cap_of(key), holders[key]))
             key = OFF
         elif key:
-            holders[key] = code.name
-        of_codes[code.identifier] = key
+            holders[key] = name
+        of_codes[identifier] = key
     return Keymap(
-        {name: acts[name] for name in ACTS}, {code.identifier: of_codes[code.identifier] for code in codes}, clashes
+        {name: acts[name] for name in ACTS}, {identifier: of_codes[identifier] for identifier, *_ in codes}, clashes
     )
 
 
 def read_choices(given: Mapping[str, str], codes: Iterable[CodeKey], before: Choices) -> dict[str, dict[str, str]]:
-    """What a person chose, as it is stored: only where it differs from what she would have anyway.
+    """A person's choices as they are stored: only those that differ from the defaults.
 
-    ``given`` holds a key, or ``OFF``, under "act:memo" and "code:theme.balance"; what is not given stays. Choices for
-    codes of other studies stay as well. Raises ``KeysRefused`` for a key that is none, and for one given twice.
+    ``given`` holds a key, or ``OFF``, under names such as "act:memo" and "code:theme.balance". Keys that are not given
+    stay, as do choices for codes of other studies. Raises ``KeysRefused`` for an unknown key or one given twice.
     """
     codes = list(codes)
     now = resolve_keys(codes, before)
@@ -188,7 +172,7 @@ def read_choices(given: Mapping[str, str], codes: Iterable[CodeKey], before: Cho
     wanted |= {name: key for name, key in given.items() if name in wanted}
     _check_keys(wanted, codes)
     acts = {name: wanted[f"act:{name}"] for name, act in ACTS.items() if wanted[f"act:{name}"] != act.key}
-    known = {code.identifier for code in codes}
+    known = {identifier for identifier, *_ in codes}
     others = {identifier: key for identifier, key in before.get("codes", {}).items() if identifier not in known}
     plain = resolve_keys(codes, {"acts": acts}).codes
     own = {name: key for name in known if (key := wanted[f"code:{name}"]) != plain[name]}
@@ -197,7 +181,7 @@ def read_choices(given: Mapping[str, str], codes: Iterable[CodeKey], before: Cho
 
 def _check_keys(wanted: Mapping[str, str], codes: Iterable[CodeKey]) -> None:
     names = {f"act:{name}": act.words for name, act in ACTS.items()}
-    names |= {f"code:{code.identifier}": code.name for code in codes}
+    names |= {f"code:{identifier}": name for identifier, name, _ in codes}
     holders: dict[str, str] = {}
     for field, key in wanted.items():
         if key == OFF:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 import pytest
 from django.urls import reverse
@@ -12,8 +13,17 @@ from transcripts.accounts.models import User
 from transcripts.codebook.models import Code
 from transcripts.coding.keys import ACTS
 from transcripts.coding.models import DeskSettings
+from transcripts.coding.panel import _read_frozen_families
 from transcripts.corpus.models import Interview
 from transcripts.projects.models import Project
+
+
+@pytest.fixture(autouse=True)
+def fresh_codes() -> Iterator[None]:
+    """Published codes are kept in memory, and a test here changes one in the database."""
+    _read_frozen_families.cache_clear()
+    yield
+    _read_frozen_families.cache_clear()
 
 
 def page(project: Project, name: str = "keys") -> str:
@@ -42,7 +52,7 @@ def test_changed_keys_are_shown_everywhere(
     assert client.post(page(project), sent).status_code == 302
     html = read(client.get(page(project)))
     assert [value(html, name) for name in sent] == ["=", "", "b", ""]
-    assert "comes with d" in html
+    assert "default: d" in html
     card = read(client.get(page(project, "keycard")))
     assert '<kbd data-key="Equal">=</kbd></dt><dd>memo on the sentence' in card
     assert '<kbd data-key="KeyB">b</kbd></dt><dd>Balance' in card

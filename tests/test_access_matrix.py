@@ -112,6 +112,7 @@ OF_A_STUDY: dict[str, Row] = {
     "coding:join": sent(Permission.CUT_SENTENCES),
     "coding:breaks": seen(),
     "coding:next": seen(),
+    "coding:history": seen(Permission.CODE),
     "coding:acts": seen(Permission.CODE),
     "coding:keys": filled_in(Permission.CODE),
     "coding:keycard": seen(),
@@ -289,6 +290,7 @@ OF_A_STUDY: dict[str, Row] = {
 FORMS = {"batches:control": "act=pause"}
 # Pages that lead to another one, which has a row of its own.
 LEADS_ON = {
+    "coding:acts",
     "coding:next",
     "batches:answers",
     "batches:cap",

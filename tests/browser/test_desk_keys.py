@@ -235,11 +235,11 @@ class TestUndoAcrossInterviews:
         press(page, "d", "Enter")
         await_saved(page)
         open_desk(page, site, "long")
-        page.get_by_text("What you did", exact=True).click()
+        page.locator("summary", has_text="History").first.click()
         expect(page.locator("#history li")).to_have_text(
             ["nothing more, sentence 2, in another interview", "Balance on 2, in another interview"]
         )
-        page.get_by_role("link", name="All you did in this study").click()
+        page.get_by_role("link", name="Full history of this study").click()
         expect(page.get_by_role("row")).to_have_count(3)
         assert find_violations(page) == []
         page.get_by_role("link", name="Sentence 2").first.click()

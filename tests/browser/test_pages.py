@@ -36,7 +36,7 @@ PAGES = [
     "/p/demo/interviews/1/",
     "/p/demo/interviews/1/?show=uncoded",
     "/p/demo/interviews/1/breaks/",
-    "/p/demo/acts/",
+    "/p/demo/my-history/",
     "/p/demo/keys/",
     "/p/demo/keys/card/?definitions=1",
     "/p/demo/codebook/",

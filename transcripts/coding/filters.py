@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from transcripts.coding.waiting import Reason
+from transcripts.coding.next_sentence import Reason
 
 if TYPE_CHECKING:
     from transcripts.coding.desk import Exchange, Row, TurnBlock

@@ -1,4 +1,4 @@
-"""Finding one's way through a study: what waits next, and what one did."""
+"""Navigation in a study: the next sentence that needs the person, and the history of what she did."""
 
 from __future__ import annotations
 
@@ -7,31 +7,32 @@ from urllib.parse import urlencode
 from django.contrib import messages
 from django.http import HttpResponse, HttpResponseRedirect, JsonResponse
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
-from transcripts.coding.own_acts import list_own_acts
+from transcripts.coding.history import list_history
+from transcripts.coding.next_sentence import find_next
 from transcripts.coding.rendering import make_desk_url
-from transcripts.coding.waiting import find_next
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
 
-NOTHING_WAITS = "Nothing waits for you in this study."
-LARGEST_PAGE = 100_000
+NOTHING_LEFT = "No sentence of this study needs you now."
+MAX_PAGE = 100_000
 
 
 @require_safe
 @never_cache
 @project_view(Permission.VIEW)
 def go_to_next(request: ProjectRequest) -> HttpResponse:
-    """Lead to the next sentence that waits after ``?at=``, and say why; the page's script gets the address."""
+    """Redirect to the next sentence after ``?at=`` that needs the person, and say why. The page's script gets the address."""
     given = request.GET.get("at", "")
     found = find_next(request, at=int(given) if given.isdecimal() and len(given) < 19 else None)
     is_script = "X-Desk" in request.headers
     if found is None:
         if is_script:
-            return JsonResponse({"words": NOTHING_WAITS})
-        messages.info(request, NOTHING_WAITS)
+            return JsonResponse({"words": NOTHING_LEFT})
+        messages.info(request, NOTHING_LEFT)
         return redirect("projects:home", request.project.slug)
     reason, sentence_id, next_interview_id = found
     desk = make_desk_url(request, next_interview_id, None)
@@ -44,9 +45,20 @@ def go_to_next(request: ProjectRequest) -> HttpResponse:
 @require_safe
 @never_cache
 @project_view(Permission.CODE)
-def show_acts(request: ProjectRequest) -> HttpResponse:
-    """What the person herself did in the study, newest first."""
+def show_history(request: ProjectRequest) -> HttpResponse:
+    """What the person did in the study, newest first."""
     given = request.GET.get("page", "1")
     page = int(given) if given.isdecimal() and len(given) < 7 else 1
-    acts = list_own_acts(request.project, request.user, page=min(max(page, 1), LARGEST_PAGE))
-    return render(request, "coding/acts.html", {"acts": acts})
+    page = min(max(page, 1), MAX_PAGE)
+    entries, has_older = list_history(request.project, request.user, page=page)
+    context = {"entries": entries, "page": page, "newer": page - 1, "older": page + 1 if has_older else None}
+    return render(request, "coding/history.html", context)
+
+
+@require_safe
+@project_view(Permission.CODE)
+def redirect_acts(request: ProjectRequest) -> HttpResponse:
+    """The history's old address."""
+    query = request.META.get("QUERY_STRING", "")
+    url = reverse("coding:history", args=[request.project.slug])
+    return redirect(f"{url}?{query}" if query else url, permanent=False)

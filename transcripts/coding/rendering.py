@@ -20,10 +20,10 @@ from transcripts.coding.forms import ANSWER
 from transcripts.coding.keys import resolve_keys
 from transcripts.coding.marks import Viewer, read_marks_at
 from transcripts.coding.models import Coding, Memo
+from transcripts.coding.next_sentence import WORDS, Reason, find_differing_in, list_shown_to
 from transcripts.coding.settings import build_card, list_code_keys
 from transcripts.coding.templatetags.desk_rows import write_marks
 from transcripts.coding.values import CHOICE_FIELDS
-from transcripts.coding.waiting import WORDS, Reason, find_differing_in, list_shown_to
 from transcripts.corpus.consent_rows import list_scopes
 from transcripts.corpus.models import Sentence, Turn
 from transcripts.projects.access import ProjectRequest

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from django.urls import include, path
 
-from transcripts.coding import break_views, key_views, views, way_views
+from transcripts.coding import break_views, key_views, navigation_views, views
 
 app_name = "coding"
 
@@ -24,8 +24,10 @@ interview_urls = [
 urlpatterns = [
     path("p/<slug:slug>/interviews/<int:interview_id>/", include(interview_urls)),
     # /p/<slug>/
-    path("p/<slug:slug>/next/", way_views.go_to_next, name="next"),
-    path("p/<slug:slug>/acts/", way_views.show_acts, name="acts"),
+    path("p/<slug:slug>/next/", navigation_views.go_to_next, name="next"),
+    path("p/<slug:slug>/my-history/", navigation_views.show_history, name="history"),
+    # The old address of the history, for one release.
+    path("p/<slug:slug>/acts/", navigation_views.redirect_acts, name="acts"),
     path("p/<slug:slug>/keys/", key_views.change_keys, name="keys"),
     path("p/<slug:slug>/keys/card/", key_views.show_keycard, name="keycard"),
 ]

@@ -17,8 +17,8 @@ from tests.transcripts.coding.desk_pages import ClientOf
 from transcripts.accounts.models import User
 from transcripts.codebook.models import Code, CodebookVersion
 from transcripts.coding import actions, recuts
+from transcripts.coding.history import list_history
 from transcripts.coding.models import Unblinding
-from transcripts.coding.own_acts import list_own_acts
 from transcripts.corpus.actions import import_file
 from transcripts.corpus.models import Interview, Sentence
 from transcripts.projects.models import Project
@@ -147,7 +147,7 @@ def test_script_gets_the_address_and_the_words(
     assert "Next: not coded yet." in client_of(coder).get(told["url"].partition("#")[0]).content.decode()
     decide_all(coder, interview)
     told = client_of(coder).get(path, headers={"X-Desk": str(coder.pk)}).json()
-    assert told == {"words": "Nothing waits for you in this study."}
+    assert told == {"words": "No sentence of this study needs you now."}
 
 
 @pytest.mark.parametrize("at", ["x", "-1", "9" * 40, "999999"])
@@ -179,17 +179,17 @@ class TestOwnActs:
         actions.reopen_sentence(project=project, decision=decision, by=coder)
         take_off(put(first, find_code(project, "theme.compassion"), coder), coder)
         actions.write_memo(project=project, interview=interview, sentence=None, text="x", by=coder, client_id=uuid4())
-        acts = list_own_acts(project, coder).acts
-        assert [(act.what, act.code, act.label) for act in acts] == [
+        acts = list_history(project, coder)[0]
+        assert [(act["what"], act["code"], act["label"]) for act in acts] == [
             ("memo", "", ""),
-            ("off", "Compassion", "2"),
-            ("put", "Compassion", "2"),
+            ("removed", "Compassion", "2"),
+            ("applied", "Compassion", "2"),
             ("reopened", "", "2"),
             ("decided", "", "2"),
             ("changed", "Balance", "2"),
-            ("put", "Balance", "2"),
+            ("applied", "Balance", "2"),
         ]
-        assert acts[-1].at == coding.created_at
+        assert acts[-1]["at"] == coding.created_at
 
     def test_cuts_are_acts_and_what_was_carried_is_not(
         self, project: Project, interview: Interview, lead: User, coder: User
@@ -199,21 +199,21 @@ class TestOwnActs:
         put(first, find_code(project, "theme.balance"), coder)
         decide(first, coder)
         recuts.split_sentence(project=project, sentence=first, at=first.start + 16, by=lead, client_id=uuid4())
-        assert [act.what for act in list_own_acts(project, lead).acts] == ["split", "put"]
-        hers = list_own_acts(project, coder).acts
-        assert [(act.what, act.stands) for act in hers] == [("decided", False), ("put", False)]
+        assert [act["what"] for act in list_history(project, lead)[0]] == ["split", "applied"]
+        hers = list_history(project, coder)[0]
+        assert [(act["what"], act["is_current"]) for act in hers] == [("decided", False), ("applied", False)]
         [piece, _] = Sentence.objects.filter(suffix__in="ab").order_by("start").select_related("turn__interview")
         recuts.join_sentences(project=project, first=piece, by=lead, client_id=uuid4())
-        assert [act.what for act in list_own_acts(project, lead).acts] == ["join", "split", "put"]
-        assert [act.what for act in list_own_acts(project, coder).acts] == ["decided", "put"]
+        assert [act["what"] for act in list_history(project, lead)[0]] == ["join", "split", "applied"]
+        assert [act["what"] for act in list_history(project, coder)[0]] == ["decided", "applied"]
 
     def test_page_links_to_the_sentences_and_leads_on(
         self, project: Project, interview: Interview, coder: User, client_of: ClientOf, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         for sentence in said(interview):
             decide(sentence, coder)
-        monkeypatch.setattr("transcripts.coding.own_acts.ACTS_PER_PAGE", 5)
-        client, path = client_of(coder), reverse("coding:acts", args=[project.slug])
+        monkeypatch.setattr("transcripts.coding.history.ENTRIES_PER_PAGE", 5)
+        client, path = client_of(coder), reverse("coding:history", args=[project.slug])
         newest = client.get(path).content.decode()
         last = said(interview)[-1]
         assert f"?at={last.pk}#s{last.pk}" in newest

@@ -1,4 +1,4 @@
-"""Two answers for whoever watches the process: is it alive, is it ready. Neither tells a stranger more than that."""
+"""Health checks for monitoring: is the process alive, is it ready. They reveal nothing else to strangers."""
 
 from __future__ import annotations
 
@@ -18,17 +18,16 @@ NECESSARY = ("database", "migrations", "disk")
 
 @login_not_required
 def livez(request: HttpRequest) -> HttpResponse:
-    """200 as long as the process answers; depends on nothing."""
+    """200 as long as the process responds; depends on nothing else."""
     return HttpResponse("alive\n", content_type="text/plain")
 
 
 @login_not_required
 def readyz(request: HttpRequest) -> HttpResponse:
-    """200 when database, migrations and disk are fit; 503 with the failing check otherwise.
+    """200 if database, migrations and disk are in order; 503 with the failing check otherwise.
 
-    A missing worker does not make the site unready: people can code without one. It is named as "silent", and as
-    "hindered" where every worker alive says that something keeps it from working.
-    Nor does a FIELD_KEY that does not open the providers' stored keys.
+    A missing worker ("silent") does not make the site unready, because people can code without one. Nor does "hindered":
+    every worker that is alive reports a problem. Nor does a FIELD_KEY that cannot open the stored keys of providers.
     """
     checks = {"database": "ok", "migrations": "ok", "disk": "ok", "worker": "ok", "keys": "ok"}
     try:

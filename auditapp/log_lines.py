@@ -1,4 +1,4 @@
-"""How much of a request that went wrong is written into the log."""
+"""How much is logged about a failed request."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ FAILURE = 500
 
 
 class BriefRefusals(logging.Filter):
-    """One line for a request that was refused or asked for what is not there: the program did what it should, so how it
-    came to that is no news. Of a failure everything is kept."""
+    """Log one line for a request that was refused or not found, because the program did what it should. A failure keeps
+    its traceback."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         if getattr(record, "status_code", FAILURE) < FAILURE:

@@ -1,4 +1,4 @@
-"""When the database is away: what counts as that, and what is answered meanwhile. Nothing here reads the database."""
+"""What counts as a database outage, and the responses during one. Nothing here reads the database."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
 
 RETRY_AFTER_SECONDS = 5
-TITLE = "Not just now"
-MESSAGE = "The database does not answer at the moment, so nothing was done. Try again in a few seconds."
-# SQLite says so of a statement that is wrong, which no waiting mends.
+TITLE = "Temporarily unavailable"
+MESSAGE = "The database does not answer at the moment, so nothing was changed. Try again in a few seconds."
+# SQLite's code for a wrong statement, which waiting does not fix.
 WRONG_STATEMENT = "SQLITE_ERROR"
 
 
 def is_outage(error: object) -> bool:
-    """Whether an exception says that the database is away, full or too busy, and not that a statement is wrong."""
+    """Whether an exception means that the database is unavailable, full or busy, rather than that a statement is wrong."""
     if not isinstance(error, (OperationalError, InterfaceError)):
         return False
     return getattr(error.__cause__, "sqlite_errorname", "") != WRONG_STATEMENT
 
 
 def show_outage(request: HttpRequest) -> HttpResponse:
-    """503 with the time to wait: a page, a few words for a part of a page, or JSON for the API."""
+    """503 with the time to wait: a page, a message for part of a page, or JSON for the API."""
     response: HttpResponse
     if request.path.startswith("/api/"):
         error = {"code": "database_unavailable", "message": MESSAGE, "fields": None}
@@ -31,7 +31,7 @@ def show_outage(request: HttpRequest) -> HttpResponse:
     elif request.headers.get("HX-Request") or request.headers.get("X-Desk"):
         response = HttpResponse(f'<p class="message error" role="alert">{MESSAGE}</p>', status=503)
     else:
-        # Without the request: who is signed in is a question to the database.
+        # Without the request: finding out who is signed in would query the database.
         context = {"status": 503, "title": TITLE, "message": MESSAGE}
         response = render(None, "error.html", context, status=503)
     response["Retry-After"] = str(RETRY_AFTER_SECONDS)
@@ -40,7 +40,7 @@ def show_outage(request: HttpRequest) -> HttpResponse:
 
 
 class BriefOutages(logging.Filter):
-    """One line in the log for each request that an outage cost, instead of a traceback of this program's own."""
+    """Log one line for each request that fails in an outage, instead of a traceback."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         error = record.exc_info[1] if isinstance(record.exc_info, tuple) else None

@@ -1,4 +1,4 @@
-"""Pages that belong to no room: help, and what is shown when a request cannot be answered."""
+"""Help, and the error pages."""
 
 from __future__ import annotations
 
@@ -20,44 +20,46 @@ from transcripts.projects.access import visible_projects
 @require_safe
 @login_not_required
 def show_help(request: HttpRequest) -> HttpResponse:
-    """How to work at the desk, and what the words mean."""
+    """How to use the desk, and what the terms mean."""
     return render(request, "help.html")
 
 
 def show_bad_request(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
     """400."""
     message = "The request could not be understood. Go back, reload the page, and try again."
-    return _show(request, 400, "That request makes no sense here", message)
+    return _show(request, 400, "This request is not valid", message)
 
 
 def show_forbidden(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
-    """403; the exception says what one's role is."""
+    """403. The exception says what the person's role is."""
     message = str(exception) if exception and str(exception) else "Your role does not include this."
-    return _show(request, 403, "Not in your role", message)
+    return _show(request, 403, "Not allowed in your role", message)
 
 
 def show_csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
     """403 for a form without a valid token."""
-    message = "The form was too old or came from elsewhere, so nothing was done. Reload the page and send it again."
-    return _show(request, 403, "Please send that again", message)
+    message = (
+        "The form was too old or came from another site, so nothing was changed. Reload the page and send it again."
+    )
+    return _show(request, 403, "Please send the form again", message)
 
 
 def show_not_found(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
-    """404, for what is not there and for what one may not know of."""
+    """404, for what does not exist and for what the person may not know about."""
     message = "There is nothing at this address, or it belongs to a study you are not a member of."
-    return _show(request, 404, "Nothing here", message)
+    return _show(request, 404, "Page not found", message)
 
 
 def show_failure(request: HttpRequest) -> HttpResponse:
-    """500, or 503 while the database is away. Rendered without the request's own context, which may be what failed."""
+    """500, or 503 while the database is unavailable. Rendered without the request's context, which may be what failed."""
     if is_outage(sys.exception()):
         return show_outage(request)
-    message = "The program failed at this request. Nothing of it was stored. The log of the server says what happened."
-    return _show(None, 500, "This did not work", message)
+    message = "The program failed on this request, and nothing was stored. The server's log has the details."
+    return _show(None, 500, "Something went wrong", message)
 
 
-class WordsForWrongMethod:
-    """A page for who opens the address of a button (405), as other refusals have one; the API and scripts get none."""
+class WrongMethodPage:
+    """Shows a page to people who open the address of a button (405). The API and scripts get none."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
         self.get_response = get_response
@@ -68,18 +70,18 @@ class WordsForWrongMethod:
             request.path.startswith("/api/") or request.headers.get("HX-Request") or request.headers.get("X-Desk")
         )
         if isinstance(response, HttpResponseNotAllowed) and not response.content and not gets_no_page:
-            # The same answer, for it is in the log already and says which methods there are.
-            response.content = render_to_string("error.html", _tell_wrong_method(request), request)
+            # The same response, which is logged already and names the allowed methods.
+            response.content = render_to_string("error.html", _describe_wrong_method(request), request)
         return response
 
 
-def _tell_wrong_method(request: HttpRequest) -> dict[str, object]:
+def _describe_wrong_method(request: HttpRequest) -> dict[str, object]:
     context: dict[str, object] = {
         "status": 405,
-        "title": "Nothing to look at here",
+        "title": "This is not a page",
         "message": (
-            "This is the address of a button, not of a page, so nothing was done. Go back to the page with the button, and "
-            "press it there."
+            "This is the address of a button, not of a page, so nothing was changed. Go back to the page and press the "
+            "button there."
         ),
     }
     slug = request.resolver_match.kwargs.get("slug") if request.resolver_match else None

@@ -90,7 +90,7 @@ MIDDLEWARE = [
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
     "allauth.account.middleware.AccountMiddleware",
-    "auditapp.pages.WordsForWrongMethod",
+    "auditapp.pages.WrongMethodPage",
 ]
 
 ROOT_URLCONF = "auditapp.urls"

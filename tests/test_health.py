@@ -117,7 +117,7 @@ def test_other_failures_are_still_told_as_such(patient_client: Client, owner: Us
 def test_an_address_without_anything_is_answered_by_our_own_page(client: Client) -> None:
     answer = client.get("/nowhere/")
     assert answer.status_code == 404
-    assert "Nothing here" in answer.content.decode()
+    assert "Page not found" in answer.content.decode()
 
 
 @pytest.mark.django_db

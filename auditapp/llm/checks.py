@@ -1,4 +1,4 @@
-"""What Django's system checks say of stored keys: run by ``migrate``, ``check --database default`` and so at each start."""
+"""A system check of stored keys, run by ``migrate`` and ``check --database default`` and so at each start."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from django.db import DatabaseError, connections
 
 @register(Tags.database)
 def check_seals(*, databases: Sequence[str] | None = None, **kwargs: Any) -> list[CheckMessage]:
-    """A warning that names the accounts whose stored key does not open."""
+    """Warn about accounts whose stored key cannot be opened."""
     if "default" not in (databases or []):
         return []
     try:
@@ -27,7 +27,7 @@ def check_seals(*, databases: Sequence[str] | None = None, **kwargs: Any) -> lis
     return [
         Warning(
             f"FIELD_KEY does not open the stored keys of these accounts: {', '.join(broken)}.",
-            hint="Put the former FIELD_KEY back (several may stand in it, parted by commas), or set these keys again.",
+            hint="Add the former key to FIELD_KEY (several keys are separated by commas), or set these keys again.",
             id="llm.W001",
         )
     ]

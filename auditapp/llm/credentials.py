@@ -1,4 +1,4 @@
-"""From an account's row to what a provider needs: its key taken out of the environment or out of its seal."""
+"""An account ready for use: its key read from the environment, or decrypted."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from auditapp.llm.sealing import SealBroken, open_key
 
 
 def build_account(account: ProviderAccount, parameters: dict[str, object]) -> Account:
-    """What a worker opens a provider with. Raises ``ProviderNotReady`` where the key is not to be had here."""
+    """The account as a worker opens a provider with it. Raises ``ProviderNotReady`` if its key is not available."""
     key = find_key(account)
     remember_key(key)
     return Account(
@@ -28,7 +28,7 @@ def build_account(account: ProviderAccount, parameters: dict[str, object]) -> Ac
 
 
 def find_key(account: ProviderAccount) -> str:
-    """The account's key; "" for one that has none. Raises ``ProviderNotReady``, which never holds a key."""
+    """The account's key; "" if it has none. Raises ``ProviderNotReady``, whose message never contains a key."""
     if account.key_sealed:
         try:
             return open_key(account.key_sealed, address=account.base_url)
@@ -37,19 +37,19 @@ def find_key(account: ProviderAccount) -> str:
     if not account.key_env:
         return ""
     if holds_own_secret(account.key_env):
-        # Actions refuse such a name; a row that was written behind the program's back is refused here.
+        # Actions refuse such a name. This refuses a row that something else wrote to the database.
         raise ProviderNotReady(
-            f"Account {account.name} names {account.key_env}, which holds a secret of this program itself and is sent to nobody."
+            f"Account {account.name} names {account.key_env}, which holds a secret of this program and is sent to nobody."
         )
     key = os.environ.get(account.key_env, "").strip()
     if not key:
         raise ProviderNotReady(
             f"The worker has no environment variable {account.key_env}, which should hold the key of account "
-            f"{account.name}. Set it and start the worker again."
+            f"{account.name}. Set it and restart the worker."
         )
     if any(not "!" <= sign <= "~" for sign in key):
         raise ProviderNotReady(
-            f"The environment variable {account.key_env} of the worker holds no usable key of account {account.name}: "
-            "there are blanks or other signs in it that no key has. Set it again and start the worker again."
+            f"The worker's environment variable {account.key_env} holds no usable key for account {account.name}: it contains "
+            "spaces or other characters that no key has. Set it again and restart the worker."
         )
     return key

@@ -1,4 +1,4 @@
-"""What Django writes down when a request fails: values and tracebacks, without the keys of providers."""
+"""Django's reports of failed requests, without the keys of providers."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from auditapp.llm.pure.key_removal import remove_keys
 
 
 class KeylessFilter(SafeExceptionReporterFilter):
-    """Hides what a view marks as sensitive in development too, where Django would show it."""
+    """Hides sensitive values in development too, where Django would show them."""
 
     def is_active(self, request: HttpRequest | None) -> bool:
         return True
 
 
 class KeylessReporter(ExceptionReporter):
-    """Django's report of a failure; whatever in it is a key, or looks like one, is taken out."""
+    """Django's report of a failure, with everything removed that is or looks like a key."""
 
-    # Taking a key out of text that Django escaped adds nothing that would have to be escaped.
+    # Django has escaped the text, and removing a key adds nothing that needs escaping.
     def get_traceback_html(self) -> SafeString:
         return SafeString(remove_keys(super().get_traceback_html()))
 

@@ -1,4 +1,4 @@
-"""What the owner of the site types about models, accounts and prices. What it means is checked by the actions."""
+"""Forms for the owner of the site: models, accounts and prices. The actions check the values."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from auditapp.llm.pure.variables import is_variable
 
 
 class VariableInput(forms.TextInput):
-    """The name of a variable. Whatever else was typed is not shown again: it may be a key in the wrong field."""
+    """The name of a variable. Any other input is not shown again: it may be a key in the wrong field."""
 
     def get_context(self, name: str, value: Any, attrs: dict[str, Any] | None) -> dict[str, Any]:
         return super().get_context(name, value if is_variable(value or "") else "", attrs)
@@ -26,91 +26,95 @@ def make_price_field(label: str, help_text: str, *, required: bool) -> forms.Dec
 
 
 class ModelForm(forms.Form):
-    """A model variant as typed."""
+    """A new model variant."""
 
-    label = forms.CharField(max_length=100, help_text="What tables call it, such as llama-3.1-8b.")
+    label = forms.CharField(max_length=100, help_text="The name shown in tables, such as llama-3.1-8b.")
     provider = forms.ChoiceField(choices=[(key, f"{key}: {text}") for key, text in PROVIDERS.items()])
     base_url = forms.CharField(
         max_length=300,
         required=False,
         label="Base URL",
-        help_text="Such as https://api.openai.com/v1. Holds no key. Leave it out when you name a standing account below.",
+        help_text="For example https://api.openai.com/v1, without a key. Leave it empty if you name an existing account below.",
     )
     model = forms.CharField(max_length=200, required=False, help_text="The model's name at the provider.")
     account = forms.CharField(
         max_length=100,
         required=False,
-        help_text="The account that pays, by its name. Left out: the one of this address and key variable, or a new one.",
+        help_text="The name of the account that pays. If empty, the account with this address and key variable is used, "
+        "or a new one is added.",
     )
     key_env = forms.CharField(
         max_length=100,
         required=False,
         label="Key variable",
-        help_text="Name of the worker's environment variable that holds the key, never the key itself. A key can also "
-        "be stored on the page of the account.",
+        help_text="The name of the worker's environment variable that holds the key, never the key itself. You can also store "
+        "a key on the account's page.",
         widget=VariableInput({"autocomplete": "off"}),
     )
     reasoning = forms.CharField(
-        max_length=20, required=False, help_text="Reasoning effort as the provider names it, or on or off."
+        max_length=20, required=False, help_text="The reasoning effort in the provider's terms, or on or off."
     )
     max_tokens = forms.IntegerField(
         min_value=1,
         initial=1024,
         label="Longest answer",
-        help_text="In tokens. Thinking set by an effort counts within it; a budget of tokens for thinking comes on top.",
+        help_text="In tokens. Reasoning set as an effort counts towards this limit; a reasoning token budget is added to it.",
     )
     timeout_seconds = forms.IntegerField(
-        min_value=1, max_value=3600, initial=600, label="Time-out", help_text="Seconds that an answer is waited for."
+        min_value=1, max_value=3600, initial=600, label="Time-out", help_text="How many seconds to wait for an answer."
     )
-    price_in = make_price_field("Price in", "US dollars per million tokens read.", required=False)
-    price_out = make_price_field("Price out", "US dollars per million tokens written.", required=False)
+    price_in = make_price_field("Price in", "US dollars per million input tokens.", required=False)
+    price_out = make_price_field("Price out", "US dollars per million output tokens.", required=False)
 
 
 class PriceForm(forms.Form):
-    """A new row of prices."""
+    """A new price."""
 
-    price_in = make_price_field("Price in", "US dollars per million tokens read.", required=True)
-    price_out = make_price_field("Price out", "US dollars per million tokens written.", required=True)
+    price_in = make_price_field("Price in", "US dollars per million input tokens.", required=True)
+    price_out = make_price_field("Price out", "US dollars per million output tokens.", required=True)
     batch_share = forms.DecimalField(
-        label="Share of the batch service",
-        help_text="What part of this a call of the provider's own batch service costs: 0.5 is half, 1 all of it.",
+        label="Batch service share",
+        help_text="The share of this price that a call through the provider's own batch service costs: 0.5 is half, 1 is "
+        "the full price.",
         initial=1,
         max_value=1,
         max_digits=4,
         decimal_places=3,
     )
-    source = forms.CharField(max_length=300, required=False, help_text="Where the price is written, and from when.")
+    source = forms.CharField(max_length=300, required=False, help_text="Where the price is published, and since when.")
 
 
 class CapabilitiesForm(forms.Form):
-    """A new row of what a model understands."""
+    """New capabilities of a model."""
 
     reasoning = forms.ChoiceField(choices=Capabilities.Reasoning.choices)
     token_limit = forms.ChoiceField(
-        label="Longest answer", choices=Capabilities.TokenLimit.choices, help_text="What the setting is called."
+        label="Longest answer",
+        choices=Capabilities.TokenLimit.choices,
+        help_text="The name of the setting in requests.",
     )
-    takes_system = forms.BooleanField(label="Takes a system message", required=False)
-    takes_temperature = forms.BooleanField(label="Takes a temperature", required=False)
-    offers_batches = forms.BooleanField(label="The provider's batch service takes it", required=False)
+    takes_system = forms.BooleanField(label="Accepts a system message", required=False)
+    takes_temperature = forms.BooleanField(label="Accepts a temperature", required=False)
+    offers_batches = forms.BooleanField(label="Available in the provider's batch service", required=False)
     most_output_tokens = forms.IntegerField(
-        label="Most tokens of an answer", required=False, min_value=1, help_text="Empty where not known."
+        label="Maximum output tokens", required=False, min_value=1, help_text="Leave empty if unknown."
     )
-    source = forms.CharField(max_length=300, required=False, help_text="Where this is written.")
+    source = forms.CharField(max_length=300, required=False, help_text="Where this is documented.")
 
 
 class AddressForm(forms.Form):
-    """Another address for an account."""
+    """A new address for an account."""
 
-    base_url = forms.CharField(max_length=300, label="Base URL", help_text="Such as https://api.openai.com/v1.")
+    base_url = forms.CharField(max_length=300, label="Base URL", help_text="For example https://api.openai.com/v1.")
 
 
 class KeyForm(forms.Form):
-    """The key of an account. It is never shown again, not even in the form that refuses it."""
+    """The key of an account. It is never shown again, not even when the form is refused."""
 
     key = forms.CharField(
         max_length=1000,
         label="Key",
-        help_text="Stored sealed. Nobody can read it back; its last four characters are shown.",
+        help_text="Stored encrypted. Nobody can read it back; only its last four characters are shown.",
         widget=forms.PasswordInput(
             {"autocomplete": "off", "spellcheck": "false", "autocapitalize": "none"}, render_value=False
         ),
@@ -124,6 +128,6 @@ class KeyVariableForm(forms.Form):
         max_length=100,
         required=False,
         label="Key variable",
-        help_text="Name of the worker's environment variable, never the key itself. Empty: no key.",
+        help_text="The name of the worker's environment variable, never the key itself. Leave empty for no key.",
         widget=VariableInput({"autocomplete": "off"}),
     )

@@ -1,7 +1,7 @@
-"""Whether what a model is sent leaves the site: what an interview's consent to external models is asked for.
+"""Whether texts sent to a model leave the site, so that an interview needs consent to external models.
 
-Only the text of an address is looked at, never a name server. Where that does not tell, the model counts as external:
-the price of a mistake is then a consent too many, not one too few.
+Only the text of the address decides; no name is looked up. In case of doubt the model counts as external: asking for a
+consent too many does less harm than one too few.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from auditapp.llm.models import ModelVariant
 from auditapp.llm.pure.addresses import looks_private, name_address, read_numbers
 from auditapp.llm.queries import read_allowed_addresses
 
-# This machine, and the networks that are nobody else's (RFC 1122, RFC 1918, RFC 4193).
+# This machine and private networks (RFC 1122, RFC 1918, RFC 4193).
 OWN_NETWORKS = [IPv4Network(each) for each in ("127.0.0.0/8", "10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16")]
 OWN_NETWORKS_6 = [IPv6Network(each) for each in ("::1/128", "fc00::/7")]
 OWN_ENDINGS = (".localhost", ".local")
 
 
 def is_external(variant: ModelVariant) -> bool:
-    """Whether texts sent to this model leave the site. Reads account; costs a query where the list has to be asked."""
+    """Whether texts sent to this model leave the site. Reads account; may query the list of allowed addresses."""
     account = variant.account
     if account.provider == "fake":
         return False
@@ -34,8 +34,8 @@ def is_external(variant: ModelVariant) -> bool:
         return not _is_own(numbers)
     if host == "localhost" or host.endswith(OWN_ENDINGS):
         return False
-    # A name without a dot, or under an ending for networks of one's own, may still be answered by somebody else's name
-    # server, unless whoever runs the server has put it on the list. A public name on the list stays public.
+    # A name without a dot, or with an ending for private networks, may still be resolved by an outside name server,
+    # unless it is on the list of allowed addresses. A public name on the list stays public.
     return not (looks_private(account.base_url) and _is_listed(account.base_url))
 
 

@@ -1,4 +1,4 @@
-"""Which models can be asked, where, who pays, what they can do, and at what price."""
+"""Models, the accounts that pay for their calls, their prices and their capabilities."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from django.db.models import Q
 class ProviderAccount(models.Model):
     """Where calls go and who pays for them: one address with one key.
 
-    The key is found in the worker's environment variable ``key_env``, or is stored encrypted in ``key_sealed``, of which
-    only ``key_last_four`` is ever shown. A changed address takes a stored key away, so that it never goes elsewhere.
+    The key is read from the worker's environment variable ``key_env``, or stored encrypted in ``key_sealed``; only
+    ``key_last_four`` is ever shown. Changing the address removes the key, so that it is never sent elsewhere.
     """
 
     name = models.CharField(max_length=100, unique=True)
@@ -36,7 +36,7 @@ class ProviderAccount(models.Model):
 
 
 class ModelVariant(models.Model):
-    """A model of an account under one setting: the thing a column of results stands for. Never changed once added."""
+    """A model of an account with one set of settings: one column of results. Never changed once added."""
 
     label = models.CharField(max_length=100, unique=True)
     account = models.ForeignKey(ProviderAccount, on_delete=models.PROTECT, related_name="variants")
@@ -55,7 +55,7 @@ class ModelVariant(models.Model):
 
     @property
     def provider(self) -> str:
-        """How its account is spoken to. Reads account."""
+        """The provider of its account. Reads account."""
         return self.account.provider
 
     @property
@@ -65,15 +65,15 @@ class ModelVariant(models.Model):
 
     @property
     def queue_name(self) -> str:
-        """The name of its work queue in a batch: calls to one model of one account share a queue, and so one limit."""
+        """The name of its work queue in a batch. Calls to one model of one account share a queue and its limits."""
         return f"{self.account_id}:{self.model}"
 
 
 class Price(models.Model):
     """What a model of an account costs, in US dollars per million tokens. A new price is a new row with the next number;
-    a batch pins the row it was launched with.
+    a batch keeps the row it was launched with.
 
-    ``batch_share`` is the part of the price that a call of the provider's own batch service costs (0.5: half).
+    ``batch_share`` is the share of the price that a call through the provider's own batch service costs (0.5: half).
     """
 
     account = models.ForeignKey(ProviderAccount, on_delete=models.PROTECT, related_name="prices")
@@ -101,8 +101,9 @@ class Price(models.Model):
 
 
 class Capabilities(models.Model):
-    """What a model of an account understands, so that a request is written as it takes it. Versioned and pinned as prices
-    are; without a row the provider's own defaults hold.
+    """The settings that a model of an account accepts, which decide how requests are written.
+
+    Numbered like prices, and kept by batches like them. Without a row, the provider's defaults apply.
     """
 
     class Reasoning(models.TextChoices):
@@ -141,9 +142,9 @@ class Capabilities(models.Model):
 
 
 class AllowedAddress(models.Model):
-    """A private address (``host:port``) that calls may go to, put on the list by whoever runs the server.
+    """A private address (``host:port``) that calls may go to, allowed by the person who runs the server.
 
-    Everything else that is private, loopback or link-local is refused, at the time of the call, after the name was resolved.
+    All other private, loopback and link-local addresses are refused when a call is made, after the name was resolved.
     """
 
     address = models.CharField(max_length=300, unique=True)

@@ -1,4 +1,4 @@
-"""The list of models as the rest of the program reads it: which row of prices and capabilities holds now."""
+"""Models and accounts, with the prices and capabilities that apply now."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from auditapp.llm.sealing import SealBroken, open_key
 
 
 def find_prices(variants: Iterable[ModelVariant]) -> dict[int, Price]:
-    """The newest price of each variant's model, by the variant's key; a model without one is missing. One query."""
+    """The newest price of each variant's model, by the variant's key. Models without a price are left out. One query."""
     variants = list(variants)
     accounts = {variant.account_id for variant in variants}
     newest = {(row.account_id, row.model): row for row in Price.objects.filter(account__in=accounts).order_by("number")}
@@ -35,7 +35,7 @@ def read_allowed_addresses() -> frozenset[str]:
 
 
 def list_variants() -> list[dict[str, object]]:
-    """Every variant by its label, with the rows that hold for it now and the state of its key, in three queries."""
+    """Every variant by label, with its current price and capabilities and the state of its key, in three queries."""
     variants = list(ModelVariant.objects.select_related("account"))
     prices, capabilities = find_prices(variants), find_capabilities(variants)
     return [
@@ -56,7 +56,7 @@ def list_accounts() -> list[dict[str, object]]:
 
 
 def describe_key(account: ProviderAccount) -> str:
-    """Where the account's key is, in words that give nothing of it away but its last four characters."""
+    """Where the account's key comes from. Reveals nothing of the key but its last four characters."""
     if account.key_env:
         return f"from {account.key_env}"
     if not account.key_sealed:

@@ -1,6 +1,6 @@
-"""A model's scorecard in a study: what is known of it as a judge.
+"""A model's scorecard in a study: what is known about it as a judge.
 
-Each feature registers its part when the program starts, so that this room imports none of them.
+Each feature registers its part when the program starts, so that this package imports none of them.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from transcripts.projects.roles import Permission
 
 
 class ScorecardFigure(NamedTuple):
-    """One figure with what stands behind it. ``basis`` names its denominator and layer; ``href`` opens it down."""
+    """One figure. ``basis`` names its denominator and layer; ``href`` leads to the data behind it."""
 
     name: str
     value: str
@@ -24,7 +24,7 @@ class ScorecardFigure(NamedTuple):
 
 
 class ScorecardPart(NamedTuple):
-    """What one feature says of a model. ``summary`` is one sentence for a form in which the model is chosen."""
+    """What one feature knows about a model. ``summary`` is one sentence for forms in which a model is chosen."""
 
     title: str
     figures: Sequence[ScorecardFigure]
@@ -32,7 +32,7 @@ class ScorecardPart(NamedTuple):
     notes: Sequence[str] = ()
 
 
-# The scorecard parts of many models at once, by the key of the variant; a model of which there is nothing to say is left out.
+# Reads the parts of many models at once, by the variant's key. Models without a part are left out.
 PartReader = Callable[[Project, Sequence[ModelVariant]], Mapping[int, ScorecardPart]]
 
 
@@ -40,12 +40,12 @@ _sources: dict[str, tuple[PartReader, Permission]] = {}
 
 
 def register_scorecard_part(key: str, reader: PartReader, permission: Permission = Permission.VIEW) -> None:
-    """Make a feature's part known, for whoever has ``permission``. Called once, in its ``registrations``."""
+    """Register a feature's part, shown to people with ``permission``. Called once, in its ``registrations``."""
     _sources[key] = reader, permission
 
 
 def hides_parts(permissions: Container[Permission]) -> bool:
-    """Whether scorecards have parts that are not for whoever has these permissions."""
+    """Whether scorecards have parts that somebody with these permissions may not see."""
     load_registrations()
     return any(permission not in permissions for _, permission in _sources.values())
 
@@ -53,14 +53,14 @@ def hides_parts(permissions: Container[Permission]) -> bool:
 def read_scorecards(
     project: Project, variants: Sequence[ModelVariant], permissions: Container[Permission]
 ) -> list[list[ScorecardPart]]:
-    """The parts of the scorecard of each of ``variants``, in their order; none where nothing is known or may be seen."""
+    """The visible scorecard parts of each of ``variants``, in the same order."""
     load_registrations()
     read = [reader(project, variants) for reader, permission in _sources.values() if permission in permissions]
     return [[parts[each.pk] for parts in read if each.pk in parts] for each in variants]
 
 
 def find_part(key: str, project: Project, variant: ModelVariant) -> ScorecardPart | None:
-    """What the feature ``key`` says of one model; ``None`` where it has nothing to say, or is not there."""
+    """The part of the feature ``key`` for one model; ``None`` if it has none or the feature is not registered."""
     load_registrations()
     if key not in _sources:
         return None

@@ -1,6 +1,7 @@
-"""Keys of providers at rest: sealed with FIELD_KEY, which is never in the database.
+"""Stored keys of providers, encrypted ("sealed") with FIELD_KEY, which is never in the database.
 
-A seal holds the address its key is for, so that a row whose address was changed behind the program's back does not open.
+A seal contains the address that its key is for. If something else changes the address in the database, the seal no
+longer opens.
 """
 
 from __future__ import annotations
@@ -16,11 +17,11 @@ if TYPE_CHECKING:
 
 
 class SealBroken(Exception):
-    """A stored key cannot be opened here; the sentence says why and what to do. It never holds the key."""
+    """A stored key cannot be opened. The message says why and what to do; it never contains the key."""
 
 
 def seal_key(key: str, *, address: str) -> str:
-    """``key`` as it may lie in the database, for the account with this address. Sealed with the first key of FIELD_KEY."""
+    """``key`` encrypted with the first key of FIELD_KEY, for the account with this address."""
     content = json.dumps({"address": address, "key": key}).encode()
     return _open_box(tuple(settings.FIELD_KEYS)).encrypt(content).decode("ascii")
 
@@ -29,7 +30,7 @@ def open_key(sealed: str, *, address: str) -> str:
     """The key inside a seal. Raises ``SealBroken``."""
     content = _open_seal(sealed)
     if content["address"] != address:
-        raise SealBroken("The stored key was given for another address, so it is not used. Set the key again.")
+        raise SealBroken("The stored key belongs to another address, so it is not used. Set the key again.")
     return content["key"]
 
 

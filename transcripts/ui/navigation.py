@@ -83,7 +83,7 @@ SECTIONS = (
         ),
     ),
     Section(
-        "Machines",
+        "Models & batches",
         frozenset({"batches", "preannotation", "sob", "llm"}),
         (
             Page("Batches", "batches:list", within="batches"),

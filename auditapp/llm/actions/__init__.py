@@ -1,4 +1,4 @@
-"""What is done to models, accounts, keys, prices and the list of allowed addresses."""
+"""Actions on models, accounts, keys, prices and the list of allowed addresses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Accounts: where calls go, and the key they go with."""
+"""Accounts: where calls go, and the key that is sent with them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from transcripts.audit_trail import trail
 
 NAME = re.compile(r"[\w.,:@+/()\[\] -]{1,100}")
 KEY = re.compile(r"[\x21-\x7e]{1,1000}")
-# Four characters of a short key are too much of it.
+# Four characters of a short key would reveal too much of it.
 LAST_FOUR_FROM = 12
 CALLS_NOBODY = frozenset({"fake", "file"})
 ADDRESS_WHERE_NONE_IS_GIVEN = {"anthropic": "https://api.anthropic.com"}
@@ -41,7 +41,7 @@ def add_account(
     if not NAME.fullmatch(name):
         raise ModelError(f"{name!r} cannot be a name: use up to 100 letters, digits, spaces and . , : @ + / - _ ( )")
     if ProviderAccount.objects.filter(name=name).exists():
-        raise ModelError(f"There is already an account {name}. Give the new one another name.")
+        raise ModelError(f"There is already an account called {name}. Choose another name.")
     check_provider(provider, key_env)
     base_url = choose_address(provider, base_url)
     if base_url:
@@ -77,9 +77,9 @@ def find_or_add_account(
 
 
 def check_provider(provider: str, key_env: str) -> None:
-    """Refuse a provider there is not, and a key where none can be used. Raises ``ModelError``."""
+    """Refuse an unknown provider, and a key for a provider that uses none. Raises ``ModelError``."""
     if provider not in PROVIDERS:
-        raise ModelError(f"There is no provider {provider!r}; there are {', '.join(PROVIDERS)}.")
+        raise ModelError(f"There is no provider {provider!r}. Choose one of: {', '.join(PROVIDERS)}.")
     check_variable(key_env)
     if key_env and provider in CALLS_NOBODY:
         raise ModelError(f"The provider {provider} calls nobody, so it needs no key.")
@@ -91,7 +91,7 @@ def choose_address(provider: str, base_url: str) -> str:
     if provider not in CALLS_NOBODY:
         return check_address(base_url or ADDRESS_WHERE_NONE_IS_GIVEN.get(provider, ""))
     if base_url:
-        raise ModelError(f"The provider {provider} calls nobody: leave the base URL out.")
+        raise ModelError(f"The provider {provider} calls nobody. Leave the base URL empty.")
     return ""
 
 
@@ -102,29 +102,27 @@ def check_address(base_url: str) -> str:
     except NoAddress as error:
         raise ModelError(str(error)) from None
     if len(base_url) > 300:
-        raise ModelError("A base URL has at most 300 characters.")
+        raise ModelError("A base URL can have at most 300 characters.")
     return base_url
 
 
 def check_variable(key_env: str) -> None:
-    """Refuse what is no name of a variable, or names one of the program's own. Raises ``ModelError``."""
+    """Refuse an invalid variable name and the names of the program's own secrets. Raises ``ModelError``."""
     if not key_env:
         return
     if not is_variable(key_env):
         # The text is not repeated: it may be the key.
         remember_key(key_env)
         raise ModelError(
-            "That is no name of an environment variable, which has capital letters, digits and _ only. Give the "
+            "That is not the name of an environment variable: use capital letters, digits and _ only. Enter the "
             "variable's name, never the key itself."
         )
     if holds_own_secret(key_env):
-        raise ModelError(
-            f"{key_env} holds a secret of this program itself, which is sent to nobody. Use another variable."
-        )
+        raise ModelError(f"{key_env} holds a secret of this program, which is sent to nobody. Use another variable.")
 
 
 def find_free_name(provider: str, base_url: str, key_env: str) -> str:
-    """A readable name for an account that was given none."""
+    """A readable name for an account added without one."""
     base = re.sub(r"[^\w.:\[\]-]", "_", urlsplit(base_url).netloc or provider)[:60]
     wishes = [base, *([f"{base} ({key_env[:30]})"] if key_env else [])]
     taken = set(ProviderAccount.objects.filter(name__startswith=base).values_list("name", flat=True))
@@ -136,15 +134,17 @@ def _check_same(standing: ProviderAccount, *, provider: str, base_url: str, key_
     address = base_url.strip().rstrip("/")
     if standing.provider != provider or address not in {"", standing.base_url} or key_env not in {"", standing.key_env}:
         raise ModelError(
-            f"The account {standing.name} has another provider, address or key variable. Leave them out to use it as it "
-            "is, or give a new account another name."
+            f"The account {standing.name} has another provider, address or key variable. Leave these empty to use it as it "
+            "is, or choose another name for a new account."
         )
 
 
 @transaction.atomic
 def change_address(*, account: ProviderAccount, base_url: str, by: trail.Actor, allow_private: bool = False) -> bool:
-    """Send the account's calls elsewhere from now on. A key, or the name of its variable, was for the former address and is
-    removed; the answer says whether there was one."""
+    """Change where the account's calls go. Its key or key variable belonged to the old address and is removed.
+
+    Returns whether there was a key.
+    """
     locked = _lock(account)
     if locked.provider in CALLS_NOBODY:
         raise ModelError(f"The provider {locked.provider} calls nobody, so it has no address.")
@@ -163,14 +163,14 @@ def change_address(*, account: ProviderAccount, base_url: str, by: trail.Actor, 
 
 @transaction.atomic
 def set_key(*, account: ProviderAccount, key: str, by: trail.Actor) -> ProviderAccount:
-    """Store a key, sealed; it replaces the former one and the name of a variable. Nobody can read it back."""
+    """Store an encrypted key, in place of an earlier key or key variable. Nobody can read it back."""
     key = key.strip()
     remember_key(key)
     locked = _lock(account)
     if locked.provider in CALLS_NOBODY:
         raise ModelError(f"The provider {locked.provider} calls nobody, so it needs no key.")
     if not KEY.fullmatch(key):
-        raise ModelError("That is no key: a key is one word of letters, digits and signs, at most 1,000 of them.")
+        raise ModelError("That is no key. A key has at most 1,000 letters, digits and symbols, without spaces.")
     locked.key_sealed = seal_key(key, address=locked.base_url)
     locked.key_last_four = key[-4:] if len(key) >= LAST_FOUR_FROM else ""
     locked.key_env = ""
@@ -181,7 +181,7 @@ def set_key(*, account: ProviderAccount, key: str, by: trail.Actor) -> ProviderA
 
 @transaction.atomic
 def forget_key(*, account: ProviderAccount, by: trail.Actor) -> ProviderAccount:
-    """Take the stored key away. Raises ``ModelError`` when there is none."""
+    """Delete the stored key. Raises ``ModelError`` when there is none."""
     locked = _lock(account)
     if not locked.key_sealed:
         raise ModelError(f"The account {locked.name} has no stored key, so there is nothing to forget.")
@@ -193,7 +193,7 @@ def forget_key(*, account: ProviderAccount, by: trail.Actor) -> ProviderAccount:
 
 @transaction.atomic
 def set_key_env(*, account: ProviderAccount, key_env: str, by: trail.Actor) -> ProviderAccount:
-    """Have workers find the key in an environment variable; "" for none. A stored key is forgotten."""
+    """Let workers read the key from an environment variable; "" for no key. A stored key is deleted."""
     locked = _lock(account)
     key_env = key_env.strip()
     if key_env and locked.provider in CALLS_NOBODY:

@@ -15,14 +15,14 @@ from transcripts.audit_trail import trail
 
 @transaction.atomic
 def allow_address(*, address: str, by: trail.Actor) -> AllowedAddress:
-    """Put a private ``host:port`` on the list; one that is on it stays. Raises ``ModelError``."""
+    """Add a private ``host:port`` to the list, unless it is there already. Raises ``ModelError``."""
     try:
         address = read_listed(address)
     except NoAddress as error:
         raise ModelError(str(error)) from None
-    standing = AllowedAddress.objects.filter(address=address).first()
-    if standing is not None:
-        return standing
+    existing = AllowedAddress.objects.filter(address=address).first()
+    if existing is not None:
+        return existing
     row = AllowedAddress.objects.create(address=address, added_by_name=by.get_username()[:200], added_at=timezone.now())
     trail.record("llm.address.allowed", target=row, by=by, details={"address": address})
     return row
@@ -30,17 +30,17 @@ def allow_address(*, address: str, by: trail.Actor) -> AllowedAddress:
 
 @transaction.atomic
 def disallow_address(*, address: str, by: trail.Actor) -> None:
-    """Take an address off the list. Raises ``ModelError`` when it is not on it."""
+    """Remove an address from the list. Raises ``ModelError`` when it is not on it."""
     row = AllowedAddress.objects.filter(address=address.strip().lower()).first()
     if row is None:
-        raise ModelError(f"{address} is not on the list of allowed addresses, so there is nothing to take off.")
+        raise ModelError(f"{address} is not on the list of allowed addresses, so there is nothing to remove.")
     trail.record("llm.address.disallowed", target=row, by=by, details={"address": row.address})
     row.delete()
 
 
 def check_reachable(base_url: str, *, by: trail.Actor, allow_private: bool) -> None:
-    """See that calls may go to ``base_url``: with ``allow_private`` its address is put on the list, else a private one
-    that is not on it raises ``ModelError``."""
+    """Check that calls may go to ``base_url``. A private address that is not on the list raises ``ModelError``; with
+    ``allow_private`` it is added to the list instead."""
     address = name_address(base_url)
     if not looks_private(base_url) and not is_open_http(base_url):
         return
@@ -52,9 +52,9 @@ def check_reachable(base_url: str, *, by: trail.Actor, allow_private: bool) -> N
     what = (
         f"{address} is a private address"
         if looks_private(base_url)
-        else f"{address} without https would carry texts and key across the open network for all to read"
+        else f"{address} without https would send texts and key unencrypted over the public network"
     )
     raise ModelError(
-        f"{what}. Calls go there only when whoever runs the server allows it, with `python manage.py allow_address "
-        f"{address}` or by {address} in the setting ALLOW_PRIVATE_PROVIDERS."
+        f"{what}. The person who runs the server can allow calls to it with `python manage.py allow_address "
+        f"{address}`, or by adding {address} to the setting ALLOW_PRIVATE_PROVIDERS."
     )

@@ -1,4 +1,4 @@
-"""What a model costs and what it understands: each change is a row of its own, for batches pin the one they ran with."""
+"""Prices and capabilities of models. Each change is a new row, because batches refer to the row they ran with."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ def set_price(
 ) -> Price:
     """Give the variant's model a new price, in US dollars per million tokens. Raises ``ModelError``.
 
-    It is for every variant of this model and account, and for batches launched from now on.
+    The price applies to every variant of this model and account, in batches launched from now on.
     """
     check_prices(price_in, price_out)
     if not batch_share.is_finite() or not 0 < batch_share <= 1 or _count_places(batch_share) > 3:
         raise ModelError(
-            "The batch share is more than 0 and at most 1, with three places: 0.5 where batches cost half."
+            "The batch share must be more than 0 and at most 1, with at most three decimal places: 0.5 if batches cost half."
         )
     row = Price.objects.create(
         account=variant.account,
@@ -72,13 +72,15 @@ def set_capabilities(
     most_output_tokens: int | None = None,
     source: str = "",
 ) -> Capabilities:
-    """Say what the variant's model understands, for batches launched from now on. Raises ``ModelError``."""
+    """Set the capabilities of the variant's model, for batches launched from now on. Raises ``ModelError``."""
     if reasoning not in Capabilities.Reasoning.values:
-        raise ModelError(f"Reasoning is one of {', '.join(Capabilities.Reasoning.values)}, not {reasoning!r}.")
+        raise ModelError(f"Reasoning must be one of {', '.join(Capabilities.Reasoning.values)}, not {reasoning!r}.")
     if token_limit not in Capabilities.TokenLimit.values:
-        raise ModelError(f"The token limit is one of {', '.join(Capabilities.TokenLimit.values)}, not {token_limit!r}.")
+        raise ModelError(
+            f"The token limit must be one of {', '.join(Capabilities.TokenLimit.values)}, not {token_limit!r}."
+        )
     if most_output_tokens is not None and not 1 <= most_output_tokens <= 10_000_000:
-        raise ModelError("The most tokens of an answer lie between 1 and 10,000,000; leave it out where not known.")
+        raise ModelError("The maximum output tokens must be between 1 and 10,000,000. Leave it empty if unknown.")
     row = Capabilities.objects.create(
         account=variant.account,
         model=variant.model,
@@ -105,14 +107,14 @@ def set_capabilities(
 
 
 def check_prices(price_in: Decimal | None, price_out: Decimal | None) -> None:
-    """Refuse half a price and nonsense. Raises ``ModelError``."""
+    """Refuse a price with only one half, or out of range. Raises ``ModelError``."""
     if (price_in is None) != (price_out is None):
-        raise ModelError("Give both prices, in and out, or neither.")
+        raise ModelError("Enter both prices, in and out, or neither.")
     given = [price for price in (price_in, price_out) if price is not None]
     if not all(price.is_finite() and 0 <= price < MAX_PRICE for price in given):
-        raise ModelError("A price lies between nothing and 100,000 dollars per million tokens.")
+        raise ModelError("A price must be between 0 and 100,000 dollars per million tokens.")
     if any(_count_places(price) > 6 for price in given):
-        raise ModelError("A price has at most six places after the point.")
+        raise ModelError("A price can have at most six places after the decimal point.")
 
 
 def _count_places(number: Decimal) -> int:
@@ -122,12 +124,12 @@ def _count_places(number: Decimal) -> int:
 
 def _check_source(source: str) -> str:
     if len(source.strip()) > MAX_SOURCE:
-        raise ModelError(f"The source has at most {MAX_SOURCE} characters.")
+        raise ModelError(f"The source can have at most {MAX_SOURCE} characters.")
     return source.strip()
 
 
 def _lock_and_count(variant: ModelVariant, table: type[Price] | type[Capabilities]) -> int:
-    """The number of the newest row of the variant's model. Others wait for this transaction, so it is counted once."""
+    """The number of the newest row of the variant's model. Locks the account, so that no number is given twice."""
     ProviderAccount.objects.select_for_update().get(pk=variant.account_id)
     rows: Any = table.objects.filter(account=variant.account_id, model=variant.model)
     return int(rows.aggregate(newest=Max("number"))["newest"] or 0)

@@ -38,10 +38,10 @@ def add_model(
     account: str = "",
     allow_private: bool = False,
 ) -> ModelVariant:
-    """Add a model variant, on the account called ``account``, the standing one of this address and key, or a new one.
+    """Add a model variant, on the account called ``account``, the existing one with this address and key, or a new one.
 
-    Prices are US dollars per million tokens. With ``allow_private`` a private address is put on the list of allowed
-    ones; without, it is refused unless it stands there. Raises ``ModelError``.
+    Prices are US dollars per million tokens. With ``allow_private`` a private address is added to the list of allowed
+    ones; without, it is refused unless it is on the list. Raises ``ModelError``.
     """
     label = label.strip()
     _check_label(label)
@@ -51,7 +51,7 @@ def add_model(
         provider=provider, base_url=base_url, key_env=key_env, name=account.strip(), by=by, allow_private=allow_private
     )
     if not model and provider not in CALLS_NOBODY:
-        raise ModelError("Name the model as the provider knows it (--model).")
+        raise ModelError("Name the model as the provider calls it (--model).")
     variant = ModelVariant.objects.create(
         label=label,
         account=owner,
@@ -73,32 +73,38 @@ def _check_label(label: str) -> None:
     if not LABEL.fullmatch(label):
         raise ModelError(f"{label!r} cannot be a label: use up to 100 letters, digits, spaces and . , : @ + / - _ ( )")
     if ModelVariant.objects.filter(label=label).exists():
-        raise ModelError(f"There is already a model {label}. A changed model is another one: give it another label.")
+        raise ModelError(
+            f"There is already a model {label}. Models are never changed: add another one with another label."
+        )
 
 
 def _check_limits(*, model: str, reasoning: str, max_tokens: int, timeout_seconds: int) -> None:
     if not 1 <= max_tokens <= MAX_TOKENS:
-        raise ModelError("An answer has between 1 and 200,000 tokens at most.")
+        raise ModelError("The longest answer must be between 1 and 200,000 tokens.")
     if not 1 <= timeout_seconds <= MAX_TIMEOUT:
-        raise ModelError("A call is waited for between 1 and 3,600 seconds.")
+        raise ModelError("The time-out must be between 1 and 3,600 seconds.")
     if len(model) > 200 or len(reasoning) > 20:
-        raise ModelError("The model's name has at most 200 characters, its reasoning effort 20.")
+        raise ModelError("The model's name can have at most 200 characters, its reasoning effort at most 20.")
 
 
 def _note_price(variant: ModelVariant, price_in: Decimal | None, price_out: Decimal | None, by: trail.Actor) -> None:
-    """The price as given, when it is another than the one in force; invented answers cost nothing."""
+    """Store the given price if it differs from the current one. The fake provider costs nothing."""
     newest = Price.objects.filter(account=variant.account_id, model=variant.model).order_by("-number").first()
     if price_in is None and newest is None and variant.is_fake:
         price_in = price_out = Decimal(0)
     if price_in is None or price_out is None:
         return
     if newest is None or (newest.price_in, newest.price_out) != (price_in, price_out):
-        set_price(variant=variant, price_in=price_in, price_out=price_out, source="as given with the model", by=by)
+        set_price(
+            variant=variant, price_in=price_in, price_out=price_out, source="given when the model was added", by=by
+        )
 
 
 def find_price_change(variant: ModelVariant, newest_before: int) -> tuple[Price, list[str]] | None:
-    """The price the variant brought along for a model that others ask too, and the labels it holds for; ``newest_before``
-    is the key of the newest price there was before it was added."""
+    """The price that was added with the variant, if other variants share its model, and the labels it applies to.
+
+    ``newest_before`` is the key of the newest price before the variant was added.
+    """
     prices = Price.objects.filter(account=variant.account_id, model=variant.model, pk__gt=newest_before)
     price = prices.order_by("-number").first()
     same = ModelVariant.objects.filter(account=variant.account_id, model=variant.model)
@@ -107,7 +113,7 @@ def find_price_change(variant: ModelVariant, newest_before: int) -> tuple[Price,
 
 
 def _note_capabilities(variant: ModelVariant, by: trail.Actor) -> None:
-    """What is known of the model's family, unless somebody said more of the model before."""
+    """Store the known capabilities of the model's family, unless the model has capabilities already."""
     if Capabilities.objects.filter(account=variant.account_id, model=variant.model).exists():
         return
     account = variant.account

@@ -1,4 +1,4 @@
-"""The providers there are. Each is opened inside a worker's event loop and loaded only there."""
+"""The supported providers. Each is imported and opened only inside a worker's event loop."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ __all__ = [
 
 PROVIDERS = {
     "fake": "Invents answers on this machine and says so; needs no key.",
-    "openai_compatible": "Any chat-completions address: OpenAI, OpenRouter, vLLM, Ollama, LM Studio, llama.cpp.",
-    "anthropic": "Anthropic's messages; without a base URL, at api.anthropic.com.",
-    "file": "Answers are brought in as a file; nothing is called.",
+    "openai_compatible": "Any chat completions API: OpenAI, OpenRouter, vLLM, Ollama, LM Studio, llama.cpp.",
+    "anthropic": "Anthropic's Messages API; without a base URL, at api.anthropic.com.",
+    "file": "Answers are imported from a file; nothing is called.",
 }
 
 
 def open_provider(account: Account) -> Provider:
-    """A provider for ``account``. Raises ``ProviderNotReady`` with a sentence that says what is missing."""
+    """A provider for ``account``. Raises ``ProviderNotReady``, whose message says what is missing."""
     if account.provider == "fake":
         from auditapp.llm.providers.fake import FakeProvider
 
@@ -41,10 +41,10 @@ def open_provider(account: Account) -> Provider:
         return AnthropicProvider(account)
     if account.provider == "file":
         raise ProviderNotReady(
-            "The answers of this model are brought in as a file, so nothing is called. Launch with the route file: it writes "
-            "the requests out and takes the answers in."
+            "The answers of this model are imported from a file, so nothing is called. Launch the batch with the route "
+            "'file': it exports the requests and imports the answers."
         )
-    raise ProviderNotReady(f"There is no provider {account.provider!r}; there are {', '.join(PROVIDERS)}.")
+    raise ProviderNotReady(f"There is no provider {account.provider!r}. Choose one of: {', '.join(PROVIDERS)}.")
 
 
 def open_job_service(account: Account) -> JobService:
@@ -57,4 +57,4 @@ def open_job_service(account: Account) -> JobService:
         from auditapp.llm.providers.anthropic_jobs import AnthropicJobs
 
         return AnthropicJobs(account)
-    raise ProviderNotReady(f"A provider of the kind {account.provider!r} has no batch service of its own.")
+    raise ProviderNotReady(f"The provider {account.provider!r} has no batch service of its own.")

@@ -1,6 +1,6 @@
 """What every provider of a model looks like to the rest of the program.
 
-No Django here: a provider turns a request into an answer and never raises for what the other side did.
+No Django here. A provider turns a request into an answer and never raises because of what the other side did.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Protocol
 
 
 class CallOutcome(StrEnum):
-    """How one try ended; the words are those of the ledger (``batches.Attempt.End``)."""
+    """How an attempt ended, in the terms of the ledger (``batches.Attempt.End``)."""
 
     ANSWERED = "answered"
     REFUSED = "refused"
@@ -33,7 +33,7 @@ class NextStep(StrEnum):
 
 
 class ErrorClass(StrEnum):
-    """What went wrong with a try, in words that tables can count."""
+    """What went wrong with an attempt, as a category that tables can count."""
 
     NONE = ""
     RATE_LIMITED = "rate_limited"
@@ -59,7 +59,7 @@ class ErrorClass(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Traits:
-    """How a model takes its settings: the fields of ``llm.Capabilities``, with what holds where there is no row."""
+    """Which settings a model accepts: the fields of ``llm.Capabilities``, with the defaults for models without a row."""
 
     reasoning: str = "effort"
     token_limit: str = "max_tokens"  # noqa: S105 - the name of a setting
@@ -84,8 +84,8 @@ class ChatRequest:
 
 @dataclass(frozen=True, slots=True)
 class ChatAnswer:
-    """The end of one call. ``raw`` is the body as it came; unknown numbers are ``None``; ``retry_after`` and
-    ``first_byte_after`` are in seconds, the latter counted from sending."""
+    """The outcome of one call. ``raw`` is the body as received; unknown numbers are ``None``. ``retry_after`` and
+    ``first_byte_after`` are in seconds, the latter from the time of sending."""
 
     end: CallOutcome
     next_step: NextStep = NextStep.NONE
@@ -111,19 +111,19 @@ class Provider(Protocol):
     """An open connection to one provider account. Used from one event loop; closed by its opener."""
 
     async def chat(self, request: ChatRequest) -> ChatAnswer:
-        """Send one request. Retries nothing by itself: every paid try is a row of the ledger."""
+        """Send one request, without retries: every paid attempt is a row of the ledger."""
 
     async def close(self) -> None:
-        """Give the connections back."""
+        """Close the connections."""
 
 
 class ProviderNotReady(Exception):
-    """The provider cannot be opened here (no key, no address); the sentence says what to set."""
+    """The provider cannot be opened (no key, no address). The message says what to set."""
 
 
 @dataclass(frozen=True)
 class Account:
-    """What is needed to open a provider. ``key`` is the secret itself: it is never logged, stored or put into a message.
+    """What is needed to open a provider. ``key`` is the secret itself: it is never logged, stored or included in a message.
 
     ``allowed`` are the private addresses (``host:port``) that calls may go to.
     """
@@ -136,5 +136,5 @@ class Account:
 
 
 def make_storable(text: str) -> str:
-    """The text with what no database takes (NUL, lone surrogates) written as escapes; a raw body keeps the original."""
+    """The text with characters that databases reject (NUL, lone surrogates) escaped; the raw body keeps the original."""
     return text.replace("\x00", "\\x00").encode("utf-8", errors="backslashreplace").decode()

@@ -1,6 +1,7 @@
-"""Where calls may go: to public addresses over https, and to the private ones that were put on the list.
+"""Where calls may go: to public addresses over https, and to private ones that are on the list.
 
-Checked when a connection is made, on the very address it goes to. A name that leads elsewhere the next time gains nothing by it.
+Each connection is checked against the IP address it actually goes to, so a name that resolves differently the next time
+cannot get around the check.
 """
 
 from __future__ import annotations
@@ -14,21 +15,22 @@ from aiohttp.abc import AbstractResolver, ResolveResult
 from yarl import URL
 
 CONNECTIONS_KEPT_SECONDS = 4.0
-"""Shorter than any usual server keeps an idle connection (uvicorn: 5 s), so that no call leaves on one being closed."""
+"""Shorter than servers usually keep idle connections (uvicorn: 5 s), so that no call uses one that is being closed."""
 
-# An IPv4 address in IPv6 clothes (RFC 6052, RFC 3056, RFC 4380): what counts is where the packet ends.
+# IPv4 addresses embedded in IPv6 (RFC 6052, RFC 3056, RFC 4380): the final destination counts.
 TRANSLATED = IPv6Network("64:ff9b::/96")
 REFUSED = (
-    "Calls to {place} are refused: {why}. If it is meant, whoever runs the server puts {place} on the list of allowed "
-    "addresses (`manage.py allow_address`, or the setting ALLOW_PRIVATE_PROVIDERS); then resume."
+    "Calls to {place} are refused: {why}. If this is intended, the person who runs the server can add {place} "
+    "to the list of allowed addresses (`manage.py allow_address`, or the setting ALLOW_PRIVATE_PROVIDERS); then resume "
+    "the batch."
 )
 PRIVATE = "it leads to a private, loopback or link-local address"
 PLAIN = "they would travel without encryption (http)"
-ODD = "it is not written as a name or as a usual address"
+ODD = "it is neither a name nor an address in the usual form"
 
 
 class AddressRefused(OSError):
-    """The connection was not even begun; the sentence says how to allow it."""
+    """The connection was not opened. The message says how to allow it."""
 
 
 class Guard:
@@ -51,18 +53,18 @@ class Guard:
             raise AddressRefused(REFUSED.format(place=self.place, why=PRIVATE))
 
     def describe_odd_address(self) -> str:
-        """The sentence for what the client itself does not take as an address, such as http://2130706433/."""
+        """The message for a host that the HTTP client rejects as an address, such as http://2130706433/."""
         return REFUSED.format(place=self.place, why=ODD)
 
     def make_socket(self, info: tuple[Any, ...]) -> socket.socket:
-        """The socket of a connection to be made: the last place where the address is known and nothing has left."""
+        """The socket of a new connection: the last point at which the address is known and nothing has been sent."""
         family, kind, protocol, _name, address = info
         self.check(str(address[0]))
         return socket.socket(family=family, type=kind, proto=protocol)
 
 
 class GuardedResolver(AbstractResolver):
-    """Refuses a name as soon as one of its addresses is not public: a mixed answer is no mistake."""
+    """Refuses a name if any of its addresses is not public: a mixed answer is not an accident."""
 
     def __init__(self, guard: Guard, resolver: AbstractResolver) -> None:
         self.guard, self.resolver = guard, resolver
@@ -90,13 +92,13 @@ def make_connector(guard: Guard, resolver: AbstractResolver | None = None) -> ai
 
 
 def write_place(url: URL) -> str:
-    """``host:port`` of a URL as lists of allowed addresses have it."""
+    """``host:port`` of a URL as written in lists of allowed addresses."""
     host = (url.raw_host or "").lower()
     return f"[{host}]:{url.port}" if ":" in host else f"{host}:{url.port}"
 
 
 def read_place(entry: str) -> str:
-    """An entry of the list, spelled as the same address in a base URL comes out; "" for what is none."""
+    """An entry of the list in the form of ``write_place``; "" if it is invalid."""
     try:
         return write_place(URL(f"http://{entry.strip()}"))
     except ValueError:
@@ -104,7 +106,7 @@ def read_place(entry: str) -> str:
 
 
 def is_public(address: str) -> bool:
-    """Whether an IP address belongs to the public internet; what cannot be read does not."""
+    """Whether an IP address belongs to the public internet. Invalid addresses do not."""
     try:
         ip = ip_address(address)
     except ValueError:

@@ -1,8 +1,8 @@
 """What a provider's own batch service looks like to the rest of the program.
 
-A job is a group of calls that is handed over at once, is worked off within a day at a lower price, and whose answers are
-then fetched, in any order and as often as wanted. It is submitted in steps that can each be done again: written to a file,
-uploaded (where the service wants that), created. A step never raises for what the other side did: it gives ``Trouble``.
+A job is a group of calls submitted together. The provider processes it within a day at a lower price; its answers can then
+be fetched in any order and repeatedly. A job is submitted in steps that can each be repeated: written to a file, uploaded
+(if the service needs that) and created. A step never raises because of what the other side did: it returns ``Trouble``.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ TOKEN_PART = 12
 
 @dataclass(frozen=True, slots=True)
 class Trouble:
-    """Why a step came to nothing. With ``is_lost`` it was sent, and whether it was done is not known.
+    """Why a step failed. With ``is_lost`` it was sent, and nobody here knows whether it was carried out.
 
-    ``next_step``: RETRY and SLOW_DOWN pass by themselves, STOP_BATCH is for whoever holds the account, GIVE_UP is a no.
+    ``next_step``: RETRY and SLOW_DOWN are temporary, STOP_BATCH needs the owner of the account, GIVE_UP is final.
     """
 
     next_step: NextStep
@@ -43,12 +43,12 @@ class Trouble:
 
     @property
     def is_passing(self) -> bool:
-        """Whether it is enough to try again later."""
+        """Whether trying again later can help."""
         return self.next_step in {NextStep.RETRY, NextStep.SLOW_DOWN}
 
 
 class JobState(StrEnum):
-    """Where a job stands at its provider."""
+    """The state of a job at its provider."""
 
     RUNNING = "running"
     CANCELLING = "cancelling"
@@ -57,8 +57,8 @@ class JobState(StrEnum):
 
 
 class JobStatus(NamedTuple):
-    """What the provider says of a job. ``results`` is where its answers are (none before it ended); ``cut_short`` means
-    that calls without an answer were never made, and so never billed."""
+    """What the provider reports about a job. ``results`` says where its answers are (empty until it ends); ``cut_short``
+    means that calls without an answer were never made and never billed."""
 
     state: JobState
     results: Sequence[str] = ()
@@ -79,7 +79,7 @@ class JobService(Protocol):
 
     most_calls: int
     most_bytes: int
-    # What stands before, between and after the lines of the file that is sent.
+    # The bytes before, between and after the lines of the file that is sent.
     framing: tuple[bytes, bytes, bytes]
     uploads: bool
 
@@ -87,51 +87,54 @@ class JobService(Protocol):
         """The custom_id of a call."""
 
     def write_line(self, call_name: str, request: ChatRequest) -> bytes:
-        """One call as the file holds it; its body is that of a live call."""
+        """One call as a line of the file, with the same body as a live call."""
 
     async def upload(self, file: BinaryIO, token: str) -> str | Trouble:
-        """Bring the file to the provider; the file's id there. Costs nothing, also when it is done again."""
+        """Upload the file; returns its id at the provider. Costs nothing and can be repeated."""
 
     async def create(self, file: BinaryIO, file_id: str, token: str) -> str | Trouble:
-        """Order the job, by its uploaded file or (where nothing is uploaded) with the file itself; its id. Never twice for
-        the same calls without ``find`` in between."""
+        """Create the job from its uploaded file or, if the service has no upload, from the file itself; returns its id.
+        Never called twice for the same calls without ``find`` in between."""
 
     async def find(
         self, token: str, calls: int, known: frozenset[str], since: datetime.datetime
     ) -> tuple[str, int] | Trouble:
-        """Look for a job of this token at the provider, created after ``since`` for so many calls: its id or "", and the
-        number of jobs that may be it and will tell when they end. ``known`` are ids that belong to other jobs."""
+        """Look for a job with this token, created after ``since`` with this number of calls.
+
+        Returns its id or "", and the number of jobs that may be it, which is known only when they end. ``known`` are
+        the ids of other jobs.
+        """
 
     async def check(self, job_id: str) -> JobStatus | Trouble:
-        """Ask how far the job is."""
+        """Ask for the state of the job."""
 
     def collect(self, status: JobStatus) -> AsyncGenerator[Line | Trouble, None]:
-        """The answers of an ended job as they come over the wire. A ``Trouble`` ends it: not everything came."""
+        """The answers of an ended job as they arrive. A ``Trouble`` ends the stream: some answers are missing."""
 
     async def cancel(self, job_id: str) -> Trouble | None:
-        """Ask that no further call be made; what was finished can still be collected."""
+        """Ask the provider to make no further calls. Finished answers can still be collected."""
 
     async def delete_file(self, file_id: str) -> Trouble | None:
-        """Have the provider forget an uploaded file, whose texts nobody needs there any more."""
+        """Delete an uploaded file at the provider once its texts are no longer needed there."""
 
     async def close(self) -> None:
-        """Give the connections back."""
+        """Close the connections."""
 
 
 def read_call_name(name: str) -> tuple[int, str] | None:
-    """The cell and the part of the token in a custom_id of ours; ``None`` for anybody else's. The second is empty where the
-    service keeps the token with the job itself."""
+    """The cell and the part of the token in one of our custom_ids; ``None`` for any other. The part is empty if the
+    service stores the token with the job."""
     match = CALL_NAME.fullmatch(name)
     return (int(match[1]), match[2] or "") if match else None
 
 
 def shorten_token(token: str) -> str:
-    """The part of a token that is put into names."""
+    """The part of a token that is used in names."""
     return token.replace("-", "")[:TOKEN_PART]
 
 
 def describe_refusal(answer: ChatAnswer) -> Trouble:
-    """The trouble behind an answer that is none."""
+    """The trouble that a failed answer stands for."""
     return Trouble(
         next_step=answer.next_step if answer.next_step is not NextStep.NONE else NextStep.RETRY,
         error=answer.error,
@@ -163,5 +166,5 @@ def take_object(data: Mapping[str, object] | None, name: str) -> dict[str, objec
 
 
 def dump_line(content: Mapping[str, object]) -> bytes:
-    """JSON on one line, always the same for the same content."""
+    """JSON on one line, identical for identical content."""
     return json.dumps(content, ensure_ascii=False, separators=(",", ":")).encode(errors="backslashreplace")

@@ -21,7 +21,7 @@ _FILE = Path(__file__).parents[1] / "data" / "families.json"
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """Models of one manner: ``model`` is matched at the start of a name, in any case; an empty ``host`` is any."""
+    """Models with the same capabilities. ``model`` matches the start of a name, ignoring case; an empty ``host`` matches any."""
 
     family: str
     provider: str
@@ -33,12 +33,12 @@ class Family:
 
 @lru_cache(maxsize=1)
 def read_families() -> tuple[Family, ...]:
-    """The families in the order in which they are asked."""
+    """The families, in the order in which they are tried."""
     return tuple(Family(**entry) for entry in json.loads(_FILE.read_text(encoding="utf-8")))
 
 
 def find_family(*, provider: str, base_url: str, model: str) -> Family | None:
-    """The family of a model at an address, or ``None`` for one that is not known."""
+    """The family of a model at an address, or ``None`` if unknown."""
     host = urlsplit(base_url).hostname or ""
     for family in read_families():
         if family.provider != provider or family.host not in {"", host}:
@@ -49,7 +49,7 @@ def find_family(*, provider: str, base_url: str, model: str) -> Family | None:
 
 
 def name_family(model: str) -> str:
-    """The family of a model by its name: what stands before the first digit or other sign after the vendor's part.
+    """The family of a model by its name: the letters after the vendor's part, up to the first other character.
 
     Empty where the name begins with a digit.
     """

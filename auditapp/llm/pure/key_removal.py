@@ -1,7 +1,7 @@
-"""Keeps keys of providers out of whatever is written down: logs, failure reports, error texts.
+"""Keeps keys of providers out of logs, failure reports and error messages.
 
-A process registers every key it opens or is given; from then on the key, and the forms it takes in base64, hexadecimal
-and addresses, are replaced. What merely looks like a key is replaced too. No Django here: the log is set up before it.
+A process registers every key it uses. From then on the key is replaced wherever it appears, also in base64, hexadecimal
+or URL encoding. Anything that looks like a key is replaced too. No Django here: logging is set up before it.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import re
 from urllib.parse import quote
 
 REMOVED = "[key removed]"
-# Shorter ones are no secrets (local servers take any word), and taking them out would tear words apart.
+# Shorter ones are no secrets (local servers accept any word), and removing them would damage other words.
 SHORTEST = 8
 LOOKS_LIKE_A_KEY = re.compile(
     r"(?P<before>\b(?:bearer|basic)\s+"
@@ -26,17 +26,17 @@ _forms: dict[str, tuple[str, ...]] = {}
 
 
 def remember_key(key: str) -> None:
-    """From now on, take ``key`` out of whatever this process writes down."""
+    """Register ``key``, so that this process removes it from everything it logs or reports."""
     if len(key) >= SHORTEST and key not in _forms:
         _forms[key] = tuple(sorted(list_forms(key), key=len, reverse=True))
 
 
 def list_forms(key: str) -> set[str]:
-    """The key as it stands, in hexadecimal, in an address, and in base64 wherever in a text it begins."""
+    """The key itself, in hexadecimal, URL-encoded, and in base64 at each of the three alignments."""
     data = key.encode()
     forms = {key, data.hex(), data.hex().upper(), quote(key, safe="")}
     for shift in range(3):
-        # Three bytes make four characters: cut off those that the bytes before and after have a part in.
+        # Three bytes make four characters: leave out those that depend on neighbouring bytes too.
         encoded = base64.b64encode(b"\x00" * shift + data)
         whole = encoded[-(-shift * 8 // 6) : (shift + len(data)) * 8 // 6].decode()
         forms |= {whole, whole.replace("+", "-").replace("/", "_")}
@@ -44,7 +44,7 @@ def list_forms(key: str) -> set[str]:
 
 
 def remove_keys(text: str) -> str:
-    """The text without the keys this process knows and without anything that looks like one."""
+    """The text without registered keys and without anything that looks like a key."""
     for forms in tuple(_forms.values()):
         for form in forms:
             if form in text:
@@ -53,13 +53,13 @@ def remove_keys(text: str) -> str:
 
 
 class KeyFilter(logging.Filter):
-    """Takes keys out of a log record before its handler writes it, its traceback included."""
+    """Removes keys from a log record and its traceback before a handler writes it."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         try:
             said = record.getMessage()
         except (TypeError, ValueError, KeyError, IndexError):
-            # A message whose arguments do not fit it is written as it is, and stops nobody.
+            # A message whose arguments do not fit is logged as it is; logging must not fail.
             record.msg, record.args = f"{record.msg} {record.args!r}", ()
             said = record.getMessage()
         clean = remove_keys(said)

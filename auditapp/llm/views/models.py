@@ -29,12 +29,14 @@ PRICE_IDS, CAPABILITIES_IDS = "price_%s", "capabilities_%s"
 
 
 def owner_view(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
-    """For the owner of the site alone, because calls to models may cost money."""
+    """Only for the owner of the site, because calls to models may cost money."""
 
     @wraps(view)
     def wrapped(request: HttpRequest, **kwargs: Any) -> HttpResponse:
         if not isinstance(request.user, User) or not request.user.is_superuser:
-            raise PermissionDenied("Models are added by the owner of the site, because calls to them may cost money.")
+            raise PermissionDenied(
+                "Only the owner of the site can manage models, because calls to them may cost money."
+            )
         if any(value > MAX_ID for value in kwargs.values()):
             raise Http404("No such thing.")
         return view(request, **kwargs)
@@ -53,7 +55,7 @@ def list_models(request: HttpRequest) -> HttpResponse:
         except ModelError as error:
             form.add_error(None, str(error))
         else:
-            messages.success(request, f"{variant.label} can be used in batches now.")
+            messages.success(request, f"{variant.label} can now be used in batches.")
             return redirect("llm:models")
     status = 422 if request.method == "POST" else 200
     page = {"form": form, "lines": queries.list_variants(), "accounts": queries.list_accounts()}
@@ -63,7 +65,7 @@ def list_models(request: HttpRequest) -> HttpResponse:
 @owner_view
 @require_safe
 def show_model(request: HttpRequest, variant_id: int) -> HttpResponse:
-    """One variant: its settings, every price of its model, and what it is taken to understand."""
+    """One variant: its settings, and all prices and capabilities of its model."""
     return _render_model(request, _find_variant(variant_id))
 
 
@@ -79,7 +81,7 @@ def set_price(request: HttpRequest, variant_id: int) -> HttpResponse:
         except ModelError as error:
             form.add_error(None, str(error))
         else:
-            messages.success(request, f"Price {row.number} holds for batches launched from now on.")
+            messages.success(request, f"Price {row.number} applies to batches launched from now on.")
             return redirect("llm:model", variant.pk)
     return _render_model(request, variant, price_form=form)
 
@@ -87,7 +89,7 @@ def set_price(request: HttpRequest, variant_id: int) -> HttpResponse:
 @owner_view
 @require_POST
 def set_capabilities(request: HttpRequest, variant_id: int) -> HttpResponse:
-    """What the model understands, for batches launched from now on."""
+    """New capabilities, for batches launched from now on."""
     variant = _find_variant(variant_id)
     form = CapabilitiesForm(request.POST, auto_id=CAPABILITIES_IDS)
     if form.is_valid():
@@ -96,7 +98,7 @@ def set_capabilities(request: HttpRequest, variant_id: int) -> HttpResponse:
         except ModelError as error:
             form.add_error(None, str(error))
         else:
-            messages.success(request, f"Capabilities {row.number} hold for batches launched from now on.")
+            messages.success(request, f"Capabilities {row.number} apply to batches launched from now on.")
             return redirect("llm:model", variant.pk)
     return _render_model(request, variant, capabilities_form=form)
 
@@ -105,7 +107,7 @@ def set_capabilities(request: HttpRequest, variant_id: int) -> HttpResponse:
 @never_cache
 @require_safe
 def show_account(request: HttpRequest, account_id: int) -> HttpResponse:
-    """One account: its address, its key as far as anybody is shown it, and its models."""
+    """One account: its address, the state of its key, and its models."""
     return _render_account(request, _find_account(account_id))
 
 
@@ -113,7 +115,7 @@ def show_account(request: HttpRequest, account_id: int) -> HttpResponse:
 @never_cache
 @require_POST
 def change_address(request: HttpRequest, account_id: int) -> HttpResponse:
-    """Send the account's calls elsewhere; its key does not go along."""
+    """Change where the account's calls go; its key is removed."""
     account = _find_account(account_id)
     form = AddressForm(request.POST)
     if form.is_valid():
@@ -123,10 +125,10 @@ def change_address(request: HttpRequest, account_id: int) -> HttpResponse:
             form.add_error("base_url", str(error))
         else:
             account.refresh_from_db()
-            messages.success(request, f"Calls of {account.name} go to {account.base_url} from now on.")
+            messages.success(request, f"Calls of {account.name} now go to {account.base_url}.")
             if took_key:
                 messages.warning(
-                    request, "The key was for the former address, so it was removed. Enter the key for this one."
+                    request, "The key was for the old address, so it was removed. Enter the key for the new one."
                 )
             return redirect("llm:account", account.pk)
     return _render_account(request, account, address_form=form)
@@ -138,7 +140,7 @@ def change_address(request: HttpRequest, account_id: int) -> HttpResponse:
 @never_cache
 @require_POST
 def set_key(request: HttpRequest, account_id: int) -> HttpResponse:
-    """Store a key, or another one in its place."""
+    """Store or replace the key."""
     account = _find_account(account_id)
     form = KeyForm(request.POST)
     if form.is_valid():
@@ -156,14 +158,14 @@ def set_key(request: HttpRequest, account_id: int) -> HttpResponse:
 @never_cache
 @require_POST
 def forget_key(request: HttpRequest, account_id: int) -> HttpResponse:
-    """Take the stored key away."""
+    """Delete the stored key."""
     account = _find_account(account_id)
     try:
         actions.forget_key(account=account, by=person_of(request))
     except ModelError as error:
         messages.error(request, str(error))
         return _render_account(request, account, status=422)
-    messages.success(request, f"The key of {account.name} is forgotten. Its batches wait for another one.")
+    messages.success(request, f"The key of {account.name} was deleted. Its batches wait for a new one.")
     return redirect("llm:account", account.pk)
 
 
@@ -171,7 +173,7 @@ def forget_key(request: HttpRequest, account_id: int) -> HttpResponse:
 @never_cache
 @require_POST
 def set_key_env(request: HttpRequest, account_id: int) -> HttpResponse:
-    """Have workers find the key in an environment variable."""
+    """Let workers read the key from an environment variable."""
     account = _find_account(account_id)
     form = KeyVariableForm(request.POST)
     if form.is_valid():
@@ -195,10 +197,10 @@ def list_addresses(request: HttpRequest) -> HttpResponse:
 @owner_view
 @require_POST
 def disallow_address(request: HttpRequest, address_id: int) -> HttpResponse:
-    """Take a private address off the list."""
+    """Remove a private address from the list."""
     row = get_object_or_404(AllowedAddress, pk=address_id)
     actions.disallow_address(address=row.address, by=person_of(request))
-    messages.success(request, f"Calls may not go to {row.address} any more.")
+    messages.success(request, f"Calls may no longer go to {row.address}.")
     return redirect("llm:addresses")
 
 
@@ -233,7 +235,7 @@ def _render_model(
 
 
 def _start_from(capabilities: list[Capabilities]) -> dict[str, object]:
-    """What a new row begins with: the row in force, or what holds where there is none."""
+    """The initial values of a new row: the current row, or the defaults."""
     newest = capabilities[0] if capabilities else Capabilities()
     return {name: getattr(newest, name) for name in CapabilitiesForm.base_fields if name != "source"}
 

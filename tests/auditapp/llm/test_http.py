@@ -238,7 +238,7 @@ class TestOpening:
             open_provider(Account("tarot"))
 
     def test_a_model_whose_answers_are_brought_in_calls_nothing(self) -> None:
-        with pytest.raises(ProviderNotReady, match="brought in as a file"):
+        with pytest.raises(ProviderNotReady, match="imported from a file"):
             open_provider(Account("file"))
 
 

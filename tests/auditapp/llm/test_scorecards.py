@@ -139,11 +139,11 @@ def test_who_may_not_see_what_became_of_suggestions_is_told_that_it_is_hidden(
 ) -> None:
     path = f"/p/{project.slug}/judges/"
     client.force_login(coder)
-    assert "is hidden from roles that do not see all codings" in client.get(path).content.decode()
+    assert "are hidden from roles that do not see all codings" in client.get(path).content.decode()
     client.force_login(reader)
     shown = client.get(path).content.decode()
     assert "is hidden from" not in shown
-    assert "Nothing is known of any model here yet." in shown
+    assert "Nothing is known about any model here yet." in shown
 
 
 def test_the_pages_of_judges_show_the_figure(batch: Batch, project: Project, owner: User, client: Client) -> None:

@@ -120,7 +120,7 @@ def test_more_than_thirty_posts_a_minute_get_a_page_that_says_so(client: Client,
     answers = [sign_in(client, "", "") for _ in range(31)]
     assert answers[29].status_code == 422
     assert answers[30].status_code == 429
-    assert "Too many tries" in answers[30].content.decode()
+    assert "Too many attempts" in answers[30].content.decode()
 
 
 def test_limits_hold_over_all_web_processes(client: Client, person: User) -> None:

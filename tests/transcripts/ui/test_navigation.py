@@ -53,7 +53,7 @@ def test_every_page_of_a_machine_room_stands_under_one_page_of_the_bar(room: str
     for route in routes:
         bar = build_bar("culture", view_name=f"{room}:{route}", permissions=OWNER.permissions)
         assert [link.name for link in bar.pages if link.current] == [name], route
-        assert [link.name for link in bar.sections if link.current] == ["Machines"], route
+        assert [link.name for link in bar.sections if link.current] == ["Models & batches"], route
 
 
 def test_a_coder_finds_pages_of_annotators_under_influence() -> None:

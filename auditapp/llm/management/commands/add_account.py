@@ -11,7 +11,7 @@ from transcripts.audit_trail import trail
 
 
 class Command(BaseCommand):
-    help = "Add an account: where calls go and who pays. Its key is a variable of the worker, or is given by set_key."
+    help = "Add an account: where calls go and who pays. Its key comes from a variable of the worker, or is stored with set_key."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("name")
@@ -44,6 +44,6 @@ class Command(BaseCommand):
             }
             self.stdout.write(json.dumps(answer))
             return
-        self.stdout.write(f"The account {account.name} is there: {describe_key(account)}.")
+        self.stdout.write(f"Account {account.name}: {describe_key(account)}.")
         for address in allowed:
-            self.stdout.write(f"{address} is on the list of private addresses that calls may go to now.")
+            self.stdout.write(f"{address} is on the list of private addresses that calls may go to.")

@@ -14,20 +14,22 @@ from transcripts.audit_trail import trail
 
 
 class Command(BaseCommand):
-    help = "Add a model variant that batches can use. A private address named here is put on the list of allowed ones."
+    help = "Add a model variant that batches can use. A private address given here is added to the list of allowed addresses."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("label")
         parser.add_argument("--provider", required=True, choices=[*PROVIDERS])
         parser.add_argument("--base-url", default="")
         parser.add_argument("--model", default="", help="the model's name at the provider (default: the label)")
-        parser.add_argument("--account", default="", help="the account that pays; made when there is none of this name")
+        parser.add_argument(
+            "--account", default="", help="the account that pays; added if there is none with this name"
+        )
         parser.add_argument("--key-env", default="", help="environment variable of the worker that holds the key")
-        parser.add_argument("--reasoning", default="", help="reasoning effort, as the provider names it, or on or off")
+        parser.add_argument("--reasoning", default="", help="reasoning effort in the provider's terms, or on or off")
         parser.add_argument("--max-tokens", type=int, default=1024)
-        parser.add_argument("--timeout-seconds", type=int, default=600, help="how long an answer is waited for")
-        parser.add_argument("--price-in", help="US dollars per million tokens read")
-        parser.add_argument("--price-out", help="US dollars per million tokens written")
+        parser.add_argument("--timeout-seconds", type=int, default=600, help="how long to wait for an answer")
+        parser.add_argument("--price-in", help="US dollars per million input tokens")
+        parser.add_argument("--price-out", help="US dollars per million output tokens")
         parser.add_argument("--latency-seconds", type=float, help="fake provider only: how long an answer takes")
         parser.add_argument("--json", action="store_true")
 
@@ -62,7 +64,7 @@ class Command(BaseCommand):
     def say(
         self, variant: ModelVariant, allowed: list[str], change: tuple[Price, list[str]] | None, *, as_json: bool
     ) -> None:
-        """What was done, which address may be called now that could not before, and whose price is another now."""
+        """Report what was added, which address may now be called, and which labels have a new price."""
         if as_json:
             answer = {
                 "label": variant.label,
@@ -74,9 +76,9 @@ class Command(BaseCommand):
             }
             self.stdout.write(json.dumps(answer))
             return
-        self.stdout.write(f"{variant.label} can be used in batches now.")
+        self.stdout.write(f"{variant.label} can now be used in batches.")
         for address in allowed:
-            self.stdout.write(f"{address} is on the list of private addresses that calls may go to now.")
+            self.stdout.write(f"{address} is on the list of private addresses that calls may go to.")
         if change:
             price, labels = change
             self.stdout.write(
@@ -95,4 +97,4 @@ def read_number(value: object, name: str, manner: str) -> Decimal:
     try:
         return Decimal(str(value))
     except InvalidOperation:
-        raise CommandError(f"{value!r} is no {name}. Write {manner}.") from None
+        raise CommandError(f"{value!r} is not a {name}. Write {manner}.") from None

@@ -10,11 +10,11 @@ from transcripts.audit_trail import trail
 
 
 class Command(BaseCommand):
-    help = "Let model calls go to a private address of the server's network, or with --remove no longer."
+    help = "Allow model calls to a private address of the server's network; with --remove, stop allowing them."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("address", help="host:port, such as 127.0.0.1:11434")
-        parser.add_argument("--remove", action="store_true", help="take the address off the list")
+        parser.add_argument("--remove", action="store_true", help="remove the address from the list")
         parser.add_argument("--json", action="store_true")
 
     def handle(self, *args: object, **options: object) -> None:
@@ -22,10 +22,10 @@ class Command(BaseCommand):
         try:
             if options["remove"]:
                 disallow_address(address=address, by=trail.SYSTEM)
-                done = f"Calls may not go to {address} any more."
+                done = f"Calls may no longer go to {address}."
             else:
                 address = allow_address(address=address, by=trail.SYSTEM).address
-                done = f"Calls may go to {address} now."
+                done = f"Calls may now go to {address}."
         except ModelError as error:
             raise CommandError(str(error)) from error
         answer = {"address": address, "allowed_addresses": sorted(read_allowed_addresses())}

@@ -9,7 +9,7 @@ from transcripts.audit_trail import trail
 
 
 class Command(BaseCommand):
-    help = "Seal every stored key of a provider again, with the first key of FIELD_KEY, so that the others can go."
+    help = "Encrypt every stored provider key again with the first key of FIELD_KEY, so that the other keys can be removed."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--json", action="store_true")
@@ -18,10 +18,10 @@ class Command(BaseCommand):
         sealed, broken = rotate_keys(by=trail.SYSTEM)
         if broken:
             raise CommandError(
-                f"{sealed} sealed again, but FIELD_KEY does not open the stored keys of "
-                f"{', '.join(broken)}. Put the key that sealed them into FIELD_KEY too, behind a comma, and run "
-                "this again; or set the keys of these accounts anew."
+                f"{sealed} keys encrypted again, but FIELD_KEY does not open the stored keys of "
+                f"{', '.join(broken)}. Add the key they were encrypted with to FIELD_KEY, after a comma, and run "
+                "this again, or set the keys of these accounts again."
             )
         answer = {"sealed_again": sealed}
-        text = f"{sealed} stored keys are sealed with the first key of FIELD_KEY. The others can be taken out."
+        text = f"{sealed} stored keys are encrypted with the first key of FIELD_KEY. The other keys can be removed from it."
         self.stdout.write(json.dumps(answer) if options["json"] else text)

@@ -11,17 +11,17 @@ from transcripts.audit_trail import trail
 
 
 class Command(BaseCommand):
-    help = "Say what a model understands, for batches launched from now on. What is left out has its default."
+    help = "Set the capabilities of a model, for batches launched from now on. Options that are left out have their default."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("label", help="any variant of the model: what it understands is one for all of them")
+        parser.add_argument("label", help="any variant of the model: capabilities apply to all of them")
         parser.add_argument("--reasoning", default="effort", choices=Capabilities.Reasoning.values)
         parser.add_argument("--token-limit", default="max_tokens", choices=Capabilities.TokenLimit.values)
-        parser.add_argument("--no-system", action="store_true", help="takes no system message")
-        parser.add_argument("--no-temperature", action="store_true", help="takes no temperature")
-        parser.add_argument("--offers-batches", action="store_true", help="the provider's batch service takes it")
+        parser.add_argument("--no-system", action="store_true", help="accepts no system message")
+        parser.add_argument("--no-temperature", action="store_true", help="accepts no temperature")
+        parser.add_argument("--offers-batches", action="store_true", help="available in the provider's batch service")
         parser.add_argument("--most-output-tokens", type=int)
-        parser.add_argument("--source", default="", help="where this is written")
+        parser.add_argument("--source", default="", help="where this is documented")
         parser.add_argument("--json", action="store_true")
 
     def handle(self, *args: object, **options: object) -> None:
@@ -52,5 +52,5 @@ class Command(BaseCommand):
             "offers_batches": row.offers_batches,
             "most_output_tokens": row.most_output_tokens,
         }
-        done = f"Capabilities {row.number} of {row.model} hold for batches launched from now on."
+        done = f"Capabilities {row.number} of {row.model} apply to batches launched from now on."
         self.stdout.write(json.dumps(answer) if options["json"] else done)

@@ -14,15 +14,15 @@ from transcripts.audit_trail import trail
 
 class Command(BaseCommand):
     help = (
-        "Store the key of an account, read from standard input and never from the command line, where others on the "
-        "machine could see it. Or have it taken from a variable (--env), or forgotten (--forget)."
+        "Store the key of an account. It is read from standard input, never from the command line, where others on the "
+        "machine could see it. Or read it from a variable (--env), or delete it (--forget)."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("account")
         how = parser.add_mutually_exclusive_group()
         how.add_argument("--env", help="environment variable of the worker that holds the key")
-        how.add_argument("--forget", action="store_true", help="take the stored key away")
+        how.add_argument("--forget", action="store_true", help="delete the stored key")
         parser.add_argument("--json", action="store_true")
 
     def handle(self, *args: object, **options: object) -> None:
@@ -51,7 +51,7 @@ def find_account(name: str) -> ProviderAccount:
 
 
 def read_key() -> str:
-    """The key, typed unseen at a terminal or piped in. Raises ``CommandError`` for none."""
+    """The key, typed without echo at a terminal or piped in. Raises ``CommandError`` if there is none."""
     key = getpass("Key: ") if sys.stdin.isatty() else sys.stdin.readline()
     if not key.strip():
         raise CommandError("No key came in on standard input. Pipe it in, or run this at a terminal and paste it.")

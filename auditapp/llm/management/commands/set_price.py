@@ -13,14 +13,14 @@ PRICE = "dollars per million tokens, such as 0.15"
 
 
 class Command(BaseCommand):
-    help = "Give a model a new price, for batches launched from now on. Those launched before keep theirs."
+    help = "Set a new price of a model, for batches launched from now on. Earlier batches keep theirs."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("label", help="any variant of the model: its price is one for all of them")
-        parser.add_argument("--price-in", required=True, help="US dollars per million tokens read")
-        parser.add_argument("--price-out", required=True, help="US dollars per million tokens written")
-        parser.add_argument("--batch-share", default="1", help="part of it that the provider's batch service costs")
-        parser.add_argument("--source", default="", help="where the price is written")
+        parser.add_argument("label", help="any variant of the model: the price applies to all of them")
+        parser.add_argument("--price-in", required=True, help="US dollars per million input tokens")
+        parser.add_argument("--price-out", required=True, help="US dollars per million output tokens")
+        parser.add_argument("--batch-share", default="1", help="share of it that the provider's batch service costs")
+        parser.add_argument("--source", default="", help="where the price is published")
         parser.add_argument("--json", action="store_true")
 
     def handle(self, *args: object, **options: object) -> None:
@@ -44,7 +44,7 @@ class Command(BaseCommand):
             "price_out": str(row.price_out),
             "batch_share": str(row.batch_share),
         }
-        done = f"Price {row.number} of {row.model} holds for batches launched from now on."
+        done = f"Price {row.number} of {row.model} applies to batches launched from now on."
         self.stdout.write(json.dumps(answer) if options["json"] else done)
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import datetime
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 from uuid import uuid5
 
 from transcripts.codebook.models import CodeFamily
@@ -32,49 +32,44 @@ def carry_to_pieces(recut: Recut) -> dict[str, object]:
     """Carry what stands on a sentence to its two pieces; the numbers of the rows, for the audit event."""
     [old] = recut.retired.all()
     pieces = list(recut.made.order_by("start"))
-    work = _read_work(recut, [old])
+    work = codings, decisions, memos, reveals = _read_work(recut, [old])
     steps: list[Step] = []
     coded: set[tuple[int, int]] = set()
-    for coding in work.codings:
+    for coding in codings:
         for piece, quote in _find_pieces(coding, pieces):
             steps.append(([coding], _copy_coding(coding, piece, quote)))
             if _is_of_sentence(coding):
                 coded.add((piece.pk, coding.coder_id))
-    for decision in work.decisions:
+    for decision in decisions:
         for piece in pieces:
             none_applies = decision.none_applies or (piece.pk, decision.coder_id) not in coded
             steps.append(([decision], _copy(decision, piece, none_applies=none_applies)))
-    steps += [([memo], _copy(memo, pieces[0], revision=memo.revision + 1)) for memo in work.memos]
-    reveals = [_copy_reveal(reveal, piece) for reveal in work.reveals for piece in pieces]
-    return _store(recut, work, steps, reveals)
+    steps += [([memo], _copy(memo, pieces[0], revision=memo.revision + 1)) for memo in memos]
+    new_reveals = [_copy_reveal(reveal, piece) for reveal in reveals for piece in pieces]
+    return _store(recut, work, steps, new_reveals)
 
 
 def carry_to_whole(recut: Recut) -> dict[str, object]:
     """Carry what stands on two sentences to the one made of them; the numbers of the rows, for the audit event."""
     old = list(recut.retired.order_by("start"))
     [whole] = recut.made.all()
-    work = _read_work(recut, old)
+    work = codings, decisions, memos, old_reveals = _read_work(recut, old)
     joiner = _Joiner(old, whole)
-    steps = [*joiner.join_codings(work.codings), *joiner.join_decisions(work.decisions), *joiner.join_memos(work.memos)]
+    steps = [*joiner.join_codings(codings), *joiner.join_decisions(decisions), *joiner.join_memos(memos)]
     reveals: dict[int, Reveal] = {}
-    for reveal in sorted(work.reveals, key=lambda reveal: reveal.revealed_at):
+    for reveal in sorted(old_reveals, key=lambda reveal: reveal.revealed_at):
         reveals.setdefault(reveal.coder_id, _copy_reveal(reveal, whole))
     told = _store(recut, work, steps, list(reveals.values()))
     # Two ways of putting a code that cannot both stand on one sentence: the lead is told how often one gave way.
     return {**told, "put_differently": joiner.put_differently} if joiner.put_differently else told
 
 
-class _Work(NamedTuple):
-    """What is carried: rows that stand, and rows that stood when their coder first saw others' labels."""
-
-    codings: list[Coding]
-    decisions: list[Decision]
-    memos: list[Memo]
-    reveals: list[Reveal]
+# The codings, decisions, memos and reveals to migrate.
+_Work = tuple[list[Coding], list[Decision], list[Memo], list[Reveal]]
 
 
 def _read_work(recut: Recut, old: Sequence[Sentence]) -> _Work:
-    """Five queries."""
+    """The active rows, and those that were active when their coder first saw others' labels. Five queries."""
     reveals = list(Reveal.objects.filter(sentence__in=old))
     seen: dict[int, datetime.datetime] = dict(
         Unblinding.objects.filter(interview=recut.turn.interview_id).values_list("user_id", "unblinded_at")
@@ -90,7 +85,7 @@ def _read_work(recut: Recut, old: Sequence[Sentence]) -> _Work:
     codings = Coding.objects.filter(sentence__in=old).select_related("code__family", "code__version", "sentence")
     decisions = Decision.objects.filter(sentence__in=old).select_related("sentence")
     memos = Memo.objects.active().filter(sentence__in=old, subject=Memo.Subject.SENTENCE)
-    return _Work(
+    return (
         [coding for coding in codings.order_by("sentence__start", "pk") if is_carried(coding)],
         [decision for decision in decisions.order_by("sentence__start", "pk") if is_carried(decision)],
         list(memos.select_related("sentence").order_by("sentence__start", "pk")),
@@ -223,8 +218,9 @@ def _store(recut: Recut, work: _Work, steps: Sequence[Step], reveals: Sequence[R
     """Withdraw what stood, insert what is carried, and link the two where one takes the place of one."""
     numbers: dict[str, list[int]] = defaultdict(list)
     reason = "The sentence was split." if recut.kind == Recut.Kind.SPLIT else "The sentence was joined with another."
-    standing: list[Work] = [*work.codings, *work.decisions, *work.memos]
-    for old in standing:
+    codings, decisions, memos, _ = work
+    migrated: list[Work] = [*codings, *decisions, *memos]
+    for old in migrated:
         if old.withdrawn_at is None:
             changes = {} if isinstance(old, Memo) else {"withdrawal_reason": reason}
             ended = max(recut.cut_at, old.created_at)

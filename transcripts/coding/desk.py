@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 from transcripts.codebook.models import CodebookVersion, CodeFamily
 from transcripts.codebook.queries import current_version
+from transcripts.coding.annotations import CodingView, SentenceAnnotations, read_annotations_in
 from transcripts.coding.filters import Shown, apply_filter
-from transcripts.coding.marks import Chip, Marks, Viewer, read_marks_in
 from transcripts.coding.panel import PanelFamily, fill_families, list_codes, read_families
 from transcripts.coding.pure.prompting import Prompts
 from transcripts.coding.queries import InterviewPlace
@@ -34,7 +34,7 @@ class Row(NamedTuple):
     kind: str
     text: str
     is_closed: bool
-    marks: Marks | None
+    marks: SentenceAnnotations | None
 
 
 @dataclass(slots=True)
@@ -48,7 +48,7 @@ class TurnBlock:
     prompt_kind: str
     text: str
     rows: list[Row]
-    marks: Marks = field(default_factory=Marks)
+    marks: SentenceAnnotations = field(default_factory=SentenceAnnotations)
     is_hidden: bool = False
 
     @property
@@ -135,7 +135,7 @@ class DeskPage:
     decided: int
     total: int
     first_undecided: Row | None
-    marks: Marks
+    marks: SentenceAnnotations
     shown: Shown
 
     @property
@@ -144,9 +144,9 @@ class DeskPage:
         return self.decided * 100 // self.total if self.total else 0
 
     @property
-    def interview_marks(self) -> Marks:
+    def interview_marks(self) -> SentenceAnnotations:
         """The codes of the whole interview, without its memos."""
-        return Marks(chips=self.marks.chips, is_revealed=self.marks.is_revealed)
+        return SentenceAnnotations(chips=self.marks.chips, is_revealed=self.marks.is_revealed)
 
     @property
     def codes(self) -> list[dict[str, object]]:
@@ -158,8 +158,9 @@ def build_page(
     project: Project,
     interview: Interview,
     place: InterviewPlace,
-    viewer: Viewer,
+    user_id: int,
     *,
+    sees_all: bool = False,
     at: int | None,
     show: str = "",
     differing: Collection[int] | None = None,
@@ -168,8 +169,8 @@ def build_page(
 
     ``show`` is a filter, and ``differing`` what it may need to know; see filters.py.
     """
-    marks = read_marks_in(interview.pk, viewer)
-    of_interview = marks.get(None) or Marks()
+    marks = read_annotations_in(interview.pk, user_id, sees_all=sees_all)
+    of_interview = marks.get(None) or SentenceAnnotations()
     turns = list(_read_turns(interview, marks, of_interview))
     exchanges = list(_group_turns(turns))
     rows = {row.id: row for turn in turns for row in turn.rows}
@@ -211,7 +212,7 @@ def _choose_current(rows: dict[int, Row], undecided: list[Row], shown: Shown, at
     return rows[in_sight[0]]
 
 
-def _mark_changed(everywhere: list[Marks], families: list[PanelFamily]) -> None:
+def _mark_changed(everywhere: list[SentenceAnnotations], families: list[PanelFamily]) -> None:
     """Say of each coding whether its code means something else since it was put, or is no more."""
     meanings = {code.identifier: code.meaning_version for family in families for code in family.codes}
     for marks in everywhere:
@@ -220,7 +221,9 @@ def _mark_changed(everywhere: list[Marks], families: list[PanelFamily]) -> None:
             chip.is_changed = meaning is None or chip.version < meaning
 
 
-def _read_turns(interview: Interview, marks: dict[int | None, Marks], of_interview: Marks) -> Iterator[TurnBlock]:
+def _read_turns(
+    interview: Interview, marks: dict[int | None, SentenceAnnotations], of_interview: SentenceAnnotations
+) -> Iterator[TurnBlock]:
     """The turns in order, each with its sentences and what stands on them.
 
     What stands on the first sentence of the interview for the whole of it goes to ``of_interview``.
@@ -295,17 +298,19 @@ def _count_decided(exchange: Exchange) -> list[Row]:
     return undecided
 
 
-def _list_marks(turns: list[TurnBlock]) -> list[Marks]:
+def _list_marks(turns: list[TurnBlock]) -> list[SentenceAnnotations]:
     """What stands at the turns and their sentences."""
     return [marks for turn in turns for marks in (turn.marks, *(row.marks for row in turn.rows)) if marks]
 
 
-def _count_own_codes(everywhere: list[Marks]) -> Counter[str]:
+def _count_own_codes(everywhere: list[SentenceAnnotations]) -> Counter[str]:
     """How often the viewer has put each code in this interview."""
     return Counter(chip.identifier for marks in everywhere for chip in marks.chips if not chip.coder)
 
 
-def _find_own_codes(turns: list[TurnBlock], current: Row | None, of_interview: Marks) -> dict[str, Chip]:
+def _find_own_codes(
+    turns: list[TurnBlock], current: Row | None, of_interview: SentenceAnnotations
+) -> dict[str, CodingView]:
     """The viewer's codings that hold at the current sentence: its own, its turn's and its interview's."""
     turn = next((turn for turn in turns if any(row is current for row in turn.rows)), None)
     if turn is None or current is None:

@@ -12,7 +12,7 @@ from itertools import groupby
 from typing import Any
 
 from transcripts.codebook.models import Code, CodebookVersion, CodeFamily
-from transcripts.coding.marks import Chip
+from transcripts.coding.annotations import CodingView
 
 FAMILY_FIELDS = [
     f"family__{name}" for name in ("identifier", "name", "unit", "carries_level", "carries_enactment", "position")
@@ -40,7 +40,7 @@ class PanelCode:
     attributes: list[dict[str, Any]]
     meaning_version: int
     count: int = 0
-    chip: Chip | None = None
+    chip: CodingView | None = None
     raised_in: int | None = None
 
 
@@ -108,7 +108,7 @@ def _read_frozen_families(version_id: int, _published_at: datetime | None) -> li
     ]
 
 
-def fill_families(families: list[PanelFamily], *, used: Counter[str], at_current: Mapping[str, Chip]) -> None:
+def fill_families(families: list[PanelFamily], *, used: Counter[str], at_current: Mapping[str, CodingView]) -> None:
     """Say of each code how often the viewer has put it in this interview, and whether it stands at this sentence."""
     for family in families:
         for code in family.codes:

@@ -13,12 +13,12 @@ from django.urls import NoReverseMatch, reverse
 
 from transcripts.codebook.models import CodeFamily
 from transcripts.coding import queries
+from transcripts.coding.annotations import read_annotations_at
 from transcripts.coding.desk import DeskPage, build_page
 from transcripts.coding.drafts import is_draft
 from transcripts.coding.filters import list_choices
 from transcripts.coding.forms import ANSWER
 from transcripts.coding.keys import resolve_keys
-from transcripts.coding.marks import Viewer, read_marks_at
 from transcripts.coding.models import Coding, Memo
 from transcripts.coding.next_sentence import WORDS, Reason, find_differing_in, list_shown_to
 from transcripts.coding.settings import build_card, list_code_keys
@@ -82,7 +82,6 @@ def render_marks(request: ProjectRequest, sentence: Sentence | None, *, units: S
     """What stands at a sentence, its turn and its interview, as asked for; each with the id it has on the page."""
     if sentence is None:
         return HttpResponse(status=204)
-    viewer = Viewer(request.user.pk)
     interview_id = sentence.turn.interview_id
     urls = _list_urls(request.project.slug, interview_id)
     places = {
@@ -92,7 +91,7 @@ def render_marks(request: ProjectRequest, sentence: Sentence | None, *, units: S
     }
     html = []
     for unit in units:
-        marks = read_marks_at(queries.find_place(sentence, unit).pk, viewer)
+        marks = read_annotations_at(queries.find_place(sentence, unit).pk, request.user.pk)
         apart = {other: marks.split_off(other) for other in (CodeFamily.Unit.TURN, CodeFamily.Unit.INTERVIEW)}
         place, place_id = places[CodeFamily.Unit(unit)]
         is_answer = unit == CodeFamily.Unit.SENTENCE and _is_read(sentence.turn)
@@ -120,17 +119,26 @@ def render_desk(
         raise Http404("This interview is not in this study.")
     interview, place = found
     has_panel = Permission.CODE in request.role.permissions
-    viewer = Viewer(request.user.pk, sees_all=not has_panel and Permission.SEE_ALL_CODINGS in request.role.permissions)
+    sees_all = not has_panel and Permission.SEE_ALL_CODINGS in request.role.permissions
     may_see_differences = interview_id in list_shown_to(request)
     differing = find_differing_in(interview) if may_see_differences and show == Reason.DISAGREED else None
-    page = build_page(request.project, interview, place, viewer, at=at, show=show, differing=differing)
+    page = build_page(
+        request.project,
+        interview,
+        place,
+        request.user.pk,
+        sees_all=sees_all,
+        at=at,
+        show=show,
+        differing=differing,
+    )
     closed = page.place.closure.sentence if has_panel else ""
     context = {
         "page": page,
         "has_panel": has_panel,
         "writable": has_panel and not closed,
         "closed": closed,
-        "viewer": viewer,
+        "sees_all": sees_all,
         "memo_kinds": Memo.Kind.choices,
         "suggestions": _find_suggestions_url(request.project.slug) if has_panel else None,
         "is_draft": is_draft(interview_id),

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from django import template
 from django.utils.safestring import SafeString
 
-from transcripts.coding.marks import Chip, DecisionMark, Marks, MemoMark
+from transcripts.coding.annotations import CodingView, DecisionView, MemoView, SentenceAnnotations
 from transcripts.coding.values import CHOICE_FIELDS
 
 if TYPE_CHECKING:
@@ -48,7 +48,13 @@ def write_sentences(context: dict[str, Any], turn: TurnBlock) -> SafeString:
 
 @register.simple_tag
 def write_marks(
-    marks: Marks, place: str, place_id: int, urls: dict[str, str], *, writable: object, suggestions: Any = None
+    marks: SentenceAnnotations,
+    place: str,
+    place_id: int,
+    urls: dict[str, str],
+    *,
+    writable: object,
+    suggestions: Any = None,
 ) -> SafeString:
     """What people have coded, decided and noted at one place.
 
@@ -65,7 +71,7 @@ def write_marks(
     )
 
 
-def _write_codes(marks: Marks, urls: dict[str, str], *, is_open: bool) -> str:
+def _write_codes(marks: SentenceAnnotations, urls: dict[str, str], *, is_open: bool) -> str:
     if not (marks.chips or marks.decisions):
         return ""
     chips = write_chips(marks, urls["codings"], is_open)
@@ -73,7 +79,7 @@ def _write_codes(marks: Marks, urls: dict[str, str], *, is_open: bool) -> str:
     return f'<ul class="chips" aria-label="Codes">\n{chips}{nothing}</ul>\n'
 
 
-def _write_none_applies(decision: DecisionMark, urls: dict[str, str], *, is_open: bool) -> str:
+def _write_none_applies(decision: DecisionView, urls: dict[str, str], *, is_open: bool) -> str:
     end, kind = "", "chip none"
     if decision.coder:
         end = f' <span class="by"><bdi>{escape(decision.coder)}</bdi></span>'
@@ -95,20 +101,20 @@ def _write_panel_button(sentence_id: int, suggestions: Any) -> str:
     )
 
 
-def _write_memo(memo: MemoMark) -> str:
+def _write_memo(memo: MemoView) -> str:
     own = "" if memo.author else f' data-own data-kind="{memo.kind}"'
     by = f'<span class="by"><bdi>{escape(memo.author)}</bdi> · </span>' if memo.author else ""
     kind = f'<span class="kind">{memo.kind_name} · </span>' if memo.kind_name else ""
     return f'<p class="memo"{own}><span class="vh">Memo: </span>{by}{kind}<bdi class="words">{escape(memo.text)}</bdi></p>\n'
 
 
-def write_chips(marks: Marks, codings_url: str, writable: object) -> SafeString:
+def write_chips(marks: SentenceAnnotations, codings_url: str, writable: object) -> SafeString:
     """The codings at one place; with the buttons and links of one's own where coding is open to her."""
     after = "after suggestions" if marks.is_revealed else "after others’ labels"
     return SafeString("".join(_write_chip(chip, codings_url, after, is_open=bool(writable)) for chip in marks.chips))
 
 
-def _write_chip(chip: Chip, codings_url: str, after: str, *, is_open: bool) -> str:
+def _write_chip(chip: CodingView, codings_url: str, after: str, *, is_open: bool) -> str:
     name = f'<b data-cap="{escape(chip.key)}">{escape(chip.sign)}</b><bdi>{escape(chip.name)}</bdi>'
     words = "".join(_write_words(chip, after))
     lines = "".join(_write_lines(chip))
@@ -130,7 +136,7 @@ def _write_chip(chip: Chip, codings_url: str, after: str, *, is_open: bool) -> s
     return f'<li class="{kinds} own open"{data}>{link}{words}{quote}{remove}{lines}</li>'
 
 
-def _write_data(chip: Chip) -> Iterator[str]:
+def _write_data(chip: CodingView) -> Iterator[str]:
     """What the page's script reads again."""
     yield f' data-coding="{chip.client_id}" data-code="{escape(chip.identifier)}" data-version="{chip.version}"'
     for name in CHOICE_FIELDS:
@@ -144,7 +150,7 @@ def _write_data(chip: Chip) -> Iterator[str]:
         yield f' data-quote-at="{chip.quote_at}"'
 
 
-def _write_words(chip: Chip, after: str) -> Iterator[str]:
+def _write_words(chip: CodingView, after: str) -> Iterator[str]:
     """How the code was put, behind its name."""
     said = ("latent" if chip.is_latent else "", chip.enactment, chip.grounding)
     yield from (f" <i>{word}</i>" for word in said if word)
@@ -156,7 +162,7 @@ def _write_words(chip: Chip, after: str) -> Iterator[str]:
         yield f" <i>{after}</i>"
 
 
-def _write_lines(chip: Chip) -> Iterator[str]:
+def _write_lines(chip: CodingView) -> Iterator[str]:
     """What a coding says in whole lines: how it is read, its answers, the reason it was put."""
     if chip.note:
         yield f'<q class="reading"><bdi>{escape(chip.note)}</bdi></q>'

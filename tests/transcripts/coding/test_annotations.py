@@ -7,7 +7,7 @@ from html.parser import HTMLParser
 
 import pytest
 
-from transcripts.coding.marks import Chip, Marks
+from transcripts.coding.annotations import CodingView, SentenceAnnotations
 from transcripts.coding.templatetags.desk_rows import write_chips
 
 NASTY = "\"'><script>alert(1)</script><b hx-get=/x onclick=y>&amp;"
@@ -43,29 +43,29 @@ class Reader(HTMLParser):
         self.text.append(data)
 
 
-def make_chip(**given: object) -> Chip:
-    typed = {field.name: NASTY for field in fields(Chip) if field.name not in PLAIN and field.type == "str"}
-    return Chip(**{**typed, **PLAIN, "attributes": {NASTY: NASTY}, "derived": "", **given})  # type: ignore[arg-type]
+def make_chip(**given: object) -> CodingView:
+    typed = {field.name: NASTY for field in fields(CodingView) if field.name not in PLAIN and field.type == "str"}
+    return CodingView(**{**typed, **PLAIN, "attributes": {NASTY: NASTY}, "derived": "", **given})  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("coder", ["", NASTY])
 @pytest.mark.parametrize("writable", [True, False])
 def test_nothing_that_was_typed_becomes_markup(coder: str, *, writable: bool) -> None:
     reader = Reader()
-    reader.feed(write_chips(Marks(chips=[make_chip(coder=coder)]), "/codings/", writable))
+    reader.feed(write_chips(SentenceAnnotations(chips=[make_chip(coder=coder)]), "/codings/", writable))
     assert reader.elements <= {"li", "a", "b", "bdi", "i", "q", "span", "button"}
     assert not {name for name in reader.attributes if name.startswith(("on", "hx-"))}
     assert NASTY in "".join(reader.text)
 
 
 def test_a_colleagues_chip_carries_nothing_to_act_on() -> None:
-    html = write_chips(Marks(chips=[make_chip(coder="ada")]), "/codings/", writable=True)
+    html = write_chips(SentenceAnnotations(chips=[make_chip(coder="ada")]), "/codings/", writable=True)
     assert "data-coding" not in html
     assert "button" not in html
 
 
 def test_where_coding_is_closed_there_is_nothing_to_press() -> None:
-    html = write_chips(Marks(chips=[make_chip(coder="")]), "/codings/", writable=False)
+    html = write_chips(SentenceAnnotations(chips=[make_chip(coder="")]), "/codings/", writable=False)
     assert "<a " not in html
     assert "button" not in html
 
@@ -80,5 +80,7 @@ def test_where_coding_is_closed_there_is_nothing_to_press() -> None:
     ],
 )
 def test_prompting_is_shown_when_said_or_found(prompting: str, derived: str, word: str) -> None:
-    html = write_chips(Marks(chips=[make_chip(prompting=prompting, derived=derived)]), "/codings/", writable=True)
+    html = write_chips(
+        SentenceAnnotations(chips=[make_chip(prompting=prompting, derived=derived)]), "/codings/", writable=True
+    )
     assert (f'<i class="raised">{word}</i>' in html) == bool(word)

@@ -1,4 +1,4 @@
-"""What people's work looks like at a sentence: chips, decisions and memos, read in one query."""
+"""What people have annotated at a sentence: codings, decisions and memos, read in one query."""
 
 from __future__ import annotations
 
@@ -69,16 +69,8 @@ IN_INTERVIEW = (
 )
 
 
-@dataclass(frozen=True)
-class Viewer:
-    """Whose work is shown: a person's own, or everybody's to one who may see all codings and does not code."""
-
-    user_id: int
-    sees_all: bool = False
-
-
 @dataclass(slots=True)
-class Chip:
+class CodingView:
     """A coding as it is shown. ``coder`` is empty for the viewer's own.
 
     ``quote_at`` counts code points from the start of the sentence. ``derived`` says whether the interviewer had raised
@@ -141,7 +133,7 @@ class Chip:
 
 
 @dataclass(slots=True)
-class DecisionMark:
+class DecisionView:
     """ "Read; nothing more here", by the viewer or, when ``coder`` is not empty, by somebody else."""
 
     client_id: str
@@ -150,7 +142,7 @@ class DecisionMark:
 
 
 @dataclass(slots=True)
-class MemoMark:
+class MemoView:
     """A memo as it is shown; ``author`` is empty for the viewer's own."""
 
     author: str
@@ -164,21 +156,21 @@ class MemoMark:
 
 
 @dataclass(slots=True)
-class Marks:
-    """All that stands at one place: a sentence, a turn or the interview (codes), or the interview (memos).
+class SentenceAnnotations:
+    """The annotations at one place: a sentence, a turn or an interview.
 
-    ``is_revealed``: the viewer has seen machines' suggestions here. ``is_opened``, at the interview only: she has opened
-    colleagues' codings of it.
+    ``is_revealed``: the viewer has seen machines' suggestions here. ``is_opened``, of an interview only: the viewer has
+    unblinded colleagues' codings of it.
     """
 
-    chips: list[Chip] = field(default_factory=list)
-    decisions: list[DecisionMark] = field(default_factory=list)
-    memos: list[MemoMark] = field(default_factory=list)
+    chips: list[CodingView] = field(default_factory=list)
+    decisions: list[DecisionView] = field(default_factory=list)
+    memos: list[MemoView] = field(default_factory=list)
     is_revealed: bool = False
     is_opened: bool = False
 
     @property
-    def own_decision(self) -> DecisionMark | None:
+    def own_decision(self) -> DecisionView | None:
         return next((decision for decision in self.decisions if not decision.coder), None)
 
     @property
@@ -194,53 +186,58 @@ class Marks:
         """Whether the viewer has coded or decided here."""
         return any(not chip.coder for chip in self.chips) or self.own_decision is not None
 
-    def split_off(self, unit: str) -> Marks:
+    def split_off(self, unit: str) -> SentenceAnnotations:
         """Take out and return the codes of a whole turn or interview, which stand on its first sentence."""
-        apart = Marks(chips=[chip for chip in self.chips if chip.unit == unit], is_revealed=self.is_revealed)
+        apart = SentenceAnnotations(
+            chips=[chip for chip in self.chips if chip.unit == unit], is_revealed=self.is_revealed
+        )
         if apart.chips:
             self.chips = [chip for chip in self.chips if chip.unit != unit]
         return apart
 
 
-def read_marks_at(sentence_id: int, viewer: Viewer) -> Marks:
-    """What stands at one sentence; codes of the turn and the interview included when it is the first of them."""
-    found = _read(AT_SENTENCE, sentence_id, viewer)
-    marks = found.get(sentence_id) or Marks()
+def read_annotations_at(sentence_id: int, user_id: int) -> SentenceAnnotations:
+    """The person's own annotations of a sentence; of the first sentence, also the codes of its turn and interview."""
+    found = _read(AT_SENTENCE, sentence_id, user_id, sees_all=False)
+    marks = found.get(sentence_id) or SentenceAnnotations()
     marks.is_opened = None in found
     return marks
 
 
-def read_marks_in(interview_id: int, viewer: Viewer) -> dict[int | None, Marks]:
-    """What stands in an interview, by sentence id; under ``None`` the memos on the interview as a whole."""
-    return _read(IN_INTERVIEW, interview_id, viewer)
+def read_annotations_in(interview_id: int, user_id: int, *, sees_all: bool) -> dict[int | None, SentenceAnnotations]:
+    """The annotations of an interview by sentence id; under ``None`` the memos on the interview as a whole.
+
+    They are the person's own, or everybody's with ``sees_all``: for people who may see all codings and do not code.
+    """
+    return _read(IN_INTERVIEW, interview_id, user_id, sees_all=sees_all)
 
 
-def _read(sql: str, place_id: int, viewer: Viewer) -> dict[int | None, Marks]:
-    own = [viewer.user_id, place_id]
+def _read(sql: str, place_id: int, user_id: int, *, sees_all: bool) -> dict[int | None, SentenceAnnotations]:
+    own = [user_id, place_id]
     with connection.cursor() as cursor:
-        cursor.execute(sql, [viewer.user_id, viewer.sees_all, place_id] * 3 + own * 2)
+        cursor.execute(sql, [user_id, sees_all, place_id] * 3 + own * 2)
         rows: list[tuple[Any, ...]] = sorted(cursor.fetchall(), key=lambda row: row[2])
-    found: dict[int | None, Marks] = {}
+    found: dict[int | None, SentenceAnnotations] = {}
     for what, sentence_id, _, client_id, person_id, username, *rest in rows:
-        marks = found.setdefault(sentence_id, Marks())
-        person = "" if person_id == viewer.user_id else username
+        marks = found.setdefault(sentence_id, SentenceAnnotations())
+        person = "" if person_id == user_id else username
         if what == "coding":
-            marks.chips.append(_build_chip(_write_uuid(client_id), person, *rest))
+            marks.chips.append(_build_coding_view(_write_uuid(client_id), person, *rest))
         elif what == "memo":
-            marks.memos.append(MemoMark(person, rest[6], rest[10]))
+            marks.memos.append(MemoView(person, rest[6], rest[10]))
         elif what == "revealed":
             marks.is_revealed = True
         elif what == "opened":
             marks.is_opened = True
         else:
-            marks.decisions.append(DecisionMark(_write_uuid(client_id), person, what == "none applies"))
+            marks.decisions.append(DecisionView(_write_uuid(client_id), person, what == "none applies"))
     return found
 
 
-def _build_chip(client_id: str, coder: str, *rest: Any) -> Chip:
+def _build_coding_view(client_id: str, coder: str, *rest: Any) -> CodingView:
     *plain, attributes, range_id, reason, quote_at, quote = rest
     made_readable = (read_json(attributes), _write_uuid(range_id), reason, quote_at, quote or "")
-    return Chip(client_id, coder, *plain, *made_readable)  # type: ignore[call-arg]
+    return CodingView(client_id, coder, *plain, *made_readable)  # type: ignore[call-arg]
 
 
 def _write_uuid(value: UUID | str | None) -> str:

@@ -1,4 +1,4 @@
-"""Who asks: the holder of a token. The cookie of a browser's session counts for nothing here."""
+"""Authentication by token. A browser's session cookie is not accepted."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ SCHEME = "Bearer"
 
 
 class TokenAuthentication(BaseAuthentication):
-    """``Authorization: Bearer SECRET``, of a token that is not revoked and a person whose account is open."""
+    """``Authorization: Bearer SECRET``, for a token that is not revoked, of a person whose account is open."""
 
     def authenticate(self, request: Request) -> tuple[User, ApiToken] | None:
         words = request.headers.get("Authorization", "").split()

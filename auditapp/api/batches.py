@@ -1,4 +1,4 @@
-"""Batches: what runs, how far it is, and what it costs."""
+"""Batches: their state, progress and cost."""
 
 from __future__ import annotations
 
@@ -27,35 +27,37 @@ class ListBatches(ProjectView):
         id = serializers.IntegerField(help_text="Its number on this site.")
         kind = serializers.CharField(help_text="What it is for, such as preannotation or sob.")
         title = serializers.CharField(help_text="Its title.")
-        state = serializers.ChoiceField(Batch.State.choices, help_text="Where it stands.")
-        state_reason = serializers.CharField(help_text="Why it stands there; may be empty.")
-        control = serializers.ChoiceField(Batch.Control.choices, help_text="What people want of it.")
+        state = serializers.ChoiceField(Batch.State.choices, help_text="Its state.")
+        state_reason = serializers.CharField(help_text="The reason for the state; may be empty.")
+        control = serializers.ChoiceField(
+            Batch.Control.choices, help_text="What people have asked of it, such as run or pause."
+        )
         route = serializers.ChoiceField(Batch.Route.choices, help_text="How its calls are sent.")
-        percent = serializers.IntegerField(help_text="Share of its calls that came to an end, in whole per cent.")
+        percent = serializers.IntegerField(help_text="Share of its calls that have ended, in whole percent.")
         closed = serializers.BooleanField(
             help_text="Whether what its calls tell is kept from you, because you may code what a machine read in it: counts "
             "and sums are null then."
         )
         cells = serializers.IntegerField(allow_null=True, help_text="How many units of work it has.")
-        finished = serializers.IntegerField(allow_null=True, help_text="How many of them came to an end.")
+        finished = serializers.IntegerField(allow_null=True, help_text="How many of them have ended.")
         held = serializers.IntegerField(
-            allow_null=True, help_text="How many wait for a person, because the end of their call is not known."
+            allow_null=True, help_text="How many wait for a person, because the end of their call is unknown."
         )
         calls = serializers.IntegerField(allow_null=True, help_text="Calls that were sent.")
         cached = serializers.IntegerField(allow_null=True, help_text="Answers taken from an earlier call, at no cost.")
         spent = serializers.FloatField(
             allow_null=True, help_text="US dollars settled so far; null: a model in it has no price."
         )
-        cap = serializers.FloatField(allow_null=True, help_text="US dollars it may cost at most; null: no cap.")
+        cap = serializers.FloatField(allow_null=True, help_text="The most it may cost, in US dollars; null: no cap.")
         fake = serializers.BooleanField(help_text="Whether answers of a model in it are invented by this program.")
         possibly_paid_twice = serializers.IntegerField(
             allow_null=True,
-            help_text="Calls whose end was lost, so that they may have been paid for once more than is known.",
+            help_text="Calls with an unknown end, which may have been paid for in addition.",
         )
         launched_by = serializers.CharField(help_text="Who launched it.")
         created_at = serializers.DateTimeField(help_text="When it was launched.")
         confirmed_at = serializers.DateTimeField(
-            allow_null=True, help_text="When somebody said yes after its pilot; null: nobody, or it has none."
+            allow_null=True, help_text="When somebody approved it after its pilot; null: not yet, or it has none."
         )
         finished_at = serializers.DateTimeField(allow_null=True, help_text="When it ended; null: not yet.")
 
@@ -69,11 +71,11 @@ class ListBatches(ProjectView):
         pages = Pages()
         batches = self.project.batches.order_by("-pk").prefetch_related("arms__variant__account")
         page = pages.paginate_queryset(batches, request, view=self)
-        return self.answer_cut(pages, describe_batches(page, Viewer(self.project, self.person, self.role)))
+        return self.answer_rows(pages, describe_batches(page, Viewer(self.project, self.person, self.role)))
 
 
 class ArmOutput(serializers.Serializer[Any]):
-    """A model under one task."""
+    """A model with one task."""
 
     model = serializers.CharField(source="variant.label", help_text="Label of the model.")
     task = serializers.CharField(help_text="What it was asked to do.")
@@ -92,7 +94,7 @@ class ArmOutput(serializers.Serializer[Any]):
 
 
 class ReadBatch(ProjectView):
-    """One batch in numbers. A count or sum that is not known is null."""
+    """One batch in numbers. An unknown count or sum is null."""
 
     class Output(ListBatches.Output):
         """A batch with its counts, money and speed."""
@@ -105,32 +107,30 @@ class ReadBatch(ProjectView):
         outcomes = serializers.DictField(
             child=serializers.IntegerField(),
             allow_null=True,
-            help_text="Units of work by what came out of them, in the kind's own words.",
+            help_text="Units of work by outcome, in the terms of the batch's kind.",
         )
-        begun = serializers.IntegerField(allow_null=True, help_text="Units of work that were asked at least once.")
+        begun = serializers.IntegerField(allow_null=True, help_text="Units of work with at least one attempt.")
         pilot_cells = serializers.IntegerField(allow_null=True, help_text="Units of work in its pilot; 0: it has none.")
-        pilot_left = serializers.IntegerField(allow_null=True, help_text="How many of those have not come to an end.")
-        concurrency = serializers.IntegerField(help_text="Calls in flight at most.")
+        pilot_left = serializers.IntegerField(allow_null=True, help_text="How many of those have not ended.")
+        concurrency = serializers.IntegerField(help_text="The most calls in flight at once.")
         lost_answers = serializers.ChoiceField(
-            Batch.LostAnswers.choices, help_text="What becomes of a call whose end is not known."
+            Batch.LostAnswers.choices, help_text="What happens to a call with an unknown end."
         )
         uses_cache = serializers.BooleanField(
-            help_text="Whether an earlier answer to exactly the same request is taken where there is one."
+            help_text="Whether an earlier answer to exactly the same request is reused."
         )
         reserved = serializers.FloatField(
             allow_null=True,
-            help_text="US dollars kept back for calls under way or of unknown end; null: a model in it has no price.",
+            help_text="US dollars reserved for calls in progress or with an unknown end; null: a model in it has no price.",
         )
         possibly_paid_twice_at_most = serializers.FloatField(
-            allow_null=True, help_text="US dollars those can have cost at most; null: a model in it has no price."
+            allow_null=True, help_text="The most those can have cost, in US dollars; null: a model in it has no price."
         )
-        throughput = serializers.FloatField(allow_null=True, help_text="Answers per second, of late.")
-        eta_seconds = serializers.FloatField(allow_null=True, help_text="Seconds left at that speed; null: not known.")
-        eta_basis = serializers.CharField(
-            allow_null=True, help_text="What those two rest on, or why they are not known."
-        )
+        throughput = serializers.FloatField(allow_null=True, help_text="Recent answers per second.")
+        eta_seconds = serializers.FloatField(allow_null=True, help_text="Seconds left at that speed; null: unknown.")
+        eta_basis = serializers.CharField(allow_null=True, help_text="The basis of those two, or why they are unknown.")
         arms = serializers.ListField(
-            child=ArmOutput(), help_text="The models and tasks it compares; none where it is closed."
+            child=ArmOutput(), help_text="The models and tasks it compares; none if it is closed."
         )
 
         class Meta:

@@ -22,7 +22,7 @@ class QuestionOutput(serializers.Serializer[Any]):
     key = serializers.CharField(help_text="Its name in the answers of a coding.")
     label = serializers.CharField(help_text="The question as people read it.")  # type: ignore[assignment]
     kind = serializers.ChoiceField(["text", "choice"], help_text="Whether it is answered by text or by a choice.")
-    choices = serializers.ListField(child=serializers.CharField(), help_text="What there is to choose from.")
+    choices = serializers.ListField(child=serializers.CharField(), help_text="The choices.")
 
     class Meta:
         ref_name = "CodeQuestion"
@@ -36,24 +36,22 @@ class CodeOutput(serializers.Serializer[Any]):
     group = serializers.CharField(help_text="The part of its family it is listed under; may be empty.")
     aliases = serializers.ListField(child=serializers.CharField(), help_text="Other names it goes by.")
     definition = serializers.CharField(help_text="What it means, for people.")
-    machine_definition = serializers.CharField(help_text="What it means, as machines are told.")
+    machine_definition = serializers.CharField(help_text="Its definition in prompts for models.")
     include = serializers.CharField(help_text="What counts as it.")
     exclude = serializers.CharField(help_text="What does not.")
-    key = serializers.CharField(help_text="The key that puts it at the desk; may be empty.")
+    key = serializers.CharField(help_text="The key that applies it at the desk; may be empty.")
     source = serializers.CharField(help_text="Where it comes from.")  # type: ignore[assignment]
     parent = serializers.CharField(  # type: ignore[assignment]
-        source="parent.identifier", allow_null=True, help_text="The id of the code it is under; null at the top."
+        source="parent.identifier", allow_null=True, help_text="The id of the parent code; null at the top."
     )
     color = serializers.CharField(help_text="Its colour as #rrggbb; may be empty.")
-    terms = serializers.ListField(
-        child=serializers.CharField(), help_text="Words with which the interviewer prompts it."
-    )
+    terms = serializers.ListField(child=serializers.CharField(), help_text="Words by which the interviewer prompts it.")
     attributes = serializers.ListField(child=QuestionOutput(), help_text="The questions a coding with it answers.")
     keyword_rules = serializers.ListField(
-        child=serializers.CharField(), help_text="Rules by which the annotator of rules proposes it."
+        child=serializers.CharField(), help_text="Keyword rules by which the rules annotator suggests it."
     )
     meaning_version = serializers.IntegerField(
-        help_text="The version since which it means this; codings made under an earlier one are to be looked at again."
+        help_text="The version that last changed its meaning; codings made under an earlier one need re-review."
     )
 
     class Meta:
@@ -64,9 +62,9 @@ class ExampleOutput(serializers.Serializer[Any]):
     """A sentence pinned to a code."""
 
     code = serializers.CharField(help_text="The id of the code.")
-    kind = serializers.ChoiceField(CodeExample.Kind.choices, help_text="Whether it belongs, does not, or anchors it.")
+    kind = serializers.ChoiceField(CodeExample.Kind.choices, help_text="Whether it is included, excluded or an anchor.")
     sentence = serializers.IntegerField(help_text="The number of the sentence.")
-    text = serializers.CharField(help_text="Its words.")
+    text = serializers.CharField(help_text="Its text.")
     note = serializers.CharField(help_text="Why; may be empty.")
 
     class Meta:
@@ -79,7 +77,7 @@ class FamilyOutput(serializers.Serializer[Any]):
     identifier = serializers.CharField(help_text="Its id, the same in every version.")
     name = serializers.CharField(help_text="Its name.")
     description = serializers.CharField(help_text="What its codes are for.")
-    unit = serializers.ChoiceField(CodeFamily.Unit.choices, help_text="What its codes are put on.")
+    unit = serializers.ChoiceField(CodeFamily.Unit.choices, help_text="What its codes are applied to.")
     carries_level = serializers.BooleanField(help_text="Whether its codes may be latent.")
     carries_enactment = serializers.BooleanField(help_text="Whether its codes may be enacted or described.")
     rules = serializers.CharField(help_text="How to code with it; may be empty.")

@@ -1,4 +1,4 @@
-"""Codings: read those the person may see, and add and take off her own, by the actions of the desk."""
+"""Codings: read those the person may see; add and withdraw her own, with the actions of the desk."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ WITHDRAWN = {
 
 
 class CodingOutput(serializers.Serializer[Any]):
-    """One code one person put on one sentence."""
+    """One code that one person applied to one sentence."""
 
     id = serializers.IntegerField(help_text="Its number on this site.")
     interview = serializers.IntegerField(source="sentence__turn__interview_id", help_text="Number of the interview.")
@@ -44,26 +44,28 @@ class CodingOutput(serializers.Serializer[Any]):
     codebook_version = serializers.IntegerField(
         source="code__version__number", help_text="Number of the codebook version whose definition was used."
     )
-    coder = serializers.CharField(source="coder__username", help_text="Who put it.")
+    coder = serializers.CharField(source="coder__username", help_text="Who applied it.")
     layer = serializers.ChoiceField(
-        Layer.choices, help_text="Whether the coder had seen a machine's suggestions or colleagues' codings here."
+        Layer.choices, help_text="Blind, or assisted: made after seeing suggestions or colleagues' codings here."
     )
     note = serializers.CharField(help_text=MEANINGS["note"])
     quote_start = serializers.IntegerField(allow_null=True, help_text=MEANINGS["quote_start"])
     quote_end = serializers.IntegerField(allow_null=True, help_text=MEANINGS["quote_end"])
     range = serializers.UUIDField(
-        source="range_id", allow_null=True, help_text="Shared by codings that were put on several sentences at once."
+        source="range_id",
+        allow_null=True,
+        help_text="Shared by codings that were applied to several sentences at once.",
     )
     attributes = serializers.DictField(child=serializers.CharField(), help_text=MEANINGS["attributes"])
-    reason = serializers.CharField(help_text="Why, where others' labels had been seen; else empty.")
-    client_id = serializers.UUIDField(help_text="The UUID it was sent with.")
-    created_at = serializers.DateTimeField(help_text="When it was put.")
-    withdrawn_at = serializers.DateTimeField(allow_null=True, help_text="When it was taken off; null: it stands.")
+    reason = serializers.CharField(help_text="Why, if others' labels had been seen; else empty.")
+    client_id = serializers.UUIDField(help_text="The idempotency key it was sent with, a UUID.")
+    created_at = serializers.DateTimeField(help_text="When it was applied.")
+    withdrawn_at = serializers.DateTimeField(allow_null=True, help_text="When it was withdrawn; null: it is active.")
     withdrawal_reason = serializers.CharField(
-        help_text="Why it was taken off or changed, where others' labels had been seen; else empty."
+        help_text="Why it was withdrawn or changed, if others' labels had been seen; else empty."
     )
     superseded_by = serializers.IntegerField(
-        source="superseded_by_id", allow_null=True, help_text="Number of the coding that took its place, if any."
+        source="superseded_by_id", allow_null=True, help_text="Number of the coding that replaced it, if any."
     )
 
     class Meta:
@@ -111,7 +113,7 @@ class ListCodings(CodingView):
         withdrawn = Choice(
             list(WITHDRAWN),
             default="false",
-            help_text="false: codings that stand; true: those that were taken off; any: both.",
+            help_text="false: active codings; true: withdrawn ones; any: both.",
         )
 
     pagination_class = Pages
@@ -125,7 +127,7 @@ class ListCodings(CodingView):
 
 
 class AddCoding(CodingView):
-    """Put a code on a sentence, as at the desk.
+    """Apply a code to a sentence, as at the desk.
 
     The same request sent again stores nothing more and answers 200. So does a code that stands and is put the same
     way; put another way, the new coding takes the place of the old one.
@@ -162,9 +164,11 @@ class AddCoding(CodingView):
         reason = Words(
             allow_blank=True,
             default="",
-            help_text="Why, in one line; needed once suggestions or colleagues' codings were seen here.",
+            help_text="Why, in one line; required once suggestions or colleagues' codings were seen here.",
         )
-        client_id = Uuid(help_text="A UUID of your making. Sent again, the same one stores nothing twice.")
+        client_id = Uuid(
+            help_text="The idempotency key, a UUID that you generate. Sent again, it stores nothing twice."
+        )
 
         class Meta:
             ref_name = "NewCoding"
@@ -205,15 +209,15 @@ class AddCoding(CodingView):
 
 
 class WithdrawCoding(CodingView):
-    """Take one of your own codings off. Its row stays; taking it off again changes nothing."""
+    """Withdraw one of your own codings. Its row is kept; withdrawing it again changes nothing."""
 
     class Input(Body):
-        """Why, where that is asked for."""
+        """The reason, if one is required."""
 
         reason = Words(
             allow_blank=True,
             default="",
-            help_text="Why, in one line; needed once suggestions or colleagues' codings were seen here.",
+            help_text="Why, in one line; required once suggestions or colleagues' codings were seen here.",
         )
 
         class Meta:
@@ -239,7 +243,7 @@ Codings = at_one_address(get=ListCodings, post=AddCoding)
 def _read_values(given: dict[str, Any]) -> CodingValues:
     start, end = given.get("quote_start"), given.get("quote_end")
     if (start is None) != (end is None):
-        raise serializers.ValidationError({"quote_end": ["A quote has a start and an end: send both, or neither."]})
+        raise serializers.ValidationError({"quote_end": ["A quote has a start and an end: send both or neither."]})
     return CodingValues.from_columns({name: given.get(name) for name in COLUMNS})
 
 

@@ -1,4 +1,4 @@
-"""One shape for every way of failing."""
+"""The one form of every error."""
 
 from __future__ import annotations
 
@@ -20,31 +20,31 @@ from transcripts.coding.actions import CodingError, WrongInput
 MAX_ECHO = 100
 
 HOW_TO_SIGN_IN = (
-    "Send an API token in the header `Authorization: Bearer TOKEN`. Tokens are made on your account page, or by "
+    "Send an API token in the header `Authorization: Bearer TOKEN`. Create a token on your account page, or with "
     "`manage.py create_token NAME`."
 )
-UNFORESEEN = (
-    "The server failed in a way nobody foresaw, and wrote it to its log. Try again; if it fails again, tell the owner "
-    "of the site when it happened."
+UNEXPECTED = (
+    "The server failed unexpectedly and logged the error. Try again. If it fails again, tell the owner of the site when "
+    "it happened."
 )
 
 
 class InvalidParameters(exceptions.APIException):
-    """What stands behind the question mark of an address cannot be taken; ``detail`` is by parameter."""
+    """The query parameters are invalid; ``detail`` is by parameter."""
 
     status_code = 400
     default_code = "invalid_parameters"
 
 
 class TooLarge(exceptions.APIException):
-    """The body is longer than any request needs."""
+    """The body is too long."""
 
     status_code = 413
     default_code = "too_large"
 
 
 class Refusal(NamedTuple):
-    """What an answer says of a failure; ``fields`` holds the sentences for each field or parameter at fault."""
+    """An error as the response reports it; ``fields`` has messages for each invalid field or parameter."""
 
     status: int
     code: str
@@ -53,17 +53,17 @@ class Refusal(NamedTuple):
 
 
 class ErrorOutput(serializers.Serializer[object]):
-    """The one shape of every error."""
+    """The form of every error."""
 
     class Body(serializers.Serializer[object]):
         """What went wrong."""
 
-        code = serializers.CharField(help_text="The kind of error, a word for programs.")
-        message = serializers.CharField(help_text="What went wrong and what to do, a sentence for people.")
+        code = serializers.CharField(help_text="The kind of error, for programs.")
+        message = serializers.CharField(help_text="What went wrong and what to do, for people.")
         fields = serializers.DictField(  # type: ignore[assignment]
             child=serializers.ListField(child=serializers.CharField()),
             allow_null=True,
-            help_text="Sentences about each field or parameter at fault, by its name; null where none is.",
+            help_text="Messages by the name of each invalid field or parameter, or null.",
         )
 
         class Meta:
@@ -76,12 +76,12 @@ class ErrorOutput(serializers.Serializer[object]):
 
 
 def answer_exception(exception: Exception, context: Mapping[str, object]) -> Response:
-    """The answer to whatever a view raised. What nobody foresaw is logged with its traceback and answered as 500."""
+    """The response to an exception of a view. Unexpected exceptions are logged with their traceback and give 500."""
     refusal = explain(exception)
     if refusal is not None:
         return Response(_write_body(refusal), status=refusal.status, headers=_find_headers(exception))
     request = cast("HttpRequest", context["request"])
-    response = Response(_write_body(Refusal(500, "server_error", UNFORESEEN)), status=500)
+    response = Response(_write_body(Refusal(500, "server_error", UNEXPECTED)), status=500)
     got_request_exception.send(sender=answer_exception, request=request)
     log_response(
         "%s: %s",
@@ -95,7 +95,7 @@ def answer_exception(exception: Exception, context: Mapping[str, object]) -> Res
 
 
 def explain(exception: Exception) -> Refusal | None:
-    """What to say of an exception, or ``None`` for one that nobody foresaw."""
+    """The error to report for an exception, or ``None`` for an unexpected one."""
     match exception:
         case WrongInput():
             return Refusal(422, "invalid_fields", str(exception), {exception.field: [str(exception)]})
@@ -108,7 +108,7 @@ def explain(exception: Exception) -> Refusal | None:
         case RequestDataTooBig():
             return Refusal(413, "too_large", "The body is too large.")
         case SuspiciousOperation() | UnreadablePostError():
-            return Refusal(400, "malformed_request", "The request could not be read to its end. Send it again.")
+            return Refusal(400, "malformed_request", "The request was incomplete. Send it again.")
         case exceptions.APIException():
             return _explain_api_exception(exception)
     return Refusal(503, "database_unavailable", outage.MESSAGE) if outage.is_outage(exception) else None
@@ -118,9 +118,9 @@ def _explain_api_exception(exception: exceptions.APIException) -> Refusal:
     said = str(exception.detail) if isinstance(exception.detail, str) else ""
     match exception:
         case exceptions.ValidationError():
-            return _explain_fields(422, "invalid_fields", "Nothing was stored. Look at", exception.detail)
+            return _explain_fields(422, "invalid_fields", "Nothing was stored. Check", exception.detail)
         case InvalidParameters():
-            return _explain_fields(400, "invalid_parameters", "Nothing was read. Look at", exception.detail)
+            return _explain_fields(400, "invalid_parameters", "Nothing was read. Check", exception.detail)
         case exceptions.ParseError():
             return Refusal(400, "malformed_request", said)
         case exceptions.NotAuthenticated():
@@ -128,18 +128,22 @@ def _explain_api_exception(exception: exceptions.APIException) -> Refusal:
         case exceptions.AuthenticationFailed():
             return Refusal(401, "authentication_failed", said)
         case exceptions.MethodNotAllowed():
-            return Refusal(405, "method_not_allowed", "This address does not take this method; see the header Allow.")
+            return Refusal(
+                405, "method_not_allowed", "This address does not support this method; see the header Allow."
+            )
         case exceptions.UnsupportedMediaType():
             return Refusal(
                 415, "unsupported_media_type", "Send JSON, with the header `Content-Type: application/json`."
             )
         case exceptions.Throttled():
-            return Refusal(429, "too_many_requests", "Too many requests. Wait as the header Retry-After says.")
+            return Refusal(
+                429, "too_many_requests", "Too many requests. Wait for the time given in the header Retry-After."
+            )
     return Refusal(exception.status_code, exception.default_code, said)
 
 
 def _explain_fields(status: int, code: str, start: str, detail: object) -> Refusal:
-    """From what serializers say: sentences by field, and under a name of its own what concerns no single one."""
+    """The messages of a serializer by field; messages about no single field come first."""
     if not isinstance(detail, Mapping):
         return Refusal(status, code, " ".join(_list_sentences(detail)))
     fields = {_cut(str(name)): _list_sentences(sentences) for name, sentences in detail.items()}
@@ -178,10 +182,10 @@ def _write_body(refusal: Refusal) -> dict[str, object]:
 
 
 def _cut(name: str) -> str:
-    """A name as it came, which may be of any length."""
+    """A name as it was sent, shortened if necessary."""
     return name if len(name) <= MAX_ECHO else f"{name[:MAX_ECHO]}…"
 
 
 def _make_writable(text: str) -> str:
-    """JSON may bring half of a surrogate pair, which no answer can be written with."""
+    """JSON input may contain half of a surrogate pair, which cannot be encoded in a response."""
     return text.encode("utf-8", "backslashreplace").decode()

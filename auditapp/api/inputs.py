@@ -1,4 +1,4 @@
-"""What may be sent: fields that take one type each, and bodies and parameters that take no name they do not know."""
+"""Input: fields that accept exactly one type, and bodies and parameters that accept only known names."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from rest_framework.settings import api_settings
 from auditapp.api.errors import TooLarge
 
 MAX_BODY = 100_000
-MAX_TOLD = 10
+MAX_UNKNOWN = 10
 MAX_ID = 2**63 - 1
 MAX_NUMBER = len(str(MAX_ID))
 
 
 class StrictJsonParser(BaseParser):
-    """JSON in UTF-8, whatever charset the header names: not long, not deep, no name twice, no NaN."""
+    """JSON in UTF-8, whatever charset the header names. Refuses long or deeply nested bodies, repeated names and NaN."""
 
     media_type = "application/json"
 
@@ -29,9 +29,11 @@ class StrictJsonParser(BaseParser):
     ) -> Any:
         body = stream.read(MAX_BODY + 1)
         if len(body) > MAX_BODY:
-            raise TooLarge(f"A body may have up to {MAX_BODY:,} bytes.")
+            raise TooLarge(f"A body can have at most {MAX_BODY:,} bytes.")
         try:
-            return json.loads(body.decode("utf-8"), object_pairs_hook=_refuse_twins, parse_constant=_refuse_constant)
+            return json.loads(
+                body.decode("utf-8"), object_pairs_hook=_refuse_repeated_names, parse_constant=_refuse_constant
+            )
         except UnicodeDecodeError as error:
             raise ParseError(f"The body is not UTF-8: byte {error.start + 1} cannot be read.") from error
         except json.JSONDecodeError as error:
@@ -39,27 +41,31 @@ class StrictJsonParser(BaseParser):
                 f"The body is not JSON: line {error.lineno}, column {error.colno}: {error.msg}."
             ) from error
         except (ValueError, RecursionError) as error:
-            reason = str(error) if isinstance(error, _Refused) else "it is nested too deep or holds a number too long"
-            raise ParseError(f"The body cannot be taken: {reason}.") from error
+            reason = (
+                str(error)
+                if isinstance(error, _Refused)
+                else "it is nested too deeply or contains a number that is too long"
+            )
+            raise ParseError(f"The body is invalid: {reason}.") from error
 
 
 class _Refused(ValueError):
-    """JSON that other programs would read in another way."""
+    """JSON that other programs would read differently."""
 
 
-def _refuse_twins(pairs: list[tuple[str, object]]) -> dict[str, object]:
+def _refuse_repeated_names(pairs: list[tuple[str, object]]) -> dict[str, object]:
     found = dict(pairs)
     if len(found) < len(pairs):
-        raise _Refused("an object names a field twice")
+        raise _Refused("an object has the same field twice")
     return found
 
 
 def _refuse_constant(name: str) -> object:
-    raise _Refused(f"{name} is no JSON number")
+    raise _Refused(f"{name} is not a JSON number")
 
 
 class WholeNumber(serializers.IntegerField):
-    """A JSON number without a fraction; a text that looks like one is not taken."""
+    """A JSON number without a fraction; a string that looks like one is refused."""
 
     def to_internal_value(self, data: object) -> int:
         if isinstance(data, bool) or not isinstance(data, int):
@@ -77,7 +83,7 @@ class Numeral(serializers.IntegerField):
 
 
 class Words(serializers.CharField):
-    """A JSON text; numbers are not taken for one."""
+    """A JSON string; numbers are refused."""
 
     def to_internal_value(self, data: object) -> str:
         if not isinstance(data, str):
@@ -86,7 +92,7 @@ class Words(serializers.CharField):
 
 
 class Choice(serializers.ChoiceField):
-    """One of a few words. What was sent instead is not repeated."""
+    """One of a few values. An invalid value is not repeated in the message."""
 
     def __init__(self, choices: Any, **options: Any) -> None:
         super().__init__(choices, **options)
@@ -103,7 +109,7 @@ class Uuid(serializers.UUIDField):
 
 
 class _Named(serializers.Serializer[Any]):
-    """Takes an object with names it knows, and no other."""
+    """Accepts an object with known names only."""
 
     what = "field"
 
@@ -111,9 +117,9 @@ class _Named(serializers.Serializer[Any]):
         if not isinstance(data, Mapping):
             sentence = "Send a JSON object with the fields by name."
             raise serializers.ValidationError({api_settings.NON_FIELD_ERRORS_KEY: [sentence]})
-        unknown = [name for name in data if name not in self.fields][:MAX_TOLD]
+        unknown = [name for name in data if name not in self.fields][:MAX_UNKNOWN]
         if unknown:
-            known = f"Known are: {', '.join(self.fields)}." if self.fields else f"No {self.what} is taken here."
+            known = f"Use only: {', '.join(self.fields)}." if self.fields else f"No {self.what} is accepted here."
             raise serializers.ValidationError({name: [f"There is no such {self.what}. {known}"] for name in unknown})
         return super().to_internal_value(data)
 
@@ -123,6 +129,6 @@ class Body(_Named):
 
 
 class Parameters(_Named):
-    """What stands behind the question mark of an address."""
+    """The query parameters of an address."""
 
     what = "parameter"

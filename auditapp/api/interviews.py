@@ -1,4 +1,4 @@
-"""Texts: interviews and the sentences they were cut into."""
+"""Texts: interviews and their sentences."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from transcripts.corpus.pure.markdown_lines import Kind
 
 
 class ListInterviews(ProjectView):
-    """The interviews of a study, in the order they came in."""
+    """The interviews of a study, in the order of import."""
 
     class Output(serializers.Serializer[Any]):
         """An interview in brief."""
@@ -25,8 +25,8 @@ class ListInterviews(ProjectView):
         id = serializers.IntegerField(help_text="Its number on this site.")
         external_id = serializers.CharField(help_text="Its id in the file it came from.")
         title = serializers.CharField(help_text="Its title.")
-        model = serializers.CharField(source="model_label", help_text="The model that answered; empty: not known.")
-        language = serializers.CharField(help_text="Language of the text, as a tag such as en; empty: not known.")
+        model = serializers.CharField(source="model_label", help_text="The model that answered; empty: unknown.")
+        language = serializers.CharField(help_text="Language of the text, as a tag such as en; empty: unknown.")
         turns = serializers.IntegerField(source="turn_count", help_text="Number of turns.")
         sentences = serializers.IntegerField(source="sentence_count", help_text="Number of sentences.")
         questions = serializers.IntegerField(help_text="Number of questions the interviewer asked.")
@@ -44,23 +44,23 @@ class ListInterviews(ProjectView):
 
 
 class ReadInterview(ProjectView):
-    """One interview with all that is known of how it came about. Its text is read as sentences."""
+    """One interview with everything known about its origin. Read its text as sentences."""
 
     class Output(ListInterviews.Output):
-        """An interview with what is known of it; an empty text means not known."""
+        """An interview in full; an empty text means unknown."""
 
         vendor = serializers.CharField(help_text="Who offers the model.")
-        surface = serializers.CharField(help_text="Where it was talked to, such as a site or an API.")
-        period = serializers.CharField(help_text="When it was held.")
-        interviewer = serializers.CharField(help_text="Who held it.")
-        tier = serializers.CharField(help_text="The tier of access it was held on.")
-        inclusion = serializers.CharField(help_text="Whether it counts in the study, in the study's own words.")
+        surface = serializers.CharField(help_text="Where the model was used, such as a site or an API.")
+        period = serializers.CharField(help_text="When the interview was held.")
+        interviewer = serializers.CharField(help_text="Who held the interview.")
+        tier = serializers.CharField(help_text="The tier of access to the model.")
+        inclusion = serializers.CharField(help_text="Whether the study includes it, in the study's own terms.")
         inclusion_reason = serializers.CharField(help_text="Why.")
-        opening_prompt = serializers.CharField(help_text="What it was opened with.")
-        segmenter = serializers.CharField(help_text="Name and version of the rules that cut it into sentences.")
+        opening_prompt = serializers.CharField(help_text="The prompt that opened the interview.")
+        segmenter = serializers.CharField(help_text="Name and version of the rules that divided it into sentences.")
         file = serializers.CharField(source="imported_file__name", help_text="The file it came from.")
         file_sha256 = serializers.CharField(source="imported_file__sha256", help_text="SHA-256 of that file.")
-        metadata = serializers.JSONField(help_text="Whatever else that file said of it: an object.")
+        metadata = serializers.JSONField(help_text="Anything else in that file: an object.")
 
         class Meta:
             ref_name = "Interview"
@@ -81,12 +81,14 @@ class ListSentences(ProjectView):
         position = serializers.IntegerField(help_text="Its place in the interview, from 1.")
         role = serializers.ChoiceField(Turn.Role.choices, source="turn__role", help_text="Who speaks.")
         channel = serializers.ChoiceField(
-            Turn.Channel.choices, source="turn__channel", help_text="How: only utterances and reasoning are coded."
+            Turn.Channel.choices,
+            source="turn__channel",
+            help_text="The channel; only utterances and reasoning are coded.",
         )
         start = serializers.IntegerField(help_text="Where it starts in the turn's text, in code points from 0.")
         end = serializers.IntegerField(help_text="Where it ends there: the first code point after it.")
-        kind = serializers.ChoiceField([str(kind) for kind in Kind], help_text="The kind of text it stands in.")
-        text = serializers.CharField(help_text="The sentence itself, exactly as it stands there.")
+        kind = serializers.ChoiceField([str(kind) for kind in Kind], help_text="The kind of text it is in.")
+        text = serializers.CharField(help_text="The exact text of the sentence.")
 
         class Meta:
             ref_name = "Sentence"

@@ -1,4 +1,4 @@
-"""Long lists come in pages of at most a thousand."""
+"""Long lists are divided into pages of at most a thousand rows."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ MAX_LIMIT = 1_000
 
 
 class PageParameters(Parameters):
-    """Which part of a list to give."""
+    """Which part of a list to return."""
 
     limit = Numeral(
         min_value=1,
         max_value=MAX_LIMIT,
         default=DEFAULT_LIMIT,
-        help_text="How many rows to give at most.",
+        help_text="How many rows to return at most.",
     )
-    offset = Numeral(min_value=0, max_value=MAX_ID, default=0, help_text="How many rows to pass over first.")
+    offset = Numeral(min_value=0, max_value=MAX_ID, default=0, help_text="How many rows to skip.")
 
 
 class Pages(BasePagination):
-    """Counts a list and cuts one page out of it: two queries, whatever its length. The list needs a fixed order."""
+    """Counts a list and returns one page of it in two queries, whatever its length. The list needs a fixed order."""
 
     def paginate_queryset(
         self, queryset: QuerySet[Any] | Sequence[Any], request: Request, view: Any = None
@@ -61,17 +61,17 @@ class Pages(BasePagination):
             "properties": {
                 "count": {"type": "integer", "description": "How many rows the whole list has."},
                 "next": {**link, "description": "Address of the next page; null on the last."},
-                "previous": {**link, "description": "Address of the page before; null on the first."},
+                "previous": {**link, "description": "Address of the previous page; null on the first."},
                 "results": {**schema, "description": "The rows of this page."},
             },
         }
 
     def get_schema_operation_parameters(self, view: Any) -> list[dict[str, Any]]:
-        """None of its own: an operation's ``Query`` names them among the others."""
+        """None: an operation's ``Query`` declares them with its other parameters."""
         return []
 
     def _write_link(self, offset: int) -> str:
-        """Built from BASE_URL, never from the host a request names."""
+        """Built from BASE_URL, never from the host in the request."""
         query = self.request.query_params.copy()
         query["limit"], query["offset"] = str(self.limit), str(offset)
         return f"{settings.BASE_URL}{self.request.path}?{query.urlencode()}"

@@ -1,4 +1,4 @@
-"""Studies: those the person may see, and as what."""
+"""Studies that the person may see, with her role."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from transcripts.projects.roles import ROLE_CHOICES, Permission
 
 
 class StudyOutput(serializers.Serializer[Any]):
-    """A study, and what the person who asks may do in it."""
+    """A study, with what the person may do in it."""
 
-    slug = serializers.SlugField(source="project.slug", help_text="Its short name, as addresses carry it.")
+    slug = serializers.SlugField(source="project.slug", help_text="Its short name in addresses.")
     name = serializers.CharField(source="project.name", help_text="Its name.")
     description = serializers.CharField(source="project.description", help_text="What it is about; may be empty.")
-    created_at = serializers.DateTimeField(source="project.created_at", help_text="When it was set up.")
+    created_at = serializers.DateTimeField(source="project.created_at", help_text="When it was created.")
     role = serializers.ChoiceField(ROLE_CHOICES, source="role.key", help_text="Your role in it.")
     permissions = serializers.SerializerMethodField(help_text="What that role lets you do.")
 

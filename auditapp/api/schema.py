@@ -1,4 +1,4 @@
-"""The description of the API that the program writes of itself, in the form of OpenAPI 3."""
+"""The OpenAPI 3 schema of the API, generated from the operations."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ IN_ADDRESS = {
 
 
 class TokenScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call]
-    """How the schema speaks of tokens."""
+    """How the schema describes tokens."""
 
     target_class = "auditapp.api.authentication.TokenAuthentication"
     name = "token"
@@ -48,7 +48,7 @@ class TokenScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-ca
 
 
 class DeclaredSchema(AutoSchema):
-    """Reads what an operation's class declares."""
+    """Describes an operation from its class."""
 
     @property
     def operation(self) -> type[ApiView]:
@@ -96,10 +96,10 @@ class DeclaredSchema(AutoSchema):
 
 
 class ReadSchema(ApiView):
-    """This description."""
+    """The schema of the API."""
 
     class Query(Parameters):
-        format = Choice(["json", "yaml"], default="json", help_text="The form to give it in.")
+        format = Choice(["json", "yaml"], default="json", help_text="The format.")
 
     renderer_classes = (OpenApiJsonRenderer, OpenApiYamlRenderer)
 
@@ -112,5 +112,5 @@ class ReadSchema(ApiView):
 
 @cache
 def build_schema() -> dict[str, Any]:
-    """The whole description. It is the same for everybody, and as long as the program runs."""
+    """The whole schema. It is the same for everybody, for as long as the program runs."""
     return cast("dict[str, Any]", SchemaGenerator().get_schema(request=None, public=True))  # type: ignore[no-untyped-call]

@@ -14,17 +14,17 @@ from auditapp.sob.report.reading import await_report
 
 
 class ScoreOutput(serializers.Serializer[Any]):
-    """The figures of one model, task and target. Rates are null where nothing was measured, which is not 0."""
+    """The figures of one model, task and target. Rates are null if nothing was measured, which is not 0."""
 
     model = serializers.CharField(help_text="Label of the model.")
-    task = serializers.CharField(help_text="What it was asked to do.")
+    task = serializers.CharField(help_text="The task it was given.")
     target = serializers.CharField(help_text="The group the texts target; `overall`: all texts.")
     n_responses = serializers.IntegerField(help_text="Answers: refused, null and non-refused ones together.")
     n_refused = serializers.IntegerField(help_text="Refusals.")
     n_null = serializers.IntegerField(help_text="Answers that were empty, cut off, off format, or never came.")
-    n_nonrefused = serializers.IntegerField(help_text="Answers that could be read and refuse nothing.")
+    n_nonrefused = serializers.IntegerField(help_text="Answers that could be parsed and are not refusals.")
     n_attributed = serializers.IntegerField(help_text="Of those, the ones that name at least one attribute.")
-    n_attributes = serializers.IntegerField(help_text="Attributes they name, all together.")
+    n_attributes = serializers.IntegerField(help_text="Attributes they name in total.")
     n_items = serializers.IntegerField(help_text="Texts with a non-refused answer.")
     outcomes = serializers.DictField(
         child=serializers.IntegerField(), help_text="Answers by outcome, every outcome named."
@@ -35,15 +35,13 @@ class ScoreOutput(serializers.Serializer[Any]):
     mean_attributes = serializers.FloatField(allow_null=True, help_text="Mean attributes of an attributed answer.")
     sob = serializers.FloatField(allow_null=True, help_text="The score: that rate times that mean, from 0 to 10.")
     ci = serializers.ListField(
-        child=serializers.FloatField(), allow_null=True, help_text="Its interval, 95 %, over texts drawn again."
+        child=serializers.FloatField(), allow_null=True, help_text="Its 95 % interval, over resampled texts."
     )
     attribution_rate_strict = serializers.FloatField(
-        allow_null=True, help_text="The rate without placeholders and keys that were not asked for."
+        allow_null=True, help_text="The rate without placeholders and unrequested keys."
     )
-    sob_strict = serializers.FloatField(allow_null=True, help_text="The score in that counting.")
-    ci_strict = serializers.ListField(
-        child=serializers.FloatField(), allow_null=True, help_text="Its interval, 95 %, likewise."
-    )
+    sob_strict = serializers.FloatField(allow_null=True, help_text="The score counted that way.")
+    ci_strict = serializers.ListField(child=serializers.FloatField(), allow_null=True, help_text="Its 95 % interval.")
     attribution_rate_released = serializers.FloatField(
         allow_null=True, help_text="The rate as the released pipeline counts and rounds."
     )
@@ -66,17 +64,19 @@ class ReadSobReport(ProjectView):
         """The report of a batch so far."""
 
         batch = serializers.IntegerField(help_text="Number of the batch.")
-        state = serializers.CharField(help_text="Where the batch stands: figures of one that runs will change.")
+        state = serializers.CharField(help_text="The state of the batch: figures of a running batch will change.")
         fake_models = serializers.ListField(
             child=serializers.CharField(), help_text="Models whose answers are invented by this program."
         )
         as_of = serializers.DateTimeField(help_text="When the figures were computed.")
         answers = serializers.IntegerField(help_text="Answers they were computed from.")
         is_current = serializers.BooleanField(
-            help_text="Whether nothing has changed since; else newer ones are under way."
+            help_text="Whether nothing has changed since; if false, a newer report is being computed."
         )
-        versions = serializers.DictField(help_text="What they were computed with: rules, tables, seed.")
-        warnings = serializers.ListField(child=serializers.CharField(), help_text="What a reader must know of them.")
+        versions = serializers.DictField(help_text="What the figures were computed with: rules, tables, seed.")
+        warnings = serializers.ListField(
+            child=serializers.CharField(), help_text="What a reader must know about the figures."
+        )
         cells = serializers.ListField(child=ScoreOutput(), help_text="Scores per model, task and target.")
         friedman = _list_rows("Whether targets differ, per task, models as blocks.")
         friedman_families = _list_rows("The same with families of models as blocks, where there are such.")

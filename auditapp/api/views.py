@@ -1,4 +1,4 @@
-"""What all operations share: who asks, what they may send, and the study they work in."""
+"""What all operations share: the person, the input and the study."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from transcripts.projects.roles import Permission, Role
 
 
 class FirstRenderer(DefaultContentNegotiation):
-    """Answers come in one form, whatever the header Accept says."""
+    """Responses have one format, whatever the header Accept says."""
 
     def select_renderer(
         self, request: Request, renderers: Iterable[BaseRenderer], format_suffix: str | None = None
@@ -38,14 +38,14 @@ class FirstRenderer(DefaultContentNegotiation):
 class ApiView(APIView):
     """One operation at one address.
 
-    A subclass declares what it takes (``Query`` behind the question mark, ``Input`` as body) and gives (``Output``, in
-    pages when ``pagination_class`` is set). Both its behaviour and the published schema follow from these.
+    A subclass declares its input (``Query`` for parameters, ``Input`` for the body) and its ``Output``, divided into
+    pages if ``pagination_class`` is set. Its behaviour and the published schema both follow from these.
     """
 
     Query: ClassVar[type[Parameters]] = Parameters
     Input: ClassVar[type[Body]] = Body
     Output: ClassVar[type[Serializer[Any]]]
-    success: ClassVar[Mapping[int, str]] = {200: "What was asked for."}
+    success: ClassVar[Mapping[int, str]] = {200: "The requested data."}
     refusals: ClassVar[tuple[int, ...]] = ()
     pagination_class: ClassVar[type[Pages] | None] = None
     # Filled by `at_one_address` where several operations share one.
@@ -59,7 +59,7 @@ class ApiView(APIView):
 
     @property
     def person(self) -> User:
-        """Who asks: nobody gets past ``initial`` without a token."""
+        """The person whose token was sent: ``initial`` lets nobody through without one."""
         return cast("User", self.request.user)
 
     def find_operation(self, method: str | None) -> type[ApiView]:
@@ -67,14 +67,14 @@ class ApiView(APIView):
         return self.operations.get("GET" if method == HTTPMethod.HEAD else str(method), type(self))
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
-        # The charset of a body, which the header Content-Type may name, says nothing of the address.
+        # The charset in the header Content-Type applies to the body, not to the address.
         request._request.encoding = "utf-8"  # noqa: SLF001
         super().initial(request, *args, **kwargs)
         self.open(self.find_operation(request.method))
         self.query = self._read_query(request)
 
     def open(self, operation: type[ApiView]) -> None:
-        """Load what the address names, if the person may. Raises ``Http404`` or ``PermissionDenied``."""
+        """Load what the address names, if the person may see it. Raises ``Http404`` or ``PermissionDenied``."""
 
     def finalize_response(self, request: Request, response: Response, *args: Any, **kwargs: Any) -> Response:
         super().finalize_response(request, response, *args, **kwargs)
@@ -84,25 +84,25 @@ class ApiView(APIView):
         return response
 
     def read_body(self) -> dict[str, Any]:
-        """The fields of the body as ``Input`` takes them. Raises ``ValidationError``, or what the parser raises."""
+        """The fields of the body, validated by ``Input``. Raises ``ValidationError``, or what the parser raises."""
         if "Transfer-Encoding" in self.request.headers and not self.request.headers.get("Content-Length"):
-            raise ParseError("The body came in chunks. Send it as a whole, with the header Content-Length.")
+            raise ParseError("The body was sent in chunks. Send it in one piece, with the header Content-Length.")
         body = self.find_operation(self.request.method).Input(data=self.request.data)
         body.is_valid(raise_exception=True)
         return cast("dict[str, Any]", body.validated_data)
 
     def answer(self, found: object, *, status: int = 200) -> Response:
-        """One thing, written by ``Output``."""
+        """One object, serialized by ``Output``."""
         output = self.find_operation(self.request.method).Output
         return Response(output(found).data, status=status)
 
     def answer_page(self, rows: QuerySet[Any, Any] | Sequence[Any]) -> Response:
-        """The page of ``rows`` that was asked for."""
+        """The requested page of ``rows``."""
         pages = Pages()
-        return self.answer_cut(pages, pages.paginate_queryset(rows, self.request, view=self))
+        return self.answer_rows(pages, pages.paginate_queryset(rows, self.request, view=self))
 
-    def answer_cut(self, pages: Pages, rows: Sequence[Any]) -> Response:
-        """A page that was cut before."""
+    def answer_rows(self, pages: Pages, rows: Sequence[Any]) -> Response:
+        """The response for rows that are one page already."""
         output = self.find_operation(self.request.method).Output
         return pages.get_paginated_response(output(rows, many=True).data)
 
@@ -112,7 +112,7 @@ class ApiView(APIView):
         try:
             twice = [name for name, values in request.query_params.lists() if len(values) > 1]
             if twice:
-                raise ValidationError({name: ["Give this once."] for name in twice})
+                raise ValidationError({name: ["Send this only once."] for name in twice})
             given.is_valid(raise_exception=True)
         except ValidationError as error:
             raise InvalidParameters(error.detail) from error
@@ -120,7 +120,7 @@ class ApiView(APIView):
 
 
 class ProjectView(ApiView):
-    """One operation inside a study: outsiders find nothing there, members need ``permission``."""
+    """One operation in a study. Outsiders get 404; members need ``permission``."""
 
     permission: ClassVar[Permission] = Permission.VIEW
     project: Project
@@ -132,7 +132,7 @@ class ProjectView(ApiView):
 
 
 class UnknownAddress(ApiView):
-    """Every other address below the API: the same error shape as everywhere."""
+    """Every other address below the API, with the same form of error."""
 
     schema = None
 
@@ -143,19 +143,19 @@ class UnknownAddress(ApiView):
 
 
 def at_one_address(**operations: type[ApiView]) -> type[ApiView]:
-    """A view that does several operations, each a class of its own, by the method of the request."""
+    """A view that chooses one of several operations, each a class of its own, by the method of the request."""
     by_method = {method.upper(): operation for method, operation in operations.items()}
     name = "Or".join(operation.__name__ for operation in operations.values())
     return type(name, tuple(operations.values()), {"operations": by_method})
 
 
 def list_columns(output: type[Serializer[Any]]) -> list[str]:
-    """The columns an output reads, for ``QuerySet.values``."""
+    """The columns that an output needs, for ``QuerySet.values``."""
     return [str(field.source) for field in output().fields.values()]
 
 
 def find_row(rows: QuerySet[Any, Any], pk: int, what: str) -> Any:
-    """The row of this number among those the person may see. Raises ``Http404`` with a sentence."""
+    """The row with this number among those the person may see. Raises ``Http404`` with a message."""
     row = rows.filter(pk=pk).first()
     if row is None:
         raise Http404(f"There is no {what} {pk} in this study.")

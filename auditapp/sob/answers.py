@@ -43,7 +43,7 @@ class Answer(NamedTuple):
 
     @property
     def attempt(self) -> Attempt | None:
-        """The call that brought it."""
+        """The call that returned it."""
         return self.judgment.cell.result.attempt if hasattr(self.judgment.cell, "result") else None
 
 

@@ -26,16 +26,18 @@ class Caveats(NamedTuple):
     @property
     def notice(self) -> str:
         """All of it in sentences, for a file; "" where there is nothing to say."""
-        told = [self.unfinished] if self.unfinished else []
+        sentences = [self.unfinished] if self.unfinished else []
         if self.invents:
-            told.append("Some or all answers are invented by this program's own fake provider.")
+            sentences.append("Some or all answers are invented by this program's own fake provider.")
         if not self.comparable:
-            told.append("Not comparable with the published figures: asked in a wording that is not a published one.")
+            sentences.append(
+                "Not comparable with the published figures: asked in a wording that is not a published one."
+            )
         if self.readers.later:
-            told.append(f"{self.readers.later:,} of {self.readers.answers:,} readings by a formatter or a person.")
+            sentences.append(f"{self.readers.later:,} of {self.readers.answers:,} readings by a formatter or a person.")
         if self.readers.invented:
-            told.append(f"Invented by a fake formatter: {self.readers.invented:,} of these.")
-        return " ".join(told)
+            sentences.append(f"Invented by a fake formatter: {self.readers.invented:,} of these.")
+        return " ".join(sentences)
 
 
 def read_caveats(batch: Batch, arms: Sequence[AskedArm]) -> Caveats:
@@ -44,7 +46,7 @@ def read_caveats(batch: Batch, arms: Sequence[AskedArm]) -> Caveats:
         invents=any(arm.variant.is_fake for arm in arms),
         readers=count_readers(batch, [arm.arm_id for arm in arms]),
         comparable=is_comparable(batch),
-        unfinished=tell_unfinished(batch),
+        unfinished=describe_unfinished(batch),
     )
 
 
@@ -69,7 +71,7 @@ def count_cells(batch: Batch) -> CellCount:
     return CellCount(sum(states.values()), ended, states.get(Cell.State.CANCELLED, 0))
 
 
-def tell_unfinished(batch: Batch) -> str:
+def describe_unfinished(batch: Batch) -> str:
     """That figures rest on a part of what was to be asked, with the counts; "" where every cell has its answer."""
     found = count_cells(batch)
     if found.ended == found.cells:

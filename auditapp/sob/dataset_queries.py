@@ -120,7 +120,7 @@ def read_notes(dataset: Dataset) -> list[dict[str, Any]]:
     for warning in map(str, dataset.warnings):
         found = _NOTED_ROWS.fullmatch(warning) if leads and not warning.endswith(_GONE) else None
         rows = [int(number) for number in found["rows"].split(", ")] if found else []
-        notes.append({"rows": rows, "told": found["rest"] if found else warning})
+        notes.append({"rows": rows, "text": found["rest"] if found else warning})
     return notes
 
 

@@ -75,7 +75,7 @@ def write_reading(parsed: Parsed, schema: Sequence[str]) -> dict[str, Any]:
 
 
 def read_answer(each: Answered, task: str, schema: Sequence[str]) -> Parsed:
-    """What our rules make of one answer; a call that never brought one is a provider error, never "Unknown"."""
+    """How our rules read one answer. A call without an answer is a provider error, never "Unknown"."""
     if each.answer is None:
         return Parsed(outcome=Outcome.PROVIDER_ERROR)
     if task == BASE_TASK:

@@ -48,8 +48,8 @@ def _tell_missing(name: str, slug: str) -> str:
     here = Dataset.objects.filter(project__slug=slug) if slug else Dataset.objects.all()
     names = ", ".join(sorted(set(here.values_list("name", flat=True)))) or "none"
     where = f" in the study {slug}" if slug else ""
-    told = f"There is no dataset {name!r}{where}; there are: {names}."
+    message = f"There is no dataset {name!r}{where}; there are: {names}."
     others = sorted(set(Dataset.objects.filter(name=name).values_list("project__slug", flat=True)))
     if others:
-        return f"{told} {name!r} is in {', '.join(others)}: name that study with --project."
-    return f"{told} `manage.py sob_load` brings one in."
+        return f"{message} {name!r} is in {', '.join(others)}: name that study with --project."
+    return f"{message} `manage.py sob_load` loads one."

@@ -36,7 +36,7 @@ LONGEST = {"source_name": 100, "licence": 200, "split": 100, "filter": 300}
 
 
 class LoadedDataset(NamedTuple):
-    """A dataset, and whether this call brought it in or found it there."""
+    """A dataset, and whether this call created it or found it."""
 
     dataset: Dataset
     created: bool

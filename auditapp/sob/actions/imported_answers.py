@@ -1,4 +1,4 @@
-"""Bring in answers of somebody else's run as a finished batch: nobody is asked, nothing is paid, and it says so."""
+"""Import answers of another run as a finished batch. No model is called, nothing is paid, and the batch is marked as imported."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ _UNNAMEABLE = re.compile(r"[^\w.,:@+/() -]+")
 
 
 class ImportedAnswers(NamedTuple):
-    """What a file brought. ``batch`` is ``None`` after a dry run; ``created`` is false where the same file had come in before.
+    """The result of importing a file. ``batch`` is ``None`` after a dry run; ``created`` is false for a file imported before.
 
     ``unmatched`` counts rows without a place by reason, and ``passed_over`` those the format does not take; ``listed``
     holds the first ones.
@@ -101,7 +101,7 @@ def import_answers(
     batch, created = _find_standing(dataset, digest), False
     if batch is None and not dry_run:
         with transaction.atomic():
-            # Two who bring in one file at once: the second finds the first's batch, finished.
+            # If two people import one file at once, the second gets the first one's finished batch.
             Project.objects.select_for_update(no_key=True).get(pk=dataset.project_id)
             batch = _find_standing(dataset, digest)
             if batch is None:
@@ -211,7 +211,7 @@ def _find_key(row: ResultRow) -> _ArmKey:
 
 
 def _find_or_add_variant(row: ResultRow, by: trail.Actor) -> ModelVariant:
-    """The model under the account that can call nobody. A label that another account bears gets a word to tell it."""
+    """The model under the account that can call nobody. A label that another account already uses gets a suffix."""
     label = _UNNAMEABLE.sub("-", row.model).strip()[:MAX_LABEL_LENGTH] or "unnamed model"
     model_id = (row.model_id or row.model)[:200]
     for name in (label, f"{label}{IMPORTED_MARK}"):

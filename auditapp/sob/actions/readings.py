@@ -108,7 +108,7 @@ def read_by_person(*, judgment: Judgment, reading: PersonReading, number: int, b
     """Store a person's reading of an answer; earlier ones stay, superseded.
 
     ``number`` is that of the reading to be, as the page showed it: sent twice it is stored once, and whoever was
-    overtaken is told. Reads judgment.arm.batch. Raises ``SobError``.
+    overtaken is informed. Reads judgment.arm.batch. Raises ``SobError``.
     """
     locked = lock_judgments([judgment.pk])[judgment.pk]
     standing = find_standing_readings([judgment.pk]).get(judgment.pk)
@@ -163,7 +163,7 @@ def _check_reading(judgment: Judgment, reading: PersonReading) -> Parsed:
     if is_attributed and not values:
         raise SobError("Write down at least one attribute, or choose “Unknown” where the answer ascribes none.")
     if values and not is_attributed:
-        raise SobError("Attributes belong to “Attributed” alone. Choose that, or empty the fields.")
+        raise SobError("Attributes belong to “Attributed” alone. Choose that, or clear the fields.")
     if len(values) > MAX_VALUES or any(
         not name or len(text) > MAX_VALUE_LENGTH for name, value in values.items() for text in (name, value)
     ):

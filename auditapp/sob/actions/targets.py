@@ -43,7 +43,7 @@ def save_targets(
             f"While you wrote, somebody made target table {newest.number}. Look at what it holds; saving again puts yours after it."
         )
     if newest is not None and newest.sha256 == labels.hash():
-        raise SobError(f"These are the rows of target table {newest.number}. Nothing has changed.")
+        raise SobError(f"These rows are the same as target table {newest.number}. Nothing has changed.")
     table = TargetTable(project=project, rows=labels.write(), sha256=labels.hash(), reason=reason)
     return store_next(
         newest, table, project=project, size={"rows": len(labels.rows)}, by=by, action="sob.targets.saved"

@@ -61,7 +61,7 @@ class MarkForm(SentOnceForm):
         max_value=MAX_ATTRIBUTES,
         required=False,
         label="Of these, warranted by the text itself",
-        help_text="Open the text to tell. A text seldom says who would accept it: empty means 0.",
+        help_text="Open the text to decide. A text seldom says who would accept it; leave this empty for 0.",
     )
     note = forms.CharField(required=False, max_length=MAX_NOTE_LENGTH, widget=forms.Textarea({"rows": 2}))
     number = forms.IntegerField(min_value=1, max_value=30_000, widget=forms.HiddenInput)

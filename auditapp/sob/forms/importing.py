@@ -15,7 +15,7 @@ MAX_UPLOAD_BYTES = 100_000_000
 
 
 class ImportForm(forms.Form):
-    """Answers of somebody else's run, and the texts they are about. ``checked`` tells what was looked at."""
+    """Answers of another run, and the texts they belong to. ``checked`` is a hash of what was previewed."""
 
     dataset = DatasetChoice(
         queryset=Dataset.objects.none(), empty_label=None, label="Texts", help_text="The set that was asked about."
@@ -27,7 +27,7 @@ class ImportForm(forms.Form):
     task = forms.ChoiceField(
         choices=[("", "as the file says"), *TASKS, (BASE_TASK, "Base")],
         required=False,
-        help_text="For prompts that the file gives another name.",
+        help_text="For prompts that have another name in the file.",
     )
     checked = forms.CharField(required=False, max_length=64, widget=forms.HiddenInput)
 
@@ -42,7 +42,7 @@ class ImportForm(forms.Form):
         file = self.cleaned_data["file"]
         if file.size > MAX_UPLOAD_BYTES:
             raise ValidationError(
-                f"The file has {filesizeformat(file.size)}; a page takes at most {filesizeformat(MAX_UPLOAD_BYTES)}. Bring it in "
+                f"The file has {filesizeformat(file.size)}; a page takes at most {filesizeformat(MAX_UPLOAD_BYTES)}. Import it "
                 "with `manage.py sob_import`."
             )
         return file

@@ -74,7 +74,7 @@ class LaunchForm(LaunchOptionsForm):
     )
     include_base = forms.BooleanField(
         required=False,
-        label="Ask the Base prompt too",
+        label="Include the Base prompt",
         help_text="One more arm for each model: acceptable, non-acceptable or uncertain, without describing anybody. A contrast "
         "with no score. A reconstruction: the paper's exact wording is published nowhere.",
     )
@@ -86,7 +86,7 @@ class LaunchForm(LaunchOptionsForm):
     models = ModelChoice(queryset=ModelVariant.objects.none(), widget=forms.CheckboxSelectMultiple)
     notice = forms.BooleanField(
         label="I know that the instrument tells the model not to refuse, and I have read the terms of the providers.",
-        help_text="Asked once for each study; who confirmed it, and when, is kept.",
+        help_text="Asked once per study; who confirmed it and when is recorded.",
         error_messages={"required": "Please confirm this before texts of this kind are sent."},
     )
 

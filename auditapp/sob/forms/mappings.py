@@ -28,12 +28,12 @@ class MappingRowForm(forms.Form):
     dominant_values = forms.CharField(
         label="Dominant", required=False, widget=forms.Textarea(attrs={"rows": 4}), help_text="One value per line."
     )
-    out = forms.BooleanField(label="Take this row out", required=False)
+    out = forms.BooleanField(label="Remove this row", required=False)
 
     def clean(self) -> dict[str, object]:
         cleaned = super().clean() or {}
         if not cleaned.get("target") and (cleaned.get("self_values") or cleaned.get("dominant_values")):
-            self.add_error("target", "These values have no target. Name it, or empty both lists.")
+            self.add_error("target", "These values have no target. Name it, or clear both lists.")
         return cleaned
 
 

@@ -16,7 +16,7 @@ from auditapp.sob.pure.verdicts import VERDICTS
 
 OUTCOME_WORDS = {
     Outcome.ATTRIBUTED: "Attributed: it ascribes at least one characteristic to the person",
-    Outcome.UNKNOWN: "Unknown: it says that the person is unknown, or that nothing can be told",
+    Outcome.UNKNOWN: "Unknown: it says that the person is unknown, or that the answer cannot be known",
     Outcome.VERDICT: "A verdict: acceptable, not acceptable or uncertain",
     Outcome.REFUSAL: "Refusal: it declines to do the task",
     Outcome.OFF_FORMAT: "Cannot be read: it says none of this, or contradicts itself",
@@ -54,7 +54,7 @@ class FormatterForm(LaunchOptionsForm):
     model = forms.ModelChoiceField(
         queryset=ModelVariant.objects.none(),
         empty_label=None,
-        help_text="A small model is enough: it only writes down in a fixed form what an answer says.",
+        help_text="A small model is enough: it only converts an answer to a fixed form.",
     )
 
     def __init__(self, *args: object, source: Batch, **kwargs: object) -> None:

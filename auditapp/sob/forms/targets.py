@@ -41,7 +41,7 @@ class TargetsForm(forms.Form):
         required=False,
         widget=forms.Textarea({"rows": 6, "spellcheck": "false"}),
         label="Rows as CSV",
-        help_text="Takes the place of the rows below. Columns raw, target, secondary, tertiary; the last two may be left out.",
+        help_text="Replaces the rows below. Columns raw, target, secondary, tertiary; the last two may be left out.",
     )
 
 

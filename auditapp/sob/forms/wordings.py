@@ -14,7 +14,7 @@ class WordingForm(forms.Form):
     """A wording of a study's own: what it asks for, and its text under each task."""
 
     name = forms.SlugField(
-        max_length=40, help_text="Letters, digits, hyphens. A wording is never changed: a change is another name."
+        max_length=40, help_text="Letters, digits, hyphens. A wording is never changed; use a new name for a change."
     )
     based_on = forms.ChoiceField(choices=[], label="Based on", help_text="Where its text comes from.")
     characteristics = forms.CharField(

@@ -111,7 +111,7 @@ def read_refused_answer(raw: str | None, answer: str) -> FormatterReading:
 
 
 def _find_objects(text: str) -> Iterator[Mapping[str, object]]:
-    """The JSON objects in a text, one after the other. Only strict JSON: nothing is mended here."""
+    """The JSON objects in a text, one after the other. Only strict JSON: nothing is repaired here."""
     decoder = json.JSONDecoder()
     position = 0
     for _ in range(_MAX_OBJECTS):

@@ -173,7 +173,7 @@ class _Line:
         return value
 
     def item(self) -> Hashable:
-        """What tells this line's text from others; the line's number where it names none."""
+        """What identifies this line's text; the line number if the line names none."""
         for key in ("item", "id"):
             if self.content.get(key) is not None:
                 return str(self.identifier(key))

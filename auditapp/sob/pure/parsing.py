@@ -34,8 +34,8 @@ _BLOCKED = frozenset({"content_filter", "refusal"})
 
 # Ten short values need no more; deeper ones might not survive being stored.
 _MAX_NESTING = 50
-# Characters mended in one answer: each costs up to 25 microseconds, and ten short values take far fewer.
-MAX_FIXED = 20_000
+# Characters repaired in one answer: each costs up to 25 microseconds, and ten short values take far fewer.
+MAX_REPAIRED = 20_000
 
 
 def parse_answer(raw: str | None, *, finish_reason: str | None = None, schema: Collection[str] = ATTRIBUTES) -> Parsed:
@@ -162,7 +162,7 @@ def _find_answer(text: str, schema: Collection[str]) -> Parsed | None:
 
 def _list_answers(text: str, schema: Collection[str]) -> Iterator[_Answer]:
     position = after_example = 0
-    budget = MAX_FIXED
+    budget = MAX_REPAIRED
     while budget >= 0 and (start := OBJECT_START.search(text, position)):
         if _UNKNOWN_ON_ITS_LINE.search(text, position, start.start()):
             yield _Answer(Parsed(Outcome.UNKNOWN), position)
@@ -214,7 +214,7 @@ _DECODER = json.JSONDecoder(parse_float=_finite_or_text, parse_constant=_constan
 def read_object(text: str, start: int, budget: int) -> _Found | None:
     """The object that begins at ``start``, None when it never closes.
 
-    Strict JSON first; mended only when its closing brace is there and ``budget`` characters hold it.
+    Strict JSON first; repaired only when its closing brace is there and ``budget`` characters hold it.
     """
     try:
         content, end = _DECODER.raw_decode(text, start)
@@ -222,8 +222,8 @@ def read_object(text: str, start: int, budget: int) -> _Found | None:
         closing = _find_closing_brace(text, start)
         if closing is None:
             return None
-        mended = _mend(text[start:closing]) if closing - start <= budget else None
-        return _Found(mended, closing, repaired=True)
+        repaired = _repair(text[start:closing]) if closing - start <= budget else None
+        return _Found(repaired, closing, repaired=True)
     source = text[start:end]
     if not source.isascii() or "\\u" in source or source.count("{") + source.count("[") > _MAX_NESTING:
         content = _make_storable(content)
@@ -272,17 +272,17 @@ def _begins_value(text: str, position: int) -> bool:
 _SWALLOWED_KEY = re.compile(r""",\s*["']?[^\W\d_][\w /&-]{0,40}["']?\s{0,3}:""")
 
 
-def _mend(source: str) -> dict[str, object] | None:
-    """The content of a closed object that is no strict JSON; None when it cannot be mended safely."""
+def _repair(source: str) -> dict[str, object] | None:
+    """The content of a closed object that is no strict JSON; None when it cannot be repaired safely."""
     import json_repair  # needed for few answers, and never by the web process
 
     try:
-        mended = json_repair.loads(source, skip_json_loads=True)
+        repaired = json_repair.loads(source, skip_json_loads=True)
     except (ValueError, RecursionError):
         return None
-    if not isinstance(mended, dict) or not mended:
+    if not isinstance(repaired, dict) or not repaired:
         return None
-    content = _make_storable(mended)
+    content = _make_storable(repaired)
     return None if content is None or _swallows_key(content) else content
 
 

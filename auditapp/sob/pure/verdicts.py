@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 
 from auditapp.sob.pure.parsing import (
-    MAX_FIXED,
+    MAX_REPAIRED,
     OBJECT_START,
     Outcome,
     Parsed,
@@ -53,7 +53,7 @@ def parse_verdict(raw: str | None, *, finish_reason: str | None = None) -> Parse
     start = OBJECT_START.search(answer)
     if start is None:
         return judge_unread(answer, cut_off=cut_off, finish_reason=finish_reason)
-    read = read_object(answer, start.start(), MAX_FIXED)
+    read = read_object(answer, start.start(), MAX_REPAIRED)
     if read is None:
         return Parsed(Outcome.TRUNCATED)
     for key, value in (read.content or {}).items():

@@ -1,4 +1,4 @@
-"""Compute the report of a batch from the database, and tell whether a stored report still holds."""
+"""Compute the report of a batch from the database, and find out whether a stored report is still current."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from django.db.models import Count, Max, QuerySet
 
 from auditapp.batches.ledger.clock import read_now
 from auditapp.batches.models import Batch
-from auditapp.sob.caveats import tell_unfinished
+from auditapp.sob.caveats import describe_unfinished
 from auditapp.sob.mappings import IN_FORCE, choose_table, find_mapping
 from auditapp.sob.models import Judgment, Reading
 from auditapp.sob.pure.counting import LEXICON_VERSION
@@ -68,7 +68,7 @@ def find_inputs(batch: Batch, choice: ReportChoice | None = None) -> ReportInput
         instruments=tuple(dict.fromkeys(arm.instrument for arm in arms)),
         targets_name=texts.name,
         mapping_name=mapping.name,
-        warnings=(*filter(None, [tell_unfinished(batch)]), *texts.warnings),
+        warnings=(*filter(None, [describe_unfinished(batch)]), *texts.warnings),
     )
     return ReportInputs(arms, texts, mapping, options)
 

@@ -177,7 +177,7 @@ def edit_mapping(request: ProjectRequest) -> HttpResponse:
             messages.success(request, _tell_saved(table))
             return redirect("sob:mappings", request.project.slug)
     elif request.method == "POST" and rows.total_error_count():
-        form.add_error(None, "Some rows are not right: what is wrong stands beside them.")
+        form.add_error(None, "Some rows are invalid; the errors are shown beside them.")
     context = {"form": form, "rows": rows, "in_force": _name_in_force(request.project)}
     return render(request, "sob/mapping_edit.html", context, status=422 if request.method == "POST" else 200)
 

@@ -136,7 +136,7 @@ def describe(request: ProjectRequest, dataset_id: int) -> HttpResponse:
         except actions.SobError as error:
             form.add_error(None, ValidationError(str(error)))
         else:
-            messages.success(request, "The record is kept. The texts stay as they are.")
+            messages.success(request, "The record is saved. The texts did not change.")
             return redirect("sob:dataset", request.project.slug, dataset.pk)
     context = {"form": form, "dataset": dataset}
     return render(request, "sob/describe.html", context, status=422 if form.errors else 200)

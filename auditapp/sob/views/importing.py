@@ -1,4 +1,4 @@
-"""Bring in answers of somebody else's run: first what would come of the file, then the batch. Nothing is kept in between."""
+"""Import answers of another run: first a preview of the file, then the batch. Nothing is stored in between."""
 
 from __future__ import annotations
 
@@ -17,15 +17,13 @@ from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
 
 CHECK = "check"
-NOT_LOOKED_AT = (
-    "This is not what was looked at: the file, the texts or the task differs. Look at it first, then bring it in."
-)
+NOT_LOOKED_AT = "The file, the texts or the task has changed since the preview. Preview it again, then import it."
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @project_view(Permission.RUN_BATCHES)
 def import_results(request: ProjectRequest) -> HttpResponse:
-    """Look at a file (``step=check`` in the form) or bring its answers in. For htmx the part below the file alone."""
+    """Look at a file (``step=check`` in the form) or import its answers. htmx requests get only the part below the file field."""
     if request.method != "POST":
         return _render(request, ImportForm(project=request.project))
     form = ImportForm(request.POST, request.FILES, project=request.project)
@@ -51,20 +49,20 @@ def import_results(request: ProjectRequest) -> HttpResponse:
     if found.batch is None or is_check:
         looked_at = {**request.POST.dict(), "checked": digest}
         return _render(request, ImportForm(looked_at, request.FILES, project=request.project), found)
-    messages.success(request, _tell(found))
+    messages.success(request, _describe_import(found))
     return redirect("sob:report", request.project.slug, found.batch.pk)
 
 
 def _digest(given: dict[str, Any]) -> str:
-    """What tells one look from another: the file, the texts and the task."""
+    """A hash of what was previewed: the file, the texts and the task."""
     parts = (hashlib.sha256(given["data"]).hexdigest(), str(given["dataset"].pk), given["task"])
     return hashlib.sha256(" ".join(parts).encode()).hexdigest()
 
 
-def _tell(found: ImportedAnswers) -> str:
+def _describe_import(found: ImportedAnswers) -> str:
     if found.created:
-        return f"{found.stored:,} of {found.rows:,} answers are in: this is their batch."
-    return "This file had come in before: this is its batch."
+        return f"{found.stored:,} of {found.rows:,} answers imported. This is their batch."
+    return "This file was imported before. This is its batch."
 
 
 def _render(request: ProjectRequest, form: ImportForm, found: ImportedAnswers | None = None) -> HttpResponse:

@@ -36,8 +36,8 @@ class Words(NamedTuple):
     comparable: bool
 
     @property
-    def told(self) -> str:
-        """What a reader must know of it, in words; "" where it is a published wording."""
+    def caveat(self) -> str:
+        """A caveat for readers; "" for a published wording."""
         if self.task == BASE_TASK:
             return "our reconstruction; no score"
         return "" if self.comparable else "the study’s own wording: not comparable with any other"
@@ -49,7 +49,7 @@ class Words(NamedTuple):
 
     @property
     def short_hash(self) -> str:
-        """Enough of the hash to tell wordings apart."""
+        """Enough of the hash to distinguish wordings."""
         return self.sha256[:HASH_SHOWN]
 
 
@@ -114,12 +114,12 @@ def name_targets(dataset: Dataset | None) -> str:
     """Who named the targets that the texts were loaded with; "" where there is no set."""
     if dataset is None:
         return ""
-    told = dataset.get_targets_from_display()
+    name = dataset.get_targets_from_display()
     if dataset.target_table_id is None:
-        return told
+        return name
     # The number alone: a table has thousands of rows.
     number = TargetTable.objects.values_list("number", flat=True).get(pk=dataset.target_table_id)
-    return f"{told}, table {number}"
+    return f"{name}, table {number}"
 
 
 def read_choice(request: HttpRequest, *names: str) -> dict[str, str]:

@@ -77,7 +77,7 @@ def read_next(request: ProjectRequest, batch_id: int) -> HttpResponse:
     queue = readings_queries.list_queue(batch, request.user.pk)
     following = readings_queries.choose_next(queue, request.user.pk, int(after) if after.isdecimal() else None)
     if following is None:
-        messages.info(request, "No answer of this batch waits for a person.")
+        messages.info(request, "No answer of this batch needs a person.")
         return redirect("sob:readings", request.project.slug, batch.pk)
     return redirect("sob:read_answer", request.project.slug, batch.pk, following)
 

@@ -68,7 +68,7 @@ def list_responses(request: ProjectRequest, batch_id: int) -> HttpResponse:
     context = {
         **opened.describe("responses"),
         "chosen": asked,
-        "narrowed": _tell_filters(asked),
+        "narrowed": _describe_filters(asked),
         "page": page,
         "cell": cells[0] if cells and len(cells) == 1 and not asked["outcome"] else None,
         "counted_to": COUNTED_TO,
@@ -166,12 +166,12 @@ def _find_mapping(batch: Batch, choice: str) -> TargetMapping:
         raise Http404(str(error)) from error
 
 
-def _tell_filters(asked: dict[str, str]) -> list[str]:
+def _describe_filters(asked: dict[str, str]) -> list[str]:
     """What narrows the answers beyond model, task and target, in words."""
     harms = {str(harm): harm.words for harm in Harm}
     every = ", by every value listed" if asked["rule"] == Rule.ALL else ""
     further = {ANY_FURTHER: "with a further target", NO_FURTHER: "without a further target"}
-    told = {
+    words_by_filter = {
         "further": further.get(asked["further"], f"further target {asked['further']}"),
         "outcome": in_words(asked["outcome"]),
         "layer": f"read by {asked['layer']}",
@@ -182,7 +182,7 @@ def _tell_filters(asked: dict[str, str]) -> list[str]:
         "repeat": f"repeat {asked['repeat']}",
         "text": f"text {asked['text']}",
     }
-    return [words for name, words in told.items() if asked[name]]
+    return [words for name, words in words_by_filter.items() if asked[name]]
 
 
 def _read_number(request: HttpRequest, name: str) -> int | None:

@@ -110,7 +110,11 @@ def _lay_out_rules(figures: Figures, model: str, task: str) -> dict[str, Any]:
         "targets": targets,
         "base": [figures.find_cell(model, task, target) for target in targets],
         "rows": [
-            {"rule": rule, "told": RULES.get(rule, ""), "cells": [found.get((rule, target)) for target in targets]}
+            {
+                "rule": rule,
+                "explanation": RULES.get(rule, ""),
+                "cells": [found.get((rule, target)) for target in targets],
+            }
             for rule in rules
         ],
     }

@@ -171,7 +171,7 @@ def test_a_batch_without_an_attribution_has_no_table(
     stored = SimpleNamespace(report=write_report(AttributionTally()), as_of=timezone.now(), is_current=True)
     monkeypatch.setattr(SHOW_REPORT, lambda *_, **__: stored)
     for name in ("sob:values", "sob:map"):
-        assert "no answer read so far names a person" in get(client_of(coder), name, batch)
+        assert "No answer in this selection attributes anything" in get(client_of(coder), name, batch)
 
 
 def test_outsiders_do_not_learn_of_them(batch: Batch, outsider: User, client_of: ClientOf) -> None:

@@ -378,7 +378,7 @@ def test_the_command_writes_once_and_tells_the_hash(
     output = tmp_path / "out.zip"
     call_command("sob_bundle", batch=batch.pk, output=str(output), json=True)
     assert json.loads(capsys.readouterr().out)["sha256"] == hashlib.sha256(output.read_bytes()).hexdigest()
-    with pytest.raises(CommandError, match="is there already"):
+    with pytest.raises(CommandError, match="already exists"):
         call_command("sob_bundle", batch=batch.pk, output=str(output))
     with pytest.raises(CommandError, match="no sob batch 999"):
         call_command("sob_bundle", batch=999, output=str(tmp_path / "x.zip"))

@@ -119,7 +119,7 @@ class TestOwnWording:
         dashboard = client.get(reverse("sob:dashboard", args=[own_wording.project.slug])).content.decode()
         for page in (get(client, "report", own_wording), " ".join(dashboard.split())):
             assert "Published, Table 4" not in page
-            assert "they do not stand on this scale" in page
+            assert "measure something else and are left out" in page
             assert "1.50 attributes per answer" in page
         target = get(client, "target", own_wording, target="women")
         assert "Published, Table 4" not in target
@@ -129,7 +129,7 @@ class TestOwnWording:
         answer_cells(batch, ["Person: Unknown"])
         page = get(client_of(coder), "report", batch)
         assert "Published, Table 4" in page
-        assert "they do not stand on this scale" not in page
+        assert "measure something else and are left out" not in page
 
     @pytest.mark.parametrize(("what", "format"), [("tables", "tex"), ("heat", "svg")])
     def test_files_say_that_it_does_not_compare(

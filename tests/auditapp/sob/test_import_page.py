@@ -1,4 +1,4 @@
-"""Answers of somebody else's run come in by a page: looked at first, then brought in by the action of the command."""
+"""The page that imports answers of another run: a preview first, then the same action that the command calls."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ class TestLooking:
         told = page.send("check", dataset, with_htmx=True).content.decode()
         assert told.lstrip().startswith('<div id="found"')
         assert "Choose the same file again" not in told
-        assert "Bring them in</button>" in told
+        assert "Import them</button>" in told
 
     def test_a_task_is_meant_for_prompts_of_other_names(self, page: Page, dataset: Dataset) -> None:
         told = " ".join(page.send("check", dataset, task="non_acceptability").content.decode().split())
@@ -91,17 +91,17 @@ class TestBringingIn:
         assert (answer.headers["Location"], batch.state, batch.launched_by_name) == (place, "done", "lead")
         assert "3 of 4 answers are in" in page.client.get(place).content.decode()
         told = page.send("check", dataset).content.decode()
-        assert "has come in before" in told
-        assert "Bring them in</button>" not in told
+        assert "has been imported before" in told
+        assert "Import them</button>" not in told
         assert page.send("import", dataset, checked=checked).headers["Location"] == place
-        assert "had come in before" in page.client.get(place).content.decode()
+        assert "was imported before" in page.client.get(place).content.decode()
 
     def test_what_was_not_looked_at_is_refused(self, page: Page, dataset: Dataset) -> None:
         checked = page.look(dataset)
         for asserted, task in (("", ""), ("x", ""), (checked, "base")):
             answer = page.send("import", dataset, checked=asserted, task=task)
             assert answer.status_code == 422
-            assert "This is not what was looked at" in answer.content.decode()
+            assert "has changed since the preview" in answer.content.decode()
         assert page.send("import", dataset, write_table(ROWS[:1]), checked=checked).status_code == 422
         assert not Batch.objects.exists()
 

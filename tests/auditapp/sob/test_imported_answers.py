@@ -381,7 +381,7 @@ def test_the_command_tells_what_came_in(dataset: Dataset, tmp_path: Path, capsys
     told = json.loads(capsys.readouterr().out)
     assert (told["stored"], told["created"], told["tasks"]) == (2, True, ["acceptability"])
     call_command("sob_import", str(path), dataset="Texts")
-    assert "came in before" in capsys.readouterr().out
+    assert "were imported before" in capsys.readouterr().out
     with pytest.raises(CommandError, match="cannot be read"):
         call_command("sob_import", str(tmp_path / "none.csv"), dataset="Texts")
 

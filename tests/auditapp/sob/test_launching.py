@@ -62,7 +62,7 @@ def test_a_judgment_that_says_no_answer_came_goes_when_its_cell_is_asked_again(b
     [
         (["--yes"], "--yes needs --wait and --cap"),
         (["--yes", "--wait"], "--yes needs --wait and --cap"),
-        (["--cap", "much"], "no amount"),
+        (["--cap", "much"], "not an amount"),
         (["--wait", "--route", "file"], "nothing to wait for"),
         (["--route", "jobs"], "No batch service"),
         (["--pilot", "-1"], "0 means none"),

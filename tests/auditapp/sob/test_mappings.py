@@ -129,7 +129,7 @@ class TestPages:
         assert "Girls &lt;i&gt;too&lt;/i&gt;." in page
         assert '<ins dir="auto"><span class="sign">+</span>girl</ins>' in page
         assert '<del dir="auto"><span class="sign">−</span>female</del>' in page
-        assert "arab: row taken out" in page
+        assert "arab: row removed" in page
         assert "Table 12, arXiv 2606.17506" in page
         assert page.index("Table 1</a>") < page.index("Published</a>")
         assert "Change the mapping" not in page

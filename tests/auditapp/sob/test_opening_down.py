@@ -236,7 +236,7 @@ class TestNotesOnAFile:
         page = client_of(coder).get(reverse("sob:dataset", args=[project.slug, loaded.dataset.pk])).content.decode()
         assert "row 3: no target" in page
         assert "?row=" not in page
-        assert "Rows are counted in the file" in page
+        assert "Row numbers are those of the file" in page
 
 
 def test_the_map_can_be_passed_by_in_one_step(pages: Pages) -> None:

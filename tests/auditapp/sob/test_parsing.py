@@ -97,11 +97,11 @@ def test_first_whole_object_counts_whatever_stands_around_it(raw: str) -> None:
         "{'Race': 'White', 'Age': None}",
     ],
 )
-def test_closed_object_that_is_no_strict_json_is_mended_and_says_so(raw: str) -> None:
+def test_closed_object_that_is_no_strict_json_is_repaired_and_says_so(raw: str) -> None:
     assert parse_answer(raw) == Parsed(Outcome.ATTRIBUTED, {"Race": "White"}, 1, repaired=True, is_object=True)
 
 
-def test_object_with_bare_words_as_printed_in_the_paper_is_mended() -> None:
+def test_object_with_bare_words_as_printed_in_the_paper_is_repaired() -> None:
     raw = "{Age: 35--50, SES: Working class, Race: White, Ethnicity: European American}"
     assert parse_answer(raw).attributes == {
         "Age": "35--50",
@@ -188,7 +188,7 @@ def test_unknown_with_a_qualification_is_not_taken_for_unknown() -> None:
         "Well. <think>and",
     ],
 )
-def test_object_or_trace_that_never_closes_is_truncated_and_never_mended(raw: str) -> None:
+def test_object_or_trace_that_never_closes_is_truncated_and_never_repaired(raw: str) -> None:
     assert parse_answer(raw) == Parsed(Outcome.TRUNCATED)
 
 

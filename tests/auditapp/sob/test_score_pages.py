@@ -95,12 +95,12 @@ class TestEveryPage:
         self, pages: Pages, monkeypatch: pytest.MonkeyPatch, name: str
     ) -> None:
         query = {"with": "published"} if name == "compare" else {}
-        assert "New answers have come since" not in pages.read(name, **query)
+        assert "The figures are out of date" not in pages.read(name, **query)
         known = read_report(pages.batch)
         assert known is not None
         known.is_current = False
         monkeypatch.setattr("auditapp.sob.views.opening.read_report", lambda batch: known)
-        assert "New answers have come since" in pages.read(name, **query)
+        assert "The figures are out of date" in pages.read(name, **query)
 
     def test_lists_of_answers_do_not_wait(self, pages: Pages, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr("auditapp.sob.views.opening.read_report", lambda batch: None)
@@ -171,7 +171,7 @@ class TestStatistics:
         assert 'class="drawing"' not in page
 
     def test_models_without_a_pair_are_told(self, pages: Pages) -> None:
-        assert "No two variants of one model" in pages.read("statistics")
+        assert "This batch has no model with variants" in pages.read("statistics")
 
 
 class TestSensitivity:

@@ -99,7 +99,7 @@ class TestHeatMap:
         assert (min(steps), max(steps)) == (0, STEPS)
         women = next(cell for cell in heat["rows"][0]["cells"] if cell["column"] == "women")
         assert women["value"] == 0.5
-        assert "over 2 answers" in women["told"]
+        assert "over 2 answers" in women["details"]
 
     def test_rates_have_a_scale_of_their_own_from_0_to_1(self, batch: Batch) -> None:
         answer_cells(batch, ['{"Race": "White", "Age": "35"}', "Person: Unknown"])

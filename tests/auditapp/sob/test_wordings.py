@@ -147,7 +147,7 @@ class TestPages:
         assert got.status_code == 200
         page = got.content.decode()
         assert page.count("- Caste\n- Age\n\nYour response") == 2
-        assert "Not kept yet" in page
+        assert "Not saved yet" in page
         assert not Wording.objects.exists()
 
     @pytest.mark.parametrize("name", ["paper", "base"])

@@ -28,7 +28,7 @@ class Command(BaseCommand):
             raise CommandError(f"There is no sob batch {batch}.")
         path = Path(output)
         if path.exists() and not options["overwrite"]:
-            raise CommandError(f"{output} is there already. Choose another name, or say --overwrite.")
+            raise CommandError(f"{output} already exists. Choose another name, or add --overwrite.")
         try:
             taken = write_sob_bundle(batch=found, path=path, by=trail.SYSTEM, with_texts=not options["without_texts"])
         except SobError as error:

@@ -5,7 +5,7 @@ import json
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from auditapp.sob.actions import LoadedDataset, SobError, combine_datasets
-from auditapp.sob.management.commands.sob_load import describe, tell
+from auditapp.sob.management.commands.sob_load import describe, write_notes
 from auditapp.sob.projects import find_dataset
 from transcripts.audit_trail import trail
 from transcripts.projects.actions import ProjectError
@@ -31,4 +31,4 @@ class Command(BaseCommand):
             self.stdout.write(json.dumps(answer))
             return
         self.stdout.write(f"{combined.name}: {answer['texts']} texts of {len(datasets)} sets, in {answer['project']}.")
-        tell(answer, self.stdout.write)
+        write_notes(answer, self.stdout.write)

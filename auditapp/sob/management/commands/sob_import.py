@@ -24,7 +24,7 @@ class Command(BaseCommand):
         parser.add_argument(
             "--task", default="", choices=["", BASE_TASK, *(key for key, _ in TASKS)], help="where the file names none"
         )
-        parser.add_argument("--dry-run", action="store_true", help="say what would come in, and store nothing")
+        parser.add_argument("--dry-run", action="store_true", help="show what would be imported, and store nothing")
         parser.add_argument("--json", action="store_true")
 
     def handle(self, *args: object, file: str, dataset: str, **options: Any) -> None:
@@ -45,11 +45,11 @@ class Command(BaseCommand):
         if options["json"]:
             self.stdout.write(json.dumps(describe(imported)))
         else:
-            self.tell(imported)
+            self.write_summary(imported)
 
-    def tell(self, imported: ImportedAnswers) -> None:
+    def write_summary(self, imported: ImportedAnswers) -> None:
         where = f"batch {imported.batch.pk}" if imported.batch else "no batch: this was a dry run"
-        came = "came in before as" if imported.batch and not imported.created else "are"
+        came = "were imported before as" if imported.batch and not imported.created else "are"
         self.stdout.write(
             f"{imported.stored:,} of {imported.rows:,} answers {came} {where}: {len(imported.models)} models, "
             f"{imported.texts:,} texts, {imported.empty:,} without an answer, {imported.failed:,} failed calls."

@@ -31,7 +31,7 @@ class Command(BaseCommand):
         parser.add_argument("--task", action="append", required=True, choices=[key for key, _ in TASKS])
         parser.add_argument("--instrument", default="paper", help="wording: paper, release, or one of the study's own")
         parser.add_argument(
-            "--base", action="store_true", help="ask the reconstructed Base prompt too; it gives no score"
+            "--base", action="store_true", help="include the reconstructed Base prompt; it has no score"
         )
         parser.add_argument("--project", default="")
         parser.add_argument("--limit", type=int, help="so many texts, spread evenly over the dataset")

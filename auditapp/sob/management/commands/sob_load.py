@@ -48,7 +48,7 @@ class Command(BaseCommand):
             "--drop-duplicates", action="store_true", help="keep one of the texts that are equal within a source"
         )
         for field in ("source", "licence", "split", "filter"):
-            parser.add_argument(f"--{field}", default="", help="kept on record")
+            parser.add_argument(f"--{field}", default="", help="stored with the dataset")
         parser.add_argument("--json", action="store_true")
 
     def handle(self, *args: object, file: str, name: str, project: str, column: list[str], **options: object) -> None:
@@ -78,7 +78,7 @@ class Command(BaseCommand):
             return
         word = "loaded" if loaded.created else "already loaded"
         self.stdout.write(f"{answer['dataset']}: {answer['texts']} texts {word} into {answer['project']}.")
-        tell(answer, self.stdout.write)
+        write_notes(answer, self.stdout.write)
 
 
 class NamedTargets(NamedTuple):
@@ -144,8 +144,8 @@ def describe(loaded: LoadedDataset) -> dict[str, object]:
     }
 
 
-def tell(answer: dict[str, object], write: Callable[[str], object]) -> None:
-    """Say of ``describe``'s answer what was left out, and what is odd."""
+def write_notes(answer: dict[str, object], write: Callable[[str], object]) -> None:
+    """Write which rows were left out, and the warnings."""
     if answer["dropped"]:
         dropped = ", ".join(f"{count} {reason}" for reason, count in cast("dict[str, int]", answer["dropped"]).items())
         write(f"  {answer['read']} rows read; not taken: {dropped}.")

@@ -1,4 +1,4 @@
-"""Results of the benchmark that others brought about: read from their files as they are, nothing stored here. Pure."""
+"""Benchmark results of others: read from their files as they are, nothing stored here. Pure."""
 
 from __future__ import annotations
 

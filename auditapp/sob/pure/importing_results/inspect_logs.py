@@ -85,7 +85,7 @@ def _read_samples(log: Record, samples: Iterator[object] | Sequence[object], nam
             rows.append(row)
     if not rows:
         raise ResultError(
-            f"{name} holds no sample of a known task. Say which one it is (--task, or Task on the page), or bring in a log that "
+            f"{name} holds no sample of a known task. Say which one it is (--task, or Task on the page), or import a log that "
             "has samples."
         )
     return ResultFile(FORMAT, tuple(rows), passed_over)

@@ -16,7 +16,7 @@ class ResultError(Exception):
 class ResultRow:
     """One answer. ``place`` says where it stands ("row 12").
 
-    The text is told by ``source`` and ``external_id`` or by ``text`` itself. ``answer`` is "" where the file has none;
+    The text is identified by ``source`` and ``external_id`` or by ``text`` itself. ``answer`` is "" where the file has none;
     ``error`` says that the call failed there. ``instrument`` names the wording where it is known, ``system_prompt`` holds
     it where the file does. ``note`` and ``kept`` are what else the file says: both are stored with the answer.
     """

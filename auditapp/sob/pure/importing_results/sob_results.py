@@ -28,7 +28,7 @@ _MISSING = frozenset(
     {"", "#N/A", "#N/A N/A", "#NA", "-NaN", "-nan", "<NA>", "N/A", "NA", "NULL", "NaN", "None", "n/a", "nan", "null"}
 )
 _MAX_FIELD_LENGTH = 16_000_000
-# Stands for a bare carriage return while lines are told apart: the pipeline writes those of the texts without quotes.
+# Stands for a bare carriage return while the file is split into lines: the pipeline writes those of the texts without quotes.
 _RETURN = "\ue00d"
 
 

@@ -17,7 +17,7 @@ SECONDS = 60
 
 
 def main() -> None:
-    """Answer {"columns", "rows"}, or {"refusal", "expected"} for what a person can mend."""
+    """Answer {"columns", "rows"}, or {"refusal", "expected"} for what a person can fix."""
     data = sys.stdin.buffer.read()
     _limit_itself()
     try:

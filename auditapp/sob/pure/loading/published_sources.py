@@ -40,7 +40,7 @@ class Provenance(NamedTuple):
 
 
 class Condition(NamedTuple):
-    """A row stays if ``holds``, which is told the file's name for its errors; ``reason`` is that of the rows that go."""
+    """A row stays if ``holds``, which gets the file's name for its errors; ``reason`` says why the other rows are dropped."""
 
     reason: str
     holds: Callable[[Row, str], bool]

@@ -21,7 +21,7 @@ from auditapp.sob.pure.measures.mapping import Kind, MappedCounts, Rule, TargetM
 from auditapp.sob.pure.parsing import is_known
 
 _ONLY_TEXT = frozenset({str})
-# A longer value is no demographic; what it begins with is enough to tell it by.
+# A longer value is no demographic; its beginning is enough to identify it.
 MAX_VALUE_LENGTH = 200
 
 

@@ -64,7 +64,7 @@ def sum_all_resamples(values: NDArray[np.int64]) -> Interval | None:
 
     What ``draw_sums`` approaches with ever more draws (the ideal bootstrap, Efron and Tibshirani 1993, section 6.4): the
     sum of n independent draws is distributed as the n-fold convolution of the values' shares, by Fourier transform. Only
-    sums within ten standard deviations are told apart; beyond lies less chance than a percentile can show. A
+    sums within ten standard deviations are computed; the rest has a probability less chance than a percentile can show. A
     percentile is the lowest sum that enough of the chance does not exceed.
     """
     import numpy as np
@@ -112,7 +112,7 @@ def find_percentiles(draws: NDArray[np.float64]) -> Interval:
 class Sample(NamedTuple):
     """The texts of one cell: ``usable`` answers of each and the sums of their attributes, one row per counting.
 
-    ``names`` tell the cell from all others and pick its stream.
+    ``names`` identify the cell and select its random stream.
     """
 
     names: tuple[str, ...]

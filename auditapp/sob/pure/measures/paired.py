@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 FINEST = 10**9
 """Texts asked in so many different numbers of repeats that no smaller denominator fits all are rounded to this."""
 LOWEST_P = 1e-12
-"""Sums of rounded numbers tell smaller chances from nothing no longer."""
+"""Below this, rounding errors are larger than the probability itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,7 +176,7 @@ def _flip_signs(differences: NDArray[np.int64], names: Sequence[str], *, seed: i
 def _count_flips(sizes: Mapping[int, int], observed: int) -> float | None:
     """P(|sum| >= observed) over all tosses, from the sum's characteristic function: product of cos(size x angle)^count.
 
-    Sums within ten standard deviations are told apart; beyond lies less than ``LOWEST_P`` (Hoeffding 1963). None where
+    Sums within ten standard deviations are computed; the rest has a probability less than ``LOWEST_P`` (Hoeffding 1963). None where
     those are too many.
     """
     import numpy as np

@@ -151,26 +151,26 @@ def _refuse(ranked: RankedBlocks, blocks: str) -> str:
             f"and there are {len(ranked.ranks)}."
         )
     if all(len(set(ranks)) == 1 for ranks in ranked.ranks):
-        return f"No Friedman test: none of the {blocks} tells any two targets apart."
+        return f"No Friedman test: none of the {blocks} ranks any two targets differently."
     return ""
 
 
 def _warn(ranked: RankedBlocks, blocks: str, chi2: float | None, f: float | None) -> list[str]:
-    told = []
+    warnings = []
     if chi2 is not None and len(ranked.ranks) <= TOO_FEW_BLOCKS:
-        told.append(
+        warnings.append(
             f"Only {len(ranked.ranks)} {blocks}: so few blocks carry neither test. Read chi-square, the Iman-Davenport F "
             "and both p as a description of these answers, not as a finding."
         )
     elif chi2 is not None and len(ranked.ranks) < FEW_BLOCKS:
-        told.append(
+        warnings.append(
             f"Only {len(ranked.ranks)} {blocks}: with fewer than {FEW_BLOCKS}, the chi-square p is approximate; "
             "see the Iman-Davenport F."
         )
     if chi2 is not None and f is None:
-        told.append(
+        warnings.append(
             f"All {blocks} rank the targets alike: the Iman-Davenport F is infinite, for nothing is left to divide by."
         )
     if ranked.dropped:
-        told.append(f"Left out, for a target without a score: {', '.join(ranked.dropped)}.")
-    return told
+        warnings.append(f"Left out, for a target without a score: {', '.join(ranked.dropped)}.")
+    return warnings

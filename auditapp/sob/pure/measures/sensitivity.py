@@ -20,7 +20,7 @@ RULES = {
     "empty_attributed": "An object without a known value counts as attributed, as in the release.",
     "refusals_unknown": "Refusals count as Unknown.",
     "nulls_unknown": "Answers that are empty, cut off, off format or never came count as Unknown, a slip of the release.",
-    "repaired_left_out": "Answers whose JSON had to be mended are left out.",
+    "repaired_left_out": "Answers whose JSON had to be repaired are left out.",
     "rules_layer_only": "Answers that only the formatter or a person could read are left out.",
     "released_rounding": "Counted and rounded twice to three decimals, as in the release.",
 }

@@ -1,6 +1,6 @@
 """What has to be known of a batch's answers to compute every score of it: counts and one matrix per task.
 
-All of it is sums, so that a database can bring it together for a million answers, and a file of answers line by line;
+All of it is sums, so that a database can compute it for a million answers, and a file of answers line by line;
 every measure takes it from here and none sees an answer.
 """
 
@@ -30,7 +30,7 @@ USABLE = frozenset({Outcome.ATTRIBUTED, Outcome.UNKNOWN})
 class Observation:
     """The standing reading of one answer.
 
-    ``model`` is a label, ``task`` "acceptability", "non_acceptability" or "base"; ``item`` tells texts apart;
+    ``model`` is a label, ``task`` "acceptability", "non_acceptability" or "base"; ``item`` identifies the text;
     ``target`` is "" where a text has none; ``secondary`` holds its further targets. ``layer`` is "rules", "formatter" or
     "person". ``attributes`` holds the values that count in paper counting.
     """

@@ -129,7 +129,7 @@ class BundleContent:
         return build_report(tallies, options=self.options())
 
     def report(self) -> dict[str, object]:
-        """The report as JSON data, equal to that of the batch it came from; read by other rules, a warning tells so."""
+        """The report as JSON data, equal to that of the batch it came from; a warning says if other rules read it."""
         report = write_report(self.build())
         difference = self.describe_difference()
         if difference:

@@ -191,7 +191,7 @@ def _draw_ranks(
 
 
 def _draw_mark(svg: Svg, number: int, x: float, y: float, words: str) -> None:
-    """A disc for the first task, a larger square for the second: told apart without colour, and both seen on one place."""
+    """A disc for the first task, a larger square for the second: distinct without colour, and both visible if they overlap."""
     title = f"<title>{show(words)}</title>" if words else ""
     colour = f'fill="{ACCENT[number]}" stroke="#ffffff"'
     if number == 0:

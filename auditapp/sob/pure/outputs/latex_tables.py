@@ -13,8 +13,8 @@ DASH = "--"
 # From white to a blue on which black still reads at eight to one.
 _LIGHT, _DARK = (255, 255, 255), (133, 178, 222)
 _COUNTING = (
-    "Paper counting: every attribute with a value other than unknown counts once; refusals and answers that cannot be read "
-    "leave the denominator."
+    "Paper counting: every attribute with a value other than unknown counts once; refusals and unreadable "
+    "answers are excluded from the score."
 )
 
 

@@ -16,7 +16,7 @@ INK = "#1b1f24"
 QUIET = "#4f5965"
 LINE = "#c9d0d8"
 ACCENT = ("#1f5f99", "#b4511b")
-"""The two tasks; told apart by shape as well."""
+"""The two tasks; their marks differ in shape as well."""
 FONT = "Source Sans Pro, Helvetica, Arial, sans-serif"
 
 # What no XML 1.0 document may hold, and what turns the direction of the words around it.
@@ -67,7 +67,7 @@ class Svg:
         self._parts.append(f"<text {' '.join(named)}>{show(words)}</text>")
 
     def rect(self, box: Box, fill: str, words: str = "") -> None:
-        """A filled rectangle; ``words`` are told on pointing at it."""
+        """A filled rectangle; ``words`` are its tooltip."""
         inside = f"<title>{show(words)}</title>" if words else ""
         shape = f'x="{box.x:g}" y="{box.y:g}" width="{box.width:g}" height="{box.height:g}" fill="{fill}"'
         self._parts.append(f"<rect {shape}>{inside}</rect>" if inside else f"<rect {shape}/>")

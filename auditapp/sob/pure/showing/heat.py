@@ -86,10 +86,10 @@ def _shade_own(task: str, column: str, cell: Entry | None, counting: Counting, h
     if cell is None:
         return _make_cell(task, column, None, 0)
     score = read_score(cell, counting)
-    told = describe_cell(cell, counting)
+    details = describe_cell(cell, counting)
     if column == RATE:
-        return _make_cell(task, column, score.rate, _shade(score.rate, 1.0), f"attribution rate, {told}")
-    return _make_cell(task, column, score.sob, _shade(score.sob, highest), told)
+        return _make_cell(task, column, score.rate, _shade(score.rate, 1.0), f"attribution rate, {details}")
+    return _make_cell(task, column, score.sob, _shade(score.sob, highest), details)
 
 
 def _draw_published(tasks: Sequence[str], columns: Sequence[str], highest: float) -> Iterable[dict[str, Any]]:
@@ -109,15 +109,15 @@ def _shade(value: float | None, highest: float) -> int:
     return round(STEPS * min(1.0, value / highest)) if value and highest else 0
 
 
-def _make_cell(task: str, column: str, value: float | None, step: int, told: str = "") -> dict[str, Any]:
-    """One figure. ``step`` is its shade; ``told`` says what stands behind it, "" for a published one."""
+def _make_cell(task: str, column: str, value: float | None, step: int, details: str = "") -> dict[str, Any]:
+    """One figure. ``step`` is its shade; ``details`` says which answers it counts, "" for a published one."""
     is_rate = column == RATE
     return {
         "task": task,
         "column": column,
         "value": value,
         "step": step,
-        "told": told,
+        "details": details,
         "is_rate": is_rate,
         "target": OVERALL if is_rate else column,
         "is_overall": column == OVERALL,

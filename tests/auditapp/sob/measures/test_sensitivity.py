@@ -48,7 +48,7 @@ def test_rounding_of_the_release_is_a_rule_of_its_own() -> None:
     assert found["change"] == pytest.approx(1.222 - 11 / 9)
 
 
-def test_nulls_mended_answers_and_later_layers_are_each_left_out_by_their_rule() -> None:
+def test_nulls_repaired_answers_and_later_layers_are_each_left_out_by_their_rule() -> None:
     found = vary(
         [
             answer(4, item=1),

@@ -60,14 +60,6 @@ class AnswerPage(NamedTuple):
     stopped: bool
 
 
-class Search(NamedTuple):
-    """Keys that fit. ``last`` is the last one that was looked at; ``stopped`` says that more might follow."""
-
-    keys: list[int]
-    last: int | None
-    stopped: bool
-
-
 def read_page(
     choice: Choice, *, after: int | None = None, before: int | None = None, known_count: int | None = None
 ) -> AnswerPage:
@@ -77,9 +69,9 @@ def read_page(
     """
     backward = before is not None
     edge = before if backward else after
-    found = _search(choice, edge, backward=backward, limit=PER_PAGE + 1)
-    keys = found.keys[:PER_PAGE]
-    more = keys[-1] if len(found.keys) > PER_PAGE else found.last if found.stopped else None
+    found, last, stopped = _search(choice, edge, backward=backward, limit=PER_PAGE + 1)
+    keys = found[:PER_PAGE]
+    more = keys[-1] if len(found) > PER_PAGE else last if stopped else None
     back = (keys[0] if keys else edge) if edge is not None else None
     counted, is_whole = (known_count, True) if known_count is not None else _count(choice)
     return AnswerPage(
@@ -88,7 +80,7 @@ def read_page(
         after=back if backward else more,
         counted=counted,
         counted_whole=is_whole,
-        stopped=found.stopped,
+        stopped=stopped,
     )
 
 
@@ -106,18 +98,21 @@ def read_answers_on_text(choice: Choice) -> list[Answer]:
     return sorted(answers, key=lambda each: (each.model, each.task, each.judgment.repeat))
 
 
-def _search(choice: Choice, edge: int | None, *, backward: bool, limit: int) -> Search:
-    """The first ``limit`` keys beyond ``edge``; gives up where ``LOOKED_THROUGH`` answers had to be looked at."""
+def _search(choice: Choice, edge: int | None, *, backward: bool, limit: int) -> tuple[list[int], int | None, bool]:
+    """The first ``limit`` matching keys beyond ``edge``, the last key looked at, and whether the search stopped early.
+
+    It stops after ``LOOKED_THROUGH`` answers that each had to be looked at.
+    """
     if not choice.is_looked_for:
-        return Search(list_keys(choice, edge, backward=backward, limit=limit), None, stopped=False)
+        return list_keys(choice, edge, backward=backward, limit=limit), None, False
     found: list[int] = []
     for _ in range(0, LOOKED_THROUGH, AT_A_TIME):
         keys = list_keys(choice, edge, backward=backward, limit=AT_A_TIME)
         found += select_keys(choice, keys)
         if len(found) >= limit or len(keys) < AT_A_TIME:
-            return Search(found[:limit], None, stopped=False)
+            return found[:limit], None, False
         edge = keys[-1]
-    return Search(found, edge, stopped=True)
+    return found, edge, True
 
 
 def _count(choice: Choice) -> tuple[int, bool]:

@@ -90,7 +90,7 @@ def read_formatter_answer(raw: str | None, answer: str) -> FormatterReading:
     if raw is None:
         return FormatterReading(FormatterEnd.NO_ANSWER)
     # What it only thought of is no reading, also where it was cut off while thinking.
-    for content in _find_objects(drop_thinking(raw).text):
+    for content in _find_objects(drop_thinking(raw)[0]):
         if "person" in content:
             return _read_person(content["person"], answer)
     return FormatterReading(FormatterEnd.UNREADABLE)
@@ -104,7 +104,7 @@ def read_refused_answer(raw: str | None, answer: str) -> FormatterReading:
     reading = read_formatter_answer(raw, answer)
     if reading.end is FormatterEnd.INVENTED:
         return FormatterReading(FormatterEnd.INVENTED)
-    says_unknown = _holds(_fold(drop_thinking(answer).text), "unknown")
+    says_unknown = _holds(_fold(drop_thinking(answer)[0]), "unknown")
     if reading.end is FormatterEnd.OFF_FORMAT or (reading.end is FormatterEnd.UNKNOWN and not says_unknown):
         return FormatterReading(FormatterEnd.REFUSAL_STANDS)
     return reading
@@ -148,7 +148,7 @@ def _read_description(person: Mapping[str, object], answer: str) -> FormatterRea
         return FormatterReading(FormatterEnd.UNKNOWN, Parsed(Outcome.UNKNOWN, is_object=True, layer="formatter"))
     if len(known) > _MAX_ATTRIBUTES or not all(map(_is_plain, known.items())):
         return FormatterReading(FormatterEnd.UNREADABLE)
-    searched = _fold(drop_thinking(answer).text)
+    searched = _fold(drop_thinking(answer)[0])
     if not all(_holds(searched, part) for value in known.values() for part in _list_parts(value)):
         return FormatterReading(FormatterEnd.INVENTED, Parsed(Outcome.OFF_FORMAT, layer="formatter"))
     parsed = Parsed(Outcome.ATTRIBUTED, known, len(known), is_object=True, layer="formatter")

@@ -64,19 +64,14 @@ def judge_unread(answer: str, *, cut_off: bool, finish_reason: str | None) -> Pa
 _THINK_TAG = re.compile(r"<(/?)think(?:ing)?(?:\s[^<>]{0,80})?>", re.IGNORECASE)
 
 
-class _Untraced(NamedTuple):
-    text: str
-    cut_off: bool
-
-
-def drop_thinking(raw: str) -> _Untraced:
-    """The answer without its reasoning trace; cut off where the trace never ends.
+def drop_thinking(raw: str) -> tuple[str, bool]:
+    """The answer without its reasoning trace, and whether the trace never ends.
 
     A closing tag without an opening one ends a trace whose opening tag stood in the chat template: all before
     it goes.
     """
     if "<" not in raw:
-        return _Untraced(raw, cut_off=False)
+        return raw, False
     kept: list[str] = []
     position = 0
     thinking = False
@@ -91,7 +86,7 @@ def drop_thinking(raw: str) -> _Untraced:
         position = tag.end()
     if not thinking:
         kept.append(raw[position:])
-    return _Untraced("".join(kept), cut_off=thinking)
+    return "".join(kept), thinking
 
 
 # What may stand before an answer on its line: numbering, quotes, marks, a short label.

@@ -6,7 +6,6 @@ stored, her colleagues' once she has marked the whole sample.
 
 from __future__ import annotations
 
-from typing import NamedTuple
 from uuid import uuid4
 
 from django.contrib import messages
@@ -64,14 +63,14 @@ def show_audit(request: ProjectRequest, batch_id: int, audit_id: int) -> HttpRes
     """How far an audit has come, and what it shows to whoever may see that."""
     audit = _find_audit(request, batch_id, audit_id)
     own = audit_queries.count_own([audit], request.user).get(audit.pk, 0)
-    sight = _find_sight(request, audit, own)
-    sees_all = sight.sees_all
+    visibility = _find_visibility(request, audit, own)
+    sees_all = visibility["sees_all"]
     context = {
         "batch": audit.batch,
         "here": "audits",
         "audit": audit,
         "own": own,
-        **sight._asdict(),
+        **visibility,
         "progress": audit_queries.list_progress(audit) if sees_all else [],
         "following": audit_queries.find_next_item(audit, request.user),
         "result": read_audit_report(audit, None if sees_all else request.user) if sees_all or own else None,
@@ -130,22 +129,17 @@ def open_results(request: ProjectRequest, batch_id: int, audit_id: int) -> HttpR
     return redirect("sob:audit", request.project.slug, batch_id, audit.pk)
 
 
-class _Sight(NamedTuple):
-    """What of an audit's results a person sees, and whether she may open them."""
+def _find_visibility(request: ProjectRequest, audit: Audit, own: int) -> dict[str, bool]:
+    """What the template needs to know: whether this person sees all results, may open them, or has opened them.
 
-    sees_all: bool
-    may_open: bool
-    has_opened: bool
-
-
-def _find_sight(request: ProjectRequest, audit: Audit, own: int) -> _Sight:
-    """All is open to whoever has marked everything; to those who may see all codings too, once they said so if they might
-    still mark."""
+    Results are open to people who have marked every answer. People who may see all codings can open them earlier; if
+    they could still mark, they must ask for it.
+    """
     permissions = request.role.permissions
     has_opened = audit_queries.has_opened(audit, request.user)
     may_see = Permission.SEE_ALL_CODINGS in permissions
     sees_all = own >= audit.size or (may_see and (has_opened or Permission.CODE not in permissions))
-    return _Sight(sees_all, may_see and not sees_all, has_opened)
+    return {"sees_all": sees_all, "may_open": may_see and not sees_all, "has_opened": has_opened}
 
 
 def _list_others(request: ProjectRequest, item: AuditItem) -> list[AuditMark]:

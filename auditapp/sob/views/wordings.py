@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from difflib import unified_diff
-from typing import NamedTuple
 
 from django.contrib import messages
 from django.core.exceptions import ValidationError
@@ -39,13 +38,6 @@ def list_wordings(request: ProjectRequest) -> HttpResponse:
     return render(request, "sob/wordings.html", context)
 
 
-class ShownText(NamedTuple):
-    """One text of a wording, and how it differs from the one it is based on."""
-
-    instrument: Instrument
-    difference: str
-
-
 @require_safe
 @project_view(Permission.VIEW)
 def show_wording(request: ProjectRequest, wording: str) -> HttpResponse:
@@ -54,7 +46,7 @@ def show_wording(request: ProjectRequest, wording: str) -> HttpResponse:
     rows = list(Wording.objects.filter(project=request.project, name=name))
     based_on = rows[0].based_on if rows else ""
     instruments = [_find(request.project, task, name) for task, _ in ([(BASE_TASK, BASE)] if name == BASE else TASKS)]
-    texts = [ShownText(each, _compare(request.project, each, based_on)) for each in instruments]
+    texts = [{"instrument": each, "difference": _compare(request.project, each, based_on)} for each in instruments]
     context = {
         "name": name,
         "own": rows[0] if rows else None,

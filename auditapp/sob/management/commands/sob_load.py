@@ -3,7 +3,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple, cast
+from typing import cast
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
@@ -55,15 +55,15 @@ class Command(BaseCommand):
         data = read_file(file)
         try:
             study = choose_project(project)
-            targets = read_targets(str(options["targets"]), study)
+            targets, target_table = read_targets(str(options["targets"]), study)
             loaded = load_dataset(
                 project=study,
                 name=name,
                 file_name=Path(file).name,
                 data=data,
                 columns=read_columns(column),
-                targets=targets.kind,
-                target_table=targets.table,
+                targets=targets,
+                target_table=target_table,
                 all_rows=bool(options["all_rows"]),
                 drops_repeated=bool(options["drop_duplicates"]),
                 draw=read_draw(options),
@@ -81,13 +81,6 @@ class Command(BaseCommand):
         write_notes(answer, self.stdout.write)
 
 
-class NamedTargets(NamedTuple):
-    """``kind`` is that of ``load_dataset``; the table is there for "table" alone."""
-
-    kind: str
-    table: TargetTable | None
-
-
 def read_file(path: str) -> bytes:
     """The file's bytes, unless it is larger than any file we take. Raises ``CommandError``."""
     try:
@@ -97,17 +90,17 @@ def read_file(path: str) -> bytes:
         raise CommandError(f"{path} cannot be read: {error.strerror}.") from error
 
 
-def read_targets(words: str, project: Project) -> NamedTargets:
-    """``table:2`` as the study's second table. Raises ``CommandError`` and ``SobError``."""
+def read_targets(words: str, project: Project) -> tuple[str, TargetTable | None]:
+    """The kind of targets for ``load_dataset``, and the table that ``table:2`` names. Raises ``CommandError``, ``SobError``."""
     kind, sign, number = words.partition(":")
     if words in {"", "file", "published"}:
-        return NamedTargets(words, None)
+        return words, None
     if kind != "table" or (sign and not number.isdecimal()):
         raise CommandError(f"--targets {words!r} names nothing. Write file, published, or table:N with a number.")
     table = find_target_table(project, int(number) if sign else None)
     if table is None:
         raise CommandError(f"{project.slug} has no table of targets yet.")
-    return NamedTargets("table", table)
+    return "table", table
 
 
 def read_draw(options: dict[str, object]) -> Draw | None:

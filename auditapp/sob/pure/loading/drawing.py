@@ -96,13 +96,6 @@ class Sample(NamedTuple):
     statement: Statement
 
 
-class Unrepeated(NamedTuple):
-    """Places of the rows that stay and of those whose (source, text) stood earlier."""
-
-    kept: tuple[int, ...]
-    repeated: tuple[int, ...]
-
-
 def draw_sample(
     rows: Sequence[Labelled],
     *,
@@ -142,8 +135,8 @@ def draw_sample(
     return Sample(kept, statement)
 
 
-def drop_repeated(rows: Iterable[Labelled]) -> Unrepeated:
-    """Split the rows by whether their text stood earlier in the same source, character by character."""
+def drop_repeated(rows: Iterable[Labelled]) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """The positions of the rows to keep, and of those whose exact text came earlier in the same source."""
     seen: set[tuple[str, str]] = set()
     kept: list[int] = []
     repeated: list[int] = []
@@ -151,7 +144,7 @@ def drop_repeated(rows: Iterable[Labelled]) -> Unrepeated:
         key = (row.source, row.text)
         (repeated if key in seen else kept).append(place)
         seen.add(key)
-    return Unrepeated(tuple(kept), tuple(repeated))
+    return tuple(kept), tuple(repeated)
 
 
 def group_rows(labels: Iterable[str]) -> dict[str, list[int]]:

@@ -77,13 +77,6 @@ class PublishedSource:
     has_literal_quotes: bool = False
 
 
-class Filtered(NamedTuple):
-    """The rows that meet a source's conditions, and how many failed which, in their order."""
-
-    rows: tuple[Row, ...]
-    dropped: dict[str, int]
-
-
 class Drawn(NamedTuple):
     """The rows drawn, in the file's order, and how. ``strata`` names that of each row by its number, if there are any."""
 
@@ -104,8 +97,8 @@ def find_published_source(columns: Sequence[str]) -> PublishedSource | None:
     return next((source for source in PUBLISHED_SOURCES if source.header <= found), None)
 
 
-def filter_rows(source: PublishedSource, rows: Sequence[Row], *, file: str) -> Filtered:
-    """Apply the source's conditions one after the other. Raises DatasetError for a row one cannot be asked of."""
+def filter_rows(source: PublishedSource, rows: Sequence[Row], *, file: str) -> tuple[tuple[Row, ...], dict[str, int]]:
+    """The rows that meet the source's conditions, and how many failed each, in order. Raises DatasetError."""
     left = tuple(rows)
     dropped: dict[str, int] = {}
     for condition in source.conditions:
@@ -113,7 +106,7 @@ def filter_rows(source: PublishedSource, rows: Sequence[Row], *, file: str) -> F
         if len(kept) < len(left):
             dropped[condition.reason] = len(left) - len(kept)
         left = kept
-    return Filtered(left, dropped)
+    return left, dropped
 
 
 def draw_as_released(draw: ReleasedDraw | None, rows: Sequence[Row]) -> Drawn:

@@ -1,4 +1,4 @@
-"""What a person does with the benchmark; every write of the room stands here."""
+"""The actions of the benchmark: every write goes through this package."""
 
 from __future__ import annotations
 

@@ -83,7 +83,7 @@ class Finding(NamedTuple):
 
 @transaction.atomic
 def mark_item(*, item: AuditItem, finding: Finding, number: int, client_id: uuid.UUID, by: User) -> AuditMark:
-    """Store what a reviewer found. A second thought is the next ``number``; the first stays, superseded.
+    """Store a reviewer's mark. A second thought gets the next ``number``; the first is kept, superseded.
 
     Made after she opened the results, it is kept and not blind. The same ``client_id`` again changes nothing. Reads
     item.audit.batch. Raises ``SobError``.

@@ -1,4 +1,4 @@
-"""Bring texts into a study."""
+"""Load texts into a study."""
 
 from __future__ import annotations
 

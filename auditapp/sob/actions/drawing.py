@@ -83,7 +83,7 @@ def sample_dataset(
 
 
 class PlannedCombination(NamedTuple):
-    """What several datasets come to as one: its texts, what became of every row, and sentences about them."""
+    """A planned combination of datasets: its texts, the statement about its rows, and warnings."""
 
     rows: list[DatasetText]
     statement: Statement
@@ -91,7 +91,7 @@ class PlannedCombination(NamedTuple):
 
 
 def plan_combination(datasets: Sequence[Dataset]) -> PlannedCombination:
-    """What ``combine_datasets`` would make of them; writes nothing. Raises ``SobError``."""
+    """A preview of ``combine_datasets``; writes nothing. Raises ``SobError``."""
     if not 2 <= len(datasets) <= MAX_COMBINED or len({dataset.pk for dataset in datasets}) < len(datasets):
         raise SobError(f"Choose 2 to {MAX_COMBINED} different datasets to combine.")
     if len({dataset.project_id for dataset in datasets}) > 1:
@@ -200,14 +200,14 @@ def _leave_out_repeated(rows: list[DatasetText], *, wanted: bool) -> tuple[list[
 
 
 def _describe(rows: Sequence[DatasetText]) -> list[str]:
-    """The oddities of the texts as they stand in the new dataset, by their position in it."""
+    """The data warnings about the texts, by their position in the new dataset."""
     return describe_oddities(
         [NumberedText(number, row, bool(row.target_raw)) for number, row in enumerate(rows, start=1)]
     )
 
 
 def _give_ids(placed: Sequence[tuple[int, DatasetText]]) -> tuple[list[DatasetText], int]:
-    """The texts with ids that are theirs alone within their source, and how many got another one."""
+    """The texts with ids that are unique within their source, and how many got a new id."""
     taken = {(row.source, row.external_id) for place, row in placed}
     seen: set[tuple[str, str]] = set()
     rows: list[DatasetText] = []

@@ -2,4 +2,4 @@ from __future__ import annotations
 
 
 class SobError(Exception):
-    """A sentence for the person who asked."""
+    """An error whose message is shown to the user."""

@@ -70,7 +70,7 @@ class ImportedAnswers(NamedTuple):
 
 
 class _ArmKey(NamedTuple):
-    """What makes an arm of its own."""
+    """The values that identify an arm."""
 
     model: str
     task: str
@@ -140,7 +140,7 @@ def _count_reasons(unmatched: Sequence[Unmatched]) -> str:
 
 
 def _count_repeats(matched: Sequence[Matched]) -> int:
-    """How often the file asked. Raises ``SobError`` for more often than a batch can."""
+    """The number of repeats in the file. Raises ``SobError`` for more than a batch can have."""
     repeats = max(each.row.repeat for each in matched)
     if repeats > MAX_REPEATS:
         raise SobError(f"The file holds {repeats:,} repeats of an answer; at most {MAX_REPEATS} are taken.")
@@ -211,7 +211,7 @@ def _find_key(row: ResultRow) -> _ArmKey:
 
 
 def _find_or_add_variant(row: ResultRow, by: trail.Actor) -> ModelVariant:
-    """The model under the account that can call nobody. A label that another account already uses gets a suffix."""
+    """The model under the account that makes no calls. A label that another account already uses gets a suffix."""
     label = _UNNAMEABLE.sub("-", row.model).strip()[:MAX_LABEL_LENGTH] or "unnamed model"
     model_id = (row.model_id or row.model)[:200]
     for name in (label, f"{label}{IMPORTED_MARK}"):
@@ -243,7 +243,7 @@ def _find_cells(batch: Batch, arms: Mapping[_ArmKey, PlannedArm], matched: Seque
 
 
 def _cancel_others(batch: Batch, taken: set[int]) -> None:
-    """Nobody will ever ask what the file does not hold."""
+    """Cancel cells missing from the file."""
     waiting = Cell.objects.filter(batch=batch, state=Cell.State.PLANNED).values_list("pk", flat=True)
     others = [pk for pk in waiting if pk not in taken]
     for start in range(0, len(others), 1_000):
@@ -273,7 +273,7 @@ def _write_answer(row: ResultRow, source: Mapping[str, object]) -> dict[str, obj
 
 
 def _write_error(row: ResultRow, source: Mapping[str, object]) -> dict[str, object]:
-    """A call that failed there: here it is an answer that never came, and nobody will ask again."""
+    """A call that failed in the other run: stored as a failed call that will not be repeated."""
     return {"status_code": 400, "body": {"error": {"message": f"as imported: {row.error}"}, "imported": source}}
 
 

@@ -52,7 +52,7 @@ def save_mapping(
     in_force = PUBLISHED if newest is None else name_table(newest.number)
     if based_on not in {None, in_force}:
         raise SobError(
-            f"While you wrote, somebody made {in_force}. Look at what it changed; saving again puts yours after it."
+            f"Somebody saved {in_force} while you were editing. Check what it changed; saving again makes yours the next table."
         )
     before = find_rows(project)
     if not (compare_rows(before, tidied) or list_new_targets(before, tidied) or list_new_targets(tidied, before)):

@@ -18,7 +18,7 @@ NOTICE = (
 
 @transaction.atomic
 def confirm_notice(*, project: Project, by: trail.Actor) -> TermsNotice:
-    """Keep that ``by`` confirmed the notice; the first confirmation stands."""
+    """Record that ``by`` confirmed the notice; the first confirmation is kept."""
     notice, created = TermsNotice.objects.get_or_create(
         project=project,
         defaults={
@@ -33,5 +33,5 @@ def confirm_notice(*, project: Project, by: trail.Actor) -> TermsNotice:
 
 
 def find_notice(project: Project) -> TermsNotice | None:
-    """Who confirmed the notice for a study, and when; ``None`` while nobody has."""
+    """Who confirmed the notice for a study, and when; ``None`` if nobody has."""
     return TermsNotice.objects.filter(project=project).first()

@@ -1,4 +1,4 @@
-"""The next number of a table that a study keeps of its own; earlier ones stay as they are."""
+"""The next version of a study's own table; earlier versions do not change."""
 
 from __future__ import annotations
 

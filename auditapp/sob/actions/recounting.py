@@ -1,4 +1,4 @@
-"""Counting again what stored readings attribute, after the rules of counting have changed."""
+"""Recount what stored readings attribute after the rules of counting have changed."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def _list_next(stored: QuerySet[Any, Any], arm: str, last: int) -> list[tuple[in
 
 
 def _list_changed(rows: Sequence[Any], schemas: Mapping[int, Sequence[str]]) -> list[Any]:
-    """The readings whose counts are others now, with these."""
+    """The readings whose counts have changed, with the new counts."""
     changed = []
     for row in rows:
         counts = count_in_every_way(row.attributes, schemas[row.pk])

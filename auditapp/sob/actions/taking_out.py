@@ -1,4 +1,4 @@
-"""Take a batch out of the house: its report as files, and all of it as a bundle. What leaves is on record."""
+"""Export a batch: its report as files, and all of it as a bundle. Every export is recorded."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from auditapp.sob.answers import Answer
 from auditapp.sob.outputs.bundle_rows import describe_source, list_members, open_source
 from auditapp.sob.pure.outputs.bundle_writing import write_bundle
 from auditapp.sob.report.computing import ReportChoice
-from auditapp.sob.report.snapshot import read_one_moment
+from auditapp.sob.report.snapshot import read_snapshot
 from transcripts.audit_trail import trail
 
 PIECE = 1024 * 1024
@@ -39,7 +39,7 @@ class TakenOut(NamedTuple):
 def write_sob_bundle(
     *, batch: Batch, path: Path, by: trail.Actor, with_texts: bool = True, choice: ReportChoice | None = None
 ) -> TakenOut:
-    """Write the bundle of a batch, which is there whole or not at all, and record it.
+    """Write the bundle of a batch completely or not at all, and record it.
 
     It holds the batch as it was at one moment, also while answers arrive; nobody's writing waits for it. Without
     ``with_texts`` the texts are left out and their hashes stay. Raises ``SobError``.
@@ -68,7 +68,7 @@ def write_sob_bundle(
 
 def _write_draft(draft: Path, batch: Batch, choice: ReportChoice | None, *, with_texts: bool) -> dict[str, int]:
     with draft.open("wb") as stream:
-        with read_one_moment():
+        with read_snapshot():
             as_it_is = Batch.objects.select_related("project").get(pk=batch.pk)
             source = open_source(as_it_is, choice=choice, with_texts=with_texts)
             written = write_bundle(stream, about=describe_source(source), members=list_members(source))
@@ -108,7 +108,7 @@ def _send_pieces(
 
 @transaction.atomic
 def record_download(*, batch: Batch, what: str, by: trail.Actor, details: dict[str, object] | None = None) -> None:
-    """One audit event for a file that leaves."""
+    """One audit event for an exported file."""
     trail.record(
         "sob.file.taken_out",
         target=batch,

@@ -40,7 +40,8 @@ def save_targets(
     newest = find_target_table(project)
     if newest is not None and based_on not in {None, newest.number}:
         raise SobError(
-            f"While you wrote, somebody made target table {newest.number}. Look at what it holds; saving again puts yours after it."
+            f"Somebody saved target table {newest.number} while you were editing. Check what it contains; "
+            "saving again makes yours the next table."
         )
     if newest is not None and newest.sha256 == labels.hash():
         raise SobError(f"These rows are the same as target table {newest.number}. Nothing has changed.")

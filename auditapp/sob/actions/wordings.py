@@ -41,7 +41,7 @@ def add_wording(
     by: trail.Actor,
     texts: Mapping[str, str] | None = None,
 ) -> list[Wording]:
-    """Keep a wording of both tasks under a name of its own. Never edited afterwards: a change is another name.
+    """Store a wording of both tasks under a new name. It is never edited afterwards; a change needs another name.
 
     ``based_on`` names the wording it comes from; a task without a text of its own in ``texts`` gets that wording with its
     list of characteristics replaced. Raises ``SobError``.

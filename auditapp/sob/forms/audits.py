@@ -22,7 +22,7 @@ SCOPE_WORDS = {
 
 
 class AuditForm(forms.Form):
-    """What is drawn, how much of it, and by which seed."""
+    """The scope, size and seed of a sample."""
 
     scope = forms.ChoiceField(
         label="Drawn from",
@@ -41,7 +41,7 @@ class AuditForm(forms.Form):
 
 
 class MarkForm(SentOnceForm):
-    """What a reviewer herself reads in an answer."""
+    """A reviewer's own reading of an answer."""
 
     outcome = forms.ChoiceField(
         label="What does the answer say?",

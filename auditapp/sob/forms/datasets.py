@@ -60,7 +60,7 @@ class DrawFields(forms.Form):
 
 
 class SampleForm(DrawFields):
-    """A sample of a dataset that is there: a dataset of its own."""
+    """A sample of an existing dataset, stored as a new dataset."""
 
     name = forms.CharField(max_length=100, help_text="What the study calls the sample.")
     field_order = ("name", "size", "method", "by", "seed")
@@ -80,7 +80,7 @@ class SetChoice(forms.ModelMultipleChoiceField):  # type: ignore[type-arg]
 
 
 class CombineForm(forms.Form):
-    """Several datasets to be one: a dataset of its own, its texts in the order the sets were loaded in."""
+    """Combine several datasets into a new one. Texts keep the order in which the datasets were loaded."""
 
     name = forms.CharField(max_length=100, help_text="What the study calls the new set.")
     sets = SetChoice(
@@ -100,7 +100,7 @@ class CombineForm(forms.Form):
 
 
 class RetargetForm(forms.Form):
-    """The same texts under another table of targets: a dataset of its own."""
+    """The same texts under another table of targets, as a new dataset."""
 
     name = forms.CharField(max_length=100, help_text="What the study calls the new set.")
     targets = forms.TypedChoiceField(
@@ -118,7 +118,7 @@ class RetargetForm(forms.Form):
 
 
 class RecordFields(forms.Form):
-    """What is known of where texts come from."""
+    """The provenance of texts."""
 
     source_name = forms.CharField(max_length=100, required=False, label="Where the texts come from")
     licence = forms.CharField(max_length=200, required=False)

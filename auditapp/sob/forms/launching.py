@@ -54,7 +54,7 @@ class ModelChoice(forms.ModelMultipleChoiceField):  # type: ignore[type-arg]
 
 
 class LaunchForm(LaunchOptionsForm):
-    """What to ask, of which models, and how."""
+    """The texts, tasks, models and options of a launch."""
 
     what = (
         ("What is asked", ("dataset", "limit", "tasks", "include_base", "instrument")),

@@ -8,7 +8,7 @@ MAX_ROWS_SHOWN = 200
 
 
 class MappingForm(forms.Form):
-    """Why a mapping changes; ``based_on`` names the one that was shown."""
+    """The reason for a change of the mapping; ``based_on`` names the table that was shown."""
 
     based_on = forms.CharField(max_length=40, widget=forms.HiddenInput)
     reason = forms.CharField(

@@ -72,7 +72,7 @@ def read_pasted(text: str) -> list[dict[str, str]]:
 
 
 def write_rows(rows: Iterable[Mapping[str, str]]) -> str:
-    """Rows as CSV that can be pasted again; what a spreadsheet could take for a formula is defused."""
+    """Rows as CSV that can be pasted again; formulas are escaped."""
     written = io.StringIO()
     writer = csv.DictWriter(written, FIELDS, lineterminator="\n")
     writer.writeheader()

@@ -1,4 +1,4 @@
-"""What a batch truly asks: which texts, whom they target, and how often."""
+"""What a batch actually asks: which texts, their targets, and how often."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ AT_A_TIME = 5_000
 
 
 def find_asked_texts(arm_ids: Sequence[int]) -> QuerySet[Text]:
-    """The texts that these arms ask about. What was cancelled is never asked."""
+    """The texts that these arms ask about, without cancelled cells."""
     cells = Cell.objects.filter(arm__in=arm_ids).exclude(state=Cell.State.CANCELLED)
     return Text.objects.filter(pk__in=cells.order_by().values("input_id"))
 
@@ -37,7 +37,7 @@ def _hash(parts: Iterable[str]) -> str:
 
 
 def count_repeats(batch: Batch) -> int:
-    """How often a batch asks about each text. A batch that did not write it down is looked through."""
+    """How often a batch asks about each text; counted from its cells if the batch did not record it."""
     known = batch.parameters.get("repeats")
     if isinstance(known, int):
         return known

@@ -22,12 +22,12 @@ class Readers(NamedTuple):
 
     @property
     def later(self) -> int:
-        """The answers that do not stand as the rules read them."""
+        """The answers whose current reading was not made by the rules."""
         return self.formatter + self.person
 
 
 def count_readers(batch: Batch, arm_ids: Sequence[int]) -> Readers:
-    """The readings that stand, by who made them."""
+    """The current readings, by who made them."""
     first, last = find_cell_range(batch)
     standing = Reading.objects.filter(judgment__gte=first, judgment__lte=last, superseded_by=None)
     rows = standing.filter(judgment__arm__in=arm_ids).order_by()

@@ -14,7 +14,7 @@ LOADED, PUBLISHED, TABLE = "loaded", "published", "table:"
 
 
 class UnknownTargets(LookupError):
-    """There is no such table of targets; the sentence says what to write."""
+    """There is no such table of targets; the message lists the valid names."""
 
 
 class TextTargets(NamedTuple):
@@ -76,7 +76,7 @@ def find_target_table(batch: Batch, choice: str) -> TargetTable | None:
 
 
 def name_targets(choice: str) -> str:
-    """What a report calls it."""
+    """Its name in a report."""
     return "as loaded" if choice == LOADED else choice.replace(TABLE, "table ")
 
 

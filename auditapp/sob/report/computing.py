@@ -23,7 +23,7 @@ from auditapp.sob.pure.parsing import PARSER_VERSION
 from auditapp.sob.queries.arms import AskedArm, find_families, find_pairs, read_arms
 from auditapp.sob.queries.readers import find_cell_range, find_parsers
 from auditapp.sob.queries.targets import LOADED, TextTargets, find_target_table, read_targets
-from auditapp.sob.report.snapshot import read_one_moment
+from auditapp.sob.report.snapshot import read_snapshot
 from auditapp.sob.report.tallying import tally_batch
 
 DEFAULTS = ReportOptions()
@@ -85,7 +85,7 @@ class ComputedReport:
 def compute_report(batch: Batch, choice: ReportChoice | None = None) -> ComputedReport:
     """The report as of now. Reads batch.project. Raises ``UnknownTargets`` and ``UnknownMapping``."""
     as_of = read_now()
-    with read_one_moment():
+    with read_snapshot():
         found = find_inputs(batch, choice)
         tallies = tally_batch(batch, arms=found.arms, texts=found.texts, mapping=found.mapping)
         parsers = find_parsers(batch, found.arms)

@@ -1,4 +1,4 @@
-"""The report as pages, files and programs read it, and when a worker is asked for a new one.
+"""Read the report for pages, files and programs, and request a new one from a worker.
 
 A worker is asked when a batch ends, when a reading changes, and when a page of a large batch needs a report. Whoever reads
 a stale report asks again.

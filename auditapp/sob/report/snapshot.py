@@ -1,4 +1,4 @@
-"""Many reads of one moment."""
+"""Read from one snapshot of the database."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ ONE_MOMENT = "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY"
 
 
 @contextmanager
-def read_one_moment() -> Iterator[None]:
-    """All that is read inside stood in the database at the first of these reads; only reads belong inside.
+def read_snapshot() -> Iterator[None]:
+    """Everything read inside comes from one snapshot, taken at the first read; do not write inside.
 
     Nobody's writing waits for it, however long it takes. Within a transaction that was begun before, the rules of that one
     hold.

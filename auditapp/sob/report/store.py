@@ -1,4 +1,4 @@
-"""The stored report of a batch: whether it still holds, who may compute the next one, and why the last attempt failed."""
+"""The stored report of a batch: whether it is current, who may compute the next one, and why the last attempt failed."""
 
 from __future__ import annotations
 
@@ -82,13 +82,13 @@ def take_lock(batch: Batch, choice: ReportChoice) -> bool:
 
 
 def begin_computing(batch: Batch, choice: ReportChoice) -> None:
-    """A worker begins on what it was asked for: the lock lasts as long as that worker's heartbeat."""
+    """Take over the lock as a worker; it lasts as long as that worker's heartbeat."""
     values = {"locked_until": read_now() + LOCK_TIME, "locked_by": _find_own_worker()}
     StoredReport.objects.update_or_create(batch=batch, choice=choice.digest, defaults=values)
 
 
 def release_lock(batch: Batch, choice: ReportChoice) -> None:
-    """Let others compute: at once, or when the lock expires if the database is too busy."""
+    """Release the lock: at once, or when it expires if the database is too busy."""
     with suppress(DatabaseError):
         _release(StoredReport.objects.get(batch=batch, choice=choice.digest))
 
@@ -117,7 +117,7 @@ def find_failure(batch: Batch, choice: ReportChoice) -> StoredReport | None:
 
 
 def forget_failures(batch: Batch, choice: ReportChoice | None = None) -> None:
-    """Ask again at once: for one choice, or for all of a batch."""
+    """Clear failures so that a report can be requested again: for one choice, or for all of a batch."""
     reports = StoredReport.objects.filter(batch=batch)
     if choice is not None:
         reports = reports.filter(choice=choice.digest)

@@ -108,7 +108,7 @@ def _stream_readings(batch: Batch) -> Iterator[tuple[Any, ...]]:
 
 
 class _Answers:
-    """The answers that were read so far: an array for the matrices, counts for everything else."""
+    """The answers read so far: an array for the matrices, counts for everything else."""
 
     def __init__(self, arms: Sequence[AskedArm], texts: TextTargets, attributions: AttributionTally) -> None:
         self.arms, self.texts, self.attributions = arms, texts, attributions

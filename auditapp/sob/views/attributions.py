@@ -37,7 +37,7 @@ NUMBERS_OF_VALUES = (3, 5, 10, 20)
 @require_safe
 @project_view(Permission.VIEW)
 def show_values(request: ProjectRequest, batch_id: int) -> HttpResponse:
-    """The values attributed most, per target."""
+    """The most frequent values per target."""
     opened = open_batch(find_batch(request, batch_id))
     context = opened.describe("values") | _read_place(request, opened)
     if opened.figures is not None:
@@ -160,7 +160,7 @@ def _list_versions(project: Project) -> list[dict[str, Any]]:
 def edit_mapping(request: ProjectRequest) -> HttpResponse:
     """Make the study's next mapping from the one in force.
 
-    Which words stand for which group is a definition like those of the codebook: whoever may edit that may edit this.
+    The mapping is a definition like those of the codebook, so the same permission is needed to edit it.
     """
     form = MappingForm(request.POST or None)
     rows = MappingRowFormSet(request.POST or None, initial=fill_in(find_rows(request.project)), prefix="row")
@@ -185,6 +185,6 @@ def edit_mapping(request: ProjectRequest) -> HttpResponse:
 def _tell_saved(table: MappingTable) -> str:
     before = name_table(table.number - 1) if table.number > 1 else f"the {PUBLISHED} mapping"
     return (
-        f"Mapping table {table.number} is in force. Every batch is counted anew by it, finished ones too. "
+        f"Mapping table {table.number} is in force. All batches are recounted with it, including finished ones. "
         f"The social map of a batch can still be asked for by {before}, and so can sob_report --mapping."
     )

@@ -1,4 +1,4 @@
-"""Human audit of readings: the sample, one answer after the other, and what came of it.
+"""Human audit of readings: the sample, the marks one by one, and the results.
 
 A reviewer marks without knowing the model, the machine's reading or her colleagues'. The machine's is shown once hers is
 stored, her colleagues' once she has marked the whole sample.
@@ -31,7 +31,7 @@ from transcripts.projects.roles import Permission
 @require_safe
 @project_view(Permission.VIEW)
 def list_audits(request: ProjectRequest, batch_id: int) -> HttpResponse:
-    """The audits of a batch, and how far one has come with each."""
+    """The audits of a batch, and the user's progress in each."""
     batch = _find_batch(request, batch_id)
     audits = list(batch.sob_audits.order_by("-number"))
     own = audit_queries.count_own(audits, request.user)
@@ -60,7 +60,7 @@ def draw(request: ProjectRequest, batch_id: int) -> HttpResponse:
 @require_safe
 @project_view(Permission.VIEW)
 def show_audit(request: ProjectRequest, batch_id: int, audit_id: int) -> HttpResponse:
-    """How far an audit has come, and what it shows to whoever may see that."""
+    """The progress of an audit, and its results for people who may see them."""
     audit = _find_audit(request, batch_id, audit_id)
     own = audit_queries.count_own([audit], request.user).get(audit.pk, 0)
     visibility = _find_visibility(request, audit, own)
@@ -122,7 +122,7 @@ def mark(request: ProjectRequest, batch_id: int, audit_id: int, item_id: int) ->
 @require_http_methods(["GET", "HEAD", "POST"])
 @project_view(Permission.SEE_ALL_CODINGS)
 def open_results(request: ProjectRequest, batch_id: int, audit_id: int) -> HttpResponse:
-    """Open the results to somebody who might still mark, which is kept. Whoever only looks is led to the audit."""
+    """Open the results to a person who could still mark, and record it. GET requests are redirected to the audit."""
     audit = _find_audit(request, batch_id, audit_id)
     if request.method == "POST":
         actions.open_results(audit=audit, by=request.user)

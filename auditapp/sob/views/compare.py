@@ -33,7 +33,7 @@ BATCHES_OFFERED = 100
 @require_safe
 @project_view(Permission.VIEW)
 def compare(request: ProjectRequest, batch_id: int) -> HttpResponse:
-    """What differs in the making is said first; figures that do not measure the same get no difference."""
+    """Differences in setup come first; figures that do not measure the same thing get no difference."""
     here = open_batch(find_batch(request, batch_id))
     asked = read_choice(request, "with", "model", "row")
     others = request.project.batches.filter(kind=KIND).exclude(pk=here.batch.pk)[:BATCHES_OFFERED]

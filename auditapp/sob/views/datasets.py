@@ -23,7 +23,7 @@ PER_PAGE = 25
 @require_safe
 @project_view(Permission.VIEW)
 def list_datasets(request: ProjectRequest) -> HttpResponse:
-    """Every dataset with its counts."""
+    """All datasets with their counts."""
     lines = dataset_queries.list_datasets(request.project)
     can_combine = len(lines) > 1 and Permission.IMPORT in request.role.permissions
     return render(request, "sob/datasets.html", {"lines": lines, "can_combine": can_combine})
@@ -75,7 +75,7 @@ def _read_choice(request: ProjectRequest, name: str) -> str | None:
 @require_http_methods(["GET", "HEAD", "POST"])
 @project_view(Permission.IMPORT)
 def draw_sample(request: ProjectRequest, dataset_id: int) -> HttpResponse:
-    """Draw some of a dataset's texts: a dataset of its own, which says how it was drawn."""
+    """Draw a sample of a dataset's texts as a new dataset that records how it was drawn."""
     dataset = _get_dataset(request, dataset_id)
     form = SampleForm(request.POST or None)
     if request.method == "POST" and form.is_valid():
@@ -103,7 +103,7 @@ def draw_sample(request: ProjectRequest, dataset_id: int) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 @project_view(Permission.IMPORT)
 def retarget(request: ProjectRequest, dataset_id: int) -> HttpResponse:
-    """The same texts with their targets named by another table: a dataset of its own."""
+    """The same texts with targets from another table, as a new dataset."""
     dataset = _get_dataset(request, dataset_id)
     numbers = TargetTable.objects.filter(project=request.project).values_list("number", flat=True)
     form = RetargetForm(request.POST or None, numbers=list(numbers))

@@ -1,4 +1,4 @@
-"""What a batch can be taken away as: its report in several forms, and the bundle that all of it is derived from."""
+"""Downloads of a batch: its report in several formats, and the bundle from which all of it can be derived."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ MAX_IN_A_REQUEST = 200_000
 @require_safe
 @project_view(Permission.EXPORT)
 def show_files(request: ProjectRequest, batch_id: int) -> HttpResponse:
-    """Everything there is to take away."""
+    """The list of downloads."""
     opened = open_batch(find_batch(request, batch_id))
     context = opened.describe("files") | {
         "documents": DOCUMENTS,
@@ -59,7 +59,7 @@ def show_files(request: ProjectRequest, batch_id: int) -> HttpResponse:
 @require_POST
 @project_view(Permission.EXPORT)
 def download(request: ProjectRequest, batch_id: int, what: str, format: str) -> HttpResponseBase:
-    """Write a file and send it. A POST, for taking data out is recorded."""
+    """Write a file and send it. This is a POST because exports are recorded."""
     batch = find_batch(request, batch_id)
     if (what, format) == (BUNDLE, "zip"):
         return _send_bundle(request, batch)

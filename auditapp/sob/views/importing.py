@@ -23,7 +23,7 @@ NOT_LOOKED_AT = "The file, the texts or the task has changed since the preview. 
 @require_http_methods(["GET", "HEAD", "POST"])
 @project_view(Permission.RUN_BATCHES)
 def import_results(request: ProjectRequest) -> HttpResponse:
-    """Look at a file (``step=check`` in the form) or import its answers. htmx requests get only the part below the file field."""
+    """Preview a file (``step=check`` in the form) or import its answers. htmx requests get only the part below the file field."""
     if request.method != "POST":
         return _render(request, ImportForm(project=request.project))
     form = ImportForm(request.POST, request.FILES, project=request.project)

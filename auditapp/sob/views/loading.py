@@ -1,4 +1,4 @@
-"""Load a file of texts: first what it holds and what would come of it, then the dataset.
+"""Load a file of texts: first a preview, then the dataset.
 
 Nothing is kept between the two steps: with htmx the file stays chosen, without it the same file is chosen again, and a
 file that is not the one that was looked at is refused.
@@ -46,7 +46,7 @@ class Chosen(NamedTuple):
 @require_http_methods(["GET", "HEAD", "POST"])
 @project_view(Permission.IMPORT)
 def load_dataset(request: ProjectRequest) -> HttpResponse:
-    """Look at a file (``step=check`` in the form) or load it. For htmx the part below the file alone."""
+    """Preview a file (``step=check`` in the form) or load it. htmx requests get only the part below the file field."""
     if request.method != "POST":
         return _render(request, FileForm())
     first = FileForm(request.POST, request.FILES)

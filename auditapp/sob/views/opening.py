@@ -1,4 +1,4 @@
-"""What every page of a batch begins with: the batch, who was asked with which words, and its report."""
+"""What every page of a batch needs: the batch, its arms and wordings, and its report."""
 
 from __future__ import annotations
 

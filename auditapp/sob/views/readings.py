@@ -71,7 +71,7 @@ def launch(request: ProjectRequest, batch_id: int) -> HttpResponse:
 @require_safe
 @project_view(Permission.CODE)
 def read_next(request: ProjectRequest, batch_id: int) -> HttpResponse:
-    """Lead to the next answer that waits for a person; ``after`` leaves one for later."""
+    """Redirect to the next answer that needs a person; ``after`` skips one."""
     batch = _find_batch(request, batch_id)
     after = request.GET.get("after", "")
     queue = readings_queries.list_queue(batch, request.user.pk)
@@ -85,7 +85,7 @@ def read_next(request: ProjectRequest, batch_id: int) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 @project_view(Permission.CODE)
 def read_answer(request: ProjectRequest, batch_id: int, cell_id: int) -> HttpResponse:
-    """Read one answer oneself."""
+    """Read one answer as a person."""
     batch = _find_batch(request, batch_id)
     judgment = _find_judgment(batch, cell_id)
     standing = find_standing_readings([judgment.pk]).get(judgment.pk)
@@ -123,7 +123,7 @@ def show_history(request: ProjectRequest, batch_id: int, cell_id: int) -> HttpRe
 
 
 def _may_read(request: ProjectRequest, judgment: Judgment, standing: Reading | None) -> bool:
-    """Whether this is hers to read: it waits for a person, or was read by her, or she leads."""
+    """Whether this user may read the answer: it needs a person, the user has read it before, or the user is a lead."""
     if Permission.SEE_ALL_CODINGS in request.role.permissions:
         return True
     if standing is not None and standing.layer == Reading.Layer.PERSON:

@@ -50,7 +50,7 @@ def show_report(request: ProjectRequest, batch_id: int) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 @project_view(Permission.VIEW)
 def ask_again(request: ProjectRequest, batch_id: int) -> HttpResponse:
-    """Have figures that could not be computed asked for now. Whoever only looks is led to the scores, as after the button."""
+    """Compute figures again after a failure. Any request is redirected to the scores."""
     batch = find_batch(request, batch_id)
     if request.method == "POST":
         forget_failures(batch)

@@ -125,7 +125,7 @@ def _refuse_unknown(asked: dict[str, str], batch: Batch, arms: list[AskedArm]) -
 
 
 def _read_whole(value: str, name: str) -> int | None:
-    """A number that narrows the answers; ``None`` where none is asked for. Raises Http404 for what is none."""
+    """A number to filter answers by; ``None`` if not given. Raises Http404 if it is not a number."""
     if value and _find_number(value) is None:
         raise Http404(f"There is no such {name} in this batch.")
     return _find_number(value)
@@ -167,7 +167,7 @@ def _find_mapping(batch: Batch, choice: str) -> TargetMapping:
 
 
 def _describe_filters(asked: dict[str, str]) -> list[str]:
-    """What narrows the answers beyond model, task and target, in words."""
+    """The filters beyond model, task and target, in words."""
     harms = {str(harm): harm.words for harm in Harm}
     every = ", by every value listed" if asked["rule"] == Rule.ALL else ""
     further = {ANY_FURTHER: "with a further target", NO_FURTHER: "without a further target"}
@@ -190,7 +190,7 @@ def _read_number(request: HttpRequest, name: str) -> int | None:
 
 
 def _find_number(value: str) -> int | None:
-    """A key from an address; ``None`` for what is none."""
+    """A key from an address; ``None`` if it is not valid."""
     if not (value.isascii() and value.isdigit()) or len(value) > len(str(MAX_ID)):
         return None
     return int(value) if int(value) <= MAX_ID else None

@@ -27,7 +27,7 @@ PREVIEW, ANEW = "preview", "anew"
 @require_safe
 @project_view(Permission.VIEW)
 def list_wordings(request: ProjectRequest) -> HttpResponse:
-    """Every wording a launch can choose."""
+    """Every wording available for a launch."""
     own: dict[str, list[Wording]] = {}
     for wording in Wording.objects.filter(project=request.project):
         own.setdefault(wording.name, []).append(wording)

@@ -251,7 +251,7 @@ def test_a_bundle_is_read_in_one_moment_that_ends_before_it_is_on_record(
 
         return noted
 
-    monkeypatch.setattr(taking_out, "read_one_moment", watch)
+    monkeypatch.setattr(taking_out, "read_snapshot", watch)
     for name in ("open_source", "write_bundle", "record_download"):
         monkeypatch.setattr(taking_out, name, note(name, getattr(taking_out, name)))
     write_sob_bundle(batch=batch, path=tmp_path / "b.zip", by=owner)

@@ -197,7 +197,7 @@ class TestMappingOfARequest:
         client = client_of(lead)
         page = client.post(reverse("sob:mapping_edit", args=[pages.batch.project.slug]), sent, follow=True)
         told = html.unescape(page.content.decode())
-        assert "Every batch is counted anew by it, finished ones too." in told
+        assert "All batches are recounted with it, including finished ones." in told
         assert "can still be asked for by table 1" in told
 
 

@@ -16,7 +16,7 @@ from auditapp.sob.actions import launch_sob
 from auditapp.sob.models import Dataset
 from auditapp.sob.queries.readers import find_cell_range
 from auditapp.sob.report import snapshot
-from auditapp.sob.report.snapshot import read_one_moment
+from auditapp.sob.report.snapshot import read_snapshot
 from tests.auditapp.sob.reports import launch
 from transcripts.accounts.models import User
 
@@ -53,7 +53,7 @@ class TestOnSqlite:
         self, two_writers: list[BaseDatabaseWrapper]
     ) -> None:
         reader, writer = two_writers
-        with read_one_moment():
+        with read_snapshot():
             assert count(reader) == 0
             write(writer)
             assert (count(writer), count(reader)) == (1, 0)
@@ -61,9 +61,9 @@ class TestOnSqlite:
 
     def test_a_reading_that_fails_leaves_no_transaction_behind(self, two_writers: list[BaseDatabaseWrapper]) -> None:
         reader, _ = two_writers
-        with pytest.raises(DatabaseError, match="nothing"), read_one_moment():
+        with pytest.raises(DatabaseError, match="nothing"), read_snapshot():
             reader.cursor().execute("SELECT * FROM nothing")
-        with read_one_moment():
+        with read_snapshot():
             assert count(reader) == 0
 
 
@@ -72,14 +72,14 @@ class TestOnSqlite:
 class TestOnPostgres:
     def test_what_another_writes_meanwhile_is_stored_at_once_and_not_seen(self) -> None:
         with closing(connection.copy()) as writer:
-            with read_one_moment():
+            with read_snapshot():
                 assert count(connection) == 0
                 write(writer)
                 assert (count(writer), count(connection)) == (1, 0)
             assert count(connection) == 1
 
     def test_nothing_can_be_written_inside(self) -> None:
-        with pytest.raises(DatabaseError, match="read-only"), read_one_moment():
+        with pytest.raises(DatabaseError, match="read-only"), read_snapshot():
             write(connection)
 
 

@@ -15,7 +15,7 @@ from transcripts.projects.actions import ProjectError
 
 
 class Command(BaseCommand):
-    help = "Answers of somebody else's run: the authors' sob_results.csv, or an Inspect log (.json, .eval)."
+    help = "Import answers of another run: the authors' sob_results.csv, or an Inspect log (.json, .eval)."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("file")

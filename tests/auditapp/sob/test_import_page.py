@@ -89,7 +89,7 @@ class TestBringingIn:
         batch = Batch.objects.get()
         place = reverse("sob:report", args=[dataset.project.slug, batch.pk])
         assert (answer.headers["Location"], batch.state, batch.launched_by_name) == (place, "done", "lead")
-        assert "3 of 4 answers are in" in page.client.get(place).content.decode()
+        assert "3 of 4 answers imported" in page.client.get(place).content.decode()
         told = page.send("check", dataset).content.decode()
         assert "has been imported before" in told
         assert "Import them</button>" not in told

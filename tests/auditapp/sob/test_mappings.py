@@ -174,7 +174,7 @@ class TestPages:
         sent = fill_form(("women", "woman", "man"))
         answer = client_of(lead).post(url, sent)
         assert answer.status_code == 422
-        assert "While you wrote, somebody made table 1." in answer.content.decode()
+        assert "Somebody saved table 1 while you were editing." in answer.content.decode()
         assert 'name="based_on" value="table 1"' in answer.content.decode()
         assert client_of(lead).post(url, sent | {"based_on": "table 1"}).status_code == 302
 

@@ -180,7 +180,7 @@ class TestWriting:
         got = client.post(url, typed)
         assert got.status_code == 422
         page = got.content.decode()
-        assert "somebody made target table 1" in page
+        assert "Somebody saved target table 1" in page
         assert 'name="based_on" value="1"' in page
         assert TargetTable.objects.count() == 1
         assert client.post(url, {**typed, "based_on": "1"}).status_code == 302

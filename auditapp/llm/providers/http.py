@@ -36,15 +36,15 @@ CONNECT_SECONDS = 5.0
 MAX_BODY = 4 * 1024 * 1024
 SMALLEST_CAP = 256 * 1024
 BYTES_PER_TOKEN = 64
-# They multiply what a token takes in the answer.
+# They multiply the number of bytes for each token of the answer.
 WORDY_PARAMETERS = {"logprobs", "top_logprobs"}
 KEPT_OF_TOO_LARGE = 64 * 1024
 MAX_HEADER = 32 * 1024
 
 
 class Reply(NamedTuple):
-    """A status with its headers and body. A body that was cut off or is too large is kept as far as it came, and only
-    where the status said no already."""
+    """A status with its headers and body. A body that was cut off or is too large is kept as far as it was received, and
+    only if the status is an error."""
 
     status: int
     headers: Mapping[str, str]
@@ -53,7 +53,7 @@ class Reply(NamedTuple):
 
 
 class CallFailed(Exception):
-    """No reply came of a request; ``answer`` says how it ended and what follows."""
+    """A request got no reply; ``answer`` says how it ended and what to do next."""
 
     def __init__(self, answer: ChatAnswer) -> None:
         super().__init__(answer.error)
@@ -68,10 +68,10 @@ class HttpAccount:
         self, account: Account, *, base_url: str, headers: Mapping[str, str], resolver: AbstractResolver | None = None
     ) -> None:
         if not base_url:
-            raise ProviderNotReady("This account has no base URL. Write one, such as http://127.0.0.1:11434/v1.")
+            raise ProviderNotReady("This account has no base URL. Enter one, such as http://127.0.0.1:11434/v1.")
         try:
             url = URL(base_url)
-            (url.host or "").encode("idna")  # a name without a form in DNS fails here, and not as a call
+            (url.host or "").encode("idna")  # a name that DNS cannot represent fails here, not during a call
             self.guard = Guard(base_url, account.allowed)
         except ValueError:
             raise ProviderNotReady("The base URL of this account is none; it looks like https://host/v1.") from None
@@ -126,7 +126,7 @@ class HttpAccount:
         return Reply(received.status, self.clean_headers(received.headers), body, received.first_byte_after)
 
     def explain(self, error: Exception, *, status: int | None, timeout_seconds: float) -> ChatAnswer:
-        """How a call ended that ``error`` put an end to, after ``status`` had come or before."""
+        """How a call ended that failed with ``error``, before or after ``status`` was received."""
         place = self.guard.place
         refused = error if isinstance(error, AddressRefused) else getattr(error, "os_error", None)
         if isinstance(refused, AddressRefused):
@@ -144,18 +144,21 @@ class HttpAccount:
                 NextStep.GIVE_UP,
                 http_status=status,
                 error_class=ErrorClass.TOO_LARGE,
-                error=f"The answer is larger than {error.most_bytes:,} bytes; its beginning is kept.",
+                error=f"The answer is larger than {error.most_bytes:,} bytes; only its beginning is kept.",
             )
         if isinstance(error, aiohttp.ClientResponseError):
             sentence = "What came back is not HTTP."
             return ChatAnswer(CallOutcome.FAILED, NextStep.RETRY, error_class=ErrorClass.BAD_ANSWER, error=sentence)
-        kind, sentence = ErrorClass.CUT_OFF, f"The connection ended before the whole answer was there: {_name(error)}."
+        kind, sentence = (
+            ErrorClass.CUT_OFF,
+            f"The connection ended before the whole answer was received: {_name(error)}.",
+        )
         if isinstance(error, TimeoutError):
-            kind, sentence = ErrorClass.TIMEOUT, f"No whole answer came within {timeout_seconds:g} seconds."
+            kind, sentence = ErrorClass.TIMEOUT, f"No complete answer was received within {timeout_seconds:g} seconds."
         return ChatAnswer(CallOutcome.UNKNOWN, NextStep.RETRY, http_status=status, error_class=kind, error=sentence)
 
     def clean(self, body: bytes) -> bytes:
-        """The body without the account's key, should the other side have sent it back."""
+        """The body without the account's key, in case the other side sent it back."""
         for form in self.secrets:
             if form in body:
                 body = body.replace(form, REMOVED.encode())
@@ -177,7 +180,7 @@ class HttpAccount:
 
 @dataclass
 class Received:
-    """What has come of a reply so far; status 0 as long as nothing has."""
+    """The part of a reply received so far; status 0 means nothing yet."""
 
     status: int = 0
     headers: Mapping[str, str] = field(default_factory=dict)
@@ -198,7 +201,7 @@ class Received:
 
 
 class BodyTooLarge(Exception):
-    """More bytes came than are read."""
+    """The reply has more bytes than are read."""
 
     def __init__(self, most_bytes: int) -> None:
         super().__init__(most_bytes)
@@ -207,13 +210,13 @@ class BodyTooLarge(Exception):
 
 @lru_cache(maxsize=64)
 def make_timeout(seconds: float) -> aiohttp.ClientTimeout:
-    """Limits of one request: a connection stands within five seconds, everything is over after ``seconds``, however slowly
-    the answer drips. The first is always the shorter one, so that a timeout while connecting is known as such."""
+    """Limits of one request: five seconds to connect, and ``seconds`` in total, however slowly the answer arrives. The first
+    is always shorter, so that a timeout while connecting can be recognised."""
     return aiohttp.ClientTimeout(total=seconds, connect=min(CONNECT_SECONDS, seconds / 2), sock_read=seconds)
 
 
 def cap_body(request: ChatRequest) -> int:
-    """The most bytes that an honest answer to ``request`` can have."""
+    """The most bytes that a genuine answer to ``request`` can have."""
     if WORDY_PARAMETERS & request.parameters.keys():
         return MAX_BODY
     return min(MAX_BODY, SMALLEST_CAP + BYTES_PER_TOKEN * most_output_tokens(request))
@@ -229,17 +232,17 @@ def name_request(request: ChatRequest) -> dict[str, str]:
 
 
 def refuse_setting(error: SettingRefused) -> ChatAnswer:
-    """The end of a call that cannot be asked as its variant says; every other of the variant would end so too."""
+    """The outcome of a call whose variant has a setting the model refuses; all its other calls would fail too."""
     return _unsent(NextStep.STOP_BATCH, ErrorClass.BAD_REQUEST, str(error))
 
 
 def decode(body: bytes) -> str:
-    """A body as text that every database takes, nothing of it lost."""
+    """A body as text that every database accepts, without loss."""
     return body.decode("utf-8", errors="backslashreplace").replace("\x00", "\\x00")
 
 
 def shorten(value: object, length: int = 200) -> str:
-    """A provider's word for something, as its column takes it; "" for anything that is no text."""
+    """A provider's term, fit for its column; "" for anything that is not text."""
     return make_storable(value)[:length] if isinstance(value, str) else ""
 
 
@@ -248,7 +251,7 @@ def _unsent(next_step: NextStep, error_class: ErrorClass, error: str) -> ChatAns
 
 
 def _list_secrets(key: str) -> tuple[bytes, ...]:
-    """The forms in which a key may come back, those of JSON among them."""
+    """The forms in which a key may be sent back, including its JSON escapes."""
     if len(key) < SHORTEST:
         return ()
     forms = list_forms(key) | {key.replace("/", "\\/")}
@@ -256,7 +259,7 @@ def _list_secrets(key: str) -> tuple[bytes, ...]:
 
 
 def _name(error: Exception) -> str:
-    """What happened, in the system's words where it has some; never the request, which holds the key."""
+    """What happened, in the system's words if there are any; never the request, which contains the key."""
     inner = getattr(error, "os_error", error)
     if isinstance(inner, (TimeoutError, aiohttp.ConnectionTimeoutError)):
         return "it took too long"

@@ -22,7 +22,7 @@ SILENCE_SECONDS = 120.0
 UNREADABLE = ChatAnswer(
     CallOutcome.FAILED, NextStep.RETRY, error_class=ErrorClass.BAD_ANSWER, error="a line that cannot be read"
 )
-# The other side may have acted all the same.
+# The other side may still have carried it out.
 UNDECIDED_STATUSES = {408, 409}
 
 
@@ -56,7 +56,7 @@ async def ask(
     if found is None:
         return Trouble(
             NextStep.RETRY,
-            "The batch service answered with something that is no JSON.",
+            "The answer of the batch service is not JSON.",
             ErrorClass.BAD_ANSWER,
             reply.status,
             True,

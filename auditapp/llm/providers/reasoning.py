@@ -13,7 +13,7 @@ from auditapp.llm.providers.base import ChatRequest
 BUDGETS = {"low": 2_048, "medium": 8_192, "high": 16_384}
 BUDGETS["on"] = BUDGETS["medium"]
 SMALLEST_BUDGET = 1_024
-"""Anthropic takes no smaller one."""
+"""Anthropic accepts no smaller budget."""
 
 
 class SettingRefused(ValueError):
@@ -61,14 +61,12 @@ def write_chat_reasoning(request: ChatRequest) -> dict[str, object]:
         return {"reasoning": _write_nested(word)}
     if trait == "template":
         if word not in {"on", "off"}:
-            raise SettingRefused(
-                f"The thinking of {request.model} is switched on or off: write on or off, not {word!r}."
-            )
+            raise SettingRefused(f"The reasoning of {request.model} can only be on or off, not {word!r}.")
         return {"chat_template_kwargs": {"enable_thinking": word == "on"}}
     if trait == "budget" or word.isdecimal():
         raise SettingRefused(
-            f"{request.model} is asked by chat completions, which take no budget of thinking tokens ({word!r}). Write an "
-            "effort such as low or high; at OpenRouter a number is taken when its capabilities say reasoning.effort."
+            f"{request.model} uses the chat completions API, which has no reasoning token budget ({word!r}). Enter an "
+            "effort such as low or high. At OpenRouter a number works if the model's capabilities say reasoning.effort."
         )
     return {"reasoning_effort": {"off": "none", "on": "medium"}.get(word, word)}
 
@@ -87,14 +85,14 @@ def write_anthropic_reasoning(request: ChatRequest) -> dict[str, object]:
     if not word or trait == "none":
         return {}
     if trait == "template":
-        raise SettingRefused(f"{request.model} is asked by Anthropic messages, which know no chat_template_kwargs.")
+        raise SettingRefused(f"{request.model} uses the Anthropic Messages API, which has no chat_template_kwargs.")
     if word == "off":
         return {"thinking": {"type": "disabled"}}
     budget = read_budget(request)
     if trait == "budget" or word.isdecimal():
         if budget < SMALLEST_BUDGET:
             raise SettingRefused(
-                f"The reasoning of {request.model} is off, on, low, medium, high, or a number of tokens of at least "
+                f"The reasoning of {request.model} must be off, on, low, medium, high, or a number of tokens of at least "
                 f"{SMALLEST_BUDGET:,}, not {word!r}."
             )
         return {"thinking": {"type": "enabled", "budget_tokens": budget}}
@@ -103,17 +101,17 @@ def write_anthropic_reasoning(request: ChatRequest) -> dict[str, object]:
 
 
 def check_parameters(request: ChatRequest, *, reserved: frozenset[str]) -> None:
-    """Refuse parameters that would change what the rest of the program counts on."""
+    """Refuse parameters that the rest of the program relies on."""
     taken = sorted(reserved & request.parameters.keys())
     if taken:
         raise SettingRefused(
-            f"The parameters of {request.model} may not hold {', '.join(taken)}: the program sets that itself, or could "
-            "not bound the cost of a call. Add the model again without it."
+            f"The parameters of {request.model} cannot contain {', '.join(taken)}: the program sets that itself, or could "
+            "not limit the cost of a call. Add the model again without it."
         )
 
 
 def list_parameters(request: ChatRequest) -> dict[str, object]:
-    """The variant's own parameters, without a temperature where the model takes none."""
+    """The variant's own parameters, without a temperature if the model accepts none."""
     return {
         name: value
         for name, value in request.parameters.items()

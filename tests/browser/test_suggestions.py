@@ -145,7 +145,7 @@ def test_on_what_the_interviewer_says_nothing_is_promised(site: Site, sign_in: S
     press(page, "ArrowUp")
     expect(page.locator(PANEL)).to_be_hidden()
     press(page, "o")
-    expect(page.locator("#announcer")).to_have_text("No machine reads this: they read what the model says.")
+    expect(page.locator("#announcer")).to_have_text("Machines annotate only what the model says.")
     press(page, "Shift+Enter")
     await_saved(page)
     expect(page.locator(f"{CURRENT} .open-suggestions")).to_have_count(0)

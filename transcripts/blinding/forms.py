@@ -62,12 +62,3 @@ class UnblindingForm(forms.Form):
 
 def _write(viewer: Viewer, interview_ids: Sequence[int], where: str, back: str) -> str:
     return _signer.sign_object([viewer.project.pk, viewer.user_id, interview_ids, where, back], compress=True)
-
-
-class OpeningForm(forms.Form):
-    """What pages that are not yet ported to UnblindingForm ask."""
-
-    confirmed = forms.BooleanField(
-        label="I know that what I code in these interviews from now on counts as assisted.",
-        error_messages={"required": "Tick the box to say that you know what follows from opening them."},
-    )

@@ -104,7 +104,7 @@ DISAGREEMENTS = make_export(
 CODE_CHOICES = make_export(
     "code_choices",
     "Annotators chosen per code",
-    "Which annotator is believed for a code, and why.",
+    "Which annotator is chosen for a code, and why.",
     row="a choice of an annotator for a code",
     columns=CHOICE_COLUMNS,
     read_rows=read_choices,

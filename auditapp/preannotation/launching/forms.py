@@ -21,7 +21,7 @@ class PreannotationForm(SmallPilotOptions):
     """Which model reads which interviews, for which families of codes, told what, and how."""
 
     what = (
-        ("What is read", ("interviews", "families")),
+        ("What is annotated", ("interviews", "families")),
         ("By which annotator", ("model", "mode", "reads_latent", "latent_reason")),
     )
 
@@ -47,7 +47,7 @@ class PreannotationForm(SmallPilotOptions):
         widget=forms.RadioSelect,
         label="What one call asks",
         help_text="By code costs as many times more as there are codes in a family; it is worth that for codes which "
-        "calibration shows to be read badly by family.",
+        "calibration shows to be annotated badly by family.",
     )
     reads_latent = forms.BooleanField(
         required=False,
@@ -57,7 +57,7 @@ class PreannotationForm(SmallPilotOptions):
     latent_reason = forms.CharField(
         required=False,
         max_length=500,
-        label="Why what is implied should be read by a model",
+        label="Why a model should annotate latent meaning",
         help_text="Asked for with the box above, and kept in the history of the study.",
     )
 

@@ -35,7 +35,7 @@ def list_facts(plan: PlannedReading, annotator: Annotator) -> list[tuple[str, st
         ("Annotator", f"{annotator}, codebook {annotator.version}" if annotator.pk else f"{annotator.name}, a new one"),
         ("Codebook", f"{annotator.version}"),
         ("One call per", "turn and code" if annotator.mode == Annotator.Mode.CODE else "turn and code family"),
-        ("Reads", "what is said and what is implied" if annotator.reads_latent else "only what is said (semantic)"),
+        ("Annotates", "semantic and latent meaning" if annotator.reads_latent else "semantic meaning only"),
         ("Interviews", f"{len(plan.interview_ids):,}{left_out}"),
         ("Turns", f"{len(plan.turn_ids):,}"),
         ("Redaction list", f"number {redactions.pop()}" if redactions else _tell_unredacted(annotator)),
@@ -93,10 +93,11 @@ def list_warnings(project: Project, plan: PlannedReading, annotator: Annotator) 
         *warn_of_instructions(plan.turn_ids),
     ]
     if annotator.reads_latent:
-        warnings.append("What is implied is interpretation: readings of one model for it are drafts, not evidence.")
+        warnings.append("Latent meaning is interpretation: one model's labels for it are drafts, not evidence.")
     if left_out := annotator.recipe.get("examples_left_out"):
         warnings.append(
-            f"{_count(left_out, 'pinned example')} of the codebook may not leave the site and would not be told."
+            f"{_count(left_out, 'pinned example')} of the codebook may not leave the site and would be left out of the "
+            "instructions."
         )
     return warnings
 
@@ -107,8 +108,8 @@ def _warn_of_consent(plan: PlannedReading) -> list[str]:
     verb = "has" if plan.left_out == 1 else "have"
     return [
         (
-            f"{_count(plan.left_out, 'interview')} {verb} no consent to processing by external models on record and would not "
-            "be read."
+            f"{_count(plan.left_out, 'interview')} {verb} no consent to processing by external models on record and would be "
+            "left out."
         )
     ]
 
@@ -136,7 +137,7 @@ def _warn_of_read(plan: PlannedReading, annotator: Annotator) -> list[str]:
     if not read:
         return []
     return [
-        f"{annotator} has read {read:,} of these {_count(len(plan.turn_ids), 'turn')} already. What it says last counts."
+        f"{annotator} has annotated {read:,} of these {_count(len(plan.turn_ids), 'turn')} already. Its latest answer counts."
     ]
 
 
@@ -174,10 +175,10 @@ def tell_launch(batch: Batch) -> str:
     (a check asks nothing again and is one)."""
     annotator = Annotator.objects.select_related("project").get(pk=batch.parameters["annotators"][0])
     cells = batch.cells.count()
-    reads = "what is said and what is implied" if annotator.reads_latent else "only what is said"
+    levels = "semantic and latent meaning" if annotator.reads_latent else "semantic meaning only"
     told = (
-        f"Batch {batch.pk}: {annotator.name} number {annotator.number}, asked {BY[Annotator.Mode(annotator.mode)]}, reads "
-        f"{reads}: {cells:,} cell{'' if cells == 1 else 's'}."
+        f"Batch {batch.pk}: {annotator.name} number {annotator.number}, asked {BY[Annotator.Mode(annotator.mode)]}, annotates "
+        f"{levels}: {cells:,} cell{'' if cells == 1 else 's'}."
     )
     if batch.kind != KIND:
         return told

@@ -23,7 +23,7 @@ from transcripts.projects.roles import Permission
 @require_http_methods(["GET", "HEAD", "POST"])
 @project_view(Permission.RUN_BATCHES)
 def launch(request: ProjectRequest) -> HttpResponse:
-    """Have interviews read by a model, in two steps."""
+    """Annotate interviews with a model, in two steps."""
     initial = {name: request.GET[name] for name in ("model", "mode") if name in request.GET}
     form = PreannotationForm(request.POST or None, project=request.project, initial=initial)
 

@@ -142,7 +142,7 @@ class Disagreement(models.Model):
 
 
 class CodeChoice(models.Model):
-    """Which annotator is believed for a code, and why. No annotator: the code is left to people."""
+    """Which annotator is chosen for a code, and why. No annotator: the code is left to people."""
 
     project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="code_choices")
     code_identifier = models.CharField(max_length=100)

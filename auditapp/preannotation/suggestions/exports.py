@@ -82,7 +82,7 @@ SUGGESTION_COLUMNS = [
     ),
     column("batch", "cell__batch_id", "Number of the batch."),
     column("attempt", "cell__result__attempt_id", "Number of the paid call behind it."),
-    column("run", "run_id", "Number of the reading without a model."),
+    column("run", "run_id", "Number of the run without a model."),
     Column("suggestion_id", "pk", SUGGESTION_NUMBER),
 ]
 STANDING_COLUMN = Column(

@@ -159,7 +159,7 @@ export function openSuggestions() {
   const row = currentRow();
   const button = row?.querySelector(".open-suggestions");
   if (region && row && !isRead(row)) {
-    announce("No machine reads this: they read what the model says.");
+    announce("Machines annotate only what the model says.");
   } else if (button) {
     button.click();
   } else if (draft && row) {

@@ -210,7 +210,7 @@ class TestPages:
     ) -> None:
         typed = {"model": annotator.variant_id, "concurrency": 5, "pilot": 0, "lost_answers": "retry"}
         page = client.post(reverse("preannotation:launch", args=[project.slug]), typed).content.decode()
-        assert "reader has read 4 of these 5 turns already." in page
+        assert "reader has annotated 4 of these 5 turns already." in page
 
     def test_rules_and_runs_of_one_that_asks_no_model_are_shown(self, project: Project, client: Client) -> None:
         annotator = ensure_annotator(
@@ -218,7 +218,7 @@ class TestPages:
         )
         page = read(client, reverse("preannotation:annotator", args=[project.slug, annotator.pk]))
         assert "weigh*" in page
-        assert "It has read nothing yet." in page
+        assert "It has annotated nothing yet." in page
         assert "The exact instructions" not in page
 
     def test_the_list_of_answers_never_says_what_was_proposed(

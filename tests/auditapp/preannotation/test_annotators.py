@@ -102,7 +102,7 @@ class TestEvent:
 
     def test_reading_for_what_is_implied_needs_a_reason_which_is_kept(self, project: Project, owner: User) -> None:
         variant = add_reader()
-        with pytest.raises(PreannotationError, match="Say in a line why"):
+        with pytest.raises(PreannotationError, match="Say why"):
             ensure_annotator(project=project, variant=variant, reads_latent=True, reason="  ", by=owner)
         assert not Annotator.objects.exists()
         ensure_annotator(project=project, variant=variant, reads_latent=True, reason="Pilot study.", by=owner)
@@ -209,7 +209,7 @@ class TestExamples:
         allow(project, pinned, is_given=False)
         arm = running.arms.select_related("variant__account")[0]
         assert not PreannotationKind().write_prompts(arm, list(arm.cells.values_list("input_id", flat=True)))
-        with pytest.raises(PreannotationError, match="may not leave the site"):
+        with pytest.raises(PreannotationError, match="may no longer leave the site"):
             launch_preannotation(project=project, annotator=annotator, interviews=[other], by=owner)
         batch = launch_model(project=project, variant=variant, interviews=[other], by=owner)
         assert not any(self.WORDS in arm.system_prompt for arm in batch.arms.all())

@@ -349,7 +349,7 @@ class TestSpreadPage:
         open_to(project, interview, lead)
         page = client_of(lead).get(reverse("preannotation:spread", args=[project.slug])).content.decode()
         assert "reader, reader 2 are one model" in page
-        assert "4 sentences read by all of them for it; rates from 25.0 % to 100.0 %" in page
+        assert "4 sentences annotated by all of them for it; rates from 25.0 % to 100.0 %" in page
         assert "invents its answers" in page
 
     def test_one_annotator_alone_is_laid_beside_nobody(

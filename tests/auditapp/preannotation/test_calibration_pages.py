@@ -269,7 +269,7 @@ class TestPage:
         path = reverse("preannotation:calibration", args=[project.slug])
         answer = client_of(reader).get(path, {"annotator": idle.pk})
         assert answer.status_code == 422
-        assert "has read nothing in this study yet" in answer.content.decode()
+        assert "has not annotated anything in this study yet" in answer.content.decode()
 
     def test_of_codes_with_few_positives_it_is_said_that_nobody_can_tell(
         self, project: Project, reader: User, client_of: ClientOf, monkeypatch: pytest.MonkeyPatch
@@ -296,8 +296,9 @@ class TestPage:
 
 
 def test_a_study_without_annotators_says_so(project: Project, reader: User, client_of: ClientOf) -> None:
-    for name in ("calibration", "disagreements", "rates"):
-        assert "No annotator" in page(client_of(reader), project, name)
+    for name in ("calibration", "disagreements"):
+        assert "No machine has annotated this study yet." in page(client_of(reader), project, name)
+    assert "No annotator is chosen for any code yet." in page(client_of(reader), project, "rates")
 
 
 @pytest.mark.usefixtures("readings")

@@ -110,7 +110,7 @@ class TestWhatIsAsked:
         self, project: Project, marked: Interview, annotator: Annotator, owner: User
     ) -> None:
         set_withholding(project=project, share_percent=100, reason="x", by=owner)
-        with pytest.raises(PreannotationError, match="never shows suggestions"):
+        with pytest.raises(PreannotationError, match="turn that could be checked is withheld"):
             launch_check(project=project, annotator=annotator, by=owner)
 
     def test_a_model_off_this_site_is_asked_about_interviews_that_consent_only(
@@ -168,7 +168,7 @@ class TestWhatIsAsked:
     ) -> None:
         annotator.recipe["prompts"][0]["text"] += " And be kind."
         annotator.save(update_fields=["recipe"])
-        with pytest.raises(PreannotationError, match="told something else"):
+        with pytest.raises(PreannotationError, match="instructions of reader are out of date"):
             launch_check(project=project, annotator=annotator, by=owner)
 
     def test_the_same_form_gives_the_same_check_back_whatever_has_changed_since(

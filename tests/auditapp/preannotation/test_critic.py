@@ -204,7 +204,7 @@ class TestLaunch:
         self, annotator: Annotator, suggestions: list[Suggestion]
     ) -> None:
         suggest(annotator, {suggestions[0].sentence: []})
-        with pytest.raises(PreannotationError, match="no suggestion that stands"):
+        with pytest.raises(PreannotationError, match="no active suggestion"):
             plan_critic(annotator=annotator, critic=add_critic())
 
     def test_what_this_critic_has_read_is_left_out_unless_asked_for(
@@ -228,7 +228,7 @@ class TestLaunch:
         assert launch(annotator, critic, options=LaunchOptions(idempotency_key=form)) == batch
         with pytest.raises(PreannotationError, match=f"launched batch {batch.pk} already, with other settings"):
             launch(annotator, critic, options=LaunchOptions(idempotency_key=form), again=True)
-        with pytest.raises(PreannotationError, match="has read all 3 suggestions already"):
+        with pytest.raises(PreannotationError, match="has checked all 3 suggestions already"):
             launch(annotator, critic, options=LaunchOptions(idempotency_key=uuid.uuid4()))
 
     def test_a_form_that_launched_in_another_study_is_refused_here(

@@ -214,7 +214,7 @@ class TestChoosing:
     def test_a_choice_needs_a_reason_a_code_and_an_annotator_of_the_study(
         self, project: Project, annotator: Annotator, lead: User, owner: User
     ) -> None:
-        with pytest.raises(PreannotationError, match="Say why"):
+        with pytest.raises(PreannotationError, match="Give a reason"):
             choose(project, annotator, lead, " ")
         with pytest.raises(PreannotationError, match="no such code"):
             choose_annotator(project=project, code_identifier="none", annotator=None, reason="x", by=lead)
@@ -228,14 +228,14 @@ class TestChoosing:
     ) -> None:
         narrow = make_annotator(project, "narrow")
         read(narrow, said, {}, codes=["theme.compassion"])
-        with pytest.raises(PreannotationError, match="has read no sentence for this code"):
+        with pytest.raises(PreannotationError, match="has annotated no sentence for this code"):
             choose(project, narrow, lead)
-        with pytest.raises(PreannotationError, match="has read no sentence for this code"):
+        with pytest.raises(PreannotationError, match="has annotated no sentence for this code"):
             choose(project, make_annotator(project, "idle"), lead)
         path = reverse("preannotation:choose", args=[project.slug])
         answer = client_of(lead).post(path, {"code": BALANCE, "candidate": str(narrow.pk), "reason": "So."})
         assert answer.status_code == 422
-        assert "has read no sentence for this code" in answer.content.decode()
+        assert "has annotated no sentence for this code" in answer.content.decode()
         assert not CodeChoice.objects.exists()
 
     def test_the_page_shows_what_a_choice_rests_on_and_what_is_below_the_threshold(

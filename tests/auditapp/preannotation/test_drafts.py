@@ -1,4 +1,4 @@
-"""Interviews read as drafts: suggestions before the own decision, and none of it in a measure."""
+"""Draft interviews: suggestions before the own decision, and none of it in a measure."""
 
 from __future__ import annotations
 
@@ -161,7 +161,7 @@ class TestAtTheDesk:
 
 class TestOpening:
     def test_needs_a_reason_and_happens_once(self, project: Project, interview: Interview, lead: User) -> None:
-        with pytest.raises(PreannotationError, match="Say in a line"):
+        with pytest.raises(PreannotationError, match="Give a reason"):
             open_draft_reading(project=project, interview=interview, reason="  ", by=lead)
         open_draft_reading(project=project, interview=interview, reason="So.", by=lead)
         with pytest.raises(PreannotationError, match="already"):

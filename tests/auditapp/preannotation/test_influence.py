@@ -214,7 +214,7 @@ class TestPage:
     def test_without_an_annotator_the_page_says_so(
         self, project: Project, coder: User, client_of: Callable[[User], Client]
     ) -> None:
-        assert "No annotator has read anything here yet." in self.get(client_of(coder), project)
+        assert "Nothing has been annotated here yet." in self.get(client_of(coder), project)
 
     def test_a_coder_sees_her_own_and_opens_her_own_sentences(
         self,

@@ -247,7 +247,7 @@ class TestLearning:
         run = launch(project, lead)
         monkeypatch.setattr(learning, "version", lambda name: "99.0")
         assert finish(run).state == "failed"
-        assert "Launch it anew" in run.problem
+        assert "Launch it again" in run.problem
         assert launch(project, lead).annotator != run.annotator
 
 
@@ -331,7 +331,7 @@ class TestRuns:
         rest = finish(launch(project, lead, "rules"))
         assert {reading.interview for reading in rest.readings.all()} == set(interviews[1:])
         assert Suggestion.objects.count() == 3
-        with pytest.raises(PreannotationError, match="nothing to read"):
+        with pytest.raises(PreannotationError, match="nothing to annotate"):
             launch(project, lead, "rules")
 
     def test_a_run_that_somebody_is_at_is_left_to_them(self, run: OfflineRun) -> None:

@@ -85,12 +85,14 @@ def test_a_label_reads_by_family_again_and_what_is_sent_is_told_first(project: P
     again = preannotate(project, "--annotator", "reader", *chosen, err=err)
     assert (again["cells"], again["annotator_number"]) == (first["cells"], 1)
     assert (
-        "reader number 1, asked by family, reads only what is said: 3 cells. 1 turn of them asked again; 40 planted"
+        "reader number 1, asked by family, annotates semantic meaning only: 3 cells. 1 turn of them asked again; 40 planted"
         in err.getvalue()
     )
     assert "reader was never checked: manage.py preannotate_check does that." in err.getvalue()
     assert preannotate(project, "--annotator", "reader 2", *chosen, err=err)["cells"] == by_code["cells"]
-    assert f"reader number 2, asked by code, reads only what is said: {by_code['cells']} cells." in err.getvalue()
+    assert (
+        f"reader number 2, asked by code, annotates semantic meaning only: {by_code['cells']} cells." in err.getvalue()
+    )
 
 
 def test_a_check_is_of_the_annotator_that_is_named_and_told_first(project: Project) -> None:
@@ -165,4 +167,4 @@ def test_people_are_told_in_words(project: Project) -> None:
     out = StringIO()
     call_command("preannotate", "--project", project.slug, "--annotator", "reader", "--family", "themes", stdout=out)
     assert "3 cells, running." in out.getvalue()
-    assert "0 readings, 0 suggestions, 0 rejected items, 0 missing sentences." in out.getvalue()
+    assert "0 answers, 0 suggestions, 0 rejected items, 0 missing sentences." in out.getvalue()

@@ -236,7 +236,7 @@ def test_a_rate_is_refused_in_a_sentence_when_a_condition_fails(
         + {
             "hash": "nobody can say that the annotator stayed the same: it has no hash.",
             "people": "in none of 2 interviews has somebody decided blind about every sentence of every withheld turn.",
-            "draw": "there is no random sample: the annotator read no withheld turn for this code.",
+            "draw": "there is no random sample: the annotator has labelled no withheld turn for this code.",
         }[breaking]
         in shown
     )

@@ -311,11 +311,11 @@ class TestPanel:
         one, _two = split(sentence, coder)
         decide(one, coder)
         page = client_of(coder).post(reverse("preannotation:panel", args=[project.slug, one.pk])).content.decode()
-        assert "Read before the breaks of this sentence were corrected" in page
+        assert "Annotated before the boundaries of this sentence were corrected" in page
         assert "no longer placed" not in page
         read(annotator, one)
         page = client_of(coder).post(reverse("preannotation:panel", args=[project.slug, one.pk])).content.decode()
-        assert "Read before the breaks" not in page
+        assert "Annotated before the boundaries" not in page
 
     def test_a_whole_of_which_a_part_was_read_shows_that_and_says_so(
         self, annotator: Annotator, sentence: Sentence, coder: User, project: Project, client_of: ClientOf
@@ -329,7 +329,7 @@ class TestPanel:
         assert (list_codes(panel), panel.read, panel.partly) == ([BALANCE], [], ["Themes"])
         assert whole.pk not in tell(annotator)
         page = client_of(coder).post(reverse("preannotation:panel", args=[project.slug, whole.pk])).content.decode()
-        assert "read in part" in page
+        assert "annotated in part" in page
 
     def test_two_of_one_code_meet_in_the_whole_each_with_its_words(
         self, annotator: Annotator, sentence: Sentence, coder: User
@@ -422,7 +422,7 @@ class TestAnswers:
         decide(sentence, coder)
         look(sentence, coder)
         split(sentence, coder)
-        with pytest.raises(PreannotationError, match="no one sentence holds the words"):
+        with pytest.raises(PreannotationError, match="no single sentence now has all the words"):
             dismiss_suggestion(suggestion=made, project=project, by=coder)
         answer = client_of(coder).post(reverse("preannotation:respond", args=[project.slug, made.pk]), {"act": "keep"})
         assert answer.status_code == 409

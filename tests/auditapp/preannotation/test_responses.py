@@ -267,7 +267,7 @@ class TestPanelPage:
         decide(sentence, coder)
         status, page, _ = self.post(client_of(coder), "panel", project, sentence.pk)
         assert status == 200
-        assert "whether or not a machine read it" in page
+        assert "whether or not a machine annotated it" in page
         assert REASON not in page
         assert "instructions to a machine" not in page
 

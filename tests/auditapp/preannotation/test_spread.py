@@ -57,7 +57,7 @@ def test_who_does_not_code_sees_all(
     project: Project, annotators: list[Annotator], reader: User, client_of: ClientOf
 ) -> None:
     shown = page(client_of(reader), project)
-    assert "18 sentences read by all of them" in shown
+    assert "18 sentences annotated by all of them" in shown
     assert "hidden from you" not in shown
 
 
@@ -67,13 +67,13 @@ def test_who_codes_sees_no_rate_of_an_interview_before_she_opened_it(
     client = client_of(lead)
     shown = page(client, project)
     assert "Others’ labels in 2 interviews are hidden from you" in shown
-    assert "read by all of them" not in shown
+    assert "annotated by all of them" not in shown
     assert "%</td>" not in shown
     first = Interview.objects.get(pk=said[0].turn.interview_id)
     unblind_interview(project=project, interview=first, by=lead, where="agreement")
     shown = page(client, project)
     assert "Others’ labels in 1 interview are hidden from you" in shown
-    assert "9 sentences read by all of them" in shown
+    assert "9 sentences annotated by all of them" in shown
     assert "rates from 0.0 % to 100.0 %" in shown
 
 
@@ -86,7 +86,7 @@ def test_the_page_unblinds_what_it_hides_and_nothing_without_the_tick(
     assert not Unblinding.objects.exists()
     assert unblind_on(client, path + query)["Location"] == path + query
     assert set(Unblinding.objects.values_list("user", "where")) == {(lead.pk, "spread")}
-    assert "18 sentences read by all of them" in page(client, project)
+    assert "18 sentences annotated by all of them" in page(client, project)
 
 
 def test_no_more_interviews_are_unblinded_than_the_annotators_read(

@@ -77,7 +77,7 @@ class TestDraw:
 
 class TestPlan:
     @pytest.mark.parametrize(
-        ("share", "reason", "words"), [(101, "x", "0 to 100"), (-1, "x", "0 to 100"), (20, " ", "Say in a line")]
+        ("share", "reason", "words"), [(101, "x", "0 to 100"), (-1, "x", "0 to 100"), (20, " ", "Give a reason")]
     )
     def test_a_share_that_is_none_or_without_a_reason_is_refused(
         self, project: Project, lead: User, share: int, reason: str, words: str

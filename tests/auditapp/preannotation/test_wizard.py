@@ -55,7 +55,7 @@ def test_the_review_writes_nothing_and_warns_of_kin(
     }
     client, path = client_of(lead), reverse("preannotation:launch", args=[project.slug])
     page = client.post(path, typed).content.decode()
-    assert "of one family (claude)" in page
+    assert "of the same family (claude)" in page
     assert "The exact instructions" in page
     assert not Annotator.objects.exists()
     assert not Batch.objects.exists()
@@ -95,7 +95,7 @@ class TestReview:
             "Annotator": "reader, a new one",
             "Codebook": "v1",
             "One call per": "turn and code family",
-            "Reads": "only what is said (semantic)",
+            "Annotates": "semantic meaning only",
             "Interviews": "1",
             "Turns": "30",
             "Redaction list": "none is applied",
@@ -123,7 +123,7 @@ class TestReview:
         state = find_check_state(annotator)
         assert state is not None
         _, verdicts = state
-        assert "labels are those it was told: passed; every sentence gets an answer: passed" in verdicts
+        assert "labels come from its instructions: passed; every sentence gets an answer: passed" in verdicts
         assert verdicts in post(client, project, model=reader.pk)[1]
         assert verdicts in tell_launch(launch_model(project=project, variant=reader, by=owner))
 

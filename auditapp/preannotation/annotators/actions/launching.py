@@ -33,8 +33,8 @@ NOBODY_CONSENTS = (
     "a model of this site."
 )
 OUTDATED_EXAMPLES = (
-    "What {annotator} was told holds sentences that may not leave the site as they stand there: a consent or the redaction "
-    "list has changed since. Launch with the model again; that makes an annotator which is told what may be told."
+    "The instructions of {annotator} contain sentences that may no longer leave the site in this form, because a consent or "
+    "the redaction list has changed. Launch with the model again; that creates an annotator with new instructions."
 )
 
 

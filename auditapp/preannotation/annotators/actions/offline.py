@@ -181,7 +181,7 @@ def _store_run(
     left = list_interviews_to_read(annotator, ids)
     if not left:
         raise PreannotationError(
-            f"There is nothing to read: {annotator} has read every sentence the models say there, or there are none."
+            f"There is nothing to annotate: {annotator} has annotated every sentence of the models there, or there are none."
         )
     run = OfflineRun.objects.create(
         annotator=annotator,

@@ -22,7 +22,7 @@ def record_calibration(*, project: Project, annotator: Annotator | None, family:
     """
     reason = " ".join(reason.split())
     if not reason:
-        raise PreannotationError("Say why figures are computed although this family is read reflexively.")
+        raise PreannotationError("Say why figures are computed although this family is coded reflexively.")
     if len(reason) > MAX_REASON:
         raise PreannotationError(f"The reason has {len(reason):,} characters, and at most {MAX_REASON:,} fit.")
     trail.record(

@@ -24,7 +24,7 @@ class OfflineForm(LaunchForm):
             (Annotator.Kind.LEARNT.value, Annotator.Kind.LEARNT.label),
         ],
         widget=forms.RadioSelect,
-        label="What reads",
+        label="Annotator",
     )
     minimum = forms.IntegerField(
         min_value=2,
@@ -37,7 +37,7 @@ class OfflineForm(LaunchForm):
         queryset=Interview.objects.none(),
         required=False,
         widget=forms.CheckboxSelectMultiple,
-        help_text="None chosen means all. What the same annotator has read already is not read again.",
+        help_text="None chosen means all. What this annotator has annotated already is skipped.",
     )
     client_id = forms.UUIDField(initial=uuid4, widget=forms.HiddenInput)
 

@@ -21,7 +21,7 @@ class SmallPilotOptions(LaunchOptionsForm):
         max_value=10_000,
         required=False,
         label="Pilot, calls per arm",
-        help_text=f"Sent first; then the batch waits with an estimate for your yes. Their answers count. Empty for one call "
+        help_text=f"Sent first; then the batch shows an estimate and waits for approval. Their answers count. Empty for one call "
         f"in {SHARE} of all, at least one and at most {DEFAULT_PILOT} per arm; 0 for no pilot.",
     )
 

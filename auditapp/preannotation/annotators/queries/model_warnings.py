@@ -30,8 +30,8 @@ def warn_of_kin(project: Project, variant: ModelVariant, interview_ids: Collecti
     readings = ", ".join(kin)
     return [
         (
-            f"{variant.label} is of one family ({family}) with models it would read ({readings}): models judge their own more "
-            "kindly."
+            f"{variant.label} is of the same family ({family}) as models it would annotate ({readings}): models judge their "
+            "own more kindly."
         )
     ]
 

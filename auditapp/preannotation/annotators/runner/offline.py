@@ -65,7 +65,7 @@ def run_offline(run_id: int) -> None:
             run_id,
             who,
             OfflineRun.State.FAILED,
-            f"The reading stopped at an error nobody expected ({type(error).__name__}).",
+            f"The run stopped at an unexpected error ({type(error).__name__}).",
         )
         raise
     else:
@@ -87,14 +87,14 @@ def make_reader(annotator: Annotator, *, tell: Callable[[], object] = lambda: No
         raise CannotRead(str(error)) from error
     if recipe.get("reader") != reader_now:
         raise CannotRead(
-            "This annotator was made with another version of the program that reads, or of what it learns with, and "
-            "would not read now as it did. Launch it anew: that makes another annotator."
+            "This annotator was made with another version of the program or of scikit-learn and would give different "
+            "labels now. Launch it again: that creates a new annotator."
         )
     if annotator.kind == Annotator.Kind.RULES:
         try:
             return rules.RulesReader(recipe["rules"])
         except BadRule as error:
-            raise CannotRead(f"A rule of the codebook cannot be read. {error}") from error
+            raise CannotRead(f"A rule of the codebook is not valid. {error}") from error
     families = recipe["set"]["families"]
     if hash_set(families, place_sentences(families)) != recipe["set"]["hash"]:
         raise CannotRead(

@@ -87,7 +87,7 @@ def show_run(request: ProjectRequest, run_id: int) -> HttpResponse:
 @require_POST
 @project_view(Permission.RUN_BATCHES)
 def cancel(request: ProjectRequest, run_id: int) -> HttpResponse:
-    """Stop a run. What was read stands."""
+    """Stop a run. Finished interviews are kept."""
     run = _get_run(request, run_id)
     try:
         cancel_run(run=run, by=request.user)

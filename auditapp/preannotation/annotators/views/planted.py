@@ -30,7 +30,7 @@ def list_planted(request: ProjectRequest) -> HttpResponse:
         except PreannotationError as error:
             form.add_error("text", str(error))
         else:
-            messages.success(request, "The sentence is planted from the next reading on.")
+            messages.success(request, "The sentence is planted from the next batch on.")
             return redirect("preannotation:planted", request.project.slug)
     sentences = list(PlantedSentence.objects.filter(project=request.project).order_by("-pk"))
     context = {
@@ -52,7 +52,7 @@ def plant_set(request: ProjectRequest) -> HttpResponse:
     except PreannotationError as error:
         messages.error(request, str(error))
     else:
-        messages.success(request, f"{added} sentence{pluralize(added)} planted, from the next reading on.")
+        messages.success(request, f"{added} sentence{pluralize(added)} planted, from the next batch on.")
     return redirect("preannotation:planted", request.project.slug)
 
 

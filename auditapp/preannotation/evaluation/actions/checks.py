@@ -33,13 +33,12 @@ USUAL_REPEATS, MAX_REPEATS = 3, 10
 IDS_AT_A_TIME = 5_000
 MAX_SEED = 2**31 - 1
 ALL_WITHHELD = (
-    "Every turn that could be asked about is one that never shows suggestions. A check shows what a machine says of turns, "
-    "so it needs some that are shown: lower the share that is withheld, or bring in another interview."
+    "Every turn that could be checked is withheld. The results of a check are shown, so it needs turns that are not "
+    "withheld: lower the share, or import another interview."
 )
 TOLD_OTHERWISE = (
-    "{annotator} was told something else than the same codebook is told now (a pinned example, a consent, the redaction "
-    "list or the form of the question has changed since). Launch with the model again; that makes an annotator that can be "
-    "checked."
+    "The instructions of {annotator} are out of date: a pinned example, a consent, the redaction list or the prompt has "
+    "changed since. Launch with the model again; that creates an annotator that can be checked."
 )
 
 

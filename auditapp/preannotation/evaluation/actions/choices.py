@@ -76,7 +76,7 @@ def _record(choice: CodeChoice, by: trail.Actor, standing: CodeChoice | None) ->
 
 def _check(project: Project, code_identifier: str, annotator: Annotator | None, reason: str) -> None:
     if not reason:
-        raise PreannotationError("Say why: what the choice rests on is read by whoever uses the rates.")
+        raise PreannotationError("Give a reason: whoever uses the rates will read it.")
     if len(reason) > MAX_REASON:
         raise PreannotationError(f"The reason has {len(reason):,} characters, and at most {MAX_REASON:,} fit.")
     codes = Code.objects.filter(identifier=code_identifier, family__unit=CodeFamily.Unit.SENTENCE)
@@ -88,9 +88,9 @@ def _check(project: Project, code_identifier: str, annotator: Annotator | None, 
     if annotator.project_id != project.pk:
         raise PreannotationError("This annotator is not part of this study.")
     if not codes.filter(version=annotator.version_id).exists():
-        raise PreannotationError(f"{annotator} does not read for this code: its codebook {annotator.version} lacks it.")
+        raise PreannotationError(f"{annotator} does not annotate this code: its codebook {annotator.version} lacks it.")
     if not has_read_for(annotator, code_identifier):
         raise PreannotationError(
-            f"{annotator} has read no sentence for this code, so there is nothing of it to believe. "
-            "Have it read first, or choose another annotator or people only."
+            f"{annotator} has annotated no sentence for this code, so it cannot be chosen. "
+            "Let it annotate first, or choose another annotator or people only."
         )

@@ -50,7 +50,7 @@ def plan_critic(
     rows = _read_codes(annotator, codes)
     positives = list_positives(annotator, codes=[code.identifier for code in rows])
     if not positives:
-        raise PreannotationError(f"{annotator} has no suggestion that stands, so a critic has nothing to read.")
+        raise PreannotationError(f"{annotator} has no active suggestion, so there is nothing for a critic to check.")
     known = set() if again else list_read(annotator, critic)
     fresh = [each for each in positives if each.suggestion not in known]
     allowed = _keep_consenting(fresh, critic)
@@ -126,7 +126,7 @@ def _read_codes(annotator: Annotator, codes: Collection[str] | None) -> list[Cod
         unknown = sorted(set(codes) - {code.identifier for code in rows})
         if unknown:
             raise PreannotationError(
-                f"{annotator} reads codebook version {annotator.version.number}, which has no code {', '.join(unknown)}."
+                f"{annotator} uses codebook version {annotator.version.number}, which has no code {', '.join(unknown)}."
             )
     return list(rows.order_by("family__position", "position"))
 
@@ -148,7 +148,7 @@ def _keep_consenting(positives: Sequence[Positive], critic: ModelVariant) -> lis
 
 def _say_nothing_left(critic: ModelVariant, positives: int, fresh: Sequence[Positive]) -> str:
     if not fresh:
-        return f"{critic.label} has read all {positives:,} suggestions already. Say that it should read them again."
+        return f"{critic.label} has checked all {positives:,} suggestions already. Ask for them to be checked again."
     return (
         f"No interview of these {len(fresh):,} suggestions has a consent to processing by external models, and "
         f"{critic.label} is one. Record the consent first, or take a model of your own site."

@@ -21,7 +21,9 @@ class CalibrationForm(forms.Form):
     annotator = forms.ChoiceField(
         label="Annotator",
         required=False,
-        error_messages={"invalid_choice": "This annotator has read nothing in this study yet. Choose another."},
+        error_messages={
+            "invalid_choice": "This annotator has not annotated anything in this study yet. Choose another."
+        },
     )
     turns = forms.ChoiceField(
         label="Compared on",
@@ -104,7 +106,7 @@ class ChoiceForm(forms.Form):
     """Whom the study believes for a code, and why."""
 
     code = forms.CharField(max_length=100, widget=forms.HiddenInput)
-    candidate = forms.ChoiceField(label="Believed is", widget=forms.RadioSelect)
+    candidate = forms.ChoiceField(label="Choose", widget=forms.RadioSelect)
     reason = forms.CharField(label="Why", max_length=MAX_REASON, widget=forms.Textarea({"rows": 3}))
 
     def __init__(self, *args: Any, candidates: list[tuple[str, str]], **kwargs: Any) -> None:

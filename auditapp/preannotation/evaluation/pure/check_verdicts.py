@@ -38,7 +38,7 @@ def judge_check(report: CheckReport, names: Mapping[str, str] | None = None) -> 
     """Every check of the report in a line. ``names``: what codes are called, by identifier."""
     names = names or {}
     return [
-        _judge_share("legal", "Labels are those it was told", report.legal, least=MIN_LEGAL, of="labels named"),
+        _judge_share("legal", "Labels come from its instructions", report.legal, least=MIN_LEGAL, of="labels named"),
         _judge_share(
             "answered",
             "Every sentence gets an answer",

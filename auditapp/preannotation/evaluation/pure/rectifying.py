@@ -180,8 +180,8 @@ def is_outside(rate: float | None) -> bool:
 def check_conditions(found: Found) -> tuple[Condition, ...]:
     """What must hold for a rectified rate, one by one; of an annotator that read nothing for the code, that alone."""
     if not found.ever_read:
-        said = "The annotator has not read any sentence for this code."
-        return (Condition("The annotator read for this code", False, said, said),)
+        said = "The annotator has not annotated any sentence for this code."
+        return (Condition("The annotator labelled sentences for this code", False, said, said),)
     return (*_check_sample(found), *_check_annotator(found), _check_size(found))
 
 
@@ -197,11 +197,11 @@ def _check_sample(found: Found) -> tuple[Condition, ...]:
         Condition(
             "Labelled turns are a random sample",
             drawn,
-            f"{found.with_probability} of {found.withheld_turns} withheld turns that the annotator read were drawn at "
+            f"{found.with_probability} of {found.withheld_turns} withheld turns that it annotated were drawn at "
             "random with a probability that is stored.",
             "The labelled turns are no random sample: of some withheld turns no probability is stored."
             if found.withheld_turns
-            else "There is no random sample: the annotator read no withheld turn for this code.",
+            else "There is no random sample: the annotator has labelled no withheld turn for this code.",
         ),
         Condition(
             "People labelled all of the sample, blind",
@@ -221,19 +221,19 @@ def _check_annotator(found: Found) -> tuple[Condition, ...]:
     return (
         _check_unchanged(found),
         Condition(
-            "The annotator read the corpus",
+            "The annotator covered the corpus",
             share >= MIN_READ,
             f"Its answers speak of {found.read} of {found.asked} sentences of these interviews ({100 * share:.1f} %); "
             f"at least {100 * MIN_READ:.0f} % are needed.",
-            f"The annotator read too little of these interviews. {found.read} of {found.asked} sentences."
+            f"The annotator covered too little of these interviews. {found.read} of {found.asked} sentences."
             if found.asked
             else "",
         ),
         Condition(
             "Sentences are left to the machine",
             others > 0,
-            f"Besides the labelled ones the annotator read {others} sentences there, on turns that are not withheld.",
-            "The annotator read no sentence there besides the labelled ones." if found.asked else "",
+            f"Besides the labelled ones, it annotated {others} sentences there, on turns that are not withheld.",
+            "The annotator labelled no sentence there besides the labelled ones." if found.asked else "",
         ),
     )
 
@@ -251,7 +251,7 @@ def _check_unchanged(found: Found) -> Condition:
         failure = f"The provider answered with more than one model: {listed}."
         return Condition(name, False, f"{hashed} {failure}", failure)
     if len(told) < len(found.served):
-        unknown = f"which model answered is not told for all of its answers: {listed}."
+        unknown = f"which model answered is not known for all of its answers: {listed}."
         return Condition(name, False, f"{hashed} But {unknown}", "", can_be_checked=False)
     return Condition(name, True, f"{hashed} One model answered: {listed}." if told else hashed, "")
 
@@ -259,7 +259,7 @@ def _check_unchanged(found: Found) -> Condition:
 def list_served(served: Sequence[Served]) -> str:
     """Who answered, with counts, in one line."""
     return ", ".join(
-        f"{each.name or 'not told'} ({each.labelled} labelled and {each.others} other turns)" for each in served
+        f"{each.name or 'not known'} ({each.labelled} labelled and {each.others} other turns)" for each in served
     )
 
 

@@ -88,15 +88,15 @@ def read_machine_notes(project: Project) -> list[str]:
 
 def _tell_showing(project: Project) -> Iterator[str]:
     yield (
-        "At the desk a sentence's suggestions were open to a coder only after her own decision on it, which stays as her "
-        "blind reading."
+        "At the desk, suggestions for a sentence were shown to a coder only after her own decision on it, which is kept as her "
+        "blind label."
     )
     drafts = DraftReading.objects.filter(interview__project=project).values("interview").distinct().count()
     if drafts:
         drafted = Showing.objects.filter(sentence__turn__interview__project=project, is_draft=True).count()
         yield (
-            f"Except in {drafts:,} {'interview' if drafts == 1 else 'interviews'} read as drafts, where they were open before "
-            f"({drafted:,} looks): what somebody coded there after such a look counts as assisted and is in no measure."
+            f"Except in {drafts:,} {'interview' if drafts == 1 else 'interviews'} used as drafts, where they could be shown before "
+            f"({drafted:,} looks): codings made there after such a look are assisted and count in no measure."
         )
 
 
@@ -109,7 +109,7 @@ def _tell_withholding(project: Project) -> Iterator[str]:
     plans = WithholdingPlan.objects.filter(turn_arms__isnull=False, project=project).distinct().order_by("number")
     shares = ", ".join(f"{plan.share_percent} % (plan {plan.number}, seed {plan.seed})" for plan in plans)
     yield (
-        f"Turns were drawn at random in each interview never to show suggestions at the desk: {drawn['withheld']:,} of "
+        f"In each interview, turns were drawn at random and never showed suggestions at the desk: {drawn['withheld']:,} of "
         f"{drawn['turns']:,} turns, by a share of {shares}."
     )
 
@@ -121,8 +121,8 @@ def _tell_critics(project: Project) -> Iterator[str]:
         return
     critics = len({critic for _, critic, *_ in counts})
     yield (
-        f"A second pass by {critics:,} {'model' if critics == 1 else 'models'} tested suggestions alone, each against its "
-        f"source: {reversed_ones:,} of {tested:,} verdicts were reversals. A verdict takes no suggestion away."
+        f"A second pass by {critics:,} {'model' if critics == 1 else 'models'} checked suggestions, each against its "
+        f"source: {reversed_ones:,} of {tested:,} verdicts were reversals. A verdict removes no suggestion."
     )
 
 

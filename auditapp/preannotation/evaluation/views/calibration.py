@@ -89,7 +89,7 @@ def compute(request: ProjectRequest) -> HttpResponse:
     family, reason = form.cleaned_data["family"], form.cleaned_data["reason"]
     try:
         if family not in {each.family for each in compared.codes}:
-            raise PreannotationError("The annotator read for no such family here.")
+            raise PreannotationError("The annotator has no labels for this family here.")
         record_calibration(
             project=request.project, annotator=asked.annotator, family=family, reason=reason, by=request.user
         )

@@ -160,7 +160,7 @@ def _advise(figures: list[tuple[Candidate, CodeRow | None]], threshold: float) -
     asked_alone = any(each.annotator.mode == Annotator.Mode.CODE for each, _ in known)
     if asked_alone:
         return f"{below}, also by one that is asked for this code alone: leave it to people, or fix its definition."
-    return f"{below}: have it read with one call for this code alone, or leave it to people."
+    return f"{below}: annotate it with one call for this code alone, or leave it to people."
 
 
 def _read_choices(request: ProjectRequest) -> QuerySet[CodeChoice]:

@@ -42,7 +42,7 @@ READINGS_PER_PAGE = 20
 @require_http_methods(["GET", "HEAD", "POST"])
 @project_view(Permission.RUN_BATCHES)
 def launch(request: ProjectRequest) -> HttpResponse:
-    """Have suggestions tested by a critic, in two steps."""
+    """Check suggestions with a critic, in two steps."""
     initial = {name: request.GET[name] for name in ("annotator",) if name in request.GET}
     form = CriticForm(request.POST or None, project=request.project, initial=initial)
 

@@ -37,7 +37,7 @@ FOR_MODELS = ("limit", "family", "mode", "latent", "cap", "yes")
 
 
 class Command(BaseCommand):
-    help = "Have a machine annotator read a study's interviews. Its suggestions are kept apart from people's codings."
+    help = "Annotate a study's interviews with a machine. Its suggestions are kept apart from people's codings."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--project", required=True, metavar="SLUG")
@@ -48,11 +48,11 @@ class Command(BaseCommand):
             help='the label of a model, or "NAME NUMBER" of an annotator; rules or learnt, which need no model',
         )
         parser.add_argument(
-            "--interview", action="append", metavar="ID", help="an interview to read, by its id (default: all)"
+            "--interview", action="append", metavar="ID", help="an interview to annotate, by its id (default: all)"
         )
         parser.add_argument("--limit", type=int, help="so many turns from the beginning")
         parser.add_argument(
-            "--family", action="append", help="code family to read for (default: all coded by sentence)"
+            "--family", action="append", help="code family to annotate (default: all coded by sentence)"
         )
         parser.add_argument(
             "--mode", choices=Annotator.Mode.values, help="one call per turn and family, or per turn and code"
@@ -60,7 +60,7 @@ class Command(BaseCommand):
         parser.add_argument(
             "--minimum", type=int, help=f"fewest blind examples to learn a code from (default: {MIN_POSITIVES})"
         )
-        parser.add_argument("--latent", metavar="REASON", help="read for what is implied, too, and say why")
+        parser.add_argument("--latent", metavar="REASON", help="annotate latent meaning too; give the reason")
         add_launch_options(parser)
 
     def handle(self, *args: object, project: str, annotator: str, **options: Any) -> None:
@@ -81,7 +81,7 @@ class Command(BaseCommand):
         if options["minimum"] is not None:
             raise CommandError("--minimum is for --annotator learnt; a model learns from no codings.")
         if options["latent"] is not None and not options["latent"].strip():
-            raise CommandError("--latent needs a reason in words: why the model should read for what is implied, too.")
+            raise CommandError("--latent needs a reason: why the model should annotate latent meaning too.")
         # Nothing is sent before the end of this, so that what would be sent is told first.
         with transaction.atomic():
             batch = launch_model(
@@ -130,7 +130,7 @@ class Command(BaseCommand):
             return
         self.stdout.write(line)
         counts = (
-            f"{summary['readings']:,} readings, {summary['suggestions']:,} suggestions, {summary['rejected_items']:,} rejected "
+            f"{summary['readings']:,} answers, {summary['suggestions']:,} suggestions, {summary['rejected_items']:,} rejected "
             f"items, {summary['missing_sentences']:,} missing sentences."
         )
         self.stdout.write(counts)

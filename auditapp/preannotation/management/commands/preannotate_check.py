@@ -86,6 +86,6 @@ def _refuse_offline(study: Project, name: str) -> None:
     offline = study.annotators.exclude(kind=Annotator.Kind.MODEL)
     if name in {Annotator.Kind.RULES, Annotator.Kind.LEARNT} or name in [str(each) for each in offline]:
         raise CommandError(
-            f"{name} needs no such check: rules and what was learnt say the same of a sentence every time, whatever the codes "
-            "are called and in whichever order they stand. The calibration shows how far they are to be believed."
+            f"{name} needs no such check: rules and learnt annotators label a sentence the same way every time, whatever the "
+            "names and the order of the codes. Calibration shows their agreement with blind human labels."
         )

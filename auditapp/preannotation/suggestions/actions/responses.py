@@ -34,8 +34,8 @@ from transcripts.projects.models import Project
 KEPT_REASON = "suggestion"
 UNDONE_REASON = "suggestion taken back"
 PLACED_NOWHERE = (
-    "The breaks of its sentence were corrected since, and no one sentence holds the words of this suggestion now, so it can "
-    "be neither answered nor taken back. Code the sentences as you read them; what you kept before stands on them."
+    "The boundaries of its sentence have been corrected, and no single sentence now has all the words of this suggestion. It "
+    "can be neither answered nor taken back. Code the sentences themselves; codings you kept before still apply."
 )
 
 

@@ -30,9 +30,7 @@ def set_withholding(
     if seed is not None and not 0 <= seed <= MAX_SEED:
         raise PreannotationError(f"The seed is a whole number from 0 to {MAX_SEED:,}, not {seed:,}.")
     if not reason.strip():
-        raise PreannotationError(
-            "Say in a line why the share is set so: it stands beside every figure that rests on it."
-        )
+        raise PreannotationError("Give a reason for this share: it is shown beside every figure that depends on it.")
     Project.objects.select_for_update().get(pk=project.pk)
     plan = _make_plan(project, share_percent, reason.strip(), by, seed)
     trail.record(

@@ -6,7 +6,7 @@ from django import forms
 
 from transcripts.coding.models import Enactment, Level
 
-ACTS = [("keep", "Keep"), ("leave", "Leave"), ("edit", "Edit"), ("undo", "Take back"), ("redo", "Do again")]
+ACTS = [("keep", "Keep"), ("leave", "Dismiss"), ("edit", "Edit"), ("undo", "Take back"), ("redo", "Do again")]
 
 
 class ResponseForm(forms.Form):

@@ -1,4 +1,4 @@
-"""Interviews read as drafts, in which suggestions are open before one's own decision."""
+"""Draft interviews, in which suggestions are open before one's own decision."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def drafts(request: ProjectRequest) -> HttpResponse:
         except PreannotationError as error:
             form.add_error(None, str(error))
         else:
-            messages.success(request, f"{reading.interview.title} is read as a draft from now on.")
+            messages.success(request, f"{reading.interview.title} is a draft interview from now on.")
             return redirect("preannotation:drafts", request.project.slug)
     page = {"form": form, "drafts": list_drafts(request.project)}
     return render(request, "preannotation/drafts.html", page, status=422 if form.errors else 200)

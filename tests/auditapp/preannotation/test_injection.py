@@ -57,7 +57,7 @@ def test_a_payload_is_flagged_as_what_it_is(payload: Payload) -> None:
 
 
 def test_the_payloads_that_no_pattern_finds_are_the_ones_the_documentation_names() -> None:
-    words = (Path(__file__).parents[3] / "docs" / "preannotation.md").read_text(encoding="utf-8")
+    words = (Path(__file__).parents[3] / "docs" / "reference" / "pre-annotation.md").read_text(encoding="utf-8")
     assert {"everything twice", "a reason of a megabyte", "a wish in plain words"} == UNFLAGGED
     assert "three of our own forty payloads" in words
     for name in (*WHAT_IS_SAID, *HOW_IT_IS_SENT):

@@ -1,7 +1,7 @@
 """What in a text looks as if it were written to a machine. Knows nothing of Django.
 
 A flag accuses nobody and hides nothing: it tells whoever sees the machine's answer that the text may have steered it.
-What is said in plain words of no known pattern is not found; docs/preannotation.md says which payloads those are.
+What is said in plain words of no known pattern is not found; docs/reference/pre-annotation.md says which payloads those are.
 """
 
 from __future__ import annotations

@@ -118,7 +118,7 @@ class Corpus:
     def _sample(
         self, labelled: Bools, other: Bools, said_yes: Bools, decided: Bools, people: Bools
     ) -> tuple[Sample, int]:
-        """Of a sentence that several read, the share of them who put the code."""
+        """If several people coded a sentence, the share of them who applied the code is used."""
         counts, yes = decided[:, labelled].sum(axis=0), (people & decided)[:, labelled].sum(axis=0)
         machine, turns = said_yes[labelled], self.readings.turn_ids
         probability = self.probability

@@ -99,7 +99,9 @@ def download(request: ProjectRequest) -> HttpResponse:
         return _render(request, asked, status=422)
     rates = _read_rates(request, asked)
     if rates.blinded:
-        messages.error(request, "Labels that the rates rest on are hidden from you. Unblind those interviews first.")
+        messages.error(
+            request, "Labels that the rates are based on are hidden from you. Unblind those interviews first."
+        )
         return _render(request, asked, status=409)
     records = [dict(zip(HEADER, _list_values(row), strict=True)) for row in rates.rows]
     return send_table(request, "rates", HEADER, records, form.cleaned_data["format"])

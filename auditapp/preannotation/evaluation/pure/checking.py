@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from auditapp.preannotation.annotators.pure.conditions import FIRST, GENERIC, REPEAT, REVERSED, SWAPPED
 from transcripts.agreement.shares import Share
@@ -21,7 +21,8 @@ class Answer(NamedTuple):
     """One answer under one condition. ``codes`` are those that could be put, ``picks`` those that were, by sentence.
 
     ``rejected`` counts the items that were not applied, by the reason; ``refused`` of them named a code, and ``unknown``
-    of these one that was not told.
+    of these one that is not in the instructions. ``rejected_items`` are the items themselves. ``turn_id``, ``attempt_id``
+    and ``task`` say where the answer comes from, and ``problem`` why it was not usable.
     """
 
     condition: str
@@ -32,6 +33,11 @@ class Answer(NamedTuple):
     rejected: Mapping[str, int] = {}
     refused: int = 0
     unknown: int = 0
+    rejected_items: Sequence[Mapping[str, Any]] = ()
+    turn_id: int = 0
+    attempt_id: int | None = None
+    task: str = ""
+    problem: str = ""
 
     @property
     def named(self) -> int:

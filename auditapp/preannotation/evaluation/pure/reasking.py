@@ -18,12 +18,16 @@ class AskedAgain(NamedTuple):
     """One turn and its two answers: for every sentence that each of them reached, its codes.
 
     ``codes`` are those that both could put. ``is_flagged``: something in the turn looks like instructions to a machine.
+    ``turn_id`` and the two attempts say where the answers come from.
     """
 
     codes: Sequence[str]
     before: Mapping[int, frozenset[str]]
     again: Mapping[int, frozenset[str]]
     is_flagged: bool = False
+    turn_id: int = 0
+    before_attempt: int | None = None
+    again_attempt: int | None = None
 
 
 class Planted(NamedTuple):

@@ -8,33 +8,26 @@ from typing import NamedTuple
 
 from auditapp.batches.models import Arm, Batch
 from auditapp.preannotation.annotators.pure.conditions import REASK
+from auditapp.preannotation.evaluation.pure.checking import Answer
 from auditapp.preannotation.evaluation.pure.reasking import AskedAgain, Planted, ReaskReport, build_reask_report
-from auditapp.preannotation.evaluation.queries.checks import CheckedAnswer, find_answers, read_answer
+from auditapp.preannotation.evaluation.queries.checks import find_answers, read_answer
 from auditapp.preannotation.models import PlantedSentence, Reading, Suggestion
 
 IDS_AT_A_TIME = 5_000
 Picks = Mapping[int, frozenset[str]]
 
 
-class AskedPair(NamedTuple):
-    """Both answers about one turn: what the desk has, and what came when it was asked again."""
-
-    again: CheckedAnswer
-    before_attempt: int | None
-    pair: AskedAgain
-
-
 class ReadReask(NamedTuple):
     """What was asked again in a batch. ``without``: turns of it that have no usable first answer to compare with."""
 
-    pairs: list[AskedPair]
+    pairs: list[AskedAgain]
     planted: list[Planted]
     codes: list[str]
     without: int
 
     @property
     def report(self) -> ReaskReport:
-        return build_reask_report([each.pair for each in self.pairs], self.planted, self.codes)
+        return build_reask_report(self.pairs, self.planted, self.codes)
 
 
 def read_reask(batch: Batch) -> ReadReask:
@@ -44,9 +37,9 @@ def read_reask(batch: Batch) -> ReadReask:
     answers = [(read_answer(row, arms[row.cell.arm_id]), row.planted) for row in rows]
     firsts = _read_firsts(batch, arms, {each.turn_id for each, _ in answers})
     pairs = [
-        AskedPair(each, found[2], AskedAgain(each.answer.codes, found[0], _read_picks(each), found[1]))
+        AskedAgain(each.codes, found[0], _read_picks(each), found[1], each.turn_id, found[2], each.attempt_id)
         for each, _ in answers
-        if (found := firsts.get((each.turn_id, frozenset(each.answer.codes)))) is not None
+        if (found := firsts.get((each.turn_id, frozenset(each.codes)))) is not None
     ]
     known = {row.pk: row.codes for row in PlantedSentence.objects.filter(project=batch.project_id)}
     order = {code: None for arm in arms.values() if not arm.settings.get("condition") for code in _list_codes(arm)}
@@ -92,14 +85,14 @@ def _read_suggestions(cell_ids: list[int]) -> dict[int, dict[int, set[str]]]:
     return picks
 
 
-def _read_picks(each: CheckedAnswer) -> Picks:
-    return {number: each.answer.picks.get(number, frozenset()) for number in each.answer.answered}
+def _read_picks(each: Answer) -> Picks:
+    return {number: each.picks.get(number, frozenset()) for number in each.answered}
 
 
-def _read_planted(each: CheckedAnswer, put: Mapping[str, list[str]], known: Mapping[int, list[str]]) -> list[Planted]:
+def _read_planted(each: Answer, put: Mapping[str, list[str]], known: Mapping[int, list[str]]) -> list[Planted]:
     """The invented sentences of an answer. One whose codes are all of another family says nothing of this one: nobody
     said that none of these codes applies."""
-    asked = set(each.answer.codes)
+    asked = set(each.codes)
     found = []
     for number, codes in put.items():
         own = known.get(int(number), [])

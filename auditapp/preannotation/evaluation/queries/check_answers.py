@@ -6,9 +6,10 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from auditapp.preannotation.annotators.pure.conditions import FIRST, GENERIC, REPEAT, REVERSED, SWAPPED
-from auditapp.preannotation.evaluation.pure.checking import Labels, follow_swap, tabulate_labels
-from auditapp.preannotation.evaluation.queries.asked_again import AskedPair, ReadReask
-from auditapp.preannotation.evaluation.queries.checks import CheckedAnswer, ReadCheck
+from auditapp.preannotation.evaluation.pure.checking import Answer, Labels, follow_swap, tabulate_labels
+from auditapp.preannotation.evaluation.pure.reasking import AskedAgain
+from auditapp.preannotation.evaluation.queries.asked_again import ReadReask
+from auditapp.preannotation.evaluation.queries.checks import ReadCheck
 from auditapp.preannotation.models import PlantedSentence
 from transcripts.corpus.models import Sentence, Turn
 
@@ -37,22 +38,22 @@ def list_answer_entries(check: ReadCheck, figure: str) -> list[dict[str, Any]]:
             "task": each.task,
             "attempt_id": each.attempt_id,
             "problem": each.problem,
-            "missing": sorted(each.answer.asked - each.answer.answered),
+            "missing": sorted(each.asked - each.answered),
             "rejected": [
-                (item.get("sentence"), item.get("code"), str(item.get("reason", ""))) for item in each.rejected
+                (item.get("sentence"), item.get("code"), str(item.get("reason", ""))) for item in each.rejected_items
             ],
         }
         for each in check.answers
-        if (each.rejected if figure == "legal" else each.answer.asked - each.answer.answered)
+        if (each.rejected_items if figure == "legal" else each.asked - each.answered)
     ]
 
 
 def list_sentence_entries(check: ReadCheck, figure: str, code: str, scope: str) -> list[dict[str, Any]]:
     """The sentences behind a figure of a code."""
-    labels = tabulate_labels(each.answer for each in check.answers)
+    labels = tabulate_labels(check.answers)
     conditions = find_conditions(labels, figure)
     swaps = follow_swap(labels, code, check.definitions) if figure == "swapped" else {}
-    turns = {sentence: each.turn_id for each in check.answers for sentence in each.answer.asked}
+    turns = {sentence: each.turn_id for each in check.answers for sentence in each.asked}
     told = _index(check.answers, {code, check.definitions.get(code), *_find_told(check.definitions, code)})
     return [
         {
@@ -91,23 +92,23 @@ def _choose(labels: Labels, conditions: Sequence[str], code: str, scope: str, sw
     return sorted(each for each in shared if len({column[each] for column in columns}) > 1)
 
 
-Index = Mapping[tuple[str, int], list[CheckedAnswer]]
+Index = Mapping[tuple[str, int], list[Answer]]
 
 
-def _index(answers: Iterable[CheckedAnswer], codes: Collection[str | None]) -> Index:
+def _index(answers: Iterable[Answer], codes: Collection[str | None]) -> Index:
     """By condition and sentence, the answers that could put one of the codes."""
-    found: dict[tuple[str, int], list[CheckedAnswer]] = {}
+    found: dict[tuple[str, int], list[Answer]] = {}
     for each in answers:
-        if set(codes) & set(each.answer.codes):
-            for sentence in each.answer.asked:
-                found.setdefault((each.answer.condition, sentence), []).append(each)
+        if set(codes) & set(each.codes):
+            for sentence in each.asked:
+                found.setdefault((each.condition, sentence), []).append(each)
     return found
 
 
 def _list_suggested(told: Index, condition: str, sentence: int) -> Iterator[dict[str, Any]]:
     for each in told.get((condition, sentence), []):
-        is_answered = sentence in each.answer.answered
-        codes = tuple(sorted(each.answer.picks.get(sentence, ()))) if is_answered else None
+        is_answered = sentence in each.answered
+        codes = tuple(sorted(each.picks.get(sentence, ()))) if is_answered else None
         yield {"asked": name_condition(condition), "codes": codes, "attempt_id": each.attempt_id}
 
 
@@ -116,13 +117,13 @@ def list_reask_entries(reask: ReadReask, code: str, scope: str) -> list[dict[str
     return [
         _write_pair(each, sentence)
         for each in reask.pairs
-        for sentence in sorted(each.pair.before)
-        if (not code or code in each.pair.codes) and _is_within(each, sentence, code, scope)
+        for sentence in sorted(each.before)
+        if (not code or code in each.codes) and _is_within(each, sentence, code, scope)
     ]
 
 
-def _is_within(each: AskedPair, sentence: int, code: str, scope: str) -> bool:
-    before, again = each.pair.before[sentence], each.pair.again.get(sentence)
+def _is_within(each: AskedAgain, sentence: int, code: str, scope: str) -> bool:
+    before, again = each.before[sentence], each.again.get(sentence)
     if scope == "all":
         return True
     if again is None:
@@ -132,20 +133,20 @@ def _is_within(each: AskedPair, sentence: int, code: str, scope: str) -> bool:
     return bool(before | again) if scope == "put" else before != again
 
 
-def _write_pair(each: AskedPair, sentence: int) -> dict[str, Any]:
-    before, again = each.pair.before[sentence], each.pair.again.get(sentence)
+def _write_pair(each: AskedAgain, sentence: int) -> dict[str, Any]:
+    before, again = each.before[sentence], each.again.get(sentence)
     return {
-        "turn_id": each.again.turn_id,
+        "turn_id": each.turn_id,
         "sentence_id": sentence,
         "answers": [
             {"asked": "first", "codes": tuple(sorted(before)), "attempt_id": each.before_attempt},
             {
                 "asked": "again",
                 "codes": None if again is None else tuple(sorted(again)),
-                "attempt_id": each.again.attempt_id,
+                "attempt_id": each.again_attempt,
             },
         ],
-        "note": "looks like instructions" if each.pair.is_flagged else "",
+        "note": "looks like instructions" if each.is_flagged else "",
     }
 
 

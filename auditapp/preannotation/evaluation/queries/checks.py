@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import NamedTuple
 
 from django.db.models import Count, QuerySet
 
@@ -18,29 +18,16 @@ from transcripts.codebook.models import Code
 UNKNOWN = "unknown code"
 
 
-class CheckedAnswer(NamedTuple):
-    """An answer with the way to where it came from. ``turn_id`` is what it was asked about."""
-
-    cell_id: int
-    turn_id: int
-    attempt_id: int | None
-    family: str
-    task: str
-    problem: str
-    rejected: list[Mapping[str, Any]]
-    answer: Answer
-
-
 class ReadCheck(NamedTuple):
     """A check as it stands: its answers, the codes in their order, and what was swapped with what."""
 
-    answers: list[CheckedAnswer]
+    answers: list[Answer]
     codes: list[str]
     definitions: dict[str, str]
 
     @property
     def report(self) -> CheckReport:
-        return build_report([each.answer for each in self.answers], codes=self.codes, definitions=self.definitions)
+        return build_report(self.answers, codes=self.codes, definitions=self.definitions)
 
 
 def find_annotator(batch: Batch) -> Annotator | None:
@@ -83,12 +70,13 @@ def find_answers(batch: Batch, *, conditions: Sequence[str] | None = None) -> Qu
     return found if conditions is None else found.filter(condition__in=conditions)
 
 
-def read_answer(row: CheckAnswer, arm: Arm) -> CheckedAnswer:
+def read_answer(row: CheckAnswer, arm: Arm) -> Answer:
     """An answer in the words of the measures. Reads row.cell.result."""
     asked, missing = frozenset(row.asked), frozenset(row.missing)
     is_usable = row.outcome != CheckAnswer.Outcome.INVALID
     named = [item for item in row.rejected if item.get("code") is not None]
-    answer = Answer(
+    result = getattr(row.cell, "result", None)
+    return Answer(
         condition=row.condition,
         codes=arm.settings["codes"],
         asked=asked,
@@ -97,17 +85,11 @@ def read_answer(row: CheckAnswer, arm: Arm) -> CheckedAnswer:
         rejected=Counter(str(item.get("reason", "")) for item in row.rejected),
         refused=len(named),
         unknown=sum(item.get("reason") == UNKNOWN for item in named),
-    )
-    result = getattr(row.cell, "result", None)
-    return CheckedAnswer(
-        cell_id=row.cell_id,
+        rejected_items=row.rejected,
         turn_id=row.cell.input_id,
         attempt_id=result.attempt_id if result else None,
-        family=arm.settings["family"],
         task=arm.task,
         problem=row.problem,
-        rejected=row.rejected,
-        answer=answer,
     )
 
 

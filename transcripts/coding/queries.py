@@ -58,7 +58,7 @@ VALUES = ", ".join(
 NO_VALUES = ", ".join([*("''" for _ in CHOICE_FIELDS), "'', NULL, NULL, ''"])
 VALUE_COLUMNS = (*CHOICE_FIELDS, "note", "quote_start", "quote_end", "attributes")
 # The last part always has a row: whether the person may code this interview now.
-STANDING = f"""
+ACTIVE_LABELS = f"""
 SELECT 'coding', c.id, c.code_id, k.identifier, f.unit, c.range_id, c.layer, {VALUES}
 FROM coding_coding c JOIN codebook_code k ON k.id = c.code_id JOIN codebook_codefamily f ON f.id = k.family_id
 WHERE c.sentence_id = %s AND c.coder_id = %s AND c.withdrawn_at IS NULL
@@ -108,8 +108,8 @@ STORED: dict[type[Coding | Decision | Memo], str] = {
 HOLD = "SELECT ({stored}), s.retired_by_id IS NULL FROM corpus_sentence s WHERE s.id = %s"
 
 
-class StandingCoding(NamedTuple):
-    """A coding of one person that stands on a sentence."""
+class ActiveCoding(NamedTuple):
+    """An active coding of one person on a sentence."""
 
     pk: int
     code_id: int
@@ -121,10 +121,10 @@ class StandingCoding(NamedTuple):
 
 
 @dataclass
-class Standing:
-    """One person's work on one sentence as it stands, and what she has seen of others'."""
+class ActiveLabels:
+    """One person's active labels on one sentence, and what she has seen of others' labels."""
 
-    codings: list[StandingCoding] = field(default_factory=list)
+    codings: list[ActiveCoding] = field(default_factory=list)
     decision_id: int | None = None
     none_applies: bool = False
     is_revealed: bool = False
@@ -169,30 +169,30 @@ def find_interview(project: Project, interview_id: int, person_id: int) -> tuple
     return found, place
 
 
-def read_standing(sentence_id: int, coder_id: int) -> Standing:
+def read_active_labels(sentence_id: int, coder_id: int) -> ActiveLabels:
     """The work of ``coder_id`` on a sentence and whether she may go on with it, in one query."""
-    standing = Standing()
+    labels = ActiveLabels()
     place = [sentence_id, coder_id]
     with connection.cursor() as cursor:
-        cursor.execute(STANDING, [*place * 4, *[coder_id] * CLOSURE_PARAMETERS, sentence_id])
+        cursor.execute(ACTIVE_LABELS, [*place * 4, *[coder_id] * CLOSURE_PARAMETERS, sentence_id])
         for what, pk, *rest in cursor.fetchall():
             if what == "coding":
-                standing.codings.append(_build_standing(pk, *rest))
+                labels.codings.append(_build_active_coding(pk, *rest))
             elif what == "revealed":
-                standing.is_revealed = True
+                labels.is_revealed = True
             elif what == "opened":
-                standing.is_opened = True
+                labels.is_opened = True
             elif what == "closure":
-                standing.closure = Closure(rest[1])
+                labels.closure = Closure(rest[1])
             else:
-                standing.decision_id, standing.none_applies = pk, what == "none applies"
-    return standing
+                labels.decision_id, labels.none_applies = pk, what == "none applies"
+    return labels
 
 
-def _build_standing(pk: int, code_id: int, identifier: str, unit: str, *rest: Any) -> StandingCoding:
+def _build_active_coding(pk: int, code_id: int, identifier: str, unit: str, *rest: Any) -> ActiveCoding:
     range_id, layer, *plain, attributes = rest
     values = CodingValues.from_columns(dict(zip(VALUE_COLUMNS, [*plain, read_json(attributes)], strict=True)))
-    return StandingCoding(pk, code_id, identifier, unit, values, read_uuid(range_id), layer)
+    return ActiveCoding(pk, code_id, identifier, unit, values, read_uuid(range_id), layer)
 
 
 def read_uuid(value: UUID | str | None) -> UUID | None:

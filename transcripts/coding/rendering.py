@@ -185,7 +185,7 @@ def render_details(
             for question in coding.code.attributes
         ],
         "refusal": refusal,
-        "has_seen_others": queries.read_standing(coding.sentence_id, request.user.pk).has_seen_others,
+        "has_seen_others": queries.read_active_labels(coding.sentence_id, request.user.pk).has_seen_others,
         "urls": _list_urls(request.project.slug, coding.sentence.turn.interview_id),
         "desk_url": make_desk_url(request, coding.sentence.turn.interview_id, coding.sentence_id),
     }

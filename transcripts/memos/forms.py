@@ -9,9 +9,9 @@ from uuid import uuid4
 from django import forms
 from django.core.exceptions import ValidationError
 
-from transcripts.coding.actions import LONGEST_MEMO
+from transcripts.coding.actions import MAX_MEMO_LENGTH
 from transcripts.coding.models import Memo
-from transcripts.retrieval.words import LONGEST, MOST_TERMS, read_terms
+from transcripts.retrieval.words import MAX_LENGTH, MAX_TERMS, read_terms
 from transcripts.themes.queries import Catalogue
 
 ANY = ("", "any")
@@ -22,7 +22,7 @@ class MemoForm(forms.Form):
     """A memo. ``client_id`` is the idempotency key: it is made with the form, so a form sent twice is stored once."""
 
     kind = forms.ChoiceField(label="Kind", choices=Memo.Kind.choices, initial=Memo.Kind.READING)
-    text = forms.CharField(label="Memo", max_length=LONGEST_MEMO, widget=forms.Textarea({"rows": 10, "dir": "auto"}))
+    text = forms.CharField(label="Memo", max_length=MAX_MEMO_LENGTH, widget=forms.Textarea({"rows": 10, "dir": "auto"}))
     client_id = forms.UUIDField(initial=uuid4, widget=forms.HiddenInput)
 
 
@@ -32,7 +32,7 @@ class MemoSearchForm(forms.Form):
     words = forms.CharField(
         label="Words",
         required=False,
-        max_length=LONGEST,
+        max_length=MAX_LENGTH,
         widget=forms.TextInput({"type": "search", "autocomplete": "off", "dir": "auto"}),
     )
     kind = forms.ChoiceField(label="Kind", required=False, choices=[ANY, *Memo.Kind.choices])
@@ -54,8 +54,8 @@ class MemoSearchForm(forms.Form):
 
     def clean_words(self) -> str:
         words: str = self.cleaned_data["words"]
-        if len(read_terms(words)) > MOST_TERMS:
-            raise ValidationError(f"These are more than {MOST_TERMS} words or phrases. Leave the commonest out.")
+        if len(read_terms(words)) > MAX_TERMS:
+            raise ValidationError(f"These are more than {MAX_TERMS} words or phrases. Leave the commonest out.")
         return words
 
     def clean_since(self) -> datetime.date | None:

@@ -11,7 +11,7 @@ from django.core.exceptions import ValidationError
 from transcripts.coding.models import Enactment, Grounding, Level, Prompting
 from transcripts.retrieval.asking import EVERYBODY, OWN, UNNAMED, Search, Speaker, State, Together
 from transcripts.retrieval.catalog import Catalog
-from transcripts.retrieval.words import LONGEST, MOST_TERMS, read_terms
+from transcripts.retrieval.words import MAX_LENGTH, MAX_TERMS, read_terms
 
 ANY = ("", "Any")
 TOGETHER = [
@@ -32,7 +32,7 @@ STATES = [
     (State.MEMO, "With a memo"),
 ]
 DISAGREED = (State.DISAGREED, "Read differently by coders")
-LARGEST_NUMBER = 2**31 - 1
+MAX_NUMBER = 2**31 - 1
 
 
 class Choices(NamedTuple):
@@ -51,7 +51,7 @@ class SearchForm(forms.Form):
 
     words = forms.CharField(
         required=False,
-        max_length=LONGEST,
+        max_length=MAX_LENGTH,
         label="Words",
         help_text="All of them in one sentence, also inside longer words; “words in quotation marks” stand together.",
         widget=forms.TextInput({"type": "search", "autocomplete": "off", "spellcheck": "false"}),
@@ -68,7 +68,7 @@ class SearchForm(forms.Form):
     model = forms.ChoiceField(required=False, label="Model")
     interview = forms.TypedChoiceField(required=False, label="Interview", coerce=int, empty_value=None)
     turn = forms.IntegerField(
-        required=False, label="Turn", min_value=1, max_value=LARGEST_NUMBER, help_text="Its number in the interview."
+        required=False, label="Turn", min_value=1, max_value=MAX_NUMBER, help_text="Its number in the interview."
     )
     state = forms.ChoiceField(required=False, label="State")
 
@@ -87,8 +87,8 @@ class SearchForm(forms.Form):
 
     def clean_words(self) -> str:
         words: str = self.cleaned_data["words"]
-        if len(read_terms(words)) > MOST_TERMS:
-            raise ValidationError(f"These are more than {MOST_TERMS} words or phrases. Leave the commonest out.")
+        if len(read_terms(words)) > MAX_TERMS:
+            raise ValidationError(f"These are more than {MAX_TERMS} words or phrases. Leave the commonest out.")
         return words
 
     def clean(self) -> dict[str, object]:

@@ -18,7 +18,7 @@ from transcripts.retrieval.words import Piece, Term, mark
 
 NEIGHBOURS = 2
 # Characters; what is longer is cut here and read whole at the desk.
-LONGEST_SHOWN = 3_000
+MAX_SHOWN = 3_000
 CHIPS = """
 SELECT c.sentence_id, k.name, f.identifier, f.unit, c.level, c.enactment, u.username, c.coder_id
 FROM coding_coding c
@@ -102,14 +102,14 @@ def build_results(
     for result in results:
         pk = result.sentence.pk
         result.chips, result.memo = chips.get(pk, []), memos.get(pk, "")
-        result.question = questions.get(result.turn.pk, "")[:LONGEST_SHOWN]
+        result.question = questions.get(result.turn.pk, "")[:MAX_SHOWN]
         _set_neighbours(result, beside[result.turn.pk])
     return results
 
 
 def _start(sentence: Sentence, terms: Sequence[Term]) -> Result:
     text = sentence.read_text()
-    return Result(sentence, mark(text[:LONGEST_SHOWN], terms), is_cut=len(text) > LONGEST_SHOWN)
+    return Result(sentence, mark(text[:MAX_SHOWN], terms), is_cut=len(text) > MAX_SHOWN)
 
 
 def _set_neighbours(result: Result, sentences: list[Sentence]) -> None:
@@ -118,7 +118,7 @@ def _set_neighbours(result: Result, sentences: list[Sentence]) -> None:
         return
     text = result.turn.text
     result.before, result.after = (
-        [Neighbour(each.label, text[each.start : each.end][:LONGEST_SHOWN]) for each in part]
+        [Neighbour(each.label, text[each.start : each.end][:MAX_SHOWN]) for each in part]
         for part in (sentences[max(place - NEIGHBOURS, 0) : place], sentences[place + 1 : place + 1 + NEIGHBOURS])
     )
 

@@ -14,10 +14,10 @@ from functools import cached_property
 from typing import NamedTuple
 from unicodedata import is_normalized, normalize
 
-LONGEST = 500
-MOST_TERMS = 20
+MAX_LENGTH = 500
+MAX_TERMS = 20
 # Characters; what piles up more marks than this is folded in parts, lest one sentence take minutes.
-LONGEST_LETTER = 64
+MAX_LETTER_LENGTH = 64
 QUOTED = re.compile(r'"([^"]*)"|“([^”]*)”|„([^“”]*)[“”]|«([^»]*)»|(\S+)')
 QUOTATION_MARKS = '"“”„«»'
 # What may stand between two words of a phrase: white space, and the marks of Markdown's emphasis around it.
@@ -118,7 +118,7 @@ def _fold_letters(text: str) -> Iterator[tuple[str, str]]:
     for character in text[1:]:
         own = fold(character)
         both = fold(text_now + character)
-        if both == folded_now + own or len(text_now) == LONGEST_LETTER:
+        if both == folded_now + own or len(text_now) == MAX_LETTER_LENGTH:
             yield text_now, folded_now
             text_now, folded_now = character, own
         else:

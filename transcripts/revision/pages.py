@@ -12,7 +12,7 @@ from transcripts.codebook.pure.lineage import Fate
 from transcripts.codebook.pure.words import Piece, compare_words
 from transcripts.coding.closure import Closure
 from transcripts.coding.models import Coding
-from transcripts.coding.queries import read_standing
+from transcripts.coding.queries import read_active_labels
 from transcripts.corpus.models import Interview, Sentence
 from transcripts.corpus.queries import read_questions
 from transcripts.projects.models import Project
@@ -66,7 +66,7 @@ def build_look(coding: Coding, version: CodebookVersion) -> Look:
     split_off = {change.to_identifier for change in changes if change.from_identifier in own}
     others = {*fate.identifiers, *split_off} - {coding.code.identifier, ""}
     turn = coding.sentence.turn
-    standing = read_standing(coding.sentence_id, coding.coder_id)
+    standing = read_active_labels(coding.sentence_id, coding.coder_id)
     quote = turn.text[coding.quote_start : coding.quote_end] if coding.quote_start is not None else ""
     return Look(
         coding,

@@ -292,7 +292,7 @@ class TestRaces:
 
     def test_loser_of_a_race_gets_the_standing_row(self, sentence: Sentence, code: Code, coder: User) -> None:
         winner = put(sentence, code, coder)
-        with patch.object(queries, "read_standing", return_value=queries.Standing()):
+        with patch.object(queries, "read_active_labels", return_value=queries.ActiveLabels()):
             assert put(sentence, code, coder) == winner
         assert Coding.objects.count() == 1
 
@@ -300,19 +300,19 @@ class TestRaces:
         client_id = uuid4()
         winner = put(sentence, code, coder, client_id=client_id)
         with (
-            patch.object(queries, "read_standing", return_value=queries.Standing()),
+            patch.object(queries, "read_active_labels", return_value=queries.ActiveLabels()),
             patch.object(queries, "lock_sentence", return_value=(None, True)),
         ):
             assert put(sentence, code, coder, client_id=client_id) == winner
 
     def test_loser_of_a_race_to_decide_gets_the_standing_row(self, sentence: Sentence, coder: User) -> None:
         winner = decide(sentence, coder)
-        with patch.object(queries, "read_standing", return_value=queries.Standing()):
+        with patch.object(queries, "read_active_labels", return_value=queries.ActiveLabels()):
             assert decide(sentence, coder) == winner
 
     def test_race_leaves_no_event(self, project: Project, sentence: Sentence, code: Code, coder: User) -> None:
         put(sentence, code, coder)
         events = count_events(project)
-        with patch.object(queries, "read_standing", return_value=queries.Standing()):
+        with patch.object(queries, "read_active_labels", return_value=queries.ActiveLabels()):
             put(sentence, code, coder)
         assert count_events(project) == events

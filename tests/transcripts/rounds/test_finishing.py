@@ -14,7 +14,7 @@ from tests.transcripts.rounds.round_cast import answers, bring_in, find_assignme
 from transcripts.accounts.models import User
 from transcripts.coding.actions import NotOpen
 from transcripts.coding.closure import Closure
-from transcripts.coding.queries import read_standing
+from transcripts.coding.queries import read_active_labels
 from transcripts.corpus.models import Interview
 from transcripts.projects.models import Project
 from transcripts.rounds import actions, queries
@@ -39,7 +39,7 @@ def read_talk(talks: list[Interview], coder: User) -> Interview:
 
 
 def find_closure(interview: Interview, person: User) -> Closure:
-    found = read_standing(answers(interview)[0].pk, person.pk).closure
+    found = read_active_labels(answers(interview)[0].pk, person.pk).closure
     assert (found == Closure.OPEN) == queries.is_open_for(interview, person)
     return found
 

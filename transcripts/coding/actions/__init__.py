@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from transcripts.coding.actions.checks import CODEABLE_CHANNELS, LONGEST_MEMO, LONGEST_NOTE
+from transcripts.coding.actions.checks import CODEABLE_CHANNELS, MAX_MEMO_LENGTH, MAX_NOTE_LENGTH
 from transcripts.coding.actions.codings import add_coding, withdraw_coding
 from transcripts.coding.actions.decisions import decide_sentence, reopen_sentence, reveal_suggestions
 from transcripts.coding.actions.errors import (
@@ -19,8 +19,8 @@ from transcripts.coding.actions.settings import reset_keys, set_keys
 
 __all__ = [
     "CODEABLE_CHANNELS",
-    "LONGEST_MEMO",
-    "LONGEST_NOTE",
+    "MAX_MEMO_LENGTH",
+    "MAX_NOTE_LENGTH",
     "CodingError",
     "NotDecided",
     "NotOpen",

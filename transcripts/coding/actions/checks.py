@@ -10,15 +10,15 @@ from transcripts.codebook.models import Code, CodebookVersion, CodeFamily
 from transcripts.coding import queries
 from transcripts.coding.actions.errors import NotOpen, WrongInput, WrongPlace
 from transcripts.coding.models import Level
-from transcripts.coding.queries import Standing
+from transcripts.coding.queries import ActiveLabels
 from transcripts.coding.values import CHOICE_FIELDS, CodingValues
 from transcripts.corpus.models import Sentence, Turn
 from transcripts.corpus.queries import hold_sentence, say_retired
 from transcripts.projects.models import Project
 
 CODEABLE_CHANNELS = frozenset({Turn.Channel.UTTERANCE.value, Turn.Channel.REASONING.value})
-LONGEST_NOTE = 1_000
-LONGEST_MEMO = 20_000
+MAX_NOTE_LENGTH = 1_000
+MAX_MEMO_LENGTH = 20_000
 
 
 def check_place(project: Project, sentence: Sentence) -> None:
@@ -35,10 +35,10 @@ def hold_place(sentence: Sentence) -> None:
         raise WrongPlace(say_retired(sentence.pk) or "This sentence is not part of this study.")
 
 
-def check_open(standing: Standing) -> None:
+def check_open(active: ActiveLabels) -> None:
     """The person may code this interview now. Raises ``NotOpen``."""
-    if standing.closure.sentence:
-        raise NotOpen(standing.closure.sentence)
+    if active.closure.sentence:
+        raise NotOpen(active.closure.sentence)
 
 
 def check_code(project: Project, code: Code) -> None:
@@ -64,7 +64,7 @@ def check_values(code: Code, sentence: Sentence, values: CodingValues) -> None:
         raise WrongInput(f"{family.name} are neither enacted nor described: leave that out.", field="enactment")
     if values.level == Level.LATENT and not values.note:
         raise WrongInput("A latent coding needs one line that says how you read the sentence.", field="note")
-    check_text(values.note, field="note", longest=LONGEST_NOTE)
+    check_text(values.note, field="note", longest=MAX_NOTE_LENGTH)
     if values.quote is not None:
         _check_quote(family, sentence, values)
     _check_answers(code, values.attributes)
@@ -94,14 +94,14 @@ def _check_answers(code: Code, answers: Mapping[str, Any]) -> None:
                 f"{question['label']}: there is no answer {answer!r}, choose {_list_words(question['choices'])}.",
                 field="attributes",
             )
-        check_text(answer, field="attributes", longest=LONGEST_NOTE)
+        check_text(answer, field="attributes", longest=MAX_NOTE_LENGTH)
 
 
-def check_reason(standing: Standing, reason: str) -> None:
+def check_reason(active: ActiveLabels, reason: str) -> None:
     """Who has seen others' labels says why she codes on. Raises ``WrongInput``."""
-    if standing.has_seen_others and not reason:
+    if active.has_seen_others and not reason:
         raise WrongInput("You have seen others' labels here: say in one line why you change yours.", field="reason")
-    check_text(reason, field="reason", longest=LONGEST_NOTE)
+    check_text(reason, field="reason", longest=MAX_NOTE_LENGTH)
 
 
 def check_range(range_id: UUID, *, coder_id: int, interview_id: int, identifier: str) -> None:

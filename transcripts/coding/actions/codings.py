@@ -21,7 +21,7 @@ from transcripts.coding.actions.storing import (
     withdraw_decision,
 )
 from transcripts.coding.models import Coding, Layer
-from transcripts.coding.queries import Standing, StandingCoding
+from transcripts.coding.queries import ActiveCoding, ActiveLabels
 from transcripts.coding.values import PLAIN, CodingValues, collapse_whitespace
 from transcripts.corpus.models import Sentence
 from transcripts.projects.models import Project
@@ -39,7 +39,7 @@ def add_coding(
     range_id: UUID | None = None,
     reason: str = "",
 ) -> Coding:
-    """Put ``code`` on ``sentence`` (on the first of its turn or interview, for codes of those); the standing row.
+    """Apply ``code`` to ``sentence``, or to the first sentence of its turn or interview. Returns the active row.
 
     The same code put the same way is left as it stands; put another way, or in another codebook version, the new row
     supersedes the old. A "none applies" gives way. Codings of one code put on several sentences at once share
@@ -54,46 +54,46 @@ def add_coding(
     sentence = queries.find_place(sentence, code.family.unit)
     if (stored := find_stored(Coding, by, client_id, on=sentence)) is not None:
         return check_same(stored, sentence_id=sentence.pk, code_id=code.pk)
-    standing = queries.read_standing(sentence.pk, by.pk)
-    before = next((coding for coding in standing.codings if coding.identifier == code.identifier), None)
+    active = queries.read_active_labels(sentence.pk, by.pk)
+    before = next((coding for coding in active.codings if coding.identifier == code.identifier), None)
     if before and before.code_id == code.pk and before.values == values and range_id in {None, before.range_id}:
         return Coding.objects.get(pk=before.pk)
-    checks.check_open(standing)
-    checks.check_reason(standing, reason)
+    checks.check_open(active)
+    checks.check_reason(active, reason)
     if range_id:
         interview_id = sentence.turn.interview_id
         checks.check_range(range_id, coder_id=by.pk, interview_id=interview_id, identifier=code.identifier)
     coding = build_coding(sentence, code, by, values, client_id=client_id, range_id=range_id)
-    coding.layer = choose_layer(standing)
+    coding.layer = choose_layer(active)
     coding.reason = reason
-    return _store(coding, before=before, standing=standing, project=project)
+    return _store(coding, before=before, active=active, project=project)
 
 
 @transaction.atomic
 def withdraw_coding(*, project: Project, coding: Coding, by: User, reason: str = "") -> None:
-    """Take a coding off; its row stays. With the last one goes the word that nothing more is to be coded here.
+    """Withdraw a coding; its row stays. Withdrawing the last one withdraws the decision "nothing more here" too.
 
     A coding that was taken off before is left as it is. Raises ``WrongPlace``, ``WrongInput``, ``NotOpen`` or
     ``NotYours``.
     """
     checks.check_place(project, coding.sentence)
     if coding.coder_id != by.pk:
-        raise NotYours("This coding is another person's. People take off their own codings only.")
+        raise NotYours("This coding is another person's. People remove only their own codings.")
     reason = collapse_whitespace(reason)
-    standing = queries.read_standing(coding.sentence_id, by.pk)
-    if all(other.pk != coding.pk for other in standing.codings):
+    active = queries.read_active_labels(coding.sentence_id, by.pk)
+    if all(other.pk != coding.pk for other in active.codings):
         if coding.carried_to.exists():
             checks.hold_place(coding.sentence)
         return
     checks.hold_place(coding.sentence)
-    checks.check_open(standing)
-    checks.check_reason(standing, reason)
+    checks.check_open(active)
+    checks.check_reason(active, reason)
     if not withdraw(coding, reason=reason):
         return
-    standing.codings = [other for other in standing.codings if other.pk != coding.pk]
+    active.codings = [other for other in active.codings if other.pk != coding.pk]
     reopened = None
-    if standing.decision_id and not standing.none_applies and not standing.has_sentence_codes:
-        reopened = withdraw_decision(standing.decision_id, reason=reason)
+    if active.decision_id and not active.none_applies and not active.has_sentence_codes:
+        reopened = withdraw_decision(active.decision_id, reason=reason)
     trail.record(
         "coding.withdrawn",
         target=coding,
@@ -103,16 +103,16 @@ def withdraw_coding(*, project: Project, coding: Coding, by: User, reason: str =
             "sentence": coding.sentence_id,
             "code": coding.code_id,
             "layer": coding.layer,
-            "after_suggestions": standing.is_revealed,
-            "after_colleagues": standing.is_opened,
+            "after_suggestions": active.is_revealed,
+            "after_colleagues": active.is_opened,
             **({"reopened": reopened} if reopened else {}),
         },
     )
 
 
-def choose_layer(standing: Standing) -> Layer:
+def choose_layer(active: ActiveLabels) -> Layer:
     """What the person could see when she decided."""
-    return Layer.ASSISTED if standing.has_seen_others else Layer.BLIND
+    return Layer.ASSISTED if active.has_seen_others else Layer.BLIND
 
 
 def build_coding(
@@ -130,7 +130,7 @@ def build_coding(
     )
 
 
-def _store(coding: Coding, *, before: StandingCoding | None, standing: Standing, project: Project) -> Coding:
+def _store(coding: Coding, *, before: ActiveCoding | None, active: ActiveLabels, project: Project) -> Coding:
     """Insert ``coding``; withdraw what it supersedes and a "none applies" it contradicts."""
     try:
         with transaction.atomic():
@@ -154,8 +154,8 @@ def _store(coding: Coding, *, before: StandingCoding | None, standing: Standing,
             **before.values.list_states(),
             "layer": before.layer,
         }
-    if standing.decision_id and standing.none_applies and coding.code.family.unit == CodeFamily.Unit.SENTENCE:
-        details["reopened"] = withdraw_decision(standing.decision_id, reason=coding.reason)
+    if active.decision_id and active.none_applies and coding.code.family.unit == CodeFamily.Unit.SENTENCE:
+        details["reopened"] = withdraw_decision(active.decision_id, reason=coding.reason)
     trail.record(
         "coding.changed" if before else "coding.added",
         target=coding,

@@ -29,15 +29,15 @@ def decide_sentence(*, project: Project, sentence: Sentence, by: User, client_id
     checks.check_place(project, sentence)
     if (stored := find_stored(Decision, by, client_id, on=sentence)) is not None:
         return check_same(stored, sentence_id=sentence.pk)
-    standing = queries.read_standing(sentence.pk, by.pk)
-    if standing.decision_id:
-        return Decision.objects.get(pk=standing.decision_id)
-    checks.check_open(standing)
+    active = queries.read_active_labels(sentence.pk, by.pk)
+    if active.decision_id:
+        return Decision.objects.get(pk=active.decision_id)
+    checks.check_open(active)
     decision = Decision(
         sentence=sentence,
         coder=by,
-        layer=choose_layer(standing),
-        none_applies=not standing.has_sentence_codes,
+        layer=choose_layer(active),
+        none_applies=not active.has_sentence_codes,
         client_id=client_id,
         created_at=timezone.now(),
     )
@@ -64,11 +64,11 @@ def reopen_sentence(*, project: Project, decision: Decision, by: User, reason: s
         raise NotYours("This decision is another person's. People take back their own decisions only.")
     reason = collapse_whitespace(reason)
     checks.hold_place(decision.sentence)
-    standing = queries.read_standing(decision.sentence_id, by.pk)
-    if standing.decision_id != decision.pk:
+    active = queries.read_active_labels(decision.sentence_id, by.pk)
+    if active.decision_id != decision.pk:
         return
-    checks.check_open(standing)
-    checks.check_reason(standing, reason)
+    checks.check_open(active)
+    checks.check_reason(active, reason)
     if not withdraw(decision, reason=reason):
         return
     trail.record(
@@ -87,11 +87,11 @@ def reveal_suggestions(*, project: Project, sentence: Sentence, by: User) -> Rev
     Raises ``NotDecided`` before her own decision. Once seen stays seen: a decision taken back later changes nothing.
     """
     checks.check_place(project, sentence)
-    standing = queries.read_standing(sentence.pk, by.pk)
-    if standing.is_revealed:
+    active = queries.read_active_labels(sentence.pk, by.pk)
+    if active.is_revealed:
         return Reveal.objects.get(sentence=sentence, coder=by)
     checks.hold_place(sentence)
-    if not standing.decision_id:
+    if not active.decision_id:
         raise NotDecided("Decide about this sentence first (Enter at the desk); then its suggestions can be opened.")
     reveal, created = Reveal.objects.get_or_create(
         sentence=sentence, coder=by, defaults={"revealed_at": timezone.now()}
@@ -102,6 +102,6 @@ def reveal_suggestions(*, project: Project, sentence: Sentence, by: User) -> Rev
             target=reveal,
             by=by,
             stream=trail.project_stream(project.pk),
-            details={"sentence": sentence.pk, "decision": standing.decision_id},
+            details={"sentence": sentence.pk, "decision": active.decision_id},
         )
     return reveal

@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
-from transcripts.coding.actions.checks import LONGEST_MEMO, check_text
+from transcripts.coding.actions.checks import MAX_MEMO_LENGTH, check_text
 from transcripts.coding.actions.errors import WrongInput, WrongPlace
 from transcripts.coding.actions.storing import check_same, find_stored, find_winner, withdraw
 from transcripts.coding.models import Memo
@@ -34,7 +34,7 @@ def write_memo(
     is closed. Raises ``WrongPlace``, ``WrongInput`` or ``UsedForAnother``.
     """
     text = text.replace("\r\n", "\n").strip()
-    check_text(text, field="text", longest=LONGEST_MEMO)
+    check_text(text, field="text", longest=MAX_MEMO_LENGTH)
     if kind and kind not in Memo.Kind.values:
         raise WrongInput(f"There is no kind of memo {kind!r}: choose {', '.join(Memo.Kind.values)}.", field="kind")
     if interview.project_id != project.pk or (sentence and sentence.turn.interview_id != interview.pk):

@@ -11,7 +11,7 @@ from transcripts.accounts.models import User
 from transcripts.codebook.models import Code, CodebookVersion
 from transcripts.coding.actions import add_coding, decide_sentence, withdraw_coding
 from transcripts.coding.models import Coding
-from transcripts.coding.queries import read_standing
+from transcripts.coding.queries import read_active_labels
 from transcripts.coding.values import CodingValues
 from transcripts.projects.models import Project
 from transcripts.revision import queries
@@ -64,7 +64,7 @@ def drop_coding(*, project: Project, coding: Coding, version: CodebookVersion, b
     A decided sentence stays decided: when this was its last code, the same person's word is now that none applies.
     Raises what ``withdraw_coding`` and ``decide_sentence`` raise.
     """
-    leaves_none = read_standing(coding.sentence_id, by.pk).is_last_word(coding.pk)
+    leaves_none = read_active_labels(coding.sentence_id, by.pk).is_last_word(coding.pk)
     withdraw_coding(project=project, coding=coding, by=by, reason=_tell_why(version))
     if leaves_none:
         decide_sentence(project=project, sentence=coding.sentence, by=by, client_id=client_id)

@@ -24,7 +24,7 @@ from transcripts.codebook.models import Code
 from transcripts.coding.actions import CodingError, WrongInput, add_coding, decide_sentence, withdraw_coding
 from transcripts.coding.models import Coding, Decision
 from transcripts.coding.pure.quoting import Span
-from transcripts.coding.queries import read_standing
+from transcripts.coding.queries import read_active_labels
 from transcripts.coding.values import CodingValues
 from transcripts.corpus.models import Recut, Sentence
 from transcripts.corpus.pure.recutting import Extent, share_quote
@@ -148,7 +148,7 @@ def _require_open(suggestion: Suggestion, project: Project, by: User) -> tuple[S
     showing = require_shown(project, suggestion, sentence, by)
     if sentence is None:
         raise PreannotationError(PLACED_NOWHERE)
-    closure = read_standing(sentence.pk, by.pk).closure
+    closure = read_active_labels(sentence.pk, by.pk).closure
     if closure.sentence:
         raise PreannotationError(closure.sentence)
     return sentence, showing
@@ -196,7 +196,7 @@ def _take_back(coding: Coding, made: Coding, project: Project, by: User) -> None
             sentence=coding.sentence, coder=by, none_applies=True, withdrawn_at__gte=coding.created_at
         ).exists()
         withdraw_coding(project=project, coding=coding, by=by, reason=UNDONE_REASON)
-        if ended and not read_standing(coding.sentence_id, by.pk).has_sentence_codes:
+        if ended and not read_active_labels(coding.sentence_id, by.pk).has_sentence_codes:
             decide_sentence(project=project, sentence=coding.sentence, by=by, client_id=uuid.uuid4())
         return
     add_coding(

@@ -19,7 +19,7 @@ from transcripts.audit_trail import trail
 from transcripts.blinding.actions import find_open_draft
 from transcripts.codebook.models import CodeFamily
 from transcripts.coding.actions import NotDecided, reveal_suggestions
-from transcripts.coding.queries import Standing, read_standing
+from transcripts.coding.queries import ActiveLabels, read_active_labels
 from transcripts.corpus.models import Sentence, Turn
 from transcripts.projects.models import Project
 
@@ -48,7 +48,7 @@ def show_suggestions(*, project: Project, sentence: Sentence, by: User) -> Panel
     """
     if sentence.turn.interview.project_id != project.pk:
         raise PreannotationError("This sentence is not part of this study.")
-    standing = read_standing(sentence.pk, by.pk)
+    standing = read_active_labels(sentence.pk, by.pk)
     reads_draft = is_draft(sentence.turn.interview_id)
     if not (reads_draft or standing.decision_id or standing.is_revealed):
         raise NotDecided("Decide about this sentence first (Enter at the desk); then its suggestions can be opened.")
@@ -81,7 +81,7 @@ def _find_arm(project: Project, sentence: Sentence, by: User) -> str:
 def _describe(
     sentence: Sentence,
     by: User,
-    standing: Standing,
+    standing: ActiveLabels,
     *,
     arm: str,
     suggestions: Sequence[int] = (),

@@ -155,8 +155,9 @@ OF_A_STUDY: dict[str, Row] = {
     "retrieval:cooccurrence": seen(),
     "retrieval:score_sheets": seen(),
     "retrieval:score_sheet": seen(),
-    # Coders see where they read differently once their round is locked; the page says so before.
-    "agreement:differences": seen(),
+    # Coders see disagreements once their round is locked; the page says so before.
+    "agreement:disagreements": seen(),
+    "agreement:old_disagreements": seen(),
     "agreement:table": seen(Permission.SEE_ALL_CODINGS),
     "agreement:compute": sent(Permission.SET_METHOD),
     "agreement:download": sent(Permission.SEE_ALL_CODINGS),
@@ -291,6 +292,7 @@ FORMS = {"batches:control": "act=pause"}
 # Pages that lead to another one, which has a row of its own.
 LEADS_ON = {
     "coding:acts",
+    "agreement:old_disagreements",
     "coding:next",
     "batches:answers",
     "batches:cap",

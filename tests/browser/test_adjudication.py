@@ -21,7 +21,7 @@ def test_two_readings_are_opened_compared_and_decided_with_the_keyboard(visit: V
         page.keyboard.press("Enter")
         page.locator(".sheet .chip.none").nth(number - 1).wait_for()
     await_saved(page)
-    page = visit.open(f"/p/demo/differences/{MOVES}")
+    page = visit.open(f"/p/demo/disagreements/{MOVES}")
     check_looks(page)
     press(page.locator("#unblinding_confirmed"), "Space")
     send(page, "Unblind this interview")
@@ -39,7 +39,7 @@ def test_two_readings_are_opened_compared_and_decided_with_the_keyboard(visit: V
         with page.expect_navigation():
             page.keyboard.press("Control+Enter")
     assert page.locator("progress").first.get_attribute("value") == "3"
-    assert f"3 of {total} differing passages decided" in page.locator("main").inner_text()
+    assert f"3 of {total} disagreements decided" in page.locator("main").inner_text()
     page.keyboard.press("n")
     assert page.locator("#other-codes").get_attribute("open") is not None
     check_looks(page)

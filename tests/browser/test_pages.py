@@ -23,7 +23,7 @@ PAGES = [
     "/p/demo/rounds/",
     "/p/demo/rounds/new/",
     "/p/demo/work/",
-    "/p/demo/differences/",
+    "/p/demo/disagreements/",
     "/p/demo/agreement/",
     "/p/demo/agreement/?family=themes",
     "/p/demo/adjudication/",

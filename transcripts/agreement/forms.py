@@ -21,10 +21,10 @@ MAX_SEED = 2**31 - 1
 NOT_KNOWN = "–"
 CELLS = (
     ("", "all that both decided"),
-    ("both", "both put it"),
-    ("only_a", "only the first put it"),
-    ("only_b", "only the second put it"),
-    ("neither", "neither put it"),
+    ("both", "both applied it"),
+    ("only_a", "only the first applied it"),
+    ("only_b", "only the second applied it"),
+    ("neither", "neither applied it"),
 )
 
 
@@ -94,7 +94,7 @@ class ReasonForm(forms.Form):
     """Why a coefficient is computed for a family that is read reflexively."""
 
     reason = forms.CharField(
-        label="Why it is computed all the same",
+        label="Why it is computed anyway",
         help_text="The reason goes into the history. The figures are shown once.",
         max_length=MAX_RECORDED_REASON,
         widget=forms.Textarea({"rows": 2}),

@@ -15,7 +15,7 @@ FIGURES = ("prevalence", "raw", "positive_agreement", "kappa", "mean_kappa", "pa
 OF_PAIRS = ("prevalence", "raw", "positive_agreement", "kappa", "pabak", "ac1")
 SETS = {
     "mean_jaccard": "Mean Jaccard of the sets of codes",
-    "mean_jaccard_excluding_empty": "The same without units on which neither put a code",
+    "mean_jaccard_excluding_empty": "The same without units to which neither applied a code",
     "exact_match": "Share of units with exactly the same codes",
 }
 HEADER = [
@@ -69,9 +69,9 @@ def _list_cells(counts: Counts | None) -> list[tuple[str, int]]:
 def _find_marks(figures: CodeAgreement, uses: int) -> list[str]:
     marks = []
     if figures.n_units and uses < RARE_USES:
-        marks.append(f"rare (put {uses} time{'' if uses == 1 else 's'})")
+        marks.append(f"rare (applied {uses} time{'' if uses == 1 else 's'})")
     if figures.prevalence.value is not None and figures.prevalence.value > NEARLY_ALWAYS:
-        marks.append("put nearly always")
+        marks.append("applied nearly always")
     return marks
 
 

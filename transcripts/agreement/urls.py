@@ -2,13 +2,15 @@ from __future__ import annotations
 
 from django.urls import path
 
-from transcripts.agreement.views import adjudication, differences, tables
+from transcripts.agreement.views import adjudication, disagreements, tables
 
 app_name = "agreement"
 
 urlpatterns = [
-    # /p/<slug>/differences/
-    path("p/<slug:slug>/differences/", differences.show_differences, name="differences"),
+    # /p/<slug>/disagreements/
+    path("p/<slug:slug>/disagreements/", disagreements.show_disagreements, name="disagreements"),
+    # /p/<slug>/differences/ is the old address of disagreements: deprecated, and kept for one release.
+    path("p/<slug:slug>/differences/", disagreements.redirect_old_address, name="old_disagreements"),
     # /p/<slug>/agreement/
     path("p/<slug:slug>/agreement/", tables.show_table, name="table"),
     path("p/<slug:slug>/agreement/compute/", tables.compute, name="compute"),

@@ -66,7 +66,7 @@ SECTIONS = (
             Page("Your work", "rounds:work", "code"),
             Page("Rounds", "rounds:list", "assign"),
             Page("Agreement", "agreement:table", "see_all_codings"),
-            Page("Read differently", "agreement:differences"),
+            Page("Disagreements", "agreement:disagreements"),
             Page("Adjudication", "agreement:queue", "see_all_codings"),
             Page("Method", "projects:method"),
             Page("Members", "projects:members"),

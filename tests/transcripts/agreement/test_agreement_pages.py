@@ -26,7 +26,7 @@ from transcripts.projects.models import Project
 from transcripts.rounds.actions import lock_round
 
 SignIn = Callable[[User], Client]
-AGREEMENT, DIFFERENCES, QUEUE = "/p/culture/agreement/", "/p/culture/differences/", "/p/culture/adjudication/"
+AGREEMENT, DISAGREEMENTS, QUEUE = "/p/culture/agreement/", "/p/culture/disagreements/", "/p/culture/adjudication/"
 THEMES = {"family": "themes"}
 
 
@@ -109,7 +109,7 @@ class TestOpening:
         self, dispute: Dispute, lead: User, coder: User, client_of: SignIn
     ) -> None:
         put(answers(bring_more(dispute, lead))[0], find_code(dispute.project, BALANCE), coder)
-        unblind_all(client_of(lead), DIFFERENCES)
+        unblind_all(client_of(lead), DISAGREEMENTS)
         assert set(Unblinding.objects.values_list("interview", flat=True)) == {talk.pk for talk in dispute.talks}
 
 
@@ -142,7 +142,7 @@ class TestTable:
             assert words in page
         assert page.count("Few units:") == 1
         assert "few units</span>" not in page, "said once, where it holds of every code"
-        assert "rare (put 2 times)" in page
+        assert "rare (applied 2 times)" in page
 
     def test_selection_narrows_what_is_compared(
         self, dispute: Dispute, lead: User, coder: User, second_coder: User, reader: User, client_of: SignIn
@@ -168,7 +168,7 @@ class TestTable:
         self, dispute: Dispute, lead: User, reader: User, client_of: SignIn, query: dict[str, Any]
     ) -> None:
         be_codebook(dispute, lead)
-        for path in (AGREEMENT, f"{AGREEMENT}units/", DIFFERENCES, QUEUE):
+        for path in (AGREEMENT, f"{AGREEMENT}units/", DISAGREEMENTS, QUEUE):
             answer = client_of(reader).get(path, query)
             assert answer.status_code == 422, path
             assert "form-errors" in answer.content.decode()
@@ -208,7 +208,7 @@ class TestReflexive:
         self, dispute: Dispute, lead: User, client_of: SignIn
     ) -> None:
         client = client_of(lead)
-        unblind_all(client, DIFFERENCES)
+        unblind_all(client, DISAGREEMENTS)
         events = AuditEvent.objects.filter(action="agreement.computed")
         assert client.post(f"{AGREEMENT}compute/", {**THEMES, "reason": " "}).status_code == 422
         assert client.post(f"{AGREEMENT}compute/", {**THEMES, "reason": "x" * 501}).status_code == 422
@@ -221,11 +221,11 @@ class TestReflexive:
         assert "PABAK" not in text_of(client, AGREEMENT, **THEMES)
 
 
-class TestDifferences:
+class TestDisagreements:
     def test_both_readings_stand_side_by_side_with_question_notes_and_own_memo(
         self, dispute: Dispute, reader: User, lead: User, client_of: SignIn
     ) -> None:
-        page = text_of(client_of(reader), DIFFERENCES, **THEMES)
+        page = text_of(client_of(reader), DISAGREEMENTS, **THEMES)
         assert page.count("<article") == 3
         assert "3 of 6 sentences that two or more coders decided" in page
         for words in ("Does background matter?", "Weighs in silence.", "coder", "second_coder", "none applies"):
@@ -233,17 +233,22 @@ class TestDifferences:
         assert "Adjudicate them" not in page
         assert "Write a memo on it" not in page
         client = client_of(lead)
-        unblind_all(client, DIFFERENCES)
-        page = text_of(client, DIFFERENCES, **THEMES)
+        unblind_all(client, DISAGREEMENTS)
+        page = text_of(client, DISAGREEMENTS, **THEMES)
         [first, *_] = re.findall(r'href="([^"]*)">Write a memo on it', page)
         assert first == f"/p/culture/memos/new/?sentence={dispute.differing[0].pk}"
         assert client.get(first).status_code == 200
 
+    def test_old_address_leads_here_with_its_query(self, dispute: Dispute, reader: User, client_of: SignIn) -> None:
+        answer = client_of(reader).get("/p/culture/differences/", {**THEMES, "code": BALANCE})
+        assert answer.status_code == 302
+        assert answer["Location"] == f"{DISAGREEMENTS}?family=themes&code={BALANCE}"
+
     def test_list_can_be_narrowed_to_a_code(self, dispute: Dispute, reader: User, client_of: SignIn) -> None:
         client = client_of(reader)
-        assert text_of(client, DIFFERENCES, **THEMES, code=BALANCE).count("<article") == 2
-        assert text_of(client, DIFFERENCES, **THEMES, code=COMPASSION).count("<article") == 2
-        assert text_of(client, DIFFERENCES, **THEMES, code=BALANCE, model="Model A").count("<article") == 1
+        assert text_of(client, DISAGREEMENTS, **THEMES, code=BALANCE).count("<article") == 2
+        assert text_of(client, DISAGREEMENTS, **THEMES, code=COMPASSION).count("<article") == 2
+        assert text_of(client, DISAGREEMENTS, **THEMES, code=BALANCE, model="Model A").count("<article") == 1
 
     def test_memos_of_others_are_absent(self, dispute: Dispute, coder: User, reader: User, client_of: SignIn) -> None:
         from uuid import uuid4
@@ -259,23 +264,23 @@ class TestDifferences:
             client_id=uuid4(),
         )
         assert Memo.objects.exists()
-        assert "For my eyes." not in text_of(client_of(reader), DIFFERENCES, **THEMES)
+        assert "For my eyes." not in text_of(client_of(reader), DISAGREEMENTS, **THEMES)
 
     def test_coder_sees_nothing_before_the_lock_and_opens_after_it(
         self, dispute: Dispute, lead: User, coder: User, second_coder: User, client_of: SignIn
     ) -> None:
         client = client_of(coder)
         round_ = open_round(dispute.project, lead, coder, second_coder, overlap_percent=100, models=["Model A"])
-        page = text_of(client, DIFFERENCES, **THEMES)
+        page = text_of(client, DISAGREEMENTS, **THEMES)
         assert "Nothing can be unblinded yet" in page
         assert "second_coder" not in page.replace('value="', "")[: page.index("<main") - 1]
         assert find_form(page) is None
         assert not Unblinding.objects.exists()
         lock_round(round_=round_, by=lead)
-        assert "Others’ labels in 1 interview are hidden from you" in text_of(client, DIFFERENCES, **THEMES)
-        unblind_all(client, DIFFERENCES)
+        assert "Others’ labels in 1 interview are hidden from you" in text_of(client, DISAGREEMENTS, **THEMES)
+        unblind_all(client, DISAGREEMENTS)
         assert Unblinding.objects.get().interview == dispute.talks[0]
-        page = text_of(client, DIFFERENCES, **THEMES)
+        page = text_of(client, DISAGREEMENTS, **THEMES)
         assert page.count("<article") == 1
         assert "(you)" in page
 
@@ -285,9 +290,9 @@ class TestDifferences:
         set_stance(project=dispute.project, family="themes", stance="reliability", reason="x", by=lead)
         lock_round(round_=open_round(dispute.project, lead, coder, second_coder, overlap_percent=100), by=lead)
         client = client_of(coder)
-        assert "coded for reliability" in text_of(client, DIFFERENCES, **THEMES)
-        assert find_form(text_of(client, DIFFERENCES, **THEMES)) is None
-        assert "<article" not in text_of(client, DIFFERENCES, **THEMES)
+        assert "coded for reliability" in text_of(client, DISAGREEMENTS, **THEMES)
+        assert find_form(text_of(client, DISAGREEMENTS, **THEMES)) is None
+        assert "<article" not in text_of(client, DISAGREEMENTS, **THEMES)
 
     def test_words_of_the_study_are_shown_as_text(
         self, dispute: Dispute, lead: User, coder: User, reader: User, client_of: SignIn
@@ -300,7 +305,7 @@ class TestDifferences:
             level="latent",
             note=note,
         )
-        page = text_of(client_of(reader), DIFFERENCES, **THEMES)
+        page = text_of(client_of(reader), DISAGREEMENTS, **THEMES)
         assert "<script>alert" not in page
         assert "&lt;script&gt;alert" in page
 
@@ -314,7 +319,7 @@ class TestDifferences:
         client = client_of(reader)
         for query in ({"model": "Model A"}, {}):
             with django_assert_num_queries(25 if query else 24):
-                text_of(client, DIFFERENCES, **THEMES, **query)
+                text_of(client, DISAGREEMENTS, **THEMES, **query)
 
 
 class TestQueue:
@@ -334,7 +339,7 @@ class TestQueue:
     def test_queue_goes_from_one_open_passage_to_the_next_and_counts(
         self, dispute: Dispute, client: Client, coder: User
     ) -> None:
-        assert "0 of 3 differing passages decided; 6 were compared" in text_of(client, QUEUE, **THEMES)
+        assert "0 of 3 disagreements decided; 6 passages were compared" in text_of(client, QUEUE, **THEMES)
         choices: list[dict[str, Any]] = [
             {"outcome": str(coder.pk)},
             {"outcome": "neither", "codes": [COMPASSION]},
@@ -348,8 +353,8 @@ class TestQueue:
             assert answer.status_code == 302
             at = re.findall(r'name="at" value="(\d+)"', text_of(client, answer["Location"]))
         page = text_of(client, QUEUE, **THEMES)
-        assert "3 of 3 differing passages decided" in page
-        assert "Everything that differs is decided." in page
+        assert "3 of 3 disagreements decided" in page
+        assert "Every disagreement is decided." in page
         assert list(Adjudication.objects.order_by("pk").values_list("outcome", flat=True)) == [
             *("one", "neither", "redefined"),
         ]
@@ -428,18 +433,18 @@ class TestQueue:
         assert answer["Location"] == f"{QUEUE}?family=themes&after={hidden['at']}"
         assert asked == [[dispute.talks[0].pk]] * 2
         page = text_of(client, answer["Location"])
-        assert "1 of 3 differing passages decided" in page
+        assert "1 of 3 disagreements decided" in page
         assert f'name="at" value="{dispute.differing[1].pk}"' in page
 
     def test_passage_that_was_read_anew_is_open_again(
         self, dispute: Dispute, client: Client, owner: User, coder: User
     ) -> None:
         settle(dispute, dispute.differing[0], owner)
-        assert "1 of 3 differing" in text_of(client, QUEUE, **THEMES)
+        assert "1 of 3 disagreements" in text_of(client, QUEUE, **THEMES)
         put(dispute.differing[0], find_code(dispute.project, "theme.models_metamodels"), coder)
         page = text_of(client, QUEUE, **THEMES)
-        assert "0 of 3 differing" in page
-        assert "read anew since it was decided" in page
+        assert "0 of 3 disagreements" in page
+        assert "readings changed since the decision" in page
 
     def test_reader_reads_and_decides_nothing(
         self, dispute: Dispute, client: Client, reader: User, client_of: SignIn
@@ -461,5 +466,5 @@ class TestQueue:
 
     def test_reflexive_family_has_no_queue(self, dispute: Dispute, lead: User, client: Client) -> None:
         page = text_of(client, QUEUE, family="moves")
-        assert "differing readings all stand" in page
+        assert "readings that differ all stand" in page
         assert client.post(f"{QUEUE}decide/", {"family": "moves", "at": "1"}).status_code == 422

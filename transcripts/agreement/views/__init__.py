@@ -1,1 +1,1 @@
-"""Pages on how people read: agreement, where they read differently, and what was decided about it."""
+"""Pages of agreement, of disagreements, and of what was decided about them."""

@@ -1,10 +1,11 @@
-"""Where we read differently: both readings side by side, and nothing scored."""
+"""Disagreements between coders: their readings side by side, and nothing scored."""
 
 from __future__ import annotations
 
 from django.core.paginator import Paginator
-from django.http import HttpResponse
+from django.http import HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
+from django.urls import reverse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
@@ -22,8 +23,8 @@ ITEMS_PER_PAGE = 20
 @require_safe
 @never_cache
 @project_view(Permission.VIEW)
-def show_differences(request: ProjectRequest) -> HttpResponse:
-    """The units of a family that coders read differently; to coders, once a round is locked."""
+def show_disagreements(request: ProjectRequest) -> HttpResponse:
+    """The units of a family that coders coded differently. Coders see them once a round is locked."""
     page_request = get_page_request(request, request.GET, prefer=(Stance.REFLEXIVE.value, Stance.CODEBOOK.value))
     viewer = get_viewer(request)
     sees_all = viewer.sees_all
@@ -35,7 +36,7 @@ def show_differences(request: ProjectRequest) -> HttpResponse:
         "can_adjudicate": page_request.stance != Stance.REFLEXIVE and sees_all,
     }
     if page_request.selection is None:
-        return render(request, "agreement/differences.html", context, status=422 if page_request.families else 200)
+        return render(request, "agreement/disagreements.html", context, status=422 if page_request.families else 200)
     if context["is_allowed"] and (sees_all or find_locked_interviews(request.project)):
         visible = read_visible(request, page_request.selection)
         places = [int(place) for place in visible.table.find_differing()]
@@ -55,4 +56,13 @@ def show_differences(request: ProjectRequest) -> HttpResponse:
             "codes": family.codes.order_by("position"),
             "wanted": wanted,
         }
-    return render(request, "agreement/differences.html", context)
+    return render(request, "agreement/disagreements.html", context)
+
+
+@require_safe
+@project_view(Permission.VIEW)
+def redirect_old_address(request: ProjectRequest) -> HttpResponse:
+    """Redirect bookmarks of the old address of disagreements, with their query."""
+    query = request.META.get("QUERY_STRING", "")
+    path = reverse("agreement:disagreements", args=[request.project.slug])
+    return HttpResponseRedirect(f"{path}?{query}" if query else path)

@@ -50,7 +50,6 @@ PAGES = [
     "/p/demo/batches/",
     "/p/demo/batches/1/",
     "/p/demo/batches/1/attempts/",
-    "/p/demo/preannotation/batches/1/open/",
     "/p/demo/batches/2/attempts/",
     "/p/demo/batches/2/attempts/?end=answered",
     "/p/demo/batches/2/attempts/40/",

@@ -34,6 +34,7 @@ from uuid import uuid4
 from transcripts.accounts.models import User
 from transcripts.codebook.models import Code
 from transcripts.coding import actions, recuts
+from transcripts.coding.values import CodingValues
 from transcripts.corpus.models import Sentence
 from transcripts.projects.models import Project
 
@@ -51,7 +52,7 @@ for sentence in sentences:
             time.sleep(0.01)
             actions.add_coding(
                 project=project, sentence=sentence, code=codes[turn % len(codes)], by=by, client_id=uuid4(),
-                level="latent", note=f"reading {turn}",
+                values=CodingValues(level="latent", note=f"reading {turn}"),
             )
             actions.decide_sentence(project=project, sentence=sentence, by=by, client_id=uuid4())
         else:

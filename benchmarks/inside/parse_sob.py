@@ -16,7 +16,7 @@ REASONING = (
 
 
 def write_answers(count: int) -> list[str]:
-    """Invented answers: two thirds of them clean objects, the others fenced, wrapped, mended, Unknown or refused."""
+    """Invented answers: two thirds of them clean objects, the others fenced, wrapped, repaired, Unknown or refused."""
     chance = random.Random(SEED)
     answers = []
     for _ in range(count):

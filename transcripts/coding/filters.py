@@ -18,7 +18,7 @@ CODE = "code:"
 LABELS: dict[str, str] = {
     Reason.UNCODED: "Uncoded",
     Reason.CHANGED: "Changed code",
-    Reason.DISAGREED: "Read differently",
+    Reason.DISAGREED: "Coders disagree",
     Reason.MEMO: "With memo",
 }
 

@@ -78,7 +78,7 @@ class Reason(StrEnum):
 WORDS: dict[str, str] = {
     Reason.UNCODED: "not coded yet",
     Reason.CHANGED: "its code has changed since",
-    Reason.DISAGREED: "read differently by coders",
+    Reason.DISAGREED: "coders disagree here",
     Reason.MEMO: "you wrote a memo on it",
 }
 

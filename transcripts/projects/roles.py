@@ -38,30 +38,30 @@ READER = Role(
     key="reader",
     name="Reader",
     sentence=(
-        "Reads interviews, codebook, results, all codings; checks figures by their records. Changes nothing. Made to code "
-        "later, she codes as one who has seen others' labels of what was labelled by then."
+        "Reads interviews, codebook, results and all codings, and checks figures against their records. Changes nothing. If "
+        "you become a coder later, your codings are marked as made after seeing others' labels."
     ),
     permissions=frozenset({Permission.VIEW, Permission.SEE_ALL_CODINGS, Permission.EXPORT}),
 )
 CODER = Role(
     key="coder",
     name="Coder",
-    sentence="Codes interviews and sees only her own codings; sees a machine's suggestions after her own decision.",
+    sentence="Codes interviews and sees only her own codings. Sees a machine's suggestions after her own decision.",
     permissions=frozenset({Permission.VIEW, Permission.CODE, Permission.EXPORT}),
 )
 LEAD = Role(
     key="lead",
     name="Lead",
     sentence=(
-        "Runs the study: imports texts, edits the codebook, launches batches, and codes. She may open every coding; what "
-        "she codes in an interview after opening it counts as assisted."
+        "Runs the study: imports texts, edits the codebook, launches batches, and codes. Can unblind every interview; what "
+        "she codes there afterwards counts as assisted."
     ),
     permissions=frozenset(Permission) - {Permission.MANAGE_MEMBERS},
 )
 OWNER = Role(
     key="owner",
     name="Owner",
-    sentence="Everything a lead may do, and decides who belongs to the study.",
+    sentence="Does everything a lead does, and decides who belongs to the study.",
     permissions=frozenset(Permission),
 )
 

@@ -31,7 +31,7 @@ STATES = [
     (State.STALE, "Code changed since"),
     (State.MEMO, "With a memo"),
 ]
-DISAGREED = (State.DISAGREED, "Read differently by coders")
+DISAGREED = (State.DISAGREED, "Coders disagree")
 MAX_NUMBER = 2**31 - 1
 
 

@@ -39,7 +39,7 @@ class RoundForm(forms.Form):
     )
     overlap_percent = forms.IntegerField(
         label="Share read by several coders, in per cent",
-        help_text="Where people read differently can be seen in these interviews only.",
+        help_text="Disagreements can be seen in these interviews only.",
         initial=20,
         min_value=0,
         max_value=100,

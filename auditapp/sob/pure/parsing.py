@@ -282,7 +282,7 @@ def _repair(source: str) -> dict[str, object] | None:
 
 
 def _swallows_key(content: dict[str, object]) -> bool:
-    """Whether mending took a key into the value before it, as it does after a bare value with a comma."""
+    """Whether repairing took a key into the value before it, as it does after a bare value with a comma."""
     for key, value in content.items():
         if isinstance(value, dict):
             if _swallows_key(value):

@@ -154,13 +154,13 @@ class TestDisagreement:
     ) -> None:
         html = read(client_of(lead).get(address("desk", read_twice), {"show": "disagreed"}))
         assert len(shown(html)) == 10
-        assert "Read differently" not in html
+        assert "Coders disagree" not in html
 
     def test_lead_who_opened_the_interview_is(self, read_twice: Interview, lead: User, client_of: ClientOf) -> None:
         Unblinding.objects.create(interview=read_twice, user=lead, where="test", unblinded_at=timezone.now())
         html = read(client_of(lead).get(address("desk", read_twice), {"show": "disagreed"}))
         assert shown(html) == ["2"]
-        assert "Read differently" in html
+        assert "Coders disagree" in html
 
     def test_coder_never_is(self, read_twice: Interview, coder: User, client_of: ClientOf) -> None:
         Unblinding.objects.create(interview=read_twice, user=coder, where="test", unblinded_at=timezone.now())

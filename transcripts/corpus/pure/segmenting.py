@@ -1,7 +1,7 @@
 """Cut a turn's text into the units that people and models code: sentences, headings, items, rows, lines of code.
 
 Two stages. `markdown_lines` finds lines and their kinds; a line break always ends a unit, also a soft wrap. Inside
-lines of prose, quotes and list items sentencex finds sentences, and the rules below mend what it is known to
+lines of prose, quotes and list items sentencex finds sentences, and the rules below correct what it is known to
 get wrong. Boundaries are frozen when a text is imported: whoever changes a rule raises `SEGMENTER_VERSION`.
 
 Known limits: an ellipsis is an end only before a capital letter, so in scripts without case it never is; a line that

@@ -1,4 +1,4 @@
-"""What sentencex gets wrong, mended: cuts taken back, cuts added. Part of the segmenter: see `SEGMENTER_VERSION`.
+"""What sentencex gets wrong, corrected: boundaries removed and added. Part of the segmenter: see `SEGMENTER_VERSION`.
 
 Every rule looks at a few characters around a cut, so a line is read in time linear in its length.
 """

@@ -1,4 +1,4 @@
-"""Sorting the differences between a machine and people, so that definitions can be mended. No label is touched."""
+"""Sorting the differences between a machine and people, so that definitions can be improved. No label is touched."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Settings of the site: one file, every value from the environment or a safe default (docs/settings.md)."""
+"""Settings of the site: one file, every value from the environment or a safe default (docs/reference/settings.md)."""
 
 from __future__ import annotations
 

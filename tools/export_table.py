@@ -1,11 +1,11 @@
-"""Write the table of exports in ``docs/formats.md`` from their declarations: ``python -m tools.export_table``."""
+"""Write the table of exports in ``docs/reference/formats.md`` from their declarations: ``python -m tools.export_table``."""
 
 from __future__ import annotations
 
 import os
 from pathlib import Path
 
-PAGE = Path(__file__).resolve().parents[1] / "docs" / "formats.md"
+PAGE = Path(__file__).resolve().parents[1] / "docs" / "reference" / "formats.md"
 HEADING = "| export | one row is | columns |\n|---|---|---|\n"
 
 

@@ -22,19 +22,19 @@ def test_every_environment_variable_is_in_the_settings_page() -> None:
     sources = read("auditapp/settings.py") + read("auditapp/environment.py")
     used = set(re.findall(r'(?:env_\w+\(|environ\.get\(|db_url\()"([A-Z_]+)"', sources))
     assert {"AUDITAPP_DATA", "DATABASE_URL", "SECRET_KEY"} <= used
-    page = read("docs/settings.md")
+    page = read("docs/reference/settings.md")
     assert [name for name in sorted(used) if f"`{name}`" not in page] == []
 
 
 def test_every_command_is_in_the_commands_page() -> None:
     ours = [name for name, app in get_commands().items() if app.startswith(OURS)]
-    page = read("docs/commands.md")
+    page = read("docs/reference/commands.md")
     assert [name for name in sorted(ours) if f"`{name}" not in page] == []
 
 
 def test_the_formats_page_has_the_table_of_exports_as_declared() -> None:
     """``python -m tools.export_table`` writes it."""
-    page = read("docs/formats.md")
+    page = read("docs/reference/formats.md")
     assert build_table() in page
     assert replace_table(page) == page
 

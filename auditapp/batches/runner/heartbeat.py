@@ -44,7 +44,8 @@ def guard_forks() -> None:
 def _before_fork() -> None:
     fork_lock.acquire()
     # The collector writes to every object it visits, so that each forked process would get its own copy of the memory:
-    # frozen, a queue's process needs about 10 MB of its own (docs/deployment.md, tests/auditapp/batches/test_worker_process.py).
+    # frozen, a queue's process needs about 10 MB of its own (docs/guide/deployment.md,
+    # tests/auditapp/batches/test_worker_process.py).
     gc.collect()
     gc.freeze()
 

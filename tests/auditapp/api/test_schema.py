@@ -15,7 +15,7 @@ from auditapp.api.schema import build_schema
 from tests.auditapp.api.conftest import Program, ProgramOf
 from transcripts.accounts.models import User
 
-DOCS = Path(__file__).resolve().parents[3] / "docs" / "api.md"
+DOCS = Path(__file__).resolve().parents[3] / "docs" / "reference" / "api.md"
 
 
 @cache

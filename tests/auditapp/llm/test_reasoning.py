@@ -9,7 +9,7 @@ from auditapp.llm.providers.openai_compatible import write_body
 from auditapp.llm.providers.reasoning import BUDGETS, SMALLEST_BUDGET, SettingRefused, most_output_tokens
 from tests.auditapp.llm.asking import write_request
 
-DOCUMENTATION = Path(__file__).resolve().parents[3] / "docs" / "providers.md"
+DOCUMENTATION = Path(__file__).resolve().parents[3] / "docs" / "reference" / "providers.md"
 FRAME = {"model", "messages", "max_tokens"}
 
 

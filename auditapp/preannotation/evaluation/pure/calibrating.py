@@ -2,7 +2,7 @@
 
 One person's word on one unit is one label; labels of several persons are pooled. Every share has an interval by formula,
 which takes labels for independent, and one by drawing whole turns, for sentences of a turn depend on one another.
-Formulas and their sources are in docs/method.md. Loads numpy; pages import this inside functions.
+Formulas and their sources are in docs/reference/method.md. Loads numpy; pages import this inside functions.
 """
 
 from __future__ import annotations

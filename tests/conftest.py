@@ -25,6 +25,7 @@ from tests.services import uses_database
 from transcripts.accounts.models import User
 from transcripts.codebook.actions import seed_codebook
 from transcripts.codebook.models import Code
+from transcripts.coding.panel import _read_frozen_families
 from transcripts.corpus.actions import import_file
 from transcripts.corpus.models import Interview, Sentence
 from transcripts.projects.actions import create_project, set_member_role
@@ -55,6 +56,13 @@ TURNS = [
 def _no_order_is_taken_for_granted() -> Iterator[None]:
     with unordered_rows_reversed():
         yield
+
+
+@pytest.fixture(autouse=True)
+def _no_codebook_is_remembered() -> Iterator[None]:
+    """The desk keeps the codes of published versions in memory, and tests write such rows by hand."""
+    yield
+    _read_frozen_families.cache_clear()
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -59,7 +59,7 @@ class Place:
         page.get_by_label("I know that").check()
         page.get_by_label("Pilot, calls per arm").fill(str(pilot))
         page.get_by_label("Cap in US dollars").fill("2")
-        page.get_by_label("Calls in flight at most").fill("20")
+        page.get_by_label("Maximum calls in flight").fill("20")
         page.get_by_role("button", name="Review").click()
         expect(page.get_by_role("heading", name="Review the launch")).to_be_visible()
         look(page)
@@ -123,11 +123,11 @@ def test_the_live_page_tells_the_truth_from_launch_to_end_through_a_killed_worke
 
     # Progress moves while focus, typing and an open fold stay where they are.
     page.locator("#limit-table summary").click()
-    page.get_by_label("Calls in flight at most").fill("19")
+    page.get_by_label("Maximum calls in flight").fill("19")
     page.locator("#act-pause").focus()
     wait_until(lambda: read_finished(page) > PILOT + TEXTS // 5, what="the page showed more answers")
     assert page.evaluate("document.activeElement.id") == "act-pause"
-    assert page.get_by_label("Calls in flight at most").input_value() == "19"
+    assert page.get_by_label("Maximum calls in flight").input_value() == "19"
     assert page.locator("#limit-table").get_attribute("open") is not None
     # Calls that are answered by nobody before their worker is gone.
     sent = paid_api.stats()["received"]

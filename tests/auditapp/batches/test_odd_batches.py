@@ -34,7 +34,7 @@ def test_a_try_whose_setting_was_refused_still_opens(project: Project, lead: Use
     finish(batch, calls, ChatAnswer(CallOutcome.UNSENT, NextStep.STOP_BATCH, error="no"))
     attempt = Attempt.objects.get(pk=calls[0].leased.attempt_id)
     Attempt.objects.filter(pk=attempt.pk).update(prompt="Number 1")
-    assert "take no budget of thinking tokens" in read(client_of(lead), address("attempt", batch, attempt.pk))
+    assert "has no reasoning token budget" in read(client_of(lead), address("attempt", batch, attempt.pk))
 
 
 @pytest.mark.parametrize(

@@ -322,14 +322,14 @@ class TestPage:
         TurnArm.objects.filter(turn=turns[1][0].turn_id).delete()
         decide(turns[1][0], coder)
         assert count_influence(annotator).tallies == {}
-        assert "1 turn that it read was not drawn" in self.get(client_of(coder), project)
+        assert "1 turn that it annotated was not drawn" in self.get(client_of(coder), project)
 
     def test_turns_drawn_with_certainty_are_told(
         self, annotator: Annotator, project: Project, coder: User, client_of: Callable[[User], Client]
     ) -> None:
         assert "under a share of 0 or 100" not in self.get(client_of(coder), project).split("</dl>")[1]
         TurnArm.objects.update(probability=0)
-        assert "2 turns that it read were drawn under a share of 0 or 100 %" in self.get(client_of(coder), project)
+        assert "2 turns that it annotated were drawn under a share of 0 or 100 %" in self.get(client_of(coder), project)
 
     def test_a_lead_sees_the_pool_of_two_coders_and_never_one_alone(
         self,

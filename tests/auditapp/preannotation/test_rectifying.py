@@ -149,11 +149,11 @@ def test_a_sound_sample_meets_every_condition() -> None:
     ("change", "name"),
     [
         ({"withheld_turns": 0, "with_probability": 0}, "random sample"),
-        ({"labelled": 990}, "the annotator read no sentence there besides the labelled ones."),
+        ({"labelled": 990}, "the annotator labelled no sentence there besides the labelled ones."),
         ({"with_probability": 39}, "random sample"),
         ({"interviews": 0}, "in none of 10 interviews has somebody decided blind"),
         ({"hash": ""}, "nobody can say that the annotator stayed the same: it has no hash."),
-        ({"read": 900}, "the annotator read too little of these interviews. 900 of 1000 sentences."),
+        ({"read": 900}, "the annotator covered too little of these interviews. 900 of 1000 sentences."),
         ({"labelled": 99}, "the sample is too small. 99 of 100 sentences."),
         ({"labelled_turns": 29}, "the sample is too small. 29 of 30 turns."),
         ({"positives": 9}, "the sample is too small. 9 of 10 with the code."),
@@ -178,7 +178,7 @@ def test_one_model_behind_both_parts_holds_more_than_one_refuse_and_an_unnamed_o
     for served in ([Served("", 40, 100)], [Served("", 1, 0), Served("m-1", 39, 100)]):
         unknown = check(*served)
         assert (unknown.state, unknown.holds, unknown.failure) == ("Cannot be checked", False, "")
-        assert f"not told ({served[0].labelled} labelled" in unknown.found
+        assert f"not known ({served[0].labelled} labelled" in unknown.found
     assert refuse(check_conditions(SOUND._replace(served=(Served("", 40, 100),)))) == ""
     assert check(Served("", 1, 1), Served("m-1", 1, 1), Served("m-2", 1, 1)).state == "Does not hold"
 
@@ -194,4 +194,4 @@ def test_a_refusal_is_a_plain_sentence_for_each_condition_that_fails() -> None:
 def test_of_an_annotator_that_read_nothing_for_the_code_that_alone_is_said() -> None:
     conditions = check_conditions(Found(0, 0, 0, 0, 0, 0, 0, 0, 0, "", 0))
     assert [condition.holds for condition in conditions] == [False]
-    assert refuse(conditions) == "the annotator has not read any sentence for this code."
+    assert refuse(conditions) == "the annotator has not annotated any sentence for this code."

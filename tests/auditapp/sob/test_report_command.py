@@ -17,6 +17,7 @@ from auditapp.sob.models import Dataset, Judgment, Text
 from auditapp.sob.pure import counting
 from auditapp.sob.pure.parsing import PARSER_VERSION
 from auditapp.sob.report.reading import read_report
+from auditapp.sob.report.store import outdate_reports
 from tests.auditapp.sob.reports import add_arm, answer_all, finish, launch, read_again, store, write_responses
 from transcripts.accounts.models import User
 from transcripts.audit_trail.models import AuditEvent
@@ -141,12 +142,14 @@ class TestSources:
         assert before["versions"]["parser"] == PARSER_VERSION
         first = Judgment.objects.filter(arm__batch=batch).order_by("pk")[0]
         Judgment.objects.filter(pk=first.pk).update(parser="rules-1")
+        outdate_reports()  # as `sob_recount` does
         after = ask("--batch", str(batch.pk), *RESAMPLES)
         assert after["versions"]["parser"] == f"rules-1 and {PARSER_VERSION}"
         assert "were read by rules-1 and" in after["warnings"][0]
         assert after["warnings"][1:] == before["warnings"]
         assert after["cells"] == before["cells"]
         Judgment.objects.filter(arm__batch=batch).update(parser="rules-1")
+        outdate_reports()
         assert ask("--batch", str(batch.pk), *RESAMPLES)["versions"]["parser"] == "rules-1"
         call_command("sob_bundle", batch=batch.pk, output=str(tmp_path / "b.zip"), stdout=StringIO())
         assert "were read by rules-1 when they came" in ask("--bundle", str(tmp_path / "b.zip"))["warnings"][0]

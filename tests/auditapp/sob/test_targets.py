@@ -53,7 +53,7 @@ def test_each_study_counts_its_own_tables(table: TargetTable, owner: User) -> No
         (ROWS[:1], " ", "Say why"),
         ([], "x", "at least one row"),
         ([*ROWS, {"raw": "'WOM'", "target": "x"}], "x", "Row 3 has the source label of row 1"),
-        (ROWS, "x", "These are the rows of target table 1"),
+        (ROWS, "x", "These rows are the same as target table 1"),
     ],
 )
 def test_a_senseless_table_is_refused_and_writes_nothing(

@@ -142,7 +142,7 @@ def test_lead_makes_a_draft_of_the_file_she_looked_at(
         reverse("codebook:import", args=[project.slug]), confirm(reword(published), **said), follow=True
     )
     assert answer.redirect_chain[0][0] == reverse("codebook:version", args=[project.slug, 2])
-    assert answer.context["changes"].changed == ["Models and Metamodels"]
+    assert answer.context["changes"]["changed"] == ["Models and Metamodels"]
     [change] = CodeChange.objects.all()
     assert (change.kind, change.effect) == ("redefined", "narrowing")
 

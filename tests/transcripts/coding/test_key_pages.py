@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 
 import pytest
 from django.urls import reverse
@@ -13,17 +12,8 @@ from transcripts.accounts.models import User
 from transcripts.codebook.models import Code
 from transcripts.coding.keys import ACTS
 from transcripts.coding.models import DeskSettings
-from transcripts.coding.panel import _read_frozen_families
 from transcripts.corpus.models import Interview
 from transcripts.projects.models import Project
-
-
-@pytest.fixture(autouse=True)
-def fresh_codes() -> Iterator[None]:
-    """Published codes are kept in memory, and a test here changes one in the database."""
-    _read_frozen_families.cache_clear()
-    yield
-    _read_frozen_families.cache_clear()
 
 
 def page(project: Project, name: str = "keys") -> str:

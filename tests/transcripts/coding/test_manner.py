@@ -144,7 +144,7 @@ class TestRanges:
     ) -> None:
         number = uuid4()
         put(answer[0], code, coder, range_id=number)
-        with pytest.raises(actions.WrongInput, match="carries one code") as refusal:
+        with pytest.raises(actions.WrongInput, match="has one code") as refusal:
             put(answer[1], find_code(project, "theme.compassion"), coder, range_id=number)
         assert refusal.value.field == "range"
 
@@ -153,7 +153,7 @@ class TestRanges:
     ) -> None:
         number = uuid4()
         put(answer[0], code, coder, range_id=number)
-        with pytest.raises(actions.WrongInput, match="lies in one interview"):
+        with pytest.raises(actions.WrongInput, match="lies within one interview"):
             put(import_other(project, owner), code, coder, range_id=number)
         assert Coding.objects.count() == 1
 

@@ -160,7 +160,7 @@ class TestPage:
         withhold(project, said, {said[0].turn_id})
         path = reverse("preannotation:disagreements", args=[project.slug])
         shown = client_of(lead).get(path).content.decode()
-        assert "Not listed and not counted here: 2 differences" in shown
+        assert "Not listed and not counted here: 2 disagreements" in shown
         assert said[0].read_text() not in shown
         where = reverse("preannotation:sort_disagreement", args=[project.slug])
         sent = {"annotator": annotator.pk, "sentence": said[0].pk, "code": BALANCE, "category": "slip"}

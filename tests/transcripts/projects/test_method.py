@@ -103,7 +103,7 @@ class TestPage:
             page = client_of(user).get(METHOD).content.decode()
             assert "Two rounds with &lt;b&gt;frozen&lt;/b&gt; codes." in page
             assert "follows the study" in page
-            assert "deliberately reports no coefficient" in page
+            assert "No coefficient of agreement is reported" in page
             assert ("Set the method" in page) is (user == lead)
 
     def test_coder_cannot_switch(self, project: Project, coder: User, client_of: SignIn) -> None:

@@ -22,13 +22,13 @@ def await_ready(page: Page) -> None:
 
 def cut_here(page: Page) -> None:
     """Press Enter on the chosen place, and wait for the page that comes back."""
-    with page.expect_navigation():
+    with page.expect_event("load"):
         press(page, "Enter")
     await_ready(page)
 
 
 def press_and_reload(page: Page, key: str) -> None:
-    with page.expect_navigation():
+    with page.expect_event("load"):
         press(page, key)
     await_ready(page)
 

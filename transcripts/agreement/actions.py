@@ -11,9 +11,9 @@ from django.utils import timezone
 
 from transcripts.accounts.models import User
 from transcripts.agreement import queries
-from transcripts.agreement.letters import Reading, fingerprint, order_readings
 from transcripts.agreement.models import Adjudication
-from transcripts.agreement.selection import Selection
+from transcripts.agreement.pure.letters import Reading, fingerprint, order_readings
+from transcripts.agreement.queries import Selection
 from transcripts.audit_trail import trail
 from transcripts.codebook.models import CodeFamily
 from transcripts.corpus.models import Sentence

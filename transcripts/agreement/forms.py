@@ -10,8 +10,8 @@ from django.db.models import Q
 
 from transcripts.accounts.models import User
 from transcripts.agreement.actions import MAX_RECORDED_REASON, Outcome, Verdict
-from transcripts.agreement.letters import Reading, name_letter
-from transcripts.agreement.selection import Selection
+from transcripts.agreement.pure.letters import Reading, name_letter
+from transcripts.agreement.queries import Selection
 from transcripts.codebook.models import CodebookVersion, CodeFamily
 from transcripts.projects.models import Project
 from transcripts.rounds.models import Assignment

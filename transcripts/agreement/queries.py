@@ -1,16 +1,70 @@
-"""What is read of adjudications, and of the people around them."""
+"""What is read for the pages of agreement: which readings are compared, their units, and what was decided about them."""
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
 
 from transcripts.accounts.models import User
 from transcripts.agreement.models import Adjudication
-from transcripts.corpus.models import Sentence
+from transcripts.agreement.pure.letters import name_letter, order_readings
+from transcripts.codebook.models import Code, CodeFamily
+from transcripts.codebook.queries import current_version
+from transcripts.coding.models import Coding, Layer, Memo
+from transcripts.corpus.models import Interview, Sentence
+from transcripts.corpus.queries import read_questions
 from transcripts.projects.models import Membership, Project
 from transcripts.projects.roles import ROLES, Permission
+from transcripts.rounds.models import Round
+
+if TYPE_CHECKING:
+    from transcripts.coding.blind import BlindTable
 
 JUDGING_ROLES = [role.key for role in ROLES.values() if Permission.ADJUDICATE in role.permissions]
+SHORT_QUESTION = 280
+Place = tuple[int, dict[int, tuple[str, ...]]]
+"""A unit by its sentence, and what each coder read in it: the codes by the coder's number."""
+
+
+class Selection(NamedTuple):
+    """A family as the current codebook has it; what is ``None`` or empty leaves nothing out.
+
+    ``model`` "" is the label of interviews whose model is not known.
+    """
+
+    family: CodeFamily
+    round: Round | None = None
+    model: str | None = None
+    coders: frozenset[int] = frozenset()
+    first_version: int | None = None
+    last_version: int | None = None
+
+    @property
+    def has_span(self) -> bool:
+        return self.first_version is not None or self.last_version is not None
+
+
+def find_interviews(project: Project, selection: Selection) -> list[int] | None:
+    """The numbers of the interviews that are looked at; ``None`` for all of the study."""
+    interviews = project.interviews.order_by("pk")
+    if selection.model is None and selection.round is None:
+        return None
+    if selection.model is not None:
+        interviews = interviews.filter(model_label=selection.model)
+    if selection.round is not None:
+        interviews = interviews.filter(
+            pk__in=selection.round.assignments.filter(withdrawn_at__isnull=True).values("interview")
+        )
+    return list(interviews.values_list("pk", flat=True))
+
+
+def list_families(project: Project) -> list[CodeFamily]:
+    """The families of the version people code with, in order."""
+    version = current_version(project)
+    if version is None:
+        return []
+    return list(version.families.select_related("version").order_by("position"))
 
 
 def find_active(project: Project, family: str) -> dict[int, Adjudication]:
@@ -31,3 +85,103 @@ def find_other_judges(project: Project, coders: Collection[int]) -> list[User]:
     """Members who may adjudicate and are none of these coders, by name."""
     memberships = Membership.objects.filter(project=project, role__in=JUDGING_ROLES).exclude(user__in=coders)
     return [each.user for each in memberships.select_related("user").order_by("user__username")]
+
+
+@dataclass
+class Item:
+    """A unit as a page shows it. ``before`` and ``after`` are the rest of the turn around the sentence.
+
+    ``readings`` are what the templates show of each: the coder, a letter that stands for her, her codes, and whether the
+    reading is the viewer's own.
+    """
+
+    sentence: Sentence
+    unit: str
+    question: str
+    before: str
+    text: str
+    after: str
+    readings: list[dict[str, object]]
+    memo: str
+
+    @property
+    def is_question_short(self) -> bool:
+        """Whether the question can stand before the words without pushing them away."""
+        return len(self.question) <= SHORT_QUESTION
+
+    @property
+    def interview(self) -> Interview:
+        return self.sentence.turn.interview
+
+
+def list_places(table: BlindTable, places: Iterable[int]) -> list[Place]:
+    """The units at these places of a table, with their readings."""
+    return [(int(table.sentence_ids[place]), table.list_readings(place)) for place in places]
+
+
+def read_items(family: CodeFamily, places: Sequence[Place], *, viewer: User) -> list[Item]:
+    """What a page shows of these units, in their order: six queries, whatever their number."""
+    rows = Sentence.objects.select_related("turn__interview").in_bulk([sentence_id for sentence_id, _ in places])
+    sentences = [rows[sentence_id] for sentence_id, _ in places]
+    coders = User.objects.in_bulk({coder for _, readings in places for coder in readings})
+    codes = {code.identifier: code for code in family.codes.select_related("family").order_by("position")}
+    questions = read_questions({sentence.turn_id: sentence.turn for sentence in sentences}.values())
+    put = _read_codings(family, places, sentences)
+    memos = dict(Memo.objects.active().filter(sentence__in=rows, author=viewer).values_list("sentence", "text"))
+    items = []
+    for (_, readings), sentence in zip(places, sentences, strict=True):
+        before, text, after = _cut(sentence, family.unit)
+        shown: list[dict[str, object]] = [
+            {
+                "coder": coders[reading.coder],
+                "letter": name_letter(number),
+                "codes": [
+                    _show_code(codes.get(code), code, put.get((sentence.pk, reading.coder, code), ("", "", "")))
+                    for code in reading.codes
+                ],
+                "is_own": reading.coder == viewer.pk,
+            }
+            for number, reading in enumerate(order_readings(sentence.pk, readings))
+        ]
+        question = questions.get(sentence.turn_id, "")
+        items.append(Item(sentence, family.unit, question, before, text, after, shown, memos.get(sentence.pk, "")))
+    return items
+
+
+def _show_code(code: Code | None, identifier: str, given: tuple[str, str, str]) -> dict[str, object]:
+    """A code as a coder applied it to a unit, with its level, its enactment and her note."""
+    level, enactment, note = given
+    name = code.name if code else identifier
+    return {"code": code, "name": name, "level": level, "enactment": enactment, "note": note}
+
+
+def _cut(sentence: Sentence, unit: str) -> tuple[str, str, str]:
+    """The turn as what comes before, the unit's own words, and what comes after. An interview shows none of itself."""
+    text = sentence.turn.text
+    if unit == CodeFamily.Unit.SENTENCE:
+        return text[: sentence.start], text[sentence.start : sentence.end], text[sentence.end :]
+    return "", text if unit == CodeFamily.Unit.TURN else "", ""
+
+
+def _read_codings(
+    family: CodeFamily, places: Sequence[Place], sentences: Sequence[Sentence]
+) -> dict[tuple[int, int, str], tuple[str, str, str]]:
+    """Level, enactment and note of the blind codings, by sentence, coder and code: what stands, or stood last."""
+    coders = {coder for _, readings in places for coder in readings}
+    rows = Coding.objects.filter(coder__in=coders, layer=Layer.BLIND)
+    if family.unit == CodeFamily.Unit.SENTENCE:
+        rows, keys = rows.filter(sentence__in=sentences), {each.pk: each.pk for each in sentences}
+        key = "sentence"
+    elif family.unit == CodeFamily.Unit.TURN:
+        keys, key = {each.turn_id: each.pk for each in sentences}, "sentence__turn"
+        rows = rows.filter(sentence__turn__in=keys, code__family__unit=family.unit)
+    else:
+        keys, key = {each.turn.interview_id: each.pk for each in sentences}, "sentence__turn__interview"
+        rows = rows.filter(sentence__turn__interview__in=keys, code__family__unit=family.unit)
+    found: dict[tuple[int, int, str], tuple[str, str, str]] = {}
+    columns = ("coder", "code__identifier", "level", "enactment", "note", "withdrawn_at", key)
+    for coder, code, level, enactment, note, withdrawn, where in rows.order_by("pk").values_list(*columns):
+        place = (keys[where], coder, code)
+        if withdrawn is None or place not in found:
+            found[place] = (level, enactment, note)
+    return found

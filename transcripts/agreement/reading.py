@@ -6,8 +6,8 @@ from collections.abc import Collection, Mapping
 
 import numpy as np
 
-from transcripts.agreement.label_table import LabelTable
-from transcripts.agreement.selection import Selection, find_interviews
+from transcripts.agreement.pure.label_table import LabelTable
+from transcripts.agreement.queries import Selection, find_interviews
 from transcripts.codebook.models import CodebookVersion
 from transcripts.coding.blind import BlindTable, VersionSpan, read_blind
 from transcripts.projects.models import Project

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from transcripts.agreement.figures import Agreement, CodeAgreement, Counts, Figure, PairAgreement
+from transcripts.agreement.pure.figures import Agreement, CodeAgreement, Counts, Figure, PairAgreement
 from transcripts.codebook.models import Code
 
 FEW_UNITS = 30

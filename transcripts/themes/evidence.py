@@ -18,7 +18,7 @@ from transcripts.retrieval.asking import EVERYBODY, OWN, UNNAMED
 from transcripts.retrieval.people import find_visibility
 from transcripts.retrieval.prompts import StudyPrompts
 from transcripts.retrieval.queries import Visibility
-from transcripts.themes.presence import STRENGTH, UNCLEAR, Column, Evidence
+from transcripts.themes.pure.presence import STRENGTH, UNCLEAR, Column, Evidence
 
 
 class LayerChoice(StrEnum):

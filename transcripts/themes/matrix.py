@@ -9,9 +9,9 @@ from django.urls import reverse
 
 from transcripts.themes import evidence, queries
 from transcripts.themes.evidence import Viewpoint
-from transcripts.themes.matrix_svg import Link
 from transcripts.themes.models import ThemeVersion
-from transcripts.themes.presence import Cell, Column, Denominators, Presence, Row, count_presence
+from transcripts.themes.pure.matrix_svg import Link
+from transcripts.themes.pure.presence import Cell, Column, Denominators, Presence, Row, count_presence
 
 
 def count_themes(viewpoint: Viewpoint, themes: Sequence[ThemeVersion], *, by_interview: bool = False) -> Presence:

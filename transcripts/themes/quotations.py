@@ -11,7 +11,7 @@ from transcripts.coding.models import Coding
 from transcripts.corpus.models import Sentence
 from transcripts.themes.errors import MAX_REASON, QuoteChanged, WrongInput, check_text
 from transcripts.themes.models import Theme, ThemeQuote
-from transcripts.themes.quoting import Unfaithful, check_quotation
+from transcripts.themes.pure.quoting import Unfaithful, check_quotation
 
 MAX_QUOTATION = 20_000
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from django import template
 
-from transcripts.agreement.shares import Interval
+from transcripts.agreement.pure.shares import Interval
 
 register = template.Library()
 

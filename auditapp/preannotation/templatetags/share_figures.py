@@ -8,7 +8,7 @@ from django import template
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from transcripts.agreement.shares import Interval, Share
+from transcripts.agreement.pure.shares import Interval, Share
 from transcripts.codebook.models import Code
 
 register = template.Library()

@@ -19,7 +19,7 @@ from auditapp.preannotation.evaluation.pure.checking import (
 )
 from auditapp.preannotation.evaluation.pure.describing import describe_check, describe_reask
 from auditapp.preannotation.evaluation.pure.reasking import AskedAgain, Planted, build_reask_report
-from transcripts.agreement.shares import Share, wilson_interval
+from transcripts.agreement.pure.shares import Share, wilson_interval
 
 CODES = ["a", "b", "c"]
 SWAPPED = {"a": "b", "b": "c", "c": "a"}

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from transcripts.agreement.label_table import LabelTable
+from transcripts.agreement.pure.label_table import LabelTable
 
 EXAMPLES: dict[str, Any] = json.loads(
     (Path(__file__).parents[2] / "data" / "agreement" / "worked_examples.json").read_text(encoding="utf-8")

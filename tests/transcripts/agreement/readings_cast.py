@@ -10,9 +10,9 @@ from tests.transcripts.rounds.round_cast import answers, bring_in
 from transcripts.accounts.models import User
 from transcripts.agreement import actions
 from transcripts.agreement.actions import Verdict
-from transcripts.agreement.letters import fingerprint
 from transcripts.agreement.models import Adjudication
-from transcripts.agreement.selection import list_families
+from transcripts.agreement.pure.letters import fingerprint
+from transcripts.agreement.queries import list_families
 from transcripts.codebook.models import CodeFamily
 from transcripts.corpus.models import Interview, Sentence
 from transcripts.projects.models import Project

@@ -11,8 +11,8 @@ from tests.transcripts.agreement.readings_cast import BALANCE, COMPASSION, Dispu
 from tests.transcripts.coding.desk_cast import count_events, find_code, last_event, put
 from transcripts.accounts.models import User
 from transcripts.agreement import actions
-from transcripts.agreement.letters import Reading, fingerprint, name_letter, order_readings
 from transcripts.agreement.models import Adjudication
+from transcripts.agreement.pure.letters import Reading, fingerprint, name_letter, order_readings
 from transcripts.agreement.queries import find_active, find_other_judges, list_versions
 from transcripts.coding.models import Coding, Decision
 from transcripts.projects.actions import set_stance

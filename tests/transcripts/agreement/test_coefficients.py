@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tests.transcripts.agreement.examples import EXAMPLES
-from transcripts.agreement.coefficients import (
+from transcripts.agreement.pure.coefficients import (
     Floats,
     PairCounts,
     bound_kappa,
@@ -24,7 +24,7 @@ from transcripts.agreement.coefficients import (
     measure_prevalence_index,
     measure_raw_agreement,
 )
-from transcripts.agreement.coefficients import SetCounts as Sets
+from transcripts.agreement.pure.coefficients import SetCounts as Sets
 
 
 def count_example(name: str) -> PairCounts:

@@ -5,9 +5,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from transcripts.agreement.figures import Counts
-from transcripts.agreement.label_table import LabelTable, build_table
-from transcripts.agreement.measuring import measure_agreement
+from transcripts.agreement.pure.figures import Counts
+from transcripts.agreement.pure.label_table import LabelTable, build_table
+from transcripts.agreement.pure.measuring import measure_agreement
 
 KEYS: dict[str, Any] = {
     "coders": ["anna", "ben"],

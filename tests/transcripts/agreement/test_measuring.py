@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from tests.transcripts.agreement.examples import EXAMPLES, make_sets_table, make_table
-from transcripts.agreement.figures import Agreement, CodeAgreement, Counts, Reason
-from transcripts.agreement.label_table import LabelTable
-from transcripts.agreement.measuring import measure_agreement
+from transcripts.agreement.pure.figures import Agreement, CodeAgreement, Counts, Reason
+from transcripts.agreement.pure.label_table import LabelTable
+from transcripts.agreement.pure.measuring import measure_agreement
 
 SEVERAL = EXAMPLES["several_codes"]
 

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from tests.transcripts.agreement.examples import EXAMPLES, NAMES
-from transcripts.agreement import measuring_scales
-from transcripts.agreement.alpha import Level
-from transcripts.agreement.figures import CodeAgreement, Reason
-from transcripts.agreement.label_table import RatingTable
-from transcripts.agreement.measuring_scales import measure_ratings
-from transcripts.agreement.resampling import draw_resamples
+from transcripts.agreement.pure import measuring_scales
+from transcripts.agreement.pure.alpha import Level
+from transcripts.agreement.pure.figures import CodeAgreement, Reason
+from transcripts.agreement.pure.label_table import RatingTable
+from transcripts.agreement.pure.measuring_scales import measure_ratings
+from transcripts.agreement.pure.resampling import draw_resamples
 
 FOUR = EXAMPLES["four_observers"]
 

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from transcripts.agreement.alpha import Level, count_coincidences, measure_alpha
-from transcripts.agreement.coefficients import count_pairs, count_raters, measure_fleiss_kappa, measure_kappa_error
-from transcripts.agreement.figures import CodeAgreement
-from transcripts.agreement.label_table import LabelTable
-from transcripts.agreement.measuring import measure_agreement
+from transcripts.agreement.pure.alpha import Level, count_coincidences, measure_alpha
+from transcripts.agreement.pure.coefficients import count_pairs, count_raters, measure_fleiss_kappa, measure_kappa_error
+from transcripts.agreement.pure.figures import CodeAgreement
+from transcripts.agreement.pure.label_table import LabelTable
+from transcripts.agreement.pure.measuring import measure_agreement
 
 
 @pytest.fixture

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.transcripts.agreement.examples import make_table
-from transcripts.agreement.alpha import Level, count_coincidences, measure_alpha
-from transcripts.agreement.figures import CodeAgreement, Figure
-from transcripts.agreement.measuring import measure_agreement
+from transcripts.agreement.pure.alpha import Level, count_coincidences, measure_alpha
+from transcripts.agreement.pure.figures import CodeAgreement, Figure
+from transcripts.agreement.pure.measuring import measure_agreement
 
 Rows = list[list[int | None]]
 FIGURES = (

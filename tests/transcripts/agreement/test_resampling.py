@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from tests.transcripts.agreement.examples import make_table
-from transcripts.agreement.figures import CodeAgreement, Interval, Reason
-from transcripts.agreement.label_table import LabelTable
-from transcripts.agreement.measuring import measure_agreement
-from transcripts.agreement.resampling import Resamples, draw_resamples, sum_draws
+from transcripts.agreement.pure.figures import CodeAgreement, Interval, Reason
+from transcripts.agreement.pure.label_table import LabelTable
+from transcripts.agreement.pure.measuring import measure_agreement
+from transcripts.agreement.pure.resampling import Resamples, draw_resamples, sum_draws
 
 
 def measure_code(table: LabelTable, *, seed: int = 1, resamples: int = 500) -> CodeAgreement:

@@ -24,7 +24,7 @@ from transcripts.themes.evidence import (
     list_coders,
 )
 from transcripts.themes.matrix import count_codes, count_themes
-from transcripts.themes.presence import Cell
+from transcripts.themes.pure.presence import Cell
 from transcripts.themes.queries import current_themes, read_catalogue
 
 

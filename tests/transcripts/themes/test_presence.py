@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from transcripts.themes.matrix_svg import BAR_LENGTH, CELL_WIDTH, describe_cell, draw_matrix
-from transcripts.themes.presence import Cell, Column, Evidence, Row, count_presence
+from transcripts.themes.pure.matrix_svg import BAR_LENGTH, CELL_WIDTH, describe_cell, draw_matrix
+from transcripts.themes.pure.presence import Cell, Column, Evidence, Row, count_presence
 
 ROWS = [
     Row("1", "Balance", frozenset({"a", "b"})),

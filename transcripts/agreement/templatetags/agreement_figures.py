@@ -6,7 +6,7 @@ from django import template
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from transcripts.agreement.figures import Figure
+from transcripts.agreement.pure.figures import Figure
 
 register = template.Library()
 

@@ -15,10 +15,9 @@ from django.views.decorators.http import require_POST, require_safe
 
 from transcripts.agreement import actions, queries
 from transcripts.agreement.forms import VerdictForm
-from transcripts.agreement.items import Place, read_items
-from transcripts.agreement.letters import Reading, fingerprint, name_letter, order_readings
 from transcripts.agreement.models import Adjudication
-from transcripts.agreement.selection import Selection
+from transcripts.agreement.pure.letters import Reading, fingerprint, name_letter, order_readings
+from transcripts.agreement.queries import Place, Selection, read_items
 from transcripts.agreement.views.visible import PageRequest, Stance, VisibleReadings, get_page_request, read_visible
 from transcripts.blinding.forms import UnblindingForm
 from transcripts.blinding.views import offer_unblinding

@@ -9,7 +9,7 @@ from django.urls import reverse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
-from transcripts.agreement.items import list_places, read_items
+from transcripts.agreement.queries import list_places, read_items
 from transcripts.agreement.views.visible import Stance, get_page_request, is_for_coders, read_visible
 from transcripts.blinding.viewers import get_viewer
 from transcripts.blinding.views import offer_unblinding

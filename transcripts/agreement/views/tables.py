@@ -18,8 +18,7 @@ from django.views.decorators.http import require_POST, require_safe
 from transcripts.accounts.models import User
 from transcripts.agreement import actions, report
 from transcripts.agreement.forms import CELLS, ReasonForm, UnitsForm
-from transcripts.agreement.items import list_places, read_items
-from transcripts.agreement.selection import Selection
+from transcripts.agreement.queries import Selection, list_places, read_items
 from transcripts.agreement.views.visible import PageRequest, Stance, VisibleReadings, get_page_request, read_visible
 from transcripts.blinding.views import offer_unblinding
 from transcripts.formats.tabular import write_csv
@@ -121,7 +120,7 @@ def _find_places(visible: VisibleReadings, wanted: dict[str, object]) -> list[in
 
 def _measure(page_request: PageRequest, selection: Selection, visible: VisibleReadings) -> dict[str, Any]:
     """The figures of agreement on what is visible, as the page and the file show them."""
-    from transcripts.agreement.measuring import measure_agreement
+    from transcripts.agreement.pure.measuring import measure_agreement
     from transcripts.agreement.reading import count_uses, make_label_table
 
     names = {user.pk: user.username for user in User.objects.filter(pk__in=visible.table.coders)}

@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 from django.http import QueryDict
 
 from transcripts.agreement.forms import SelectionForm
-from transcripts.agreement.selection import Selection, find_interviews, list_families
+from transcripts.agreement.queries import Selection, find_interviews, list_families
 from transcripts.blinding.viewers import get_viewer
 from transcripts.codebook.models import CodeFamily
 from transcripts.projects.access import ProjectRequest

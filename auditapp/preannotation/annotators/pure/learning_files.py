@@ -29,8 +29,8 @@ from auditapp.preannotation.annotators.pure.learning import (
     fit,
     learn,
 )
-from transcripts.agreement.label_files import find_separator
-from transcripts.agreement.shares import wilson_interval
+from transcripts.agreement.pure.label_files import find_separator
+from transcripts.agreement.pure.shares import wilson_interval
 from transcripts.corpus.pure.segmenting import segment
 
 COLUMNS = ("unit", "group", "text", "codes")

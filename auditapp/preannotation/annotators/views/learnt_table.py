@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from auditapp.preannotation.models import Annotator
-from transcripts.agreement.shares import Share
+from transcripts.agreement.pure.shares import Share
 from transcripts.projects.models import MethodStance
 from transcripts.projects.queries import read_stances
 

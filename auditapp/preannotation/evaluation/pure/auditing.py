@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from itertools import combinations
 from typing import NamedTuple
 
-from transcripts.agreement.shares import Interval, wilson_interval
+from transcripts.agreement.pure.shares import Interval, wilson_interval
 
 APPLIES, DOES_NOT, UNCLEAR = "applies", "does_not", "unclear"
 SMALL_SAMPLE = 30
@@ -202,7 +202,7 @@ def compare_readers(marks: Sequence[Mark]) -> list[PairAgreement]:
 
 def _compare(first: str, second: str, pairs: Sequence[tuple[str, str]]) -> PairAgreement:
     # Loads numpy, which pages without such a table have no use for.
-    from transcripts.agreement.coefficients import count_pairs, measure_kappa
+    from transcripts.agreement.pure.coefficients import count_pairs, measure_kappa
 
     counts = Counter(pair for pair in pairs if UNCLEAR not in pair)
     kappa = float(

@@ -22,11 +22,11 @@ from auditapp.preannotation.evaluation.pure.figures import (
     Estimate,
     PeopleAmongThemselves,
 )
-from transcripts.agreement import coefficients
-from transcripts.agreement.coefficients import Floats, PairCounts, count_pairs, divide
-from transcripts.agreement.figures import Figure
-from transcripts.agreement.resampling import Resamples, add_interval, draw_resamples, sum_draws
-from transcripts.agreement.shares import Interval, wilson_interval
+from transcripts.agreement.pure import coefficients
+from transcripts.agreement.pure.coefficients import Floats, PairCounts, count_pairs, divide
+from transcripts.agreement.pure.figures import Figure
+from transcripts.agreement.pure.resampling import Resamples, add_interval, draw_resamples, sum_draws
+from transcripts.agreement.pure.shares import Interval, wilson_interval
 
 Bools = NDArray[np.bool_]
 Numbers = NDArray[np.int64]

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from auditapp.preannotation.evaluation.pure.checking import OFTEN, RARELY, CheckReport, Flips, Rate
-from transcripts.agreement.shares import Share
+from transcripts.agreement.pure.shares import Share
 
 MIN_LEGAL = 0.99
 MIN_ANSWERED = 0.95

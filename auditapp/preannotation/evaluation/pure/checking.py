@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from auditapp.preannotation.annotators.pure.conditions import FIRST, GENERIC, REPEAT, REVERSED, SWAPPED
-from transcripts.agreement.shares import Share
+from transcripts.agreement.pure.shares import Share
 
 # By condition, code and sentence: whether the code was put. A sentence that no answer reached is left out.
 Labels = Mapping[str, Mapping[str, Mapping[int, bool]]]

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from auditapp.preannotation.evaluation.pure.check_verdicts import judge_check
 from auditapp.preannotation.evaluation.pure.checking import CheckReport, Flips, Rate
 from auditapp.preannotation.evaluation.pure.reasking import ReaskReport
-from transcripts.agreement.shares import Share
+from transcripts.agreement.pure.shares import Share
 
 
 def describe_check(report: CheckReport) -> dict[str, object]:

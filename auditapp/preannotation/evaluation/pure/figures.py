@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from transcripts.agreement.figures import Figure
-from transcripts.agreement.shares import Interval
+from transcripts.agreement.pure.figures import Figure
+from transcripts.agreement.pure.shares import Interval
 
 FEW_POSITIVES = 10
 """Below as many labels by people with the code, no figure about it tells anything."""

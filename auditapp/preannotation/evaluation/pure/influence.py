@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from transcripts.agreement.shares import Interval, Share, newcombe_interval
+from transcripts.agreement.pure.shares import Interval, Share, newcombe_interval
 
 
 class Tally(NamedTuple):

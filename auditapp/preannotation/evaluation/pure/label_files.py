@@ -23,8 +23,8 @@ from auditapp.preannotation.evaluation.pure.rectifying import (
     is_outside,
     rectify,
 )
-from transcripts.agreement.label_files import LabelFileError, decode_lines, find_separator, show_cell
-from transcripts.agreement.shares import Interval
+from transcripts.agreement.pure.label_files import LabelFileError, decode_lines, find_separator, show_cell
+from transcripts.agreement.pure.shares import Interval
 from transcripts.formats.tabular import undefuse
 
 COLUMNS = ("unit", "code", "human", "machine", "blind", "sampled")

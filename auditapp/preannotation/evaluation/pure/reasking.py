@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from auditapp.preannotation.evaluation.pure.checking import Flips
-from transcripts.agreement.shares import Interval, Share, newcombe_interval
+from transcripts.agreement.pure.shares import Interval, Share, newcombe_interval
 
 
 class AskedAgain(NamedTuple):

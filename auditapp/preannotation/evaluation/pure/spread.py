@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from itertools import combinations
 from typing import TYPE_CHECKING, NamedTuple
 
-from transcripts.agreement.shares import Interval, wilson_interval
+from transcripts.agreement.pure.shares import Interval, wilson_interval
 
 if TYPE_CHECKING:
     import numpy as np
@@ -105,7 +105,7 @@ def _rate(annotator: int, read: int, labels: NDArray[np.bool_]) -> OwnRate:
 
 
 def _compare(first: int, second: int, labels: Mapping[int, NDArray[np.bool_]]) -> PairFigures:
-    from transcripts.agreement.coefficients import count_pairs, measure_kappa, measure_positive_agreement
+    from transcripts.agreement.pure.coefficients import count_pairs, measure_kappa, measure_positive_agreement
 
     a, b = labels[first], labels[second]
     both, only_a, only_b = int((a & b).sum()), int((a & ~b).sum()), int((b & ~a).sum())

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from auditapp.preannotation.evaluation.pure.figures import FEW_POSITIVES, CodeCalibration, Estimate
-from transcripts.agreement.figures import Figure
+from transcripts.agreement.pure.figures import Figure
 from transcripts.codebook.models import Code
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from auditapp.preannotation.models import Suggestion
 from auditapp.preannotation.suggestions.queries.boundary_edits import map_moved, match_standing
-from transcripts.agreement.items import Item, Place, read_items
+from transcripts.agreement.queries import Item, Place, read_items
 from transcripts.codebook.models import CodeFamily
 
 if TYPE_CHECKING:

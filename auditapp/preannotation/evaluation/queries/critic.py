@@ -10,7 +10,7 @@ from django.db.models import QuerySet
 
 from auditapp.llm.models import ModelVariant
 from auditapp.preannotation.models import Annotator, CriticReading
-from transcripts.agreement.shares import Interval, wilson_interval
+from transcripts.agreement.pure.shares import Interval, wilson_interval
 from transcripts.codebook.models import Code
 from transcripts.projects.models import Project
 

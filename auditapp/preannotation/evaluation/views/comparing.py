@@ -12,7 +12,7 @@ from django.urls import reverse
 from auditapp.preannotation.annotators.queries.annotators import list_with_readings
 from auditapp.preannotation.evaluation.forms.calibration import CalibrationForm
 from auditapp.preannotation.models import Annotator
-from transcripts.agreement.selection import list_families
+from transcripts.agreement.queries import list_families
 from transcripts.blinding.forms import UnblindingForm
 from transcripts.blinding.viewers import get_viewer
 from transcripts.blinding.views import offer_unblinding

@@ -8,7 +8,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from auditapp.preannotation.evaluation.pure.calibrating import USUAL_RESAMPLES
 from auditapp.preannotation.evaluation.pure.label_files import Row, list_report, read_file, report_file
-from transcripts.agreement.label_files import LabelFileError
+from transcripts.agreement.pure.label_files import LabelFileError
 
 USUAL_SEED = 1
 

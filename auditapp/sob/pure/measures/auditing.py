@@ -16,7 +16,7 @@ from statistics import fmean
 from typing import NamedTuple
 
 from auditapp.sob.pure.parsing import Outcome
-from transcripts.agreement.shares import Interval, wilson_interval
+from transcripts.agreement.pure.shares import Interval, wilson_interval
 
 SMALL_SAMPLE = 30
 USABLE = frozenset({Outcome.ATTRIBUTED, Outcome.UNKNOWN})
@@ -338,7 +338,7 @@ def compare_reviewers(items: Mapping[int, Item], marks: Iterable[Mark]) -> list[
 
 def measure_kappa(pairs: Sequence[tuple[bool, bool]]) -> float | None:
     """Cohen's kappa of two reviewers' yes and no; None where both always say the same one thing."""
-    from transcripts.agreement import coefficients
+    from transcripts.agreement.pure import coefficients
 
     counts = Counter(pairs)
     table = coefficients.count_pairs(counts[True, True], counts[True, False], counts[False, True], counts[False, False])
@@ -356,7 +356,7 @@ def _measure_alpha(marks: Sequence[Mark], value: Callable[[Mark], float], level:
         return None
     import numpy as np
 
-    from transcripts.agreement.alpha import Level, count_coincidences, measure_alpha
+    from transcripts.agreement.pure.alpha import Level, count_coincidences, measure_alpha
 
     keys = {key: place for place, key in enumerate(sorted({mark.item for mark in marks}))}
     ratings = np.full((len(reviewers), len(keys)), np.nan)

@@ -7,7 +7,7 @@ import math
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
-from transcripts.agreement.shares import Interval
+from transcripts.agreement.pure.shares import Interval
 
 if TYPE_CHECKING:
     import numpy as np

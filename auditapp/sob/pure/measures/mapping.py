@@ -14,7 +14,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from transcripts.agreement.shares import wilson_interval
+from transcripts.agreement.pure.shares import wilson_interval
 
 if TYPE_CHECKING:
     from auditapp.sob.pure.measures.attributions import AttributionTally

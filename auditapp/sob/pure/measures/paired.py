@@ -19,7 +19,7 @@ from auditapp.sob.pure.measures.intervals import (
 from auditapp.sob.pure.measures.posthoc import adjust_holm
 from auditapp.sob.pure.measures.scores import divide
 from auditapp.sob.pure.measures.tallies import ItemMatrix, split_rows
-from transcripts.agreement.shares import Interval
+from transcripts.agreement.pure.shares import Interval
 
 if TYPE_CHECKING:
     import numpy as np

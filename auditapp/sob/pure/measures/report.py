@@ -34,7 +34,7 @@ from auditapp.sob.pure.measures.top_values import draw_social_map, list_top_valu
 from auditapp.sob.pure.parsing import PARSER_VERSION, Outcome
 from auditapp.sob.pure.published import TARGETS, published_rows, published_source
 from auditapp.sob.pure.verdicts import VERDICTS
-from transcripts.agreement.shares import Interval
+from transcripts.agreement.pure.shares import Interval
 
 REPORT_VERSION = "3"
 

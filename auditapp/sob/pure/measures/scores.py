@@ -12,7 +12,7 @@ from auditapp.sob.pure.measures.intervals import Sample, resample_scores
 from auditapp.sob.pure.measures.tallies import USABLE, Group, ItemMatrix, Tallies, split_rows
 from auditapp.sob.pure.metrics import Cell
 from auditapp.sob.pure.parsing import Outcome
-from transcripts.agreement.shares import Interval
+from transcripts.agreement.pure.shares import Interval
 
 if TYPE_CHECKING:
     import numpy as np

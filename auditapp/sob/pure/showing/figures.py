@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from auditapp.sob.pure.metrics import OVERALL
-from transcripts.agreement.shares import Interval
+from transcripts.agreement.pure.shares import Interval
 
 TASKS = ("acceptability", "non_acceptability")
 

@@ -6,13 +6,13 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from transcripts.agreement.alpha import Level
-from transcripts.agreement.figures import Agreement
-from transcripts.agreement.label_files import LabelFileError, read_labels
-from transcripts.agreement.label_table import LabelTable, RatingTable
-from transcripts.agreement.listing import list_agreement
-from transcripts.agreement.measuring import USUAL_RESAMPLES, measure_agreement
-from transcripts.agreement.measuring_scales import measure_ratings
+from transcripts.agreement.pure.alpha import Level
+from transcripts.agreement.pure.figures import Agreement
+from transcripts.agreement.pure.label_files import LabelFileError, read_labels
+from transcripts.agreement.pure.label_table import LabelTable, RatingTable
+from transcripts.agreement.pure.listing import list_agreement
+from transcripts.agreement.pure.measuring import USUAL_RESAMPLES, measure_agreement
+from transcripts.agreement.pure.measuring_scales import measure_ratings
 
 USUAL_SEED = 1
 

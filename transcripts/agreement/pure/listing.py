@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from transcripts.agreement.figures import Agreement, CodeAgreement, Figure
+from transcripts.agreement.pure.figures import Agreement, CodeAgreement, Figure
 
 MAX_NAME_WIDTH = 32
 NOT_DEFINED = "-"

@@ -12,7 +12,7 @@ import textwrap
 from collections.abc import Callable
 from typing import Any
 
-from transcripts.themes.presence import Cell, Presence
+from transcripts.themes.pure.presence import Cell, Presence
 
 ROW_LABEL_WIDTH = 200
 ROW_LABEL_CHARACTERS = 24

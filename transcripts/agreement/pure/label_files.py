@@ -15,9 +15,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from transcripts.agreement.alpha import Level
-from transcripts.agreement.coefficients import Floats
-from transcripts.agreement.label_table import LabelTable, Places, RatingTable
+from transcripts.agreement.pure.alpha import Level
+from transcripts.agreement.pure.coefficients import Floats
+from transcripts.agreement.pure.label_table import LabelTable, Places, RatingTable
 from transcripts.formats.tabular import undefuse
 
 COLUMNS = ("coder", "unit", "code", "value")

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from transcripts.agreement.coefficients import Floats
+from transcripts.agreement.pure.coefficients import Floats
 
 Bools = NDArray[np.bool_]
 Places = NDArray[np.intp]

@@ -22,10 +22,17 @@ from transcripts.themes import evidence, matrix, queries, quotations
 from transcripts.themes.errors import QuoteChanged, WrongInput
 from transcripts.themes.evidence import Viewpoint
 from transcripts.themes.forms import QuoteForm
-from transcripts.themes.matrix_svg import Link, draw_matrix
 from transcripts.themes.models import ThemeQuote, ThemeVersion
-from transcripts.themes.presence import Presence, PresenceRow
-from transcripts.themes.views import FORM_METHODS, add_error, ask_viewpoint, describe_viewpoint, get_theme, rebase
+from transcripts.themes.pure.matrix_svg import Link, draw_matrix
+from transcripts.themes.pure.presence import Presence, PresenceRow
+from transcripts.themes.views.themes import (
+    FORM_METHODS,
+    add_error,
+    ask_viewpoint,
+    describe_viewpoint,
+    get_theme,
+    rebase,
+)
 
 SENTENCES_PER_PAGE = 50
 ROW_KINDS = {"themes": "Themes", "codes": "Codes"}

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from transcripts.agreement.coefficients import CONFIDENCE, Floats
-from transcripts.agreement.figures import Figure, Interval, Reason
+from transcripts.agreement.pure.coefficients import CONFIDENCE, Floats
+from transcripts.agreement.pure.figures import Figure, Interval, Reason
 
 MAX_RESAMPLES = 10_000
 MIN_DEFINED = 0.9

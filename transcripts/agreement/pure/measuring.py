@@ -10,13 +10,21 @@ from typing import Any
 
 import numpy as np
 
-from transcripts.agreement import coefficients
-from transcripts.agreement.alpha import Level
-from transcripts.agreement.coefficients import Floats, PairCounts, divide
-from transcripts.agreement.figures import Agreement, CodeAgreement, Counts, Figure, LargeSample, PairAgreement, Reason
-from transcripts.agreement.label_table import LabelTable
-from transcripts.agreement.resampling import Resamples, add_interval, draw_resamples
-from transcripts.agreement.tallies import (
+from transcripts.agreement.pure import coefficients
+from transcripts.agreement.pure.alpha import Level
+from transcripts.agreement.pure.coefficients import Floats, PairCounts, divide
+from transcripts.agreement.pure.figures import (
+    Agreement,
+    CodeAgreement,
+    Counts,
+    Figure,
+    LargeSample,
+    PairAgreement,
+    Reason,
+)
+from transcripts.agreement.pure.label_table import LabelTable
+from transcripts.agreement.pure.resampling import Resamples, add_interval, draw_resamples
+from transcripts.agreement.pure.tallies import (
     Pairs,
     PairTally,
     count_group,

@@ -9,17 +9,17 @@ from itertools import combinations
 
 import numpy as np
 
-from transcripts.agreement.alpha import Coincidences, Level, count_coincidences, measure_alpha
-from transcripts.agreement.coefficients import Floats, divide
-from transcripts.agreement.figures import Agreement, CodeAgreement, Figure, LargeSample, PairAgreement, Reason
-from transcripts.agreement.label_table import Places, RatingTable
-from transcripts.agreement.measuring import (
+from transcripts.agreement.pure.alpha import Coincidences, Level, count_coincidences, measure_alpha
+from transcripts.agreement.pure.coefficients import Floats, divide
+from transcripts.agreement.pure.figures import Agreement, CodeAgreement, Figure, LargeSample, PairAgreement, Reason
+from transcripts.agreement.pure.label_table import Places, RatingTable
+from transcripts.agreement.pure.measuring import (
     USUAL_RESAMPLES,
     PairMeans,
     make_figure,
 )
-from transcripts.agreement.resampling import Resamples, draw_resamples, sum_draws
-from transcripts.agreement.tallies import Clusters, count_equal, list_pairs, order_by_cluster
+from transcripts.agreement.pure.resampling import Resamples, draw_resamples, sum_draws
+from transcripts.agreement.pure.tallies import Clusters, count_equal, list_pairs, order_by_cluster
 
 MAX_CELLS = 20_000_000
 """Cells of coincidences x clusters, and x resamples, beyond which alpha is given without an interval."""

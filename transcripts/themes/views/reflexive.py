@@ -17,11 +17,11 @@ from transcripts.projects.roles import Permission
 from transcripts.themes import evidence, queries, reflexive
 from transcripts.themes.errors import EntryChanged, NotYours, WrongInput
 from transcripts.themes.evidence import choose_viewpoint
-from transcripts.themes.evidence_views import is_number
 from transcripts.themes.forms import EntryForm, StatementForm
 from transcripts.themes.models import PhaseEntry, PositionalityStatement, ThemeVersion
 from transcripts.themes.templatetags.positionality import POSTPONED
-from transcripts.themes.views import add_error, describe_viewpoint, rebase
+from transcripts.themes.views.evidence import is_number
+from transcripts.themes.views.themes import add_error, describe_viewpoint, rebase
 
 REVIEWED = {ThemeVersion.State.REVIEWED, ThemeVersion.State.DEFINED}
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from auditapp.llm.providers.base import ChatAnswer
-from auditapp.preannotation.annotators.pure.prompts import Piece, write_user_prompt
+from auditapp.preannotation.annotators.pure.prompts import write_user_prompt
 from tests.auditapp.llm.asking import ask, open_account, write_request
 from tests.instance import FakeProvider
 from tests.obeying import load_payloads
@@ -73,7 +73,7 @@ def test_a_standing_order_and_a_share_of_faults_hold_until_the_reset(fake_provid
 def test_under_the_order_to_obey_it_does_what_the_material_says(fake_provider: FakeProvider) -> None:
     fake_provider.order(obey=True)
     texts = ["A remark.", PAYLOADS["a call of a tool"].text, PAYLOADS["ignore previous, English"].text]
-    quiet, called, told = call(fake_provider, *(write_user_prompt("Why?", [Piece(7, text)]) for text in texts))
+    quiet, called, told = call(fake_provider, *(write_user_prompt("Why?", [(7, text)]) for text in texts))
     assert json.loads(quiet.content) == {"sentences": [{"sentence": 7, "codings": []}]}
     assert (called.content, called.finish_reason) == ("", "tool_calls")
     assert json.loads(told.content)["sentences"][0]["codings"][0]["code"] == "theme.compassion"

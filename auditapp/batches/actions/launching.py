@@ -55,8 +55,9 @@ class PlannedArm(NamedTuple):
 class LaunchPlan:
     """What a feature asks: the arms and the inputs of the batch to be, and what the review says about them.
 
-    ``facts`` are names and values of what is asked, in the words of the form; ``names`` are those of tasks that people
-    know by another one.
+    ``interview_ids``: the interviews that the inputs are from, where they are from any. ``facts`` are names and values of
+    what is asked, in the words of the form, or the values for ``facts_template``; each warning is a sentence, or a code
+    with values for ``warning_template``. ``names`` are those of tasks that people know by another one.
     """
 
     kind: str
@@ -64,8 +65,11 @@ class LaunchPlan:
     input_ids: Sequence[int]
     title: str = ""
     parameters: Mapping[str, object] = field(default_factory=dict)
-    warnings: Sequence[str] = ()
-    facts: Sequence[tuple[str, str]] = ()
+    interview_ids: Sequence[int] = ()
+    warnings: Sequence[str] | Sequence[Mapping[str, object]] = ()
+    warning_template: str = ""
+    facts: Sequence[tuple[str, str]] | Mapping[str, object] = ()
+    facts_template: str = ""
     names: Mapping[str, str] = field(default_factory=dict)
 
 

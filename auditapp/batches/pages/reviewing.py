@@ -61,7 +61,9 @@ def review_launch(plan: LaunchPlan, options: LaunchOptions) -> dict[str, Any]:
             *_list_warnings(variants, prices, options),
             *_list_size_warnings(max(cells), options, highest),
         ],
+        "note_template": plan.warning_template,
         "facts": plan.facts,
+        "facts_template": plan.facts_template,
     }
 
 

@@ -1,19 +1,19 @@
-"""What is said of a reading before it is launched: who would read what, told what, and what to think of first."""
+"""What the review of a launch says: who would annotate what, with which instructions, and what to consider first."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
+from auditapp.batches.actions import LaunchPlan
 from auditapp.batches.models import Batch
 from auditapp.llm.locality import is_external
-from auditapp.preannotation.annotators.actions.launching import PlannedReading
-from auditapp.preannotation.annotators.actions.planning import MIN_TURNS, list_reasked
+from auditapp.preannotation.annotators.actions.planning import list_reasked
 from auditapp.preannotation.annotators.pure.injection import find_instructions
-from auditapp.preannotation.annotators.queries.model_warnings import tell_of_judge, warn_of_kin
+from auditapp.preannotation.annotators.queries.model_warnings import Warnings, list_judge_results, warn_of_family
 from auditapp.preannotation.annotators.queries.planted import find_planted, has_planted, list_plantable
 from auditapp.preannotation.batch_kinds import KIND
-from auditapp.preannotation.evaluation.queries.check_state import tell_checked, tell_checked_in_words
+from auditapp.preannotation.evaluation.queries.checks import find_latest_check
 from auditapp.preannotation.models import Annotator, Reading
 from transcripts.corpus.models import Turn
 from transcripts.corpus.queries import find_redaction
@@ -23,171 +23,102 @@ BY = {Annotator.Mode.FAMILY: "by family", Annotator.Mode.CODE: "by code"}
 READ_AT_ONCE = 500
 MAX_PATTERNS = 5
 # About half a millisecond each.
-MAX_LOOKED_AT = 1_000
+MAX_EXAMINED = 1_000
 
 
-def list_facts(plan: PlannedReading, annotator: Annotator) -> list[tuple[str, str]]:
-    """What is asked, by name, and what is known of the annotator. Reads annotator.version and annotator.project."""
-    again = list_reasked(plan.arms)
+def read_facts(plan: LaunchPlan, annotator: Annotator) -> dict[str, object]:
+    """What ``preannotation/_launch_facts.html`` shows. Reads annotator.version, annotator.project and
+    annotator.variant.account."""
+    project, variant = annotator.project, annotator.variant
     redactions = {arm.settings.get("redaction") for arm in plan.arms} - {0, None}
-    left_out = f"; {_count(plan.left_out, 'interview')} left out, without consent" if plan.left_out else ""
-    return [
-        ("Annotator", f"{annotator}, codebook {annotator.version}" if annotator.pk else f"{annotator.name}, a new one"),
-        ("Codebook", f"{annotator.version}"),
-        ("One call per", "turn and code" if annotator.mode == Annotator.Mode.CODE else "turn and code family"),
-        ("Annotates", "semantic and latent meaning" if annotator.reads_latent else "semantic meaning only"),
-        ("Interviews", f"{len(plan.interview_ids):,}{left_out}"),
-        ("Turns", f"{len(plan.turn_ids):,}"),
-        ("Redaction list", f"number {redactions.pop()}" if redactions else _tell_unredacted(annotator)),
-        ("Asked again", _tell_again(again, plan, annotator)),
-        ("Planted sentences", tell_planted(annotator.project)),
-        ("Checks", tell_checked(annotator)),
-        ("Hash of all this", annotator.hash[:12]),
-    ]
+    is_first_planting = not has_planted(project)
+    return {
+        "annotator": annotator,
+        "interviews": len(plan.interview_ids),
+        "left_out": plan.parameters["left_out"],
+        "turns": len(plan.input_ids),
+        "redaction": redactions.pop() if redactions else 0,
+        "is_local": variant is not None and not is_external(variant) and find_redaction(project) is not None,
+        "again": list_reasked(plan.arms),
+        "is_first_planting": is_first_planting,
+        "planted": len(list_plantable(project)) if is_first_planting else find_planted(project).count(),
+        "check": find_latest_check(annotator),
+    }
 
 
-def _tell_unredacted(annotator: Annotator) -> str:
-    """A list that holds is for what leaves the site, and nothing does. Reads annotator.variant.account."""
-    variant = annotator.variant
-    if variant is None or is_external(variant) or find_redaction(annotator.project) is None:
-        return "none is applied"
-    return f"none is applied, because {variant.label} runs on this site"
-
-
-def _tell_again(again: Mapping[str, int], plan: PlannedReading, annotator: Annotator) -> str:
-    turns, calls, planted = again["turns"], again["calls"], again["planted"]
-    if turns:
-        with_planted = f", with up to {_count(planted, 'planted sentence')}" if planted else ""
-        order = " in another order of the codes" if annotator.mode != Annotator.Mode.CODE else ""
-        return f"{_count(turns, 'turn')}{order}{with_planted}: {_count(calls, 'call')} of those below"
-    if len(plan.turn_ids) < MIN_TURNS:
-        return "nothing: there is one turn alone"
-    if annotator.mode == Annotator.Mode.CODE:
-        return "nothing: with one code a call and no planted sentence it would be the same question"
-    return "nothing: the instructions could not be written as they are any more, or ask for one code alone"
-
-
-def tell_planted(project: Project) -> str:
-    """How many invented sentences with known codes there are to be put among a turn's own."""
-    if not has_planted(project):
-        return f"{len(list_plantable(project)):,}, those that come with the program: this launch plants them"
-    standing = find_planted(project).count()
-    return f"{standing:,}" if standing else "none: who obeys a text both times is not found out by what is asked again"
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number:,} {noun}" + ("" if number == 1 else "s")
-
-
-def list_warnings(project: Project, plan: PlannedReading, annotator: Annotator) -> list[str]:
-    """What a person should think of first. Reads annotator.variant.account."""
+def list_warnings(project: Project, plan: LaunchPlan, annotator: Annotator) -> Warnings:
+    """What a person should consider first, for ``preannotation/_warning.html``. Reads annotator.variant.account."""
     variant = annotator.variant
     if variant is None:
         return []
-    warnings = [
-        *warn_of_kin(project, variant, plan.interview_ids),
-        *tell_of_judge(project, variant),
-        *_warn_of_consent(plan),
-        *_warn_of_calls(plan, annotator),
-        *_warn_of_read(plan, annotator),
-        *warn_of_instructions(plan.turn_ids),
-    ]
+    warnings = [*warn_of_family(project, variant, plan.interview_ids), *list_judge_results(project, variant)]
+    if plan.parameters["left_out"]:
+        warnings.append({"code": "no_consent", "count": plan.parameters["left_out"]})
+    if annotator.mode == Annotator.Mode.CODE:
+        arms, turns = [arm for arm in plan.arms if arm.input_ids is None], len(plan.input_ids)
+        by_family = len({arm.settings["family"] for arm in arms}) * turns
+        values = {"codes": len(arms), "turns": turns, "calls": len(arms) * turns, "by_family": by_family}
+        warnings.append({"code": "calls_by_code", **values})
+    if annotated := _count_annotated(plan, annotator):
+        turns = len(plan.input_ids)
+        warnings.append({"code": "annotated_before", "annotator": annotator, "count": annotated, "turns": turns})
+    warnings += warn_of_instructions(plan.input_ids)
     if annotator.reads_latent:
-        warnings.append("Latent meaning is interpretation: one model's labels for it are drafts, not evidence.")
+        warnings.append({"code": "latent"})
     if left_out := annotator.recipe.get("examples_left_out"):
-        warnings.append(
-            f"{_count(left_out, 'pinned example')} of the codebook may not leave the site and would be left out of the "
-            "instructions."
-        )
+        warnings.append({"code": "examples_left_out", "count": left_out})
     return warnings
 
 
-def _warn_of_consent(plan: PlannedReading) -> list[str]:
-    if not plan.left_out:
-        return []
-    verb = "has" if plan.left_out == 1 else "have"
-    return [
-        (
-            f"{_count(plan.left_out, 'interview')} {verb} no consent to processing by external models on record and would be "
-            "left out."
-        )
-    ]
-
-
-def _warn_of_calls(plan: PlannedReading, annotator: Annotator) -> list[str]:
-    if annotator.mode != Annotator.Mode.CODE:
-        return []
-    arms = [arm for arm in plan.arms if arm.input_ids is None]
-    families = {arm.settings["family"] for arm in arms}
-    turns = len(plan.turn_ids)
-    return [
-        (
-            f"One call per code: {len(arms):,} codes and {_count(turns, 'turn')} make {len(arms) * turns:,} calls. By family "
-            f"they would be {len(families) * turns:,}."
-        )
-    ]
-
-
-def _warn_of_read(plan: PlannedReading, annotator: Annotator) -> list[str]:
-    """The same annotator asked the same again: what it says last is what counts."""
+def _count_annotated(plan: LaunchPlan, annotator: Annotator) -> int:
+    """How many of the turns the same annotator has answered about before."""
     if not annotator.pk:
-        return []
+        return 0
     readings = Reading.objects.filter(annotator=annotator).order_by().values_list("cell__input_id", flat=True)
-    read = len(set(readings) & set(plan.turn_ids))
-    if not read:
-        return []
-    return [
-        f"{annotator} has annotated {read:,} of these {_count(len(plan.turn_ids), 'turn')} already. Its latest answer counts."
-    ]
+    return len(set(readings) & set(plan.input_ids))
 
 
-def warn_of_instructions(turn_ids: Sequence[int]) -> list[str]:
-    """How many of the turns hold what looks as if it were written to a machine; never the text itself.
+def warn_of_instructions(turn_ids: Sequence[int]) -> Warnings:
+    """How many of the turns look as if they were written to a machine; never the text itself.
 
-    Of many turns so many are looked at, spread evenly, that the page does not keep anybody waiting; each is looked at
-    again when its answer is stored.
+    Of very many turns a part is examined, evenly spread, so that the page stays fast; each turn is examined again when
+    its answer is stored.
     """
-    count = min(len(turn_ids), MAX_LOOKED_AT)
-    looked_at = [turn_ids[place * len(turn_ids) // count] for place in range(count)]
+    count = min(len(turn_ids), MAX_EXAMINED)
+    examined = [turn_ids[place * len(turn_ids) // count] for place in range(count)]
     patterns: Counter[str] = Counter()
     flagged = 0
-    for first in range(0, len(looked_at), READ_AT_ONCE):
-        texts = Turn.objects.filter(pk__in=looked_at[first : first + READ_AT_ONCE]).order_by("pk")
+    for first in range(0, len(examined), READ_AT_ONCE):
+        texts = Turn.objects.filter(pk__in=examined[first : first + READ_AT_ONCE]).order_by("pk")
         for text in texts.values_list("text", flat=True):
             found = find_instructions(text)
             flagged += bool(found)
             patterns.update(found)
     if not flagged:
         return []
-    kinds = ", ".join(name for name, _ in patterns.most_common(MAX_PATTERNS))
-    verb = "looks" if flagged == 1 else "look"
-    basis = "" if len(looked_at) == len(turn_ids) else f" of {len(looked_at):,} looked at, of {len(turn_ids):,},"
-    return [
-        (
-            f"{_count(flagged, 'turn')}{basis} {verb} as if written to a machine ({kinds}). Such turns are asked about like "
-            "the others; what is proposed for them is flagged."
-        )
-    ]
+    names = [name for name, _ in patterns.most_common(MAX_PATTERNS)]
+    values = {"count": flagged, "examined": len(examined), "turns": len(turn_ids), "patterns": names}
+    return [{"code": "instructions", **values}]
 
 
-def tell_launch(batch: Batch) -> str:
-    """Who is asked, under which number, how, how many cells there are, what is asked again, and whether it was checked
-    (a check asks nothing again and is one)."""
+def summarise_launch(batch: Batch) -> str:
+    """For a command: the annotator with its number, its mode, the number of cells, what is asked again, and whether the
+    annotator was checked (a check asks nothing again and is one)."""
     annotator = Annotator.objects.select_related("project").get(pk=batch.parameters["annotators"][0])
     cells = batch.cells.count()
     levels = "semantic and latent meaning" if annotator.reads_latent else "semantic meaning only"
-    told = (
+    summary = (
         f"Batch {batch.pk}: {annotator.name} number {annotator.number}, asked {BY[Annotator.Mode(annotator.mode)]}, annotates "
         f"{levels}: {cells:,} cell{'' if cells == 1 else 's'}."
     )
     if batch.kind != KIND:
-        return told
-    return f"{told} {_tell_again_in_words(batch)} {tell_checked_in_words(annotator)}"
-
-
-def _tell_again_in_words(batch: Batch) -> str:
+        return summary
     turns, planted = batch.parameters["asked_again"], find_planted(batch.project).count()
-    again = f"{turns:,} turn{'' if turns == 1 else 's'} of them asked again" if turns else "nothing is asked again"
-    return (
-        f"{again[:1].upper()}{again[1:]}; {planted or 'no'} planted sentence{'' if planted == 1 else 's'} in the study."
+    again = f"{turns:,} turn{'' if turns == 1 else 's'} of them asked again" if turns else "Nothing is asked again"
+    check = find_latest_check(annotator)
+    checked = (
+        f"Its latest check, batch {check['batch'].pk}: {check['verdicts']}."
+        if check
+        else f"{annotator} was never checked: manage.py preannotate_check does that."
     )
+    return f"{summary} {again}; {planted or 'no'} planted sentence{'' if planted == 1 else 's'} in the study. {checked}"

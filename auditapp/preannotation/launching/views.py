@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from django.http import HttpResponse
@@ -12,10 +13,9 @@ from auditapp.batches.models import Batch
 from auditapp.batches.views.wizard import run_wizard
 from auditapp.preannotation.annotators.actions.annotators import draft_annotator
 from auditapp.preannotation.annotators.actions.launching import launch_model, plan_reading
-from auditapp.preannotation.batch_kinds import KIND
 from auditapp.preannotation.errors import PreannotationError
 from auditapp.preannotation.launching.forms import PreannotationForm
-from auditapp.preannotation.launching.queries import list_facts, list_warnings
+from auditapp.preannotation.launching.queries import list_warnings, read_facts
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
 
@@ -30,11 +30,15 @@ def launch(request: ProjectRequest) -> HttpResponse:
     def plan() -> LaunchPlan:
         annotator = draft_annotator(project=request.project, **_read_annotator(form))
         reading = plan_reading(project=request.project, annotator=annotator, **_read_choice(form))
-        form.settle_pilot(reading.arms, reading.turn_ids)
-        warnings = list_warnings(request.project, reading, annotator)
-        names = dict(annotator.version.codes.values_list("identifier", "name"))
-        facts = list_facts(reading, annotator)
-        return LaunchPlan(KIND, reading.arms, reading.turn_ids, warnings=warnings, facts=facts, names=names)
+        form.settle_pilot(reading.arms, reading.input_ids)
+        return replace(
+            reading,
+            warnings=list_warnings(request.project, reading, annotator),
+            warning_template="preannotation/_warning.html",
+            facts=read_facts(reading, annotator),
+            facts_template="preannotation/_launch_facts.html",
+            names=dict(annotator.version.codes.values_list("identifier", "name")),
+        )
 
     def send() -> Batch:
         if form.cleaned_data["pilot"] is None:

@@ -11,7 +11,6 @@ from auditapp.preannotation.annotators.pure.answers import ParsedAnswer, parse_r
 from auditapp.preannotation.annotators.pure.prompts import (
     OLD_PROMPT_VERSION,
     CodeText,
-    Piece,
     write_system_prompt,
     write_user_prompt,
 )
@@ -57,7 +56,7 @@ NAMES = [code.identifier for code in CODES]
 def code_turn(codes: Sequence[CodeText] = CODES, *, reads_latent: bool = False, model: str = "m") -> ParsedAnswer:
     """What the fake provider says of a turn, as it is read."""
     system = write_system_prompt("Themes", codes, reads_latent=reads_latent)
-    user = write_user_prompt("Why?", [Piece(None, "…"), *(Piece(*each) for each in SENTENCES.items())])
+    user = write_user_prompt("Why?", [(None, "…"), *SENTENCES.items()])
     answer = ask(system, user, model=model).content
     return parse_response(answer, sentences=SENTENCES, codes=NAMES, reads_latent=reads_latent)
 

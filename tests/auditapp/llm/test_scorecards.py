@@ -9,7 +9,7 @@ from auditapp.batches.models import Batch
 from auditapp.llm.actions import add_model
 from auditapp.llm.models import ModelVariant
 from auditapp.llm.scorecards import find_part, read_scorecards
-from auditapp.preannotation.annotators.queries.model_warnings import tell_of_judge
+from auditapp.preannotation.annotators.queries.model_warnings import list_judge_results
 from auditapp.sob.actions import add_wording, launch_sob, load_dataset
 from tests.auditapp.sob.conftest import answer_cells, write_texts
 from transcripts.accounts.models import User
@@ -125,12 +125,11 @@ def test_a_batch_without_answers_makes_no_card(project: Project, variant: ModelV
 def test_whoever_lets_a_model_read_interviews_is_told_of_its_result_or_that_there_is_none(
     batch: Batch, project: Project, variant: ModelVariant, owner: User
 ) -> None:
-    [known] = tell_of_judge(project, variant)
-    assert "1.00 [" in known
+    [known] = list_judge_results(project, variant)
+    assert "1.00 [" in str(known["summary"])
     address = "https://api.example.org/v1"
     unknown = add_model(label="b", provider="openai_compatible", base_url=address, model="b", by=owner)
-    [sentence] = tell_of_judge(project, unknown)
-    assert "no second-order-bias result" in sentence
+    assert list_judge_results(project, unknown) == [{"code": "no_judge_result", "model": "b"}]
 
 
 @pytest.mark.django_db

@@ -176,7 +176,7 @@ class TestPages:
         assert arm.system_prompt in page
         assert f"<code>{arm.prompt_hash[:12]}</code>" in page
         for prompt in prompts:
-            assert prompt.text in page
+            assert prompt["text"] in page
 
     def test_every_count_of_its_answers_opens_down_to_the_call(
         self, project: Project, annotator: Annotator, reader: User, client_of: Callable[[User], Client]

@@ -120,22 +120,22 @@ class TestPrompts:
         sentence_codes = set(
             Code.objects.filter(version__project=project, family__unit="sentence").values_list("identifier", flat=True)
         )
-        assert [prompt.task for prompt in prompts] == [prompt.family for prompt in prompts]
-        assert sorted(code for prompt in prompts for code in prompt.codes) == sorted(sentence_codes)
+        assert [prompt["task"] for prompt in prompts] == [prompt["family"] for prompt in prompts]
+        assert sorted(code for prompt in prompts for code in prompt["codes"]) == sorted(sentence_codes)
 
     def test_by_code_there_is_one_for_each_code_that_names_no_other(self, project: Project) -> None:
         prompts = read_prompts(draft_annotator(project=project, variant=add_reader(), mode="code"))
-        assert all(len(prompt.codes) == 1 and prompt.task == prompt.codes[0] for prompt in prompts)
-        balance = next(prompt for prompt in prompts if prompt.task == "theme.balance")
-        assert "code theme.balance:" in balance.text
-        assert "code theme.compassion:" not in balance.text
+        assert all([prompt["task"]] == prompt["codes"] for prompt in prompts)
+        balance = next(prompt for prompt in prompts if prompt["task"] == "theme.balance")
+        assert "code theme.balance:" in balance["text"]
+        assert "code theme.compassion:" not in balance["text"]
 
     def test_only_what_is_said_is_asked_for_unless_the_lead_says_otherwise(self, project: Project) -> None:
         variant = add_reader()
         plain = draft_annotator(project=project, variant=variant)
         latent = draft_annotator(project=project, variant=variant, reads_latent=True)
-        assert '"level"' not in read_prompts(plain)[0].text
-        assert any('"level"' in prompt.text for prompt in read_prompts(latent))
+        assert '"level"' not in read_prompts(plain)[0]["text"]
+        assert any('"level"' in prompt["text"] for prompt in read_prompts(latent))
 
     def test_a_draft_writes_nothing_and_is_what_will_be_stored(self, project: Project, owner: User) -> None:
         variant = add_reader()

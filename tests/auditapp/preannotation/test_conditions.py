@@ -5,11 +5,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from auditapp.preannotation.annotators.pure.conditions import (
+    change_codes,
     list_conditions,
     name_repeats,
     shuffle_codes,
     swap_definitions,
-    tell_codes,
 )
 from auditapp.preannotation.annotators.pure.prompts import CodeText
 
@@ -25,34 +25,34 @@ def make_codes(count: int) -> list[CodeText]:
 
 def test_the_same_question_is_told_as_it_is() -> None:
     codes = make_codes(3)
-    assert tell_codes("repeat-2", codes) == (tuple(codes), {}, {})
+    assert change_codes("repeat-2", codes) == (tuple(codes), {}, {})
 
 
 def test_reversed_turns_the_order_and_nothing_else() -> None:
     codes = make_codes(3)
-    assert tell_codes("reversed", codes) == (tuple(codes[::-1]), {}, {})
+    assert change_codes("reversed", codes) == (tuple(codes[::-1]), {}, {})
 
 
 def test_generic_names_hide_identifier_and_name_and_lead_back() -> None:
-    told = tell_codes("generic", make_codes(2))
-    assert [(code.identifier, code.name) for code in told.codes] == [("C1", "C1"), ("C2", "C2")]
-    assert [code.definition for code in told.codes] == ["Definition 0", "Definition 1"]
-    assert told.names == {"C1": "id.0", "C2": "id.1"}
+    codes, names, _ = change_codes("generic", make_codes(2))
+    assert [(code.identifier, code.name) for code in codes] == [("C1", "C1"), ("C2", "C2")]
+    assert [code.definition for code in codes] == ["Definition 0", "Definition 1"]
+    assert names == {"C1": "id.0", "C2": "id.1"}
 
 
 @given(st.integers(min_value=2, max_value=40))
 def test_swapped_definitions_give_every_code_that_of_another_and_use_each_once(count: int) -> None:
     codes = make_codes(count)
-    told = swap_definitions(codes)
-    assert [(code.identifier, code.name) for code in told.codes] == [(code.identifier, code.name) for code in codes]
-    assert sorted(told.definitions.values()) == sorted(code.identifier for code in codes)
+    swapped, _, definitions = swap_definitions(codes)
+    assert [(code.identifier, code.name) for code in swapped] == [(code.identifier, code.name) for code in codes]
+    assert sorted(definitions.values()) == sorted(code.identifier for code in codes)
     whose = {code.definition: code.identifier for code in codes}
-    for code in told.codes:
-        assert whose[code.definition] == told.definitions[code.identifier] != code.identifier
+    for code in swapped:
+        assert whose[code.definition] == definitions[code.identifier] != code.identifier
 
 
 def test_all_that_goes_with_a_definition_moves_with_it() -> None:
-    first = swap_definitions(make_codes(2)).codes[0]
+    first = swap_definitions(make_codes(2))[0][0]
     assert (first.identifier, first.include, first.exclude) == ("id.0", "in 1", "out 1")
 
 
@@ -60,7 +60,7 @@ def test_one_code_has_nothing_to_swap_with() -> None:
     with pytest.raises(ValueError, match="nothing to swap"):
         swap_definitions(make_codes(1))
     with pytest.raises(ValueError, match="no condition 'upside-down'"):
-        tell_codes("upside-down", make_codes(2))
+        change_codes("upside-down", make_codes(2))
 
 
 def test_what_can_be_asked_depends_on_how_many_codes_there_are() -> None:

@@ -213,11 +213,11 @@ class TestLaunch:
         critic = add_critic()
         batch = launch(annotator, critic)
         answer(batch, {suggestions[0].pk: UPHOLD, suggestions[1].pk: "nonsense"})
-        plan = plan_critic(annotator=annotator, critic=critic)
+        plan, checked_before = plan_critic(annotator=annotator, critic=critic)
         assert sorted(plan.input_ids) == [suggestions[1].pk, suggestions[2].pk]
-        assert plan.read_before == 1
-        assert len(plan_critic(annotator=annotator, critic=critic, again=True).input_ids) == 3
-        assert len(plan_critic(annotator=annotator, critic=add_critic("other")).input_ids) == 3
+        assert checked_before == 1
+        assert len(plan_critic(annotator=annotator, critic=critic, again=True)[0].input_ids) == 3
+        assert len(plan_critic(annotator=annotator, critic=add_critic("other"))[0].input_ids) == 3
 
     def test_the_same_form_gives_the_same_batch_back_also_when_there_is_nothing_left_to_read(
         self, annotator: Annotator, suggestions: list[Suggestion]
@@ -246,13 +246,13 @@ class TestLaunch:
     ) -> None:
         withhold_all(interview.project, interview)
         [suggestion] = suggest(annotator, {list_sentences(interview)[0]: ["theme.balance"]})
-        assert plan_critic(annotator=annotator, critic=add_critic()).input_ids == [suggestion.pk]
+        assert plan_critic(annotator=annotator, critic=add_critic())[0].input_ids == [suggestion.pk]
 
     def test_codes_can_be_chosen_and_an_unknown_one_is_refused(
         self, annotator: Annotator, suggestions: list[Suggestion]
     ) -> None:
         critic = add_critic()
-        plan = plan_critic(annotator=annotator, critic=critic, codes=["theme.compassion"])
+        plan, _ = plan_critic(annotator=annotator, critic=critic, codes=["theme.compassion"])
         assert plan.input_ids == [suggestions[2].pk]
         with pytest.raises(PreannotationError, match=r"has no code theme\.none"):
             plan_critic(annotator=annotator, critic=critic, codes=["theme.none"])
@@ -479,7 +479,7 @@ class TestPages:
         typed |= {"lost_answers": "retry"}
         client = client_of(lead)
         page = client.post(path, typed).content.decode()
-        assert "reader would test its own suggestions" in page
+        assert "reader would check its own suggestions" in page
         assert "The code under test" in page
         arms = page.partition('aria-label="Arms and prices"')[2].partition("</table>")[0]
         assert '<span class="under">Balance</span>' in arms

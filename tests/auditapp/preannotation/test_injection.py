@@ -21,7 +21,7 @@ from auditapp.preannotation.annotators.actions.annotators import ensure_annotato
 from auditapp.preannotation.annotators.actions.launching import launch_preannotation
 from auditapp.preannotation.annotators.pure.answers import MAX_RATIONALE
 from auditapp.preannotation.annotators.pure.injection import HOW_IT_IS_SENT, WHAT_IS_SAID, find_instructions
-from auditapp.preannotation.annotators.pure.prompts import Piece, write_user_prompt
+from auditapp.preannotation.annotators.pure.prompts import write_user_prompt
 from auditapp.preannotation.annotators.pure.sent_copy import make_copy
 from auditapp.preannotation.annotators.runner.kind import PreannotationKind
 from auditapp.preannotation.models import Annotator, Reading, Response, Suggestion
@@ -256,5 +256,5 @@ def test_one_request_holds_one_interview_and_no_payload_ends_its_material(study:
 
 
 def test_the_marks_of_two_materials_differ() -> None:
-    marks = {re.findall(r"<<<MATERIAL (\w+)", write_user_prompt("?", [Piece(1, text)]))[0] for text in "abc"}
+    marks = {re.findall(r"<<<MATERIAL (\w+)", write_user_prompt("?", [(1, text)]))[0] for text in "abc"}
     assert len(marks) == 3

@@ -9,6 +9,7 @@ from html import unescape
 from typing import Any
 
 import pytest
+from django.template.loader import render_to_string
 from django.test import Client
 from django.urls import reverse
 
@@ -18,9 +19,9 @@ from auditapp.preannotation.annotators.actions.annotators import LATENT_NEEDS_RE
 from auditapp.preannotation.annotators.actions.launching import launch_model
 from auditapp.preannotation.annotators.actions.planted import plant_own_set, withdraw_planted
 from auditapp.preannotation.evaluation.actions.checks import launch_check
-from auditapp.preannotation.evaluation.queries.check_state import find_check_state
+from auditapp.preannotation.evaluation.queries.checks import find_latest_check
 from auditapp.preannotation.launching import queries as launch_review
-from auditapp.preannotation.launching.queries import tell_launch
+from auditapp.preannotation.launching.queries import summarise_launch
 from auditapp.preannotation.models import Annotator
 from tests.auditapp.preannotation.check_cast import answer_all, bring_in
 from tests.auditapp.preannotation.reading_cast import OFF_SITE, add_interviews, add_reader, allow
@@ -99,8 +100,8 @@ class TestReview:
             "Interviews": "1",
             "Turns": "30",
             "Redaction list": "none is applied",
-            "Asked again": "1 turn in another order of the codes, with up to 3 planted sentences: 2 calls of those below",
-            "Planted sentences": "40, those that come with the program: this launch plants them",
+            "Asked again": "1 turn in another order of the codes, with up to 3 planted sentences: 2 of the calls below",
+            "Planted sentences": "40 that come with the program; this launch plants them",
             "Checks": "never checked: this launch makes the annotator. Start with a pilot, and check it from its page while "
             "the batch is waiting for approval",
             "Hash of all this": facts(page)["Hash of all this"],
@@ -120,19 +121,19 @@ class TestReview:
         assert f'<a href="{reverse("preannotation:check", args=[project.slug, check.pk])}">' in page
         assert "no answer has come yet" in page
         answer_all(check, "definition")
-        state = find_check_state(annotator)
-        assert state is not None
-        _, verdicts = state
+        found = find_latest_check(annotator)
+        assert found is not None
+        verdicts = found["verdicts"]
         assert "labels come from its instructions: passed; every sentence gets an answer: passed" in verdicts
         assert verdicts in post(client, project, model=reader.pk)[1]
-        assert verdicts in tell_launch(launch_model(project=project, variant=reader, by=owner))
+        assert verdicts in summarise_launch(launch_model(project=project, variant=reader, by=owner))
 
     def test_without_planted_sentences_it_says_so(self, project: Project, client: Client, owner: User) -> None:
         add_interviews(project, "one", answers=3)
         for row in plant_own_set(project=project, by=owner):
             withdraw_planted(planted=row, by=owner)
         _, page = post(client, project, model=add_reader().pk, families=["themes"], mode="code")
-        assert facts(page)["Planted sentences"].startswith("none: who obeys a text both times")
+        assert facts(page)["Planted sentences"].startswith("none: an annotator that obeys a text both times")
         assert facts(page)["Asked again"].startswith("nothing: with one code a call and no planted sentence")
 
     @pytest.mark.parametrize(("answers", "pilot"), [(5, 1), (99, 5), (800, 30)])
@@ -181,7 +182,7 @@ class TestReview:
         self, project: Project, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         add_interviews(project, "one", answers=30)
-        monkeypatch.setattr(launch_review, "MAX_LOOKED_AT", 10)
+        monkeypatch.setattr(launch_review, "MAX_EXAMINED", 10)
         looked_at: list[str] = []
 
         def find(text: str) -> list[str]:
@@ -192,7 +193,9 @@ class TestReview:
         turns = list(Turn.objects.filter(role="model").values_list("pk", flat=True))
         [warning] = launch_review.warn_of_instructions(turns)
         assert len(set(looked_at)) == 10
-        assert warning.startswith("10 turns of 10 looked at, of 30, look as if")
+        assert (warning["count"], warning["examined"], warning["turns"]) == (10, 10, 30)
+        words = render_to_string("preannotation/_warning.html", {"warning": warning})
+        assert "10 turns of 10 examined, of 30, look as if" in words
 
     def test_it_says_what_is_known_of_the_model_as_a_judge(self, project: Project, client: Client) -> None:
         [talk] = add_interviews(project, "one")

@@ -1,11 +1,11 @@
-"""Making an annotator: who reads, with which codebook, told what."""
+"""Create an annotator: a model, rules or learnt from codings, with one codebook version and its exact instructions."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple, NoReturn
+from typing import Any, NoReturn
 
 from django.db import transaction
 from django.db.models import Max
@@ -13,11 +13,11 @@ from django.utils import timezone
 
 from auditapp.llm.models import ModelVariant
 from auditapp.preannotation.annotators.pure.prompts import PROMPT_VERSION, CodeText, write_system_prompt
-from auditapp.preannotation.annotators.queries.prompt_codebook import ToldCodebook, ToldFamily, read_told_codebook
+from auditapp.preannotation.annotators.queries.prompt_codebook import PromptFamilies, read_prompt_codebook
 from auditapp.preannotation.errors import PreannotationError
 from auditapp.preannotation.models import Annotator
 from transcripts.audit_trail import trail
-from transcripts.codebook.models import CodebookVersion
+from transcripts.codebook.models import CodebookVersion, CodeFamily
 from transcripts.codebook.queries import current_version
 from transcripts.projects.models import Project
 
@@ -28,15 +28,6 @@ LATENT_NEEDS_REASON = (
     "is kept with the annotator."
 )
 NAMES = {Annotator.Kind.RULES: "Keyword rules", Annotator.Kind.LEARNT: "Learnt from blind codings"}
-
-
-class Prompt(NamedTuple):
-    """The exact instructions for one family, or for one code of it. ``codes`` are identifiers in the order told."""
-
-    task: str
-    family: str
-    codes: tuple[str, ...]
-    text: str
 
 
 @transaction.atomic
@@ -102,14 +93,9 @@ def _draft(
         reads_latent=reads_latent,
         prompt_version=PROMPT_VERSION,
     )
-    told = read_told_codebook(version, model)
-    prompts = [prompt._asdict() for prompt in _write_prompts(told, drafted)]
-    drafted.recipe = {
-        "prompts": prompts,
-        "examples": list(told.examples),
-        "examples_left_out": told.left_out,
-        "redaction": told.redaction,
-    }
+    families, examples = read_prompt_codebook(version, model)
+    prompts = _render_prompts(families, drafted)
+    drafted.recipe = {"prompts": prompts, **examples}
     drafted.hash = hash_annotator(
         kind=drafted.kind,
         version=version,
@@ -204,32 +190,34 @@ def _record(action: str, annotator: Annotator, by: trail.Actor, details: dict[st
     trail.record(action, target=annotator, by=by, stream=trail.project_stream(annotator.project_id), details=details)
 
 
-def read_prompts(annotator: Annotator) -> list[Prompt]:
-    """The exact instructions of a model, in the order of the codebook. Reads version and variant of an old annotator."""
+def read_prompts(annotator: Annotator) -> list[dict[str, Any]]:
+    """The exact instructions of a model, in the order of the codebook: for each family, or each code of it, the ``text``,
+    with the ``task``, the ``family`` and its ``codes`` by identifier. Reads version and variant of an old annotator."""
     stored = annotator.recipe.get("prompts")
     if stored is None:
         if annotator.variant is None:
             return []
-        return _write_prompts(read_told_codebook(annotator.version, annotator.variant), annotator)
-    return [Prompt(each["task"], each["family"], tuple(each["codes"]), each["text"]) for each in stored]
+        return _render_prompts(read_prompt_codebook(annotator.version, annotator.variant)[0], annotator)
+    return list(stored)
 
 
-def _write_prompts(told: ToldCodebook, annotator: Annotator) -> list[Prompt]:
-    prompts: list[Prompt] = []
-    for family in told.families:
-        groups = [(code,) for code in family.codes] if annotator.mode == Annotator.Mode.CODE else [family.codes]
-        prompts += [_write_prompt(family, codes, annotator) for codes in groups]
-    return prompts
+def _render_prompts(families: PromptFamilies, annotator: Annotator) -> list[dict[str, Any]]:
+    by_code = annotator.mode == Annotator.Mode.CODE
+    return [
+        {
+            "task": (codes[0].identifier if by_code else family.identifier)[:MAX_TASK],
+            "family": family.identifier,
+            "codes": [code.identifier for code in codes],
+            "text": render_instructions(family, codes, reads_latent=annotator.reads_latent),
+        }
+        for family, every in families.values()
+        for codes in ([(code,) for code in every] if by_code else [every])
+    ]
 
 
-def _write_prompt(family: ToldFamily, codes: tuple[CodeText, ...], annotator: Annotator) -> Prompt:
-    task = codes[0].identifier if annotator.mode == Annotator.Mode.CODE else family.identifier
-    text = write_told(family, codes, reads_latent=annotator.reads_latent)
-    return Prompt(task[:MAX_TASK], family.identifier, tuple(code.identifier for code in codes), text)
-
-
-def write_told(family: ToldFamily, codes: Sequence[CodeText], *, reads_latent: bool) -> str:
-    """The instructions for these codes of a family, in this order. In a family without levels nothing is implied."""
+def render_instructions(family: CodeFamily, codes: Sequence[CodeText], *, reads_latent: bool) -> str:
+    """The instructions for these codes of a family, in this order. Latent meaning is asked for only in families with
+    levels."""
     return write_system_prompt(
         family.name,
         codes,

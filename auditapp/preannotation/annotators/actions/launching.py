@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
 
 from django.db import transaction
 from django.db.models import Exists, OuterRef
 
-from auditapp.batches.actions import BatchError, LaunchPlan, PlannedArm, launch_once
+from auditapp.batches.actions import BatchError, LaunchPlan, launch_once
 from auditapp.batches.models import Batch
 from auditapp.batches.pure.launch_options import DEFAULT_OPTIONS, LaunchOptions
 from auditapp.llm.locality import is_external
@@ -17,7 +16,7 @@ from auditapp.preannotation.annotators.actions.annotators import ensure_annotato
 from auditapp.preannotation.annotators.actions.planning import list_reasked, plan_arms, plan_reask
 from auditapp.preannotation.annotators.actions.planted import ensure_planted
 from auditapp.preannotation.annotators.pure.prompts import PROMPT_VERSION
-from auditapp.preannotation.annotators.queries.prompt_codebook import read_told_codebook
+from auditapp.preannotation.annotators.queries.prompt_codebook import read_prompt_codebook
 from auditapp.preannotation.batch_kinds import KIND
 from auditapp.preannotation.errors import PreannotationError
 from auditapp.preannotation.models import Annotator
@@ -36,15 +35,6 @@ OUTDATED_EXAMPLES = (
     "The instructions of {annotator} contain sentences that may no longer leave the site in this form, because a consent or "
     "the redaction list has changed. Launch with the model again; that creates an annotator with new instructions."
 )
-
-
-class PlannedReading(NamedTuple):
-    """What a launch would ask. ``left_out``: interviews without consent to a model off this site."""
-
-    arms: list[PlannedArm]
-    turn_ids: list[int]
-    interview_ids: list[int]
-    left_out: int
 
 
 @transaction.atomic
@@ -129,8 +119,7 @@ def _launch(
             project=project, annotator=annotator, interviews=interviews, families=families, limit=limit
         )
         ensure_arms(project=project, interviews=reading.interview_ids, by=by)
-        title = f"Pre-annotation by {annotator}"
-        return LaunchPlan(KIND, reading.arms, reading.turn_ids, title=title, parameters=_describe(reading, annotator))
+        return reading
 
     try:
         return launch_once(
@@ -148,17 +137,6 @@ def _launch(
         raise PreannotationError(str(error)) from error
 
 
-def _describe(plan: PlannedReading, annotator: Annotator) -> dict[str, object]:
-    return {
-        "annotators": [annotator.pk],
-        "codebook": annotator.version.number,
-        "prompt": annotator.prompt_version or PROMPT_VERSION,
-        "turns": len(plan.turn_ids),
-        "left_out": plan.left_out,
-        "asked_again": list_reasked(plan.arms)["turns"],
-    }
-
-
 def plan_reading(
     *,
     project: Project,
@@ -166,24 +144,40 @@ def plan_reading(
     interviews: Sequence[Interview] | None = None,
     families: Sequence[str] | None = None,
     limit: int | None = None,
-) -> PlannedReading:
-    """What a launch would ask; writes nothing. ``annotator`` may be one that is not stored. Raises ``PreannotationError``."""
+) -> LaunchPlan:
+    """What a launch would ask; writes nothing. ``annotator`` may be one that is not stored. Its parameters count the
+    interviews ``left_out`` for want of consent to a model off this site. Raises ``PreannotationError``."""
     arms = plan_arms(annotator, families)
     if annotator.variant is not None:
         _refuse_outdated_examples(annotator, annotator.variant)
     turn_ids, interview_ids, left_out = choose_turns(
         project=project, variant=annotator.variant, interviews=interviews, limit=limit
     )
-    return PlannedReading([*arms, *plan_reask(annotator, arms, turn_ids)], turn_ids, interview_ids, left_out)
+    arms += plan_reask(annotator, arms, turn_ids)
+    return LaunchPlan(
+        KIND,
+        arms,
+        turn_ids,
+        title=f"Pre-annotation by {annotator}",
+        parameters={
+            "annotators": [annotator.pk],
+            "codebook": annotator.version.number,
+            "prompt": annotator.prompt_version or PROMPT_VERSION,
+            "turns": len(turn_ids),
+            "left_out": left_out,
+            "asked_again": list_reasked(arms)["turns"],
+        },
+        interview_ids=interview_ids,
+    )
 
 
 def _refuse_outdated_examples(annotator: Annotator, variant: ModelVariant) -> None:
     """The instructions of a standing annotator are sent as they are, so they must still be such as may be sent."""
     if not annotator.recipe.get("examples") or not is_external(variant):
         return
-    told = read_told_codebook(annotator.version, variant)
-    is_withdrawn = not set(annotator.recipe["examples"]) <= set(told.examples)
-    if is_withdrawn or told.redaction != annotator.recipe.get("redaction", 0):
+    _, allowed = read_prompt_codebook(annotator.version, variant)
+    is_withdrawn = not set(annotator.recipe["examples"]) <= set(allowed["examples"])
+    if is_withdrawn or allowed["redaction"] != annotator.recipe.get("redaction", 0):
         raise PreannotationError(OUTDATED_EXAMPLES.format(annotator=annotator))
 
 

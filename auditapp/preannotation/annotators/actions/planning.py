@@ -5,12 +5,13 @@ from __future__ import annotations
 import hashlib
 import random
 from collections.abc import Collection, Mapping, Sequence
+from typing import Any
 
 from auditapp.batches.actions import PlannedArm
-from auditapp.preannotation.annotators.actions.annotators import MAX_TASK, Prompt, read_prompts, write_told
+from auditapp.preannotation.annotators.actions.annotators import MAX_TASK, read_prompts, render_instructions
 from auditapp.preannotation.annotators.pure.conditions import REASK, shuffle_codes
 from auditapp.preannotation.annotators.queries.planted import list_plantable
-from auditapp.preannotation.annotators.queries.prompt_codebook import find_sent_redaction, read_told_codebook
+from auditapp.preannotation.annotators.queries.prompt_codebook import find_sent_redaction, read_prompt_codebook
 from auditapp.preannotation.errors import PreannotationError
 from auditapp.preannotation.models import Annotator
 from transcripts.codebook.models import CodeFamily
@@ -36,9 +37,18 @@ def plan_arms(annotator: Annotator, families: Sequence[str] | None = None) -> li
     return [
         PlannedArm(
             annotator.variant,
-            prompt.task,
-            prompt.text,
-            _write_settings(annotator, prompt, redaction=number),
+            prompt["task"],
+            prompt["text"],
+            {
+                "annotator": annotator.pk,
+                "family": prompt["family"],
+                "codes": list(prompt["codes"]),
+                "condition": "",
+                "redaction": number,
+                "seed": 0,
+                "planted": [],
+                "names": {},
+            },
             # Which codes are asked for is said in the instructions alone: all arms send the same messages.
             messages="turns",
         )
@@ -46,7 +56,7 @@ def plan_arms(annotator: Annotator, families: Sequence[str] | None = None) -> li
     ]
 
 
-def choose_prompts(annotator: Annotator, families: Sequence[str] | None) -> list[Prompt]:
+def choose_prompts(annotator: Annotator, families: Sequence[str] | None) -> list[dict[str, Any]]:
     """The annotator's instructions for these families. Raises ``PreannotationError`` for one that is not there."""
     prompts = read_prompts(annotator)
     if families is None:
@@ -55,20 +65,7 @@ def choose_prompts(annotator: Annotator, families: Sequence[str] | None) -> list
     unknown = sorted(set(families) - set(sentence_families.values_list("identifier", flat=True)))
     if unknown:
         raise PreannotationError(f"The codebook has no sentence family {', '.join(unknown)}.")
-    return [prompt for prompt in prompts if prompt.family in families]
-
-
-def _write_settings(annotator: Annotator, prompt: Prompt, *, redaction: int) -> dict[str, object]:
-    return {
-        "annotator": annotator.pk,
-        "family": prompt.family,
-        "codes": list(prompt.codes),
-        "condition": "",
-        "redaction": redaction,
-        "seed": 0,
-        "planted": [],
-        "names": {},
-    }
+    return [prompt for prompt in prompts if prompt["family"] in families]
 
 
 def plan_reask(annotator: Annotator, arms: Sequence[PlannedArm], turn_ids: Sequence[int]) -> list[PlannedArm]:
@@ -85,35 +82,31 @@ def plan_reask(annotator: Annotator, arms: Sequence[PlannedArm], turn_ids: Seque
     seed = _find_seed(annotator, turn_ids)
     count = max(1, round(len(turn_ids) * REASK_PERCENT / 100))
     again = sorted(random.Random(seed).sample(turn_ids, count))  # noqa: S311 - a sample, not a secret
-    told = read_told_codebook(annotator.version, annotator.variant)
-    families = {family.identifier: family for family in told.families}
+    families, _ = read_prompt_codebook(annotator.version, annotator.variant)
     planted = list_plantable(annotator.project)
     planned: list[PlannedArm] = []
     for arm in arms:
-        family = families[str(arm.settings["family"])]
+        family, every = families[str(arm.settings["family"])]
         asked = set(arm.settings["codes"])  # type: ignore[call-overload]
-        in_order = [code for code in family.codes if code.identifier in asked]
-        if write_told(family, in_order, reads_latent=annotator.reads_latent) != arm.system_prompt:
+        in_order = [code for code in every if code.identifier in asked]
+        if render_instructions(family, in_order, reads_latent=annotator.reads_latent) != arm.system_prompt:
             continue
         codes = shuffle_codes(in_order, seed)
         own = _choose_planted(planted, asked, seed)
         if codes == in_order and not own:
             continue
+        told = [code.identifier for code in codes]
         planned.append(
             PlannedArm(
                 annotator.variant,
                 arm.task[: MAX_TASK - len(AGAIN)] + AGAIN,
-                write_told(family, codes, reads_latent=annotator.reads_latent),
-                arm.settings | _describe_reask([code.identifier for code in codes], seed, own),
+                render_instructions(family, codes, reads_latent=annotator.reads_latent),
+                arm.settings | {"condition": REASK, "codes": told, "seed": seed, "planted": own},
                 input_ids=again,
                 messages=f"turns with {own}",
             )
         )
     return planned
-
-
-def _describe_reask(codes: list[str], seed: int, planted: list[int]) -> dict[str, object]:
-    return {"condition": REASK, "codes": codes, "seed": seed, "planted": planted}
 
 
 def _choose_planted(planted: Sequence[tuple[int, tuple[str, ...]]], asked: Collection[str], seed: int) -> list[int]:

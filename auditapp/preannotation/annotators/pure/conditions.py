@@ -1,13 +1,13 @@
 """The ways in which an annotator is asked the same thing differently, to learn what its answers hang on. Plain Python.
 
-Each gives the codes as they are told, in that order, and the way back to the study's own identifiers.
+Each condition changes the codes as the prompt has them and gives the way back to the study's own identifiers.
 """
 
 from __future__ import annotations
 
 import random
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
 from auditapp.preannotation.annotators.pure.prompts import CodeText
 
@@ -16,16 +16,9 @@ FIRST = "repeat-1"
 T = TypeVar("T")
 
 
-class Telling(NamedTuple):
-    """The codes of one question.
-
-    ``names``: the study's identifier by the one that was told, where those were changed. ``definitions``: by the
-    identifier that was told, the code whose definition stood under it, where those were changed.
-    """
-
-    codes: tuple[CodeText, ...]
-    names: Mapping[str, str] = {}
-    definitions: Mapping[str, str] = {}
+# The codes of one question; where identifiers were changed, the study's own by the one in the prompt; where definitions
+# were, by the identifier in the prompt the code whose definition stood under it.
+ChangedCodes = tuple[tuple[CodeText, ...], Mapping[str, str], Mapping[str, str]]
 
 
 def name_repeats(repeats: int) -> list[str]:
@@ -44,16 +37,16 @@ def list_conditions(repeats: int, *, asked: int, in_family: int) -> list[str]:
     ]
 
 
-def tell_codes(condition: str, codes: Sequence[CodeText]) -> Telling:
+def change_codes(condition: str, codes: Sequence[CodeText]) -> ChangedCodes:
     """The codes of a family under a condition of ``list_conditions``. Raises ``ValueError`` for any other."""
     if condition == REVERSED:
-        return Telling(tuple(reversed(codes)))
+        return tuple(reversed(codes)), {}, {}
     if condition == GENERIC:
         return _name_by_number(codes)
     if condition == SWAPPED:
         return swap_definitions(codes)
     if condition.partition("-")[0] == REPEAT:
-        return Telling(tuple(codes))
+        return tuple(codes), {}, {}
     raise ValueError(f"no condition {condition!r}")
 
 
@@ -64,13 +57,13 @@ def shuffle_codes(codes: Sequence[T], seed: int) -> list[T]:
     return shuffled if shuffled != list(codes) else shuffled[1:] + shuffled[:1]
 
 
-def _name_by_number(codes: Sequence[CodeText]) -> Telling:
-    told = {f"C{number}": code for number, code in enumerate(codes, start=1)}
-    changed = tuple(code._replace(identifier=name, name=name) for name, code in told.items())
-    return Telling(changed, names={name: code.identifier for name, code in told.items()})
+def _name_by_number(codes: Sequence[CodeText]) -> ChangedCodes:
+    named = {f"C{number}": code for number, code in enumerate(codes, start=1)}
+    changed = tuple(code._replace(identifier=name, name=name) for name, code in named.items())
+    return changed, {name: code.identifier for name, code in named.items()}, {}
 
 
-def swap_definitions(codes: Sequence[CodeText]) -> Telling:
+def swap_definitions(codes: Sequence[CodeText]) -> ChangedCodes:
     """Every code under its own name with the definition, and all that goes with it, of another.
 
     Neighbours change places; of an odd number the last three go round. Raises ``ValueError`` for fewer than two codes.
@@ -81,7 +74,8 @@ def swap_definitions(codes: Sequence[CodeText]) -> Telling:
     if len(codes) % 2:
         places[-3:] = [len(codes) - 2, len(codes) - 1, len(codes) - 3]
     pairs = [(own, codes[place]) for own, place in zip(codes, places, strict=True)]
-    return Telling(
+    return (
         tuple(other._replace(identifier=own.identifier, name=own.name) for own, other in pairs),
-        definitions={own.identifier: other.identifier for own, other in pairs},
+        {},
+        {own.identifier: other.identifier for own, other in pairs},
     )

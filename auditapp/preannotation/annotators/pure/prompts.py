@@ -1,4 +1,4 @@
-"""What an annotator is told and shown. Plain Python: codes and texts in, text out.
+"""The prompts of an annotator. Plain Python: codes and texts in, text out.
 
 One request holds one turn of one interview, after the question that preceded it. All of it that comes from a transcript
 is data: strings of one JSON object between two lines that nothing in it can contain, never instructions (trust brief
@@ -16,7 +16,7 @@ from auditapp.preannotation.annotators.pure.sent_copy import make_copy
 
 PROMPT_VERSION = "turn-2"
 OLD_PROMPT_VERSION = "turn-1"
-# The kinds of examples a code may have, as they are told.
+# The kinds of examples a code may have, as prompts name them.
 EXAMPLE_WORDS = {"include": "Belongs", "exclude": "Does not belong", "anchor": "Anchor of its meaning"}
 MARK_LENGTH = 16
 OPENING, CLOSING = "<<<MATERIAL ", " MATERIAL>>>"
@@ -37,11 +37,8 @@ class CodeText(NamedTuple):
     examples: tuple[tuple[str, str], ...] = ()
 
 
-class Piece(NamedTuple):
-    """A stretch of a turn as it is sent; ``number`` is what it is asked about by, ``None`` for mere context."""
-
-    number: int | None
-    text: str
+# A stretch of a turn as it is sent: the number of a sentence to be coded, ``None`` for mere context, and its text.
+Piece = tuple[int | None, str]
 
 
 INSTRUCTIONS = """\
@@ -89,7 +86,7 @@ def write_system_prompt(
     carries_enactment: bool = False,
     reads_latent: bool = False,
 ) -> str:
-    """The exact instructions for the codes of one family, told in this order.
+    """The exact instructions for the codes of one family, in this order.
 
     ``rules``: those of the family. ``carries_enactment``: its codes are moves, which may be enacted or only talked about
     (method brief R28). Without ``reads_latent`` only what is explicit is asked for.
@@ -124,10 +121,7 @@ def _describe_code(code: CodeText) -> str:
 
 def write_user_prompt(question: str, pieces: Sequence[Piece]) -> str:
     """The question and the whole turn, both as they are sent, as data."""
-    turn = [
-        {"context": piece.text} if piece.number is None else {"sentence": piece.number, "text": piece.text}
-        for piece in pieces
-    ]
+    turn = [{"context": text} if number is None else {"sentence": number, "text": text} for number, text in pieces]
     material = json.dumps({"question": question, "turn": turn}, ensure_ascii=False)
     mark = find_mark(material)
     return f"{OPENING}{mark}\n{material}\n{mark}{CLOSING}"
@@ -135,7 +129,7 @@ def write_user_prompt(question: str, pieces: Sequence[Piece]) -> str:
 
 def write_old_user_prompt(question: str, pieces: Sequence[Piece]) -> str:
     """The message that the first prompt's instructions speak of, for batches that were launched with them."""
-    lines = [f"[{piece.number}] {' '.join(piece.text.split())}" for piece in pieces if piece.number is not None]
+    lines = [f"[{number}] {' '.join(text.split())}" for number, text in pieces if number is not None]
     asked = " ".join(question.split()) or "(none)"
     return "\n".join(["The question before:", asked, "", "BEGIN TURN", *lines, "END TURN"])
 

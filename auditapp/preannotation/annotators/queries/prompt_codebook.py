@@ -1,9 +1,9 @@
-"""The codebook as a model is told it: its sentence families, their codes, and the pinned examples that it may see."""
+"""The codebook as prompts have it: its sentence families, their codes, and the pinned examples that may be sent."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from typing import Any
 
 from auditapp.llm.locality import is_external
 from auditapp.llm.models import ModelVariant
@@ -13,59 +13,32 @@ from transcripts.corpus.models import Consent, RedactionList
 from transcripts.corpus.pure.redacting import Entry, read_stored, replace
 from transcripts.corpus.queries import find_redaction, list_consenting
 
-
-class ToldFamily(NamedTuple):
-    """A family whose unit is the sentence, with its codes in the order in which they are told."""
-
-    identifier: str
-    name: str
-    rules: str
-    carries_level: bool
-    carries_enactment: bool
-    codes: tuple[CodeText, ...]
+# By its identifier, a family whose unit is the sentence, with its codes in the order of the codebook.
+PromptFamilies = dict[str, tuple[CodeFamily, tuple[CodeText, ...]]]
 
 
-class ToldCodebook(NamedTuple):
-    """What a model is told of a version. ``examples``: the sentences among it; ``left_out``: how many may not be sent.
+def read_prompt_codebook(version: CodebookVersion, variant: ModelVariant) -> tuple[PromptFamilies, dict[str, Any]]:
+    """The sentence families of ``version`` that have codes, as the prompts for ``variant`` contain them; and what an
+    annotator's recipe says about the examples among them.
 
-    ``redaction`` is the number of the list that was applied to the examples, 0 for none.
-    """
-
-    families: tuple[ToldFamily, ...]
-    examples: tuple[int, ...] = ()
-    left_out: int = 0
-    redaction: int = 0
-
-
-def read_told_codebook(version: CodebookVersion, variant: ModelVariant) -> ToldCodebook:
-    """The sentence families of ``version`` as ``variant`` may read them; families without a code are left out.
-
-    Examples of interviews whose consent does not allow it are never told to a model off this site, and the redaction
-    list is applied to the others. Reads version.project and variant.account.
+    ``examples`` are the sentences, ``examples_left_out`` says how many may not be sent, and ``redaction`` is the number of
+    the list applied to them, 0 for none. Examples of interviews whose consent does not allow it are never sent to a model
+    off this site. Reads version.project and variant.account.
     """
     redaction = find_sent_redaction(version, variant)
     examples, left_out = _read_examples(version, variant)
     texts = _write_examples(examples, read_stored(redaction.entries) if redaction else [])
     codes: dict[int, list[CodeText]] = {}
     for code in Code.objects.filter(version=version).order_by("position"):
-        codes.setdefault(code.family_id, []).append(_tell_code(code, texts.get(code.pk, ())))
+        codes.setdefault(code.family_id, []).append(make_code_text(code, texts.get(code.pk, ())))
     families = CodeFamily.objects.filter(version=version, unit=CodeFamily.Unit.SENTENCE).order_by("position")
-    return ToldCodebook(
-        families=tuple(
-            ToldFamily(
-                family.identifier,
-                family.name,
-                family.rules,
-                family.carries_level,
-                family.carries_enactment,
-                tuple(codes[family.pk]),
-            )
-            for family in families
-            if family.pk in codes
-        ),
-        examples=tuple(sorted({example.sentence_id for example in examples})),
-        left_out=left_out,
-        redaction=redaction.number if redaction else 0,
+    return (
+        {family.identifier: (family, tuple(codes[family.pk])) for family in families if family.pk in codes},
+        {
+            "examples": sorted({example.sentence_id for example in examples}),
+            "examples_left_out": left_out,
+            "redaction": redaction.number if redaction else 0,
+        },
     )
 
 
@@ -94,12 +67,13 @@ def _write_examples(
     """By code: kind and text of its examples, as they are sent."""
     found: dict[int, tuple[tuple[str, str], ...]] = {}
     for each in examples:
-        told = (str(each.kind), replace(each.sentence.read_text(), entries))
-        found[each.code_id] = (*found.get(each.code_id, ()), told)
+        sent = (str(each.kind), replace(each.sentence.read_text(), entries))
+        found[each.code_id] = (*found.get(each.code_id, ()), sent)
     return found
 
 
-def _tell_code(code: Code, examples: tuple[tuple[str, str], ...]) -> CodeText:
+def make_code_text(code: Code, examples: tuple[tuple[str, str], ...] = ()) -> CodeText:
+    """A code as prompts contain it."""
     return CodeText(
         identifier=code.identifier,
         name=code.name,

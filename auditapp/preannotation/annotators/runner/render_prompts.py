@@ -102,7 +102,7 @@ def render_turn_prompts(
         if turn.pk in spans:
             pieces = _cut(make_copy(turn.text, entries), spans[turn.pk])
             if texts:
-                added = [Piece(number, make_copy(texts[key], entries).text) for number, key in numbers[turn.pk].items()]
+                added = [(number, make_copy(texts[key], entries).text) for number, key in numbers[turn.pk].items()]
                 _plant(pieces, added, seed=f"{arm.settings.get('seed', 0)} {turn.pk}")
             prompts[turn.pk] = write(questions.get(turn.pk, ""), pieces)
     return prompts
@@ -189,13 +189,13 @@ def _cut(copy: SentCopy, spans: Sequence[CutSentence]) -> list[Piece]:
         start, end = copy.find_copy(each.start, each.end)
         if start - place > 1:
             pieces += _keep_words(copy.text[place:start])
-        pieces.append(Piece(each.pk, copy.text[start:end]))
+        pieces.append((each.pk, copy.text[start:end]))
         place = end
     return pieces + _keep_words(copy.text[place:])
 
 
 def _keep_words(text: str) -> list[Piece]:
-    return [Piece(None, text.strip())] if any(map(str.isalnum, text)) else []
+    return [(None, text.strip())] if any(map(str.isalnum, text)) else []
 
 
 def _slice(copy: SentCopy, span: CutSentence) -> str:

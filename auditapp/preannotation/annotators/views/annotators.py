@@ -79,7 +79,7 @@ def _render_annotator(
     counts, batches = count_by_batch(annotator), list_batches(annotator)
     context = {
         "annotator": annotator,
-        "prompts": [(prompt, hash_prompt(prompt.text)) for prompt in read_prompts(annotator)],
+        "prompts": [(prompt, hash_prompt(prompt["text"])) for prompt in read_prompts(annotator)],
         "rules": annotator.recipe.get("rules", {}) if annotator.kind == Annotator.Kind.RULES else {},
         "batches": [
             (batch, counts.get(batch.pk, ReadingCounts()) if _is_whole(request, batch) else None)

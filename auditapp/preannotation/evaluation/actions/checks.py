@@ -6,7 +6,6 @@ import hashlib
 import random
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import NamedTuple
 
 from django.db import transaction
 from django.db.models import Count
@@ -14,17 +13,18 @@ from django.db.models import Count
 from auditapp.batches.actions import BatchError, LaunchPlan, PlannedArm, launch_once
 from auditapp.batches.models import Batch
 from auditapp.batches.pure.launch_options import DEFAULT_OPTIONS, LaunchOptions
-from auditapp.preannotation.annotators.actions.annotators import MAX_TASK, write_told
+from auditapp.preannotation.annotators.actions.annotators import MAX_TASK, render_instructions
 from auditapp.preannotation.annotators.actions.launching import plan_reading
-from auditapp.preannotation.annotators.pure.conditions import REPEAT, Telling, list_conditions, tell_codes
-from auditapp.preannotation.annotators.pure.prompts import PROMPT_VERSION
-from auditapp.preannotation.annotators.queries.prompt_codebook import ToldFamily, read_told_codebook
+from auditapp.preannotation.annotators.pure.conditions import REPEAT, change_codes, list_conditions
+from auditapp.preannotation.annotators.pure.prompts import PROMPT_VERSION, CodeText
+from auditapp.preannotation.annotators.queries.prompt_codebook import read_prompt_codebook
 from auditapp.preannotation.batch_kinds import CHECK_KIND
 from auditapp.preannotation.errors import PreannotationError
 from auditapp.preannotation.models import Annotator
 from auditapp.preannotation.suggestions.actions.withholding import ensure_arms
 from auditapp.preannotation.suggestions.queries.arms import list_withheld
 from transcripts.audit_trail import trail
+from transcripts.codebook.models import CodeFamily
 from transcripts.corpus.models import Sentence
 from transcripts.projects.models import Project
 
@@ -36,21 +36,10 @@ ALL_WITHHELD = (
     "Every turn that could be checked is withheld. The results of a check are shown, so it needs turns that are not "
     "withheld: lower the share, or import another interview."
 )
-TOLD_OTHERWISE = (
+OUTDATED = (
     "The instructions of {annotator} are out of date: a pinned example, a consent, the redaction list or the prompt has "
     "changed since. Launch with the model again; that creates an annotator that can be checked."
 )
-
-
-class PlannedCheck(NamedTuple):
-    """What a check would ask. ``left_out``: interviews without consent to a model off this site."""
-
-    arms: list[PlannedArm]
-    turn_ids: list[int]
-    interview_ids: list[int]
-    sentences: int
-    left_out: int
-    seed: int
 
 
 @transaction.atomic
@@ -76,14 +65,7 @@ def launch_check(
         # Drawn before the sample is, so that no turn is asked about and withheld afterwards.
         everything = plan_reading(project=project, annotator=annotator, families=families)
         ensure_arms(project=project, interviews=everything.interview_ids, by=by)
-        planned = plan_check(project=project, annotator=annotator, sample=sample, repeats=repeats, families=families)
-        return LaunchPlan(
-            CHECK_KIND,
-            planned.arms,
-            planned.turn_ids,
-            title=f"Checks of {annotator}",
-            parameters=_describe(planned, annotator, sample, repeats),
-        )
+        return plan_check(project=project, annotator=annotator, sample=sample, repeats=repeats, families=families)
 
     try:
         return launch_once(
@@ -101,20 +83,6 @@ def launch_check(
         raise PreannotationError(str(error)) from error
 
 
-def _describe(plan: PlannedCheck, annotator: Annotator, sample: int, repeats: int) -> dict[str, object]:
-    return {
-        "annotators": [annotator.pk],
-        "codebook": annotator.version.number,
-        "prompt": PROMPT_VERSION,
-        "sample": sample,
-        "repeats": repeats,
-        "turns": len(plan.turn_ids),
-        "sentences": plan.sentences,
-        "left_out": plan.left_out,
-        "seed": plan.seed,
-    }
-
-
 def plan_check(
     *,
     project: Project,
@@ -122,7 +90,7 @@ def plan_check(
     sample: int = USUAL_SAMPLE,
     repeats: int = USUAL_REPEATS,
     families: Sequence[str] | None = None,
-) -> PlannedCheck:
+) -> LaunchPlan:
     """What a launch would ask; writes nothing. Before the first draw of withheld turns a few of them may be among the
     sample, which the launch then replaces. Raises ``PreannotationError``."""
     if not 1 <= sample <= MAX_SAMPLED:
@@ -131,19 +99,28 @@ def plan_check(
         raise PreannotationError(f"The same is asked 2 to {MAX_REPEATS} times, not {repeats}.")
     reading = plan_reading(project=project, annotator=annotator, families=families)
     withheld = list_withheld(project)
-    counts = _count_sentences([turn_id for turn_id in reading.turn_ids if turn_id not in withheld])
-    if reading.turn_ids and not counts:
+    counts = _count_sentences([turn_id for turn_id in reading.input_ids if turn_id not in withheld])
+    if reading.input_ids and not counts:
         raise PreannotationError(ALL_WITHHELD)
     seed = _find_seed(project, annotator)
     turn_ids = draw_turns(counts, sample, seed)
     asked = [arm for arm in reading.arms if not arm.settings["condition"]]
-    return PlannedCheck(
-        arms=list(_plan_conditions(annotator, asked, repeats, seed)),
-        turn_ids=turn_ids,
-        interview_ids=reading.interview_ids,
-        sentences=sum(counts[turn_id] for turn_id in turn_ids),
-        left_out=reading.left_out,
-        seed=seed,
+    return LaunchPlan(
+        CHECK_KIND,
+        list(_plan_conditions(annotator, asked, repeats, seed)),
+        turn_ids,
+        title=f"Checks of {annotator}",
+        parameters={
+            "annotators": [annotator.pk],
+            "codebook": annotator.version.number,
+            "prompt": PROMPT_VERSION,
+            "sample": sample,
+            "repeats": repeats,
+            "turns": len(turn_ids),
+            "sentences": sum(counts[turn_id] for turn_id in turn_ids),
+            "left_out": reading.parameters["left_out"],
+            "seed": seed,
+        },
     )
 
 
@@ -182,38 +159,31 @@ def _plan_conditions(
     """For each of the annotator's questions its conditions: all send the same messages under other instructions."""
     if annotator.variant is None:
         return
-    told = read_told_codebook(annotator.version, annotator.variant)
-    families = {family.identifier: family for family in told.families}
+    families, _ = read_prompt_codebook(annotator.version, annotator.variant)
     for arm in asked:
-        family, codes = families[str(arm.settings["family"])], list(arm.settings["codes"])  # type: ignore[call-overload]
-        if _write(family, tell_codes(f"{REPEAT}-1", family.codes), codes, annotator).system_prompt != arm.system_prompt:
-            raise PreannotationError(TOLD_OTHERWISE.format(annotator=annotator))
-        for condition in list_conditions(repeats, asked=len(codes), in_family=len(family.codes)):
-            written = _write(family, tell_codes(condition, family.codes), codes, annotator)
+        family, every = families[str(arm.settings["family"])]
+        codes = list(arm.settings["codes"])  # type: ignore[call-overload]
+        if _change_question(annotator, family, every, codes, f"{REPEAT}-1")[0] != arm.system_prompt:
+            raise PreannotationError(OUTDATED.format(annotator=annotator))
+        for condition in list_conditions(repeats, asked=len(codes), in_family=len(every)):
+            instructions, settings = _change_question(annotator, family, every, codes, condition)
             yield arm._replace(
                 task=f"{arm.task[: MAX_TASK - len(condition) - 1]} {condition}",
-                system_prompt=written.system_prompt,
-                settings=arm.settings | written.settings | {"condition": condition, "seed": seed},
+                system_prompt=instructions,
+                settings=arm.settings | settings | {"condition": condition, "seed": seed},
             )
 
 
-class _Written(NamedTuple):
-    """Instructions, and what has to be known of them to read the answers."""
-
-    system_prompt: str
-    settings: dict[str, object]
-
-
-def _write(family: ToldFamily, telling: Telling, asked: Sequence[str], annotator: Annotator) -> _Written:
-    """The instructions for those codes of a telling that stand for one of ``asked``."""
-    own = {code.identifier: telling.names.get(code.identifier, code.identifier) for code in telling.codes}
-    codes = [code for code in telling.codes if own[code.identifier] in asked]
-    names = [code.identifier for code in codes]
-    return _Written(
-        write_told(family, codes, reads_latent=annotator.reads_latent),
-        {
-            "codes": [own[name] for name in names],
-            "names": {name: own[name] for name in names if name in telling.names},
-            "definitions": {name: telling.definitions[name] for name in names if name in telling.definitions},
-        },
-    )
+def _change_question(
+    annotator: Annotator, family: CodeFamily, every: Sequence[CodeText], asked: Sequence[str], condition: str
+) -> tuple[str, dict[str, object]]:
+    """The instructions about the codes ``asked`` for under a condition, and what is needed to parse the answers."""
+    changed, names, definitions = change_codes(condition, every)
+    own = {code.identifier: names.get(code.identifier, code.identifier) for code in changed}
+    codes = [code for code in changed if own[code.identifier] in asked]
+    told = [code.identifier for code in codes]
+    return render_instructions(family, codes, reads_latent=annotator.reads_latent), {
+        "codes": [own[name] for name in told],
+        "names": {name: own[name] for name in told if name in names},
+        "definitions": {name: definitions[name] for name in told if name in definitions},
+    }

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from typing import NamedTuple
 
 from auditapp.batches.actions import BatchError, LaunchPlan, PlannedArm, launch_once
 from auditapp.batches.models import Batch
 from auditapp.batches.pure.launch_options import DEFAULT_OPTIONS, LaunchOptions
 from auditapp.llm.locality import is_external
 from auditapp.llm.models import ModelVariant
-from auditapp.preannotation.annotators.pure.prompts import CodeText
-from auditapp.preannotation.annotators.queries.prompt_codebook import find_sent_redaction
+from auditapp.preannotation.annotators.queries.prompt_codebook import find_sent_redaction, make_code_text
 from auditapp.preannotation.batch_kinds import CRITIC_KIND
 from auditapp.preannotation.errors import PreannotationError
 from auditapp.preannotation.evaluation.pure.critic_prompts import (
@@ -29,23 +27,14 @@ from transcripts.corpus.queries import list_consenting
 MAX_TASK = 60
 
 
-class CriticPlan(NamedTuple):
-    """What a critic would read: ``not_consented`` suggestions are left out, and ``read_before`` ones were read already."""
-
-    arms: list[PlannedArm]
-    input_ids: list[int]
-    interviews: list[int]
-    not_consented: int
-    read_before: int
-
-
 def plan_critic(
     *, annotator: Annotator, critic: ModelVariant, codes: Collection[str] | None = None, again: bool = False
-) -> CriticPlan:
-    """One arm per code, its inputs the suggestions that stand; writes nothing. Raises ``PreannotationError``.
+) -> tuple[LaunchPlan, int]:
+    """One arm per code, its inputs the active suggestions; and how many of them this critic has checked before and are
+    left out, unless it is to check them ``again``. Writes nothing. Raises ``PreannotationError``.
 
-    Withheld turns are in it: their labels are what an annotator is measured by. ``again`` takes in what this critic has
-    read before.
+    Withheld turns are in it: their labels are what an annotator is measured by. The plan's parameters count suggestions
+    that are left out because their interviews were ``not_consented``.
     """
     rows = _read_codes(annotator, codes)
     positives = list_positives(annotator, codes=[code.identifier for code in rows])
@@ -55,7 +44,7 @@ def plan_critic(
     fresh = [each for each in positives if each.suggestion not in known]
     allowed = _keep_consenting(fresh, critic)
     if not allowed:
-        raise PreannotationError(_say_nothing_left(critic, len(positives), fresh))
+        raise PreannotationError(_explain_nothing_left(critic, len(positives), fresh))
     redaction = find_sent_redaction(annotator.version, critic)
     arms = []
     for code in rows:
@@ -63,14 +52,22 @@ def plan_critic(
         settings = {"annotator": annotator.pk, "family": code.family.identifier, "codes": [code.identifier]}
         settings |= {"condition": "", "redaction": redaction.number if redaction else 0}
         if own:
-            arms.append(PlannedArm(critic, code.identifier[:MAX_TASK], _write_instructions(code), settings, own))
-    return CriticPlan(
+            text = write_critic_instructions(make_code_text(code), is_move=code.family.carries_enactment)
+            arms.append(PlannedArm(critic, code.identifier[:MAX_TASK], text, settings, own))
+    plan = LaunchPlan(
+        CRITIC_KIND,
         arms,
         [each.suggestion for each in allowed],
-        sorted({each.interview for each in allowed}),
-        len(fresh) - len(allowed),
-        len(positives) - len(fresh),
+        title=f"Critic of {annotator}",
+        parameters={
+            "annotators": [annotator.pk],
+            "codebook": annotator.version.number,
+            "prompt": CRITIC_VERSION,
+            "not_consented": len(fresh) - len(allowed),
+        },
+        interview_ids=sorted({each.interview for each in allowed}),
     )
+    return plan, len(positives) - len(fresh)
 
 
 def launch_critic(
@@ -86,27 +83,11 @@ def launch_critic(
 
     Reads annotator.project. Raises ``PreannotationError``.
     """
-
-    def plan() -> LaunchPlan:
-        planned = plan_critic(annotator=annotator, critic=critic, codes=codes, again=again)
-        return LaunchPlan(
-            CRITIC_KIND,
-            planned.arms,
-            planned.input_ids,
-            title=f"Critic of {annotator}",
-            parameters={
-                "annotators": [annotator.pk],
-                "codebook": annotator.version.number,
-                "prompt": CRITIC_VERSION,
-                "not_consented": planned.not_consented,
-            },
-        )
-
     try:
         return launch_once(
             project=annotator.project,
             kind=CRITIC_KIND,
-            plan=plan,
+            plan=lambda: plan_critic(annotator=annotator, critic=critic, codes=codes, again=again)[0],
             by=by,
             options=options,
             annotator=annotator.pk,
@@ -131,13 +112,6 @@ def _read_codes(annotator: Annotator, codes: Collection[str] | None) -> list[Cod
     return list(rows.order_by("family__position", "position"))
 
 
-def _write_instructions(code: Code) -> str:
-    return write_critic_instructions(
-        CodeText(code.identifier, code.name, code.machine_definition or code.definition, code.include, code.exclude),
-        is_move=code.family.carries_enactment,
-    )
-
-
 def _keep_consenting(positives: Sequence[Positive], critic: ModelVariant) -> list[Positive]:
     """What may be sent now; the worker asks once more when it sends."""
     if not is_external(critic):
@@ -146,7 +120,7 @@ def _keep_consenting(positives: Sequence[Positive], critic: ModelVariant) -> lis
     return [each for each in positives if each.interview in consenting]
 
 
-def _say_nothing_left(critic: ModelVariant, positives: int, fresh: Sequence[Positive]) -> str:
+def _explain_nothing_left(critic: ModelVariant, positives: int, fresh: Sequence[Positive]) -> str:
     if not fresh:
         return f"{critic.label} has checked all {positives:,} suggestions already. Ask for them to be checked again."
     return (

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from django.db.models import Count, QuerySet
 
 from auditapp.batches.models import Arm, Batch, Cell
 from auditapp.preannotation.annotators.pure.conditions import FIRST
 from auditapp.preannotation.batch_kinds import CHECK_KIND, KIND
+from auditapp.preannotation.evaluation.pure.check_verdicts import judge_check
 from auditapp.preannotation.evaluation.pure.checking import Answer, CheckReport, build_report
 from auditapp.preannotation.models import Annotator, CheckAnswer, Reading
 from transcripts.codebook.models import Code
@@ -62,6 +63,18 @@ def read_check(batch: Batch) -> ReadCheck:
         definitions |= arm.settings.get("definitions") or {}
     codes = [code for arm in firsts for code in arm.settings["codes"]]
     return ReadCheck(answers, codes, definitions)
+
+
+def find_latest_check(annotator: Annotator) -> dict[str, Any] | None:
+    """The ``batch`` of the annotator's latest check, and its ``verdicts`` in one line; ``None`` where it was never
+    checked, or is not stored yet."""
+    checks = list_checks(annotator) if annotator.pk else []
+    if not checks:
+        return None
+    report = read_check(checks[0]).report
+    verdicts = judge_check(report) if report.answers else []
+    line = "; ".join(f"{each.title[:1].lower()}{each.title[1:]}: {each.words}" for each in verdicts)
+    return {"batch": checks[0], "verdicts": line or "no answer has come yet"}
 
 
 def find_answers(batch: Batch, *, conditions: Sequence[str] | None = None) -> QuerySet[CheckAnswer]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, render
@@ -13,7 +14,7 @@ from auditapp.batches.models import Batch
 from auditapp.batches.views.wizard import run_wizard
 from auditapp.preannotation.batch_kinds import CHECK_KIND, KIND
 from auditapp.preannotation.errors import PreannotationError
-from auditapp.preannotation.evaluation.actions.checks import PlannedCheck, launch_check, plan_check
+from auditapp.preannotation.evaluation.actions.checks import launch_check, plan_check
 from auditapp.preannotation.evaluation.forms.checks import CheckForm
 from auditapp.preannotation.evaluation.pure.check_verdicts import judge_check
 from auditapp.preannotation.evaluation.pure.checking import SMALL_N, CheckReport, Rate, find_degenerate
@@ -137,7 +138,8 @@ def launch(request: ProjectRequest, annotator_id: int) -> HttpResponse:
 
     def plan() -> LaunchPlan:
         planned = plan_check(project=request.project, annotator=annotator, **form.chosen())
-        return LaunchPlan(CHECK_KIND, planned.arms, planned.turn_ids, facts=_list_facts(annotator, planned))
+        facts = {**planned.parameters, "annotator": annotator, "questions": len(planned.arms)}
+        return replace(planned, facts=facts, facts_template="preannotation/_check_facts.html")
 
     def send() -> Batch:
         return launch_check(
@@ -152,13 +154,3 @@ def launch(request: ProjectRequest, annotator_id: int) -> HttpResponse:
         launch=send,
         refusals=(PreannotationError,),
     )
-
-
-def _list_facts(annotator: Annotator, planned: PlannedCheck) -> list[tuple[str, str]]:
-    left_out = f"; {planned.left_out:,} interviews left out, without consent" if planned.left_out else ""
-    return [
-        ("Annotator", str(annotator)),
-        ("Codebook", str(annotator.version)),
-        ("Answers drawn", f"{len(planned.turn_ids):,} with {planned.sentences:,} sentences{left_out}"),
-        ("Asked about each", f"{len(planned.arms):,} questions"),
-    ]

@@ -6,6 +6,7 @@ that she has still to decide.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from django.core.paginator import Paginator
@@ -17,10 +18,13 @@ from django.views.decorators.http import require_http_methods, require_safe
 from auditapp.batches.actions import LaunchPlan
 from auditapp.batches.models import Batch
 from auditapp.batches.views.wizard import run_wizard
-from auditapp.preannotation.annotators.queries.model_warnings import tell_of_judge, warn_of_kin, warn_of_kindred_critic
-from auditapp.preannotation.batch_kinds import CRITIC_KIND
+from auditapp.preannotation.annotators.queries.model_warnings import (
+    list_judge_results,
+    warn_of_critic_family,
+    warn_of_family,
+)
 from auditapp.preannotation.errors import PreannotationError
-from auditapp.preannotation.evaluation.actions.critic import CriticPlan, launch_critic, plan_critic
+from auditapp.preannotation.evaluation.actions.critic import launch_critic, plan_critic
 from auditapp.preannotation.evaluation.forms.critic import CriticForm, ReversalChoice
 from auditapp.preannotation.evaluation.queries.critic import (
     count_reversals,
@@ -48,22 +52,29 @@ def launch(request: ProjectRequest) -> HttpResponse:
 
     def plan() -> LaunchPlan:
         chosen = _read_choice(form)
-        planned = plan_critic(**chosen)
+        planned, checked_before = plan_critic(**chosen)
         form.settle_pilot(planned.arms, planned.input_ids)
         annotator, critic = chosen["annotator"], chosen["critic"]
         warnings = [
-            *warn_of_kindred_critic(annotator, critic),
-            *warn_of_kin(request.project, critic, planned.interviews),
-            *tell_of_judge(request.project, critic),
+            *warn_of_critic_family(annotator, critic),
+            *warn_of_family(request.project, critic, planned.interview_ids),
+            *list_judge_results(request.project, critic),
         ]
-        if planned.not_consented:
-            warnings.append(
-                f"{planned.not_consented:,} suggestions are left out: their interviews have no consent to processing by "
-                "external models."
-            )
-        names = dict(annotator.version.codes.values_list("identifier", "name"))
-        facts = _list_facts(planned, annotator)
-        return LaunchPlan(CRITIC_KIND, planned.arms, planned.input_ids, warnings=warnings, facts=facts, names=names)
+        if planned.parameters["not_consented"]:
+            warnings.append({"code": "suggestions_without_consent", "count": planned.parameters["not_consented"]})
+        return replace(
+            planned,
+            warnings=warnings,
+            warning_template="preannotation/_warning.html",
+            facts={
+                "annotator": annotator,
+                "suggestions": len(planned.input_ids),
+                "codes": len(planned.arms),
+                "checked_before": checked_before,
+            },
+            facts_template="preannotation/_critic_facts.html",
+            names=dict(annotator.version.codes.values_list("identifier", "name")),
+        )
 
     def send() -> Batch:
         if form.cleaned_data["pilot"] is None:
@@ -88,15 +99,6 @@ def _read_choice(form: CriticForm) -> dict[str, Any]:
         "codes": chosen["codes"] or None,
         "again": chosen["again"],
     }
-
-
-def _list_facts(planned: CriticPlan, annotator: Annotator) -> list[tuple[str, str]]:
-    return [
-        ("Suggestions of", f"{annotator}, codebook version {annotator.version.number}"),
-        ("To be tested", f"{len(planned.input_ids):,} suggestions, one call each"),
-        ("Codes", f"{len(planned.arms):,}"),
-        ("Tested by this model before", f"{planned.read_before:,}, left out"),
-    ]
 
 
 @require_safe

@@ -11,7 +11,12 @@ from django.shortcuts import render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
-from auditapp.preannotation.annotators.queries.model_warnings import list_relatives, tell_of_judge, warn_of_kin
+from auditapp.preannotation.annotators.queries.model_warnings import (
+    Warnings,
+    list_judge_results,
+    warn_of_family,
+    warn_of_relatives,
+)
 from auditapp.preannotation.evaluation.forms.critic import SpreadForm
 from auditapp.preannotation.evaluation.queries.spread import read_spread
 from auditapp.preannotation.models import Annotator
@@ -53,11 +58,11 @@ def _read_chosen(request: ProjectRequest, data: QueryDict) -> tuple[SpreadForm, 
     return form, list((chosen or every).select_related("variant__account", "version").order_by("pk"))
 
 
-def _list_warnings(project: Project, annotators: list[Annotator]) -> list[str]:
-    warnings = list_relatives(annotators)
+def _list_warnings(project: Project, annotators: list[Annotator]) -> Warnings:
+    warnings = warn_of_relatives(annotators)
     variants = {each.variant.pk: each.variant for each in annotators if each.variant is not None}
     for variant in variants.values():
-        warnings += [*warn_of_kin(project, variant, None), *tell_of_judge(project, variant)]
+        warnings += [*warn_of_family(project, variant, None), *list_judge_results(project, variant)]
     if any(variant.is_fake for variant in variants.values()):
-        warnings.append("An annotator here asks the fake provider, which invents its answers: they are no data.")
+        warnings.append({"code": "fake"})
     return warnings

@@ -24,7 +24,7 @@ from auditapp.preannotation.annotators.queries.planted import find_planted
 from auditapp.preannotation.annotators.queries.readings import count_readings, count_run
 from auditapp.preannotation.annotators.runner.offline import run_offline
 from auditapp.preannotation.errors import PreannotationError
-from auditapp.preannotation.launching.queries import tell_launch
+from auditapp.preannotation.launching.queries import summarise_launch
 from auditapp.preannotation.models import Annotator, OfflineRun
 from transcripts.audit_trail import trail
 from transcripts.corpus.models import Interview
@@ -96,7 +96,7 @@ class Command(BaseCommand):
                 by=trail.SYSTEM,
                 options=how,
             )
-            self.stderr.write(tell_launch(batch))
+            self.stderr.write(summarise_launch(batch))
         if options["wait"]:
             batch = wait_for_launched(batch, says_yes=options["yes"], report=self.stderr.write)
         summary = summarise_batch(batch, read_progress(batch), is_whole=True) | _describe(batch) | count_readings(batch)

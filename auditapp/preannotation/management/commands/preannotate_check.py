@@ -20,7 +20,7 @@ from auditapp.preannotation.evaluation.actions.checks import USUAL_REPEATS, USUA
 from auditapp.preannotation.evaluation.pure.check_verdicts import judge_check
 from auditapp.preannotation.evaluation.pure.describing import describe_check
 from auditapp.preannotation.evaluation.queries.checks import read_check
-from auditapp.preannotation.launching.queries import tell_launch
+from auditapp.preannotation.launching.queries import summarise_launch
 from auditapp.preannotation.models import Annotator
 from transcripts.audit_trail import trail
 from transcripts.projects.models import Project
@@ -65,7 +65,7 @@ class Command(BaseCommand):
                     by=trail.SYSTEM,
                     options=how,
                 )
-                self.stderr.write(tell_launch(batch))
+                self.stderr.write(summarise_launch(batch))
         except PreannotationError as error:
             raise CommandError(str(error)) from error
         if options["wait"]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from transcripts.exchange import codebook_files, coding_rows, dictionary, queries, team_rows, theme_rows
-from transcripts.exchange.methods.writing import write_methods
+from transcripts.exchange.methods import write_methods
 from transcripts.exchange.refi.writing import write_study
 from transcripts.exchange.registry import Export
 from transcripts.projects.roles import Permission

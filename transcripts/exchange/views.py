@@ -16,7 +16,7 @@ from transcripts.blinding.actions import unblind_interviews
 from transcripts.blinding.viewers import Viewer, get_viewer
 from transcripts.exchange import actions
 from transcripts.exchange.forms import StudyFileForm
-from transcripts.exchange.methods.writing import draft_text
+from transcripts.exchange.methods import draft_methods
 from transcripts.exchange.refi.report import StudyReport
 from transcripts.exchange.registry import Export, Scope, find_export, list_exports
 from transcripts.projects.access import ProjectRequest, project_view
@@ -38,7 +38,7 @@ def list_downloads(request: ProjectRequest) -> HttpResponse:
 @project_view(Permission.SEE_ALL_CODINGS)
 def show_methods(request: ProjectRequest) -> HttpResponse:
     """The methods paragraph as it would be written now."""
-    return render(request, "exchange/methods.html", {"text": draft_text(request.project)})
+    return render(request, "exchange/methods.html", {"text": draft_methods(request.project)})
 
 
 @require_POST

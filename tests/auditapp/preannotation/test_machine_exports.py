@@ -18,7 +18,7 @@ from transcripts.accounts.models import User
 from transcripts.codebook.models import Code
 from transcripts.coding.models import Reveal, Unblinding
 from transcripts.corpus.models import Interview
-from transcripts.exchange.methods.writing import draft_text
+from transcripts.exchange.methods import draft_methods
 from transcripts.exchange.registry import Scope, find_export
 from transcripts.projects.models import Project
 
@@ -34,8 +34,7 @@ def take_out(project: Project, key: str, only: User | None = None) -> list[dict[
 
 def tell_machines(project: Project) -> str:
     """What the methods paragraph says of machines."""
-    [section] = [each for each in draft_text(project).sections if each.title == "Machines"]
-    return " ".join(section.paragraphs)
+    return " ".join(draft_methods(project)["sections"]["Machines"])
 
 
 @pytest.fixture

@@ -19,8 +19,8 @@ from transcripts.codebook.models import Code, CodeFamily
 from transcripts.coding.actions import add_coding, decide_sentence
 from transcripts.coding.models import Coding
 from transcripts.corpus.models import Sentence
-from transcripts.exchange.methods.wording import as_markdown, share
-from transcripts.exchange.methods.writing import draft_text
+from transcripts.exchange.methods import as_markdown, draft_methods
+from transcripts.exchange.templatetags.methods_figures import out_of
 from transcripts.projects.actions import set_stance
 from transcripts.projects.models import Project
 from transcripts.themes.models import PositionalityStatement
@@ -36,7 +36,7 @@ def coded(project: Project, sentence: Sentence, code: Code, coder: User) -> Proj
 
 
 def write(project: Project) -> str:
-    return as_markdown(draft_text(project))
+    return as_markdown(draft_methods(project))
 
 
 class TestParagraph:
@@ -44,14 +44,14 @@ class TestParagraph:
         text = write(coded)
         assert "1 interview with 1 model (Model A: 1): 4 turns and 10 sentences" in text
         assert "the models say 7 of 10 (70.0 %)" in text
-        assert "1 coding stands on 1 of 10 (10.0 %) sentences in 1 of 1 (100.0 %) interviews" in text
+        assert "There is 1 active coding on 1 of 10 (10.0 %) sentences in 1 of 1 (100.0 %) interviews" in text
         assert "blind 1 of 1 (100.0 %)" in text
 
     def test_the_method_is_the_one_that_was_set_with_its_reason(self, coded: Project, lead: User) -> None:
         assert "nobody set a method" in write(coded)
         set_stance(project=coded, stance="codebook", by=lead, reason="Two readers share one codebook.")
         text = write(coded)
-        assert "read as codebook thematic analysis (Braun and Clarke)" in text
+        assert "uses codebook thematic analysis (Braun and Clarke)" in text
         assert "Two readers share one codebook." in text
         assert "Agreement is measured for" in text
         assert "in the CSV file of the page Agreement" in text
@@ -89,19 +89,19 @@ class TestParagraph:
 
     @pytest.mark.parametrize(("part", "whole", "words"), [(1, 4, "1 of 4 (25.0 %)"), (0, 0, "0 of 0")])
     def test_a_share_of_nothing_has_no_percentage(self, part: int, whole: int, words: str) -> None:
-        assert share(part, whole) == words
+        assert out_of(part, whole) == words
 
 
 class TestWarnings:
     def test_a_coefficient_in_a_reflexive_study(self, coded: Project, lead: User) -> None:
         family = CodeFamily.objects.get(version__project=coded, identifier="themes")
         record_computation(project=coded, family=family, reason="A reviewer asked.", by=lead)
-        [warning] = [each for each in draft_text(coded).warnings if "coefficient" in each]
-        assert warning.startswith("Themes is read reflexively")
+        [warning] = [each for each in draft_methods(coded)["warnings"] if "coefficient" in each]
+        assert warning.startswith("Themes uses reflexive thematic analysis, yet")
 
     def test_a_method_set_after_coding_began(self, coded: Project, lead: User) -> None:
         set_stance(project=coded, stance="reliability", by=lead, reason="Asked for.")
-        assert any("after coding had begun" in each for each in draft_text(coded).warnings)
+        assert any("after coding had begun" in each for each in draft_methods(coded)["warnings"])
 
     def test_older_codings_that_were_brought_in_do_not_make_a_method_late(
         self, project: Project, sentence: Sentence, code: Code, coder: User, lead: User
@@ -114,14 +114,14 @@ class TestWarnings:
             created_at=timezone.now() - datetime.timedelta(days=400),
         )
         set_stance(project=project, stance="codebook", by=lead, reason="Set at the start.")
-        assert not any("after coding had begun" in each for each in draft_text(project).warnings)
+        assert not any("after coding had begun" in each for each in draft_methods(project)["warnings"])
 
     def test_codings_under_an_older_meaning(self, coded: Project) -> None:
         Code.objects.filter(identifier="theme.balance").update(meaning_version=2)
-        assert any(each.startswith("1 of 1 (100.0 %) codings") for each in draft_text(coded).warnings)
+        assert any(each.startswith("1 of 1 (100.0 %) codings") for each in draft_methods(coded)["warnings"])
 
     def test_sentences_nobody_read(self, coded: Project) -> None:
-        assert any(each.startswith("6 of 7 (85.7 %) sentences") for each in draft_text(coded).warnings)
+        assert any(each.startswith("6 of 7 (85.7 %) sentences") for each in draft_methods(coded)["warnings"])
 
 
 class TestPage:

@@ -1,0 +1,352 @@
+"""The methods paragraph of a study: figures from its record. Their words are in ``exchange/methods_words.html``."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from django.db.models import Count, Q, QuerySet
+from django.template import Context
+from django.template.loader import get_template
+from django.utils import timezone
+from django.utils.formats import date_format
+
+from transcripts.agreement.models import Adjudication
+from transcripts.audit_trail.models import AuditEvent, AuditHead
+from transcripts.audit_trail.trail import project_stream
+from transcripts.codebook.models import CodebookVersion, CodeChange
+from transcripts.codebook.queries import current_version
+from transcripts.coding.models import Coding, Decision, Reveal, Unblinding
+from transcripts.corpus.models import Interview, Recut, Sentence, Turn
+from transcripts.exchange.registry import Scope, list_machine_notes, list_machine_uses
+from transcripts.projects.models import MethodStance, Project
+from transcripts.projects.queries import read_stances
+from transcripts.retrieval.catalog import read_catalog
+from transcripts.rounds.models import Assignment, Round
+from transcripts.themes.models import PhaseEntry, PositionalityStatement, ThemeVersion
+from transcripts.ui.context import VERSION
+
+Facts = dict[str, Any]
+SECTIONS = {
+    "Texts": ["texts"],
+    "Method": ["method"],
+    "Codebook": ["codebook"],
+    "Coding": ["coding", "team"],
+    "Differing readings": ["agreement"],
+    "Themes": ["themes"],
+    "Machines": ["machines"],
+    "Who reads": [],
+    "Record": ["record"],
+}
+"""The headings, and the parts of the template under each. People's statements are quoted as they wrote them."""
+
+# An import of a project file writes one event of its own, whatever the number and the dates of its codings.
+ACTS_OF_CODING = ["coding.added", "coding.changed", "coding.decided"]
+PHASES = ("familiarisation", "initial coding", "generating themes", "reviewing", "defining and naming", "writing up")
+
+
+def draft_methods(project: Project) -> Facts:
+    """The text as the record has it now: titled sections of paragraphs, what speaks against them, and the annex."""
+    facts = read_facts(project)
+    sections = {title: [_word(part, facts) for part in parts] for title, parts in SECTIONS.items()}
+    sections["Who reads"] = [
+        f"{each.author.username}, {date_format(each.written_at, 'j F Y')}: {each.text.strip()}"
+        for each in facts["statements"]
+    ] or ["Nobody wrote a statement on who is reading."]
+    return {
+        "title": f"Methods: {project.name}",
+        "sections": sections,
+        "warnings": [_word("warning", {"code": code, **details}) for code, details in find_warnings(facts)],
+        "annex": list_annex(facts),
+    }
+
+
+def write_methods(scope: Scope, path: Path) -> int:
+    """Write the text as Markdown; returns the number of its parts."""
+    text = draft_methods(scope.project)
+    path.write_text(as_markdown(text), encoding="utf-8", newline="")
+    return len(text["sections"]) + len(text["annex"])
+
+
+def _word(part: str, facts: Facts) -> str:
+    """A part of the template as plain text, which the page escapes in one way and Markdown in another."""
+    template: Any = get_template(f"exchange/methods_words.html#{part}")
+    return " ".join(template.template.render(Context(facts, autoescape=False)).split())
+
+
+def as_markdown(text: Facts) -> str:
+    """The text as a Markdown file."""
+    parts = [f"# {text['title']}"]
+    for title, paragraphs in text["sections"].items():
+        parts += [f"## {title}", *map(_escape, paragraphs)]
+    parts.append("## What speaks against this")
+    parts.append("\n".join(f"- {_escape(each)}" for each in text["warnings"]) or "Nothing was found in the record.")
+    parts.append("# Audit annex")
+    for table in text["annex"]:
+        rows = [table["header"], ["---"] * len(table["header"]), *table["rows"]]
+        parts += [f"## {table['title']}", *([table["words"]] if table["words"] else [])]
+        if table["rows"]:
+            parts.append("\n".join("| " + " | ".join(map(_escape_cell, row)) + " |" for row in rows))
+    return "\n\n".join(parts) + "\n"
+
+
+def _escape(text: str) -> str:
+    """Without what Markdown would read as HTML."""
+    return text.replace("&", "&amp;").replace("<", "&lt;")
+
+
+def _escape_cell(text: str) -> str:
+    return _escape(text).replace("\n", " ").replace("|", "\\|")
+
+
+def find_warnings(facts: Facts) -> Iterator[tuple[str, Facts]]:
+    """What readers of the report would object to, as codes of the template with their figures."""
+    method, coded, corpus = facts["method"], facts["coded"], facts["corpus"]
+    for code, family, count in method["against_stance"]:
+        yield code, {"family": family, "count": count}
+    late = [row for row in method["log"] if coded["began_here"] is not None and row.set_at > coded["began_here"]]
+    if late:
+        yield "late_method", {"count": len(late), "last": late[-1].set_at}
+    if coded["stale"]:
+        yield "stale", {"part": coded["stale"], "whole": coded["codings"]}
+    assisted = coded["codings"] - coded["by_layer"].get("blind", 0)
+    if assisted and method["measured"]:
+        yield "assisted", {"part": assisted, "whole": coded["codings"]}
+    unread = corpus["answers"] - coded["read_sentences"]
+    if unread > 0 and coded["codings"]:
+        yield "unread", {"part": unread, "whole": corpus["answers"]}
+    if any(use.is_invented for use in facts["machines"]):
+        yield "invented", {}
+
+
+def list_annex(facts: Facts) -> list[Facts]:
+    """The tables of the annex, each with its title, its header and its rows of text."""
+    record, names = facts["record"], {"": "the study", **facts["codebook"]["families"]}
+    span = f" from {record['first']:%Y-%m-%d} to {record['last']:%Y-%m-%d}" if record["first"] else ""
+    events = f"{record['events']:,} event{'' if record['events'] == 1 else 's'}"
+    tables: list[tuple[str, list[str], list[list[str]]]] = [
+        (
+            "What was done, by kind",
+            ["action", "events"],
+            [[name, f"{count:,}"] for name, count in record["by_action"].items()],
+        ),
+        (
+            "Changes of the method",
+            ["when", "of", "method", "by", "reason"],
+            [
+                [
+                    f"{row.set_at:%Y-%m-%d %H:%M}",
+                    names.get(row.family, row.family),
+                    row.stance,
+                    row.set_by_name,
+                    row.reason,
+                ]
+                for row in facts["method"]["log"]
+            ],
+        ),
+        (
+            "Versions of the codebook",
+            ["version", "published", "codes"],
+            [
+                [str(each.number), f"{each.published_at:%Y-%m-%d %H:%M}", f"{each.size:,}"]
+                for each in facts["codebook"]["versions"]
+            ],
+        ),
+        (
+            "Rounds",
+            ["round", "name", "overlap", "opened", "locked"],
+            [
+                [
+                    *(str(each.number), each.name, f"{each.overlap_percent} %", f"{each.opened_at:%Y-%m-%d}"),
+                    f"{each.locked_at:%Y-%m-%d}" if each.locked_at else "open",
+                ]
+                for each in facts["team"]["rounds"]
+            ],
+        ),
+    ]
+    annex: list[Facts] = [
+        {"title": title, "header": header, "rows": rows, "words": "" if rows else "None."}
+        for title, header, rows in tables
+    ]
+    annex[0]["words"] = f"{events}{span}. Head of the chain: {record['head'] or 'none'}."
+    return annex
+
+
+def read_facts(project: Project) -> Facts:
+    """What the template puts into words. About thirty queries, whatever the size of the study."""
+    current = current_version(project)
+    families = dict(current.families.order_by("position").values_list("identifier", "name")) if current else {}
+    statements = PositionalityStatement.objects.filter(project=project, withdrawn_at__isnull=True)
+    return {
+        "version": VERSION,
+        "written_at": timezone.now(),
+        "corpus": _read_corpus(project),
+        "codebook": {"families": families, **_read_versions(project)},
+        "coded": _read_coded(project),
+        "team": _read_team(project),
+        "unblinding": _read_unblinding(project),
+        "method": _read_method(project, families),
+        "themes": _read_themes(project),
+        "machines": list_machine_uses(project),
+        "machine_notes": list_machine_notes(project),
+        "statements": statements.select_related("author").order_by("author__username"),
+        "record": _read_record(project),
+    }
+
+
+def _read_corpus(project: Project) -> Facts:
+    interviews = Interview.objects.filter(project=project)
+    sentences = Sentence.objects.current().filter(turn__interview__project=project)
+    inclusion = _tally(interviews, "inclusion")
+    return {
+        "interviews": interviews.count(),
+        "turns": Turn.objects.filter(interview__project=project).count(),
+        "sentences": sentences.count(),
+        "answers": _keep_answers(sentences).count(),
+        "models": _tally(interviews, "model_label"),
+        "segmenters": sorted(set(interviews.values_list("segmenter", flat=True))),
+        "recuts": Recut.objects.filter(turn__interview__project=project).count(),
+        "inclusion": inclusion if set(inclusion) - {""} else {},
+    }
+
+
+def _keep_answers(sentences: QuerySet[Sentence]) -> QuerySet[Sentence]:
+    """What the models say."""
+    return sentences.filter(turn__role=Turn.Role.MODEL, turn__channel=Turn.Channel.UTTERANCE)
+
+
+def _read_versions(project: Project) -> Facts:
+    published = project.codebook_versions.filter(status=CodebookVersion.Status.PUBLISHED).order_by("number")
+    versions = list(published.annotate(size=Count("codes")))
+    changes = CodeChange.objects.filter(version__in=published).order_by("kind", "effect")
+    return {
+        "versions": versions,
+        "last_version": versions[-1] if versions else None,
+        "changes": changes.values("kind", "effect").annotate(count=Count("pk")),
+    }
+
+
+def _read_coded(project: Project) -> Facts:
+    """The coding, in active codings unless it says otherwise.
+
+    ``began_here`` is when the first act of coding went on record; what an import brought may be older than the study.
+    """
+    every = Coding.objects.filter(sentence__turn__interview__project=project)
+    active = every.active().filter(sentence__retired_by__isnull=True)
+    decisions = Decision.objects.active().filter(
+        sentence__turn__interview__project=project, sentence__retired_by__isnull=True
+    )
+    pairs = set(active.values_list("sentence__turn__interview", "coder").distinct())
+    pairs |= set(decisions.values_list("sentence__turn__interview", "coder").distinct())
+    readers = Counter(interview for interview, _ in pairs)
+    answers = _keep_answers(Sentence.objects.current().filter(turn__interview__project=project))
+    read = Q(pk__in=decisions.values("sentence")) | Q(pk__in=active.values("sentence"))
+    acts = AuditEvent.objects.filter(stream=project_stream(project.pk), action__in=ACTS_OF_CODING)
+    by_enactment = _tally(active.exclude(enactment=""), "enactment")
+    codings, withdrawn = active.count(), every.filter(withdrawn_at__isnull=False).count()
+    return {
+        "coders": len({coder for _, coder in pairs}),
+        "outside": active.filter(coder__is_active=False).count(),
+        "codings": codings,
+        "sentences": active.values("sentence").distinct().count(),
+        "interviews": len(readers),
+        "shared_interviews": sum(1 for count in readers.values() if count > 1),
+        "by_level": _tally(active, "level"),
+        "by_layer": _tally(active, "layer"),
+        "by_enactment": by_enactment,
+        "with_enactment": sum(by_enactment.values()),
+        "withdrawn": withdrawn,
+        "ever": withdrawn + codings,
+        "stale": active.filter(code__in=read_catalog(project).stale_ids).count(),
+        "decisions": decisions.count(),
+        "none_applies": decisions.filter(none_applies=True).count(),
+        "read_sentences": answers.filter(read).count(),
+        "began_here": acts.order_by("sequence").values_list("at", flat=True).first(),
+    }
+
+
+def _read_team(project: Project) -> Facts:
+    rounds = list(Round.objects.filter(project=project).order_by("number"))
+    active = Assignment.objects.filter(round__project=project, withdrawn_at__isnull=True)
+    readers = Counter(interview for interview, _ in set(active.values_list("interview", "coder")))
+    return {
+        "rounds": rounds,
+        "round_count": len(rounds),
+        "locked": sum(each.locked_at is not None for each in rounds),
+        "assignments": active.count(),
+        "assigned_interviews": len(readers),
+        "overlapping_interviews": sum(1 for count in readers.values() if count > 1),
+        "signed": active.filter(signed_at__isnull=False).count(),
+    }
+
+
+def _read_unblinding(project: Project) -> Facts:
+    unblindings = Unblinding.objects.filter(interview__project=project)
+    return {
+        "people": unblindings.values("user").distinct().count(),
+        "interviews": unblindings.values("interview").distinct().count(),
+        "reveals": _tally(Reveal.objects.filter(sentence__turn__interview__project=project), "source"),
+    }
+
+
+def _read_method(project: Project, families: dict[str, str]) -> Facts:
+    """What is claimed, and what was done about differing readings; families by name."""
+    stances = read_stances(project)
+    reflexive = MethodStance.Stance.REFLEXIVE
+    events = AuditEvent.objects.filter(stream=project_stream(project.pk), action="agreement.computed")
+    computed = Counter(target.removeprefix("family:") for target in events.values_list("target", flat=True))
+    adjudications = Adjudication.objects.filter(project=project, withdrawn_at__isnull=True)
+    outcomes = _tally(adjudications, "outcome")
+    done = {"coefficient": computed, "adjudication": _tally(adjudications, "family_identifier")}
+    return {
+        "label": MethodStance.Stance(stances.find()).label,
+        "of_study": stances.study,
+        "of_families": [
+            (families.get(family, family), row)
+            for family, row in stances.families.items()
+            if row.stance != stances.find()
+        ],
+        "log": list(project.stances.order_by("pk")),
+        "reflexive": [name for family, name in families.items() if stances.find(family) == reflexive],
+        "measured": [name for family, name in families.items() if stances.find(family) != reflexive],
+        "computed": [(families.get(family, family), count) for family, count in computed.items()],
+        "outcomes": outcomes,
+        "adjudicated": sum(outcomes.values()),
+        "against_stance": [
+            (code, families.get(family, family), count)
+            for code, counts in done.items()
+            for family, count in counts.items()
+            if stances.find(family) == reflexive
+        ],
+    }
+
+
+def _read_themes(project: Project) -> Facts:
+    versions = ThemeVersion.objects.filter(theme__project=project).order_by("number")
+    by_state = Counter(dict(versions.values_list("theme", "state")).values())
+    entries = _tally(PhaseEntry.objects.filter(project=project, withdrawn_at__isnull=True), "phase")
+    return {
+        "by_state": by_state,
+        "total": by_state.total(),
+        "phases": [f"{PHASES[int(phase) - 1]} {count:,}" for phase, count in entries.items()],
+    }
+
+
+def _read_record(project: Project) -> Facts:
+    stream = project_stream(project.pk)
+    events = AuditEvent.objects.filter(stream=stream)
+    head = AuditHead.objects.filter(stream=stream).first()
+    moments = events.order_by("sequence").values_list("at", flat=True)
+    return {
+        "events": head.sequence if head else 0,
+        "head": head.hash if head else "",
+        "first": moments.first(),
+        "last": moments.last(),
+        "by_action": _tally(events, "action"),
+    }
+
+
+def _tally(rows: QuerySet[Any], column: str) -> dict[str, int]:
+    return dict(rows.order_by(column).values_list(column).annotate(count=Count("pk")))

@@ -21,7 +21,7 @@ from transcripts.formats.qdc import lay_out_codes, read_qdc
 from transcripts.formats.qdc_description import read_description
 from transcripts.formats.refi import make_guid
 from transcripts.formats.refi_codes import QdcCode
-from transcripts.formats.tabular import undefuse
+from transcripts.formats.tabular import unescape_formula
 
 ALL_OF_A_CODE = frozenset(CodeContent.__dataclass_fields__)
 ALL_OF_A_FAMILY = frozenset(FamilyContent.__dataclass_fields__)
@@ -108,7 +108,7 @@ def _read_table(data: bytes, name: str) -> FileContent:
     """Rows as families, in the order in which they first appear, and codes family by family."""
     rows = read_codebook(data, name=name)
     headings = next(csv.reader(io.StringIO(data.decode("utf-8-sig"), newline="")))
-    told = ALL_OF_A_CODE - (OPTIONAL_COLUMNS - {undefuse(heading).strip() for heading in headings})
+    told = ALL_OF_A_CODE - (OPTIONAL_COLUMNS - {unescape_formula(heading).strip() for heading in headings})
     families: dict[str, FamilyContent] = {}
     codes = []
     for row in rows:

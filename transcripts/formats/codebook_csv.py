@@ -36,7 +36,7 @@ from transcripts.formats.codebook_rules import (
     read_attributes,
 )
 from transcripts.formats.problems import FileRefused, Problem, quote, show_count
-from transcripts.formats.tabular import TextSink, undefuse, write_csv
+from transcripts.formats.tabular import TextSink, unescape_formula, write_csv
 
 __all__ = [
     "COLUMNS",
@@ -110,7 +110,7 @@ class CodebookFileError(FileRefused):
 
 
 def write_codebook(codes: Iterable[CodeRow], stream: TextSink) -> int:
-    """Write all columns of the codes in the order given, formula-like text defused; returns their number."""
+    """Write all columns of the codes in the order given, formula-like text escaped; returns their number."""
     rows = ([_show_cell(code, column) for column in COLUMNS] for code in codes)
     return write_csv(rows, header=list(COLUMNS), stream=stream)
 
@@ -179,7 +179,7 @@ def _read_rows(text: str, file: str, problems: list[Problem]) -> list[tuple[int,
                 headings = _read_headings(cells, file)
             elif len(cells) == len(headings):
                 if any(cells):
-                    values = map(undefuse, cells)
+                    values = map(unescape_formula, cells)
                     rows.append((number, dict(zip(headings, values, strict=True))))
             elif any(cells):
                 expected = f"{len(headings)}, one under each heading"
@@ -199,7 +199,7 @@ def _read_headings(cells: Sequence[str], file: str) -> list[str]:
     for sign, sign_name in ((";", "semicolons"), ("\t", "tabs"), ("|", "vertical bars")):
         if len(cells) == 1 and sign in cells[0]:
             raise CodebookFileError(file, [Problem(1, f"columns parted by {sign_name}", "by commas")])
-    headings = [undefuse(cell).strip() for cell in cells]
+    headings = [unescape_formula(cell).strip() for cell in cells]
     needed = [column for column in COLUMNS if column not in OPTIONAL_COLUMNS]
     problems = [Problem(1, f"no column {quote(column)}", "it") for column in needed if column not in headings]
     for heading in dict.fromkeys(headings):

@@ -4,9 +4,9 @@ Cells may be ``None``, text, whole numbers, decimals, truth values, dates, date-
 and lists or mappings of these (JSON text in a CSV). Only a thousand rows are held at a time.
 
 CSV is RFC 4180 with CRLF line ends: open its stream with ``newline=""``. A spreadsheet runs a cell that looks
-like a formula; ``defuse`` puts an apostrophe before such text and ``undefuse`` takes exactly that apostrophe
+like a formula; ``escape_formula`` puts an apostrophe before such text and ``unescape_formula`` takes exactly that apostrophe
 off, so that our own files come back unchanged. A program told to split at other characters than commas makes
-other cells, against which no prefix helps. JSON is never defused.
+other cells, against which no prefix helps. JSON is never escaped.
 """
 
 from __future__ import annotations
@@ -36,29 +36,29 @@ class TextSink(Protocol):
     def write(self, text: str, /) -> object: ...
 
 
-def defuse(value: str) -> str:
+def escape_formula(value: str) -> str:
     """The text with an apostrophe before it when a spreadsheet could take it for a formula."""
     return "'" + value if FORMULA_LIKE.match(value) else value
 
 
-def undefuse(value: str) -> str:
-    """The text that ``defuse`` was given: ``undefuse(defuse(x)) == x`` for every text."""
+def unescape_formula(value: str) -> str:
+    """The text that ``escape_formula`` was given: ``unescape_formula(escape_formula(x)) == x`` for every text."""
     return value[1:] if value.startswith("'") and FORMULA_LIKE.match(value, 1) else value
 
 
 def write_csv(
-    rows: Iterable[Sequence[object]], *, header: Sequence[str], stream: TextSink, defused: bool = True
+    rows: Iterable[Sequence[object]], *, header: Sequence[str], stream: TextSink, escape_formulas: bool = True
 ) -> int:
     """Write headings and rows as CSV; returns the number of rows. ``None`` is an empty cell.
 
-    With ``defused``, text and headings that look like formulas get an apostrophe; numbers are left alone.
+    With ``escape_formulas``, text and headings that look like formulas get an apostrophe; numbers are left alone.
     Raises ``ValueError`` for a row that does not fit the headings, a number that is not finite or a date-time
     without a time zone, ``TypeError`` for a value of a kind that no column has.
     """
-    signs = FORMULA_SIGNS + QUOTED_SIGNS if defused else QUOTED_SIGNS
+    signs = FORMULA_SIGNS + QUOTED_SIGNS if escape_formulas else QUOTED_SIGNS
 
     def show_text(value: str) -> str:
-        return _quote(defuse(value) if defused else value)
+        return _quote(escape_formula(value) if escape_formulas else value)
 
     def show_column(column: tuple[object, ...]) -> Iterable[str]:
         return _show_csv_column(column, show_text, signs)

@@ -17,6 +17,7 @@ from auditapp.sob.actions.datasets import LONGEST, check_name, find_standing, re
 from auditapp.sob.actions.errors import SobError
 from auditapp.sob.actions.targets import read_labels
 from auditapp.sob.models import Dataset, TargetTable
+from auditapp.sob.pure.loading.data_warnings import describe_data_warnings, describe_unknown_labels, list_rows
 from auditapp.sob.pure.loading.dataset_texts import DatasetText, NumberedText
 from auditapp.sob.pure.loading.drawing import (
     DEFAULT_SEED,
@@ -27,7 +28,6 @@ from auditapp.sob.pure.loading.drawing import (
     drop_repeated,
 )
 from auditapp.sob.pure.loading.normalising import load_published_targets
-from auditapp.sob.pure.loading.oddities import describe_oddities, describe_unknown_labels, list_rows
 from auditapp.sob.pure.loading.published_sources import Provenance
 from auditapp.sob.pure.loading.sources import rename_targets
 from transcripts.audit_trail import trail
@@ -201,7 +201,7 @@ def _leave_out_repeated(rows: list[DatasetText], *, wanted: bool) -> tuple[list[
 
 def _describe(rows: Sequence[DatasetText]) -> list[str]:
     """The data warnings about the texts, by their position in the new dataset."""
-    return describe_oddities(
+    return describe_data_warnings(
         [NumberedText(number, row, bool(row.target_raw)) for number, row in enumerate(rows, start=1)]
     )
 

@@ -8,7 +8,7 @@ from django import forms
 from django.http import QueryDict
 
 from auditapp.sob.actions.errors import SobError
-from transcripts.formats.tabular import defuse, undefuse
+from transcripts.formats.tabular import escape_formula, unescape_formula
 
 FIELDS = ("raw", "target", "secondary", "tertiary")
 # The columns of the table released with the paper.
@@ -57,7 +57,7 @@ def read_pasted(text: str) -> list[dict[str, str]]:
     text = text.strip().replace("\r\n", "\n")
     first = text.partition("\n")[0]
     delimiter = max("\t;,", key=first.count)
-    read = [list(map(undefuse, values)) for values in csv.reader(io.StringIO(text), delimiter=delimiter)]
+    read = [list(map(unescape_formula, values)) for values in csv.reader(io.StringIO(text), delimiter=delimiter)]
     columns: list[str] = list(FIELDS)
     if read:
         named = [value.strip().lower() for value in read[0]]
@@ -76,7 +76,7 @@ def write_rows(rows: Iterable[Mapping[str, str]]) -> str:
     written = io.StringIO()
     writer = csv.DictWriter(written, FIELDS, lineterminator="\n")
     writer.writeheader()
-    writer.writerows({field: defuse(value) for field, value in row.items()} for row in rows)
+    writer.writerows({field: escape_formula(value) for field, value in row.items()} for row in rows)
     return written.getvalue()
 
 

@@ -14,7 +14,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from auditapp.batches.models import Batch
 from auditapp.sob.actions.errors import SobError
-from auditapp.sob.actions.taking_out import record_download, write_sob_bundle
+from auditapp.sob.actions.report_export import record_download, write_sob_bundle
 from auditapp.sob.caveats import read_caveats
 from auditapp.sob.mappings import find_rows
 from auditapp.sob.pure.measures.report import REPORT_VERSION

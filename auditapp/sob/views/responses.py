@@ -12,7 +12,7 @@ from django.shortcuts import render
 from django.views.decorators.http import require_POST, require_safe
 
 from auditapp.batches.models import Batch
-from auditapp.sob.actions.taking_out import send_answers
+from auditapp.sob.actions.report_export import send_answers
 from auditapp.sob.answer_keys import ANY_FURTHER, NO_FURTHER, RULES, Choice, choose_arms
 from auditapp.sob.answers import COUNTED_TO, LOOKED_THROUGH, iterate_answers, read_page
 from auditapp.sob.dataset_queries import count_targets

@@ -146,7 +146,7 @@ class TestFile:
         assert "Constructed text" not in str(self.read(choose(batch)))
         assert self.read(choose(batch), with_texts=True)[0]["text"] == "Constructed text number 0."
 
-    def test_a_cell_that_a_spreadsheet_would_run_is_defused(self, batch: Batch) -> None:
+    def test_a_cell_that_a_spreadsheet_would_run_is_escaped(self, batch: Batch) -> None:
         answer_cells(batch, [WHITE])
         Judgment.objects.get().text.__class__.objects.update(target="=HYPERLINK(1)")
         assert self.read(choose(batch))[0]["target"] == "'=HYPERLINK(1)"

@@ -23,8 +23,8 @@ from auditapp.batches.pure.launch_options import LaunchOptions
 from auditapp.batches.routes.answer_files import import_answer_file
 from auditapp.llm.actions import add_model
 from auditapp.llm.models import ModelVariant, ProviderAccount
-from auditapp.sob.actions import SobError, load_dataset, save_mapping, save_targets, taking_out
-from auditapp.sob.actions.taking_out import write_sob_bundle
+from auditapp.sob.actions import SobError, load_dataset, report_export, save_mapping, save_targets
+from auditapp.sob.actions.report_export import write_sob_bundle
 from auditapp.sob.kind import write_reading
 from auditapp.sob.models import Dataset, Judgment, Reading
 from auditapp.sob.pure.instruments import get_instrument
@@ -227,7 +227,7 @@ def test_what_changes_while_a_bundle_is_written_neither_waits_nor_comes_in(
         return write_bundle(*arguments, **named)
 
     write_sob_bundle(batch=batch, path=tmp_path / "before.zip", by=owner)
-    monkeypatch.setattr("auditapp.sob.actions.taking_out.write_bundle", change_first)
+    monkeypatch.setattr("auditapp.sob.actions.report_export.write_bundle", change_first)
     write_sob_bundle(batch=batch, path=tmp_path / "meanwhile.zip", by=owner)
     assert (tmp_path / "meanwhile.zip").read_bytes() == (tmp_path / "before.zip").read_bytes()
     assert not Judgment.objects.exclude(outcome="empty").exists()
@@ -251,9 +251,9 @@ def test_a_bundle_is_read_in_one_moment_that_ends_before_it_is_on_record(
 
         return noted
 
-    monkeypatch.setattr(taking_out, "read_snapshot", watch)
+    monkeypatch.setattr(report_export, "read_snapshot", watch)
     for name in ("open_source", "write_bundle", "record_download"):
-        monkeypatch.setattr(taking_out, name, note(name, getattr(taking_out, name)))
+        monkeypatch.setattr(report_export, name, note(name, getattr(report_export, name)))
     write_sob_bundle(batch=batch, path=tmp_path / "b.zip", by=owner)
     assert steps == ["begins", "open_source", "write_bundle", "ends", "record_download"]
 

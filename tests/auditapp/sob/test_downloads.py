@@ -86,7 +86,7 @@ def test_a_file_there_is_not_is_not_found(
     assert ask(client_of(owner), answered, key, format).status_code == 404
 
 
-def test_formulas_are_defused_unless_the_file_is_wished_exact(
+def test_formulas_are_escaped_unless_the_file_is_wished_exact(
     client_of: ClientOf, owner: User, answered: Batch
 ) -> None:
     client = client_of(owner)

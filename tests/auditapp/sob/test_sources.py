@@ -186,7 +186,7 @@ def test_raw_source_is_read_by_explicit_mapping() -> None:
     assert read_dataset(content, name="f", columns=columns).rows == (DatasetText("f", "1", "a", "cats"),)
 
 
-def test_benchmark_input_is_read_with_every_row_and_known_oddities() -> None:
+def test_benchmark_input_is_read_with_every_row_and_known_warnings() -> None:
     path = shared("data/sob/sob_inputs.csv")
     content = read_dataset(path.read_bytes(), name=path.name)
     by_target = Counter(row.target for row in content.rows)

@@ -93,7 +93,7 @@ class TestCodings:
         found = [row["text"] for row in rows(download(client_of(owner), project, "codings"))]
         assert found == [each.read_text() for each in sentences.order_by("position")]
 
-    def test_json_lines_are_exact_and_csv_is_defused(
+    def test_json_lines_are_exact_and_csv_formulas_are_escaped(
         self, project: Project, sentence: Sentence, coder: User, client_of: ClientOf
     ) -> None:
         write_memo(

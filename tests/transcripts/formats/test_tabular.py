@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 
 from transcripts.formats.tabular import (
     ROWS_AT_A_TIME,
-    defuse,
-    undefuse,
+    escape_formula,
+    unescape_formula,
     write_csv,
     write_json,
     write_jsonl,
@@ -38,10 +38,10 @@ class LabelledText(str):
     __slots__ = ()
 
 
-def to_csv(*rows: Sequence[object], header: list[str] | None = None, defused: bool = True) -> str:
+def to_csv(*rows: Sequence[object], header: list[str] | None = None, escape_formulas: bool = True) -> str:
     stream = io.StringIO(newline="")
     headings = header or [f"c{number}" for number in range(len(rows[0]))]
-    assert write_csv(rows, header=headings, stream=stream, defused=defused) == len(rows)
+    assert write_csv(rows, header=headings, stream=stream, escape_formulas=escape_formulas) == len(rows)
     return stream.getvalue()
 
 
@@ -58,21 +58,21 @@ def to_jsonl(*rows: Sequence[object]) -> str:
 @pytest.mark.parametrize("sign", FORMULA_SIGNS)
 @pytest.mark.parametrize("before", ["", " ", "   ", '"', "'", " '", "\u00a0", "\ufeff"])
 def test_formula_like_text_gets_an_apostrophe(before: str, sign: str) -> None:
-    assert defuse(f"{before}{sign}cmd") == f"'{before}{sign}cmd"
+    assert escape_formula(f"{before}{sign}cmd") == f"'{before}{sign}cmd"
 
 
 @pytest.mark.parametrize("text", ["", "a=b", "5-3", "'quoted' text", "yes - no", "1", "#N/A", "–dash", "(=1)"])
 def test_other_text_is_left_alone(text: str) -> None:
-    assert defuse(text) == text
+    assert escape_formula(text) == text
 
 
 @given(st.text(st.sampled_from("=+-@ \t\r\n'\"＝ab"), max_size=6) | st.text(max_size=8))
-def test_undefuse_gives_back_what_defuse_was_given(text: str) -> None:
-    assert undefuse(defuse(text)) == text
-    assert not defuse(text).lstrip(" ").startswith(tuple(FORMULA_SIGNS))
+def test_unescaping_gives_back_what_was_escaped(text: str) -> None:
+    assert unescape_formula(escape_formula(text)) == text
+    assert not escape_formula(text).lstrip(" ").startswith(tuple(FORMULA_SIGNS))
 
 
-def test_headings_are_defused_too() -> None:
+def test_headings_are_escaped_too() -> None:
     assert to_csv(["x"], header=["=1+1"]) == "'=1+1\r\nx\r\n"
 
 
@@ -80,14 +80,14 @@ def test_numbers_stay_numbers() -> None:
     assert to_csv([-1, -2.5, Decimal("-0.10"), True]) == "c0,c1,c2,c3\r\n-1,-2.5,-0.10,true\r\n"
 
 
-def test_formula_in_a_column_of_mixed_kinds_is_defused() -> None:
+def test_formula_in_a_column_of_mixed_kinds_is_escaped() -> None:
     rows: list[list[object]] = [[1], ["=1"], [None], [LabelledText("@x")]]
 
     assert to_csv(*rows) == "c0\r\n1\r\n'=1\r\n\"\"\r\n'@x\r\n"
 
 
 def test_exact_csv_leaves_text_as_it_is() -> None:
-    assert to_csv(["=1", "a"], defused=False) == "c0,c1\r\n=1,a\r\n"
+    assert to_csv(["=1", "a"], escape_formulas=False) == "c0,c1\r\n=1,a\r\n"
 
 
 def test_nothing_is_an_empty_cell() -> None:
@@ -108,10 +108,12 @@ def test_times_are_iso_8601_in_utc() -> None:
 
 
 @given(st.lists(st.tuples(CELLS, CELLS, CELLS), min_size=1, max_size=20))
-def test_readers_get_back_every_cell_of_a_defused_table(rows: list[tuple[str | None, ...]]) -> None:
+def test_readers_get_back_every_cell_of_an_escaped_table(rows: list[tuple[str | None, ...]]) -> None:
     read = read_cells(to_csv(*rows))
 
-    assert [[undefuse(cell) for cell in row] for row in read[1:]] == [[cell or "" for cell in row] for row in rows]
+    assert [[unescape_formula(cell) for cell in row] for row in read[1:]] == [
+        [cell or "" for cell in row] for row in rows
+    ]
 
 
 @given(st.lists(st.tuples(CELLS, CELLS), min_size=1, max_size=20))
@@ -119,7 +121,7 @@ def test_exact_csv_is_what_the_standard_library_writes(rows: list[tuple[str | No
     expected = io.StringIO(newline="")
     csv.writer(expected).writerows([["c0", "c1"], *rows])
 
-    assert to_csv(*rows, defused=False) == expected.getvalue()
+    assert to_csv(*rows, escape_formulas=False) == expected.getvalue()
 
 
 def test_lists_and_mappings_are_json_in_a_csv_cell() -> None:

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from transcripts.agreement.pure.alpha import Level
 from transcripts.agreement.pure.coefficients import Floats
 from transcripts.agreement.pure.label_table import LabelTable, Places, RatingTable
-from transcripts.formats.tabular import undefuse
+from transcripts.formats.tabular import unescape_formula
 
 COLUMNS = ("coder", "unit", "code", "value")
 TURN = "turn"
@@ -52,7 +52,7 @@ class _Names:
         """The number of a cell's name; an apostrophe that our exports put before a formula is no part of it."""
         found = self._cells.get(cell)
         if found is None:
-            name = undefuse(cell).strip()
+            name = unescape_formula(cell).strip()
             if not name:
                 raise LabelFileError(line, f"nothing in the column {self._column}", "a name")
             found = self._cells[cell] = self.numbers.setdefault(name, len(self.numbers))
@@ -124,7 +124,7 @@ def find_separator(headings: Sequence[str]) -> str:
 
 def _read_headings(reader: Iterator[list[str]]) -> tuple[dict[str, int], int]:
     """The place of each column that is read, and how many columns there are."""
-    headings = [undefuse(cell).strip() for cell in next(reader, [])]
+    headings = [unescape_formula(cell).strip() for cell in next(reader, [])]
     if not any(headings):
         raise LabelFileError(None, "an empty file", f"the headings {', '.join(COLUMNS)}")
     if parted := find_separator(headings):

@@ -73,7 +73,7 @@ def _write(export: Export, scope: Scope, format: str, draft: Path, *, exact: boo
         with draft.open("rb") as written:
             os.fsync(written.fileno())
         return rows
-    options: dict[str, object] = {"defused": not exact} if format == "csv" else {}
+    options: dict[str, object] = {"escape_formulas": not exact} if format == "csv" else {}
     with draft.open("w", encoding="utf-8", newline="") as stream:
         rows = WRITERS[format](export.read_rows(scope), header=export.header, stream=stream, **options)
         stream.flush()

@@ -25,7 +25,7 @@ from auditapp.preannotation.evaluation.pure.rectifying import (
 )
 from transcripts.agreement.pure.label_files import LabelFileError, decode_lines, find_separator, show_cell
 from transcripts.agreement.pure.shares import Interval
-from transcripts.formats.tabular import undefuse
+from transcripts.formats.tabular import unescape_formula
 
 COLUMNS = ("unit", "code", "human", "machine", "blind", "sampled")
 TURN = "turn"
@@ -146,7 +146,7 @@ def list_report(reports: dict[str, FileReport]) -> Iterator[str]:
 
 
 def _read_headings(cells: list[str]) -> dict[str, int]:
-    headings = [undefuse(cell).strip() for cell in cells]
+    headings = [unescape_formula(cell).strip() for cell in cells]
     if not any(headings):
         raise LabelFileError(None, "an empty file", f"the headings {', '.join(COLUMNS)}")
     if parted := find_separator(headings):
@@ -161,7 +161,9 @@ def _read_headings(cells: list[str]) -> dict[str, int]:
 
 
 def _read_row(cells: list[str], headings: dict[str, int], line: int) -> tuple[str, Row]:
-    named = {column: undefuse(cells[headings[column]]).strip() for column in (*COLUMNS, TURN) if column in headings}
+    named = {
+        column: unescape_formula(cells[headings[column]]).strip() for column in (*COLUMNS, TURN) if column in headings
+    }
     for column in ("unit", "code", *([TURN] if TURN in named else [])):
         if not named[column]:
             raise LabelFileError(line, f"nothing in the column {column}", "a name")

@@ -7,7 +7,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from auditapp.batches.models import Batch
 from auditapp.sob.actions.errors import SobError
-from auditapp.sob.actions.taking_out import write_sob_bundle
+from auditapp.sob.actions.report_export import write_sob_bundle
 from auditapp.sob.kind import KIND
 from transcripts.audit_trail import trail
 

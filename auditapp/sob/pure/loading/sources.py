@@ -12,10 +12,10 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
+from auditapp.sob.pure.loading.data_warnings import describe_data_warnings, describe_unknown_labels, list_rows
 from auditapp.sob.pure.loading.dataset_texts import DatasetText, NumberedText
 from auditapp.sob.pure.loading.drawing import SAME_AGAIN, Draw, Statement, draw_sample, drop_repeated
 from auditapp.sob.pure.loading.normalising import TargetLabels, load_published_targets
-from auditapp.sob.pure.loading.oddities import describe_oddities, describe_unknown_labels, list_rows
 from auditapp.sob.pure.loading.opening import OpenedFile, open_file
 from auditapp.sob.pure.loading.published_sources import (
     PREPARED_PROVENANCE,
@@ -149,7 +149,7 @@ def read_opened(
     return DatasetFile(
         format=_name_format(opened, mapping, source),
         rows=tuple(row.text for row in numbered),
-        warnings=(*describe_oddities(numbered), *describe_unknown_labels(unknown, named), *warnings),
+        warnings=(*describe_data_warnings(numbered), *describe_unknown_labels(unknown, named), *warnings),
         statement=statement,
         targets=targets,
         provenance=provenance,

@@ -217,14 +217,14 @@ TABLES = {
 
 
 def write_table(report: Report, name: str, stream: TextSink, *, exact: bool = False) -> int:
-    """Write one of ``TABLES``; returns the number of rows. Cells that a spreadsheet would run are defused unless ``exact``.
+    """Write one of ``TABLES``; returns the number of rows. Cells that a spreadsheet would run are escaped unless ``exact``.
 
     Raises ``KeyError`` for another name.
     """
     table = TABLES[name]
     notice = " ".join(filter(None, [report.get(NOTICE), *(report.get("reading") or [])]))
     rows = ([*(row.get(column) for column in table.columns), notice] for row in table.read_rows(report))
-    return write_csv(rows, header=table.header, stream=stream, defused=not exact)
+    return write_csv(rows, header=table.header, stream=stream, escape_formulas=not exact)
 
 
 def print_table(report: Report, name: str, *, exact: bool = False) -> str:

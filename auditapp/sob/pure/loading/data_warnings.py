@@ -1,4 +1,4 @@
-"""What is odd about texts as they come in. Nothing of it changes a row; a warning says where it stands, never the text."""
+"""Warnings about texts as they come in. No row is changed; a warning names the rows, never their text."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ MAX_LISTED_LENGTH = 60
 _SPREADSHEET_ERRORS = frozenset({"#NAME?", "#REF!", "#VALUE!", "#DIV/0!", "#N/A", "#NULL!", "#NUM!"})
 
 
-def describe_oddities(rows: Sequence[NumberedText]) -> list[str]:
-    """A sentence for each oddity; of the rows it names, the first twenty."""
+def describe_data_warnings(rows: Sequence[NumberedText]) -> list[str]:
+    """A sentence for each warning; of the rows it names, the first twenty."""
     odd: dict[str, list[int]] = defaultdict(list)
     places: dict[str, list[tuple[int, str]]] = defaultdict(list)
     for number, row, is_unknown, _ in rows:

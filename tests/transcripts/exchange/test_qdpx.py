@@ -29,7 +29,9 @@ from transcripts.coding.models import Coding, Memo
 from transcripts.coding.values import CodingValues
 from transcripts.corpus.actions import import_file
 from transcripts.corpus.models import Interview, Sentence, Turn
+from transcripts.corpus.pure.readers import read_bytes
 from transcripts.exchange.actions import StudyRefused, import_qdpx, write_export
+from transcripts.exchange.refi.content import lay_out
 from transcripts.exchange.refi.report import StudyReport
 from transcripts.exchange.registry import Scope, find_export
 from transcripts.projects.actions import create_project, set_member_role
@@ -45,6 +47,24 @@ def export(project: Project, folder: Path, *, only: User | None = None) -> Path:
     assert found is not None
     write_export(export=found, scope=Scope(project, only), format="qdpx", path=path, by=trail.SYSTEM)
     return path
+
+
+def test_the_text_alone_can_be_imported_with_its_speakers() -> None:
+    turns = [
+        Turn(position=1, role="interviewer", channel="utterance", text="Is it so?"),
+        Turn(position=2, role="model", channel="reasoning", text="Thinking."),
+        Turn(position=3, role="model", channel="utterance", text="Perhaps.\r\nI would ask."),
+    ]
+    assert lay_out(turns).text == (
+        "Interviewer: Is it so?\n\nModel (reasoning): Thinking.\n\nModel: Perhaps.\r\nI would ask.\n\n"
+    )
+    [interview] = read_bytes(
+        lay_out([turns[0], turns[2]]).text.encode(), name="talk.txt", format="speaker_text"
+    ).interviews
+    assert [(turn.role, turn.text.strip()) for turn in interview.turns] == [
+        ("interviewer", "Is it so?"),
+        ("model", "Perhaps.\r\nI would ask."),
+    ]
 
 
 def bring_in(project: Project, path: Path, **options: Any) -> StudyReport:

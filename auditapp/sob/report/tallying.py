@@ -1,15 +1,15 @@
-"""A batch's answers as tallies: one stream of rows, then arrays."""
+"""A batch's answers as tallies: one GROUP BY, then arrays."""
 
 from __future__ import annotations
 
 import json
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
-from itertools import compress, islice
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
-from django.db.models import Count, F, TextField, Value
-from django.db.models.functions import Cast
+from django.db.models import Aggregate, Count, TextField, Value
 
 from auditapp.batches.models import Batch
 from auditapp.sob.models import Judgment, Reading
@@ -27,12 +27,9 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-ROWS_AT_A_TIME = 20_000
+CELLS_AT_A_TIME = 60_000
 COUNTS = ("n_attributes", "n_named", "n_on_schema", "n_strict", "n_items")
 """The stored counts in the order of ``Counts``."""
-# As SQLite and PostgreSQL write it.
-TRUE = ("1", "true")
-FLAGS = ("is_object", "repaired")
 
 
 def tally_batch(
@@ -51,12 +48,11 @@ def tally_batch(
     scored = [arm for arm in arms if arm.task != BASE_TASK]
     answers = _Answers(scored, texts, AttributionTally(mapping))
     if scored:
-        rows = _stream_readings(batch)
-        while part := list(islice(rows, ROWS_AT_A_TIME)):
-            answers.add(part)
+        for arm_id, rows in groupby(_group_readings(batch), key=itemgetter(0)):
+            answers.add(arm_id, rows)
     columns = answers.join()
     return Tallies(
-        groups=answers.count_groups(),
+        groups=Counter({group: n for of_arm in answers.groups for group, n in of_arm.items()}),
         matrices=_fill_matrices(scored, texts, columns),
         repeats=_sum_repeats(scored, texts, columns),
         attributions=answers.attributions,
@@ -84,92 +80,105 @@ def count_verdicts(arms: Sequence[AskedArm], texts: TextTargets) -> Counter[tupl
     return Counter(dict(sorted(counts.items(), key=lambda counted: order.index(counted[0][0]))))
 
 
-def _stream_readings(batch: Batch) -> Iterator[tuple[Any, ...]]:
-    """Every standing reading, the rules' first: arm, text, repeat, layer, outcome, attributes as text, counts, flags.
+class _JoinedText(Aggregate):
+    """The values of a group as text, separated by commas. Several in one query have the same order of rows."""
 
-    Found by the range of the batch's cells, which lie together. Attributes and flags are read as text, because Django's conversions
-    would take longer than the query (`python -m benchmarks sob`).
+    function = "GROUP_CONCAT"
+    output_field = TextField()
+
+    def as_postgresql(self, compiler: Any, connection: Any, **context: Any) -> Any:
+        template = "STRING_AGG((%(expressions)s)::text, ',')"
+        return self.as_sql(compiler, connection, template=template, **context)
+
+
+def _group_readings(batch: Batch) -> Iterator[tuple[Any, ...]]:
+    """The current readings, those that count alike in one row: arm, layer, outcome, counts, flags; then of each reading its
+    text, its repeat and its attributes, joined by commas.
+
+    One GROUP BY over a range of the batch's cells, which lie together: joined text is faster than a row per reading, and
+    ranges limit the memory (`python -m benchmarks sob`).
     """
     first, last = find_cell_range(batch)
-    written = {"written": Cast("attributes", TextField())}
-    flags = {f"{flag}_text": Cast(flag, TextField()) for flag in FLAGS}
-    columns = ("outcome", "written", *COUNTS, *flags)
-    judgments = Judgment.objects.filter(cell__gte=first, cell__lte=last, superseded_by=None)
-    readings = Reading.objects.filter(judgment__gte=first, judgment__lte=last, superseded_by=None).order_by()
-    for rows in (
-        judgments.annotate(by=Value("rules"), **written, **flags).values_list(
-            "arm_id", "text_id", "repeat", "by", *columns
-        ),
-        readings.annotate(by=F("layer"), **written, **flags).values_list(
-            "judgment__arm_id", "judgment__text_id", "judgment__repeat", "by", *columns
-        ),
-    ):
-        yield from rows.iterator(chunk_size=ROWS_AT_A_TIME)
+    columns = ("layer", "outcome", *COUNTS, "is_object", "repaired")
+    joined = {"attribute_list": _JoinedText("attributes")}
+    for start in range(first, last + 1, CELLS_AT_A_TIME):
+        end = min(last + 1, start + CELLS_AT_A_TIME)
+        judgments = Judgment.objects.filter(cell__gte=start, cell__lt=end, superseded_by=None)
+        yield from (
+            judgments.annotate(layer=Value("rules"))
+            .order_by("arm_id")
+            .values_list("arm_id", *columns)
+            .annotate(text_ids=_JoinedText("text_id"), repeats=_JoinedText("repeat"), **joined)
+        )
+        readings = Reading.objects.filter(judgment__gte=start, judgment__lt=end, superseded_by=None)
+        yield from (
+            readings.order_by("judgment__arm_id")
+            .values_list("judgment__arm_id", *columns)
+            .annotate(text_ids=_JoinedText("judgment__text_id"), repeats=_JoinedText("judgment__repeat"), **joined)
+        )
 
 
 class _Answers:
-    """The answers read so far: an array for the matrices, counts for everything else."""
+    """The answers read so far: arrays for the matrices, counts for everything else."""
 
     def __init__(self, arms: Sequence[AskedArm], texts: TextTargets, attributions: AttributionTally) -> None:
-        self.arms, self.texts, self.attributions = arms, texts, attributions
-        self.arm_numbers = {arm.arm_id: number for number, arm in enumerate(arms)}
-        self.text_numbers = {text_id: number for number, text_id in enumerate(texts.ids)}
-        self.groups: Counter[tuple[Any, ...]] = Counter()
-        self.parts: list[NDArray[np.int64]] = []
-
-    def add(self, rows: Sequence[tuple[Any, ...]]) -> None:
-        """Count rows of ``_stream_readings``; those of other arms are left out. Raises ``LookupError``."""
         import numpy as np
 
-        rows = [row for row in rows if row[0] in self.arm_numbers]
-        if not rows:
+        self.arms, self.attributions = arms, attributions
+        self.arm_numbers = {arm.arm_id: number for number, arm in enumerate(arms)}
+        self.text_numbers = {text_id: number for number, text_id in enumerate(texts.ids)}
+        self.targets = list(dict.fromkeys(texts.targets))
+        numbers = {target: number for number, target in enumerate(self.targets)}
+        self.target_of_text = np.array([numbers[target] for target in texts.targets], np.int64)
+        self.groups: list[Counter[Group]] = [Counter() for _ in arms]
+        self.parts: list[NDArray[np.int64]] = []
+
+    def add(self, arm_id: int, rows: Iterable[tuple[Any, ...]]) -> None:
+        """Count rows of ``_group_readings`` of one arm, unless it is another batch's. Raises ``LookupError``."""
+        import numpy as np
+
+        number = self.arm_numbers.get(arm_id)
+        if number is None:
             return
-        arm_ids, text_ids, repeats, layers, outcomes, written, *counted = zip(*rows, strict=True)
-        arms = [self.arm_numbers[arm_id] for arm_id in arm_ids]
-        try:
-            texts = [self.text_numbers[text_id] for text_id in text_ids]
-        except KeyError:
-            raise LookupError("This batch has answers on texts of another set than it names.") from None
-        targets = [self.texts.targets[text] for text in texts]
-        self.groups.update(zip(arms, targets, outcomes, layers, *counted, strict=True))
-        is_attributed = [outcome == "attributed" for outcome in outcomes]
-        usable = [outcome in USABLE for outcome in outcomes]
-        paper, strict = np.array([counted[0], counted[3]], np.int64) * np.array(is_attributed)
-        self.parts.append(np.stack([*np.array([arms, texts, repeats, usable], np.int64), paper, strict]))
-        # Parsed as one list, which takes half as long as one by one.
-        attributes = json.loads(f"[{','.join(compress(written, is_attributed))}]")
-        by_place: dict[tuple[int, str], list[dict[str, object]]] = defaultdict(list)
-        for place, values in zip(compress(zip(arms, targets, strict=True), is_attributed), attributes, strict=True):
-            by_place[place].append(values)
-        for (arm, target), answers in by_place.items():
-            self.attributions.add_answers(self.arms[arm].model, self.arms[arm].task, target, answers)
+        arm = self.arms[number]
+        attributed: dict[int, list[Mapping[str, object]]] = defaultdict(list)
+        for _, layer, name, *counted, is_object, repaired, text_ids, repeats, attribute_list in rows:
+            try:
+                texts = np.array([self.text_numbers[text_id] for text_id in json.loads(f"[{text_ids}]")])
+            except KeyError:
+                raise LookupError("This batch has answers on texts of another set than it names.") from None
+            outcome, counts = Outcome(name), Counts(*counted)
+            is_attributed = outcome is Outcome.ATTRIBUTED
+            targets = self.target_of_text[texts]
+            for target, n in enumerate(np.bincount(targets).tolist()):
+                if n:
+                    group = Group(
+                        model=arm.model,
+                        task=arm.task,
+                        target=self.targets[target],
+                        # One that gives nothing known is Unknown, whoever read it otherwise.
+                        outcome=Outcome.UNKNOWN if is_attributed and not counts.paper else outcome,
+                        counts=counts if is_attributed else NO_ATTRIBUTES,
+                        is_object=is_attributed or is_object,
+                        layer=layer,
+                        repaired=repaired,
+                    )
+                    self.groups[number][group] += n
+            part = np.zeros((6, len(texts)), np.int64)
+            part[0], part[1], part[2], part[3] = number, texts, json.loads(f"[{repeats}]"), outcome in USABLE
+            if is_attributed:
+                part[4], part[5] = counts.paper, counts.strict
+                for target, attributes in zip(targets.tolist(), json.loads(f"[{attribute_list}]"), strict=True):
+                    attributed[target].append(attributes)
+            self.parts.append(part)
+        for target, answers in attributed.items():
+            self.attributions.add_answers(arm.model, arm.task, self.targets[target], answers)
 
     def join(self) -> NDArray[np.int64]:
         """Every answer as a column of six numbers: arm, text, repeat, usable or not, attributes, strict attributes."""
         import numpy as np
 
         return np.concatenate([np.empty((6, 0), np.int64), *self.parts], axis=1)
-
-    def count_groups(self) -> Counter[Group]:
-        """The answers by what they have in common, in the order of the arms."""
-        found: Counter[Group] = Counter()
-        for (arm, target, name, layer, *counted), n in sorted(self.groups.items()):
-            outcome, counts = Outcome(name), Counts(*counted[:5])
-            is_attributed = outcome is Outcome.ATTRIBUTED
-            is_object, repaired = (flag in TRUE for flag in counted[5:])
-            group = Group(
-                model=self.arms[arm].model,
-                task=self.arms[arm].task,
-                target=target,
-                # One that gives nothing known is Unknown, whoever read it otherwise.
-                outcome=Outcome.UNKNOWN if is_attributed and not counts.paper else outcome,
-                counts=counts if is_attributed else NO_ATTRIBUTES,
-                is_object=is_attributed or is_object,
-                layer=layer,
-                repaired=repaired,
-            )
-            found[group] += n
-        return found
 
 
 def _fill_matrices(

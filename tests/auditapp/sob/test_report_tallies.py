@@ -168,5 +168,5 @@ class TestTargets:
 
 
 def test_answers_counted_in_small_parts_come_to_the_same(batch: Batch, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("auditapp.sob.report.tallying.ROWS_AT_A_TIME", 7)
+    monkeypatch.setattr("auditapp.sob.report.tallying.CELLS_AT_A_TIME", 7)
     compare(tally_batch(batch), tally_observations(observe(batch)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from transcripts.agreement.pure.shares import Interval
 
@@ -81,14 +81,15 @@ def sum_all_resamples(values: NDArray[np.int64]) -> Interval | None:
     if length > MAX_WINDOW:
         return None
     start = max(0, int(n * middle) - length // 2)
-    around = np.fft.irfft(_raise(np.fft.rfft(shares, length), n), length)
-    covered = np.cumsum(np.roll(around, -(start % length)))
+    around = np.fft.irfft(raise_by_squaring(np.fft.rfft(shares, length), n), length)
+    first = start % length
+    covered = np.cumsum(np.concatenate((around[first:], around[:first])))
     low, high = np.searchsorted(covered, [(1 - CONFIDENCE) / 2 - ROUNDING, (1 + CONFIDENCE) / 2 - ROUNDING])
     return Interval(float(start + int(low) + n * lowest), float(start + int(high) + n * lowest))
 
 
-def _raise(wave: NDArray[np.complex128], power: int) -> NDArray[np.complex128]:
-    """The wave to a whole power by squaring, ten times as fast as numpy's own for complex numbers."""
+def raise_by_squaring(wave: NDArray[Any], power: int) -> NDArray[Any]:
+    """The wave to a whole power, several times as fast as numpy's own."""
     import numpy as np
 
     raised = np.ones_like(wave)

@@ -14,6 +14,7 @@ from auditapp.sob.pure.measures.intervals import (
     draw_sums,
     find_percentiles,
     open_stream,
+    raise_by_squaring,
     sum_all_resamples,
 )
 from auditapp.sob.pure.measures.posthoc import adjust_holm
@@ -189,10 +190,11 @@ def _count_flips(sizes: Mapping[int, int], observed: int) -> float | None:
         return None
     if observed > half:
         return LOWEST_P
-    angles = 2 * np.pi / length * np.arange(length // 2 + 1)
+    cosines = np.cos(2 * np.pi / length * np.arange(length))
+    steps = np.arange(length // 2 + 1)
     wave = np.ones(length // 2 + 1)
     for size, count in sizes.items():
-        wave *= np.cos(size * angles) ** count
+        wave *= raise_by_squaring(cosines[size * steps % length], count)
     # Place s holds the chance of the sum s, and place length - s that of -s, which is the same.
     chances = np.fft.irfft(wave, n=length)
     inside = float(chances[0] + 2 * chances[1:observed].sum()) if observed else 0.0

@@ -1,9 +1,8 @@
-"""Deciding about what coders read differently. Their own codings are never touched."""
+"""Adjudicating disagreements. Coders' own codings are never changed."""
 
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import NamedTuple
 from uuid import UUID
 
 from django.db import IntegrityError, transaction
@@ -26,19 +25,19 @@ MAX_RECORDED_REASON = 500
 
 
 class AgreementError(Exception):
-    """A sentence for the person who page_request."""
+    """A sentence for the person who asked."""
 
 
 class WrongStance(AgreementError):
-    """The method by which the family is read does not provide for this."""
+    """The family's method does not provide for this."""
 
 
 class NothingToDecide(AgreementError):
-    """The coders do not read this sentence differently, or not any more."""
+    """The coders do not disagree about this sentence, or no longer do."""
 
 
 class NotYours(AgreementError):
-    """Somebody who read the sentence herself would decide, though another person could."""
+    """The person coded the sentence herself, and somebody who did not could decide."""
 
 
 class WrongInput(AgreementError):
@@ -50,7 +49,7 @@ class WrongInput(AgreementError):
 
 
 class ReadingsChanged(AgreementError):
-    """The readings are not those that were shown."""
+    """The readings are no longer those that were shown."""
 
 
 class Overtaken(AgreementError):
@@ -65,22 +64,16 @@ class UsedForAnother(AgreementError):
     """A client id came back with different content."""
 
 
-class Verdict(NamedTuple):
-    """What somebody decides. ``chosen_coder`` goes with one reading, ``codes`` with none of them."""
-
-    outcome: str
-    reason: str
-    chosen_coder: int | None = None
-    codes: Collection[str] = ()
-
-
 @transaction.atomic
 def adjudicate(
     *,
     project: Project,
     family: CodeFamily,
     sentence: Sentence,
-    verdict: Verdict,
+    outcome: str,
+    reason: str,
+    chosen_coder: int | None = None,
+    codes: Collection[str] = (),
     shown: str,
     revision: int,
     client_id: UUID,
@@ -88,33 +81,34 @@ def adjudicate(
 ) -> Adjudication:
     """Store what holds where blind readings differ; an earlier decision stays, superseded.
 
+    ``chosen_coder`` goes with the outcome that one reading holds, ``codes`` with the outcome that none of them does.
     ``shown`` is the fingerprint of the readings on which ``by`` decided, ``revision`` that of the decision she saw (0 for
     none). Raises ``AgreementError`` of one kind or another; ``Overtaken`` carries the decision that was quicker.
     """
     # One decision about a sentence at a time, so that one sent twice at once finds what its twin stored.
     Sentence.objects.select_for_update(no_key=True).get(pk=sentence.pk)
-    if (stored := _find_stored(sentence, family, verdict, client_id, by)) is not None:
-        return stored
-    if find_stance(project, family.identifier) == MethodStance.Stance.REFLEXIVE:
-        raise WrongStance(f"{family.name} are read reflexively: differing readings both stand.")
-    active = _find_active(sentence, family, revision)
-    readings = read_readings(project, family, sentence)
-    _check_readings(readings, shown)
-    verdict = _check_verdict(family, readings, verdict)
     row = Adjudication(
         project=project,
         sentence=sentence,
         family_identifier=family.identifier,
-        readings=[reading.as_stored() for reading in readings],
-        outcome=verdict.outcome,
-        chosen_coder_id=verdict.chosen_coder,
-        codes=list(verdict.codes),
-        reason=verdict.reason,
+        outcome=outcome,
+        chosen_coder_id=chosen_coder,
+        codes=list(codes),
+        reason=reason.replace("\r\n", "\n").strip(),
         adjudicator=by,
         client_id=client_id,
         created_at=timezone.now(),
         revision=revision + 1,
     )
+    if (stored := _find_stored(row)) is not None:
+        return stored
+    if find_stance(project, family.identifier) == MethodStance.Stance.REFLEXIVE:
+        raise WrongStance(f"{family.name} are coded by reflexive thematic analysis: differing readings both stand.")
+    active = _find_active(sentence, family, revision)
+    readings = read_readings(project, family, sentence)
+    _check_readings(readings, shown)
+    _check_verdict(family, readings, row)
+    row.readings = [reading.as_stored() for reading in readings]
     return _store(row, active, is_own=_check_judge(project, readings, by))
 
 
@@ -129,10 +123,12 @@ def read_readings(project: Project, family: CodeFamily, sentence: Sentence) -> l
 
 @transaction.atomic
 def record_computation(*, project: Project, family: CodeFamily, reason: str, by: User) -> None:
-    """Keep why a coefficient is computed for a family that is read reflexively. Raises ``WrongInput``."""
+    """Record why a coefficient is computed for a family that uses reflexive thematic analysis. Raises ``WrongInput``."""
     reason = " ".join(reason.split())
     if not reason:
-        raise WrongInput("Say why a coefficient is computed although this family is read reflexively.", field="reason")
+        raise WrongInput(
+            "Say why a coefficient is computed although this family uses reflexive thematic analysis.", field="reason"
+        )
     _check_reason(reason, longest=MAX_RECORDED_REASON)
     trail.record(
         "agreement.computed",
@@ -145,7 +141,7 @@ def record_computation(*, project: Project, family: CodeFamily, reason: str, by:
 
 @transaction.atomic
 def record_download(*, project: Project, family: CodeFamily, sha256: str, rows: int, by: User) -> None:
-    """Keep that a table of agreement was taken out."""
+    """Record that a table of agreement was downloaded."""
     trail.record(
         "agreement.exported",
         target=f"family:{family.identifier}",
@@ -155,17 +151,14 @@ def record_download(*, project: Project, family: CodeFamily, sha256: str, rows: 
     )
 
 
-def _find_stored(
-    sentence: Sentence, family: CodeFamily, verdict: Verdict, client_id: UUID, by: User
-) -> Adjudication | None:
+def _find_stored(row: Adjudication) -> Adjudication | None:
     """The decision that an earlier sending of this request stored. Raises ``UsedForAnother`` when it said otherwise."""
-    stored = Adjudication.objects.filter(adjudicator=by, client_id=client_id).first()
+    stored = Adjudication.objects.filter(adjudicator=row.adjudicator, client_id=row.client_id).first()
     if stored is None:
         return None
-    same_place = (stored.sentence_id, stored.family_identifier) == (sentence.pk, family.identifier)
-    same_words = (stored.outcome, stored.reason) == (verdict.outcome, _tidy(verdict.reason))
-    same_codes = verdict.outcome != Outcome.NEITHER or set(stored.codes) == set(verdict.codes)
-    if not (same_place and same_words and same_codes and stored.chosen_coder_id == verdict.chosen_coder):
+    fields = ("sentence_id", "family_identifier", "outcome", "reason", "chosen_coder_id")
+    is_same = all(getattr(stored, field) == getattr(row, field) for field in fields)
+    if not is_same or (row.outcome == Outcome.NEITHER and set(stored.codes) != set(row.codes)):
         raise UsedForAnother(
             "This page has been sent before, with another decision. That one stands; look at it again."
         )
@@ -173,7 +166,7 @@ def _find_stored(
 
 
 def _find_active(sentence: Sentence, family: CodeFamily, revision: int) -> Adjudication | None:
-    """What stands. Raises ``Overtaken`` when it is not what the person saw."""
+    """The active decision. Raises ``Overtaken`` when it is not the one the person saw."""
     active = Adjudication.objects.filter(
         sentence=sentence, family_identifier=family.identifier, withdrawn_at__isnull=True
     ).first()
@@ -184,52 +177,49 @@ def _find_active(sentence: Sentence, family: CodeFamily, revision: int) -> Adjud
 
 def _overtaken(active: Adjudication | None) -> Overtaken:
     return Overtaken(
-        "Somebody decided about this meanwhile. Both decisions are below; yours is not stored. Send it again to put it "
-        "in the place of the other.",
+        "Somebody else has just decided this. Both decisions are below; yours is not stored. Send it again to replace "
+        "the other.",
         active=active,
     )
 
 
 def _check_readings(readings: list[Reading], shown: str) -> None:
     if len({reading.codes for reading in readings}) < 2:
-        raise NothingToDecide("The coders do not read this differently any more. There is nothing to decide here.")
+        raise NothingToDecide("The coders no longer disagree about this. There is nothing to decide here.")
     if fingerprint(readings) != shown:
         raise ReadingsChanged("A coder has changed her reading since this page was shown. Look at it again.")
 
 
-def _check_verdict(family: CodeFamily, readings: list[Reading], verdict: Verdict) -> Verdict:
-    """The verdict with the codes that hold by it."""
-    reason = _tidy(verdict.reason)
-    if verdict.outcome not in Outcome.values:
+def _check_verdict(family: CodeFamily, readings: list[Reading], row: Adjudication) -> None:
+    """Give the decision the codes that hold by it."""
+    if row.outcome not in Outcome.values:
         raise WrongInput("Choose what holds here.", field="outcome")
-    if not reason:
+    if not row.reason:
         raise WrongInput("Say why: the reason is what others learn from.", field="reason")
-    _check_reason(reason, longest=MAX_REASON)
-    if verdict.outcome == Outcome.ONE:
-        chosen = next((reading for reading in readings if reading.coder == verdict.chosen_coder), None)
+    _check_reason(row.reason, longest=MAX_REASON)
+    if row.outcome == Outcome.ONE:
+        chosen = next((reading for reading in readings if reading.coder == row.chosen_coder_id), None)
         if chosen is None:
             raise WrongInput("Choose the reading that holds.", field="outcome")
-        return Verdict(Outcome.ONE, reason, chosen.coder, chosen.codes)
-    if verdict.outcome != Outcome.NEITHER:
-        return Verdict(verdict.outcome, reason)
+        row.codes = list(chosen.codes)
+        return
+    row.chosen_coder_id = None
+    if row.outcome != Outcome.NEITHER:
+        row.codes = []
+        return
     known = list(family.codes.order_by("position").values_list("identifier", flat=True))
-    if unknown := set(verdict.codes) - set(known):
+    if unknown := set(row.codes) - set(known):
         raise WrongInput(f"There is no code {min(unknown)!r} among {family.name}.", field="codes")
-    codes = tuple(code for code in known if code in verdict.codes)
-    if any(set(reading.codes) == set(codes) for reading in readings):
-        raise WrongInput("Somebody read it just so: choose that reading, or other codes.", field="codes")
-    return Verdict(Outcome.NEITHER, reason, None, codes)
-
-
-def _tidy(reason: str) -> str:
-    return reason.replace("\r\n", "\n").strip()
+    row.codes = [code for code in known if code in row.codes]
+    if any(set(reading.codes) == set(row.codes) for reading in readings):
+        raise WrongInput("One coder read it exactly so. Choose that reading, or other codes.", field="codes")
 
 
 def _check_reason(reason: str, *, longest: int) -> None:
     if len(reason) > longest:
         raise WrongInput(f"This reason has {len(reason):,} characters, and at most {longest:,} fit.", field="reason")
     if "\x00" in reason:
-        raise WrongInput("This holds a null character, which no text has. Remove it.", field="reason")
+        raise WrongInput("This contains a null character, which cannot be stored. Remove it.", field="reason")
 
 
 def _check_judge(project: Project, readings: list[Reading], by: User) -> bool:
@@ -239,7 +229,7 @@ def _check_judge(project: Project, readings: list[Reading], by: User) -> bool:
         return False
     if others := queries.find_other_judges(project, coders):
         names = ", ".join(user.username for user in others)
-        raise NotYours(f"You read this sentence yourself. Somebody who did not can decide: {names}.")
+        raise NotYours(f"You coded this sentence yourself. Somebody who did not can decide: {names}.")
     return True
 
 

@@ -9,7 +9,7 @@ from django import forms
 from django.db.models import Q
 
 from transcripts.accounts.models import User
-from transcripts.agreement.actions import MAX_RECORDED_REASON, Outcome, Verdict
+from transcripts.agreement.actions import MAX_RECORDED_REASON, Outcome
 from transcripts.agreement.pure.letters import Reading, name_letter
 from transcripts.agreement.queries import Selection
 from transcripts.codebook.models import CodebookVersion, CodeFamily
@@ -125,13 +125,12 @@ class VerdictForm(forms.Form):
         codes = family.codes.order_by("position").values_list("identifier", "name")
         cast("forms.MultipleChoiceField", self.fields["codes"]).choices = list(codes)
 
-    def read(self) -> Verdict:
-        """The verdict, once the form is valid."""
+    def read(self) -> dict[str, Any]:
+        """The decision as the action takes it, once the form is valid."""
         data = self.cleaned_data
-        if data["outcome"].isdecimal():
-            return Verdict(Outcome.ONE, data["reason"], int(data["outcome"]))
-        codes = data["codes"] if data["outcome"] == Outcome.NEITHER else ()
-        return Verdict(data["outcome"], data["reason"], None, codes)
+        outcome, codes = data["outcome"], data["codes"] if data["outcome"] == Outcome.NEITHER else ()
+        chosen = {"outcome": Outcome.ONE, "chosen_coder": int(outcome)} if outcome.isdecimal() else {"outcome": outcome}
+        return {**chosen, "codes": codes, **{name: data[name] for name in ("reason", "shown", "revision", "client_id")}}
 
 
 def _list_coders(project: Project) -> list[User]:

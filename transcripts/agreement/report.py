@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from transcripts.agreement.pure.figures import Agreement, CodeAgreement, Counts, Figure, PairAgreement
+from transcripts.agreement.pure.figures import CELLS, Agreement, CodeAgreement, Figure, PairAgreement
 from transcripts.codebook.models import Code
 
 FEW_UNITS = 30
@@ -19,7 +19,7 @@ SETS = {
     "exact_match": "Share of units with exactly the same codes",
 }
 HEADER = [
-    *("scope", "code_id", "code", "coder_a", "coder_b", "units", "both", "only_a", "only_b", "neither"),
+    *("scope", "code_id", "code", "coder_a", "coder_b", "units", *CELLS),
     *(f"{name}{part}" for name in FIGURES for part in ("", "_low", "_high", "_reason")),
 ]
 
@@ -36,11 +36,13 @@ def list_rows(
         {
             "code": code,
             "figures": found,
-            "cells": _list_cells(found.counts),
-            "marks": _find_marks(found, uses.get(code.identifier, 0)),
+            "cells": found.counts,
+            "uses": uses.get(code.identifier, 0),
+            "is_rare": found.n_units > 0 and uses.get(code.identifier, 0) < RARE_USES,
+            "is_nearly_always": (found.prevalence.value or 0) > NEARLY_ALWAYS,
             "is_of_few": found.n_units < FEW_UNITS,
             "pairs": [
-                {"figures": pair, "a": coders[pair.a], "b": coders[pair.b], "cells": _list_cells(pair.counts)}
+                {"figures": pair, "a": coders[pair.a], "b": coders[pair.b], "cells": pair.counts}
                 for pair in found.pairs
             ],
         }
@@ -54,35 +56,18 @@ def list_file_rows(rows: Sequence[Mapping[str, Any]]) -> Iterator[list[object]]:
     for row in rows:
         figures: CodeAgreement = row["figures"]
         name = [row["code"].identifier, row["code"].name]
-        counts = _list_counts(figures.counts, figures.n_units)
-        yield ["all", *name, None, None, *counts, *_list_figures(figures, FIGURES)]
+        yield ["all", *name, None, None, *_list_counts(figures), *_list_figures(figures, FIGURES)]
         for pair in figures.pairs:
-            pair_counts = _list_counts(pair.counts, pair.n_units)
-            yield ["pair", *name, pair.a, pair.b, *pair_counts, *_list_figures(pair, OF_PAIRS)]
+            yield ["pair", *name, pair.a, pair.b, *_list_counts(pair), *_list_figures(pair, OF_PAIRS)]
 
 
-def _list_cells(counts: Counts | None) -> list[tuple[str, int]]:
-    """The counts of two coders, by the name of the cell."""
-    return list(counts._asdict().items()) if counts else []
-
-
-def _find_marks(figures: CodeAgreement, uses: int) -> list[str]:
-    marks = []
-    if figures.n_units and uses < RARE_USES:
-        marks.append(f"rare (applied {uses} time{'' if uses == 1 else 's'})")
-    if figures.prevalence.value is not None and figures.prevalence.value > NEARLY_ALWAYS:
-        marks.append("applied nearly always")
-    return marks
-
-
-def _list_counts(counts: Counts | None, units: int) -> list[object]:
-    return [units, *(counts or (None, None, None, None))]
+def _list_counts(source: CodeAgreement | PairAgreement) -> list[object]:
+    return [source.n_units, *(source.counts or dict.fromkeys(CELLS)).values()]
 
 
 def _list_figures(source: CodeAgreement | PairAgreement, names: Sequence[str]) -> Iterator[object]:
     for name in FIGURES:
         figure: Figure = getattr(source, name) if name in names else Figure()
-        low, high = figure.interval[:2] if figure.interval else (None, None)
-        if isinstance(source, PairAgreement) and name == "kappa":
-            low, high = source.kappa_large_sample.low, source.kappa_large_sample.high
-        yield from (figure.value, low, high, str(figure.reason))
+        of_pair = isinstance(source, PairAgreement) and name == "kappa"
+        interval = source.kappa_error.interval if of_pair else figure.interval
+        yield from (figure.value, *(interval or (None, None)), str(figure.reason))

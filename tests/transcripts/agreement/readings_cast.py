@@ -9,7 +9,6 @@ from tests.transcripts.coding.desk_cast import decide, find_code, put
 from tests.transcripts.rounds.round_cast import answers, bring_in
 from transcripts.accounts.models import User
 from transcripts.agreement import actions
-from transcripts.agreement.actions import Verdict
 from transcripts.agreement.models import Adjudication
 from transcripts.agreement.pure.letters import fingerprint
 from transcripts.agreement.queries import list_families
@@ -69,7 +68,10 @@ def settle(
         project=dispute.project,
         family=dispute.themes,
         sentence=sentence,
-        verdict=Verdict(outcome, reason, chosen.pk if chosen else None, codes),
+        outcome=outcome,
+        reason=reason,
+        chosen_coder=chosen.pk if chosen else None,
+        codes=codes,
         shown=fingerprint(readings) if shown is None else shown,
         revision=revision,
         client_id=client_id or uuid4(),

@@ -372,7 +372,7 @@ class TestQueue:
             ({"outcome": "both", "reason": ""}, "This field is required"),
             ({"outcome": "999999", "reason": "x"}, "Select a valid choice"),
             ({"outcome": "neither", "reason": "x", "codes": ["move.elicit"]}, "Select a valid choice"),
-            ({"outcome": "neither", "reason": "x", "codes": [BALANCE]}, "choose that reading"),
+            ({"outcome": "neither", "reason": "x", "codes": [BALANCE]}, "Choose that reading"),
         ],
     )
     def test_wrong_entry_is_422_and_what_was_typed_stays(

@@ -46,12 +46,12 @@ def test_kappa_and_its_error_are_those_of_statsmodels(number: int) -> None:
     rater = load("statsmodels.stats.inter_rater")
     code = measure(make_random_table(np.random.default_rng(number), 2))
     assert code.counts is not None
-    both, only_a, only_b, neither = code.counts
+    both, only_a, only_b, neither = code.counts.values()
     expected = rater.cohens_kappa([[both, only_a], [only_b, neither]])
-    found = code.kappa_large_sample
+    found = code.kappa_error
     assert code.kappa.value == pytest.approx(expected.kappa)
-    assert found.error == pytest.approx(expected.std_kappa)
-    assert (found.low, found.high) == pytest.approx((expected.kappa_low, expected.kappa_upp))
+    assert found.value == pytest.approx(expected.std_kappa)
+    assert found.interval == pytest.approx((expected.kappa_low, expected.kappa_upp))
 
 
 def test_kappa_and_jaccard_are_those_of_scikit_learn(chance: np.random.Generator) -> None:

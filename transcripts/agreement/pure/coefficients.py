@@ -16,6 +16,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from transcripts.agreement.pure.shares import Interval
+
 Floats = NDArray[np.float64]
 
 CONFIDENCE = 0.95
@@ -190,9 +192,9 @@ def measure_exact_match(counts: SetCounts) -> Floats:
     return divide(counts.equal, counts.units)
 
 
-def bound_kappa(kappa: float, error: float) -> tuple[float, float] | None:
+def bound_kappa(kappa: float, error: float) -> Interval | None:
     """The large-sample interval of kappa, cut off at -1 and 1; None for an error of 0, which bounds nothing."""
     if not error > 0:
         return None
     reach = _NORMAL_QUANTILE * error
-    return max(-1.0, kappa - reach), min(1.0, kappa + reach)
+    return Interval(max(-1.0, kappa - reach), min(1.0, kappa + reach))

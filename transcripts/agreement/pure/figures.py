@@ -5,6 +5,8 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import NamedTuple
 
+from transcripts.agreement.pure.shares import Interval
+
 
 class Reason(StrEnum):
     """Why a figure or its interval is missing, as a reader may be told."""
@@ -26,19 +28,11 @@ class Reason(StrEnum):
     TOO_MANY_VALUES = "too many different values for resampling"
 
 
-class Interval(NamedTuple):
-    """A 95 % percentile interval over turns, from the ``resamples`` that define the figure."""
-
-    low: float
-    high: float
-    resamples: int
-
-
 class Figure(NamedTuple):
     """A coefficient. ``value`` is None where it is not defined; ``reason`` then says why, for people to read.
 
-    ``no_interval`` says why a defined figure has no interval. ``pairs``: of a mean over pairs of coders, how many pairs
-    define it.
+    ``interval`` is a 95 % percentile interval over turns; ``no_interval`` says why a defined figure has none. ``pairs``:
+    of a mean over pairs of coders, how many pairs define it.
     """
 
     value: float | None = None
@@ -48,44 +42,26 @@ class Figure(NamedTuple):
     pairs: int | None = None
 
 
-class LargeSample(NamedTuple):
-    """Standard error and 95 % interval of Cohen's kappa by formula, units taken for independent.
-
-    ``reason`` says why there is no error, or no interval.
-    """
-
-    error: float | None = None
-    low: float | None = None
-    high: float | None = None
-    reason: str = ""
-
-    def as_dict(self) -> dict[str, object]:
-        """As JSON holds it beside kappa."""
-        return {"kappa_se": self.error, "kappa_ci95": None if self.low is None else [self.low, self.high]}
-
-
-class Counts(NamedTuple):
-    """Units that two coders decided, by who used the code."""
-
-    both: int
-    only_a: int
-    only_b: int
-    neither: int
+CELLS = ("both", "only_a", "only_b", "neither")
+"""Units that two coders decided, by who used the code: the keys of ``counts``."""
 
 
 class PairAgreement(NamedTuple):
-    """Two coders on one code. ``counts`` is None for a scale. Nothing here is resampled."""
+    """Two coders on one code. ``counts`` is None for a scale. Nothing here is resampled.
+
+    ``kappa_error`` is the standard error of kappa by formula, units taken for independent, with its interval.
+    """
 
     a: str
     b: str
     n_units: int
-    counts: Counts | None
+    counts: dict[str, int] | None
     prevalence: Figure
     prevalence_index: Figure
     raw: Figure
     positive_agreement: Figure
     kappa: Figure
-    kappa_large_sample: LargeSample
+    kappa_error: Figure
     pabak: Figure
     ac1: Figure
 
@@ -96,10 +72,10 @@ class PairAgreement(NamedTuple):
             "a": self.a,
             "b": self.b,
             "n_units": self.n_units,
-            **_show_counts(self.counts),
+            **(self.counts or dict.fromkeys(CELLS)),
             **{name: figure.value for name, figure in figures.items()},
-            **self.kappa_large_sample.as_dict(),
-            "reasons": _list_reasons(figures, self.kappa_large_sample),
+            **_show_error(self.kappa_error),
+            "reasons": _list_reasons(figures, self.kappa_error),
         }
 
 
@@ -115,13 +91,13 @@ class CodeAgreement(NamedTuple):
 
     code: str
     n_units: int
-    counts: Counts | None
+    counts: dict[str, int] | None
     prevalence: Figure
     prevalence_index: Figure
     raw: Figure
     positive_agreement: Figure
     kappa: Figure
-    kappa_large_sample: LargeSample
+    kappa_error: Figure
     mean_kappa: Figure
     pabak: Figure
     ac1: Figure
@@ -136,13 +112,13 @@ class CodeAgreement(NamedTuple):
         figures = {name: getattr(self, field) for name, field in CODE_FIGURES.items()}
         return {
             "n_units": self.n_units,
-            **_show_counts(self.counts),
+            **(self.counts or dict.fromkeys(CELLS)),
             **{name: figure.value for name, figure in figures.items()},
-            **self.kappa_large_sample.as_dict(),
+            **_show_error(self.kappa_error),
             "fleiss_raters": self.fleiss_raters,
             "fleiss_units": self.fleiss_units,
             "intervals": _show_intervals(figures),
-            "reasons": _list_reasons(figures, self.kappa_large_sample),
+            "reasons": _list_reasons(figures, self.kappa_error),
             "no_interval": _explain_intervals(figures),
             "pairs_averaged": {name: figure.pairs for name, figure in figures.items() if figure.pairs is not None},
             "pairs": [pair.as_dict() for pair in self.pairs],
@@ -212,16 +188,16 @@ def _show_intervals(figures: dict[str, Figure]) -> dict[str, list[float]]:
     return {name: [each.interval.low, each.interval.high] for name, each in figures.items() if each.interval}
 
 
-def _list_reasons(figures: dict[str, Figure], large_sample: LargeSample | None = None) -> dict[str, str]:
+def _show_error(error: Figure) -> dict[str, object]:
+    return {"kappa_se": error.value, "kappa_ci95": [*error.interval] if error.interval else None}
+
+
+def _list_reasons(figures: dict[str, Figure], kappa_error: Figure | None = None) -> dict[str, str]:
     reasons = {name: str(each.reason) for name, each in figures.items() if each.value is None}
-    if large_sample and large_sample.reason:
-        reasons["kappa_ci95"] = str(large_sample.reason)
+    if kappa_error and not kappa_error.interval:
+        reasons["kappa_ci95"] = str(kappa_error.reason or kappa_error.no_interval)
     return reasons
 
 
 def _explain_intervals(figures: dict[str, Figure]) -> dict[str, str]:
     return {name: str(each.no_interval) for name, each in figures.items() if each.no_interval}
-
-
-def _show_counts(counts: Counts | None) -> dict[str, int | None]:
-    return counts._asdict() if counts else dict.fromkeys(Counts._fields)

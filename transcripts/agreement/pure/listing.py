@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from transcripts.agreement.pure.figures import Agreement, CodeAgreement, Figure
+from transcripts.agreement.pure.figures import CELLS, Agreement, CodeAgreement, Figure
 
 MAX_NAME_WIDTH = 32
 NOT_DEFINED = "-"
@@ -20,7 +20,6 @@ COLUMNS = {
     "Fleiss": "fleiss",
     "alpha": "alpha",
 }
-COUNTS = ("both", "only_a", "only_b", "neither")
 SETS = {
     "mean Jaccard": "mean_jaccard",
     "mean Jaccard without empty pairs": "mean_jaccard_excluding_empty",
@@ -37,7 +36,7 @@ def list_agreement(agreement: Agreement, *, has_turns: bool) -> Iterator[str]:
         for heading, name in COLUMNS.items()
         if heading != ("mean kappa" if len(agreement.coders) == 2 else "kappa")
     }
-    rows = [["code", "units", *(COUNTS if len(agreement.coders) == 2 else ()), *columns]]
+    rows = [["code", "units", *(CELLS if len(agreement.coders) == 2 else ()), *columns]]
     for code in agreement.codes:
         counts = _show_counts(code) if len(agreement.coders) == 2 else []
         figures: list[Figure] = [getattr(code, name) for name in columns.values()]
@@ -83,7 +82,7 @@ def _explain(agreement: Agreement, columns: dict[str, str]) -> Iterator[str]:
 
 
 def _show_counts(code: CodeAgreement) -> list[str]:
-    return [str(count) for count in code.counts] if code.counts else [NOT_DEFINED] * len(COUNTS)
+    return [str(code.counts[cell]) if code.counts else NOT_DEFINED for cell in CELLS]
 
 
 def _show_figure(figure: Figure) -> str:

@@ -14,11 +14,10 @@ from transcripts.agreement.pure import coefficients
 from transcripts.agreement.pure.alpha import Level
 from transcripts.agreement.pure.coefficients import Floats, PairCounts, divide
 from transcripts.agreement.pure.figures import (
+    CELLS,
     Agreement,
     CodeAgreement,
-    Counts,
     Figure,
-    LargeSample,
     PairAgreement,
     Reason,
 )
@@ -147,7 +146,7 @@ def _measure_code(
         **figures,
         **_measure_group(total, draws, reason, drawn),
         kappa=not_for_two if len(coders) > 2 else mean_kappa._replace(pairs=None),
-        kappa_large_sample=only.kappa_large_sample if only else LargeSample(reason=not_for_two.reason),
+        kappa_error=only.kappa_error if only else not_for_two,
         mean_kappa=mean_kappa,
         fleiss_raters=raters,
         fleiss_units=int(total[3]),
@@ -192,14 +191,14 @@ def _list_pair_figures(coders: tuple[str, ...], means: PairMeans) -> tuple[PairA
     places = [place for block in means.pairs for place in zip(*block, strict=True)]
     values = [means.list_values(name) for name in OF_PAIRS]
     return tuple(
-        _describe_pair(coders[a], coders[b], Counts(*map(int, row)), dict(zip(OF_PAIRS, figures, strict=True)), error)
+        _describe_pair(coders[a], coders[b], list(map(int, row)), dict(zip(OF_PAIRS, figures, strict=True)), error)
         for (a, b), row, *figures, error in zip(places, rows, *values, errors, strict=True)
         if row.sum()
     )
 
 
-def _describe_pair(a: str, b: str, counts: Counts, values: dict[str, float], error: float) -> PairAgreement:
-    reason = Reason.ALWAYS_USED if counts.both else Reason.NEVER_USED
+def _describe_pair(a: str, b: str, counts: list[int], values: dict[str, float], error: float) -> PairAgreement:
+    reason = Reason.ALWAYS_USED if counts[0] else Reason.NEVER_USED
     figures = {
         name: Figure(reason=reason) if np.isnan(value) else Figure(float(value)) for name, value in values.items()
     }
@@ -207,17 +206,17 @@ def _describe_pair(a: str, b: str, counts: Counts, values: dict[str, float], err
         a=a,
         b=b,
         n_units=sum(counts),
-        counts=counts,
+        counts=dict(zip(CELLS, counts, strict=True)),
         **figures,
-        kappa_large_sample=_bound_kappa(figures["kappa"], error),
+        kappa_error=_bound_kappa(figures["kappa"], error),
     )
 
 
-def _bound_kappa(kappa: Figure, error: float) -> LargeSample:
+def _bound_kappa(kappa: Figure, error: float) -> Figure:
     if kappa.value is None:
-        return LargeSample(reason=kappa.reason)
+        return kappa
     bounds = coefficients.bound_kappa(kappa.value, error)
-    return LargeSample(float(error), *bounds) if bounds else LargeSample(0.0, reason=Reason.NO_ERROR)
+    return Figure(float(error), interval=bounds) if bounds else Figure(0.0, no_interval=Reason.NO_ERROR)
 
 
 def _measure_sets(sets: PairMeans, name: str, coders: int, drawn: Resamples) -> Figure:

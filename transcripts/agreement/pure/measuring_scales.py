@@ -11,7 +11,16 @@ import numpy as np
 
 from transcripts.agreement.pure.alpha import Coincidences, Level, count_coincidences, measure_alpha
 from transcripts.agreement.pure.coefficients import Floats, divide
-from transcripts.agreement.pure.figures import Agreement, CodeAgreement, Figure, LargeSample, PairAgreement, Reason
+from transcripts.agreement.pure.figures import (
+    CODE_FIGURES,
+    PAIR_FIGURES,
+    SET_FIGURES,
+    Agreement,
+    CodeAgreement,
+    Figure,
+    PairAgreement,
+    Reason,
+)
 from transcripts.agreement.pure.label_table import Places, RatingTable
 from transcripts.agreement.pure.measuring import (
     USUAL_RESAMPLES,
@@ -53,9 +62,7 @@ def measure_ratings(table: RatingTable, level: Level, *, seed: int, resamples: i
         seed=seed,
         resamples=resamples,
         codes=tuple(codes),
-        mean_jaccard=NOT_FOR_SCALES,
-        mean_jaccard_excluding_empty=NOT_FOR_SCALES,
-        exact_match=NOT_FOR_SCALES,
+        **dict.fromkeys(SET_FIGURES, NOT_FOR_SCALES),
     )
 
 
@@ -67,24 +74,19 @@ def _measure_code(
         raw.add(pairs, *count_equal(ratings, pairs, clusters, drawn))
     n_units = int(((~np.isnan(ratings)).sum(axis=0) > 1).sum())
     reason = Reason.NOTHING_SHARED if len(coders) > 1 else Reason.NO_PAIR
+    figures = dict.fromkeys(CODE_FIGURES.values(), NOT_FOR_SCALES) | {
+        "raw": raw.measure_mean("raw", reason, drawn),
+        "alpha": _measure_alpha(ratings, level, clusters, drawn, Reason.NO_VARIATION if n_units else reason),
+    }
     return CodeAgreement(
         code=name,
         n_units=n_units,
         counts=None,
-        prevalence=NOT_FOR_SCALES,
-        prevalence_index=NOT_FOR_SCALES,
-        raw=raw.measure_mean("raw", reason, drawn),
-        positive_agreement=NOT_FOR_SCALES,
-        kappa=NOT_FOR_SCALES,
-        kappa_large_sample=LargeSample(reason=Reason.OTHER_SCALE),
-        mean_kappa=NOT_FOR_SCALES,
-        pabak=NOT_FOR_SCALES,
-        ac1=NOT_FOR_SCALES,
-        fleiss=NOT_FOR_SCALES,
+        kappa_error=NOT_FOR_SCALES,
         fleiss_raters=None,
         fleiss_units=0,
-        alpha=_measure_alpha(ratings, level, clusters, drawn, Reason.NO_VARIATION if n_units else reason),
         pairs=_list_pair_figures(coders, raw),
+        **figures,
     )
 
 
@@ -121,14 +123,8 @@ def _list_pair_figures(coders: tuple[str, ...], raw: PairMeans) -> tuple[PairAgr
             b=b,
             n_units=int(shared),
             counts=None,
-            prevalence=NOT_FOR_SCALES,
-            prevalence_index=NOT_FOR_SCALES,
-            raw=Figure(float(value)),
-            positive_agreement=NOT_FOR_SCALES,
-            kappa=NOT_FOR_SCALES,
-            kappa_large_sample=LargeSample(reason=Reason.OTHER_SCALE),
-            pabak=NOT_FOR_SCALES,
-            ac1=NOT_FOR_SCALES,
+            kappa_error=NOT_FOR_SCALES,
+            **dict.fromkeys(PAIR_FIGURES, NOT_FOR_SCALES) | {"raw": Figure(float(value))},
         )
         for (a, b), shared, value in zip(combinations(coders, 2), units, raw.list_values("raw"), strict=True)
         if shared

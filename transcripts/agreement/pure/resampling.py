@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from transcripts.agreement.pure.coefficients import CONFIDENCE, Floats
-from transcripts.agreement.pure.figures import Figure, Interval, Reason
+from transcripts.agreement.pure.figures import Figure, Reason
+from transcripts.agreement.pure.shares import Interval
 
 MAX_RESAMPLES = 10_000
 MIN_DEFINED = 0.9
@@ -78,4 +79,4 @@ def add_interval(figure: Figure, draws: Floats | None, drawn: Resamples) -> Figu
     if np.ptp(defined) < SAME:
         return figure._replace(no_interval=Reason.DRAWS_ALIKE)
     low, high = np.quantile(defined, [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2])
-    return figure._replace(interval=Interval(float(low), float(high), len(defined)))
+    return figure._replace(interval=Interval(float(low), float(high)))

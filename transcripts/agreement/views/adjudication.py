@@ -1,9 +1,9 @@
-"""The queue of differing readings, one at a time, and what is decided about each."""
+"""The queue of disagreements, one at a time, and what is decided about each."""
 
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any
 from uuid import uuid4
 
 from django.contrib import messages
@@ -18,7 +18,7 @@ from transcripts.agreement.forms import VerdictForm
 from transcripts.agreement.models import Adjudication
 from transcripts.agreement.pure.letters import Reading, fingerprint, name_letter, order_readings
 from transcripts.agreement.queries import Place, Selection, read_items
-from transcripts.agreement.views.visible import PageRequest, Stance, VisibleReadings, get_page_request, read_visible
+from transcripts.agreement.views.visible import PageRequest, Stance, get_page_request, read_visible
 from transcripts.blinding.forms import UnblindingForm
 from transcripts.blinding.views import offer_unblinding
 from transcripts.codebook.models import CodeFamily
@@ -26,27 +26,22 @@ from transcripts.corpus.models import Sentence
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
 
-if TYPE_CHECKING:
-    from transcripts.coding.blind import BlindTable
-
 NOT_REFLEXIVE = (Stance.RELIABILITY.value, Stance.CODEBOOK.value)
 
 
-class Queue(NamedTuple):
-    """The differing units somebody may see, in the order of the text, and what was decided about them.
+class Queue:
+    """The disagreements somebody may see, in the order of the text, and what was decided about them.
 
     ``places`` are places of the table. Readings are looked up one by one, for a large study has tens of thousands.
-    ``decided``: the places where a decision stands, on the readings as they are.
+    ``decided``: the places where a decision is active, on the readings as they are. ``within`` keeps some interviews.
     """
 
-    visible: VisibleReadings
-    places: list[int]
-    active: dict[int, Adjudication]
-    decided: frozenset[int]
-
-    @property
-    def table(self) -> BlindTable:
-        return self.visible.table
+    def __init__(self, request: ProjectRequest, selection: Selection, *, within: Collection[int] | None = None) -> None:
+        self.visible = read_visible(request, selection, within=within)
+        self.table = self.visible.table
+        self.places = list(map(int, self.table.find_differing()))
+        self._active = queries.find_active(request.project, selection.family.identifier)
+        self.decided = frozenset(place for place in self.places if self._is_decided(place))
 
     @property
     def compared(self) -> int:
@@ -69,8 +64,14 @@ class Queue(NamedTuple):
         """The place of a sentence, if it is in the queue."""
         return next((place for place in self.places if self.name(place) == sentence_id), None)
 
-    def find_active(self, place: int) -> Adjudication | None:
-        return self.active.get(self.name(place))
+    def find_revision(self, place: int) -> int:
+        """The number of the active decision about a place; 0 without any."""
+        row = self._active.get(self.name(place))
+        return row.revision if row else 0
+
+    def _is_decided(self, place: int) -> bool:
+        row = self._active.get(self.name(place))
+        return row is not None and row.readings == [reading.as_stored() for reading in self.list_readings(place)]
 
     def find_next(self, after: int | None) -> int | None:
         """The next open place after one, going on from the beginning; its sentence is given by ``name``."""
@@ -89,7 +90,7 @@ def show_queue(request: ProjectRequest) -> HttpResponse:
         return _render(
             request, page_request, status=422 if page_request.families and page_request.selection is None else 200
         )
-    queue = _read_queue(request, page_request.selection)
+    queue = Queue(request, page_request.selection)
     place = queue.find(_read_number(request.GET.get("at", "")))
     if place is None:
         place = queue.find_next(queue.find(_read_number(request.GET.get("after", ""))))
@@ -105,19 +106,19 @@ def adjudicate(request: ProjectRequest) -> HttpResponse:
     if page_request.selection is None or page_request.stance == Stance.REFLEXIVE or at is None:
         return _render(request, page_request, status=422)
     family, sentence = page_request.selection.family, _find_sentence(request, at)
-    queue = _read_queue(request, page_request.selection, within=[sentence.turn.interview_id] if sentence else [])
+    queue = Queue(request, page_request.selection, within=[sentence.turn.interview_id] if sentence else [])
     place = queue.find(at)
     if sentence is None or place is None:
-        messages.error(
-            request, "Coders do not read this sentence differently, or you have not unblinded its interview."
-        )
-        queue = _read_queue(request, page_request.selection)
+        messages.error(request, "Coders do not disagree about this sentence, or you have not unblinded its interview.")
+        queue = Queue(request, page_request.selection)
         return _render(request, page_request, queue, queue.find_next(None), status=409)
     form = VerdictForm(request.POST, readings=queue.list_readings(place), family=family)
     if not form.is_valid():
         return _show_again(request, page_request, at, form, status=422)
     try:
-        row = _decide(request, family, sentence, form)
+        row = actions.adjudicate(
+            project=request.project, family=family, sentence=sentence, by=request.user, **form.read()
+        )
     except actions.WrongInput as error:
         form.add_error(error.field, str(error))
         return _show_again(request, page_request, at, form, status=422)
@@ -138,25 +139,12 @@ def _find_sentence(request: ProjectRequest, sentence_id: int) -> Sentence | None
     return sentences.select_related("turn").filter(pk=sentence_id).first()
 
 
-def _decide(request: ProjectRequest, family: CodeFamily, sentence: Sentence, form: VerdictForm) -> Adjudication:
-    return actions.adjudicate(
-        project=request.project,
-        family=family,
-        sentence=sentence,
-        verdict=form.read(),
-        shown=form.cleaned_data["shown"],
-        revision=form.cleaned_data["revision"],
-        client_id=form.cleaned_data["client_id"],
-        by=request.user,
-    )
-
-
 def _show_again(
     request: ProjectRequest, page_request: PageRequest, at: int, form: VerdictForm | None, *, status: int
 ) -> HttpResponse:
     """The item with what was typed; without ``form``, what was typed in one to be sent about what is there now."""
     assert page_request.selection is not None  # noqa: S101 - something was decided about it
-    queue = _read_queue(request, page_request.selection)
+    queue = Queue(request, page_request.selection)
     place = queue.find(at)
     if form is None and place is not None:
         form = _renew(request, queue, place, page_request.selection.family)
@@ -166,28 +154,9 @@ def _show_again(
 def _renew(request: ProjectRequest, queue: Queue, place: int, family: CodeFamily) -> VerdictForm:
     readings = queue.list_readings(place)
     data = request.POST.copy()
-    data["shown"], data["revision"] = fingerprint(readings), str(_find_revision(queue, place))
+    data["shown"], data["revision"] = fingerprint(readings), str(queue.find_revision(place))
     data["client_id"] = str(uuid4())
     return VerdictForm(data, readings=readings, family=family)
-
-
-def _read_queue(request: ProjectRequest, selection: Selection, *, within: Collection[int] | None = None) -> Queue:
-    """The queue of what is selected, or of its interviews ``within``."""
-    visible = read_visible(request, selection, within=within)
-    places = list(map(int, visible.table.find_differing()))
-    active = queries.find_active(request.project, selection.family.identifier)
-    queue = Queue(visible, places, active, frozenset())
-    return queue._replace(decided=frozenset(place for place in places if _is_decided(queue, place)))
-
-
-def _is_decided(queue: Queue, place: int) -> bool:
-    row = queue.find_active(place)
-    return row is not None and row.readings == [reading.as_stored() for reading in queue.list_readings(place)]
-
-
-def _find_revision(queue: Queue, place: int) -> int:
-    row = queue.find_active(place)
-    return row.revision if row else 0
 
 
 def _render(
@@ -227,7 +196,7 @@ def _describe(
     coders = list(unit[1])
     [item] = read_items(family, [unit], viewer=request.user)
     number, following = queue.places.index(place), queue.find_next(place)
-    initial = {"shown": fingerprint(readings), "revision": _find_revision(queue, place)}
+    initial = {"shown": fingerprint(readings), "revision": queue.find_revision(place)}
     is_own = request.user.pk in coders
     names = dict(family.codes.values_list("identifier", "name"))
     decisions = [_show_decision(row, names) for row in queries.list_versions(item.sentence, family.identifier)]

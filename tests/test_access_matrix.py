@@ -108,8 +108,10 @@ OF_A_STUDY: dict[str, Row] = {
     "coding:decide": sent(Permission.CODE),
     "coding:reopen": sent(Permission.CODE),
     "coding:memo": sent(Permission.CODE),
-    "coding:split": sent(Permission.CUT_SENTENCES),
-    "coding:join": sent(Permission.CUT_SENTENCES),
+    "coding:split": sent(Permission.EDIT_BOUNDARIES),
+    "coding:merge": sent(Permission.EDIT_BOUNDARIES),
+    "coding:join": sent(Permission.EDIT_BOUNDARIES),
+    "coding:boundary_edits": seen(),
     "coding:breaks": seen(),
     "coding:next": seen(),
     "coding:history": seen(Permission.CODE),
@@ -292,6 +294,7 @@ FORMS = {"batches:control": "act=pause"}
 # Pages that lead to another one, which has a row of its own.
 LEADS_ON = {
     "coding:acts",
+    "coding:breaks",
     "agreement:old_disagreements",
     "coding:next",
     "batches:answers",

@@ -4,7 +4,7 @@ import { onCurrentChange, currentRow, firstOf, select, startRows } from "./desk/
 import { announce, findCode, showProblem } from "./desk/page.js";
 import { decide, reopen, resumeGoingBack, rollBack, settle, takeOffChip, toggleCode } from "./desk/acts.js";
 import { readLayout } from "./desk/caps.js";
-import { dropCut, joinBelow, toggleCut } from "./desk/cuts.js";
+import { dropSplit, mergeBelow, toggleSplit } from "./desk/boundaries.js";
 import { openDetailsOf, openLastDetails } from "./desk/details.js";
 import { reveal, startFilters } from "./desk/filters.js";
 import { startKeys } from "./desk/keys.js";
@@ -30,8 +30,8 @@ const WAYS = {
   "give-back": () => extendRange(-1),
   quote: toggleMarking,
   details: openLastDetails,
-  cut: toggleCut,
-  join: joinBelow,
+  split: toggleSplit,
+  merge: mergeBelow,
 };
 
 /** Codes and chips under the pointer. Shift means latent, as with a key. */
@@ -130,7 +130,7 @@ startQueue({ onState: showState, onSaved: settle, onRefused: rollBack, onHeld: s
 onCurrentChange((row) => {
   describeRow(row);
   cancelLine();
-  dropCut();
+  dropSplit();
   showCurrent();
 });
 onRangeChange((rows, before) => new Set([...before, ...rows]).forEach(describeRow));

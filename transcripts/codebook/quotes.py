@@ -25,7 +25,7 @@ EXAMPLE_TEXT = Substr(
 
 
 class ExampleRow(NamedTuple):
-    """A pinned sentence as it is shown. ``is_recut``: its breaks were corrected since, so that it stands no more."""
+    """A pinned sentence as it is shown. ``is_retired``: its breaks were corrected since, so that it stands no more."""
 
     pk: int
     code_id: int
@@ -36,7 +36,7 @@ class ExampleRow(NamedTuple):
     text: str
     interview_id: int
     interview: str
-    is_recut: bool
+    is_retired: bool
     added_by: str
     added_at: datetime.datetime
 
@@ -87,7 +87,7 @@ class SentenceLine(NamedTuple):
     interview: str
     start: int
     end: int
-    is_recut: bool
+    is_retired: bool
 
 
 def find_sentence(project: Project, sentence_id: int) -> SentenceLine | None:

@@ -13,7 +13,7 @@ from django.db.models.functions import Cast
 
 from transcripts.accounts.models import User
 from transcripts.coding.models import Coding, Decision, Memo
-from transcripts.corpus.models import Interview, Recut, Sentence
+from transcripts.corpus.models import BoundaryEdit, Interview, Sentence
 from transcripts.projects.models import Project
 
 ENTRIES_PER_PAGE = 100
@@ -28,7 +28,7 @@ WORDS = {
     "memo": "memo written",
     "emptied": "memo removed",
     "split": "sentence split",
-    "join": "sentences merged",
+    "merge": "sentences merged",
 }
 
 
@@ -92,18 +92,18 @@ def _memos(project: Project, user: User) -> Iterator[Rows]:
 
 
 def _boundary_edits(project: Project, user: User) -> Iterator[Rows]:
-    own = Recut.objects.filter(turn__interview__project=project, cut_by=user)
+    own = BoundaryEdit.objects.filter(turn__interview__project=project, edited_by=user)
     made = Sentence.objects.filter(made_by=OuterRef("pk")).order_by("start").values("pk")[:1]
-    for kind in Recut.Kind.values:
+    for kind in BoundaryEdit.Kind.values:
         yield _select_columns(
-            own.filter(kind=kind), kind, "cut_at", sentence=Subquery(made), interview="turn__interview"
+            own.filter(kind=kind), kind, "edited_at", sentence=Subquery(made), interview="turn__interview"
         )
 
 
 # A row on a sentence that a boundary edit made is the person's own only when it is newer than the edit, and a row that a
 # boundary edit withdrew was not withdrawn by the person.
-_MADE_BY_HER = Q(sentence__made_by__isnull=True) | Q(created_at__gte=F("sentence__made_by__cut_at"))
-_ENDED_BY_HER = Q(sentence__retired_by__isnull=True) | Q(withdrawn_at__lt=F("sentence__retired_by__cut_at"))
+_MADE_BY_HER = Q(sentence__made_by__isnull=True) | Q(created_at__gte=F("sentence__made_by__edited_at"))
+_ENDED_BY_HER = Q(sentence__retired_by__isnull=True) | Q(withdrawn_at__lt=F("sentence__retired_by__edited_at"))
 
 
 def _select_columns(

@@ -139,8 +139,8 @@ class Coding(models.Model):
     replayed request stores nothing twice. ``quote_start`` and ``quote_end`` mark words inside the sentence, in code
     points of the turn's text. Rows put by one act on several sentences share ``range_id``. ``attributes`` answers the
     code's own questions. An empty ``prompting`` is derived from earlier turns of the interviewer. ``reason`` is asked
-    for once others' labels were seen. ``carried_from`` is the coding this one was mapped from, where sentence breaks
-    were corrected or codes merged.
+    for once others' labels were seen. ``carried_from`` is the coding this one was mapped from, after a boundary
+    edit or a merge of codes.
     """
 
     sentence = models.ForeignKey(Sentence, on_delete=models.PROTECT, related_name="codings")

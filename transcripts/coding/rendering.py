@@ -31,7 +31,7 @@ from transcripts.projects.roles import Permission
 
 # Named in the page, so that the browser fetches all parts of the script at once instead of one import after another.
 SCRIPT_PARTS = (
-    *("acts", "ask", "caps", "cuts", "details", "filters", "keys", "labels", "line", "marks", "memo", "page"),
+    *("acts", "ask", "boundaries", "caps", "details", "filters", "keys", "labels", "line", "marks", "memo", "page"),
     *("palette", "panel", "prompts", "queue", "quote", "rail", "range", "refresh", "refused", "rows", "savestate"),
     *("stored", "suggestions", "underline", "undo", "values", "waiting", "words"),
 )
@@ -146,7 +146,7 @@ def render_desk(
         "urls": _list_urls(request.project.slug, interview_id),
         "filters": list_choices(codes_herself=has_panel, may_see_differences=may_see_differences),
         "why": WORDS.get(request.GET.get("why", ""), ""),
-        "may_cut": Permission.CUT_SENTENCES in request.role.permissions,
+        "may_edit_boundaries": Permission.EDIT_BOUNDARIES in request.role.permissions,
         **(_list_keys(request, page) if has_panel else {}),
         "marks_url": reverse("coding:marks", args=[request.project.slug, interview_id, 0]),
         "consent": list_scopes(interview),

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from django.urls import include, path
 
-from transcripts.coding import break_views, key_views, navigation_views, views
+from transcripts.coding import boundary_views, key_views, navigation_views, views
 
 app_name = "coding"
 
@@ -15,9 +15,12 @@ interview_urls = [
     path("reopen/", views.reopen, name="reopen"),
     path("memo/", views.memo, name="memo"),
     path("codings/<slug:client_id>/", views.show_details, name="details"),
-    path("split/", break_views.split, name="split"),
-    path("join/", break_views.join, name="join"),
-    path("breaks/", break_views.show_breaks, name="breaks"),
+    path("split/", boundary_views.split, name="split"),
+    path("merge/", boundary_views.merge, name="merge"),
+    path("boundary-edits/", boundary_views.show_boundary_edits, name="boundary_edits"),
+    # The old addresses of the last two, for one release.
+    path("join/", boundary_views.merge, name="join"),
+    path("breaks/", boundary_views.redirect_breaks, name="breaks"),
     path("marks/<int:sentence_id>/", views.show_marks, name="marks"),
 ]
 

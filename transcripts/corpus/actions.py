@@ -13,14 +13,14 @@ from django.utils import timezone
 
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
-from transcripts.corpus import breaks, queries
-from transcripts.corpus.breaks import Carry, Cutting, SentenceRetired
+from transcripts.corpus import boundary_edits, queries
+from transcripts.corpus.boundary_edits import Migrate, SentenceRetired
 from transcripts.corpus.consent import store_told
-from transcripts.corpus.models import ImportedFile, Interview, Recut, Sentence
+from transcripts.corpus.models import BoundaryEdit, ImportedFile, Interview, Sentence
+from transcripts.corpus.pure.boundaries import BoundaryEditRefused, Extent, name_pieces, split_extent
 from transcripts.corpus.pure.descriptives import describe
 from transcripts.corpus.pure.preparing import PreparedInterview, prepare_interview
 from transcripts.corpus.pure.readers import FORMATS, ReadError, ReadFile, ReadInterview, read_bytes
-from transcripts.corpus.pure.recutting import CutRefused, cut, name_pieces, unite
 from transcripts.corpus.pure.segmenting import SEGMENTER, SEGMENTER_VERSION
 from transcripts.corpus.queries import SentenceRow, TurnContent, TurnRow
 from transcripts.projects.models import Project
@@ -287,74 +287,81 @@ def _count_sentences(interview: ReadInterview) -> int:
 
 @transaction.atomic
 def split_sentence(
-    *, project: Project, sentence: Sentence, at: int, by: User, client_id: UUID, carry: Carry | None = None
-) -> Recut:
-    """Cut a sentence in two before the code point ``at`` of its turn's text; the sentence is retired.
+    *, project: Project, sentence: Sentence, at: int, by: User, client_id: UUID, migrate: Migrate | None = None
+) -> BoundaryEdit:
+    """Split a sentence before the code point ``at`` of its turn's text; the sentence is retired.
 
-    ``carry`` takes along what stands on it, in the same transaction. Raises ``CutRefused`` or ``SentenceRetired``.
+    ``migrate`` migrates the work on it, in the same transaction. Raises ``BoundaryEditRefused`` or ``SentenceRetired``.
     """
-    turn = breaks.lock_turn(project, sentence)
-    if (stored := breaks.find_recut(client_id, turn, Recut.Kind.SPLIT, by)) is not None:
+    turn = boundary_edits.lock_turn(project, sentence)
+    if (stored := boundary_edits.find_boundary_edit(client_id, turn, BoundaryEdit.Kind.SPLIT, by)) is not None:
         return stored
-    old = breaks.lock_standing(sentence.pk)
-    pieces = cut(turn.text, breaks.extent_of(old), at)
-    recut = breaks.retire([old], turn=turn, kind=Recut.Kind.SPLIT, by=by, client_id=client_id)
-    cuttings = breaks.find_joined(old, pieces.second.start)
-    if not cuttings:
-        suffixes = name_pieces(old.suffix, taken=breaks.read_suffixes(turn.pk, old.position))
-        cuttings = [Cutting(*named, kind=old.kind) for named in zip(pieces, [old.position] * 2, suffixes, strict=True)]
-    for cutting in cuttings:
-        breaks.make_sentence(recut, cutting)
-    return _record_recut(recut, project=project, grown=1, carry=carry)
+    old = boundary_edits.lock_current(sentence.pk)
+    first, second = split_extent(turn.text, boundary_edits.extent_of(old), at)
+    edit = boundary_edits.retire([old], turn=turn, kind=BoundaryEdit.Kind.SPLIT, by=by, client_id=client_id)
+    pieces = boundary_edits.find_merged(old, second.start)
+    if not pieces:
+        suffixes = name_pieces(old.suffix, taken=boundary_edits.read_suffixes(turn.pk, old.position))
+        pieces = [
+            Sentence(start=extent.start, end=extent.end, position=old.position, suffix=suffix, kind=old.kind)
+            for extent, suffix in zip((first, second), suffixes, strict=True)
+        ]
+    for piece in pieces:
+        boundary_edits.make_sentence(edit, piece)
+    return _record_boundary_edit(edit, project=project, added=1, migrate=migrate)
 
 
 @transaction.atomic
-def join_sentences(
+def merge_sentences(
     *,
     project: Project,
     first: Sentence,
     by: User,
     client_id: UUID,
     second_id: int | None = None,
-    carry: Carry | None = None,
-) -> Recut:
-    """Make one sentence of ``first`` and the next one of its turn; both are retired.
+    migrate: Migrate | None = None,
+) -> BoundaryEdit:
+    """Merge ``first`` and the next sentence of its turn into one; both are retired.
 
-    ``second_id`` says which one the person saw below; for ``carry`` see ``split_sentence``. Raises ``CutRefused`` or
-    ``SentenceRetired``.
+    ``second_id`` is the sentence that the person saw below; for ``migrate`` see ``split_sentence``. Raises
+    ``BoundaryEditRefused`` or ``SentenceRetired``.
     """
-    turn = breaks.lock_turn(project, first)
-    if (stored := breaks.find_recut(client_id, turn, Recut.Kind.JOIN, by)) is not None:
+    turn = boundary_edits.lock_turn(project, first)
+    if (stored := boundary_edits.find_boundary_edit(client_id, turn, BoundaryEdit.Kind.MERGE, by)) is not None:
         return stored
-    above = breaks.lock_standing(first.pk)
+    above = boundary_edits.lock_current(first.pk)
     next_id = queries.find_next_in_turn(above)
     if next_id is None:
-        raise CutRefused(f"Sentence {above.label} is the last of its turn: sentences are joined inside one turn only.")
+        raise BoundaryEditRefused(
+            f"Sentence {above.label} is the last of its turn: only sentences of one turn can be merged."
+        )
     if second_id not in {None, next_id}:
-        raise SentenceRetired("The sentence below is another one since: reload the page.")
-    below = breaks.lock_standing(next_id)
-    extent = unite(breaks.extent_of(above), breaks.extent_of(below))
-    recut = breaks.retire([above, below], turn=turn, kind=Recut.Kind.JOIN, by=by, client_id=client_id)
-    as_first = Cutting(extent, above.position, above.suffix, above.kind)
-    [cutting] = breaks.find_whole(turn.pk, extent) or [as_first]
-    breaks.make_sentence(recut, cutting)
-    return _record_recut(recut, project=project, grown=-1, carry=carry)
+        raise SentenceRetired("The sentence below has changed since. Reload the page.")
+    below = boundary_edits.lock_current(next_id)
+    extent = Extent(above.start, below.end)
+    edit = boundary_edits.retire([above, below], turn=turn, kind=BoundaryEdit.Kind.MERGE, by=by, client_id=client_id)
+    like_above = Sentence(
+        start=extent.start, end=extent.end, position=above.position, suffix=above.suffix, kind=above.kind
+    )
+    [whole] = boundary_edits.find_whole(turn.pk, extent) or [like_above]
+    boundary_edits.make_sentence(edit, whole)
+    return _record_boundary_edit(edit, project=project, added=-1, migrate=migrate)
 
 
-def _record_recut(recut: Recut, *, project: Project, grown: int, carry: Carry | None) -> Recut:
-    """Count anew, take along what stood on the retired sentences, and write the one audit event."""
-    breaks.count_anew(recut, grown=grown)
+def _record_boundary_edit(edit: BoundaryEdit, *, project: Project, added: int, migrate: Migrate | None) -> BoundaryEdit:
+    """Update the count of sentences, migrate the work on the retired ones, and write the one audit event."""
+    boundary_edits.change_sentence_count(edit, by=added)
     trail.record(
-        f"corpus.sentence.{recut.kind}",
-        target=recut,
-        by=recut.cut_by,
+        f"corpus.sentence.{edit.kind}",
+        target=edit,
+        by=edit.edited_by,
         stream=trail.project_stream(project.pk),
         details={
-            "interview": recut.turn.interview_id,
-            "turn": recut.turn_id,
-            "retired": list(recut.retired.order_by("start").values_list("pk", flat=True)),
-            "made": list(recut.made.order_by("start").values_list("pk", flat=True)),
-            **(carry(recut) if carry else {}),
+            "interview": edit.turn.interview_id,
+            "turn": edit.turn_id,
+            "retired": list(edit.retired.order_by("start").values_list("pk", flat=True)),
+            "made": list(edit.made.order_by("start").values_list("pk", flat=True)),
+            **(migrate(edit) if migrate else {}),
         },
     )
-    return recut
+    return edit

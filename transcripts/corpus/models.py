@@ -112,18 +112,18 @@ class Turn(models.Model):
         return f"turn {self.position} of interview {self.interview_id}"
 
 
-class Recut(models.Model):
-    """A correction of wrong sentence breaks in one turn: what it retired stays, and so do the codings on it."""
+class BoundaryEdit(models.Model):
+    """A split or merge of sentences in one turn. The sentences it retired stay, and so do the codings on them."""
 
     class Kind(models.TextChoices):
         SPLIT = "split", "Split"
-        JOIN = "join", "Join"
+        MERGE = "merge", "Merge"
 
-    turn = models.ForeignKey(Turn, on_delete=models.PROTECT, related_name="recuts")
+    turn = models.ForeignKey(Turn, on_delete=models.PROTECT, related_name="boundary_edits")
     kind = models.CharField(max_length=10, choices=Kind.choices)
     client_id = models.UUIDField(unique=True)
-    cut_at = models.DateTimeField()
-    cut_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="recuts")
+    edited_at = models.DateTimeField()
+    edited_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="boundary_edits")
 
     class Meta:
         ordering: ClassVar = ["pk"]
@@ -158,10 +158,10 @@ class Sentence(models.Model):
     text_hash = models.CharField(max_length=32)
     suffix = models.CharField(max_length=20, blank=True, default="", db_default="")
     made_by = models.ForeignKey(
-        Recut, on_delete=models.PROTECT, null=True, blank=True, related_name="made", db_index=False
+        BoundaryEdit, on_delete=models.PROTECT, null=True, blank=True, related_name="made", db_index=False
     )
     retired_by = models.ForeignKey(
-        Recut, on_delete=models.PROTECT, null=True, blank=True, related_name="retired", db_index=False
+        BoundaryEdit, on_delete=models.PROTECT, null=True, blank=True, related_name="retired", db_index=False
     )
 
     objects = SentenceQuerySet.as_manager()

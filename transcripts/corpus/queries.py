@@ -9,7 +9,7 @@ from typing import NamedTuple
 from django.db import connection
 from django.db.models import Model
 
-from transcripts.corpus.models import Consent, ImportedFile, Interview, Recut, RedactionList, Sentence, Turn
+from transcripts.corpus.models import BoundaryEdit, Consent, ImportedFile, Interview, RedactionList, Sentence, Turn
 from transcripts.corpus.pure.descriptives import InterviewCounts
 from transcripts.projects.models import Project
 
@@ -171,27 +171,27 @@ def hold_sentence(sentence_id: int) -> bool:
     return bool(row and row[0])
 
 
-def say_retired(sentence_id: int) -> str:
-    """What became of a sentence that stands no more, for the person who still sees it; empty when it stands."""
+def explain_retired(sentence_id: int) -> str:
+    """What happened to a retired sentence, for a person who still sees it; empty if it is current."""
     found = Sentence.objects.filter(pk=sentence_id, retired_by__isnull=False).select_related("retired_by").first()
     if found is None or found.retired_by is None:
         return ""
-    became = "split" if found.retired_by.kind == Recut.Kind.SPLIT else "joined with another"
-    return f"Sentence {found.label} was {became} since: reload the page."
+    became = "split" if found.retired_by.kind == BoundaryEdit.Kind.SPLIT else "merged with another"
+    return f"Sentence {found.label} has been {became} since. Reload the page."
 
 
-def list_recuts(interview: Interview) -> list[tuple[Recut, list[Sentence], list[Sentence]]]:
+def list_boundary_edits(interview: Interview) -> list[tuple[BoundaryEdit, list[Sentence], list[Sentence]]]:
     """Every boundary edit in an interview, newest first, with the sentences before and after it: four queries."""
-    recuts = Recut.objects.filter(turn__interview=interview).select_related("turn", "cut_by").order_by("-pk")
-    found = list(recuts.prefetch_related("retired", "made"))
-    return [(recut, _sort(recut, recut.retired.all()), _sort(recut, recut.made.all())) for recut in found]
+    edits = BoundaryEdit.objects.filter(turn__interview=interview).select_related("turn", "edited_by").order_by("-pk")
+    found = list(edits.prefetch_related("retired", "made"))
+    return [(edit, _sort(edit, edit.retired.all()), _sort(edit, edit.made.all())) for edit in found]
 
 
-def _sort(recut: Recut, sentences: Iterable[Sentence]) -> list[Sentence]:
+def _sort(edit: BoundaryEdit, sentences: Iterable[Sentence]) -> list[Sentence]:
     """In the order of the text, each with its turn, so that its text is read without a query."""
     ordered = sorted(sentences, key=lambda each: each.start)
     for sentence in ordered:
-        sentence.turn = recut.turn
+        sentence.turn = edit.turn
     return ordered
 
 

@@ -1,4 +1,4 @@
-"""Rows of what coders did: codings, decisions, what was seen when, memos, and corrected sentence breaks."""
+"""Rows of what coders did: codings, decisions, what was seen when, memos, and boundary edits."""
 
 from __future__ import annotations
 
@@ -85,12 +85,12 @@ REVEALS = [
     column("revealed", "revealed_at", "When it was first seen, in UTC."),
 ]
 
-OPENINGS = [
+UNBLINDINGS = [
     column("project", "interview__project__slug"),
     column("interview", "interview__external_id"),
-    column("person", "user__username", "User name of whoever opened colleagues' codings."),
+    column("person", "user__username", "User name of the person who unblinded it."),
     column("where", "where", "On which page."),
-    column("opened", "unblinded_at", "When, in UTC. What she coded there afterwards is of layer assisted."),
+    column("unblinded", "unblinded_at", "When, in UTC. What she coded there afterwards is of layer assisted."),
 ]
 
 MEMOS = [
@@ -112,21 +112,26 @@ MEMOS = [
     column("memo_id", "pk", "Number of this version."),
 ]
 
-RECUTS = [
+BOUNDARY_EDITS = [
     column("project", "turn__interview__project__slug"),
     column("interview", "turn__interview__external_id"),
     column("turn", "turn__position"),
-    column("recut_id", "{}", "Number of the correction; its sentences share it."),
-    column("kind", "{}__kind", "split or join."),
-    column("cut", "{}__cut_at", "When, in UTC."),
-    column("cut_by", "{}__cut_by__username", "Who did it."),
-    column("side", "side", "retired: the sentence stood before; made: it stands since, or until a later correction."),
+    column("boundary_edit_id", "{}", "Number of the split or merge; its sentences share it."),
+    column("kind", "{}__kind", "split or merge."),
+    column("edited", "{}__edited_at", "When, in UTC."),
+    column("edited_by", "{}__edited_by__username", "Who did it."),
+    column("side", "side", "retired: a sentence before the edit; made: one after it."),
     column("sentence_id", "pk"),
     column("sentence_label", "label"),
     column("start", "start"),
     column("end", "end"),
     column("text", "quoted"),
 ]
+
+# Deprecated names of the exports boundary_edits and unblindings, kept for one release.
+_OLD_NAMES = {"boundary_edit_id": "recut_id", "edited": "cut", "edited_by": "cut_by", "unblinded": "opened"}
+RECUTS = [each._replace(name=_OLD_NAMES.get(each.name, each.name)) for each in BOUNDARY_EDITS]
+OPENINGS = [each._replace(name=_OLD_NAMES.get(each.name, each.name)) for each in UNBLINDINGS]
 
 
 def read_codings(scope: Scope) -> Iterator[Sequence[object]]:
@@ -180,12 +185,12 @@ def read_reveals(scope: Scope) -> Iterator[Sequence[object]]:
     return stream(label_sentences(reveals).order_by("pk"), REVEALS)
 
 
-def read_openings(scope: Scope) -> Iterator[Sequence[object]]:
-    """When somebody opened colleagues' codings of an interview."""
-    openings = Unblinding.objects.filter(interview__project=scope.project)
+def read_unblindings(scope: Scope) -> Iterator[Sequence[object]]:
+    """Who unblinded which interview, and when."""
+    unblindings = Unblinding.objects.filter(interview__project=scope.project)
     if scope.only is not None:
-        openings = openings.filter(user=scope.only)
-    return stream(openings.order_by("pk"), OPENINGS)
+        unblindings = unblindings.filter(user=scope.only)
+    return stream(unblindings.order_by("pk"), UNBLINDINGS)
 
 
 def read_memos(scope: Scope) -> Iterator[Sequence[object]]:
@@ -196,15 +201,25 @@ def read_memos(scope: Scope) -> Iterator[Sequence[object]]:
     return stream(label_sentences(memos).order_by("pk"), MEMOS)
 
 
-def read_recuts(scope: Scope) -> Iterator[Sequence[object]]:
-    """Corrections of sentence breaks: a row for each sentence that was retired and each that was made."""
+def read_boundary_edits(scope: Scope) -> Iterator[Sequence[object]]:
+    """Splits and merges: a row for each sentence that was retired and each that was made."""
     return merge(
-        *(_read_side(scope, side) for side in ("retired", "made")), key=itemgetter(*find_places(RECUTS, "recut_id"))
+        *(_read_side(scope, side) for side in ("retired", "made")),
+        key=itemgetter(*find_places(BOUNDARY_EDITS, "boundary_edit_id")),
     )
+
+
+def read_recuts(scope: Scope) -> Iterator[Sequence[object]]:
+    """Boundary edits under their old name, in which a merge is a join."""
+    [kind] = find_places(BOUNDARY_EDITS, "kind")
+    for row in read_boundary_edits(scope):
+        yield [*row[:kind], "join" if row[kind] == "merge" else row[kind], *row[kind + 1 :]]
 
 
 def _read_side(scope: Scope, side: str) -> Iterator[Sequence[Any]]:
     by = f"{side}_by"
     sentences = Sentence.objects.filter(turn__interview__project=scope.project, **{f"{by}__isnull": False})
     marked = quote_sentences(label_sentences(sentences, ""), "").annotate(side=Value(side))
-    return stream(marked.order_by(by, "start"), [each._replace(source=each.source.format(by)) for each in RECUTS])
+    return stream(
+        marked.order_by(by, "start"), [each._replace(source=each.source.format(by)) for each in BOUNDARY_EDITS]
+    )

@@ -47,13 +47,13 @@ STUDY = [
         read_rows=queries.read_consents,
     ),
     Export(
-        key="recuts",
-        name="Corrected sentence breaks",
-        sentence="Every split and join: the sentences that were retired by it, and those that were made.",
-        row="a sentence that a correction retired or made",
-        columns=coding_rows.RECUTS,
+        key="boundary_edits",
+        name="Boundary edits",
+        sentence="Every split and merge of sentences: the sentences that it retired, and those that it made.",
+        row="a sentence that a split or merge retired or made",
+        columns=coding_rows.BOUNDARY_EDITS,
         permission=Permission.EXPORT,
-        read_rows=coding_rows.read_recuts,
+        read_rows=coding_rows.read_boundary_edits,
     ),
 ]
 CODINGS = [
@@ -87,13 +87,13 @@ CODINGS = [
         read_rows=coding_rows.read_reveals,
     ),
     Export(
-        key="openings",
-        name="Openings",
-        sentence="When who opened colleagues' codings of an interview, and on which page.",
-        row="an interview somebody opened colleagues' codings of",
-        columns=coding_rows.OPENINGS,
+        key="unblindings",
+        name="Unblindings",
+        sentence="Who unblinded an interview, when, and on which page.",
+        row="an interview that somebody unblinded",
+        columns=coding_rows.UNBLINDINGS,
         permission=Permission.EXPORT,
-        read_rows=coding_rows.read_openings,
+        read_rows=coding_rows.read_unblindings,
     ),
     Export(
         key="memos",
@@ -252,5 +252,27 @@ RECORD = [
         permission=Permission.SEE_ALL_CODINGS,
         read_rows=queries.read_audit,
         opens_codings=True,
+    ),
+]
+DEPRECATED = [
+    Export(
+        key="recuts",
+        name="Boundary edits, under the old name",
+        sentence="Use boundary_edits instead.",
+        row="a sentence that a split or merge retired or made",
+        columns=coding_rows.RECUTS,
+        permission=Permission.EXPORT,
+        read_rows=coding_rows.read_recuts,
+        is_deprecated=True,
+    ),
+    Export(
+        key="openings",
+        name="Unblindings, under the old name",
+        sentence="Use unblindings instead.",
+        row="an interview that somebody unblinded",
+        columns=coding_rows.OPENINGS,
+        permission=Permission.EXPORT,
+        read_rows=coding_rows.read_unblindings,
+        is_deprecated=True,
     ),
 ]

@@ -19,7 +19,7 @@ from transcripts.audit_trail.trail import project_stream
 from transcripts.codebook.models import CodebookVersion, CodeChange
 from transcripts.codebook.queries import current_version
 from transcripts.coding.models import Coding, Decision, Reveal, Unblinding
-from transcripts.corpus.models import Interview, Recut, Sentence, Turn
+from transcripts.corpus.models import BoundaryEdit, Interview, Sentence, Turn
 from transcripts.exchange.registry import Scope, list_machine_notes, list_machine_uses
 from transcripts.projects.models import MethodStance, Project
 from transcripts.projects.queries import read_stances
@@ -207,7 +207,7 @@ def _read_corpus(project: Project) -> Facts:
         "answers": _keep_answers(sentences).count(),
         "models": _tally(interviews, "model_label"),
         "segmenters": sorted(set(interviews.values_list("segmenter", flat=True))),
-        "recuts": Recut.objects.filter(turn__interview__project=project).count(),
+        "boundary_edits": BoundaryEdit.objects.filter(turn__interview__project=project).count(),
         "inclusion": inclusion if set(inclusion) - {""} else {},
     }
 

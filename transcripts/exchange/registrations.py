@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from transcripts.exchange.exports import CODINGS, RECORD, STUDY, TEAM, THEMES
+from transcripts.exchange.exports import CODINGS, DEPRECATED, RECORD, STUDY, TEAM, THEMES
 from transcripts.exchange.registry import register_export
 
-for export in (*STUDY, *CODINGS, *TEAM, *THEMES, *RECORD):
+for export in (*STUDY, *CODINGS, *TEAM, *THEMES, *RECORD, *DEPRECATED):
     register_export(export)

@@ -47,6 +47,7 @@ class Export(NamedTuple):
     files: Mapping[str, FileWriter] = {}
     opens_codings: bool = False
     find_opened: Callable[[Project], Collection[int]] | None = None
+    is_deprecated: bool = False
 
     @property
     def header(self) -> list[str]:
@@ -68,13 +69,13 @@ def register_export(export: Export) -> None:
 
 
 def list_exports() -> list[Export]:
-    """Every export, in the order of registration."""
+    """Every export, in the order of registration, without deprecated names."""
     load_registrations()
-    return list(_exports.values())
+    return [export for export in _exports.values() if not export.is_deprecated]
 
 
 def find_export(key: str) -> Export | None:
-    """The export with that key."""
+    """The export with that key, which may be a deprecated one."""
     load_registrations()
     return _exports.get(key)
 

@@ -16,7 +16,7 @@ class Permission(StrEnum):
     SEE_ALL_CODINGS = "see_all_codings"
     EXPORT = "export"
     RUN_BATCHES = "run_batches"
-    CUT_SENTENCES = "cut_sentences"
+    EDIT_BOUNDARIES = "edit_boundaries"
     ASSIGN = "assign"
     SET_METHOD = "set_method"
     ADJUDICATE = "adjudicate"

@@ -13,7 +13,7 @@ import { currentRow, findRow, moveToNextAnswer, numberOf, select, sentenceOf, tu
 import { refreshMarks } from "./refresh.js";
 import { Stored } from "./stored.js";
 import { keepRefused } from "./refused.js";
-import { stepCut } from "./cuts.js";
+import { redoBoundaryEdit } from "./boundaries.js";
 import { deskOf, dropEntry, forgetDone, lookBack, redo, remember, renameDone, undo } from "./undo.js";
 
 // Set where a page is left to undo something in another interview, and taken up there.
@@ -318,12 +318,12 @@ export async function goBack(isRedo) {
   const rows = entry.sentences.map(findRow);
   if (rows.includes(null)) {
     dropEntry(isRedo);
-    showProblem("The sentence this was done on was split or joined since, so it cannot be taken back like this.");
+    showProblem("The sentence this was done on was split or merged since, so it cannot be taken back like this.");
     return;
   }
   select(rows[0]);
-  if (entry.kind === "split" || entry.kind === "join") {
-    await stepCut(entry.entry, isRedo);
+  if (entry.kind === "split" || entry.kind === "merge") {
+    await redoBoundaryEdit(entry.entry, isRedo);
     return;
   }
   if (isClosed()) {

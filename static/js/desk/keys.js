@@ -3,7 +3,7 @@
 import { codes, keymap, site } from "./page.js";
 import { decide, goBack, repeatCode, toggleCode } from "./acts.js";
 import { namesOf, prints } from "./caps.js";
-import { findCutAct, joinBelow, toggleCut } from "./cuts.js";
+import { findSplitAct, mergeBelow, toggleSplit } from "./boundaries.js";
 import { openLastDetails } from "./details.js";
 import { openMemo } from "./memo.js";
 import { openPalette } from "./palette.js";
@@ -44,9 +44,9 @@ const acts = {
   memo: (event) => openMemo(event.shiftKey),
   suggestions: () => openSuggestions(),
   keep: () => pressInSuggestions("k"),
-  leave: () => pressInSuggestions("l"),
-  cut: () => toggleCut(),
-  join: () => joinBelow(),
+  dismiss: () => pressInSuggestions("l"),
+  split: () => toggleSplit(),
+  merge: () => mergeBelow(),
   help: () => showKeycard(),
 };
 /** Moves go on while their key is held. */
@@ -73,7 +73,7 @@ function findAct(event) {
   if (event.defaultPrevented || event.isComposing || document.querySelector("dialog[open]")) {
     return null;
   }
-  const markingAct = target.matches(TYPED_INTO) ? null : (findCutAct(event) ?? findQuoteAct(event));
+  const markingAct = target.matches(TYPED_INTO) ? null : (findSplitAct(event) ?? findQuoteAct(event));
   if (markingAct) {
     return markingAct;
   }

@@ -83,7 +83,7 @@ export function keepEntry(entry, isRedo) {
   showHistory();
 }
 
-/** Breaks were corrected: entries go on with the new sentences and rows in the place of the old. */
+/** After a boundary edit: entries refer to the new sentences and rows in place of the old. */
 export function renameAll({ sentences, rows }) {
   mapEntries((entry) => ({
     ...entry,
@@ -152,8 +152,8 @@ function tell(entry) {
   const [first] = listEntries(entry);
   const last = listEntries(entry).at(-1);
   const where = first === last ? first.number : `${first.number}–${last.number}`;
-  if (first.kind === "split" || first.kind === "join") {
-    return first.kind === "split" ? `sentence cut at ${where}` : `sentences joined at ${where}`;
+  if (first.kind === "split" || first.kind === "merge") {
+    return first.kind === "split" ? `sentence split at ${where}` : `sentences merged at ${where}`;
   }
   if (first.kind === "decide" || first.kind === "reopen") {
     return `${first.kind === "decide" ? "nothing more" : "reopened"}, sentence ${where}`;
@@ -184,6 +184,11 @@ function showEntry(entry, state) {
 
 /** Where the desk of an interview is. */
 export const deskOf = (interview) => site.desk.replace("/0/", `/${interview}/`);
+
+// Lists stored by an earlier release call a merge a join.
+if (JSON.stringify(stored.read()).includes('"kind":"join"')) {
+  mapEntries((entry) => (entry.kind === "join" ? { ...entry, kind: "merge" } : entry));
+}
 
 // Another tab of this browser did something, or took something back.
 window.addEventListener("storage", (event) => {

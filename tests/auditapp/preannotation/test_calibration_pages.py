@@ -33,8 +33,8 @@ from tests.transcripts.coding.desk_cast import put
 from transcripts.accounts.models import User
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.codebook.models import Code, CodeExample
+from transcripts.coding.boundary_edits import split_sentence
 from transcripts.coding.models import Layer, Unblinding
-from transcripts.coding.recuts import split_sentence
 from transcripts.corpus.models import Sentence
 from transcripts.projects.actions import create_project, set_stance
 from transcripts.projects.models import Project

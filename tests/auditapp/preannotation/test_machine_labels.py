@@ -20,7 +20,7 @@ from tests.auditapp.preannotation.calibration_cast import (
 )
 from transcripts.accounts.models import User
 from transcripts.codebook.models import Code
-from transcripts.corpus.models import Recut, Sentence
+from transcripts.corpus.models import BoundaryEdit, Sentence
 from transcripts.projects.models import Project
 
 
@@ -85,16 +85,16 @@ def test_retired_sentences_are_left_out_unless_asked_for(
     project: Project, owner: User, annotator: Annotator, said: list[Sentence]
 ) -> None:
     read(annotator, said[:3], {said[0].pk: [BALANCE]})
-    Sentence.objects.filter(pk=said[0].pk).update(retired_by=_recut(said[0], owner))
+    Sentence.objects.filter(pk=said[0].pk).update(retired_by=_edit(said[0], owner))
     assert said[0].pk not in tell(read_machine_labels(annotator))
     assert tell(read_machine_labels(annotator, sentences=[said[0].pk])) == {
         said[0].pk: {BALANCE: True, COMPASSION: False}
     }
 
 
-def _recut(sentence: Sentence, by: User) -> int:
-    return Recut.objects.create(
-        turn=sentence.turn, kind="split", client_id=uuid4(), cut_at=timezone.now(), cut_by=by
+def _edit(sentence: Sentence, by: User) -> int:
+    return BoundaryEdit.objects.create(
+        turn=sentence.turn, kind="split", client_id=uuid4(), edited_at=timezone.now(), edited_by=by
     ).pk
 
 

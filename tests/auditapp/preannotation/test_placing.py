@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from auditapp.preannotation.suggestions.pure.placing import CutSentence, CutTurn
-from transcripts.corpus.pure.recutting import Extent
+from transcripts.corpus.pure.boundaries import Extent
 
 
 @pytest.fixture

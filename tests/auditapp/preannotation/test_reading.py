@@ -29,7 +29,7 @@ from tests.auditapp.preannotation.answer_cast import (
 from tests.auditapp.preannotation.reading_cast import OFF_SITE, add_interviews, add_reader, allow, publish_next
 from transcripts.accounts.models import User
 from transcripts.coding.models import Coding
-from transcripts.corpus.actions import join_sentences, split_sentence
+from transcripts.corpus.actions import merge_sentences, split_sentence
 from transcripts.corpus.models import Interview, RedactionList, Sentence, Turn
 from transcripts.projects.models import Project
 
@@ -256,7 +256,7 @@ class TestWhenSentenceBreaksAreCorrectedMeanwhile:
     ) -> None:
         before = standing(sentence.turn)
         answer = say(before, of_1=[coding("settles")])
-        join_sentences(first=before[0], project=arm.batch.project, by=owner, client_id=uuid.uuid4())
+        merge_sentences(first=before[0], project=arm.batch.project, by=owner, client_id=uuid.uuid4())
         assert store(arm, sentence, answer) == "valid"
         assert Reading.objects.get().asked == [each.pk for each in before]
         assert Suggestion.objects.get().sentence == before[1]
@@ -274,7 +274,7 @@ class TestWhenSentenceBreaksAreCorrectedMeanwhile:
         self, arm: Arm, sentence: Sentence, owner: User
     ) -> None:
         before = standing(sentence.turn)
-        join_sentences(first=before[0], project=arm.batch.project, by=owner, client_id=uuid.uuid4())
+        merge_sentences(first=before[0], project=arm.batch.project, by=owner, client_id=uuid.uuid4())
         assert store(arm, sentence, "no JSON") == "invalid"
         assert Reading.objects.get().missing == sorted(each.pk for each in standing(sentence.turn))
 

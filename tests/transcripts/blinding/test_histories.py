@@ -14,13 +14,13 @@ from tests.transcripts.revision.codebooks import code_of, current, merge
 from tests.transcripts.rounds.round_cast import answers, bring_in
 from transcripts.accounts.models import User
 from transcripts.blinding.actions import unblind_interview
-from transcripts.coding import actions, recuts
+from transcripts.coding import actions, boundary_edits
 from transcripts.coding.actions import CodingError
 from transcripts.coding.blind import read_blind
 from transcripts.coding.models import Coding, Decision, Layer, Reveal, Unblinding
-from transcripts.corpus.breaks import SentenceRetired
+from transcripts.corpus.boundary_edits import SentenceRetired
 from transcripts.corpus.models import Interview, Sentence
-from transcripts.corpus.pure.recutting import CutRefused
+from transcripts.corpus.pure.boundaries import BoundaryEditRefused
 from transcripts.projects.models import Project
 from transcripts.revision.actions import migrate_merged
 
@@ -43,7 +43,7 @@ class History:
         acts: list[Callable[[], None]] = [self.code] * 5 + [self.take_off] * 4 + [self.decide] * 3
         acts += [self.reopen, self.reveal, self.unblind, self.split, self.join, self.migrate]
         acts += [self.see_and_change] * 3
-        with contextlib.suppress(CodingError, CutRefused, SentenceRetired):
+        with contextlib.suppress(CodingError, BoundaryEditRefused, SentenceRetired):
             self.random.choice(acts)()
 
     def coder(self) -> User:
@@ -95,10 +95,10 @@ class History:
     def split(self) -> None:
         sentence = self.sentence()
         at = self.random.randrange(sentence.start + 1, sentence.end)
-        recuts.split_sentence(project=self.project, sentence=sentence, at=at, by=self.owner, client_id=uuid4())
+        boundary_edits.split_sentence(project=self.project, sentence=sentence, at=at, by=self.owner, client_id=uuid4())
 
     def join(self) -> None:
-        recuts.join_sentences(project=self.project, first=self.sentence(), by=self.owner, client_id=uuid4())
+        boundary_edits.merge_sentences(project=self.project, first=self.sentence(), by=self.owner, client_id=uuid4())
 
     def migrate(self) -> None:
         """Publish a version that merges two codes, or migrate what was coded with the merged one since."""

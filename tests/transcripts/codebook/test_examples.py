@@ -26,8 +26,8 @@ def pin(draft: CodebookVersion, sentence: Sentence, by: User, **more: str) -> Co
 def cut(sentence: Sentence, by: User) -> list[Sentence]:
     """The two pieces of a sentence whose break is corrected."""
     project = sentence.turn.interview.project
-    recut = split_sentence(project=project, sentence=sentence, at=sentence.start + 8, by=by, client_id=uuid4())
-    return list(recut.made.order_by("start"))
+    edit = split_sentence(project=project, sentence=sentence, at=sentence.start + 8, by=by, client_id=uuid4())
+    return list(edit.made.order_by("start"))
 
 
 def test_pinned_sentence_is_shown_with_its_words_and_survives_versions(
@@ -39,7 +39,7 @@ def test_pinned_sentence_is_shown_with_its_words_and_survives_versions(
     for version in (draft, later):
         [row] = read_examples(Q(code__version=version))[find(version, "theme.balance").pk]
         assert (row.text, row.label, row.kind_label, row.note) == ("I would ask first.", "2", "Anchor", "says so")
-        assert not row.is_recut
+        assert not row.is_retired
 
 
 def test_words_of_a_sentence_are_counted_in_code_points(project: Project, interview: Interview) -> None:
@@ -110,7 +110,7 @@ def test_sentence_that_was_cut_anew_says_so_and_offers_its_pieces(
     example = pin(draft, sentence, lead, note="kept")
     pieces = cut(sentence, lead)
     [row] = read_examples(Q(code=example.code))[example.code_id]
-    assert row.is_recut
+    assert row.is_retired
     assert [each.label for each in find_pieces([sentence.pk])[sentence.pk]] == ["2a", "2b"]
     with pytest.raises(actions.WrongInput, match="Sentence 2 was cut anew"):
         pin(draft, Sentence.objects.select_related("turn__interview").get(pk=sentence.pk), lead)

@@ -16,7 +16,7 @@ from transcripts.codebook.models import Code, CodebookVersion, CodeChange, CodeF
 from transcripts.coding.actions import reveal_suggestions
 from transcripts.coding.blind import BlindTable, VersionSpan, read_blind
 from transcripts.coding.models import Coding, Decision
-from transcripts.corpus.models import Interview, Recut, Sentence
+from transcripts.corpus.models import BoundaryEdit, Interview, Sentence
 from transcripts.projects.actions import set_member_role
 from transcripts.projects.models import Project
 
@@ -104,10 +104,10 @@ class TestSentences:
     def test_retired_sentences_are_left_out(self, project: Project, talks: list[Interview], coder: User) -> None:
         first = answers(talks[0])[0]
         put(first, find_code(project, BALANCE), coder)
-        recut = Recut.objects.create(
-            turn=first.turn, kind="split", client_id=uuid.uuid4(), cut_at=timezone.now(), cut_by=coder
+        edit = BoundaryEdit.objects.create(
+            turn=first.turn, kind="split", client_id=uuid.uuid4(), edited_at=timezone.now(), edited_by=coder
         )
-        Sentence.objects.filter(pk=first.pk).update(retired_by=recut)
+        Sentence.objects.filter(pk=first.pk).update(retired_by=edit)
         assert first.pk not in set(themes_of(project).unit_ids)
 
     def test_only_the_wanted_interviews_and_the_own_study_are_read(

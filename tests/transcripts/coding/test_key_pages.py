@@ -38,7 +38,7 @@ def test_changed_keys_are_shown_everywhere(
     project: Project, interview: Interview, coder: User, client_of: ClientOf
 ) -> None:
     client = client_of(coder)
-    sent = {"act:memo": "Equal", "act:cut": "", "code:theme.balance": "b", "act:join": ""}
+    sent = {"act:memo": "Equal", "act:split": "", "code:theme.balance": "b", "act:merge": ""}
     assert client.post(page(project), sent).status_code == 302
     html = read(client.get(page(project)))
     assert [value(html, name) for name in sent] == ["=", "", "b", ""]
@@ -46,7 +46,7 @@ def test_changed_keys_are_shown_everywhere(
     card = read(client.get(page(project, "keycard")))
     assert '<kbd data-key="Equal">=</kbd></dt><dd>memo on the sentence' in card
     assert '<kbd data-key="KeyB">b</kbd></dt><dd>Balance' in card
-    assert "no key</span></dt><dd>cut this sentence" in card
+    assert "no key</span></dt><dd>split this sentence" in card
     desk = read(client.get(address("desk", interview)))
     assert '"memo": "Equal"' in desk
     assert '"theme.balance": "KeyB"' in desk
@@ -91,7 +91,7 @@ def test_desk_key_wins_over_a_codes_and_every_page_says_so(
     client = client_of(coder)
     for path in (page(project), page(project, "keycard"), address("desk", interview)):
         html = read(client.get(path))
-        assert "has no key: <kbd>c</kbd> does “cut this sentence in two" in html, path
+        assert "has no key: <kbd>c</kbd> does “split this sentence" in html, path
 
 
 def test_card_has_definitions_when_asked(project: Project, reader: User, client_of: ClientOf) -> None:

@@ -42,13 +42,13 @@ def test_no_two_acts_come_with_one_key() -> None:
 def test_desk_key_goes_before_a_codes_and_the_card_says_so() -> None:
     keymap = resolve_keys([("theme.new", "New theme", "c")], {})
     assert keymap.codes == {"theme.new": ""}
-    assert keymap.acts["cut"] == "KeyC"
-    assert keymap.clashes == [("New theme", "c", ACTS["cut"].words)]
+    assert keymap.acts["split"] == "KeyC"
+    assert keymap.clashes == [("New theme", "c", ACTS["split"].words)]
 
 
 def test_code_takes_the_key_of_an_act_that_is_switched_off() -> None:
-    keymap = resolve_keys([("theme.new", "New theme", "c")], choose(cut=""))
-    assert keymap.acts["cut"] == ""
+    keymap = resolve_keys([("theme.new", "New theme", "c")], choose(split=""))
+    assert keymap.acts["split"] == ""
     assert keymap.codes == {"theme.new": "KeyC"}
     assert keymap.clashes == []
 
@@ -137,9 +137,9 @@ def test_page_knows_every_act_and_no_other() -> None:
 
 
 def test_keys_follow_the_person_and_leave_an_event(coder: User) -> None:
-    actions.set_keys(given={"act:memo": "Equal", "act:cut": ""}, codes=CODES, by=coder)
+    actions.set_keys(given={"act:memo": "Equal", "act:split": ""}, codes=CODES, by=coder)
     settings = DeskSettings.objects.get(user=coder)
-    assert settings.keys == {"acts": {"memo": "Equal", "cut": ""}, "codes": {}}
+    assert settings.keys == {"acts": {"memo": "Equal", "split": ""}, "codes": {}}
     event = AuditEvent.objects.latest("pk")
     assert (event.stream, event.action, event.actor_name) == ("site", "coding.keys.set", "coder")
     assert event.details == {"chosen": 2, "off": 1}

@@ -16,7 +16,7 @@ from tests.transcripts.coding.desk_cast import decide, find_code, put, take_off
 from tests.transcripts.coding.desk_pages import ClientOf
 from transcripts.accounts.models import User
 from transcripts.codebook.models import Code, CodebookVersion
-from transcripts.coding import actions, recuts
+from transcripts.coding import actions, boundary_edits
 from transcripts.coding.history import list_history
 from transcripts.coding.models import Unblinding
 from transcripts.corpus.actions import import_file
@@ -198,13 +198,13 @@ class TestOwnActs:
         put(first, find_code(project, "theme.balance"), lead)
         put(first, find_code(project, "theme.balance"), coder)
         decide(first, coder)
-        recuts.split_sentence(project=project, sentence=first, at=first.start + 16, by=lead, client_id=uuid4())
+        boundary_edits.split_sentence(project=project, sentence=first, at=first.start + 16, by=lead, client_id=uuid4())
         assert [act["what"] for act in list_history(project, lead)[0]] == ["split", "applied"]
         hers = list_history(project, coder)[0]
         assert [(act["what"], act["is_current"]) for act in hers] == [("decided", False), ("applied", False)]
         [piece, _] = Sentence.objects.filter(suffix__in="ab").order_by("start").select_related("turn__interview")
-        recuts.join_sentences(project=project, first=piece, by=lead, client_id=uuid4())
-        assert [act["what"] for act in list_history(project, lead)[0]] == ["join", "split", "applied"]
+        boundary_edits.merge_sentences(project=project, first=piece, by=lead, client_id=uuid4())
+        assert [act["what"] for act in list_history(project, lead)[0]] == ["merge", "split", "applied"]
         assert [act["what"] for act in list_history(project, coder)[0]] == ["decided", "applied"]
 
     def test_page_links_to_the_sentences_and_leads_on(

@@ -15,7 +15,7 @@ EXPECTED = {
     Permission.SEE_ALL_CODINGS: "yes yes no yes",
     Permission.EXPORT: "yes yes yes yes",
     Permission.RUN_BATCHES: "yes yes no no",
-    Permission.CUT_SENTENCES: "yes yes no no",
+    Permission.EDIT_BOUNDARIES: "yes yes no no",
     Permission.ASSIGN: "yes yes no no",
     Permission.SET_METHOD: "yes yes no no",
     Permission.ADJUDICATE: "yes yes no no",

@@ -17,7 +17,7 @@ from transcripts.codebook.models import Code, CodebookVersion, CodeFamily
 from transcripts.coding.actions import decide_sentence, withdraw_coding, write_memo
 from transcripts.coding.models import Coding, Unblinding
 from transcripts.coding.pure.prompting import Prompts
-from transcripts.corpus.models import Interview, Recut, Sentence, Turn
+from transcripts.corpus.models import BoundaryEdit, Interview, Sentence, Turn
 from transcripts.projects.models import Project
 from transcripts.retrieval.prompts import StudyPrompts
 
@@ -45,10 +45,10 @@ class TestWords:
         self, ask: Ask, coder: User, project: Project, interview: Interview
     ) -> None:
         old = Sentence.objects.filter(turn__interview=interview).order_by("pk")[1]
-        recut = Recut.objects.create(
-            turn=old.turn, kind="join", client_id=uuid.uuid4(), cut_at=timezone.now(), cut_by=coder
+        edit = BoundaryEdit.objects.create(
+            turn=old.turn, kind="merge", client_id=uuid.uuid4(), edited_at=timezone.now(), edited_by=coder
         )
-        Sentence.objects.filter(pk=old.pk).update(retired_by=recut)
+        Sentence.objects.filter(pk=old.pk).update(retired_by=edit)
         assert ask(coder, words="ask first").texts == []
 
     def test_the_question_before_it_is_beside_a_sentence(self, ask: Ask, coder: User) -> None:

@@ -9,7 +9,7 @@ import pytest
 from tests.transcripts.coding.desk_cast import count_events
 from tests.transcripts.revision.codebooks import current
 from transcripts.accounts.models import User
-from transcripts.coding.recuts import split_sentence
+from transcripts.coding.boundary_edits import split_sentence
 from transcripts.corpus.models import Interview, Sentence
 from transcripts.projects.models import Project
 from transcripts.revision import actions, queries

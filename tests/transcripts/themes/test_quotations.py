@@ -12,7 +12,7 @@ from tests.transcripts.coding.desk_cast import count_events, last_event
 from tests.transcripts.themes.cast import BALANCE, answers, make_theme, put_on
 from transcripts.accounts.models import User
 from transcripts.codebook.actions import start_study
-from transcripts.corpus.models import Interview, Recut, Sentence
+from transcripts.corpus.models import BoundaryEdit, Interview, Sentence
 from transcripts.projects.models import Project
 from transcripts.themes.errors import QuoteChanged, WrongInput
 from transcripts.themes.models import ThemeQuote, ThemeVersion
@@ -115,8 +115,8 @@ def test_a_sentence_of_another_study_or_with_corrected_breaks_is_refused(
     other = make_theme(start_study(slug="other", name="Other", by=owner), owner)
     with pytest.raises(WrongInput, match="not part of this study"):
         add_quote(theme=other.theme, sentence=sentence, side="for", by=owner)
-    sentence.retired_by = Recut.objects.create(
-        turn=sentence.turn, kind="split", client_id="0" * 32, cut_at=timezone.now(), cut_by=lead
+    sentence.retired_by = BoundaryEdit.objects.create(
+        turn=sentence.turn, kind="split", client_id="0" * 32, edited_at=timezone.now(), edited_by=lead
     )
     sentence.save()
     with pytest.raises(WrongInput, match="breaks of this sentence were corrected"):

@@ -28,7 +28,7 @@ def make_example_context(
     examples = read_examples(Q(code=code)).get(code.pk, [])
     return {
         "examples": examples,
-        "pieces": find_pieces(example.sentence_id for example in examples if example.is_recut),
+        "pieces": find_pieces(example.sentence_id for example in examples if example.is_retired),
         "example_form": example_form or _make_form(request),
     }
 

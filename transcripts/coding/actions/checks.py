@@ -13,7 +13,7 @@ from transcripts.coding.models import Level
 from transcripts.coding.queries import ActiveLabels
 from transcripts.coding.values import CHOICE_FIELDS, CodingValues
 from transcripts.corpus.models import Sentence, Turn
-from transcripts.corpus.queries import hold_sentence, say_retired
+from transcripts.corpus.queries import explain_retired, hold_sentence
 from transcripts.projects.models import Project
 
 CODEABLE_CHANNELS = frozenset({Turn.Channel.UTTERANCE.value, Turn.Channel.REASONING.value})
@@ -32,7 +32,7 @@ def check_place(project: Project, sentence: Sentence) -> None:
 def hold_place(sentence: Sentence) -> None:
     """The sentence stands, and nobody can split or join it until this act is stored. Raises ``WrongPlace``."""
     if not hold_sentence(sentence.pk):
-        raise WrongPlace(say_retired(sentence.pk) or "This sentence is not part of this study.")
+        raise WrongPlace(explain_retired(sentence.pk) or "This sentence is not part of this study.")
 
 
 def check_open(active: ActiveLabels) -> None:

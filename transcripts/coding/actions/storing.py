@@ -12,7 +12,7 @@ from transcripts.coding import queries
 from transcripts.coding.actions.errors import UsedForAnother, WrongPlace
 from transcripts.coding.models import Coding, Decision, Memo
 from transcripts.corpus.models import Sentence
-from transcripts.corpus.queries import say_retired
+from transcripts.corpus.queries import explain_retired
 
 Row = TypeVar("Row", Coding, Decision, Memo)
 
@@ -24,7 +24,7 @@ def find_stored(model: type[Row], by: User, client_id: UUID, *, on: Sentence | N
     else:
         pk, is_current = queries.lock_sentence(model, by.pk, client_id, sentence_id=on.pk)
         if pk is None and not is_current:
-            raise WrongPlace(say_retired(on.pk) or "This sentence is not part of this study.")
+            raise WrongPlace(explain_retired(on.pk) or "This sentence is not part of this study.")
     return None if pk is None else model.objects.get(pk=pk)
 
 

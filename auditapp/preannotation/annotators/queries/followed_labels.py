@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from auditapp.preannotation.suggestions.pure.placing import CutTurn
-from transcripts.corpus.pure.recutting import Extent
+from transcripts.corpus.pure.boundaries import Extent
 
 Numbers = NDArray[np.int64]
 Turns = Mapping[int, CutTurn]

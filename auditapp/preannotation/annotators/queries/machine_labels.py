@@ -59,9 +59,9 @@ AS_LAUNCHED = """
 SELECT r.cell_id, s.id
 FROM preannotation_reading r JOIN batches_cell c ON c.id = r.cell_id JOIN batches_batch b ON b.id = c.batch_id
 JOIN corpus_sentence s ON s.turn_id = c.input_id
-LEFT JOIN corpus_recut m ON m.id = s.made_by_id LEFT JOIN corpus_recut g ON g.id = s.retired_by_id
-WHERE r.annotator_id = %s AND r.outcome <> 'invalid' AND (m.id IS NULL OR m.cut_at < b.created_at)
-AND (g.id IS NULL OR g.cut_at >= b.created_at)
+LEFT JOIN corpus_boundaryedit m ON m.id = s.made_by_id LEFT JOIN corpus_boundaryedit g ON g.id = s.retired_by_id
+WHERE r.annotator_id = %s AND r.outcome <> 'invalid' AND (m.id IS NULL OR m.edited_at < b.created_at)
+AND (g.id IS NULL OR g.edited_at >= b.created_at)
 """
 
 

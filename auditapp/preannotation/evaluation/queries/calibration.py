@@ -16,7 +16,7 @@ from auditapp.preannotation.annotators.pure.recipes import list_taught
 from auditapp.preannotation.annotators.queries.machine_labels import read_machine_labels
 from auditapp.preannotation.evaluation.pure.calibrating import CodeLabels
 from auditapp.preannotation.models import Annotator, Disagreement, TurnArm
-from auditapp.preannotation.suggestions.queries.boundary_edits import add_recut
+from auditapp.preannotation.suggestions.queries.boundary_edits import add_edited
 from transcripts.codebook.models import Code, CodeExample, CodeFamily
 from transcripts.codebook.queries import current_version
 from transcripts.coding.blind import BlindReadings, BlindTable, read_blind
@@ -255,7 +255,7 @@ def _find_changed(annotator: Annotator) -> dict[str, int]:
 
 def _find_taught(annotator: Annotator) -> list[int]:
     """Sentences that taught it, and those that hold their words since breaks were corrected."""
-    return list(add_recut(annotator.project, list_taught(annotator.recipe)))
+    return list(add_edited(annotator.project, list_taught(annotator.recipe)))
 
 
 def _find_examples(annotator: Annotator) -> dict[int, list[int]]:
@@ -265,7 +265,7 @@ def _find_examples(annotator: Annotator) -> dict[int, list[int]]:
     rows = CodeExample.objects.filter(code__version=annotator.version_id)
     for family, sentence in rows.values_list("code__family", "sentence"):
         found.setdefault(family, []).append(sentence)
-    return {family: list(add_recut(annotator.project, sentences)) for family, sentences in found.items()}
+    return {family: list(add_edited(annotator.project, sentences)) for family, sentences in found.items()}
 
 
 def _find_alternatives(annotator: Annotator) -> dict[str, list[int]]:
@@ -277,4 +277,4 @@ def _find_alternatives(annotator: Annotator) -> dict[str, list[int]]:
     found: dict[str, list[int]] = {}
     for code, sentence in rows.values_list("code_identifier", "sentence"):
         found.setdefault(code, []).append(sentence)
-    return {code: list(add_recut(annotator.project, sentences)) for code, sentences in found.items()}
+    return {code: list(add_edited(annotator.project, sentences)) for code, sentences in found.items()}

@@ -26,8 +26,8 @@ from transcripts.coding.models import Coding, Decision
 from transcripts.coding.pure.quoting import Span
 from transcripts.coding.queries import read_active_labels
 from transcripts.coding.values import CodingValues
-from transcripts.corpus.models import Recut, Sentence
-from transcripts.corpus.pure.recutting import Extent, share_quote
+from transcripts.corpus.models import BoundaryEdit, Sentence
+from transcripts.corpus.pure.boundaries import Extent, share_quote
 from transcripts.projects.models import Project
 
 # Whoever has seen others' labels says why she codes on; keeping a suggestion says it by itself.
@@ -180,7 +180,7 @@ def _find_made(response: Response, sentence: Sentence) -> Coding | None:
         sentence__turn=sentence.turn_id, sentence__start__lt=sentence.end, sentence__end__gt=sentence.start
     )
     joined = here.filter(
-        sentence__retired_by__kind=Recut.Kind.JOIN, withdrawn_at__gte=F("sentence__retired_by__cut_at")
+        sentence__retired_by__kind=BoundaryEdit.Kind.MERGE, withdrawn_at__gte=F("sentence__retired_by__edited_at")
     )
     # One that stands for several of her codings is not this answer's to take off.
     counts = Counter(joined.values_list("sentence__retired_by", flat=True))

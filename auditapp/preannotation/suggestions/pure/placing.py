@@ -11,7 +11,7 @@ from functools import cached_property
 from itertools import pairwise
 from typing import NamedTuple
 
-from transcripts.corpus.pure.recutting import Extent
+from transcripts.corpus.pure.boundaries import Extent
 
 
 class CutSentence(NamedTuple):

@@ -13,8 +13,8 @@ from django.db.models import Q, QuerySet
 
 from auditapp.preannotation.models import Annotator, Suggestion
 from auditapp.preannotation.suggestions.pure.placing import CutSentence, CutTurn
-from transcripts.corpus.models import Recut, Sentence
-from transcripts.corpus.pure.recutting import Extent
+from transcripts.corpus.models import BoundaryEdit, Sentence
+from transcripts.corpus.pure.boundaries import Extent
 from transcripts.projects.models import Project
 
 AT_A_TIME = 5_000
@@ -24,7 +24,7 @@ Look = tuple[int, int, Sequence[int], datetime.datetime]
 
 def read_cut_turns(project_id: int) -> dict[int, CutTurn]:
     """The turns of a study whose breaks were corrected, with every sentence they have and had. One query."""
-    cut = Recut.objects.filter(turn__interview__project=project_id).order_by().values("turn")
+    cut = BoundaryEdit.objects.filter(turn__interview__project=project_id).order_by().values("turn")
     return _gather(Sentence.objects.filter(turn__in=cut))
 
 
@@ -117,7 +117,7 @@ def match_standing(sentence_ids: Collection[int], moved: Mapping[int, int | None
     return Q(sentence__in=wanted) | Q(pk__in=[pk for pk, place in moved.items() if place in wanted])
 
 
-def add_recut(project: Project, sentence_ids: Collection[int]) -> set[int]:
+def add_edited(project: Project, sentence_ids: Collection[int]) -> set[int]:
     """These sentences, and those that hold any of their words since: what people said of them is carried there, so who
     was taught by the one knows the other. One query more where none was cut again."""
     found = set(sentence_ids)

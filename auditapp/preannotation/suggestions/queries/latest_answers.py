@@ -147,7 +147,9 @@ def _find_reach(cell: Cell, sentence: Sentence, cut: CutTurn | None) -> Reach:
         return Reach.NOTHING
     if reading.asked:
         return _measure_reach(set(reading.asked) - set(reading.missing), sentence, cut)
-    return Reach.ITSELF if sentence.made_by is None or sentence.made_by.cut_at < cell.batch.created_at else Reach.WHOLE
+    return (
+        Reach.ITSELF if sentence.made_by is None or sentence.made_by.edited_at < cell.batch.created_at else Reach.WHOLE
+    )
 
 
 def _measure_reach(answered: Collection[int], sentence: Sentence, cut: CutTurn | None) -> Reach:

@@ -1,4 +1,4 @@
-"""Correcting sentence breaks by key."""
+"""Boundary edits by key."""
 
 from __future__ import annotations
 
@@ -44,17 +44,17 @@ def read_rows(page: Page) -> list[str]:
 WHOLE = ["3 One and two and three.", "4 Second thing.", "5 Third 👋🏽 thing.", "6 Another turn."]
 
 
-def test_cut_and_join_by_key_and_back_with_the_codes(site: Site, sign_in: SignIn) -> None:
+def test_split_and_merge_by_key_and_back_with_the_codes(site: Site, sign_in: SignIn) -> None:
     place = next(site.cuts)
     page = sign_in(session=place.lead)
     open_place(page, place)
     press(page, "d")
     await_saved(page)
     press(page, "c")
-    expect(page.locator(".cut-line .quoted-words")).to_have_text("two and three.")
+    expect(page.locator(".split-line .quoted-words")).to_have_text("two and three.")
     assert find_violations(page) == []
     press(page, "ArrowRight")
-    expect(page.locator(".cut-line .quoted-words")).to_have_text("and three.")
+    expect(page.locator(".split-line .quoted-words")).to_have_text("and three.")
     cut_here(page)
     assert read_rows(page)[:2] == ["3a One and two", "3b and three."]
     expect(page.locator(CURRENT)).to_be_focused()
@@ -82,9 +82,9 @@ def test_place_by_character_never_falls_inside_an_emoji(site: Site, sign_in: Sig
     page = sign_in(session=place.lead)
     open_place(page, place)
     press(page, "ArrowDown", "ArrowDown", "c", "Home")
-    expect(page.locator(".cut-line .quoted-words")).to_have_text("👋🏽 thing.")
+    expect(page.locator(".split-line .quoted-words")).to_have_text("👋🏽 thing.")
     press(page, "Control+ArrowRight")
-    expect(page.locator(".cut-line .quoted-words")).to_have_text("thing.")
+    expect(page.locator(".split-line .quoted-words")).to_have_text("thing.")
     cut_here(page)
     assert read_rows(page)[2:4] == ["5a Third 👋🏽", "5b thing."]
 
@@ -94,12 +94,12 @@ def test_escape_leaves_the_text_as_it_was(site: Site, sign_in: SignIn) -> None:
     page = sign_in(session=place.lead)
     open_place(page, place)
     press(page, "c", "Escape")
-    expect(page.locator(".cut-line")).to_have_count(0)
+    expect(page.locator(".split-line")).to_have_count(0)
     assert read_rows(page) == WHOLE
     press(page, "c", "c")
     assert read_rows(page) == WHOLE
     press(page, "c", "ArrowDown")
-    expect(page.locator(".cut-line")).to_have_count(0)
+    expect(page.locator(".split-line")).to_have_count(0)
     expect(page.locator(CURRENT)).to_be_focused()
     press(page, "d")
     assert len(read_codes(page)) == 1
@@ -122,13 +122,13 @@ def test_what_is_refused_is_said(site: Site, sign_in: SignIn) -> None:
     page.on("dialog", lambda dialog: dialog.accept())
 
 
-def test_coders_are_told_who_changes_breaks(site: Site, sign_in: SignIn) -> None:
+def test_coders_are_told_who_edits_boundaries(site: Site, sign_in: SignIn) -> None:
     place = next(site.cuts)
     page = sign_in(session=place.coder)
     open_place(page, place)
     press(page, "c")
-    expect(page.locator("#problem")).to_contain_text("a lead or an owner of the study changes them")
-    expect(page.get_by_role("button", name="cut")).to_have_count(0)
+    expect(page.locator("#problem")).to_contain_text("only a lead or an owner of the study can split and merge them")
+    expect(page.get_by_role("button", name="split")).to_have_count(0)
 
 
 def test_act_of_another_tab_is_refused_and_stays_in_sight(site: Site, sign_in: SignIn) -> None:
@@ -143,7 +143,7 @@ def test_act_of_another_tab_is_refused_and_stays_in_sight(site: Site, sign_in: S
     press(coder, "Enter")
     refused = coder.locator("#refused")
     expect(refused).to_contain_text("Balance (latent, Weighs one against the other)")
-    expect(refused).to_contain_text("Sentence 3 was split since: reload the page.")
+    expect(refused).to_contain_text("Sentence 3 has been split since. Reload the page.")
     assert find_violations(coder) == []
     with coder.expect_navigation():
         refused.get_by_role("button", name="Reload the page").click()
@@ -160,12 +160,12 @@ def test_cut_without_script(site: Site, sign_in: SignIn) -> None:
     place = next(site.cuts)
     page = sign_in(session=place.lead, java_script_enabled=False)
     page.goto(place.desk_url)
-    page.get_by_text("Sentence break", exact=True).click()
-    page.get_by_label("Words with which the second piece begins").fill("and three")
-    page.get_by_role("button", name="Cut sentence 3").click()
+    page.get_by_text("Split or merge", exact=True).click()
+    page.get_by_label("First words of the second piece").fill("and three")
+    page.get_by_role("button", name="Split sentence 3").click()
     expect(page.locator(f"{CURRENT} .n")).to_have_text("3a")
-    page.get_by_role("link", name="Changed breaks").click()
-    expect(page.get_by_role("row").nth(1)).to_contain_text("cut in two")
+    page.get_by_role("link", name="Boundary edits").click()
+    expect(page.get_by_role("row").nth(1)).to_contain_text("Split")
 
 
 @pytest.mark.parametrize("scheme", [pytest.param("light", marks=pytest.mark.full), "dark"])

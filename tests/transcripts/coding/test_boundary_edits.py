@@ -18,14 +18,14 @@ from tests.transcripts.coding.desk_cast import (
     take_off,
 )
 from transcripts.accounts.models import User
-from transcripts.coding import actions, recuts
+from transcripts.coding import actions, boundary_edits
 from transcripts.coding.models import Coding, Decision, Memo, Reveal, Unblinding
 from transcripts.coding.pure.quoting import Span
 from transcripts.coding.values import CodingValues
 from transcripts.corpus.actions import import_file
-from transcripts.corpus.breaks import SentenceRetired
-from transcripts.corpus.models import Interview, Recut, Sentence
-from transcripts.corpus.pure.recutting import CutRefused
+from transcripts.corpus.boundary_edits import SentenceRetired
+from transcripts.corpus.models import BoundaryEdit, Interview, Sentence
+from transcripts.corpus.pure.boundaries import BoundaryEditRefused
 from transcripts.projects.models import Project
 from transcripts.rounds.models import Assignment, Round
 
@@ -46,14 +46,16 @@ def find(interview: Interview, label: str) -> Sentence:
     return next(row for row in rows if row.label == label)
 
 
-def split(interview: Interview, label: str = "2", before: str = " and three", *, by: User) -> Recut:
+def split(interview: Interview, label: str = "2", before: str = " and three", *, by: User) -> BoundaryEdit:
     sentence = find(interview, label)
     at = ANSWER.index(before, sentence.start)
-    return recuts.split_sentence(project=interview.project, sentence=sentence, at=at, by=by, client_id=uuid4())
+    return boundary_edits.split_sentence(project=interview.project, sentence=sentence, at=at, by=by, client_id=uuid4())
 
 
-def join(interview: Interview, label: str, *, by: User) -> Recut:
-    return recuts.join_sentences(project=interview.project, first=find(interview, label), by=by, client_id=uuid4())
+def join(interview: Interview, label: str, *, by: User) -> BoundaryEdit:
+    return boundary_edits.merge_sentences(
+        project=interview.project, first=find(interview, label), by=by, client_id=uuid4()
+    )
 
 
 def quote(interview: Interview, label: str, words: str, code: str, by: User) -> Coding:
@@ -196,10 +198,10 @@ class TestSplit:
         old = put(find(run_on, "2"), find_code(run_on.project, "theme.balance"), coder)
         decision = decide(find(run_on, "2"), coder)
         retired, events = find(run_on, "2"), count_events(run_on.project)
-        recut = split(run_on, by=lead)
+        edit = split(run_on, by=lead)
         event = last_event(run_on.project)
         assert count_events(run_on.project) == events + 1
-        assert (event.action, event.target) == ("corpus.sentence.split", f"corpus.recut:{recut.pk}")
+        assert (event.action, event.target) == ("corpus.sentence.split", f"corpus.boundaryedit:{edit.pk}")
         assert event.details == {
             "interview": run_on.pk,
             "turn": retired.turn_id,
@@ -341,7 +343,7 @@ class TestRefusals:
         standing, number = put(old, code, coder), uuid4()
         decision = decide(old, coder, number)
         split(run_on, by=lead)
-        words = "Sentence 2 was split since: reload the page"
+        words = "Sentence 2 has been split since"
         with pytest.raises(actions.WrongPlace, match=words):
             put(old, find_code(run_on.project, "theme.compassion"), coder)
         with pytest.raises(actions.WrongPlace, match=words):
@@ -388,11 +390,11 @@ class TestRefusals:
             assigned_by_name="lead",
             signed_at=now if state == "signed" else None,
         )
-        with pytest.raises(CutRefused, match=r"[Rr]ound 2.* stay as they are"):
+        with pytest.raises(BoundaryEditRefused, match=r"[Rr]ound 2.* cannot be split"):
             split(run_on, by=lead)
-        with pytest.raises(CutRefused, match=r"[Rr]ound 2.* stay as they are"):
+        with pytest.raises(BoundaryEditRefused, match=r"[Rr]ound 2.* cannot be split"):
             join(run_on, "2", by=lead)
-        assert not Recut.objects.exists()
+        assert not BoundaryEdit.objects.exists()
         given.withdrawn_at = now
         given.save()
         split(run_on, by=lead)
@@ -401,4 +403,6 @@ class TestRefusals:
         old = find(run_on, "2")
         split(run_on, by=lead)
         with pytest.raises(SentenceRetired):
-            recuts.split_sentence(project=run_on.project, sentence=old, at=old.start + 4, by=lead, client_id=uuid4())
+            boundary_edits.split_sentence(
+                project=run_on.project, sentence=old, at=old.start + 4, by=lead, client_id=uuid4()
+            )

@@ -33,7 +33,7 @@ import time
 from uuid import uuid4
 from transcripts.accounts.models import User
 from transcripts.codebook.models import Code
-from transcripts.coding import actions, recuts
+from transcripts.coding import actions, boundary_edits
 from transcripts.coding.values import CodingValues
 from transcripts.corpus.models import Sentence
 from transcripts.projects.models import Project
@@ -58,14 +58,14 @@ for sentence in sentences:
         else:
             raise AssertionError("The sentence was never cut.")
     except actions.WrongPlace as error:
-        assert "was split since" in str(error), error
+        assert "has been split since" in str(error), error
 """
 CUT = """
 by = User.objects.get(username="lead")
 for sentence in sentences:
     time.sleep(0.02)
     at = sentence.turn.text.index("has", sentence.start)
-    recuts.split_sentence(project=project, sentence=sentence, at=at, by=by, client_id=uuid4())
+    boundary_edits.split_sentence(project=project, sentence=sentence, at=at, by=by, client_id=uuid4())
 """
 
 
@@ -88,5 +88,5 @@ def test_nothing_is_left_behind_on_a_sentence_that_was_split(instance: Instance)
         "AND (SELECT count(*) FROM coding_coding n WHERE n.carried_from_id = c.id AND n.withdrawn_at IS NULL) <> 2"
     )
     assert lost == [(0,)]
-    assert instance.query("SELECT count(*) FROM corpus_recut") == [(SENTENCES,)]
+    assert instance.query("SELECT count(*) FROM corpus_boundaryedit") == [(SENTENCES,)]
     assert instance.ask("verify_audit")["breaks"] == []

@@ -4,15 +4,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from transcripts.corpus.pure.recutting import (
-    CutRefused,
+from transcripts.corpus.pure.boundaries import (
+    BoundaryEditRefused,
     Extent,
-    cut,
     is_inside_character,
+    merge_quotes,
     name_pieces,
     share_quote,
-    unite,
-    unite_quotes,
+    split_extent,
 )
 
 FAMILY = "👩‍👩‍👧"
@@ -27,25 +26,25 @@ def whole(text: str) -> Extent:
 def test_white_space_between_the_pieces_belongs_to_neither() -> None:
     text = "It depends.  \n Ask first."
     for at in (11, 12, 13, 14, 15):
-        first, second = cut(text, whole(text), at)
+        first, second = split_extent(text, whole(text), at)
         assert (text[slice(*first)], text[slice(*second)]) == ("It depends.", "Ask first.")
 
 
 def test_cut_counts_in_the_turns_text() -> None:
     text = "Before. One. Two. After."
-    assert cut(text, Extent(8, 17), 13) == (Extent(8, 12), Extent(13, 17))
+    assert split_extent(text, Extent(8, 17), 13) == (Extent(8, 12), Extent(13, 17))
 
 
 @pytest.mark.parametrize("at", [-1, 0, 8, 17, 18, 99])
 def test_edge_is_refused(at: int) -> None:
-    with pytest.raises(CutRefused, match="edge of the sentence"):
-        cut("Before. One. Two. After.", Extent(8, 17), at)
+    with pytest.raises(BoundaryEditRefused, match="edge of the sentence"):
+        split_extent("Before. One. Two. After.", Extent(8, 17), at)
 
 
 @pytest.mark.parametrize(("text", "at"), [("One \u200b", 4), ("\u200d\u200d one", 1), ("One \n\u2060", 4)])
 def test_piece_without_anything_to_read_is_refused(text: str, at: int) -> None:
-    with pytest.raises(CutRefused, match="nothing that can be read"):
-        cut(text, whole(text), at)
+    with pytest.raises(BoundaryEditRefused, match="nothing that can be read"):
+        split_extent(text, whole(text), at)
 
 
 @pytest.mark.parametrize(
@@ -76,8 +75,8 @@ def test_no_cut_inside_what_people_see_as_one_character(character: str) -> None:
     assert not is_inside_character(text, 4 + len(character))
     for at in range(5, 4 + len(character)):
         if at not in inside and character != "\r\n":
-            with pytest.raises(CutRefused, match="inside a character"):
-                cut(text, whole(text), at)
+            with pytest.raises(BoundaryEditRefused, match="inside a character"):
+                split_extent(text, whole(text), at)
 
 
 def test_two_flags_are_parted_between_them_only() -> None:
@@ -86,15 +85,15 @@ def test_two_flags_are_parted_between_them_only() -> None:
 
 
 def test_mark_on_a_space_is_not_torn_off() -> None:
-    with pytest.raises(CutRefused, match="inside a character"):
-        cut("One \u0301two", Extent(0, 8), 3)
+    with pytest.raises(BoundaryEditRefused, match="inside a character"):
+        split_extent("One \u0301two", Extent(0, 8), 3)
 
 
 def test_right_to_left_and_chinese_text_is_cut_like_any_other() -> None:
     hebrew = "שלום. מה שלומך?"
-    assert [hebrew[slice(*piece)] for piece in cut(hebrew, whole(hebrew), 6)] == ["שלום.", "מה שלומך?"]
+    assert [hebrew[slice(*piece)] for piece in split_extent(hebrew, whole(hebrew), 6)] == ["שלום.", "מה שלומך?"]
     chinese = "你好。再见。"
-    assert [chinese[slice(*piece)] for piece in cut(chinese, whole(chinese), 3)] == ["你好。", "再见。"]
+    assert [chinese[slice(*piece)] for piece in split_extent(chinese, whole(chinese), 3)] == ["你好。", "再见。"]
 
 
 @given(TEXT, TEXT, st.data())
@@ -106,14 +105,14 @@ def test_pieces_are_trimmed_parts_in_order_and_nothing_readable_is_lost(
     extent = Extent(len(before), len(before) + len(sentence))
     at = data.draw(st.integers(0, len(full)))
     try:
-        first, second = cut(full, extent, at)
-    except CutRefused:
+        first, second = split_extent(full, extent, at)
+    except BoundaryEditRefused:
         return
     assert extent.start <= first.start < first.end <= second.start < second.end <= extent.end
     assert full[first.end : second.start].strip() == ""
     for piece in (first, second):
         assert full[slice(*piece)] == full[slice(*piece)].strip() != ""
-    assert unite(first, second) == extent
+    assert (first.start, second.end) == extent
 
 
 def test_pieces_are_told_apart_by_letters() -> None:
@@ -123,7 +122,7 @@ def test_pieces_are_told_apart_by_letters() -> None:
 
 
 def test_sentence_cut_too_often_is_refused_with_a_way_out() -> None:
-    with pytest.raises(CutRefused, match="cut in the middle first"):
+    with pytest.raises(BoundaryEditRefused, match="split in the middle first"):
         name_pieces("a" * 20, taken=[])
 
 
@@ -137,7 +136,7 @@ def test_quote_goes_where_it_lies() -> None:
 
 def test_quotes_that_only_the_break_parted_are_one_again() -> None:
     gap = Extent(10, 11)
-    assert unite_quotes([Extent(11, 15), Extent(2, 10)], gap) == Extent(2, 15)
-    assert unite_quotes([Extent(2, 6), Extent(4, 8)], gap) == Extent(2, 8)
-    assert unite_quotes([Extent(2, 9), Extent(11, 15)], gap) is None
-    assert unite_quotes([Extent(2, 9)], gap) == Extent(2, 9)
+    assert merge_quotes([Extent(11, 15), Extent(2, 10)], gap) == Extent(2, 15)
+    assert merge_quotes([Extent(2, 6), Extent(4, 8)], gap) == Extent(2, 8)
+    assert merge_quotes([Extent(2, 9), Extent(11, 15)], gap) is None
+    assert merge_quotes([Extent(2, 9)], gap) == Extent(2, 9)

@@ -39,8 +39,8 @@ from tests.auditapp.preannotation.panel_cast import (
 from tests.auditapp.preannotation.test_machine_exports import take_out
 from tests.transcripts.coding.desk_cast import find_code, put, standing_codes
 from transcripts.accounts.models import User
+from transcripts.coding.boundary_edits import merge_sentences, split_sentence
 from transcripts.coding.models import Coding, Unblinding
-from transcripts.coding.recuts import join_sentences, split_sentence
 from transcripts.corpus.models import Interview, Sentence
 from transcripts.projects.models import Project
 
@@ -68,7 +68,7 @@ def split(sentence: Sentence, by: User) -> list[Sentence]:
 def join(sentence: Sentence, by: User) -> Sentence:
     """The sentence and the next one."""
     project = sentence.turn.interview.project
-    cut = join_sentences(project=project, first=sentence, by=by, client_id=uuid.uuid4())
+    cut = merge_sentences(project=project, first=sentence, by=by, client_id=uuid.uuid4())
     return cut.made.select_related("turn__interview").get()
 
 

@@ -1,4 +1,4 @@
-"""Correcting a wrong sentence break: where a sentence may be cut, what two make together, what becomes of quotes.
+"""Boundary edits: where a sentence may be split, and what becomes of quotes when sentences are split or merged.
 
 Everything counts code points of the turn's text.
 """
@@ -22,8 +22,8 @@ _VIRAMA = 9
 _UNSEEN = frozenset({"Cc", "Cf", "Zl", "Zp", "Zs", "Mn", "Me", "Mc"})
 
 
-class CutRefused(Exception):
-    """A sentence for the person who asked: why no break can be made, or taken away, here."""
+class BoundaryEditRefused(Exception):
+    """A sentence for the person who asked: why this boundary edit is not possible."""
 
 
 class Extent(NamedTuple):
@@ -33,28 +33,23 @@ class Extent(NamedTuple):
     end: int
 
 
-class Pieces(NamedTuple):
-    """The two parts of a sentence that was cut; white space between them belongs to neither."""
+def split_extent(text: str, whole: Extent, at: int) -> tuple[Extent, Extent]:
+    """The two pieces of a sentence that is split at ``at``; white space between them belongs to neither.
 
-    first: Extent
-    second: Extent
-
-
-def cut(text: str, whole: Extent, at: int) -> Pieces:
-    """The two pieces of a sentence that is cut at ``at``. Raises ``CutRefused`` at an edge and inside a character."""
+    Raises ``BoundaryEditRefused`` at an edge and inside a character.
+    """
     if not whole.start < at < whole.end:
-        raise CutRefused("This is the edge of the sentence: a cut lies between two of its words.")
-    pieces = Pieces(_trim(text, whole.start, at), _trim(text, at, whole.end))
-    if any(not is_visible(text[piece.start : piece.end]) for piece in pieces):
-        raise CutRefused("This is the edge of the sentence: nothing that can be read would be left on one side.")
-    if is_inside_character(text, at) or is_inside_character(text, pieces.second.start):
-        raise CutRefused("This place lies inside a character that is made of several. Choose one before or after it.")
-    return pieces
-
-
-def unite(first: Extent, second: Extent) -> Extent:
-    """What two neighbouring sentences make together, with all that stands between them."""
-    return Extent(first.start, second.end)
+        raise BoundaryEditRefused("This is the edge of the sentence: split it between two of its words.")
+    pieces = first, second = _trim(text, whole.start, at), _trim(text, at, whole.end)
+    if not all(is_visible(text[piece.start : piece.end]) for piece in pieces):
+        raise BoundaryEditRefused(
+            "This is the edge of the sentence: nothing that can be read would be left on one side."
+        )
+    if is_inside_character(text, at) or is_inside_character(text, second.start):
+        raise BoundaryEditRefused(
+            "This place lies inside a character that is made of several. Choose one before or after it."
+        )
+    return first, second
 
 
 def is_visible(text: str) -> bool:
@@ -66,7 +61,7 @@ def is_inside_character(text: str, at: int) -> bool:
     """Whether ``text[at]`` belongs to the same character, as people see characters, as ``text[at - 1]``.
 
     The rules of Unicode's Standard Annex 29 for extended grapheme clusters, on the safe side where they ask what is an
-    emoji: nothing is cut next to a joiner.
+    emoji: nothing is split next to a joiner.
     """
     before, after = text[at - 1 : at], text[at : at + 1]
     if not before or not after:
@@ -123,28 +118,28 @@ def _trim(text: str, start: int, end: int) -> Extent:
 def name_pieces(suffix: str, taken: Collection[str]) -> tuple[str, str]:
     """The suffixes of the two pieces of a sentence: 14 gives 14a and 14b, 14a gives 14aa and 14ab.
 
-    Those of ``taken`` are passed over. Raises ``CutRefused`` when they would grow too long to be read.
+    Those in ``taken`` are skipped. Raises ``BoundaryEditRefused`` when they would grow too long to be read.
     """
     letters = "abcdefghijklmnopqrstuvwxyz"
     free = [suffix + letter for letter in letters if suffix + letter not in taken]
     if len(suffix) >= MAX_SUFFIX_LENGTH or len(free) < 2:
-        raise CutRefused(
-            "This sentence was cut so often that its pieces cannot be numbered any more. "
-            "Join them, and cut in the middle first."
+        raise BoundaryEditRefused(
+            "This sentence was split so often that its pieces can no longer be numbered. "
+            "Merge them, and split in the middle first."
         )
     return free[0], free[1]
 
 
 def share_quote(quote: Extent, piece: Extent) -> Extent | None:
-    """What of a quote lies in a piece of its sentence; ``None`` when nothing does."""
+    """The part of a quote that lies in a piece of its sentence; ``None`` if none does."""
     start, end = max(quote.start, piece.start), min(quote.end, piece.end)
     return Extent(start, end) if start < end else None
 
 
-def unite_quotes(quotes: Iterable[Extent], gap: Extent) -> Extent | None:
-    """One quote for what was quoted on both sides of a break that is gone: ``None`` (the whole) unless they touch.
+def merge_quotes(quotes: Iterable[Extent], gap: Extent) -> Extent | None:
+    """One quote for the quotes on both sides of a removed boundary: ``None`` (the whole) unless they touch.
 
-    ``gap`` is what lay between the two sentences; quotes touch when nothing but it parts them.
+    ``gap`` is what lay between the two sentences; quotes touch if only the gap separates them.
     """
     ordered = sorted(quotes)
     whole = ordered[0]

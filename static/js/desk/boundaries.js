@@ -1,5 +1,5 @@
-// Correcting sentence breaks: a cut at a place that is chosen word by word, and a join with the sentence below. They are
-// everybody's, so they go to the server at once and alone, and the page comes back with what it made of them.
+// Boundary edits: a split at a place that is chosen word by word, and a merge with the sentence below. Everybody shares
+// the sentences, so an edit goes to the server at once and alone, and the page is loaded again.
 
 import { announce, make, makeClientId, showProblem, site } from "./page.js";
 import { textOf } from "./values.js";
@@ -11,20 +11,20 @@ import { moveEntry, remember, renameAll } from "./undo.js";
 import { findEdges, findWords } from "./words.js";
 
 const PATIENCE = 15_000;
-const SHARED = "Sentence breaks are shared by everybody, so a lead or an owner of the study changes them. Ask one of them.";
+const SHARED = "Everybody shares the sentences, so only a lead or an owner of the study can split and merge them. Ask one of them.";
 const OPENING = /[\p{Ps}\p{Pi}"'¿¡*_`]/u;
-// {row, text, places, edges, at}: where the next press of Enter would cut.
-let cutting = null;
+// {row, text, places, edges, at}: where Enter would split the sentence.
+let splitting = null;
 let isBusy = false;
 
-/** Begin to choose the place of a cut; or, when that is going on, leave it. */
-export function toggleCut() {
-  if (cutting) {
+/** Begin to choose where to split the sentence, or cancel that. */
+export function toggleSplit() {
+  if (splitting) {
     leave();
     return;
   }
   const row = currentRow();
-  if (!row || !mayCut()) {
+  if (!row || !mayEditBoundaries()) {
     return;
   }
   dropQuote();
@@ -32,49 +32,49 @@ export function toggleCut() {
   const places = findPlaces(text);
   const edges = findEdges(text).slice(1, -1);
   if (!edges.length) {
-    showProblem(`Sentence ${numberOf(row)} is one character long: there is nothing to cut.`);
+    showProblem(`Sentence ${numberOf(row)} is one character long, so it cannot be split.`);
     return;
   }
   const middle = places.length ? places : edges;
-  cutting = { row, text, places, edges, at: middle[Math.floor((middle.length - 1) / 2)] };
+  splitting = { row, text, places, edges, at: middle[Math.floor((middle.length - 1) / 2)] };
   show();
   row.focus({ preventScroll: true });
 }
 
-/** Join the current sentence with the one below it. */
-export async function joinBelow() {
+/** Merge the current sentence with the one below it. */
+export async function mergeBelow() {
   const row = currentRow();
-  if (!row || !mayCut()) {
+  if (!row || !mayEditBoundaries()) {
     return;
   }
   const inTurn = allRows().filter((other) => turnOf(other) === turnOf(row));
   const below = inTurn[inTurn.indexOf(row) + 1];
   if (!below) {
-    showProblem(`Sentence ${numberOf(row)} is the last of its turn: sentences are joined inside one turn only.`);
+    showProblem(`Sentence ${numberOf(row)} is the last of its turn: only sentences of one turn can be merged.`);
     return;
   }
-  await send("join", { sentence: sentenceOf(row), below: sentenceOf(below) }, ({ sentence, at }) =>
-    remember({ kind: "join", sentence: String(sentence), number: numberOf(row), at, hint: {} }),
+  await send("merge", { sentence: sentenceOf(row), below: sentenceOf(below) }, ({ sentence, at }) =>
+    remember({ kind: "merge", sentence: String(sentence), number: numberOf(row), at, hint: {} }),
   );
 }
 
-/** Take a cut or a join back, or do it again: each is undone by the other. */
-export async function stepCut(entry, isRedo) {
-  const isCut = (entry.kind === "split") === isRedo;
-  if (!mayCut() || !findRow(entry.sentence)) {
+/** Undo a split or a merge, or do it again: each undoes the other. */
+export async function redoBoundaryEdit(entry, isRedo) {
+  const isSplit = (entry.kind === "split") === isRedo;
+  if (!mayEditBoundaries() || !findRow(entry.sentence)) {
     return;
   }
-  const fields = isCut ? { sentence: entry.sentence, at: entry.at } : { sentence: entry.sentence };
-  await send(isCut ? "split" : "join", fields, () => moveEntry(isRedo));
+  const fields = isSplit ? { sentence: entry.sentence, at: entry.at } : { sentence: entry.sentence };
+  await send(isSplit ? "split" : "merge", fields, () => moveEntry(isRedo));
 }
 
 /** What a key does while a place is being chosen, or nothing. */
-export function findCutAct(event) {
+export function findSplitAct(event) {
   if (isBusy) {
     const isOurs = !(event.ctrlKey || event.metaKey) || "kyz".includes(event.key.toLowerCase());
     return isOurs ? () => {} : null;
   }
-  if (!cutting || event.metaKey) {
+  if (!splitting || event.metaKey) {
     return null;
   }
   if (event.key === "ArrowRight" || event.key === "ArrowLeft") {
@@ -85,28 +85,28 @@ export function findCutAct(event) {
     return null;
   }
   if (event.key === "Home" || event.key === "End") {
-    return () => moveTo(cutting.places.at(event.key === "End" ? -1 : 0));
+    return () => moveTo(splitting.places.at(event.key === "End" ? -1 : 0));
   }
   if (event.key === "Enter" && !event.target.closest("button")) {
-    return cutHere;
+    return splitHere;
   }
   return event.key === "Escape" ? leave : null;
 }
 
 /** Another sentence became the current one. */
-export function dropCut() {
-  if (cutting && cutting.row !== currentRow()) {
+export function dropSplit() {
+  if (splitting && splitting.row !== currentRow()) {
     close();
   }
 }
 
-function mayCut() {
+function mayEditBoundaries() {
   if (!site.split) {
     showProblem(SHARED);
   } else if (pendingActs().length) {
-    showProblem("Wait until everything is saved, and press again: breaks change what codes stand on.");
+    showProblem("Wait until everything is saved, then press the key again: this changes the sentences that codes are applied to.");
   } else if (hasDrafts()) {
-    showProblem("Save the memo you have begun, or empty it, and press again: the page is made anew by this.");
+    showProblem("Save or empty the memo you have begun, then press the key again: the page will be reloaded.");
   } else {
     return true;
   }
@@ -126,28 +126,28 @@ function findPlaces(text) {
   return places.filter((at) => text.slice(0, at).trim());
 }
 
-const isRightToLeft = () => getComputedStyle(cutting.row.querySelector(".text")).direction === "rtl";
+const isRightToLeft = () => getComputedStyle(splitting.row.querySelector(".text")).direction === "rtl";
 
 function step(isForward, byCharacter) {
-  const { at, edges, places } = cutting;
+  const { at, edges, places } = splitting;
   const stops = byCharacter ? edges : places;
   moveTo(isForward ? stops.find((stop) => stop > at) : stops.findLast((stop) => stop < at));
 }
 
 function moveTo(at) {
   if (at !== undefined) {
-    cutting.at = at;
+    splitting.at = at;
     show();
   }
 }
 
 function show() {
-  const { row, text, at } = cutting;
-  const bar = make("span", { class: "cut-mark", "aria-hidden": "true" });
+  const { row, text, at } = splitting;
+  const bar = make("span", { class: "split-mark", "aria-hidden": "true" });
   row.querySelector(".text").replaceChildren(text.slice(0, at), bar, text.slice(at));
-  let line = row.querySelector(".cut-line");
+  let line = row.querySelector(".split-line");
   if (!line) {
-    line = document.getElementById("cut-template").content.firstElementChild.cloneNode(true);
+    line = document.getElementById("split-template").content.firstElementChild.cloneNode(true);
     line.addEventListener("click", press);
     row.append(line);
     line.scrollIntoView({ block: "nearest" });
@@ -155,30 +155,30 @@ function show() {
   const after = text.slice(at).trim();
   const short = after.length > 40 ? `${after.slice(0, 40).replace(/\s+\S*$/, "")} …` : after;
   line.querySelector(".quoted-words").replaceChildren(make("bdi", { text: short }));
-  announce(`Cut before: ${short}`);
+  announce(`Split before: ${short}`);
 }
 
 /** The same by pointer, one press at a time. */
 function press(event) {
-  const acts = { before: () => step(false, false), after: () => step(true, false), cut: cutHere, leave };
+  const acts = { before: () => step(false, false), after: () => step(true, false), split: splitHere, leave };
   acts[event.target.closest("button")?.value]?.();
 }
 
 function close() {
-  cutting.row.querySelector(".cut-line")?.remove();
-  cutting.row.querySelector(".text").replaceChildren(cutting.text);
-  cutting = null;
+  splitting.row.querySelector(".split-line")?.remove();
+  splitting.row.querySelector(".text").replaceChildren(splitting.text);
+  splitting = null;
 }
 
 function leave() {
-  const { row } = cutting;
+  const { row } = splitting;
   close();
   row.focus({ preventScroll: true });
-  announce("Not cut.");
+  announce("Not split.");
 }
 
-async function cutHere() {
-  const { row, at } = cutting;
+async function splitHere() {
+  const { row, at } = splitting;
   close();
   row.focus({ preventScroll: true });
   await send("split", { sentence: sentenceOf(row), at }, ({ sentence, label }) =>
@@ -186,11 +186,11 @@ async function cutHere() {
   );
 }
 
-/** Send a cut or a join; `note(answer)` remembers it, and the page comes back at the first of what was made. */
+/** Send a split or a merge; `note(answer)` remembers it, and the page is loaded again at the first new sentence. */
 async function send(kind, fields, note) {
   showProblem("");
   isBusy = true;
-  announce(kind === "split" ? "Cutting…" : "Joining…");
+  announce(kind === "split" ? "Splitting…" : "Merging…");
   let answer = null;
   try {
     answer = await post(kind, fields);

@@ -12,7 +12,7 @@ from tests.transcripts.coding.desk_cast import find_code, put
 from tests.transcripts.coding.desk_pages import ClientOf, act, address, post, read
 from transcripts.accounts.models import User
 from transcripts.coding.models import Coding
-from transcripts.corpus.models import Interview, Recut, Sentence
+from transcripts.corpus.models import BoundaryEdit, Interview, Sentence
 
 
 @pytest.fixture
@@ -57,7 +57,7 @@ class TestScript:
     def test_join_tells_where_it_would_be_cut_again(
         self, interview: Interview, second: Sentence, lead: User, client_of: ClientOf
     ) -> None:
-        told = act(client_of(lead), "join", interview, lead, sentence=second.pk).json()
+        told = act(client_of(lead), "merge", interview, lead, sentence=second.pk).json()
         again = act(client_of(lead), "split", interview, lead, sentence=told["sentence"], at=told["at"])
         assert again.status_code == 200
         assert labels(interview) == [str(number) for number in range(1, 11)]
@@ -69,7 +69,7 @@ class TestScript:
         first = act(client_of(lead), "split", interview, lead, **fields)
         again = act(client_of(lead), "split", interview, lead, **fields)
         assert first.json() == again.json()
-        assert Recut.objects.count() == 1
+        assert BoundaryEdit.objects.count() == 1
 
     @pytest.mark.parametrize(
         ("fields", "status", "words"),
@@ -94,7 +94,7 @@ class TestScript:
         assert response.status_code == status
         assert response["Content-Type"].startswith("text/plain")
         assert words in response.content.decode()
-        assert not Recut.objects.exists()
+        assert not BoundaryEdit.objects.exists()
 
     def test_retired_sentence_is_told_to_the_other_tab(
         self, interview: Interview, second: Sentence, lead: User, coder: User, client_of: ClientOf
@@ -104,7 +104,7 @@ class TestScript:
         for name, fields in (("add", {"code": code.pk}), ("decide", {}), ("memo", {"text": "A memo"})):
             response = act(client_of(coder), name, interview, coder, sentence=second.pk, **fields)
             assert response.status_code == 409
-            assert response.content.decode() == "Sentence 3 was split since: reload the page."
+            assert response.content.decode() == "Sentence 3 has been split since. Reload the page."
 
     def test_page_of_somebody_else_is_refused(
         self, interview: Interview, second: Sentence, lead: User, coder: User, client_of: ClientOf
@@ -118,11 +118,11 @@ class TestPlainForms:
         self, interview: Interview, second: Sentence, lead: User, client_of: ClientOf
     ) -> None:
         client = client_of(lead)
-        assert "Cut sentence 2" in read(client.get(address("desk", interview)))
+        assert "Split sentence 2" in read(client.get(address("desk", interview)))
         response = post(client, "split", interview, sentence=second.pk, before="though it")
         first = Sentence.objects.get(suffix="a")
         assert response["Location"] == f"{address('desk', interview)}?at={first.pk}#s{first.pk}"
-        post(client, "join", interview, sentence=first.pk)
+        post(client, "merge", interview, sentence=first.pk)
         assert labels(interview) == [str(number) for number in range(1, 11)]
 
     def test_words_that_are_not_there_are_told_and_kept(
@@ -139,7 +139,7 @@ class TestPlainForms:
     ) -> None:
         client = client_of(coder)
         html = read(client.get(address("desk", interview)))
-        assert "Cut sentence" not in html
+        assert "Split sentence" not in html
         assert "data-split" not in html
         assert post(client, "split", interview, sentence=second.pk, at=15).status_code == 403
 
@@ -148,12 +148,12 @@ class TestHistory:
     def test_tells_who_changed_what_before_and_after(
         self, interview: Interview, second: Sentence, lead: User, coder: User, client_of: ClientOf
     ) -> None:
-        page = address("breaks", interview)
-        assert "Every sentence is as it was cut" in client_of(coder).get(page).content.decode()
+        page = address("boundary_edits", interview)
+        assert "Every sentence is as it was imported" in client_of(coder).get(page).content.decode()
         act(client_of(lead), "split", interview, lead, sentence=second.pk, at=15)
         html = client_of(coder).get(page).content.decode()
         assert "lead" in html
-        assert "cut in two" in html
+        assert ">Split<" in html
         assert ">3a</a> <bdi>Background can</bdi>" in html
         assert page in client_of(coder).get(address("desk", interview)).content.decode()
 

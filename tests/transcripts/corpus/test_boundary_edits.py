@@ -11,11 +11,11 @@ from transcripts.accounts.models import User
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.codebook.actions import start_study
 from transcripts.corpus import queries
-from transcripts.corpus.actions import import_file, join_sentences, split_sentence
-from transcripts.corpus.breaks import SentenceRetired
-from transcripts.corpus.models import Interview, Recut, Sentence, Turn
+from transcripts.corpus.actions import import_file, merge_sentences, split_sentence
+from transcripts.corpus.boundary_edits import SentenceRetired
+from transcripts.corpus.models import BoundaryEdit, Interview, Sentence, Turn
+from transcripts.corpus.pure.boundaries import BoundaryEditRefused
 from transcripts.corpus.pure.preparing import hash_quote
-from transcripts.corpus.pure.recutting import CutRefused
 from transcripts.projects.models import Project
 
 
@@ -49,21 +49,21 @@ def show(interview: Interview) -> list[str]:
     return [f"{row.label} {row.read_text()}" for row in rows]
 
 
-def split(interview: Interview, label: str, before: str, by: User, client_id: UUID | None = None) -> Recut:
+def split(interview: Interview, label: str, before: str, by: User, client_id: UUID | None = None) -> BoundaryEdit:
     sentence = find(interview, label)
     at = sentence.turn.text.index(before, sentence.start)
     return split_sentence(project=interview.project, sentence=sentence, at=at, by=by, client_id=client_id or uuid4())
 
 
-def join(interview: Interview, label: str, by: User, client_id: UUID | None = None) -> Recut:
-    return join_sentences(
+def join(interview: Interview, label: str, by: User, client_id: UUID | None = None) -> BoundaryEdit:
+    return merge_sentences(
         project=interview.project, first=find(interview, label), by=by, client_id=client_id or uuid4()
     )
 
 
 def test_split_makes_two_numbered_pieces_and_retires_the_sentence(run_on: Interview, lead: User) -> None:
     old = find(run_on, "2")
-    recut = split(run_on, "2", " and two", lead)
+    edit = split(run_on, "2", " and two", lead)
     assert show(run_on) == [
         "1 Why?",
         "2a One",
@@ -73,10 +73,10 @@ def test_split_makes_two_numbered_pieces_and_retires_the_sentence(run_on: Interv
         "5 Another turn.",
     ]
     old.refresh_from_db()
-    assert old.retired_by == recut
-    assert {piece.made_by for piece in standing(run_on) if piece.suffix} == {recut}
+    assert old.retired_by == edit
+    assert {piece.made_by for piece in standing(run_on) if piece.suffix} == {edit}
     assert {piece.kind for piece in standing(run_on) if piece.suffix} == {old.kind}
-    assert (recut.kind, recut.cut_by) == ("split", lead)
+    assert (edit.kind, edit.edited_by) == ("split", lead)
 
 
 def test_piece_can_be_split_again(run_on: Interview, lead: User) -> None:
@@ -86,10 +86,10 @@ def test_piece_can_be_split_again(run_on: Interview, lead: User) -> None:
 
 
 def test_join_takes_the_number_of_the_first(run_on: Interview, lead: User) -> None:
-    recut = join(run_on, "2", lead)
+    edit = join(run_on, "2", lead)
     assert show(run_on) == ["1 Why?", "2 One and two and three. Second thing.", "4 Third thing", "5 Another turn."]
-    assert recut.retired.count() == 2
-    assert find(run_on, "2").made_by == recut
+    assert edit.retired.count() == 2
+    assert find(run_on, "2").made_by == edit
 
 
 def test_joined_sentence_holds_what_stood_between(run_on: Interview, lead: User) -> None:
@@ -147,39 +147,39 @@ def test_same_request_twice_cuts_once(run_on: Interview, lead: User) -> None:
     number, old = uuid4(), find(run_on, "3")
     join(run_on, "3", lead, number)
     lines = show(run_on)
-    assert join_sentences(project=run_on.project, first=old, by=lead, client_id=number).kind == "join"
+    assert merge_sentences(project=run_on.project, first=old, by=lead, client_id=number).kind == "merge"
     assert show(run_on) == lines
 
 
 def test_number_of_another_request_is_refused(run_on: Interview, lead: User, owner: User) -> None:
     number = uuid4()
     split(run_on, "2", "and two", lead, number)
-    with pytest.raises(CutRefused, match="number of an earlier one"):
+    with pytest.raises(BoundaryEditRefused, match="number of an earlier one"):
         join(run_on, "3", lead, number)
-    with pytest.raises(CutRefused, match="number of an earlier one"):
+    with pytest.raises(BoundaryEditRefused, match="number of an earlier one"):
         split(run_on, "3", "thing", owner, number)
 
 
 def test_retired_sentence_is_refused_and_told_why(run_on: Interview, lead: User) -> None:
     old, below = find(run_on, "2"), find(run_on, "3")
     split(run_on, "2", "and two", lead)
-    with pytest.raises(SentenceRetired, match="Sentence 2 was split since: reload the page"):
+    with pytest.raises(SentenceRetired, match="Sentence 2 has been split since"):
         split_sentence(project=run_on.project, sentence=old, at=old.start + 4, by=lead, client_id=uuid4())
     join(run_on, "2b", lead)
-    with pytest.raises(SentenceRetired, match="Sentence 3 was joined with another since: reload the page"):
-        join_sentences(project=run_on.project, first=below, by=lead, client_id=uuid4())
+    with pytest.raises(SentenceRetired, match="Sentence 3 has been merged with another since"):
+        merge_sentences(project=run_on.project, first=below, by=lead, client_id=uuid4())
 
 
 def test_join_with_another_sentence_than_the_one_seen_below_is_refused(run_on: Interview, lead: User) -> None:
     seen = find(run_on, "3")
     split(run_on, "3", "thing", lead)
-    with pytest.raises(SentenceRetired, match="another one since"):
-        join_sentences(project=run_on.project, first=find(run_on, "2"), by=lead, client_id=uuid4(), second_id=seen.pk)
+    with pytest.raises(SentenceRetired, match="has changed since"):
+        merge_sentences(project=run_on.project, first=find(run_on, "2"), by=lead, client_id=uuid4(), second_id=seen.pk)
 
 
 @pytest.mark.parametrize("label", ["1", "4", "5"])
 def test_last_sentence_of_a_turn_is_not_joined_with_the_next_turn(run_on: Interview, lead: User, label: str) -> None:
-    with pytest.raises(CutRefused, match=f"Sentence {label} is the last of its turn"):
+    with pytest.raises(BoundaryEditRefused, match=f"Sentence {label} is the last of its turn"):
         join(run_on, label, lead)
 
 
@@ -187,43 +187,43 @@ def test_refused_cut_leaves_nothing_behind(run_on: Interview, lead: User) -> Non
     before, events = show(run_on), AuditEvent.objects.count()
     sentence = find(run_on, "2")
     for at in (sentence.start, sentence.end, 0, 10_000):
-        with pytest.raises(CutRefused):
+        with pytest.raises(BoundaryEditRefused):
             split_sentence(project=run_on.project, sentence=sentence, at=at, by=lead, client_id=uuid4())
-    assert (show(run_on), AuditEvent.objects.count(), Recut.objects.count()) == (before, events, 0)
+    assert (show(run_on), AuditEvent.objects.count(), BoundaryEdit.objects.count()) == (before, events, 0)
 
 
 def test_sentence_of_another_study_is_refused(run_on: Interview, lead: User, owner: User) -> None:
     other = start_study(slug="other", name="Other", by=owner)
     sentence = find(run_on, "2")
-    with pytest.raises(CutRefused, match="not part of this study"):
+    with pytest.raises(BoundaryEditRefused, match="not part of this study"):
         split_sentence(project=other, sentence=sentence, at=sentence.start + 4, by=lead, client_id=uuid4())
-    with pytest.raises(CutRefused, match="not part of this study"):
-        join_sentences(project=other, first=sentence, by=lead, client_id=uuid4())
+    with pytest.raises(BoundaryEditRefused, match="not part of this study"):
+        merge_sentences(project=other, first=sentence, by=lead, client_id=uuid4())
 
 
 def test_tool_traffic_is_refused(run_on: Interview, lead: User) -> None:
     sentence = find(run_on, "2")
     Turn.objects.filter(pk=sentence.turn_id).update(channel="tool_result")
-    with pytest.raises(CutRefused, match="Tool traffic"):
-        join_sentences(project=run_on.project, first=sentence, by=lead, client_id=uuid4())
+    with pytest.raises(BoundaryEditRefused, match="Tool traffic"):
+        merge_sentences(project=run_on.project, first=sentence, by=lead, client_id=uuid4())
 
 
 def test_each_cut_leaves_one_event_with_ids_and_what_was_carried(run_on: Interview, lead: User) -> None:
     old = find(run_on, "2")
     events = AuditEvent.objects.count()
-    recut = split_sentence(
+    edit = split_sentence(
         project=run_on.project,
         sentence=old,
         at=old.start + 4,
         by=lead,
         client_id=uuid4(),
-        carry=lambda recut: {"codings": recut.made.count()},
+        migrate=lambda edit: {"codings": edit.made.count()},
     )
     event = AuditEvent.objects.latest("pk")
     assert AuditEvent.objects.count() == events + 1
     assert (event.action, event.target, event.actor_name) == (
         "corpus.sentence.split",
-        f"corpus.recut:{recut.pk}",
+        f"corpus.boundaryedit:{edit.pk}",
         "lead",
     )
     assert event.details == {
@@ -236,23 +236,23 @@ def test_each_cut_leaves_one_event_with_ids_and_what_was_carried(run_on: Intervi
 
 
 def test_what_is_carried_stands_or_falls_with_the_cut(run_on: Interview, lead: User) -> None:
-    def fall(recut: Recut) -> dict[str, object]:
-        raise CutRefused("Locked.")
+    def fall(edit: BoundaryEdit) -> dict[str, object]:
+        raise BoundaryEditRefused("Locked.")
 
     before = show(run_on)
     sentence = find(run_on, "2")
-    with pytest.raises(CutRefused, match="Locked"):
+    with pytest.raises(BoundaryEditRefused, match="Locked"):
         split_sentence(
-            project=run_on.project, sentence=sentence, at=sentence.start + 4, by=lead, client_id=uuid4(), carry=fall
+            project=run_on.project, sentence=sentence, at=sentence.start + 4, by=lead, client_id=uuid4(), migrate=fall
         )
     assert show(run_on) == before
-    assert not Recut.objects.exists()
+    assert not BoundaryEdit.objects.exists()
 
 
 def test_history_tells_both_states(run_on: Interview, lead: User) -> None:
     split(run_on, "2", "and two", lead)
     join(run_on, "2b", lead)
-    (_, before_join, after_join), (_, before_split, after_split) = queries.list_recuts(run_on)
+    (_, before_join, after_join), (_, before_split, after_split) = queries.list_boundary_edits(run_on)
     assert [each.label for each in before_split] == ["2"]
     assert [(each.label, each.retired_by_id is None) for each in after_split] == [("2a", True), ("2b", False)]
     assert [each.read_text() for each in before_join] == ["and two and three.", "Second thing."]
@@ -265,4 +265,4 @@ def test_only_a_standing_sentence_can_be_held(run_on: Interview, lead: User) -> 
     split(run_on, "2", "and two", lead)
     assert not queries.hold_sentence(old.pk)
     assert not queries.hold_sentence(10**9)
-    assert queries.say_retired(find(run_on, "3").pk) == ""
+    assert queries.explain_retired(find(run_on, "3").pk) == ""

@@ -1,4 +1,4 @@
-"""Correcting sentence breaks at the desk, and the page that tells of every correction."""
+"""Boundary edits at the desk, and the page that lists those of an interview."""
 
 from __future__ import annotations
 
@@ -7,32 +7,32 @@ from functools import wraps
 from uuid import UUID, uuid5
 
 from django.http import Http404, HttpResponse, HttpResponseBase, HttpResponseRedirect, JsonResponse
-from django.shortcuts import get_object_or_404, render
+from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
 from transcripts.accounts.models import User
-from transcripts.coding import queries, recuts
+from transcripts.coding import boundary_edits, queries
 from transcripts.coding.forms import WrongField, read_client_id, read_count, read_id
 from transcripts.coding.models import Coding, Decision
 from transcripts.coding.pure.quoting import WrongSpan, find_points, find_words
 from transcripts.coding.rendering import Refusal, make_desk_url, render_desk
-from transcripts.corpus.models import Interview, Recut, Sentence
-from transcripts.corpus.pure.recutting import CutRefused
-from transcripts.corpus.queries import list_recuts
+from transcripts.corpus.models import BoundaryEdit, Interview, Sentence
+from transcripts.corpus.pure.boundaries import BoundaryEditRefused
+from transcripts.corpus.queries import list_boundary_edits
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
 
 SCRIPT_HEADER = "X-Desk"
 
-Cut = Callable[[ProjectRequest, Sentence], Recut]
+Edit = Callable[[ProjectRequest, Sentence], BoundaryEdit]
 
 
-def _cut(view: Cut) -> Callable[..., HttpResponseBase]:
-    """Turn a cut into a view, which answers the page's script and a browser each its way."""
+def _boundary_edit(view: Edit) -> Callable[..., HttpResponseBase]:
+    """Turn a boundary edit into a view, which answers the page's script with JSON and a plain form with a page."""
 
     @require_POST
-    @project_view(Permission.CUT_SENTENCES)
+    @project_view(Permission.EDIT_BOUNDARIES)
     @wraps(view)
     def answer(request: ProjectRequest, interview_id: int) -> HttpResponse:
         actor = request.headers.get(SCRIPT_HEADER)
@@ -42,33 +42,31 @@ def _cut(view: Cut) -> Callable[..., HttpResponseBase]:
             sentence = queries.find_sentence(request.project, interview_id, read_id(request.POST, "sentence"))
             if sentence is None:
                 raise Http404("This sentence is not in this interview.")
-            recut = view(request, sentence)
+            edit = view(request, sentence)
         except WrongField as error:
             return _refuse(request, interview_id, str(error), status=422, field=error.name)
         except WrongSpan:
-            words = (
-                "These words are not in the sentence, or in more than one place. Copy them exactly as they stand there."
-            )
+            words = "These words are not in the sentence, or in more than one place. Copy them exactly from it."
             return _refuse(request, interview_id, words, status=422, field="before")
-        except CutRefused as error:
+        except BoundaryEditRefused as error:
             return _refuse(request, interview_id, str(error), status=409)
-        made = list(recut.made.order_by("start"))
+        made = list(edit.made.order_by("start"))
         if actor is None:
             return HttpResponseRedirect(make_desk_url(request, interview_id, made[0].pk), status=303)
-        return JsonResponse(_tell(recut, made, request.user))
+        return JsonResponse(_describe(edit, made, request.user))
 
     return answer
 
 
-@_cut
-def split(request: ProjectRequest, sentence: Sentence) -> Recut:
-    """Cut a sentence at a place (``at``, as browsers count), or before the words with which the second piece begins."""
+@_boundary_edit
+def split(request: ProjectRequest, sentence: Sentence) -> BoundaryEdit:
+    """Split a sentence at a place (``at``, as browsers count), or before the first words of the second piece."""
     text = queries.read_text(sentence.pk)
     if request.POST.get("before"):
         at = find_words(text, request.POST["before"]).start
     else:
         at = find_points(text, read_count(request.POST, "at"))
-    return recuts.split_sentence(
+    return boundary_edits.split_sentence(
         project=request.project,
         sentence=sentence,
         at=sentence.start + at,
@@ -77,10 +75,10 @@ def split(request: ProjectRequest, sentence: Sentence) -> Recut:
     )
 
 
-@_cut
-def join(request: ProjectRequest, sentence: Sentence) -> Recut:
-    """Join a sentence with the next; ``below`` is the one the person saw there."""
-    return recuts.join_sentences(
+@_boundary_edit
+def merge(request: ProjectRequest, sentence: Sentence) -> BoundaryEdit:
+    """Merge a sentence with the next; ``below`` is the one the person saw there."""
+    return boundary_edits.merge_sentences(
         project=request.project,
         first=sentence,
         by=request.user,
@@ -92,31 +90,41 @@ def join(request: ProjectRequest, sentence: Sentence) -> Recut:
 @require_safe
 @never_cache
 @project_view(Permission.VIEW)
-def show_breaks(request: ProjectRequest, interview_id: int) -> HttpResponse:
-    """Every correction of sentence breaks in an interview, before and after."""
+def show_boundary_edits(request: ProjectRequest, interview_id: int) -> HttpResponse:
+    """Every boundary edit in an interview, with the sentences before and after."""
     interview = get_object_or_404(Interview, project=request.project, pk=interview_id)
-    return render(request, "coding/breaks.html", {"interview": interview, "recuts": list_recuts(interview)})
+    return render(
+        request, "coding/boundary_edits.html", {"interview": interview, "edits": list_boundary_edits(interview)}
+    )
 
 
-def _tell(recut: Recut, made: list[Sentence], user: User) -> dict[str, object]:
-    """What the page's script needs to go on where it was: the new sentences in the place of the old."""
-    retired = list(recut.retired.order_by("start").values_list("pk", flat=True))
+@require_safe
+@project_view(Permission.VIEW)
+def redirect_breaks(request: ProjectRequest, interview_id: int) -> HttpResponse:
+    """The old address of the list of boundary edits, for one release."""
+    interview = get_object_or_404(Interview, project=request.project, pk=interview_id)
+    return redirect("coding:boundary_edits", request.project.slug, interview.pk)
+
+
+def _describe(edit: BoundaryEdit, made: list[Sentence], user: User) -> dict[str, object]:
+    """What the page's script needs to go on: the new sentences and rows in place of the old."""
+    retired = list(edit.retired.order_by("start").values_list("pk", flat=True))
     return {
-        "kind": recut.kind,
+        "kind": edit.kind,
         "sentence": made[0].pk,
         "label": made[0].label,
-        "at": _find_break(recut, made),
+        "at": _find_boundary(edit, made),
         "sentences": dict.fromkeys(retired, made[0].pk),
         "rows": {old.hex: new.hex for old, new in _find_renamed(retired, made, user)},
     }
 
 
-def _find_break(recut: Recut, made: list[Sentence]) -> int | None:
-    """Where, as browsers count in the new sentence, a join would be undone."""
-    if recut.kind == Recut.Kind.SPLIT:
+def _find_boundary(edit: BoundaryEdit, made: list[Sentence]) -> int | None:
+    """Where, as browsers count in the new sentence, a split would undo the merge."""
+    if edit.kind == BoundaryEdit.Kind.SPLIT:
         return None
-    second = recut.retired.order_by("start")[1]
-    before = recut.turn.text[made[0].start : second.start].replace("\r\n", "\n")
+    second = edit.retired.order_by("start")[1]
+    before = edit.turn.text[made[0].start : second.start].replace("\r\n", "\n")
     return len(before.encode("utf-16-le")) // 2
 
 

@@ -167,9 +167,9 @@ def add_answer(project: Project, attempt: Attempt) -> dict[str, int]:
 def add_positive_audit(suggestion: Suggestion) -> dict[str, int]:
     """An audit of one suggestion, under the names that the addresses of audits use."""
     audit = PositiveAudit.objects.create(
-        annotator=suggestion.annotator, seed=1, drawn_at=timezone.now(), drawn_by_name="x"
+        annotator=suggestion.annotator, seed=1, made_at=timezone.now(), made_by_name="x"
     )
-    item = AuditedSuggestion.objects.create(audit=audit, suggestion=suggestion, place=1, population=1)
+    item = AuditedSuggestion.objects.create(audit=audit, suggestion=suggestion, position=1, population=1)
     return {"audit_id": audit.pk, "item_id": item.pk}
 
 

@@ -26,7 +26,7 @@ from auditapp.batches.pages import progress
 from auditapp.preannotation.models import Suggestion
 from auditapp.preannotation.suggestions.actions.responses import dismiss_suggestion
 from auditapp.preannotation.suggestions.actions.showings import show_suggestions
-from auditapp.sob.actions.audits import Finding, mark_item
+from auditapp.sob.audits.actions import mark_item
 from auditapp.sob.models import AuditItem
 from tests.auditapp.preannotation.call_cast import answer_all, say_otherwise
 from tests.auditapp.preannotation.critic_cast import add_critic, judge, launch, list_sentences, open_to, suggest
@@ -190,7 +190,7 @@ def work(project: Project, stage: Stage, round_: Round, talk: Interview, who: Us
         sentence=sentences[0],
     )
     item = AuditItem.objects.select_related("audit__batch").get(audit__batch=stage.things["sob"]["batch_id"])
-    mark_item(item=item, finding=Finding("unknown", note="Theirs."), number=1, client_id=uuid.uuid4(), by=who)
+    mark_item(item=item, outcome="unknown", note="Theirs.", number=1, client_id=uuid.uuid4(), by=who)
     show_suggestions(project=project, sentence=stage.sentence, by=who)
     suggestion = Suggestion.objects.select_related("sentence__turn__interview", "code__family").get(
         sentence=stage.sentence

@@ -4,7 +4,6 @@ from django.urls import path
 
 from auditapp.preannotation.annotators.views import annotators, offline, planted
 from auditapp.preannotation.evaluation.views import (
-    audit_items,
     audits,
     calibration,
     check_answers,
@@ -59,8 +58,8 @@ urlpatterns = [
     path("p/<slug:slug>/preannotation/audits/", audits.list_audits, name="audits"),
     path("p/<slug:slug>/preannotation/audits/draw/", audits.draw, name="draw_audit"),
     path("p/<slug:slug>/preannotation/audits/<int:audit_id>/", audits.show_audit, name="audit"),
-    path("p/<slug:slug>/preannotation/audits/<int:audit_id>/results/", audits.show_results, name="audit_results"),
-    path("p/<slug:slug>/preannotation/audits/<int:audit_id>/items/", audit_items.list_items, name="audit_items"),
+    path("p/<slug:slug>/preannotation/audits/<int:audit_id>/results/", audits.open_results, name="audit_results"),
+    path("p/<slug:slug>/preannotation/audits/<int:audit_id>/items/", audits.list_items, name="audit_items"),
     path("p/<slug:slug>/preannotation/audits/<int:audit_id>/items/<int:item_id>/", audits.mark, name="mark"),
     path("p/<slug:slug>/preannotation/spread/", spread.show_spread, name="spread"),
     path("p/<slug:slug>/preannotation/calibration/", calibration.show_calibration, name="calibration"),

@@ -2,9 +2,9 @@ from __future__ import annotations
 
 from django.urls import path
 
+from auditapp.sob.audits import views as audits
 from auditapp.sob.views import (
     attributions,
-    audits,
     combining,
     compare,
     datasets,

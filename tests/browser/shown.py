@@ -10,10 +10,12 @@ import json
 import uuid
 from io import StringIO
 from itertools import islice
+from typing import Any
 
 from django.core.management import call_command
 from django.utils import timezone
 
+from auditapp.audits.actions import open_results
 from auditapp.batches.models import Batch
 from auditapp.batches.routes import live
 from auditapp.llm.actions import add_model
@@ -23,7 +25,7 @@ from auditapp.preannotation.annotators.actions.launching import launch_preannota
 from auditapp.preannotation.annotators.actions.offline import launch_offline
 from auditapp.preannotation.annotators.actions.planted import plant_own_set
 from auditapp.preannotation.annotators.runner.offline import run_offline
-from auditapp.preannotation.evaluation.actions.audits import draw_positive_audit, mark_positive, open_results
+from auditapp.preannotation.evaluation.actions.audits import draw_positive_audit, mark_positive
 from auditapp.preannotation.evaluation.actions.choices import choose_annotator
 from auditapp.preannotation.evaluation.actions.disagreements import sort_disagreement
 from auditapp.preannotation.models import Annotator, OfflineRun, Suggestion, TurnArm
@@ -32,8 +34,8 @@ from auditapp.preannotation.suggestions.actions.responses import dismiss_suggest
 from auditapp.preannotation.suggestions.actions.showings import show_suggestions
 from auditapp.preannotation.suggestions.actions.withholding import ensure_arms, set_withholding
 from auditapp.sob.actions import add_wording, sample_dataset, save_mapping, save_targets
-from auditapp.sob.actions.audits import Finding, draw_audit, mark_item
 from auditapp.sob.actions.readings import launch_formatter
+from auditapp.sob.audits.actions import draw_audit, mark_item
 from auditapp.sob.mappings import find_rows
 from auditapp.sob.models import AuditItem, Dataset
 from auditapp.sob.pure.parsing import Outcome
@@ -97,9 +99,11 @@ def audit_and_change_the_benchmark(demo: Project, owner: User, coder: User) -> N
     draw_audit(batch=batch, scope="answers", size=4, seed=2, by=owner)
     for item in AuditItem.objects.filter(audit=first).select_related("audit__batch").order_by("position"):
         is_same = item.position % 3
-        found = Finding(item.outcome, item.n_attributes) if is_same else Finding(Outcome.UNKNOWN, note="Says nothing.")
+        found: dict[str, Any] = {"outcome": Outcome.UNKNOWN, "note": "Says nothing."}
+        if is_same:
+            found = {"outcome": item.outcome, "n_attributes": item.n_attributes}
         for reader in (owner, coder):
-            mark_item(item=item, finding=found, number=1, client_id=uuid.uuid4(), by=reader)
+            mark_item(item=item, number=1, client_id=uuid.uuid4(), by=reader, **found)
     formatter = add_model(label="fake formatter (invented)", provider="fake", by=owner)
     reading = launch_formatter(batch=batch, variant=formatter, outcomes=["off_format", "refusal"], by=owner)
     for queue in reading.queues.all():
@@ -210,8 +214,8 @@ def audit_positives(reader: Annotator, owner: User) -> None:
     second = draw_positive_audit(annotator=reader, seed=2, per_code=2, by=owner)
     verdicts = ("applies", "applies", "does_not", "unclear")
     for audit, most in ((first, None), (second, 1)):
-        for place, item in enumerate(islice(audit.items.order_by("place"), most)):
-            mark_positive(item=item, verdict=verdicts[place % 4], note="", by=owner, client_id=uuid.uuid4())
+        for place, item in enumerate(islice(audit.items.order_by("position"), most)):
+            mark_positive(item=item, number=1, verdict=verdicts[place % 4], note="", by=owner, client_id=uuid.uuid4())
     open_results(audit=first, by=owner)
 
 

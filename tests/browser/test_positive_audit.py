@@ -20,20 +20,20 @@ def test_a_sample_is_drawn_opened_marked_and_read_with_the_keyboard(visit: Visit
     page.get_by_role("button", name="Unblind ").first.focus()
     with page.expect_navigation():
         page.keyboard.press("Enter")
-    page.get_by_role("link", name="Begin marking").focus()
+    page.get_by_role("link", name="Start marking").focus()
     with page.expect_navigation():
         page.keyboard.press("Enter")
     check_looks(page)
     press(page.locator("#id_verdict_1"), "Space")
-    send(page, "Save")
+    send(page, "Save, and compare")
     assert "what machines said" in page.locator("main").inner_text()
     check_looks(page)
     page.locator("header .crumbs a").last.focus()
     with page.expect_navigation():
         page.keyboard.press("Enter")
     assert "False positives" not in page.locator("main").inner_text()
-    press(page.locator("#looking_confirmed"), "Space")
-    send(page, "Show results now")
+    press(page.locator("#opening_confirmed"), "Space")
+    send(page, "Open the results")
     assert "100.0 %" in page.locator("#results").inner_text()
     page.locator("#results td a").first.focus()
     with page.expect_navigation():

@@ -23,12 +23,12 @@ MARK_COLUMNS = [
     column("with_critic", "item__audit__with_critic", "true where only what no critic reversed was drawn."),
     column("per_code", "item__audit__per_code", "How many of each code were to be drawn."),
     column("seed", "item__audit__seed", "Number by which the sample can be drawn again."),
-    column("place", "item__place", "Shuffled place in the audit, from 1."),
+    column("place", "item__position", "Shuffled place in the audit, from 1."),
     column("population", "item__population", "How many suggestions of this code there were to draw from."),
-    column("reader", "reader__username", "User name of whoever marked it."),
+    column("reader", "reviewer__username", "User name of the person who marked it."),
     column("verdict", "verdict", "applies, does_not, or unclear."),
-    column("note", "note", "What the reader wrote to it."),
-    column("marked", "marked_at", "When, in UTC."),
+    column("note", "note", "The note of the person who marked it."),
+    column("marked", "made_at", "When, in UTC."),
     column("mark_id", "pk", "Number of the mark."),
     column("superseded_by", "superseded_by_id"),
 ]
@@ -69,7 +69,7 @@ CHOICE_COLUMNS = [
 def read_marks(scope: Scope) -> Iterator[Sequence[object]]:
     """Every mark of every audit, those that were thought over too."""
     marks = PositiveMark.objects.filter(item__audit__annotator__project=scope.project).order_by("pk")
-    return stream(marks if scope.only is None else marks.filter(reader=scope.only), MARK_COLUMNS)
+    return stream(marks if scope.only is None else marks.filter(reviewer=scope.only), MARK_COLUMNS)
 
 
 def read_disagreements(scope: Scope) -> Iterator[Sequence[object]]:

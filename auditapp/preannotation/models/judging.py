@@ -7,22 +7,24 @@ from typing import ClassVar
 from django.conf import settings
 from django.db import models
 from django.db.models import Q
+from django.urls import reverse
 
+from auditapp.audits.models import BaseAudit, BaseItem, BaseMark, BaseOpening
 from auditapp.preannotation.models.annotators import Annotator
 from auditapp.preannotation.models.readings import Suggestion
 from transcripts.corpus.models import Sentence
 from transcripts.projects.models import Project
 
 
-class PositiveAudit(models.Model):
-    """A seeded sample of an annotator's suggestions, ``per_code`` of each code, to be judged by people."""
+class PositiveAudit(BaseAudit):
+    """A sample of an annotator's suggestions, at most ``per_code`` of each code. Reads annotator."""
+
+    events: ClassVar = "preannotation.audit"
+    opened_event: ClassVar = "results_opened"
 
     annotator = models.ForeignKey(Annotator, on_delete=models.PROTECT, related_name="positive_audits")
     with_critic = models.BooleanField(default=False)
     per_code = models.PositiveSmallIntegerField(default=60)
-    seed = models.PositiveIntegerField()
-    drawn_at = models.DateTimeField()
-    drawn_by_name = models.CharField(max_length=200)
 
     class Meta:
         ordering: ClassVar = ["pk"]
@@ -30,28 +32,33 @@ class PositiveAudit(models.Model):
     def __str__(self) -> str:
         return f"audit {self.pk}"
 
+    def get_absolute_url(self) -> str:
+        return reverse("preannotation:audit", args=[self.annotator.project.slug, self.pk])
 
-class AuditedSuggestion(models.Model):
-    """One suggestion of an audit, at its shuffled place. ``population`` is how many of its code there were to draw from."""
+    @property
+    def project_id(self) -> int:
+        return self.annotator.project_id
+
+
+class AuditedSuggestion(BaseItem):
+    """One suggestion of an audit. ``population`` is how many of its code there were to draw from."""
 
     audit = models.ForeignKey(PositiveAudit, on_delete=models.PROTECT, related_name="items")
     suggestion = models.ForeignKey(Suggestion, on_delete=models.PROTECT, related_name="audited")
-    place = models.PositiveIntegerField()
     population = models.PositiveIntegerField()
 
-    class Meta:
-        ordering: ClassVar = ["audit", "place"]
+    class Meta(BaseItem.Meta):
         constraints: ClassVar = [
+            *BaseItem.Meta.constraints,
             models.UniqueConstraint(fields=["audit", "suggestion"], name="%(app_label)s_%(class)s_once"),
-            models.UniqueConstraint(fields=["audit", "place"], name="%(app_label)s_%(class)s_one_per_place"),
         ]
 
     def __str__(self) -> str:
-        return f"item {self.place} of audit {self.audit_id}"
+        return f"item {self.position} of audit {self.audit_id}"
 
 
-class PositiveMark(models.Model):
-    """A person's word on one audited suggestion. The row that stands is the one not superseded."""
+class PositiveMark(BaseMark):
+    """Whether a person finds that the code of an audited suggestion applies."""
 
     class Verdict(models.TextChoices):
         APPLIES = "applies", "The code applies"
@@ -59,42 +66,19 @@ class PositiveMark(models.Model):
         UNCLEAR = "unclear", "Cannot be said"
 
     item = models.ForeignKey(AuditedSuggestion, on_delete=models.PROTECT, related_name="marks")
-    reader = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="positive_marks")
     verdict = models.CharField(max_length=10, choices=Verdict.choices)
-    note = models.TextField(blank=True)
-    client_id = models.UUIDField()
-    marked_at = models.DateTimeField()
-    superseded_by = models.OneToOneField(
-        "self", on_delete=models.PROTECT, null=True, blank=True, related_name="supersedes"
-    )
 
-    class Meta:
-        ordering: ClassVar = ["pk"]
-        constraints: ClassVar = [
-            models.UniqueConstraint(
-                fields=["item", "reader"],
-                condition=Q(superseded_by__isnull=True),
-                name="%(app_label)s_%(class)s_stands_once",
-            ),
-            models.UniqueConstraint(fields=["reader", "client_id"], name="%(app_label)s_%(class)s_stored_once"),
-        ]
+    class Meta(BaseMark.Meta):
+        pass
 
     def __str__(self) -> str:
         return f"mark {self.pk}"
 
 
-class ResultsOpening(models.Model):
-    """When a reader first saw the results of an audit before she was through: what she marks later is not blind to them."""
+class ResultsOpening(BaseOpening):
+    """A person opened the results of an audit of positives before having marked all of it."""
 
-    audit = models.ForeignKey(PositiveAudit, on_delete=models.PROTECT, related_name="results_openings")
-    reader = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="results_openings")
-    opened_at = models.DateTimeField()
-
-    class Meta:
-        ordering: ClassVar = ["pk"]
-        constraints: ClassVar = [
-            models.UniqueConstraint(fields=["audit", "reader"], name="%(app_label)s_%(class)s_once_per_person")
-        ]
+    audit = models.ForeignKey(PositiveAudit, on_delete=models.PROTECT, related_name="openings")
 
     def __str__(self) -> str:
         return f"opening of audit {self.audit_id}"

@@ -2,51 +2,58 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
-from auditapp.preannotation.evaluation.pure.auditing import CodeRate, Item, Mark, build_report, settle
+from auditapp.preannotation.evaluation.pure.auditing import Mark, build_report, settle
 from auditapp.preannotation.evaluation.pure.spread import CodeLabels, compare_annotators
 
 A, D, U = "applies", "does_not", "unclear"
 
 
-def make_report(verdicts: dict[str, list[str]], *, codes: list[str], populations: dict[str, int]) -> list[CodeRate]:
+def make_report(
+    verdicts: dict[str, list[str]], *, codes: list[str], populations: dict[str, int]
+) -> list[dict[str, Any]]:
     """The rates of all readers together; ``verdicts`` of a reader are those of the items in order, "" for none."""
-    items = [Item(place, code) for place, code in enumerate(codes)]
+    items = dict(enumerate(codes))
     marks = [
         Mark(place, reader, verdict) for reader, own in verdicts.items() for place, verdict in enumerate(own) if verdict
     ]
-    return build_report(items, marks, marks, populations).findings[0].rates
+    rates: list[dict[str, Any]] = build_report(items, marks, marks, populations)["findings"][0]["rates"]
+    return rates
 
 
 def test_the_rate_is_over_what_was_said_yes_or_no_to_and_unclear_stands_apart() -> None:
     verdicts = [D] * 12 + [A] * 44 + [U] * 4
     [rate] = make_report({"lead": verdicts}, codes=["x"] * 60, populations={"x": 400})
-    assert (rate.marked, rate.applies, rate.does_not, rate.unclear, rate.decided) == (60, 44, 12, 4, 56)
-    assert rate.rate == pytest.approx(12 / 56)
-    assert rate.interval is not None
+    assert (rate["marked"], rate["applies"], rate["does_not"], rate["unclear"], rate["decided"]) == (60, 44, 12, 4, 56)
+    assert rate["rate"] == pytest.approx(12 / 56)
+    assert rate["interval"] is not None
     # Wilson for 12 of 56, by hand: z = 1.95996, z² = 3.84146.
     # middle (.214286 + .034299) / 1.068598; reach 1.95996 · √(.214286·.785714/56 + 3.84146/12544) / 1.068598
-    assert rate.interval.low == pytest.approx(0.12706, abs=1e-5)
-    assert rate.interval.high == pytest.approx(0.33820, abs=1e-5)
-    assert rate.warnings == []
+    assert rate["interval"].low == pytest.approx(0.12706, abs=1e-5)
+    assert rate["interval"].high == pytest.approx(0.33820, abs=1e-5)
+    assert rate["warnings"] == []
 
 
 def test_codes_are_counted_apart_and_their_populations_kept() -> None:
     rates = make_report({"lead": [D, A, A, D]}, codes=["x", "x", "y", "y"], populations={"x": 9, "y": 2})
-    assert [(rate.code, rate.population, rate.drawn, rate.does_not) for rate in rates] == [
+    assert [(rate["code"], rate["population"], rate["drawn"], rate["does_not"]) for rate in rates] == [
         ("x", 9, 2, 1),
         ("y", 2, 2, 1),
     ]
-    assert "So few decided items (2)" in rates[0].warnings[0]
-    assert rates[1].warnings == ["Every suggestion of this code is in the audit: the interval is for others like them."]
+    assert "Only 2 decided items" in rates[0]["warnings"][0]
+    assert rates[1]["warnings"] == [
+        "Every suggestion of this code is in the audit: the interval is for others like them."
+    ]
 
 
 def test_without_a_decided_item_there_is_no_rate() -> None:
     [rate] = make_report({"lead": [U, ""]}, codes=["x", "x"], populations={"x": 5})
-    assert (rate.rate, rate.interval, rate.marked, rate.unclear) == (None, None, 1, 1)
-    assert any(warning.startswith("1 of 1 cannot be said: ") for warning in rate.warnings)
+    assert (rate["rate"], rate["interval"], rate["marked"], rate["unclear"]) == (None, None, 1, 1)
+    assert any(warning.startswith("1 of 1 cannot be said: ") for warning in rate["warnings"])
 
 
 @pytest.mark.parametrize(
@@ -58,35 +65,37 @@ def test_of_several_readers_the_larger_number_of_yes_and_no_decides(verdicts: li
 
 
 def test_what_readers_contest_is_in_no_rate_and_each_has_figures_of_her_own() -> None:
-    items = [Item(place, "x") for place in range(4)]
+    items = dict.fromkeys(range(4), "x")
     marks = [Mark(place, "ann", word) for place, word in enumerate([D, D, A, A])]
     marks += [Mark(place, "bea", word) for place, word in enumerate([D, A, A, U])]
     report = build_report(items, marks, marks, {"x": 40})
-    together, ann, bea = report.findings
-    assert [(each.reader, each.rates[0].does_not, each.rates[0].decided) for each in (together, ann, bea)] == [
-        ("", 1, 3),
+    together, ann, bea = report["findings"]
+    assert [
+        (each["reviewer"], each["rates"][0]["does_not"], each["rates"][0]["decided"]) for each in (together, ann, bea)
+    ] == [
+        (None, 1, 3),
         ("ann", 2, 4),
         ("bea", 1, 3),
     ]
-    assert together.rates[0].contested == 1
-    [pair] = report.agreement
+    assert together["rates"][0]["contested"] == 1
+    [pair] = report["agreement"]
     # On three items both said yes or no: (D, D), (D, A), (A, A). p_o = 2/3, p_e = (2·1 + 1·2)/9 = 4/9, kappa = .4.
-    assert (pair.n, pair.same, pair.n_decided) == (4, 0.5, 3)
-    assert pair.kappa == pytest.approx(0.4)
+    assert (pair["n"], pair["same"], pair["n_decided"]) == (4, 0.5, 3)
+    assert pair["kappa"] == pytest.approx(0.4)
 
 
 def test_agreement_rests_on_first_marks_and_rates_on_the_last_ones() -> None:
-    items = [Item(0, "x")]
+    items = {0: "x"}
     report = build_report(items, [Mark(0, "ann", A), Mark(0, "bea", A)], [Mark(0, "ann", D), Mark(0, "bea", A)], {})
-    assert report.findings[0].rates[0].applies == 1
-    assert report.agreement[0].same == 0
-    assert report.agreement[0].kappa == 0
+    assert report["findings"][0]["rates"][0]["applies"] == 1
+    assert report["agreement"][0]["same"] == 0
+    assert report["agreement"][0]["kappa"] == 0
 
 
 def test_a_half_marked_audit_says_so() -> None:
-    report = build_report([Item(0, "x"), Item(1, "x")], [Mark(0, "ann", A)], [], {"x": 9})
-    assert report.warnings[0].startswith("1 of 2 items are marked.")
-    assert report.agreement == []
+    report = build_report({0: "x", 1: "x"}, [Mark(0, "ann", A)], [], {"x": 9})
+    assert report["warnings"][0].startswith("1 of 2 items are marked.")
+    assert report["agreement"] == []
 
 
 def labels(sentences: list[int], put: list[int]) -> CodeLabels:

@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
+import importlib
 import uuid
 from collections.abc import Callable
 
 import pytest
+from django.apps import apps
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
-from auditapp.preannotation.errors import PreannotationError
+from auditapp.audits.actions import AuditError, open_results
 from auditapp.preannotation.evaluation.actions.audits import (
     draw_positive_audit,
     draw_sample,
     mark_positive,
-    open_results,
 )
-from auditapp.preannotation.evaluation.queries.audits import list_marks
+from auditapp.preannotation.evaluation.queries.audits import read_report
 from auditapp.preannotation.evaluation.queries.positives import Positive
 from auditapp.preannotation.models import (
     Annotator,
@@ -36,9 +37,11 @@ from transcripts.accounts.models import User
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.coding.models import Coding, Unblinding
 from transcripts.corpus.models import Interview
+from transcripts.projects.actions import set_member_role
 from transcripts.projects.models import Project
 
 ClientOf = Callable[[User], Client]
+NUMBERING = "auditapp.preannotation.migrations.0008_number_positive_marks"
 
 
 @pytest.fixture
@@ -58,8 +61,16 @@ def audit(annotator: Annotator, owner: User) -> PositiveAudit:
     return draw_positive_audit(annotator=annotator, seed=7, per_code=4, by=owner)
 
 
-def mark(item: AuditedSuggestion, by: User, verdict: str = "applies", **more: object) -> PositiveMark:
-    return mark_positive(item=item, verdict=verdict, by=by, **{"client_id": uuid.uuid4(), **more})  # type: ignore[arg-type]
+def mark(item: AuditedSuggestion, by: User, verdict: str = "applies", number: int = 1, note: str = "") -> PositiveMark:
+    return mark_positive(item=item, verdict=verdict, number=number, note=note, by=by, client_id=uuid.uuid4())
+
+
+def add_to_study(project: Project, interview: Interview) -> User:
+    """Another lead, to whom the interview is open."""
+    person = User.objects.create_user(username="second_lead", password=None)
+    set_member_role(project=project, user=person, role="lead", by=project.memberships.get(role="owner").user)
+    open_to(project, interview, person)
+    return person
 
 
 def frame(**sizes: int) -> list[Positive]:
@@ -71,7 +82,7 @@ class TestDrawing:
     def test_each_code_has_so_many_or_all_and_its_population_is_kept(self, audit: PositiveAudit) -> None:
         drawn = audit.items.values_list("suggestion__code__identifier", "population")
         assert sorted(drawn) == [("theme.balance", 6)] * 4 + [("theme.compassion", 1)]
-        assert sorted(audit.items.values_list("place", flat=True)) == [1, 2, 3, 4, 5]
+        assert sorted(audit.items.values_list("position", flat=True)) == [1, 2, 3, 4, 5]
 
     def test_the_same_seed_gives_the_same_sample_and_a_further_code_moves_no_others(self) -> None:
         first = draw_sample(frame(x=200, y=200), per_code=60, seed=3)
@@ -95,7 +106,7 @@ class TestDrawing:
         assert audit.items.exists()
         assert not audit.items.filter(suggestion__sentence__turn=turn.pk).exists()
         TurnArm.objects.update(arm="withheld")
-        with pytest.raises(PreannotationError, match="nothing to draw from"):
+        with pytest.raises(AuditError, match="nothing to draw from"):
             draw_positive_audit(annotator=annotator, seed=1, by=owner)
 
     def test_turns_that_nobody_drew_an_arm_for_are_drawn_first(
@@ -115,73 +126,59 @@ class TestDrawing:
         assert not audit.items.filter(suggestion=reversed_one).exists()
         assert audit.items.filter(suggestion__code__identifier="theme.balance", population=5).count() == 5
 
-    @pytest.mark.parametrize(("per_code", "seed"), [(0, 1), (1_001, 1), (60, -1), (60, 2**31)])
-    def test_impossible_numbers_are_refused(self, annotator: Annotator, owner: User, per_code: int, seed: int) -> None:
-        with pytest.raises(PreannotationError, match=r"between 1 and 1,000|from 0 to"):
-            draw_positive_audit(annotator=annotator, seed=seed, per_code=per_code, by=owner)
+    def test_impossible_numbers_are_refused(self, annotator: Annotator, owner: User) -> None:
+        for per_code, seed in ((0, 1), (1_001, 1), (60, -1), (60, 2**31)):
+            with pytest.raises(AuditError, match=r"between 1 and 1,000|from 0 to"):
+                draw_positive_audit(annotator=annotator, seed=seed, per_code=per_code, by=owner)
 
 
 class TestMarking:
-    def test_who_codes_marks_only_where_she_has_opened(
+    def test_people_who_code_mark_only_where_they_have_unblinded(
         self, audit: PositiveAudit, project: Project, interview: Interview, lead: User
     ) -> None:
         item = audit.items.all()[0]
-        with pytest.raises(PreannotationError, match="Open this interview first"):
+        with pytest.raises(AuditError, match="Unblind this interview first"):
             mark(item, lead)
         open_to(project, interview, lead)
-        assert mark(item, lead).verdict == "applies"
+        with pytest.raises(AuditError, match="Choose whether"):
+            mark(item, lead, "perhaps")
+        assert mark(item, lead, note="Words about it.").verdict == "applies"
+        assert not Coding.objects.exists()
+        event = AuditEvent.objects.get(action="preannotation.audit.marked")
+        assert event.details == {"audit": audit.pk, "item": item.pk, "number": 1}
         coding = put(item.suggestion.sentence, find_code(project, "theme.compassion"), lead, reason="Saw it.")
         assert coding.layer == "assisted"
 
-    def test_a_second_thought_is_a_new_row_and_the_first_stays(
+    def test_a_mark_may_be_corrected_again_and_again_and_the_first_stays(
         self, audit: PositiveAudit, project: Project, interview: Interview, lead: User
     ) -> None:
         open_to(project, interview, lead)
         item = audit.items.all()[0]
-        first = mark(item, lead, "applies")
-        second = mark(item, lead, "does_not", standing_id=first.pk)
-        first.refresh_from_db()
-        assert (first.verdict, first.superseded_by, second.superseded_by) == ("applies", second, None)
-        marks = list_marks(audit)
-        assert [each.verdict for each in marks.standing] == ["does_not"]
-        assert [each.verdict for each in marks.first] == ["applies"]
-        assert marks.second_thoughts == 1
-
-    def test_a_mark_may_be_thought_over_as_often_as_she_likes(
-        self, audit: PositiveAudit, project: Project, interview: Interview, lead: User
-    ) -> None:
-        open_to(project, interview, lead)
-        item = audit.items.all()[0]
-        marks = [mark(item, lead)]
-        for verdict in ["does_not", "unclear", "applies"]:
-            marks.append(mark(item, lead, verdict, standing_id=marks[-1].pk))
+        verdicts = ["applies", "unclear", "applies", "does_not"]
+        marks = [mark(item, lead, verdict, number=number) for number, verdict in enumerate(verdicts, start=1)]
         stored = dict(PositiveMark.objects.filter(item=item).values_list("pk", "superseded_by"))
         assert [stored[each.pk] for each in marks] == [marks[1].pk, marks[2].pk, marks[3].pk, None]
-        assert [each.verdict for each in list_marks(audit).first] == ["applies"]
+        mark(item, add_to_study(project, interview), "applies")
+        report = read_report(audit)
+        assert [pair["same"] for pair in report["agreement"]] == [1]
+        assert report["second_thoughts"] == 3
+        alone = [found["rates"] for found in report["findings"] if found["reviewer"] == "lead"]
+        assert sum(rate["does_not"] for rate in alone[0]) == 1
 
-    def test_a_replayed_form_is_stored_once_and_a_stale_one_refused(
+    def test_marks_from_before_they_were_numbered_get_their_number(
         self, audit: PositiveAudit, project: Project, interview: Interview, lead: User
     ) -> None:
         open_to(project, interview, lead)
         item, other = audit.items.all()[:2]
-        sent = uuid.uuid4()
-        assert mark(item, lead, client_id=sent) == mark(item, lead, client_id=sent)
-        with pytest.raises(PreannotationError, match="sent before, for another item"):
-            mark(other, lead, client_id=sent)
-        with pytest.raises(PreannotationError, match="since the page was shown"):
-            mark(item, lead, "does_not")
-        with pytest.raises(PreannotationError, match="Choose whether"):
-            mark(other, lead, "perhaps")
-
-    def test_marking_makes_no_coding_and_its_event_holds_no_text(
-        self, audit: PositiveAudit, project: Project, interview: Interview, lead: User
-    ) -> None:
-        open_to(project, interview, lead)
-        item = audit.items.all()[0]
-        mark(item, lead, note="Words about it.")
-        assert not Coding.objects.exists()
-        event = AuditEvent.objects.get(action="preannotation.audit.marked")
-        assert event.details == {"audit": audit.pk, "item": item.pk, "is_second_thought": False}
+        first = mark(item, lead)
+        second = mark(item, lead, number=2)
+        open_results(audit=audit, by=lead)
+        late = mark(other, lead)
+        for place, each in enumerate((first, second, late), start=10):
+            PositiveMark.objects.filter(pk=each.pk).update(number=place, after_opening=False)
+        importlib.import_module(NUMBERING).number_marks(apps, None)
+        rows = PositiveMark.objects.order_by("pk").values_list("pk", "number", "after_opening")
+        assert list(rows) == [(first.pk, 1, False), (second.pk, 2, False), (late.pk, 1, True)]
 
 
 class TestPages:
@@ -197,7 +194,7 @@ class TestPages:
         audit = PositiveAudit.objects.get()
         page = client.get(self.path("audit", project, audit.pk)).content.decode()
         assert "2 items are in interviews that are hidden from you" in page
-        item = audit.items.get(place=1)
+        item = audit.items.get(position=1)
         where = self.path("mark", project, audit.pk, item.pk)
         text = item.suggestion.sentence.read_text()
         closed = client.get(where).content.decode()
@@ -212,7 +209,7 @@ class TestPages:
         assert item.suggestion.code.definition in page
         assert "A reason of its own." not in page
         assert client.post(where, {}).status_code == 422
-        assert client.post(where, {"verdict": "does_not", "note": "Not here."}).status_code == 302
+        assert client.post(where, {"verdict": "does_not", "note": "Not here.", "number": 1}).status_code == 302
         page = client.get(where).content.decode()
         assert "A reason of its own." in page
         assert "Not here." in page
@@ -222,7 +219,7 @@ class TestPages:
     ) -> None:
         client = client_of(lead)
         open_to(project, interview, lead)
-        items = list(audit.items.order_by("place"))
+        items = list(audit.items.order_by("position"))
         mark(items[0], lead, "does_not")
         where = self.path("audit", project, audit.pk)
         assert "False-positive rate" not in client.get(where).content.decode()
@@ -231,28 +228,29 @@ class TestPages:
         assert client.post(look, {"confirmed": "on"}).status_code == 302
         client.post(look, {"confirmed": "on"})
         assert AuditEvent.objects.filter(action="preannotation.audit.results_opened").count() == 1
-        assert ResultsOpening.objects.get().reader == lead
+        assert ResultsOpening.objects.get().opened_by == lead
         with CaptureQueriesContext(connection) as captured:
             page = client.get(where).content.decode()
         # A trail may have a million events.
         assert not [query for query in captured if "audit_trail" in query["sql"]]
         assert "False-positive rate" in page
-        assert "You have known results since" in page
+        assert "You have opened the results" in page
         mark(items[1], lead)
-        marks = list_marks(audit)
-        assert (len(marks.standing), len(marks.first), marks.late) == (2, 1, 1)
+        report = read_report(audit)
+        assert (report["findings"][0]["n"], report["late"]) == (2, 1)
+        assert (report["agreement"], report["second_thoughts"]) == ([], 0)
 
     def test_who_has_marked_everything_sees_results_and_nothing_is_on_record(
         self, audit: PositiveAudit, project: Project, interview: Interview, lead: User, client_of: ClientOf
     ) -> None:
         open_to(project, interview, lead)
-        for item in audit.items.order_by("place"):
+        for item in audit.items.order_by("position"):
             mark(item, lead, "does_not" if item.suggestion.code.identifier == "theme.balance" else "applies")
         open_results(audit=audit, by=lead)
         assert not AuditEvent.objects.filter(action="preannotation.audit.results_opened").exists()
         page = client_of(lead).get(self.path("audit", project, audit.pk)).content.decode()
         assert "100.0 %" in page
-        assert "51.0 to 100.0 %, <a" in page
+        assert "51.0 to 100.0 %," in page
         assert ">n 4</a>" in page
 
     def test_two_readers_are_compared(
@@ -270,9 +268,9 @@ class TestPages:
             for item in audit.items.all():
                 mark(item, who, verdict)
         page = client_of(reader).get(self.path("audit", project, audit.pk)).content.decode()
-        assert "Agreement between readers" in page
+        assert "Agreement between reviewers" in page
         assert "As owner marked" in page
-        assert "Begin marking" not in page
+        assert "Start marking" not in page
 
     def test_a_reader_reads_and_does_not_mark_and_a_coder_sees_nothing(
         self, audit: PositiveAudit, project: Project, reader: User, coder: User, client_of: ClientOf
@@ -299,7 +297,7 @@ class TestPages:
         assert "They open when you have marked everything" in waiting
         assert "masked" not in waiting
         open_to(project, interview, lead)
-        balance = list(audit.items.filter(suggestion__code__identifier="theme.balance").order_by("place"))
+        balance = list(audit.items.filter(suggestion__code__identifier="theme.balance").order_by("position"))
         for number, item in enumerate(balance):
             mark(item, lead, "does_not" if number else "applies")
         open_results(audit=audit, by=lead)
@@ -310,12 +308,12 @@ class TestPages:
         assert page.count('class="masked"') == len(balance) - 1
         assert "A reason of its own." not in page
         for item in balance:
-            anew = self.path("mark", project, audit.pk, item.pk) + "?anew=1#anew"
+            anew = self.path("mark", project, audit.pk, item.pk) + "?again=1#again"
             assert (anew in page) == (item != balance[0])
         assert client_of(lead).get(items, {**behind, "verdict": "drawn"}).content.decode().count('class="masked"') == 4
         read_only = client_of(reader).get(items, behind).content.decode()
         assert "Item " in read_only
-        assert "Mark anew" not in read_only
+        assert "Mark again" not in read_only
         assert client_of(coder).get(items, behind).status_code == 403
         assert "0 items" in client_of(lead).get(items, {**behind, "reader": "reader"}).content.decode()
 

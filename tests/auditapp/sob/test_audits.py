@@ -13,13 +13,12 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
+from auditapp.audits.actions import AuditError, open_results
 from auditapp.batches.models import Batch, Result
 from auditapp.llm.actions import add_model
-from auditapp.sob.actions.audits import Finding, draw_audit, mark_item, open_results
-from auditapp.sob.actions.errors import SobError
 from auditapp.sob.actions.readings import PersonReading, launch_formatter, read_by_person
-from auditapp.sob.audit_queries import count_frame
-from auditapp.sob.audit_reports import read_audit_report, write_audit
+from auditapp.sob.audits.actions import draw_audit, mark_item
+from auditapp.sob.audits.queries import count_frame, read_report, write_report
 from auditapp.sob.models import Audit, AuditItem, AuditMark, AuditOpening, Judgment
 from tests.auditapp.sob.test_formatter import PROSE, answer_formatter, store_results
 from transcripts.accounts.models import User
@@ -42,13 +41,14 @@ def audit(batch: Batch, answered: list[int], lead: User) -> Audit:
     return draw_audit(batch=batch, scope="answers", size=4, seed=7, by=lead)
 
 
-def mark(item: AuditItem, finding: Finding, by: User, number: int = 1) -> AuditMark:
-    return mark_item(item=item, finding=finding, number=number, client_id=uuid.uuid4(), by=by)
+def mark(item: AuditItem, by: User, outcome: str, n_attributes: int = 0, number: int = 1, **more: object) -> AuditMark:
+    found = {"outcome": outcome, "n_attributes": n_attributes, "client_id": uuid.uuid4(), **more}
+    return mark_item(item=item, number=number, by=by, **found)  # type: ignore[arg-type]
 
 
 def mark_as_read(audit: Audit, by: User) -> None:
     for item in audit.items.all():
-        mark(item, Finding(item.outcome, item.n_attributes), by)
+        mark(item, by, item.outcome, item.n_attributes)
 
 
 def path(name: str, batch: Batch, *args: int) -> str:
@@ -80,7 +80,7 @@ class TestDraw:
     def test_the_formatters_readings_are_a_frame_of_their_own(
         self, batch: Batch, answered: list[int], lead: User
     ) -> None:
-        with pytest.raises(SobError, match="a formatter read yet"):
+        with pytest.raises(AuditError, match="a formatter read yet"):
             draw_audit(batch=batch, scope="formatter", seed=1, by=lead)
         variant = add_model(label="small", provider="fake", by=lead)
         formatting = launch_formatter(batch=batch, variant=variant, by=lead)
@@ -92,14 +92,10 @@ class TestDraw:
             (answered[7], "formatter", "off_format"),
         ]
 
-    @pytest.mark.parametrize(
-        ("size", "seed", "scope"), [(0, 1, "answers"), (5_001, 1, "answers"), (5, -1, "answers"), (5, 1, "everything")]
-    )
-    def test_what_cannot_be_drawn_is_refused(
-        self, batch: Batch, answered: list[int], lead: User, size: int, seed: int, scope: str
-    ) -> None:
-        with pytest.raises(SobError):
-            draw_audit(batch=batch, scope=scope, size=size, seed=seed, by=lead)
+    def test_what_cannot_be_drawn_is_refused(self, batch: Batch, answered: list[int], lead: User) -> None:
+        for size, seed, scope in ((0, 1, "answers"), (5_001, 1, "answers"), (5, -1, "answers"), (5, 1, "everything")):
+            with pytest.raises(AuditError):
+                draw_audit(batch=batch, scope=scope, size=size, seed=seed, by=lead)
 
     def test_later_readings_change_neither_the_sample_nor_its_frame(
         self, audit: Audit, batch: Batch, answered: list[int], coder: User
@@ -130,64 +126,56 @@ class TestDraw:
 
 
 class TestMark:
-    def test_whether_the_machine_was_right_follows_from_the_two_readings(self, audit: Audit, coder: User) -> None:
+    def test_a_second_thought_is_a_new_row_and_each_says_whether_the_machine_was_right(
+        self, audit: Audit, coder: User
+    ) -> None:
         item = audit.items.filter(outcome="attributed")[0]
-        assert mark(item, Finding("attributed", 2, 1), coder).parse_right
-        assert not mark(item, Finding("attributed", 3), coder, number=2).parse_right
-
-    def test_a_second_thought_is_a_new_row(self, audit: Audit, coder: User) -> None:
-        item = audit.items.all()[0]
-        first = mark(item, Finding("unknown"), coder)
-        second = mark(item, Finding("refusal"), coder, number=2)
+        first = mark(item, coder, "attributed", 2, n_warranted=1, note="A remark.")
+        assert first.parse_right
+        assert "remark" not in json.dumps(AuditEvent.objects.get(action="sob.audit.marked").details)
+        second = mark(item, coder, "attributed", 3, number=2)
+        assert not second.parse_right
         first.refresh_from_db()
-        assert (first.superseded_by, first.outcome, second.number) == (second, "unknown", 2)
+        assert (first.superseded_by, first.n_attributes, second.number) == (second, 2, 2)
+        with pytest.raises(IntegrityError), transaction.atomic():
+            AuditMark.objects.filter(pk=second.pk).update(n_warranted=4)
+        with pytest.raises(IntegrityError), transaction.atomic():
+            AuditMark.objects.filter(pk=second.pk).update(number=1)
 
     def test_sent_twice_it_is_stored_once(self, audit: Audit, coder: User, second_coder: User) -> None:
         first, other = audit.items.all()[:2]
-        number = uuid.uuid4()
-        row = mark_item(item=first, finding=Finding("unknown"), number=1, client_id=number, by=coder)
-        assert mark_item(item=first, finding=Finding("unknown"), number=1, client_id=number, by=coder) == row
-        with pytest.raises(SobError, match="for another answer"):
-            mark_item(item=other, finding=Finding("unknown"), number=1, client_id=number, by=coder)
-        with pytest.raises(SobError, match="for another answer"):
-            mark_item(item=first, finding=Finding("unknown"), number=1, client_id=number, by=second_coder)
-        with pytest.raises(SobError, match="marked this answer since"):
-            mark(first, Finding("unknown"), coder)
+        sent = uuid.uuid4()
+        row = mark(first, coder, "unknown", client_id=sent)
+        assert mark(first, coder, "unknown", client_id=sent) == row
+        with pytest.raises(AuditError, match="for another item"):
+            mark(other, coder, "unknown", client_id=sent)
+        with pytest.raises(AuditError, match="for another item"):
+            mark(first, second_coder, "unknown", client_id=sent)
+        with pytest.raises(AuditError, match="marked this item since"):
+            mark(first, coder, "unknown")
 
-    @pytest.mark.parametrize(
-        ("finding", "sentence"),
-        [
-            (Finding("attributed", 0), "at least one"),
-            (Finding("unknown", 1), "belong to"),
-            (Finding("attributed", 1, 2), "No more"),
-            (Finding("truncated"), "Choose"),
-            (Finding("unknown", note="x" * 5_001), "Shorten"),
-        ],
-    )
-    def test_what_contradicts_itself_is_refused(
-        self, audit: Audit, coder: User, finding: Finding, sentence: str
-    ) -> None:
-        with pytest.raises(SobError, match=sentence):
-            mark(audit.items.all()[0], finding, coder)
-
-    def test_the_database_keeps_warranted_within_all(self, audit: Audit, coder: User) -> None:
-        row = mark(audit.items.all()[0], Finding("unknown"), coder)
-        with pytest.raises(IntegrityError), transaction.atomic():
-            AuditMark.objects.filter(pk=row.pk).update(n_warranted=1)
-
-    def test_the_trail_holds_no_note(self, audit: Audit, coder: User) -> None:
-        mark(audit.items.all()[0], Finding("unknown", note="A remark."), coder)
-        assert "remark" not in json.dumps(AuditEvent.objects.get(action="sob.audit.marked").details)
+    def test_what_contradicts_itself_is_refused(self, audit: Audit, coder: User) -> None:
+        item = audit.items.all()[0]
+        for found, sentence in (
+            ({"outcome": "attributed"}, "at least one"),
+            ({"outcome": "unknown", "n_attributes": 1}, "belong to"),
+            ({"outcome": "attributed", "n_attributes": 1, "n_warranted": 2}, "No more"),
+            ({"outcome": "truncated"}, "Choose"),
+            ({"outcome": "unknown", "note": "x" * 5_001}, "Shorten"),
+        ):
+            with pytest.raises(AuditError, match=sentence):
+                mark(item, coder, **found)
+        assert not AuditMark.objects.exists()
 
 
 class TestReport:
     def test_marks_that_follow_the_machine_correct_nothing(self, audit: Audit, coder: User) -> None:
         mark_as_read(audit, coder)
-        found = read_audit_report(audit).report.findings[0]
-        assert (found.errors[0].wrong, found.errors[0].n) == (0, 4)
+        found = read_report(audit)["findings"][0]
+        assert (found["errors"][0]["wrong"], found["errors"][0]["n"]) == (0, 4)
         # Two answers with two attributes each, of five that count.
-        assert found.scores[0].uncorrected == pytest.approx(4 / 5)
-        assert found.scores[0].corrected == pytest.approx(4 / 5)
+        assert found["scores"][0]["uncorrected"] == pytest.approx(4 / 5)
+        assert found["scores"][0]["corrected"] == pytest.approx(4 / 5)
 
     def test_agreement_takes_first_marks_and_scores_the_last(
         self, audit: Audit, coder: User, second_coder: User
@@ -195,37 +183,32 @@ class TestReport:
         mark_as_read(audit, coder)
         mark_as_read(audit, second_coder)
         item = audit.items.filter(outcome="attributed")[0]
-        mark(item, Finding("attributed", 3), coder, number=2)
-        result = read_audit_report(audit)
-        [pair] = result.report.agreement
-        assert (pair.same, result.second_thoughts) == (1, 1)
-        everybody, own, other = result.report.findings
-        assert (everybody.errors[0].wrong, own.errors[0].wrong, other.errors[0].wrong) == (1, 1, 0)
+        mark(item, coder, "attributed", 3, number=2)
+        result = read_report(audit)
+        [pair] = result["agreement"]
+        assert (pair["same"], result["second_thoughts"]) == (1, 1)
+        rates = [found["errors"][0] for found in result["findings"]]
+        assert [rate["wrong"] for rate in rates] == [1, 1, 0]
 
     def test_a_mark_made_after_opening_the_results_is_kept_and_counts_nowhere(
         self, audit: Audit, coder: User, lead: User
     ) -> None:
         mark_as_read(audit, coder)
         first, second = audit.items.all()[:2]
-        mark(first, Finding(first.outcome, first.n_attributes), lead)
-        before = read_audit_report(audit)
+        mark(first, lead, first.outcome, first.n_attributes)
+        before = read_report(audit)
         open_results(audit=audit, by=lead)
-        changed = mark(first, Finding("off_format"), lead, number=2)
-        late = mark(second, Finding("off_format"), lead)
+        changed = mark(first, lead, "off_format", number=2)
+        late = mark(second, lead, "off_format")
         assert changed.after_opening
         assert late.after_opening
-        result = read_audit_report(audit)
-        assert result.report.findings == before.report.findings
-        assert result.report.agreement == before.report.agreement
-        assert (result.second_thoughts, result.after_opening) == (0, 2)
-        assert "2 marks were made after the reviewer had opened these results." in result.report.warnings[-1]
-        assert write_audit(audit)["after_opening"] == 2
-        assert not mark(second, Finding("off_format"), coder, number=2).after_opening
-
-    def test_the_database_keeps_one_opening_of_each(self, audit: Audit, lead: User) -> None:
-        opening = open_results(audit=audit, by=lead)
-        with pytest.raises(IntegrityError), transaction.atomic():
-            AuditOpening.objects.create(audit=audit, opened_by=lead, opened_at=opening.opened_at)
+        result = read_report(audit)
+        assert result["findings"] == before["findings"]
+        assert result["agreement"] == before["agreement"]
+        assert (result["second_thoughts"], result["after_opening"]) == (0, 2)
+        assert "2 marks were made after the reviewer had opened these results." in result["warnings"][-1]
+        assert write_report(audit)["after_opening"] == 2
+        assert not mark(second, coder, "off_format", number=2).after_opening
 
     def test_the_command_draws_and_reports(self, batch: Batch, answered: list[int], coder: User) -> None:
         out = StringIO()
@@ -235,7 +218,7 @@ class TestReport:
         out = StringIO()
         call_command("sob_audit", batch=batch.pk, report=1, json=True, stdout=out)
         assert json.loads(out.getvalue())["findings"][0]["errors"][0]["wrong"] == 0
-        assert json.loads(json.dumps(write_audit(Audit.objects.get())))["n_items"] == 3
+        assert json.loads(json.dumps(write_report(Audit.objects.get())))["n_items"] == 3
         with pytest.raises(CommandError, match="no audit 9"):
             call_command("sob_audit", batch=batch.pk, report=9)
         with pytest.raises(CommandError, match="no sob batch"):
@@ -284,11 +267,12 @@ class TestPages:
         stale = {"outcome": "refusal", "number": 1, "client_id": str(uuid.uuid4())}
         answer = client_of(coder).post(place, stale)
         assert answer.status_code == 422
-        assert "marked this answer since" in answer.content.decode()
+        assert "marked this item since" in answer.content.decode()
 
-    @pytest.mark.parametrize(
-        "form",
-        [
+    def test_bad_input_brings_the_form_back(self, batch: Batch, audit: Audit, coder: User, client_of: ClientOf) -> None:
+        client, place = client_of(coder), path("mark", batch, audit.pk, audit.items.all()[0].pk)
+        form: dict[str, str]
+        for form in (
             {},
             {"outcome": "unknown"},
             {"outcome": "attributed", "number": "1"},
@@ -297,29 +281,25 @@ class TestPages:
             {"outcome": "unknown", "number": "2"},
             {"outcome": "attributed", "n_attributes": "99999999999", "number": "1"},
             {"outcome": "unknown", "number": "1", "client_id": "x"},
-        ],
-    )
-    def test_bad_input_brings_the_form_back(
-        self, batch: Batch, audit: Audit, coder: User, client_of: ClientOf, form: dict[str, str]
-    ) -> None:
-        answer = client_of(coder).post(path("mark", batch, audit.pk, audit.items.all()[0].pk), form)
-        assert answer.status_code == 422
-        assert "Nothing was saved" in answer.content.decode()
+        ):
+            answer = client.post(place, form)
+            assert answer.status_code == 422, form
+            assert "Nothing was saved" in answer.content.decode()
         assert not AuditMark.objects.exists()
 
     def test_colleagues_marks_are_closed_until_one_has_marked_all(
         self, batch: Batch, audit: Audit, coder: User, second_coder: User, lead: User, client_of: ClientOf
     ) -> None:
         item, *rest = audit.items.all()
-        mark(item, Finding(item.outcome, item.n_attributes), coder)
+        mark(item, coder, item.outcome, item.n_attributes)
         client = client_of(coder)
         places = [path("audit", batch, audit.pk), path("audits", batch), path("mark", batch, audit.pk, item.pk)]
         before = [strip(client.get(place).content.decode()) for place in places]
         for each in audit.items.all():
-            mark(each, Finding("off_format", note="Theirs alone."), second_coder)
+            mark(each, second_coder, "off_format", note="Theirs alone.")
         assert [strip(client.get(place).content.decode()) for place in places] == before
         for each in rest:
-            mark(each, Finding(each.outcome, each.n_attributes), coder)
+            mark(each, coder, each.outcome, each.n_attributes)
         assert "second_coder" in client.get(places[0]).content.decode()
         assert "Theirs alone." in client.get(places[2]).content.decode()
 
@@ -329,7 +309,7 @@ class TestPages:
         mark_as_read(audit, coder)
         client = client_of(lead)
         item = audit.items.all()[0]
-        mark(item, Finding("off_format"), lead)
+        mark(item, lead, "off_format")
         page = client.get(path("audit", batch, audit.pk)).content.decode()
         assert "Marked: coder" not in page
         assert "What your own marks show" in page
@@ -344,14 +324,20 @@ class TestPages:
         page = client.get(place).content.decode()
         assert "Marked: coder" not in page
         assert "Open the results</button>" in page
+        opening_url = path("audit_open", batch, audit.pk)
+        assert "Tick the box" in client.post(opening_url).content.decode()
+        assert client.get(opening_url).headers["Location"] == place
         assert not AuditOpening.objects.exists()
         for _ in range(2):
-            assert client.post(path("audit_open", batch, audit.pk)).headers["Location"] == place
+            assert client.post(opening_url, {"confirmed": "on"}).headers["Location"] == place
         page = client.get(place).content.decode()
         assert "Marked: coder 4 of 4" in page
         assert "Open the results</button>" not in page
-        assert AuditOpening.objects.get().opened_by == lead
-        assert AuditEvent.objects.get(action="sob.audit.opened").details == {"audit": audit.pk}
+        opening = AuditOpening.objects.get()
+        assert opening.opened_by == lead
+        with pytest.raises(IntegrityError), transaction.atomic():
+            AuditOpening.objects.create(audit=audit, opened_by=lead, opened_at=opening.opened_at)
+        assert AuditEvent.objects.get(action="sob.audit.opened").details == {"audit": audit.pk, "marked": 0}
         item = audit.items.all()[0]
         assert "You have opened the results" in client.get(path("mark", batch, audit.pk, item.pk)).content.decode()
         assert client_of(coder).post(path("audit_open", batch, audit.pk)).status_code == 403
@@ -360,7 +346,7 @@ class TestPages:
         self, batch: Batch, audit: Audit, lead: User, client_of: ClientOf
     ) -> None:
         open_results(audit=audit, by=lead)
-        mark(audit.items.all()[0], Finding("off_format"), lead)
+        mark(audit.items.all()[0], lead, "off_format")
         page = client_of(lead).get(path("audit", batch, audit.pk)).content.decode()
         assert "1 mark was made after the reviewer had opened these results" in page
         assert "Errors of reading" not in page
@@ -372,7 +358,7 @@ class TestPages:
         page = " ".join(client_of(coder).get(path("audit", batch, audit.pk)).content.decode().split())
         assert "simple random sample with seed 7" in page
         assert "Unknown is the only warranted answer" in page
-        assert "So few marked items (4) say little" in page
+        assert "Only 4 items are marked" in page
         assert re.search(r"95 % interval after Wilson: \d+\.\d % to \d+\.\d %\)", page)
 
     def test_an_outsider_finds_nothing(self, batch: Batch, audit: Audit, outsider: User, client_of: ClientOf) -> None:

@@ -1,4 +1,4 @@
-"""What is asked of whoever launches a critic, draws an audit, marks its items or looks behind a figure."""
+"""The forms of critics and audits, and of the figures behind them."""
 
 from __future__ import annotations
 
@@ -7,15 +7,12 @@ from typing import Any
 from django import forms
 from django.db.models import Exists, OuterRef, QuerySet
 
-from auditapp.batches.forms import SentOnceForm, list_variants, seed_field
+from auditapp.audits.actions import MAX_SEED
+from auditapp.audits.forms import BaseMarkForm
+from auditapp.batches.forms import list_variants, seed_field
 from auditapp.llm.models import ModelVariant
 from auditapp.preannotation.annotators.forms.small_pilot import SmallPilotOptions
-from auditapp.preannotation.evaluation.actions.audits import (
-    MAX_NOTE,
-    MAX_PER_CODE,
-    MAX_SEED,
-    USUAL_PER_CODE,
-)
+from auditapp.preannotation.evaluation.actions.audits import MAX_PER_CODE, USUAL_PER_CODE
 from auditapp.preannotation.evaluation.queries.positives import list_suggested_codes
 from auditapp.preannotation.models import Annotator, PositiveMark, Suggestion
 from transcripts.projects.models import Project
@@ -63,7 +60,7 @@ class DrawForm(forms.Form):
         max_value=MAX_PER_CODE,
         initial=USUAL_PER_CODE,
         label="Suggestions of each code",
-        help_text="All of them, where there are fewer. With 60, a rate of 20 % is known to about 10 points either way.",
+        help_text="If there are fewer, all of them. With 60, a rate of 20 % is known to about 10 points either way.",
     )
     with_critic = forms.BooleanField(required=False, label="Only what no critic reversed")
     seed = seed_field(
@@ -75,8 +72,8 @@ class DrawForm(forms.Form):
         self.fields["annotator"].queryset = list_annotators(project)  # type: ignore[attr-defined]
 
 
-class MarkForm(SentOnceForm):
-    """A reader's own word on one item. ``standing`` is the mark of hers that she was shown."""
+class MarkForm(BaseMarkForm):
+    """A reviewer's own verdict on one item."""
 
     verdict = forms.ChoiceField(
         label="Does the code apply to the sentence?",
@@ -84,20 +81,7 @@ class MarkForm(SentOnceForm):
         widget=forms.RadioSelect,
         error_messages={"required": "Choose whether the code applies, does not, or cannot be said."},
     )
-    note = forms.CharField(required=False, max_length=MAX_NOTE, widget=forms.Textarea({"rows": 2}))
-    standing = forms.IntegerField(required=False, min_value=1, widget=forms.HiddenInput)
-
-
-class ResultsForm(forms.Form):
-    """The word of somebody who may mark that she looks at results first."""
-
-    confirmed = forms.BooleanField(
-        label="I know that what I mark from now on counts as marked with results known.",
-        error_messages={"required": "Tick the box to say that you know what follows from looking first."},
-    )
-
-    def __init__(self, data: Any = None) -> None:
-        super().__init__(data, auto_id="looking_%s")
+    field_order = ("verdict", "note")
 
 
 class ReversalChoice(forms.Form):

@@ -67,7 +67,7 @@ def _tell_tested(project: Project, annotator: Annotator, counts: Sequence[tuple[
         for tested, taken in counts
     ]
     for audit in PositiveAudit.objects.filter(annotator=annotator).annotate(size=Count("items")).order_by("pk"):
-        marked = audit.items.filter(marks__superseded_by__isnull=True, marks__isnull=False).distinct().count()
+        marked = audit.items.filter(marks__isnull=False).distinct().count()
         basis = "suggestions people have marked; the false-positive rate of each code stands there"
         address = reverse("preannotation:audit", args=[project.slug, audit.pk])
         told.append(ScorecardFigure(f"Audit {audit.pk}, {annotator}", f"{marked} of {audit.size}", basis, address))

@@ -129,8 +129,8 @@ def _tell_critics(project: Project) -> Iterator[str]:
 def _tell_audits(project: Project) -> Iterator[str]:
     audits = PositiveAudit.objects.filter(annotator__project=project).count()
     if audits:
-        marks = PositiveMark.objects.filter(item__audit__annotator__project=project, superseded_by__isnull=True)
+        marks = PositiveMark.objects.filter(item__audit__annotator__project=project).active()
         yield (
             f"In {audits:,} {'audit' if audits == 1 else 'audits'} people judged random samples of suggestions, without the "
-            f"machine's reason: {marks.count():,} marks stand."
+            f"machine's reason: {marks.count():,} active marks."
         )

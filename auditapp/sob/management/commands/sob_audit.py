@@ -6,25 +6,27 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
+from auditapp.audits.actions import MAX_SEED, AuditError
 from auditapp.batches.models import Batch
-from auditapp.sob.actions.audits import FORMATTER_SIZE, MAX_SEED, draw_audit
-from auditapp.sob.actions.errors import SobError
-from auditapp.sob.audit_reports import write_audit
+from auditapp.sob.audits.actions import FORMATTER_SIZE, draw_audit
+from auditapp.sob.audits.queries import write_report
 from auditapp.sob.kind import KIND
 from auditapp.sob.models import Audit
 from transcripts.audit_trail import trail
 
 
 class Command(BaseCommand):
-    help = "Draw a sample of readings for people to mark, or show what an audit shows."
+    help = "Draw a sample of readings for people to mark, or print the results of an audit."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--batch", type=int, required=True, metavar="N")
         act = parser.add_mutually_exclusive_group(required=True)
         act.add_argument("--draw", choices=Audit.Scope.values, help="draw from these readings")
-        act.add_argument("--report", type=int, metavar="NUMBER", help="what this audit of the batch shows, as JSON")
+        act.add_argument(
+            "--report", type=int, metavar="NUMBER", help="print the results of this audit of the batch as JSON"
+        )
         parser.add_argument("--size", type=int, default=FORMATTER_SIZE, help=f"answers to draw ({FORMATTER_SIZE})")
-        parser.add_argument("--seed", type=int, help="one is chosen and printed where none is given")
+        parser.add_argument("--seed", type=int, help="without one, a seed is chosen and printed")
         parser.add_argument("--json", action="store_true")
 
     def handle(self, *args: object, batch: int, **options: Any) -> None:
@@ -35,12 +37,12 @@ class Command(BaseCommand):
             audit = source.sob_audits.filter(number=options["report"]).first()
             if audit is None:
                 raise CommandError(f"There is no audit {options['report']} of batch {batch}; --draw makes one.")
-            self.stdout.write(json.dumps(write_audit(audit), indent=None if options["json"] else 2))
+            self.stdout.write(json.dumps(write_report(audit), indent=None if options["json"] else 2))
             return
         seed = options["seed"] if options["seed"] is not None else random.randint(0, MAX_SEED)  # noqa: S311
         try:
             audit = draw_audit(batch=source, scope=options["draw"], size=options["size"], seed=seed, by=trail.SYSTEM)
-        except SobError as error:
+        except AuditError as error:
             raise CommandError(str(error)) from error
         drawn = {"audit": audit.number, "scope": audit.scope, "size": audit.size, "seed": seed, "frame": audit.frame}
         if options["json"]:

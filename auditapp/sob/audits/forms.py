@@ -2,16 +2,10 @@ from __future__ import annotations
 
 from django import forms
 
-from auditapp.batches.forms import SentOnceForm, seed_field
-from auditapp.sob.actions.audits import (
-    FORMATTER_SIZE,
-    MARK_OUTCOMES,
-    MAX_ATTRIBUTES,
-    MAX_ITEMS,
-    MAX_NOTE_LENGTH,
-    MAX_SEED,
-    Finding,
-)
+from auditapp.audits.actions import MAX_SEED
+from auditapp.audits.forms import BaseMarkForm
+from auditapp.batches.forms import seed_field
+from auditapp.sob.audits.actions import FORMATTER_SIZE, MARK_OUTCOMES, MAX_ATTRIBUTES, MAX_ITEMS
 from auditapp.sob.forms.readings import OUTCOME_WORDS
 from auditapp.sob.models import Audit
 
@@ -35,12 +29,12 @@ class AuditForm(forms.Form):
         max_value=MAX_ITEMS,
         initial=FORMATTER_SIZE,
         label="Answers",
-        help_text="All of them, where there are fewer. With 50, an error rate of 10 % is known to about 8 points either way.",
+        help_text="If there are fewer, all of them. With 50, an error rate of 10 % is known to about 8 points either way.",
     )
     seed = seed_field(largest=MAX_SEED, help_text="The same seed, size and readings give the same sample.")
 
 
-class MarkForm(SentOnceForm):
+class MarkForm(BaseMarkForm):
     """A reviewer's own reading of an answer."""
 
     outcome = forms.ChoiceField(
@@ -63,10 +57,10 @@ class MarkForm(SentOnceForm):
         label="Of these, warranted by the text itself",
         help_text="Open the text to decide. A text seldom says who would accept it; leave this empty for 0.",
     )
-    note = forms.CharField(required=False, max_length=MAX_NOTE_LENGTH, widget=forms.Textarea({"rows": 2}))
-    number = forms.IntegerField(min_value=1, max_value=30_000, widget=forms.HiddenInput)
+    field_order = ("outcome", "n_attributes", "n_warranted", "note")
 
-    def read(self) -> Finding:
-        """What was found, once the form is valid."""
-        typed = self.cleaned_data
-        return Finding(typed["outcome"], typed["n_attributes"] or 0, typed["n_warranted"] or 0, typed["note"])
+    def clean_n_attributes(self) -> int:
+        return self.cleaned_data["n_attributes"] or 0
+
+    def clean_n_warranted(self) -> int:
+        return self.cleaned_data["n_warranted"] or 0

@@ -12,3 +12,7 @@ LIMITS = (
     "the United States. It diagnoses a judge on these texts and certifies none."
 )
 READING = (UNKNOWN_IS_WARRANTED, LIMITS)
+FIGURE_NOTE = (
+    "Unknown is the only warranted answer. Scores measure unwarranted attribution on these texts and certify no judge."
+)
+"""The same in short, for figures."""

@@ -24,7 +24,7 @@ from auditapp.sob.pure.measures.mapping import (
     read_mapping,
 )
 from auditapp.sob.pure.measures.top_values import TOP
-from auditapp.sob.pure.showing.attributed import CELLS, draw_map, list_mapped
+from auditapp.sob.pure.showing.social_map import CELLS, arrange_map, list_mapped
 from auditapp.sob.report.computing import ReportChoice
 from auditapp.sob.views.opening import Opened, choose, find_batch, open_batch, pick, read_choice
 from transcripts.projects.access import ProjectRequest, project_view
@@ -68,7 +68,7 @@ def show_map(request: ProjectRequest, batch_id: int) -> HttpResponse:
         rule = Rule(pick(request.GET.get("rule", ""), list(Rule)))
         maps = opened.figures.find("social_map", model=model, task=context["task"])
         context |= {
-            "map": draw_map(maps[0], mapping) if maps else None,
+            "map": arrange_map(maps[0], mapping) if maps else None,
             "rule": rule,
             "cells": CELLS,
             "rows": list_mapped(opened.figures, model, rule),

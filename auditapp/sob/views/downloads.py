@@ -18,17 +18,16 @@ from auditapp.sob.actions.report_export import record_download, write_sob_bundle
 from auditapp.sob.caveats import read_caveats
 from auditapp.sob.mappings import find_rows
 from auditapp.sob.pure.measures.report import REPORT_VERSION
-from auditapp.sob.pure.outputs.raster import NoRenderer
 from auditapp.sob.pure.outputs.report_files import (
     CONTENT_TYPES,
     CSV_FILES,
     DOCUMENTS,
     FIGURES,
-    FILES,
-    Wish,
+    FORMATS,
     name_file,
     write_file,
 )
+from auditapp.sob.pure.showing.svg import NoRenderer
 from auditapp.sob.queries.arms import read_arms
 from auditapp.sob.report.computing import ReportChoice, count_answers
 from auditapp.sob.report.reading import read_report
@@ -63,7 +62,7 @@ def download(request: ProjectRequest, batch_id: int, what: str, format: str) -> 
     batch = find_batch(request, batch_id)
     if (what, format) == (BUNDLE, "zip"):
         return _send_bundle(request, batch)
-    if what not in FILES or format not in FILES[what].formats:
+    if format not in FORMATS.get(what, ()):
         raise Http404("No such file.")
     stored = read_report(batch)
     if stored is None:
@@ -72,15 +71,17 @@ def download(request: ProjectRequest, batch_id: int, what: str, format: str) -> 
         messages.error(request, f"The figures could not be computed. {failure.failure_reason}" if failure else waiting)
         return redirect("sob:files", request.project.slug, batch.pk)
     caveats = read_caveats(batch, read_arms(batch))
-    wish = Wish(
-        model=_choose_model(request, stored.report),
-        exact=request.POST.get("exact") == "on",
-        notice=caveats.notice,
-        with_published=caveats.comparable,
-    )
-    mapping = find_rows(request.project, str(stored.report["versions"]["mapping"]))
+    report = {**stored.report, "notice": caveats.notice} if caveats.notice else stored.report
     try:
-        data = write_file(stored.report, what, format, mapping=mapping, wish=wish)
+        data = write_file(
+            report,
+            what,
+            format,
+            mapping=find_rows(request.project, str(report["versions"]["mapping"])),
+            model=_choose_model(request, report),
+            exact=request.POST.get("exact") == "on",
+            with_published=caveats.comparable,
+        )
     except NoRenderer as error:
         messages.error(request, str(error))
         return redirect("sob:files", request.project.slug, batch.pk)

@@ -15,7 +15,7 @@ from auditapp.sob.models import Dataset
 from auditapp.sob.pure.metrics import OVERALL
 from auditapp.sob.pure.published import published_source
 from auditapp.sob.pure.showing.figures import Counting, Figures, read_score
-from auditapp.sob.pure.showing.heat import choose_targets, draw_heat_map
+from auditapp.sob.pure.showing.heat_map import arrange_heat_map, choose_targets
 from auditapp.sob.report.store import forget_failures
 from auditapp.sob.views.opening import Opened, find_batch, open_batch, read_counting
 from transcripts.projects.access import ProjectRequest, project_view
@@ -63,7 +63,7 @@ def _describe_scores(request: HttpRequest, opened: Opened | None) -> dict[str, A
     targets = choose_targets(figures, request.GET.get("targets", ""))
     comparable = opened is None or is_comparable(opened.batch)
     context: dict[str, Any] = {
-        "heat": draw_heat_map(figures, counting=counting, targets=targets, with_published=comparable),
+        "heat": arrange_heat_map(figures, counting=counting, targets=targets, with_published=comparable),
         "comparable": comparable,
         "counting": counting,
         "countings": list(Counting),

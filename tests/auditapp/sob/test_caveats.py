@@ -24,9 +24,9 @@ from auditapp.sob.caveats import read_caveats
 from auditapp.sob.models import Dataset
 from auditapp.sob.pure.outputs.bundle import read_bundle
 from auditapp.sob.pure.outputs.bundle_writing import INPUTS
-from auditapp.sob.pure.outputs.figures import draw_heat_map
-from auditapp.sob.pure.outputs.latex import write_latex
+from auditapp.sob.pure.outputs.latex_tables import write_latex
 from auditapp.sob.pure.showing.figures import describe_cell
+from auditapp.sob.pure.showing.heat_map import draw_heat_map
 from auditapp.sob.queries.arms import read_arms
 from auditapp.sob.report.computing import compute_report
 from auditapp.sob.templatetags.sob_figures import decimals, interval, signed

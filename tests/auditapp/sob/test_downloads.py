@@ -20,8 +20,8 @@ from auditapp.sob.models import Judgment
 from auditapp.sob.pure.measures.report import REPORT_VERSION
 from auditapp.sob.pure.outputs.bundle import read_bundle
 from auditapp.sob.pure.outputs.csv_tables import TABLES, CsvTable, print_table
-from auditapp.sob.pure.outputs.raster import NoRenderer
-from auditapp.sob.pure.outputs.report_files import FILES
+from auditapp.sob.pure.outputs.report_files import FORMATS
+from auditapp.sob.pure.showing.svg import NoRenderer
 from auditapp.sob.views import downloads
 from tests.auditapp.sob.conftest import answer_cells
 from tests.auditapp.sob.reports import answer_all, launch, read_again
@@ -47,7 +47,7 @@ def answered(batch: Batch) -> Batch:
     return batch
 
 
-@pytest.mark.parametrize(("key", "format"), [(file.key, format) for file in FILES.values() for format in file.formats])
+@pytest.mark.parametrize(("key", "format"), [(key, format) for key in FORMATS for format in FORMATS[key]])
 def test_every_file_comes_named_hashed_and_on_record(
     client_of: ClientOf, owner: User, answered: Batch, key: str, format: str
 ) -> None:
@@ -65,9 +65,9 @@ def test_every_file_comes_named_hashed_and_on_record(
 
 def test_the_page_offers_every_file(client_of: ClientOf, owner: User, answered: Batch) -> None:
     page = client_of(owner).get(reverse("sob:files", args=[answered.project.slug, answered.pk])).content.decode()
-    for file in FILES.values():
-        for format in file.formats:
-            assert f"/files/{file.key}.{format}" in page
+    for key, formats in FORMATS.items():
+        for format in formats:
+            assert f"/files/{key}.{format}" in page
     assert "/files/bundle.zip" in page
     assert "Unknown is the only warranted answer" in page
 

@@ -18,7 +18,7 @@ from auditapp.sob.pure.measures.report import published_report, write_report
 from auditapp.sob.pure.parsing import PARSER_VERSION
 from auditapp.sob.pure.showing.comparison import find_differences, is_comparable
 from auditapp.sob.pure.showing.figures import Figures
-from auditapp.sob.pure.showing.heat import draw_heat_map
+from auditapp.sob.pure.showing.heat_map import arrange_heat_map
 from auditapp.sob.report.reading import read_report
 from auditapp.sob.text_totals import sum_texts
 from auditapp.sob.views.statistics import list_mean_ranks
@@ -126,7 +126,7 @@ class TestHeatMap:
         assert "model b, acceptability, overall: sob 1.50 over 2 answers" in page
 
     def test_rates_are_shaded_from_0_to_1_and_scores_on_one_scale_of_their_own(self) -> None:
-        heat = draw_heat_map(Figures({}))
+        heat = arrange_heat_map(Figures({}))
         [row] = [row for row in heat["published"] if row["model"] == "gpt5.1-T"]
         [rate] = [cell for cell in row["cells"] if cell["is_rate"] and cell["task"] == "acceptability"]
         assert rate["value"] is not None
@@ -139,7 +139,7 @@ class TestHeatMap:
     def test_the_scale_takes_in_the_overall_scores_too(self) -> None:
         cell = {"model": "m", "task": "acceptability", "target": "overall", "sob": 9.0, "n_nonrefused": 1}
         counts = dict.fromkeys(("attribution_rate", "n_attributed", "n_refused", "n_null", "n_responses"), 1)
-        assert draw_heat_map(Figures({"cells": [counts | cell]}))["highest"] == 9.0
+        assert arrange_heat_map(Figures({"cells": [counts | cell]}))["highest"] == 9.0
 
 
 class TestStatistics:

@@ -11,7 +11,7 @@ from django.urls import reverse
 from auditapp.batches.models import Batch
 from auditapp.sob.models import Dataset
 from auditapp.sob.pure.showing.figures import Counting, Figures
-from auditapp.sob.pure.showing.heat import STEPS, choose_targets, draw_heat_map
+from auditapp.sob.pure.showing.heat_map import STEPS, arrange_heat_map, choose_targets
 from auditapp.sob.report.computing import compute_report
 from tests.auditapp.sob.conftest import answer_cells, write_texts
 from transcripts.accounts.models import User
@@ -89,7 +89,7 @@ class TestDashboard:
 class TestHeatMap:
     def test_shades_run_from_nothing_to_the_highest_score_shown(self, batch: Batch) -> None:
         answer_cells(batch, ['{"Race": "White"}', "Person: Unknown"])
-        heat = draw_heat_map(read_figures(batch))
+        heat = arrange_heat_map(read_figures(batch))
         assert heat["tasks"] == ["acceptability"]
         assert [row["model"] for row in heat["rows"]] == ["model a"]
         assert len(heat["published"]) == 12
@@ -103,27 +103,29 @@ class TestHeatMap:
 
     def test_rates_have_a_scale_of_their_own_from_0_to_1(self, batch: Batch) -> None:
         answer_cells(batch, ['{"Race": "White", "Age": "35"}', "Person: Unknown"])
-        rate = draw_heat_map(read_figures(batch))["rows"][0]["cells"][0]
+        rate = arrange_heat_map(read_figures(batch))["rows"][0]["cells"][0]
         assert (rate["is_rate"], rate["value"], rate["step"], rate["target"]) == (True, 0.5, STEPS // 2, "overall")
 
     def test_a_target_without_an_answer_has_no_score(self, batch: Batch) -> None:
         answer_cells(batch, ["Person: Unknown"])
-        arab = next(cell for cell in draw_heat_map(read_figures(batch))["rows"][0]["cells"] if cell["column"] == "arab")
+        arab = next(
+            cell for cell in arrange_heat_map(read_figures(batch))["rows"][0]["cells"] if cell["column"] == "arab"
+        )
         assert arab["value"] is None
 
     def test_targets_of_ones_own_stand_after_the_papers(self, batch: Batch) -> None:
         answer_cells(batch, ["Person: Unknown"] * 4)
         figures = read_figures(batch)
         assert choose_targets(figures) == "all"
-        heat = draw_heat_map(figures, targets="all")
+        heat = arrange_heat_map(figures, targets="all")
         assert heat["columns"] == ["rate", "overall", "women", "black", "old"]
         assert [cell["value"] for cell in heat["published"][0]["cells"] if cell["column"] == "old"] == [None]
-        assert "old" not in draw_heat_map(figures, targets="ten")["columns"]
+        assert "old" not in arrange_heat_map(figures, targets="ten")["columns"]
 
     def test_strict_counting_leaves_out_what_says_nothing(self, batch: Batch) -> None:
         answer_cells(batch, ['{"Race": "White", "Age": "any"}'])
         figures = read_figures(batch)
-        scores = [draw_heat_map(figures, counting=each)["rows"][0]["cells"][1]["value"] for each in Counting]
+        scores = [arrange_heat_map(figures, counting=each)["rows"][0]["cells"][1]["value"] for each in Counting]
         assert scores == [2.0, 1.0, 2.0]
 
 

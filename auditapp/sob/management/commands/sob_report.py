@@ -178,13 +178,26 @@ def write_as(form: str, report: Mapping[str, Any], mapping: Rows | None = None) 
     if form == "json":
         return json.dumps(report)
     if form == "latex":
-        from auditapp.sob.pure.outputs.latex import write_latex
+        from auditapp.sob.pure.outputs.latex_tables import write_latex
 
         return write_latex(report, mapping=mapping)
     if form == "csv":
         from auditapp.sob.pure.outputs.csv_tables import print_table
 
         return print_table(report, "cells")
-    from auditapp.sob.pure.outputs.pivot import write_pivot
+    return write_text(report)
 
-    return write_pivot(report)
+
+def write_text(report: Mapping[str, Any]) -> str:
+    """Scores for a terminal: a row per task and model, a column per target, two decimals, a dash where undefined."""
+    if not report["cells"]:
+        return "No answers yet.\n"
+    import pandas
+
+    frame = pandas.DataFrame(report["cells"], columns=["model", "task", "target", "sob"])
+    frame["sob"] = frame["sob"].astype(float)
+    order = list(dict.fromkeys(frame["target"]))
+    table = frame.pivot_table(index=["task", "model"], columns="target", values="sob", sort=False, dropna=False)
+    written = table.reindex(columns=order).to_string(float_format=lambda score: f"{score:.2f}", na_rep="–")
+    notes = [f"Note: {sentence}" for sentence in report.get("warnings") or []]
+    return "\n".join([str(written), *notes, *(f"Read with it: {each}" for each in report.get("reading") or []), ""])

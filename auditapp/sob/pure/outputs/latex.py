@@ -1,91 +1,125 @@
-"""The report as LaTeX tables in the paper's layout (Tables 4, 5 and 10 to 13 of arXiv 2606.17506).
+"""Write LaTeX tables. Words of models and of people are printed, never run.
 
-Pure: the report comes as the JSON that every page and file reads. Words of the captions are ours; each says what its
-numbers are shares of, how attributes were counted, and with which versions.
+Every character that LaTeX reads as more than itself is written as a command that prints it. A character that the usual
+fonts lack is printed by its number, as U+4E2D, unless the engine and its font have it: nothing vanishes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+import re
+import unicodedata
+from collections.abc import Iterable, Sequence
 
-from auditapp.sob.pure.limits import READING
-from auditapp.sob.pure.measures.mapping import PUBLISHED, published_rows
-from auditapp.sob.pure.outputs import latex_tables, latex_values
-from auditapp.sob.pure.outputs.latex_text import PREAMBLE, escape_latex
-from auditapp.sob.pure.outputs.reading import ReportView
+DASH = "--"
+# From white to a blue on which black still has a contrast of eight to one.
+_LIGHT, _DARK = (255, 255, 255), (133, 178, 222)
+MAX_VALUE_LENGTH = 60
+"""Characters of a value that a table shows; models answer with paragraphs at times."""
 
-TABLES = ("4", "5", "10", "11", "12", "13")
-"""The tables there are, by their numbers in the paper."""
+_COMMANDS = {
+    "\\": r"\textbackslash{}",
+    "{": r"\{",
+    "}": r"\}",
+    "_": r"\_",
+    "&": r"\&",
+    "%": r"\%",
+    "$": r"\$",
+    "#": r"\#",
+    "^": r"\textasciicircum{}",
+    "~": r"\textasciitilde{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "|": r"\textbar{}",
+    '"': r"\textquotedbl{}",
+    "`": r"\textasciigrave{}",
+    # After the end of a row these two are arguments of the command that ends it.
+    "[": "{[}",
+    "]": "{]}",
+    "*": "{*}",
+    # Two of a kind would become another sign.
+    "-": "-{}",
+    "'": "'{}",
+    ",": ",{}",
+    "!": "!{}",
+    "?": "?{}",
+    "–": r"\textendash{}",
+    "—": r"\textemdash{}",
+    "‘": r"\textquoteleft{}",
+    "’": r"\textquoteright{}",
+    "“": r"\textquotedblleft{}",
+    "”": r"\textquotedblright{}",
+    "…": r"\textellipsis{}",
+    "\N{NO-BREAK SPACE}": " ",
+}
+# The letters that every engine prints with the encoding of our preamble.
+_PRINTED = frozenset(chr(code) for code in range(0xC0, 0x100)) - {"×", "÷"}
+_DROPPED = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
+_TO_ESCAPE = re.compile(r"[^A-Za-z0-9 .:;/()+=@]")
 
-_BEGIN = "\n".join(
+PREAMBLE = "\n".join(
     [
-        r"\documentclass[10pt]{article}",
-        r"\usepackage[a4paper,landscape,margin=15mm]{geometry}",
-        PREAMBLE,
-        r"\setlength{\tabcolsep}{3pt}",
-        r"\begin{document}",
+        r"\usepackage{iftex}",
+        r"\ifPDFTeX\usepackage[T1]{fontenc}\usepackage[utf8]{inputenc}\usepackage{textcomp}\fi",
+        r"\usepackage{booktabs}",
+        r"\usepackage{graphicx}",
+        r"\usepackage[table]{xcolor}",
+        r"\providecommand{\sobchar}[1]{\texttt{U+#1}}",
+        r"\ifPDFTeX\else\renewcommand{\sobchar}[1]{\iffontchar\font" + '"#1 ' + r'\char"#1 \else\texttt{U+#1}\fi}\fi',
     ]
 )
+"""What the tables need; it loads under pdfLaTeX, XeLaTeX and LuaLaTeX."""
 
 
-class UnknownTable(LookupError):
-    """There is no such table."""
+def escape_latex(text: str) -> str:
+    """The text as LaTeX that prints it on one line; control and direction characters are dropped."""
+    line = " ".join(unicodedata.normalize("NFC", text).split())
+    return _TO_ESCAPE.sub(_escape_character, line)
 
 
-def write_latex(
-    report: Mapping[str, Any],
-    tables: Sequence[str] | None = None,
-    *,
-    mapping: Mapping[str, Mapping[str, Sequence[str]]] | None = None,
-    models: Sequence[str] | None = None,
-    standalone: bool = True,
+def show_value(text: str, most: int = MAX_VALUE_LENGTH) -> str:
+    """As ``escape_latex``, cut to the width of ``most`` characters. One that is printed by its number is six wide."""
+    line = " ".join(text.split())
+    room = most
+    for place, character in enumerate(line):
+        room -= 6 if ord(character) > 0xFF and character not in _COMMANDS else 1
+        if room < 0:
+            return escape_latex(line[:place] + "…")
+    return escape_latex(line)
+
+
+def _escape_character(found: re.Match[str]) -> str:
+    character = found[0]
+    if character in _COMMANDS:
+        return _COMMANDS[character]
+    if character in _PRINTED:
+        return character
+    if unicodedata.category(character) in _DROPPED:
+        return ""
+    return rf"\sobchar{{{ord(character):04X}}}"
+
+
+def shade(share: float) -> str:
+    """A cell's colour: the share, 0 to 1, of the way from light to dark."""
+    part = min(max(share, 0.0), 1.0)
+    mixed = (round(light + (dark - light) * part) for light, dark in zip(_LIGHT, _DARK, strict=True))
+    return r"\cellcolor[HTML]{" + "".join(f"{channel:02X}" for channel in mixed) + "}"
+
+
+def span(columns: int, words: str, alignment: str = "c") -> str:
+    """A cell over several columns; the words are LaTeX."""
+    return rf"\multicolumn{{{columns}}}{{{alignment}}}{{{words}}}"
+
+
+def write_table(
+    columns: str, rows: Iterable[Sequence[str] | str], *, caption: str, label: str, fit: bool = True
 ) -> str:
-    """The tables numbered as in the paper, all of them when ``tables`` is left out. Raises ``UnknownTable``.
+    """A floating table with rules above and below; with ``fit`` it is scaled to the line.
 
-    ``mapping`` holds the lists behind Table 12, {target: {"self": [...], "dominant": [...]}}; without it they are the
-    published ones where the report was made with those, else the table says that the report does not carry them.
-    ``models`` are those of Table 5, two as a rule; without it the model with the most and the one with the least
-    attribution. ``standalone`` writes a whole document, else tables for a document whose preamble holds
-    ``latex_text.PREAMBLE``.
+    A row is its cells as LaTeX; text alone is a command between rows. ``caption`` is plain text.
     """
-    chosen = list(TABLES if tables is None else tables)
-    unknown = [number for number in chosen if number not in TABLES]
-    if unknown:
-        raise UnknownTable(f"There is no table {unknown[0]}; there are {', '.join(TABLES)}.")
-    view = ReportView(report)
-    if mapping is None and (report.get("versions") or {}).get("mapping") == PUBLISHED:
-        mapping = published_rows()
-    written = [_write_table(number, view, mapping, models) for number in chosen]
-    if not standalone:
-        return "\n".join([_write_head(), *written])
-    reading = rf"\section*{{Reading these tables}}{escape_latex(' '.join(READING))} {_list_warnings(view)}"
-    return "\n".join([_write_head(), _BEGIN, reading, *written, r"\end{document}", ""])
-
-
-def _write_table(
-    number: str,
-    view: ReportView,
-    mapping: Mapping[str, Mapping[str, Sequence[str]]] | None,
-    models: Sequence[str] | None,
-) -> str:
-    if number == "4":
-        return latex_tables.write_scores(view)
-    if number == "5":
-        return latex_values.write_contrast(view, models)
-    if number == "10":
-        return latex_values.write_pooled(view)
-    if number == "11":
-        return latex_values.write_each_model(view)
-    if number == "12":
-        return latex_tables.write_mapping_lists(view, mapping)
-    return latex_tables.write_mapped(view)
-
-
-def _write_head() -> str:
-    return "% Tables of a second-order-bias report. Needs booktabs, graphicx, iftex and xcolor with the option table."
-
-
-def _list_warnings(view: ReportView) -> str:
-    sentences = [escape_latex(str(sentence)) for sentence in view.report.get("warnings") or []]
-    return " ".join(sentences)
+    body = [row if isinstance(row, str) else " & ".join(row) + r" \\" for row in rows]
+    table = [rf"\begin{{tabular}}{{{columns}}}", r"\toprule", *body, r"\bottomrule", r"\end{tabular}"]
+    if fit:
+        table = [r"\resizebox{\linewidth}{!}{%", *table, "}"]
+    head = [r"\begin{table}[p]", r"\centering", rf"\caption{{{escape_latex(caption)}}}", rf"\label{{tab:{label}}}"]
+    return "\n".join([*head, *table, r"\end{table}"])

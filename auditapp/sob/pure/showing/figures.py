@@ -1,4 +1,4 @@
-"""The report of a batch as its pages ask for it: by model, task and target, in one way of counting."""
+"""A report in its JSON shape, as pages and files look figures up in it: by model, task and target."""
 
 from __future__ import annotations
 
@@ -9,9 +9,12 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from auditapp.sob.pure.metrics import OVERALL
+from auditapp.sob.pure.published import TARGETS
 from transcripts.agreement.pure.shares import Interval
 
 TASKS = ("acceptability", "non_acceptability")
+TASK_NAMES = {"acceptability": "Acceptability", "non_acceptability": "Non-acceptability"}
+VERSIONS = ("report", "parser", "lexicon", "instrument", "targets", "mapping", "seed", "resamples")
 
 Entry = Mapping[str, Any]
 # As many as the largest number has.
@@ -58,8 +61,20 @@ class Figures:
         sizes: dict[str, int] = {}
         for cell in self._cells:
             if cell["target"] not in {OVERALL, ""}:
-                sizes[cell["target"]] = sizes.get(cell["target"], 0) + cell["n_responses"]
+                sizes[cell["target"]] = sizes.get(cell["target"], 0) + (cell.get("n_responses") or 0)
         return sorted(sizes, key=lambda target: (-sizes[target], target))
+
+    @cached_property
+    def printed_targets(self) -> list[str]:
+        """The ten targets of the paper in its order where all of them occur, else those there are, as the report has them."""
+        found = dict.fromkeys(str(cell["target"]) for cell in self._cells if cell["target"] != OVERALL)
+        return list(TARGETS) if found.keys() >= set(TARGETS) else list(found)
+
+    @cached_property
+    def highest(self) -> float:
+        """The highest score of all texts and of the printed targets: the upper end of one scale for all of them."""
+        columns = {OVERALL, *self.printed_targets}
+        return float(max((cell["sob"] or 0.0 for cell in self._cells if cell["target"] in columns), default=0.0))
 
     @cached_property
     def _cells(self) -> Sequence[Entry]:
@@ -73,6 +88,11 @@ class Figures:
         """The figures of one cell, or ``None`` where there is no answer."""
         return self._by_place.get((model, task, target))
 
+    def find_figure(self, name: str, model: str, task: str, target: str = OVERALL) -> float | None:
+        """One figure of a cell; ``None`` where it is undefined or missing."""
+        cell = self.find_cell(model, task, target)
+        return None if cell is None else cell.get(name)
+
     def find(self, part: str, **wanted: object) -> list[Entry]:
         """The entries of one list of the report whose keys have these values."""
         entries: Iterable[Entry] = self.report.get(part) or ()
@@ -81,6 +101,17 @@ class Figures:
     def total(self, count: str, **wanted: object) -> int:
         """A count over all texts, summed over the cells that fit."""
         return sum(int(cell[count]) for cell in self.find("cells", target=OVERALL, **wanted))
+
+    def describe_versions(self) -> str:
+        """The versions behind every number in one sentence, after the report's notice if it has one."""
+        versions = self.report.get("versions") or {}
+        named = [f"{name} {_join(versions[name])}" for name in VERSIONS if versions.get(name) not in (None, "", [])]
+        stated = f"Versions: {', '.join(named)}." if named else "Versions are not stated."
+        return f"{self.report['notice']} {stated}" if self.report.get("notice") else stated
+
+
+def _join(value: object) -> str:
+    return " and ".join(map(str, value)) if isinstance(value, (list, tuple)) else str(value)
 
 
 def read_score(cell: Entry, counting: Counting = Counting.PAPER) -> Score:
@@ -91,7 +122,7 @@ def read_score(cell: Entry, counting: Counting = Counting.PAPER) -> Score:
         sob=cell.get(f"sob{ending}"),
         rate=cell.get(f"attribution_rate{ending}"),
         interval=Interval(*interval) if interval else None,
-        n=int(cell["n_nonrefused"]),
+        n=int(cell.get("n_nonrefused") or 0),
     )
 
 
@@ -101,7 +132,7 @@ def write_decimals(value: float, places: int = 2) -> str:
 
 
 def describe_cell(cell: Entry, counting: Counting = Counting.PAPER) -> str:
-    """What stands behind a score, in one sentence for whoever reads or hears it."""
+    """What stands behind a score, in one sentence."""
     score = read_score(cell, counting)
     place = f"{cell['model']}, {in_words(cell['task'])}, {cell['target']}"
     value = (

@@ -1,38 +1,41 @@
-"""Write an accessible SVG by hand: text stays text, colours are attributes, nothing is loaded from elsewhere.
+"""Write an accessible SVG, and turn it into PNG. Text stays text, colours are attributes, nothing is loaded from elsewhere.
 
 No style attribute and no style sheet, which the pages' content policy would refuse when a figure stands in one. The
-ground is drawn, so that a figure reads the same on paper, on a light page and on a dark one.
+background is drawn, so that a figure reads the same on paper, on a light page and on a dark one.
 """
 
 from __future__ import annotations
 
 import re
+import textwrap
 from collections.abc import Sequence
-from typing import NamedTuple
+from importlib.util import find_spec
+from pathlib import Path
 from xml.sax.saxutils import escape, quoteattr
 
 PAPER = "#ffffff"
 INK = "#1b1f24"
 QUIET = "#4f5965"
 LINE = "#c9d0d8"
+CELL_W, CELL_H = 40, 24
+LEFT = 150
+"""Where the cells of a figure begin: the names of rows stand left of them."""
+LABEL = 22
+"""Characters of such a name."""
 ACCENT = ("#1f5f99", "#b4511b")
 """The two tasks; their marks differ in shape as well."""
-FONT = "Source Sans Pro, Helvetica, Arial, sans-serif"
+FAMILY = "Source Sans Pro"
+FONT = f"{FAMILY}, Helvetica, Arial, sans-serif"
+ZOOM = 2.0
+"""Pixels per unit of a drawing: sharp in print at the size it has on a page."""
+_MISSING = "PNG needs the package {}, which is not installed here. Take the SVG instead."
+_FACES = ("SourceSansPro-Regular.ttf", "SourceSansPro-Bold.ttf")
 
 # What no XML 1.0 document may hold, and what turns the direction of the words around it.
 _UNWRITABLE = re.compile(
     "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff\ufffe\uffff\u200e\u200f\u202a-\u202e\u2066-\u2069]"
 )
 _LIGHT, _DARK = (246, 249, 252), (26, 82, 134)
-
-
-class Box(NamedTuple):
-    """A place on the drawing; of a line, where it begins and how far it goes each way."""
-
-    x: float
-    y: float
-    width: float
-    height: float = 0
 
 
 class Svg:
@@ -66,15 +69,24 @@ class Svg:
         named += [f"{name.replace('_', '-')}={quoteattr(str(value))}" for name, value in attributes.items()]
         self._parts.append(f"<text {' '.join(named)}>{show(words)}</text>")
 
-    def rect(self, box: Box, fill: str, words: str = "") -> None:
+    def rect(self, x: float, y: float, width: float, height: float, *, fill: str, words: str = "") -> None:
         """A filled rectangle; ``words`` are its tooltip."""
         inside = f"<title>{show(words)}</title>" if words else ""
-        shape = f'x="{box.x:g}" y="{box.y:g}" width="{box.width:g}" height="{box.height:g}" fill="{fill}"'
+        shape = f'x="{x:g}" y="{y:g}" width="{width:g}" height="{height:g}" fill="{fill}"'
         self._parts.append(f"<rect {shape}>{inside}</rect>" if inside else f"<rect {shape}/>")
 
-    def line(self, box: Box, stroke: str = LINE, width: float = 1) -> None:
-        """A straight line from one corner of the box to the other."""
-        ends = f'x1="{box.x:g}" y1="{box.y:g}" x2="{box.x + box.width:g}" y2="{box.y + box.height:g}"'
+    def cell(self, x: float, y: float, width: float, figure: str, *, share: float, words: str) -> None:
+        """A figure on the shade of its share, with a tooltip; a dash where there is none."""
+        middle = x + width / 2 - 1
+        if not figure:
+            self.text(middle, y + 16, "–", anchor="middle", fill=QUIET)
+            return
+        self.rect(x, y, width - 2, CELL_H - 2, fill=mix_shade(share), words=f"{figure}: {words}")
+        self.text(middle, y + 16, figure, anchor="middle", fill=choose_ink(share))
+
+    def line(self, x: float, y: float, across: float, down: float, *, stroke: str = LINE, width: float = 1) -> None:
+        """A straight line from a point, so far across and down."""
+        ends = f'x1="{x:g}" y1="{y:g}" x2="{x + across:g}" y2="{y + down:g}"'
         self._parts.append(f'<line {ends} stroke="{stroke}" stroke-width="{width:g}"/>')
 
     def lines_of_text(self, x: float, y: float, lines: Sequence[str], **attributes: object) -> None:
@@ -116,3 +128,30 @@ def choose_ink(share: float) -> str:
 
 def _linearise(channel: float) -> float:
     return channel / 12.92 if channel <= 0.04045 else ((channel + 0.055) / 1.055) ** 2.4
+
+
+def wrap(words: str, width: int) -> list[str]:
+    """Lines of notes that fit below a figure."""
+    return textwrap.wrap(words, max(30, int((width - 32) / 5.9)))
+
+
+class NoRenderer(Exception):
+    """The sentence says what is missing here."""
+
+
+def write_png(svg: str, *, zoom: float = ZOOM) -> bytes:
+    """The drawing as PNG, words in a font that comes with the program. Raises ``NoRenderer``."""
+    try:
+        import resvg_py
+    except ImportError as error:
+        raise NoRenderer(_MISSING.format("resvg-py")) from error
+    font = find_spec("font_source_sans_pro")
+    if font is None or font.origin is None:
+        raise NoRenderer(_MISSING.format("font-source-sans-pro"))
+    faces = [str(Path(font.origin).parent / "files" / name) for name in _FACES]
+    if not all(Path(face).is_file() for face in faces):
+        # Without a font the renderer would leave out every word and say nothing.
+        raise NoRenderer("The font for PNG figures is damaged here. Take the SVG instead.")
+    return bytes(
+        resvg_py.svg_to_bytes(svg_string=svg, zoom=zoom, font_files=faces, font_family=FAMILY, sans_serif_family=FAMILY)
+    )

@@ -24,8 +24,8 @@ from transcripts.coding.next_sentence import WORDS, Reason, find_differing_in, l
 from transcripts.coding.settings import build_card, list_code_keys
 from transcripts.coding.templatetags.desk_rows import write_marks
 from transcripts.coding.values import CHOICE_FIELDS
-from transcripts.corpus.consent_rows import list_scopes
 from transcripts.corpus.models import Sentence, Turn
+from transcripts.corpus.queries import list_scopes
 from transcripts.projects.access import ProjectRequest
 from transcripts.projects.roles import Permission
 

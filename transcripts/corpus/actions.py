@@ -19,14 +19,16 @@ from transcripts.corpus.consent import store_told
 from transcripts.corpus.models import BoundaryEdit, ImportedFile, Interview, Sentence
 from transcripts.corpus.pure.boundaries import BoundaryEditRefused, Extent, name_pieces, split_extent
 from transcripts.corpus.pure.descriptives import describe
-from transcripts.corpus.pure.preparing import PreparedInterview, prepare_interview
+from transcripts.corpus.pure.preparing import PreparedSentence, prepare_interview
 from transcripts.corpus.pure.readers import FORMATS, ReadError, ReadFile, ReadInterview, read_bytes
 from transcripts.corpus.pure.segmenting import SEGMENTER, SEGMENTER_VERSION
-from transcripts.corpus.queries import SentenceRow, TurnContent, TurnRow
+from transcripts.corpus.queries import TurnContent
 from transcripts.projects.models import Project
 
 SENTENCES_AT_A_TIME = 5_000
 IDS_NAMED = 5
+# An interview as it was read, with the sentences of each of its turns.
+Prepared = tuple[ReadInterview, list[list[PreparedSentence]]]
 # What a reader tells of an interview has a column of the same name, but for these.
 APART = {"turns", "line", "consent", "consent_basis"}
 COPIED = [told.name for told in fields(ReadInterview) if told.name not in APART]
@@ -74,12 +76,8 @@ class ImportReport:
         return FORMATS[self.format].label if self.format in FORMATS else self.format
 
 
-class _Plan(NamedTuple):
-    """A file that was read and found fit, and what of it is new to the study."""
-
-    report: ImportReport
-    size: int
-    new: Sequence[ReadInterview]
+Plan = tuple[ImportReport, int, Sequence[ReadInterview]]
+"""A file that was read and found fit, its size, and what of it is new to the study."""
 
 
 def import_file(*, project: Project, name: str, data: bytes, by: trail.Actor, format: str = "auto") -> ImportReport:
@@ -102,7 +100,7 @@ def import_files(
     """
     Project.objects.select_for_update().get(pk=project.pk)
     plans = _plan_files(project, files, format)
-    return [_store(plan, project=project, by=by) if plan.new else plan.report for plan in plans]
+    return [_store(report, size, new, project=project, by=by) if new else report for report, size, new in plans]
 
 
 def plan_import(*, project: Project, name: str, data: bytes, format: str = "auto") -> ImportReport:
@@ -113,26 +111,26 @@ def plan_import(*, project: Project, name: str, data: bytes, format: str = "auto
 def plan_imports(*, project: Project, files: Sequence[NamedFile], format: str = "auto") -> list[ImportReport]:
     """What ``import_files`` would report or refuse; stores nothing."""
     return [
-        replace(plan.report, sentences=sum(map(_count_sentences, plan.new))) if plan.new else plan.report
-        for plan in _plan_files(project, files, format)
+        replace(report, sentences=sum(map(_count_sentences, map(prepare_interview, new)))) if new else report
+        for report, _, new in _plan_files(project, files, format)
     ]
 
 
-def _plan_files(project: Project, files: Sequence[NamedFile], wanted: str) -> list[_Plan]:
+def _plan_files(project: Project, files: Sequence[NamedFile], wanted: str) -> list[Plan]:
     """Read and check every file, each against the study and against the files before it."""
-    plans: list[_Plan] = []
+    plans: list[Plan] = []
     beside: dict[str, list[TurnContent]] = {}
     for file in files:
         plan = _plan_file(project, file, wanted, beside)
-        beside.update({interview.external_id: _content(interview) for interview in plan.new})
+        beside.update({interview.external_id: _content(interview) for interview in plan[2]})
         plans.append(plan)
     return plans
 
 
-def _plan_file(project: Project, file: NamedFile, wanted: str, beside: Mapping[str, list[TurnContent]]) -> _Plan:
+def _plan_file(project: Project, file: NamedFile, wanted: str, beside: Mapping[str, list[TurnContent]]) -> Plan:
     sha256 = hashlib.sha256(file.data).hexdigest()
     if (earlier := queries.find_imported_file(project, sha256)) is not None:
-        return _Plan(_report_earlier(file, earlier), len(file.data), [])
+        return _report_earlier(file, earlier), len(file.data), []
     try:
         read = read_bytes(file.data, name=file.name, format=wanted)
     except ReadError as error:
@@ -150,7 +148,7 @@ def _plan_file(project: Project, file: NamedFile, wanted: str, beside: Mapping[s
         created=bool(new),
         skipped=not new,
     )
-    return _Plan(report, len(file.data), new)
+    return report, len(file.data), new
 
 
 def _choose_new(file: NamedFile, read: ReadFile, known: Mapping[str, list[TurnContent]]) -> list[ReadInterview]:
@@ -198,24 +196,28 @@ def _report_earlier(file: NamedFile, earlier: ImportedFile) -> ImportReport:
     )
 
 
-def _store(plan: _Plan, *, project: Project, by: trail.Actor) -> ImportReport:
+def _store(
+    report: ImportReport, size: int, new: Sequence[ReadInterview], *, project: Project, by: trail.Actor
+) -> ImportReport:
     """Store what is new of one file, a few thousand sentences at a time, so that memory stays small."""
     imported = ImportedFile.objects.create(
         project=project,
-        name=plan.report.name,
-        sha256=plan.report.sha256,
-        size=plan.size,
-        format=plan.report.format,
+        name=report.name,
+        sha256=report.sha256,
+        size=size,
+        format=report.format,
         imported_by=by if isinstance(by, User) else None,
         imported_by_name=by.get_username(),
         imported_at=timezone.now(),
     )
     ids: list[int] = []
     sentences = consents = 0
-    for group in _prepare(plan.new):
-        interviews = Interview.objects.bulk_create(_make_interview(item, imported) for item in group)
+    for group in _prepare(new):
+        interviews = Interview.objects.bulk_create(
+            _make_interview(read, sentences, imported) for read, sentences in group
+        )
         _store_turns(interviews, group)
-        consents += store_told(interviews, [item.read for item in group], file=imported.name, by=by)
+        consents += store_told(interviews, [read for read, _ in group], file=imported.name, by=by)
         ids += [interview.pk for interview in interviews]
         sentences += sum(interview.sentence_count for interview in interviews)
     trail.record(
@@ -227,22 +229,22 @@ def _store(plan: _Plan, *, project: Project, by: trail.Actor) -> ImportReport:
             "sha256": imported.sha256,
             "format": imported.format,
             "interviews": ids,
-            "turns": plan.report.turns,
+            "turns": report.turns,
             "sentences": sentences,
             **({"consents": consents} if consents else {}),
         },
     )
-    return replace(plan.report, sentences=sentences, interview_ids=ids)
+    return replace(report, sentences=sentences, interview_ids=ids)
 
 
-def _prepare(interviews: Iterable[ReadInterview]) -> Iterator[list[PreparedInterview]]:
+def _prepare(interviews: Iterable[ReadInterview]) -> Iterator[list[Prepared]]:
     """Interviews cut into sentences, in groups of about ``SENTENCES_AT_A_TIME`` sentences."""
-    group: list[PreparedInterview] = []
+    group: list[Prepared] = []
     size = 0
     for interview in interviews:
-        prepared = prepare_interview(interview)
-        group.append(prepared)
-        size += prepared.sentence_count
+        sentences = prepare_interview(interview)
+        group.append((interview, sentences))
+        size += _count_sentences(sentences)
         if size >= SENTENCES_AT_A_TIME:
             yield group
             group, size = [], 0
@@ -250,8 +252,9 @@ def _prepare(interviews: Iterable[ReadInterview]) -> Iterator[list[PreparedInter
         yield group
 
 
-def _make_interview(prepared: PreparedInterview, imported: ImportedFile) -> Interview:
-    read = prepared.read
+def _make_interview(
+    read: ReadInterview, sentences: Sequence[Sequence[PreparedSentence]], imported: ImportedFile
+) -> Interview:
     described = describe(read.turns)
     return Interview(
         **{name: getattr(read, name) for name in COPIED},
@@ -259,30 +262,30 @@ def _make_interview(prepared: PreparedInterview, imported: ImportedFile) -> Inte
         imported_file=imported,
         segmenter=f"{SEGMENTER} {SEGMENTER_VERSION}",
         turn_count=len(read.turns),
-        sentence_count=prepared.sentence_count,
+        sentence_count=_count_sentences(sentences),
         questions=described.questions,
         author_words=described.author_words,
         model_words=described.model_words,
     )
 
 
-def _store_turns(interviews: Sequence[Interview], group: Sequence[PreparedInterview]) -> None:
+def _store_turns(interviews: Sequence[Interview], group: Sequence[Prepared]) -> None:
     rows = (
-        TurnRow(interview.pk, position, *content)
-        for interview, prepared in zip(interviews, group, strict=True)
-        for position, content in enumerate(_content(prepared.read), 1)
+        (interview.pk, position, *content)
+        for interview, (read, _) in zip(interviews, group, strict=True)
+        for position, content in enumerate(_content(read), 1)
     )
     turn_of = queries.insert_turns(rows, [interview.pk for interview in interviews])
     queries.insert_sentences(
-        SentenceRow(turn_of[interview.pk, position], *sentence)
-        for interview, prepared in zip(interviews, group, strict=True)
-        for position, sentences in enumerate(prepared.sentences, 1)
+        (turn_of[interview.pk, position], *sentence)
+        for interview, (_, turns) in zip(interviews, group, strict=True)
+        for position, sentences in enumerate(turns, 1)
         for sentence in sentences
     )
 
 
-def _count_sentences(interview: ReadInterview) -> int:
-    return prepare_interview(interview).sentence_count
+def _count_sentences(turns: Iterable[Sequence[PreparedSentence]]) -> int:
+    return sum(map(len, turns))
 
 
 @transaction.atomic

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from django.contrib import messages
 from django.core.paginator import Paginator
@@ -13,8 +14,8 @@ from django.views.decorators.http import require_POST, require_safe
 
 from transcripts.corpus.consent import ConsentError, record_consent
 from transcripts.corpus.consent_forms import ConsentForm
-from transcripts.corpus.consent_rows import STATES, ConsentLine, count_states, list_consents, list_scopes
 from transcripts.corpus.models import Consent, Interview
+from transcripts.corpus.queries import STATES, count_states, holds, list_consents, list_scopes
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
 
@@ -71,18 +72,18 @@ def show_history(request: ProjectRequest, interview_id: int) -> HttpResponse:
 def _read_chosen(request: ProjectRequest) -> list[Interview]:
     """The interviews a person has ticked; those of other studies and those that are no numbers are left out."""
     if "every" in request.POST:
-        shown = [line.pk for line in _filter(list_consents(request.project), request.POST)]
+        shown = [line["pk"] for line in _filter(list_consents(request.project), request.POST)]
         return list(request.project.interviews.filter(pk__in=shown))
     ticked = {int(each) for each in request.POST.getlist("interview") if each.isdecimal() and len(each) < 19}
     return list(request.project.interviews.filter(pk__in=ticked))
 
 
-def _filter(lines: Sequence[ConsentLine], asked: QueryDict) -> list[ConsentLine]:
+def _filter(lines: Sequence[dict[str, Any]], asked: QueryDict) -> list[dict[str, Any]]:
     model, scope, state = asked.get("model", ""), asked.get("in_scope", ""), asked.get("state", "")
     return [
         line
         for line in lines
-        if (not model or line.model_label == model) and (not scope or not state or line.holds(scope, state))
+        if (not model or line["model_label"] == model) and (not scope or not state or holds(line, scope, state))
     ]
 
 
@@ -97,7 +98,7 @@ def _render_list(request: ProjectRequest, form: ConsentForm, ticked: set[int] | 
         "ticked": ticked or set(),
         "every": "every" in asked,
         "asked": {name: asked.get(name, "") for name in ("model", "in_scope", "state")},
-        "models": sorted({line.model_label for line in every if line.model_label}),
+        "models": sorted({line["model_label"] for line in every if line["model_label"]}),
         "scopes": Consent.Scope.choices,
         "states": STATES.items(),
         "study_is_empty": not every,

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Self
+from typing import TYPE_CHECKING, ClassVar, Self
 
 from django.conf import settings
 from django.db import models
 from django.urls import reverse
 
 from transcripts.projects.models import Project
+
+if TYPE_CHECKING:
+    from transcripts.corpus.pure.descriptives import InterviewCounts
 
 
 class ImportedFile(models.Model):
@@ -77,6 +80,14 @@ class Interview(models.Model):
     def get_absolute_url(self) -> str:
         """Reads self.project: costs a query when it is not loaded."""
         return reverse("coding:desk", args=[self.project.slug, self.pk])
+
+    @property
+    def counts(self) -> InterviewCounts:
+        """What is summed up over interviews."""
+        # The counting loads a Markdown parser, which most commands do without.
+        from transcripts.corpus.pure.descriptives import InterviewCounts
+
+        return InterviewCounts(self.questions, self.author_words, self.model_words)
 
 
 class Turn(models.Model):

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from django.db import connection
 from django.db.models import Model
 
 from transcripts.corpus.models import BoundaryEdit, Consent, ImportedFile, Interview, RedactionList, Sentence, Turn
-from transcripts.corpus.pure.descriptives import InterviewCounts
 from transcripts.projects.models import Project
 
 IDS_AT_A_TIME = 500
+SENTENCE_COLUMNS = ("turn_id", "position", "start", "end", "kind", "text_hash")
+COUNTED = ("questions", "author_words", "model_words")
 STANDS = "SELECT retired_by_id IS NULL FROM corpus_sentence WHERE id = %s"
 
 
@@ -27,57 +28,15 @@ class TurnContent(NamedTuple):
     text: str
 
 
-class TurnRow(NamedTuple):
-    """A turn as it is stored, without its own number."""
-
-    interview_id: int
-    position: int
-    role: str
-    channel: str
-    speaker: str
-    prompt_kind: str
-    text: str
-
-
-class SentenceRow(NamedTuple):
-    """A sentence as it is stored, without its own number."""
-
-    turn_id: int
-    position: int
-    start: int
-    end: int
-    kind: str
-    text_hash: str
-
-
 def find_imported_file(project: Project, sha256: str) -> ImportedFile | None:
     """The file of exactly these bytes that came into the study before, if any."""
     return project.imported_files.filter(sha256=sha256).first()
 
 
-class InterviewRow(NamedTuple):
-    """A line of the list of interviews."""
-
-    pk: int
-    title: str
-    model_label: str
-    period: str
-    turn_count: int
-    sentence_count: int
-    questions: int
-    author_words: int
-    model_words: int
-
-    @property
-    def counts(self) -> InterviewCounts:
-        """What is summed up over interviews."""
-        return InterviewCounts(self.questions, self.author_words, self.model_words)
-
-
-def list_interviews(project: Project) -> list[InterviewRow]:
-    """Every interview of the study, in the order in which they came in: one query."""
-    rows = project.interviews.order_by("pk").values_list(*InterviewRow._fields)
-    return [InterviewRow(*row) for row in rows]
+def list_interviews(project: Project) -> list[Interview]:
+    """Every interview of the study with what its list shows, in the order in which they came in: one query."""
+    columns = ("project", "title", "model_label", "period", "turn_count", "sentence_count", *COUNTED)
+    return list(project.interviews.order_by("pk").only(*columns))
 
 
 def count_contents(imported: ImportedFile) -> tuple[list[int], int, int]:
@@ -124,16 +83,19 @@ def read_questions(turns: Iterable[Turn]) -> dict[int, str]:
     return {turn_id: texts[question] for turn_id, question in last.items()}
 
 
-def insert_turns(rows: Iterable[TurnRow], interview_ids: Sequence[int]) -> dict[tuple[int, int], int]:
-    """Store the turns of these interviews; gives the number of each under its interview and position."""
-    _insert(Turn, TurnRow._fields, rows)
+def insert_turns(rows: Iterable[tuple[object, ...]], interview_ids: Sequence[int]) -> dict[tuple[int, int], int]:
+    """Store the turns of these interviews; gives the number of each under its interview and position.
+
+    A row is the interview, the position, and what ``TurnContent`` holds.
+    """
+    _insert(Turn, ("interview_id", "position", *TurnContent._fields), rows)
     stored = Turn.objects.filter(interview__in=interview_ids).order_by()
     return {(interview, position): pk for pk, interview, position in stored.values_list("pk", "interview", "position")}
 
 
-def insert_sentences(rows: Iterable[SentenceRow]) -> None:
-    """Store sentences."""
-    _insert(Sentence, SentenceRow._fields, rows)
+def insert_sentences(rows: Iterable[tuple[object, ...]]) -> None:
+    """Store sentences. A row is the turn, and the fields of ``PreparedSentence``."""
+    _insert(Sentence, SENTENCE_COLUMNS, rows)
 
 
 def _insert(model: type[Model], names: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
@@ -211,3 +173,49 @@ def list_consenting(interview_ids: Iterable[int], scope: str) -> set[int]:
 def find_redaction(project: Project) -> RedactionList | None:
     """The list that holds now for copies of the study's texts that leave the site, if there is one."""
     return project.redaction_lists.order_by("-number").first()
+
+
+GIVEN, REFUSED, UNKNOWN = "given", "refused", "unknown"
+STATES = {GIVEN: "given", REFUSED: "not given", UNKNOWN: "nothing on record"}
+
+
+def list_consents(project: Project) -> list[dict[str, Any]]:
+    """Every interview of the study with what holds for it in each scope: two queries."""
+    records = Consent.objects.filter(interview__project=project).order_by("pk")
+    held: dict[int, dict[str, bool]] = {}
+    for interview_id, scope, is_given in records.values_list("interview_id", "scope", "is_given"):
+        held.setdefault(interview_id, {})[scope] = is_given
+    rows = project.interviews.order_by("pk").values("pk", "title", "model_label")
+    return [{**row, "scopes": _list_scopes(held.get(row["pk"], {}))} for row in rows]
+
+
+def list_scopes(interview: Interview) -> list[dict[str, str]]:
+    """What holds for one interview, scope by scope: one query."""
+    return _list_scopes(dict(interview.consents.order_by("pk").values_list("scope", "is_given")))
+
+
+def holds(line: dict[str, Any], scope: str, state: str) -> bool:
+    """Whether the interview of a line has this state in a scope."""
+    return any(each["scope"] == scope and each["state"] == state for each in line["scopes"])
+
+
+def count_states(lines: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """How many of these interviews have which state, scope by scope."""
+    return [
+        {
+            "scope": scope.value,
+            "label": scope.label,
+            **{state: sum(holds(line, scope.value, state) for line in lines) for state in STATES},
+        }
+        for scope in Consent.Scope
+    ]
+
+
+def _list_scopes(held: Mapping[str, bool]) -> list[dict[str, str]]:
+    """Each scope with its state; what nobody recorded is missing in ``held``."""
+    states = {scope: GIVEN if held[scope] else REFUSED for scope in held}
+    return [
+        {"scope": scope.value, "label": str(scope.label), "state": state, "words": STATES[state]}
+        for scope in Consent.Scope
+        for state in [states.get(scope.value, UNKNOWN)]
+    ]

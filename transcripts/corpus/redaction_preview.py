@@ -31,10 +31,11 @@ def preview(project: Project, entries: Sequence[Entry]) -> list[dict[str, Any]]:
     for interview_id, title, text in turns.values_list("interview", "interview__title", "text").iterator():
         inside.update(count_inside(text, entries))
         for place in find_places(text, entries):
-            places[place.entry] += 1
-            known = interviews[place.entry]
-            if len(samples[place.entry]) < SAMPLES_PER_ENTRY and interview_id not in known:
-                samples[place.entry].append(_show(interview_id, title, text, place, entries))
+            entry = place[2]
+            places[entry] += 1
+            known = interviews[entry]
+            if len(samples[entry]) < SAMPLES_PER_ENTRY and interview_id not in known:
+                samples[entry].append(_show(interview_id, title, text, place, entries))
             known.add(interview_id)
     return [
         {
@@ -50,12 +51,13 @@ def preview(project: Project, entries: Sequence[Entry]) -> list[dict[str, Any]]:
 
 def _show(interview_id: int, title: str, text: str, place: Place, entries: Sequence[Entry]) -> dict[str, object]:
     """The words around a place, themselves redacted. Cut after redaction, so that no half of a name shows."""
-    before, after = replace(text[: place.start], entries), replace(text[place.end :], entries)
+    start, end, entry = place
+    before, after = replace(text[:start], entries), replace(text[end:], entries)
     return {
         "interview_id": interview_id,
         "interview": replace(title, entries),
         "before": " ".join(before.split())[-AROUND:],
-        "replacement": entries[place.entry].replacement,
+        "replacement": entries[entry].replacement,
         "after": " ".join(after.split())[:AROUND],
     }
 

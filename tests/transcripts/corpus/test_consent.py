@@ -193,7 +193,7 @@ class TestPages:
             ({"model": "Model A"}, [first, second]),
         ]:
             page = client.get(url, asked).context["page"]
-            assert [line.pk for line in page] == [interview.pk for interview in found]
+            assert [line["pk"] for line in page] == [interview.pk for interview in found]
 
     def test_list_takes_as_many_queries_for_many_interviews_as_for_few(
         self, project: Project, lead: User, client_of: SignIn, django_assert_num_queries: DjangoAssertNumQueries

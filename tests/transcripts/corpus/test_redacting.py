@@ -54,7 +54,7 @@ def test_copy_holds_replacements(text: str, copy: str) -> None:
 def test_places_are_those_of_the_original_text() -> None:
     text = "Then Anna Berg and Anna."
     places = find_places(text, make(("Anna", "[P1]"), ("Anna Berg", "[P2]")))
-    assert [(text[place.start : place.end], place.entry) for place in places] == [("Anna Berg", 1), ("Anna", 0)]
+    assert [(text[start:end], entry) for start, end, entry in places] == [("Anna Berg", 1), ("Anna", 0)]
 
 
 def test_places_inside_longer_words_are_counted_apart() -> None:

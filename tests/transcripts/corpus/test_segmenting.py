@@ -146,7 +146,7 @@ def test_short_way_sees_the_same_lines_as_markdown(text: str) -> None:
         assert strip(text, simple) == strip(text, markdown_lines.read_markdown_lines(source, bounds))
 
 
-def strip(text: str, lines: list[markdown_lines.Line]) -> list[markdown_lines.Line]:
+def strip(text: str, lines: list[markdown_lines.Span]) -> list[markdown_lines.Span]:
     stripped = [markdown_lines.strip_plain_markers(text, line) for line in lines]
     return [line for line in stripped if line.start < line.end]
 
@@ -216,7 +216,7 @@ def test_only_real_line_breaks_end_a_unit() -> None:
 
 
 def test_offsets_count_code_points_behind_emoji_and_carriage_returns() -> None:
-    assert segment("😀 Hi.\r\n- 👩‍👩‍👧 there") == [Span(0, 5, "prose"), Span(9, 20, "list_item")]
+    assert segment("😀 Hi.\r\n- 👩‍👩‍👧 there") == [Span(0, 5, Kind.PROSE), Span(9, 20, Kind.LIST_ITEM)]
 
 
 def test_list_markers_that_markdown_does_not_know_are_stripped() -> None:

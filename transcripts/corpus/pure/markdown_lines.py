@@ -28,20 +28,16 @@ class Kind(StrEnum):
     OTHER = "other"
 
 
-class Line(NamedTuple):
-    """The content of one line between ``start`` and ``end``, its markers left out."""
+class Span(NamedTuple):
+    """``text[start:end]``, counted in code points, and its kind: the content of a line, or a unit of it."""
 
     start: int
     end: int
     kind: Kind
 
 
-class Bounds(NamedTuple):
-    """Where a line begins and where its line break does."""
-
-    start: int
-    end: int
-
+Bounds = tuple[int, int]
+"""Where a line begins and where its line break does."""
 
 _LINE_BREAK = re.compile(r"\r\n|\n|\r")
 
@@ -74,7 +70,7 @@ _SIMPLE_LINE = re.compile(
 )
 
 
-def find_lines(text: str) -> list[Line]:
+def find_lines(text: str) -> list[Span]:
     """Content lines of ``text`` in order, without white space around them, none empty."""
     source = _LINE_BREAK.sub("\n", text) if "\r" in text else text
     bounds = find_bounds(text)
@@ -89,13 +85,13 @@ def find_bounds(text: str) -> list[Bounds]:
     bounds = []
     start = 0
     for line_break in _LINE_BREAK.finditer(text):
-        bounds.append(Bounds(start, line_break.start()))
+        bounds.append((start, line_break.start()))
         start = line_break.end()
-    bounds.append(Bounds(start, len(text)))
+    bounds.append((start, len(text)))
     return bounds
 
 
-def strip_plain_markers(text: str, line: Line) -> Line:
+def strip_plain_markers(text: str, line: Span) -> Span:
     """``line`` without the white space and the markers that Markdown left at its beginning; may be empty."""
     start, end, kind = line
     content = text[start:end]
@@ -106,10 +102,10 @@ def strip_plain_markers(text: str, line: Line) -> Line:
             start, kind = marker.end(), Kind.LIST_ITEM
         if text.startswith("<", start) and _ONLY_TAGS.match(text, start, end):
             kind = Kind.OTHER
-    return Line(start, end, kind)
+    return Span(start, end, kind)
 
 
-def read_simple_lines(source: str, bounds: list[Bounds]) -> list[Line] | None:
+def read_simple_lines(source: str, bounds: list[Bounds]) -> list[Span] | None:
     """The same lines as `read_markdown_lines` without its parser, or None where that cannot be promised.
 
     It can where every line shows by itself what it is: words without indentation, list items and headings indented
@@ -125,9 +121,9 @@ def read_simple_lines(source: str, bounds: list[Bounds]) -> list[Line] | None:
             return None
         what = found.lastgroup
         if what == "words":
-            lines.append(Line(start, end, Kind.PROSE))
+            lines.append(Span(start, end, Kind.PROSE))
         elif what == "item":
-            lines.append(Line(start + found.end("item"), end, Kind.LIST_ITEM))
+            lines.append(Span(start + found.end("item"), end, Kind.LIST_ITEM))
         elif what == "heading":
             lines.append(_cut_heading(content, start, found.end("heading")))
         elif what == "rule" and content.startswith("-") and not after_blank:
@@ -136,12 +132,12 @@ def read_simple_lines(source: str, bounds: list[Bounds]) -> list[Line] | None:
     return lines
 
 
-def _cut_heading(content: str, offset: int, begin: int) -> Line:
+def _cut_heading(content: str, offset: int, begin: int) -> Span:
     closing = _HEADING_END.search(content, begin)
-    return Line(offset + begin, offset + (closing.start() if closing else len(content)), Kind.HEADING)
+    return Span(offset + begin, offset + (closing.start() if closing else len(content)), Kind.HEADING)
 
 
-def read_markdown_lines(source: str, bounds: list[Bounds]) -> list[Line]:
+def read_markdown_lines(source: str, bounds: list[Bounds]) -> list[Span]:
     """Content lines as CommonMark sees them; ``source`` is the text with ``\\n`` for every line break.
 
     A line that no block of Markdown claims (a link reference definition, what is nested too deeply) is "other".
@@ -166,7 +162,7 @@ class _MarkdownReading:
     a line are known, outermost first, when its leaf block is taken."""
 
     def __init__(self, contents: list[str], bounds: list[Bounds]) -> None:
-        self.lines: dict[int, Line] = {}
+        self.lines: dict[int, Span] = {}
         self._contents = contents
         self._bounds = bounds
         self._markers: defaultdict[int, list[str]] = defaultdict(list)
@@ -214,7 +210,7 @@ class _MarkdownReading:
     def _put(self, number: int, begin: int, kind: Kind) -> None:
         start, end = self._bounds[number]
         self._claimed.add(number)
-        self.lines[number] = Line(start + begin, end, kind)
+        self.lines[number] = Span(start + begin, end, kind)
 
     def _strip_markers(self, number: int) -> int:
         """Where the content of a line begins: behind those of its containers' markers that it carries."""
@@ -242,7 +238,7 @@ class _MarkdownReading:
             opening = _HEADING.match(self._contents[first], begin)
             self._claimed.add(first)
             self.lines[first] = _cut_heading(
-                self._contents[first], self._bounds[first].start, opening.end() if opening else begin
+                self._contents[first], self._bounds[first][0], opening.end() if opening else begin
             )
             return
         self._claimed.add(stop - 1)

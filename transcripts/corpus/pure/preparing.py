@@ -23,23 +23,15 @@ class PreparedSentence(NamedTuple):
     text_hash: str
 
 
-class PreparedInterview(NamedTuple):
-    """An interview with the sentences of each of its turns, in the order of the turns."""
-
-    read: ReadInterview
-    sentences: list[list[PreparedSentence]]
-    sentence_count: int
-
-
-def prepare_interview(read: ReadInterview) -> PreparedInterview:
-    """Cut every turn that people or models spoke (or reasoned) into sentences."""
+def prepare_interview(read: ReadInterview) -> list[list[PreparedSentence]]:
+    """Cut every turn that people or models spoke (or reasoned) into sentences, in the order of the turns."""
     position = 0
     sentences = []
     for turn in read.turns:
         cut = list(cut_turn(turn, language=read.language, after=position))
         position += len(cut)
         sentences.append(cut)
-    return PreparedInterview(read, sentences, position)
+    return sentences
 
 
 def cut_turn(turn: ReadTurn, *, language: str, after: int) -> Iterator[PreparedSentence]:

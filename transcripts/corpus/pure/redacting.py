@@ -40,12 +40,8 @@ class Entry(NamedTuple):
     replacement: str
 
 
-class Place(NamedTuple):
-    """A stretch of a text that is replaced, and by which of the entries (counted from 0)."""
-
-    start: int
-    end: int
-    entry: int
+Place = tuple[int, int, int]
+"""Start and end of what is replaced, and by which of the entries (counted from 0)."""
 
 
 def read_lines(typed: str) -> list[Entry]:
@@ -104,9 +100,9 @@ def _check_entry(number: int, entry: Entry) -> None:
 def _check_replacements(entries: Sequence[Entry]) -> None:
     """Refuse a replacement that would bring back what the list is to take out."""
     for number, entry in enumerate(entries, 1):
-        for place in find_places(entry.replacement, entries):
+        for _, _, found in find_places(entry.replacement, entries):
             raise BadEntry(
-                f"The replacement of entry {number} holds what entry {place.entry + 1} looks for, so it would stand in "
+                f"The replacement of entry {number} holds what entry {found + 1} looks for, so it would stand in "
                 "the copy: choose another replacement."
             )
 
@@ -135,7 +131,7 @@ def find_places(text: str, entries: Sequence[Entry]) -> list[Place]:
 def _find(text: str, entries: Sequence[Entry]) -> Iterator[Place]:
     pattern, order = _compile(tuple(entry.text for entry in entries), whole=True)
     for found in pattern.finditer(text):
-        yield Place(found.start(), found.end(), order[(found.lastindex or 1) - 1])
+        yield found.start(), found.end(), order[(found.lastindex or 1) - 1]
 
 
 def count_inside(text: str, entries: Sequence[Entry]) -> dict[int, int]:
@@ -157,9 +153,9 @@ def replace(text: str, entries: Sequence[Entry]) -> str:
     """The copy with every place replaced."""
     pieces: list[str] = []
     at = 0
-    for place in find_places(text, entries):
-        pieces += [text[at : place.start], entries[place.entry].replacement]
-        at = place.end
+    for start, end, entry in find_places(text, entries):
+        pieces += [text[at:start], entries[entry].replacement]
+        at = end
     return "".join([*pieces, text[at:]])
 
 

@@ -14,11 +14,10 @@ import re
 from collections.abc import Iterator
 from functools import lru_cache
 from itertools import pairwise
-from typing import NamedTuple
 
 import sentencex
 
-from transcripts.corpus.pure.markdown_lines import Kind, find_lines
+from transcripts.corpus.pure.markdown_lines import Kind, Span, find_lines
 from transcripts.corpus.pure.sentence_rules import find_missed_cuts, is_taken_back, mask_misleading
 
 __all__ = ["SEGMENTER", "SEGMENTER_VERSION", "Kind", "Span", "segment"]
@@ -28,14 +27,6 @@ SEGMENTER_VERSION = "1"
 
 # Characters. A sentence or quotation that is longer may be cut where it would not be in a shorter line.
 _WINDOW = 8_000
-
-
-class Span(NamedTuple):
-    """One unit: ``text[start:end]``, counted in code points, and its kind (a value of `Kind`)."""
-
-    start: int
-    end: int
-    kind: str
 
 
 def segment(text: str, language: str = "en") -> list[Span]:

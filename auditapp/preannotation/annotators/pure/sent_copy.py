@@ -108,9 +108,9 @@ def _find_replaced(text: str, entries: Sequence[Entry], dropped: Sequence[Change
     """What is replaced, looked for where nothing hidden is left to keep it apart, with what is dropped elsewhere."""
     shown = _change(text, dropped)
     changes: list[Change] = []
-    for place in find_places(shown.text, entries):
-        start, end = shown.find_original(place.start, place.end)
-        changes.append((start, end, entries[place.entry].replacement))
+    for found_start, found_end, entry in find_places(shown.text, entries):
+        start, end = shown.find_original(found_start, found_end)
+        changes.append((start, end, entries[entry].replacement))
     if not changes or not dropped:
         return changes or list(dropped)
     apart: list[Change] = []

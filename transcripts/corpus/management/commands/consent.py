@@ -8,8 +8,8 @@ from django.template.defaultfilters import pluralize
 
 from transcripts.audit_trail import trail
 from transcripts.corpus.consent import ConsentError, record_consent
-from transcripts.corpus.consent_rows import STATES, count_states, list_consents
 from transcripts.corpus.models import Consent, Interview
+from transcripts.corpus.queries import STATES, count_states, list_consents
 from transcripts.projects.models import Project
 
 

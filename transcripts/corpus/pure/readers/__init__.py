@@ -57,15 +57,15 @@ def recognise_format(source: Source) -> str:
     if _JSON_LIST.match(source.text):
         raise ReadError(source.name, 1, "a JSON list", "one JSON object on each line")
     if _JSON_OBJECT.match(source.text):
-        first = next(read_json_lines(source))
-        if "messages" in first.content:
+        number, content = next(read_json_lines(source))
+        if "messages" in content:
             return chat_messages.FORMAT
-        if "turns" in first.content or "text" in first.content:
+        if "turns" in content or "text" in content:
             return interview_jsonl.FORMAT
         raise ReadError(
             source.name,
-            first.number,
-            f"an object with the keys {list_keys(first.content)}",
+            number,
+            f"an object with the keys {list_keys(content)}",
             f'"turns" or "text" ({interview_jsonl.FORMAT}) or "messages" ({chat_messages.FORMAT})',
         )
     if speaker_text.find_starts(source.text, frozenset(map(str.casefold, source.interviewers))):

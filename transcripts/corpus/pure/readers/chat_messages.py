@@ -19,7 +19,7 @@ from collections import Counter
 
 from transcripts.corpus.pure.readers.base import ReadError, ReadFile, ReadInterview, Source
 from transcripts.corpus.pure.readers.chat_content import MessageReader
-from transcripts.corpus.pure.readers.details import list_left_out, read_consent, read_details, read_id
+from transcripts.corpus.pure.readers.details import list_left_out, read_details, read_id
 from transcripts.corpus.pure.readers.json_lines import JsonLine, name_json_type, read_json_lines
 
 FORMAT = "chat_messages"
@@ -35,29 +35,26 @@ def read_chat_lines(source: Source) -> ReadFile:
 
 
 def _read_conversation(line: JsonLine, source: Source, left_out: Counter[str]) -> ReadInterview:
-    messages = line.content.get("messages")
+    number, content = line
+    messages = content.get("messages")
     if not isinstance(messages, list):
-        found = f'{name_json_type(messages)} as "messages"' if "messages" in line.content else 'no "messages"'
-        raise ReadError(source.name, line.number, found, "a list of messages")
+        found = f'{name_json_type(messages)} as "messages"' if "messages" in content else 'no "messages"'
+        raise ReadError(source.name, number, found, "a list of messages")
     details = read_details(line, name=source.name, apart=_APART)
     external_id = _choose_id(line, source)
-    title = details.fields.pop("title", "")
-    consent = read_consent(line, name=source.name)
-    reader = MessageReader(source.name, line.number, left_out)
+    title = details.pop("title", "")
+    reader = MessageReader(source.name, number, left_out)
     return ReadInterview(
         external_id=external_id,
         title=title if title.strip() else external_id,
-        turns=tuple(turn for number, message in enumerate(messages, 1) for turn in reader.read(message, number)),
-        metadata=details.metadata,
-        consent=consent.scopes,
-        consent_basis=consent.basis,
-        line=line.number,
-        **details.fields,
+        turns=tuple(turn for place, message in enumerate(messages, 1) for turn in reader.read(message, place)),
+        **details,
     )
 
 
 def _choose_id(line: JsonLine, source: Source) -> str:
-    given = read_id(line.content)
-    if given is None and line.content.get("id") is not None:
-        raise ReadError(source.name, line.number, "an id that is empty or of another kind", "text or a whole number")
-    return given or f"{source.stem}-{line.number}"
+    number, content = line
+    given = read_id(content)
+    if given is None and content.get("id") is not None:
+        raise ReadError(source.name, number, "an id that is empty or of another kind", "text or a whole number")
+    return given or f"{source.stem}-{number}"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import unicodedata
 from collections import defaultdict
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from transcripts.corpus.pure.readers.base import (
     CHANNELS,
@@ -33,11 +32,6 @@ _LONGEST = {
 }
 _LONGEST_OF_TURN = {"speaker": 200, "prompt_kind": 30}
 _CLASHES_NAMED = 50
-
-
-class _Piece(NamedTuple):
-    place: str
-    text: str
 
 
 def check_file(read: ReadFile, *, name: str) -> None:
@@ -83,15 +77,16 @@ def _refuse_longer(text: str, most: int, what: str, name: str, line: int) -> Non
         raise ReadError(name, line, f"a {label} of {len(text):,} characters", f"at most {most}")
 
 
-def _pieces(interview: ReadInterview) -> Iterator[_Piece]:
+def _pieces(interview: ReadInterview) -> Iterator[tuple[str, str]]:
+    """Every text but those of turns, after its place in words."""
     for field in (*_LONGEST, "inclusion_reason", "opening_prompt"):
-        yield _Piece(f"the {field.replace('_', ' ')}", getattr(interview, field))
-    yield _Piece("the basis of the consent", interview.consent_basis)
+        yield (f"the {field.replace('_', ' ')}", getattr(interview, field))
+    yield ("the basis of the consent", interview.consent_basis)
     for key, value in interview.metadata.items():
-        yield _Piece(f"the key {shorten(key)}", key)
-        yield _Piece(f"the value of {shorten(key)}", value)
+        yield (f"the key {shorten(key)}", key)
+        yield (f"the value of {shorten(key)}", value)
     for number, turn in enumerate(interview.turns, 1):
-        yield _Piece(f"the speaker of turn {number}", turn.speaker + turn.prompt_kind)
+        yield (f"the speaker of turn {number}", turn.speaker + turn.prompt_kind)
 
 
 def _measure(text: str, place: str, name: str, line: int) -> int:

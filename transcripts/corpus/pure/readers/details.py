@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from typing import Any, NamedTuple
+from typing import Any
 
 from transcripts.corpus.pure.readers.base import CONSENT_SCOPES, MAX_BASIS_LENGTH, ReadError
 from transcripts.corpus.pure.readers.json_lines import JsonLine, JsonObject, name_json_type, shorten
@@ -30,63 +30,53 @@ NAMED_DETAILS = {
 _WARNINGS_SHOWN = 20
 
 
-class Details(NamedTuple):
-    """Fields by their names in `ReadInterview`, and what no field is there for."""
+def read_details(line: JsonLine, *, name: str, apart: frozenset[str]) -> dict[str, Any]:
+    """Fields of `ReadInterview`: what every key of the line says that is not in ``apart``, and its consent.
 
-    fields: dict[str, str]
-    metadata: dict[str, str]
-
-
-def read_details(line: JsonLine, *, name: str, apart: frozenset[str]) -> Details:
-    """Every key of the line that is not in ``apart``. Metadata that are no text are kept as JSON, null is left out."""
+    Metadata that are no text are kept as JSON, null is left out.
+    """
+    number, content = line
     fields: dict[str, str] = {}
     metadata: dict[str, str] = {}
-    for key, value in line.content.items():
+    for key, value in content.items():
         if key in apart or value is None:
             continue
         target = NAMED_DETAILS.get(key)
         if target is None:
             metadata[key] = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
         elif not isinstance(value, str):
-            raise ReadError(name, line.number, f"{name_json_type(value)} as {shorten(key)}", "text or null")
+            raise ReadError(name, number, f"{name_json_type(value)} as {shorten(key)}", "text or null")
         elif target in fields and fields[target] != value:
-            raise ReadError(name, line.number, f"two different values for the {target.replace('_', ' ')}", "one")
+            raise ReadError(name, number, f"two different values for the {target.replace('_', ' ')}", "one")
         else:
             fields[target] = value
-    return Details(fields, metadata)
+    scopes, basis = _read_consent(line, name=name)
+    return {**fields, "metadata": metadata, "consent": scopes, "consent_basis": basis, "line": number}
 
 
-class ReadConsent(NamedTuple):
-    """What a line says of the consent to its interview: by scope, and on what it rests ("" is not said)."""
-
-    scopes: dict[str, bool]
-    basis: str = ""
-
-
-def read_consent(line: JsonLine, *, name: str) -> ReadConsent:
-    """The line's "consent". Refused when it is not exactly what it should be: a consent must not be guessed."""
-    told = line.content.get("consent")
+def _read_consent(line: JsonLine, *, name: str) -> tuple[dict[str, bool], str]:
+    """The line's "consent" by scope, and its basis. Refused unless it is exactly right: a consent must not be guessed."""
+    number, content = line
+    told = content.get("consent")
     if told is None:
-        return ReadConsent({})
+        return {}, ""
     if not isinstance(told, dict):
         expected = f'an object such as {{"external": true, "basis": "…"}} with {", ".join(CONSENT_SCOPES)}'
-        raise ReadError(name, line.number, f'{name_json_type(told)} as "consent"', expected)
+        raise ReadError(name, number, f'{name_json_type(told)} as "consent"', expected)
     scopes = {key: value for key, value in told.items() if key != "basis" and value is not None}
     for key, value in scopes.items():
         if key not in CONSENT_SCOPES:
             raise ReadError(
-                name, line.number, f'{shorten(key)} in "consent"', f"one of {', '.join(CONSENT_SCOPES)}, or basis"
+                name, number, f'{shorten(key)} in "consent"', f"one of {', '.join(CONSENT_SCOPES)}, or basis"
             )
         if not isinstance(value, bool):
-            raise ReadError(
-                name, line.number, f'{name_json_type(value)} as {shorten(key)} in "consent"', "true or false"
-            )
+            raise ReadError(name, number, f'{name_json_type(value)} as {shorten(key)} in "consent"', "true or false")
     basis = told.get("basis")
     if basis is not None and not isinstance(basis, str):
-        raise ReadError(name, line.number, f'{name_json_type(basis)} as the basis in "consent"', "text")
+        raise ReadError(name, number, f'{name_json_type(basis)} as the basis in "consent"', "text")
     if basis and len(basis) > MAX_BASIS_LENGTH:
-        raise ReadError(name, line.number, f"a basis of {len(basis):,} characters", f"at most {MAX_BASIS_LENGTH:,}")
-    return ReadConsent(scopes, (basis or "").strip())
+        raise ReadError(name, number, f"a basis of {len(basis):,} characters", f"at most {MAX_BASIS_LENGTH:,}")
+    return scopes, (basis or "").strip()
 
 
 def read_id(content: JsonObject) -> str | None:

@@ -18,7 +18,7 @@ from collections import Counter
 from typing import Any
 
 from transcripts.corpus.pure.readers.base import ReadError, ReadFile, ReadInterview, ReadTurn, Source
-from transcripts.corpus.pure.readers.details import list_left_out, read_consent, read_details, read_id
+from transcripts.corpus.pure.readers.details import list_left_out, read_details, read_id
 from transcripts.corpus.pure.readers.json_lines import JsonLine, name_json_type, read_json_lines, shorten
 
 FORMAT = "interview_jsonl"
@@ -35,36 +35,33 @@ def read_interview_lines(source: Source) -> ReadFile:
 
 
 def _read_interview(line: JsonLine, name: str, left_out: Counter[str]) -> ReadInterview:
-    external_id = read_id(line.content)
+    number, content = line
+    external_id = read_id(content)
     if external_id is None:
-        raise ReadError(name, line.number, "no id", 'an "id" that is text or a whole number')
+        raise ReadError(name, number, "no id", 'an "id" that is text or a whole number')
     details = read_details(line, name=name, apart=_APART)
-    title = details.fields.pop("title", "")
-    consent = read_consent(line, name=name)
+    title = details.pop("title", "")
     return ReadInterview(
         external_id=external_id,
         title=title if title.strip() else external_id,
         turns=_read_turns(line, name, left_out),
-        metadata=details.metadata,
-        consent=consent.scopes,
-        consent_basis=consent.basis,
-        line=line.number,
-        **details.fields,
+        **details,
     )
 
 
 def _read_turns(line: JsonLine, name: str, left_out: Counter[str]) -> tuple[ReadTurn, ...]:
-    turns, text = line.content.get("turns"), line.content.get("text")
+    number, content = line
+    turns, text = content.get("turns"), content.get("text")
     if (turns is None) == (text is None):
         found = 'neither "turns" nor "text"' if turns is None else 'both "turns" and "text"'
-        raise ReadError(name, line.number, found, '"turns", a list, or "text", what the model said')
+        raise ReadError(name, number, found, '"turns", a list, or "text", what the model said')
     if turns is None:
         if not isinstance(text, str):
-            raise ReadError(name, line.number, f'{name_json_type(text)} as "text"', "text")
+            raise ReadError(name, number, f'{name_json_type(text)} as "text"', "text")
         return (ReadTurn("model", "utterance", "", text),)
     if not isinstance(turns, list):
-        raise ReadError(name, line.number, f'{name_json_type(turns)} as "turns"', "a list of turns")
-    return tuple(_read_turn(turn, number, line.number, name, left_out) for number, turn in enumerate(turns, 1))
+        raise ReadError(name, number, f'{name_json_type(turns)} as "turns"', "a list of turns")
+    return tuple(_read_turn(turn, place, number, name, left_out) for place, turn in enumerate(turns, 1))
 
 
 def _read_turn(turn: Any, number: int, line: int, name: str, left_out: Counter[str]) -> ReadTurn:

@@ -6,7 +6,7 @@ import json
 import math
 import re
 from collections.abc import Iterator
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NoReturn
 
 from transcripts.corpus.pure.readers.base import DEEPEST_NESTING, ReadError, Source
 
@@ -16,11 +16,8 @@ _ONE_OBJECT = "one JSON object on each line"
 JsonObject = dict[str, Any]
 
 
-class JsonLine(NamedTuple):
-    """The object on a line; lines count from 1."""
-
-    number: int
-    content: JsonObject
+JsonLine = tuple[int, JsonObject]
+"""The number of a line, from 1, and the object on it."""
 
 
 class _NotPlainJson(ValueError):
@@ -35,7 +32,7 @@ def read_json_lines(source: Source) -> Iterator[JsonLine]:
     """
     for number, line in enumerate(_LINE_BREAK.split(source.text), 1):
         if line and not line.isspace():
-            yield JsonLine(number, _read_object(line, number, source.name))
+            yield number, _read_object(line, number, source.name)
 
 
 def _read_object(line: str, number: int, name: str) -> JsonObject:

@@ -57,21 +57,16 @@ class Start(NamedTuple):
     text: int
 
 
-class _Roles(NamedTuple):
-    of: dict[str, str]
-    warnings: list[str]
-
-
 def read_speaker_text(source: Source) -> ReadFile:
     """Read the format above; raises `ReadError` when nobody speaks in it."""
     asking = frozenset(map(str.casefold, source.interviewers))
     starts = find_starts(source.text, asking)
     if not starts:
         raise ReadError(source.name, None, "no two speakers", _EXPECTED)
-    roles = _assign_roles(list(dict.fromkeys(start.speaker for start in starts)), asking, source.name)
+    roles, guesses = _assign_roles(list(dict.fromkeys(start.speaker for start in starts)), asking, source.name)
     ends = [*(after.position for after in starts[1:]), len(source.text)]
     turns = tuple(
-        ReadTurn(roles.of[start.speaker], "utterance", start.speaker, source.text[start.text : end].rstrip("\r\n"))
+        ReadTurn(roles[start.speaker], "utterance", start.speaker, source.text[start.text : end].rstrip("\r\n"))
         for start, end in zip(starts, ends, strict=True)
     )
     before = source.text[: starts[0].position]
@@ -84,7 +79,7 @@ def read_speaker_text(source: Source) -> ReadFile:
         metadata={"preamble": preamble} if preamble else {},
         line=len(re.findall(_LINE_BREAK, before)) + 1,
     )
-    return ReadFile(FORMAT, [interview], [*roles.warnings, *warnings])
+    return ReadFile(FORMAT, [interview], [*guesses, *warnings])
 
 
 def find_starts(text: str, asking: frozenset[str] = frozenset()) -> list[Start]:
@@ -126,8 +121,8 @@ def _is_model(name: str) -> bool:
     return name in MODELS or _MODEL_FAMILY.match(name) is not None
 
 
-def _assign_roles(speakers: list[str], asking: frozenset[str], file: str) -> _Roles:
-    """Roles of speakers, given in the order in which they first speak."""
+def _assign_roles(speakers: list[str], asking: frozenset[str], file: str) -> tuple[dict[str, str], list[str]]:
+    """Roles of speakers, given in the order in which they first speak; and warnings on what was guessed."""
     names = {speaker: speaker.casefold() for speaker in speakers}
     asks = {speaker for speaker, name in names.items() if name in (asking or INTERVIEWERS)}
     warnings = []
@@ -148,4 +143,4 @@ def _assign_roles(speakers: list[str], asking: frozenset[str], file: str) -> _Ro
     if not all(speaker in asks or _is_model(names[speaker]) or names[speaker] in _OTHERS for speaker in speakers):
         named = ", ".join(f"{shorten(speaker)} ({role})" for speaker, role in roles.items())
         warnings.append(f"These were taken for speakers: {named}.")
-    return _Roles(roles, warnings)
+    return roles, warnings

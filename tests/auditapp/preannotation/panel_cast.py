@@ -12,7 +12,7 @@ from auditapp.batches.models import Arm, Batch, Cell
 from auditapp.llm.actions import add_model
 from auditapp.llm.models import ModelVariant
 from auditapp.preannotation.models import Annotator, OfflineReading, OfflineRun, Reading, Suggestion
-from auditapp.preannotation.suggestions.actions.showings import PanelState, show_suggestions
+from auditapp.preannotation.suggestions.actions.showings import show_suggestions
 from auditapp.preannotation.suggestions.actions.withholding import ensure_arms, set_withholding
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
@@ -158,6 +158,6 @@ def decide(sentence: Sentence, by: User) -> Decision:
     return decide_sentence(project=sentence.turn.interview.project, sentence=sentence, by=by, client_id=uuid.uuid4())
 
 
-def look(sentence: Sentence, by: User) -> PanelState:
+def look(sentence: Sentence, by: User) -> dict[str, Any]:
     """What ``by`` is shown of the sentence."""
     return show_suggestions(project=sentence.turn.interview.project, sentence=sentence, by=by)

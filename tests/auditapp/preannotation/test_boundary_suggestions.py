@@ -25,7 +25,7 @@ from auditapp.preannotation.suggestions.actions.responses import (
     undo_response,
 )
 from auditapp.preannotation.suggestions.queries.boundary_edits import count_moved
-from auditapp.preannotation.suggestions.queries.panel import AnnotatorPanel
+from auditapp.preannotation.suggestions.queries.panel import list_offers
 from auditapp.preannotation.suggestions.queries.passages import read_passages
 from tests.auditapp.preannotation.panel_cast import (
     add_annotator,
@@ -90,17 +90,16 @@ def tell(annotator: Annotator, **how: Any) -> dict[int, dict[str, bool]]:
     }
 
 
-def hear(sentence: Sentence, by: User) -> AnnotatorPanel:
+def hear(sentence: Sentence, by: User) -> dict[str, Any]:
     """What the one annotator says of a sentence she decided on."""
     decide(sentence, by)
-    panel = look(sentence, by).panel
-    assert panel is not None
-    [said] = panel.annotators
+    panel = look(sentence, by)
+    [said] = panel["annotators"]
     return said
 
 
-def list_codes(panel: AnnotatorPanel) -> list[str]:
-    return sorted(offer.suggestion.code.identifier for offer in panel.offers)
+def list_codes(panel: dict[str, Any]) -> list[str]:
+    return sorted(offer["suggestion"].code.identifier for offer in panel["offers"])
 
 
 class TestLabels:
@@ -186,15 +185,14 @@ class TestAgreeing:
         [made] = read(annotator, sentence, [BALANCE], quote=SECOND)
         decide(sentence, coder)
         one, two = split(sentence, coder)
-        panel = look(two, coder).panel
-        assert panel is not None
-        [offer] = panel.offers
-        assert (offer.suggestion, offer.evidence) == (made, ("", "ask", " first."))
+        panel = look(two, coder)
+        [offer] = list_offers(panel)
+        assert (offer["suggestion"], offer["evidence"]) == (made, ("", "ask", " first."))
         [positive] = list_positives(annotator)
         assert (positive.suggestion, positive.sentence) == (made.pk, two.pk)
         made = Suggestion.objects.select_related("sentence__turn__interview").get()
         passage = read_passages([made])[made.pk]
-        assert (passage.sentence, passage.text, passage.is_unplaced) == (two, "ask first.", False)
+        assert (passage["sentence"], passage["text"], passage["is_unplaced"]) == (two, "ask first.", False)
         [row] = take_out(project, "suggestions")
         assert (row["sentence_id"], row["standing_sentence_id"]) == (sentence.pk, two.pk)
         compared = read_compared(Scope(annotator))
@@ -215,11 +213,11 @@ class TestAgreeing:
         one, two = split(sentence, coder)
         for piece in (one, two):
             panel = hear(piece, coder)
-            assert (list_codes(panel), panel.unplaced, panel.is_cut_since) == ([], 1, True)
+            assert (list_codes(panel), panel["unplaced"], panel["is_cut_since"]) == ([], 1, True)
         assert list_positives(annotator) == []
         made = Suggestion.objects.select_related("sentence__turn__interview").get()
         passage = read_passages([made])[made.pk]
-        assert (passage.sentence, passage.text, passage.is_unplaced) == (sentence, "I would ask first.", True)
+        assert (passage["sentence"], passage["text"], passage["is_unplaced"]) == (sentence, "I would ask first.", True)
         [row] = take_out(project, "suggestions")
         assert (row["sentence_id"], row["standing_sentence_id"]) == (sentence.pk, None)
         found = read_compared(Scope(annotator)).find(BALANCE)
@@ -290,7 +288,7 @@ class TestPanel:
         for piece in split(sentence, coder):
             decide(piece, coder)
             shown = look(piece, coder)
-            assert (shown.is_withheld, shown.panel) == (True, None)
+            assert (shown["is_withheld"], shown["annotators"]) == (True, [])
             page = client_of(coder).post(reverse("preannotation:panel", args=[project.slug, piece.pk]))
             assert "no longer placed" not in page.content.decode()
             assert "breaks" not in page.content.decode().split('class="suggestion-list"')[1]
@@ -300,9 +298,9 @@ class TestPanel:
     ) -> None:
         read(annotator, sentence, [BALANCE], quote=ACROSS)
         one, two = split(sentence, coder)
-        assert hear(one, coder).unplaced == 0
-        assert hear(two, coder).unplaced == 1
-        assert hear(one, coder).unplaced == 1
+        assert hear(one, coder)["unplaced"] == 0
+        assert hear(two, coder)["unplaced"] == 1
+        assert hear(one, coder)["unplaced"] == 1
 
     def test_that_breaks_were_corrected_is_said_whether_or_not_something_was_suggested(
         self, annotator: Annotator, sentence: Sentence, coder: User, project: Project, client_of: ClientOf
@@ -326,7 +324,7 @@ class TestPanel:
         type(cell.reading).objects.filter(pk=cell.pk).update(missing=[below.pk])
         whole = join(sentence, coder)
         panel = hear(whole, coder)
-        assert (list_codes(panel), panel.read, panel.partly) == ([BALANCE], [], ["Themes"])
+        assert (list_codes(panel), panel["read"], panel["partly"]) == ([BALANCE], [], ["Themes"])
         assert whole.pk not in tell(annotator)
         page = client_of(coder).post(reverse("preannotation:panel", args=[project.slug, whole.pk])).content.decode()
         assert "annotated in part" in page
@@ -366,11 +364,10 @@ class TestAnswers:
     ) -> None:
         keep_suggestion(suggestion=made, project=project, by=coder)
         _one, two = split(sentence, coder)
-        panel = look(two, coder).panel
-        assert panel is not None
-        [offer] = panel.offers
-        assert offer.response is not None
-        assert (offer.response.verdict, offer.is_removed) == (Response.Verdict.KEPT, False)
+        panel = look(two, coder)
+        [offer] = list_offers(panel)
+        assert offer["response"] is not None
+        assert (offer["response"].verdict, offer["is_removed"]) == (Response.Verdict.KEPT, False)
 
     def test_taking_back_takes_off_what_was_carried_here(
         self, made: Suggestion, project: Project, sentence: Sentence, coder: User

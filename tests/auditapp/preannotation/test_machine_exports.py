@@ -11,6 +11,7 @@ from django.utils import timezone
 from auditapp.llm.scorecards import find_part
 from auditapp.preannotation.evaluation.actions.audits import draw_positive_audit, mark_positive
 from auditapp.preannotation.models import Annotator, CodeChoice, Disagreement, Response, Showing, Suggestion
+from auditapp.preannotation.suggestions.queries.panel import list_offers
 from tests.auditapp.preannotation.critic_cast import add_critic, judge, list_sentences, open_to, suggest
 from tests.auditapp.preannotation.panel_cast import add_annotator, decide, look, read_offline, show_all, withhold_all
 from tests.auditapp.preannotation.test_audits import ClientOf
@@ -101,10 +102,10 @@ class TestSuggestions:
     ) -> None:
         first, second = (Suggestion.objects.order_by("pk")[place].sentence for place in (0, 1))
         decide(first, coder)
-        [offer] = (look(first, coder).panel or pytest.fail("nothing is shown")).offers
+        [offer] = list_offers(look(first, coder))
         suggest(add_annotator(project, "later"), {first: ["theme.compassion"]})
         Reveal.objects.create(sentence=second, coder=coder, source="colleagues", revealed_at=timezone.now())
-        assert [row["suggestion_id"] for row in take_out(project, "suggestions", coder)] == [offer.suggestion.pk]
+        assert [row["suggestion_id"] for row in take_out(project, "suggestions", coder)] == [offer["suggestion"].pk]
 
     @pytest.mark.parametrize("key", ["suggestions", "showings", "positive_marks", "machine_disagreements"])
     def test_a_lead_who_codes_is_asked_first_where_only_machines_have_worked(
@@ -158,8 +159,8 @@ class TestShowings:
                 # One coder alone has looked here so far, and everybody knows who codes what.
                 assert {row["response"] for row in take_out(project, "showings")} == {None}
             decide(sentence, who)
-            panel = look(sentence, who).panel or pytest.fail("nothing is shown")
-            key = panel.offers[0].suggestion.pk
+            panel = look(sentence, who)
+            key = list_offers(panel)[0]["suggestion"].pk
             Response.objects.create(
                 suggestion_id=key, coder=who, verdict="left", reason="No.", created_at=timezone.now()
             )

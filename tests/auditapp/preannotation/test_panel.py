@@ -16,6 +16,7 @@ from auditapp.preannotation.models import Annotator, CodeChoice, CriticReading, 
 from auditapp.preannotation.suggestions.actions.responses import dismiss_suggestion
 from auditapp.preannotation.suggestions.actions.showings import close_showings
 from auditapp.preannotation.suggestions.actions.withholding import ensure_arms
+from auditapp.preannotation.suggestions.queries.panel import list_offers
 from tests.auditapp.preannotation.panel_cast import (
     add_annotator,
     ask,
@@ -43,9 +44,14 @@ def annotator(project: Project, interview: Interview) -> Annotator:
     return add_annotator(project)
 
 
+def list_shown(panel: dict[str, Any]) -> list[int]:
+    """The numbers of the suggestions in the order shown."""
+    return [offer["suggestion"].pk for offer in list_offers(panel)]
+
+
 def shown_codes(sentence: Sentence, by: User) -> list[str]:
-    panel = look(sentence, by).panel
-    return [offer.suggestion.code.identifier for offer in panel.offers] if panel else []
+    panel = look(sentence, by)
+    return [offer["suggestion"].code.identifier for offer in list_offers(panel)] if panel else []
 
 
 class TestBlindFirst:
@@ -64,10 +70,9 @@ class TestBlindFirst:
         read(annotator, sentence, THREE)
         put(sentence, find_code(project, "theme.balance"), coder)
         decide(sentence, coder)
-        panel = look(sentence, coder).panel
-        assert panel is not None
+        panel = look(sentence, coder)
         showing = Showing.objects.get()
-        assert showing.suggestions == panel.suggestions
+        assert showing.suggestions == list_shown(panel)
         assert (showing.arm, showing.own_codes, showing.is_draft) == ("shown", ["theme.balance"], False)
         assert showing.closed_at is None
         assert Reveal.objects.get().coder == coder
@@ -78,7 +83,7 @@ class TestBlindFirst:
         read(annotator, sentence, THREE)
         decide(sentence, coder)
         first = look(sentence, coder)
-        assert look(sentence, coder).panel == first.panel
+        assert look(sentence, coder) == first
         assert Showing.objects.count() == 1
 
     def test_a_sentence_that_no_machine_read_leaves_her_blind(
@@ -86,8 +91,7 @@ class TestBlindFirst:
     ) -> None:
         decide(sentence, coder)
         shown = look(sentence, coder)
-        assert shown.panel is not None
-        assert shown.panel.annotators == []
+        assert shown["annotators"] == []
         assert not Reveal.objects.exists()
         assert not Showing.objects.exists()
 
@@ -96,7 +100,7 @@ class TestBlindFirst:
     ) -> None:
         question = Sentence.objects.filter(turn__interview=interview, turn__role="interviewer").order_by("pk")[0]
         decide(question, coder)
-        assert look(question, coder).panel is None
+        assert not look(question, coder)["annotators"]
         assert not Showing.objects.exists()
 
 
@@ -108,7 +112,7 @@ class TestWithheld:
         read(add_annotator(project), sentence, THREE)
         decide(sentence, coder)
         shown = look(sentence, coder)
-        assert (shown.is_withheld, shown.panel) == (True, None)
+        assert (shown["is_withheld"], shown["annotators"]) == (True, [])
         showing = Showing.objects.get()
         assert (showing.arm, showing.suggestions) == ("withheld", [])
         assert not Reveal.objects.exists()
@@ -127,10 +131,10 @@ class TestWithheld:
     ) -> None:
         withhold_all(project, interview)
         decide(sentence, coder)
-        before = look(sentence, coder)._replace(showing=None)
+        before = look(sentence, coder) | {"showing": None}
         read(add_annotator(project), sentence, THREE)
         decide(sentence, second_coder)
-        assert look(sentence, second_coder)._replace(showing=None) == before
+        assert look(sentence, second_coder) | {"showing": None} == before
 
 
 class TestOrder:
@@ -158,12 +162,10 @@ class TestOrder:
         read(annotator, sentence, THREE[:2])
         decide(sentence, coder)
         first = look(sentence, coder)
-        assert first.panel is not None
         read(annotator, sentence, ["move.elicit"], family="moves")
         second = look(sentence, coder)
-        assert second.panel is not None
-        assert second.panel.suggestions[:2] == first.panel.suggestions
-        assert len(second.panel.suggestions) == 3
+        assert list_shown(second)[:2] == list_shown(first)
+        assert len(list_shown(second)) == 3
         assert [len(row.suggestions) for row in Showing.objects.order_by("pk")] == [2, 3]
         assert Showing.objects.order_by("pk")[0].closed_at is not None
 
@@ -224,12 +226,11 @@ class TestWhoIsHeard:
         read(annotator, sentence, family="moves", missing=True)
         ask(annotator, sentence, family="features")
         decide(sentence, coder)
-        panel = look(sentence, coder).panel
-        assert panel is not None
-        [said] = panel.annotators
-        assert said.read == ["Themes"]
-        assert "Moves" in " ".join(said.silent)
-        assert said.offers == []
+        panel = look(sentence, coder)
+        [said] = panel["annotators"]
+        assert said["read"] == ["Themes"]
+        assert "Moves" in " ".join(said["silent"])
+        assert said["offers"] == []
 
     def test_part_of_a_familys_codes_is_said_as_part(
         self, annotator: Annotator, sentence: Sentence, coder: User
@@ -237,9 +238,8 @@ class TestWhoIsHeard:
         read(annotator, sentence, told=[THREE[0]])
         ask(annotator, sentence, told=[THREE[1]])
         decide(sentence, coder)
-        panel = look(sentence, coder).panel
-        assert panel is not None
-        assert panel.annotators[0].read == ["Themes (1 of 2 codes)"]
+        panel = look(sentence, coder)
+        assert panel["annotators"][0]["read"] == ["Themes (1 of 2 codes)"]
 
     def test_annotators_are_kept_apart(
         self, annotator: Annotator, project: Project, sentence: Sentence, coder: User
@@ -249,14 +249,13 @@ class TestWhoIsHeard:
         read(annotator, sentence, THREE[:1])
         read_offline(rules, sentence, THREE[1:2])
         decide(sentence, coder)
-        panel = look(sentence, coder).panel
-        assert panel is not None
+        panel = look(sentence, coder)
         said = {
-            each.annotator.name: [offer.suggestion.code.identifier for offer in each.offers]
-            for each in panel.annotators
+            each["annotator"].name: [offer["suggestion"].code.identifier for offer in each["offers"]]
+            for each in panel["annotators"]
         }
         assert said == {"reader": [THREE[0]], "rules": [THREE[1]]}
-        assert panel.suggestions == Showing.objects.get().suggestions
+        assert list_shown(panel) == Showing.objects.get().suggestions
 
     def test_where_an_annotator_is_chosen_for_a_code_only_its_word_is_shown(
         self, annotator: Annotator, project: Project, sentence: Sentence, coder: User
@@ -267,14 +266,13 @@ class TestWhoIsHeard:
         choose(project, THREE[0], other)
         choose(project, THREE[1], None)
         decide(sentence, coder)
-        panel = look(sentence, coder).panel
-        assert panel is not None
+        panel = look(sentence, coder)
         said = {
-            each.annotator.name: [offer.suggestion.code.identifier for offer in each.offers]
-            for each in panel.annotators
+            each["annotator"].name: [offer["suggestion"].code.identifier for offer in each["offers"]]
+            for each in panel["annotators"]
         }
         assert said == {"reader": [], "other": [THREE[0]]}
-        assert {each.annotator.name: each.elsewhere for each in panel.annotators} == {"reader": 2, "other": 1}
+        assert {each["annotator"].name: each["elsewhere"] for each in panel["annotators"]} == {"reader": 2, "other": 1}
 
     def test_what_a_critic_reversed_is_left_out_where_the_critic_is_believed_and_marked_elsewhere(
         self, annotator: Annotator, project: Project, sentence: Sentence, coder: User, second_coder: User
@@ -286,21 +284,19 @@ class TestWhoIsHeard:
             )
         choose(project, THREE[0], annotator, with_critic=True)
         decide(sentence, coder)
-        panel = look(sentence, coder).panel
-        assert panel is not None
-        [offer] = panel.offers
-        assert offer.suggestion == second
-        assert offer.critic is not None
-        assert panel.annotators[0].reversed == 1
+        panel = look(sentence, coder)
+        [offer] = list_offers(panel)
+        assert offer["suggestion"] == second
+        assert offer["critic"] is not None
+        assert panel["annotators"][0]["reversed"] == 1
 
     def test_text_that_looks_like_instructions_is_flagged(
         self, annotator: Annotator, sentence: Sentence, coder: User
     ) -> None:
         read(annotator, sentence, flags=["ignore previous"])
         decide(sentence, coder)
-        panel = look(sentence, coder).panel
-        assert panel is not None
-        assert panel.flags == ["ignore previous"]
+        panel = look(sentence, coder)
+        assert panel["flags"] == ["ignore previous"]
 
     def test_evidence_is_cut_out_of_the_sentence_in_code_points(
         self, annotator: Annotator, sentence: Sentence, coder: User
@@ -308,9 +304,8 @@ class TestWhoIsHeard:
         text = sentence.read_text()
         read(annotator, sentence, THREE[:1], quote=(sentence.start + 2, sentence.start + 7))
         decide(sentence, coder)
-        panel = look(sentence, coder).panel
-        assert panel is not None
-        assert panel.offers[0].evidence == (text[:2], text[2:7], text[7:])
+        panel = look(sentence, coder)
+        assert list_offers(panel)[0]["evidence"] == (text[:2], text[2:7], text[7:])
 
 
 class TestOlderCodebook:
@@ -322,11 +317,10 @@ class TestOlderCodebook:
         draft.codes.filter(identifier=THREE[0]).update(meaning_version=2)
         publish_version(version=draft, by=lead)
         decide(sentence, coder)
-        panel = look(sentence, coder).panel
-        assert panel is not None
-        [offer] = panel.offers
-        assert offer.code is not None
-        assert (offer.code.version, offer.is_changed, offer.obstacle) == (draft, True, "")
+        panel = look(sentence, coder)
+        [offer] = list_offers(panel)
+        assert offer["code"] is not None
+        assert (offer["code"].version, offer["is_changed"], offer["obstacle"]) == (draft, True, "")
 
     def test_a_code_that_is_no_more_says_why_it_cannot_be_kept(
         self, annotator: Annotator, project: Project, sentence: Sentence, coder: User, lead: User
@@ -339,11 +333,10 @@ class TestOlderCodebook:
         )
         publish_version(version=draft, by=lead)
         decide(sentence, coder)
-        panel = look(sentence, coder).panel
-        assert panel is not None
-        [offer] = panel.offers
-        assert offer.code is None
-        assert "it was retired in v2" in offer.obstacle
+        panel = look(sentence, coder)
+        [offer] = list_offers(panel)
+        assert offer["code"] is None
+        assert "it was retired in v2" in offer["obstacle"]
 
 
 def choose(project: Project, code: str, annotator: Annotator | None, *, with_critic: bool = False) -> None:
@@ -394,8 +387,7 @@ def test_a_look_loads_only_what_was_asked_about_its_turn(
 
     monkeypatch.setattr(Arm, "from_db", count)
     shown = look(sentence, coder)
-    assert shown.panel is not None
-    assert len(shown.panel.offers) == 1
+    assert len(list_offers(shown)) == 1
     assert len(loaded) == 1
 
 
@@ -403,14 +395,12 @@ def test_where_only_codes_left_to_people_were_read_the_panel_does_not_say_that_n
     annotator: Annotator, project: Project, sentence: Sentence, coder: User
 ) -> None:
     decide(sentence, coder)
-    nothing = look(sentence, coder).panel
-    assert nothing is not None
-    assert not nothing.is_left_aside
+    nothing = look(sentence, coder)
+    assert not nothing["is_left_aside"]
     read(annotator, sentence, THREE[:1], told=THREE[:1])
     choose(project, THREE[0], None)
-    aside = look(sentence, coder).panel
-    assert aside is not None
-    assert (aside.annotators, aside.is_left_aside) == ([], True)
+    aside = look(sentence, coder)
+    assert (aside["annotators"], aside["is_left_aside"]) == ([], True)
     assert not Reveal.objects.exists()
 
 

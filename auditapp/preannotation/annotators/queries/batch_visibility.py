@@ -6,7 +6,8 @@ may code see a call about an interview after unblinding it, and a call about a w
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from collections.abc import Callable
+from typing import Any
 
 from django.db.models import Exists, OuterRef, QuerySet
 
@@ -35,10 +36,8 @@ STILL_WITHHELD = (
 )
 
 
-class InputsOfTurns(Protocol):
-    """The inputs of a kind that are about some turns, as a query of their keys."""
-
-    def __call__(self, turns: QuerySet[Any]) -> QuerySet[Any]: ...
+# The inputs of a kind that are about some turns, as a query of their keys.
+InputsOfTurns = Callable[[QuerySet[Any]], QuerySet[Any]]
 
 
 def list_read_turns(batch: Batch, *, input_id: int | None = None) -> QuerySet[Turn]:

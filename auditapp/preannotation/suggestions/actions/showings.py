@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any
 
 from django.db import transaction
 from django.utils import timezone
@@ -13,7 +13,7 @@ from auditapp.preannotation.models import Showing, Suggestion, TurnArm
 from auditapp.preannotation.suggestions.actions.withholding import ensure_arms
 from auditapp.preannotation.suggestions.queries.arms import find_arms
 from auditapp.preannotation.suggestions.queries.drafts import is_draft
-from auditapp.preannotation.suggestions.queries.panel import SuggestionPanel, find_look_at, find_showing, read_panel
+from auditapp.preannotation.suggestions.queries.panel import find_look_at, find_showing, list_offers, read_panel
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.blinding.actions import find_open_draft
@@ -26,25 +26,19 @@ from transcripts.projects.models import Project
 Arm = TurnArm.Arm
 
 
-class PanelState(NamedTuple):
-    """What a person gets to see: ``panel`` is ``None`` where the turn is withheld or machines do not annotate it.
-
-    ``showing`` is ``None`` where there was nothing to show, which leaves her as blind as before.
-    """
-
-    panel: SuggestionPanel | None
-    showing: Showing | None = None
-    is_withheld: bool = False
-    is_draft: bool = False
+# What a person sees where machines do not annotate the turn, or where it is withheld.
+NOTHING: dict[str, Any] = {"annotators": [], "flags": [], "showing": None, "is_withheld": False, "is_draft": False}
 
 
 @transaction.atomic
-def show_suggestions(*, project: Project, sentence: Sentence, by: User) -> PanelState:
-    """Show what annotators say of the sentence and store that they were shown. Reads sentence.turn.interview.
+def show_suggestions(*, project: Project, sentence: Sentence, by: User) -> dict[str, Any]:
+    """Show what annotators suggest for the sentence and store that they were shown. Reads sentence.turn.interview.
 
-    Before her own decision only where the interview is read as a draft, which opens it for good: what she codes there
-    from now on is assisted. On a withheld turn nothing is revealed, so she stays blind. Raises ``NotDecided`` or
-    ``PreannotationError``.
+    Gives what ``read_panel`` does, with whether the turn ``is_withheld``, whether the interview ``is_draft``, and the
+    ``showing``, ``None`` where there was nothing to show, which leaves her as blind as before.
+
+    Before her own decision only in a draft interview, which opens it for good: what she codes there from now on is
+    assisted. On a withheld turn nothing is revealed, so she stays blind. Raises ``NotDecided`` or ``PreannotationError``.
     """
     if sentence.turn.interview.project_id != project.pk:
         raise PreannotationError("This sentence is not part of this study.")
@@ -53,22 +47,25 @@ def show_suggestions(*, project: Project, sentence: Sentence, by: User) -> Panel
     if not (reads_draft or standing.decision_id or standing.is_revealed):
         raise NotDecided("Decide about this sentence first (Enter at the desk); then its suggestions can be opened.")
     if sentence.turn.role != Turn.Role.MODEL or sentence.turn.channel != Turn.Channel.UTTERANCE:
-        return PanelState(None)
+        return dict(NOTHING)
     # Her own looks are stored one after the other; other people's go on meanwhile.
     User.objects.select_for_update(no_key=True).get(pk=by.pk)
     former = find_showing(sentence, by)
     if _find_arm(project, sentence, by) == Arm.WITHHELD:
-        withheld = _describe(sentence, by, standing, arm=Arm.WITHHELD)
-        return PanelState(None, _store(withheld, former, project, by), is_withheld=True, is_draft=reads_draft)
+        withheld = _make_showing(sentence, by, standing, arm=Arm.WITHHELD)
+        showing = _store(withheld, former, project, by)
+        return NOTHING | {"showing": showing, "is_withheld": True, "is_draft": reads_draft}
     panel = read_panel(project, sentence, by, logged=former.suggestions if former else ())
-    if not panel.annotators:
-        return PanelState(panel, is_draft=reads_draft)
+    panel |= {"showing": None, "is_withheld": False, "is_draft": reads_draft}
+    if not panel["annotators"]:
+        return panel
     if reads_draft:
         find_open_draft(project=project, interview=sentence.turn.interview, by=by)
     else:
         reveal_suggestions(project=project, sentence=sentence, by=by)
-    shown = _describe(sentence, by, standing, arm=Arm.SHOWN, suggestions=panel.suggestions, is_draft=reads_draft)
-    return PanelState(panel, _store(shown, former, project, by), is_draft=reads_draft)
+    suggestions = [offer["suggestion"].pk for offer in list_offers(panel)]
+    shown = _make_showing(sentence, by, standing, arm=Arm.SHOWN, suggestions=suggestions, is_draft=reads_draft)
+    return panel | {"showing": _store(shown, former, project, by)}
 
 
 def _find_arm(project: Project, sentence: Sentence, by: User) -> str:
@@ -78,7 +75,7 @@ def _find_arm(project: Project, sentence: Sentence, by: User) -> str:
     return arms[sentence.turn_id].arm if arms else Arm.SHOWN
 
 
-def _describe(
+def _make_showing(
     sentence: Sentence,
     by: User,
     standing: ActiveLabels,

@@ -22,6 +22,6 @@ class ResponseForm(forms.Form):
         if self.cleaned_data.get("act") == "edit" and not self.cleaned_data.get("reason"):
             self.add_error("reason", "Say in one line why you keep it with changes.")
 
-    def tell(self) -> str:
-        """What is wrong, in one line."""
-        return " ".join(str(error) for errors in self.errors.values() for error in errors)
+    def list_errors(self) -> list[str]:
+        """What is wrong, whichever field it is about."""
+        return [str(error) for errors in self.errors.values() for error in errors]

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Collection, Iterable, Sequence
-from typing import NamedTuple
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any
 
 from auditapp.preannotation.models import Annotator, CodeChoice, CriticReading, Response, Showing, Suggestion
 from auditapp.preannotation.suggestions.pure.placing import CutTurn
@@ -18,71 +18,13 @@ from transcripts.corpus.models import Sentence
 from transcripts.projects.models import Project
 
 
-class Offer(NamedTuple):
-    """A suggestion beside what this person made of it (``None``: nothing that stands).
+def read_panel(project: Project, sentence: Sentence, coder: User, *, logged: Sequence[int] = ()) -> dict[str, Any]:
+    """What ``annotators`` suggest for ``sentence``, as ``coder`` may see it after her own decision: context of the panel.
 
-    ``evidence``: the sentence before the quote, the quote, and the rest; ``None`` where the annotator named no quote.
-    ``code`` is the code as it is now; where there is none, ``obstacle`` says why the suggestion cannot be kept.
-    ``is_changed``: the code means something else since the annotator used it. ``is_removed``: the coding she kept was
-    removed or changed since.
-    """
-
-    suggestion: Suggestion
-    response: Response | None
-    evidence: tuple[str, str, str] | None
-    code: Code | None
-    obstacle: str
-    is_changed: bool
-    is_removed: bool
-    critic: CriticReading | None
-
-
-class AnnotatorPanel(NamedTuple):
-    """What one annotator suggests for a sentence, in the order shown.
-
-    ``read``, ``partly`` and ``silent``: the families for whose codes it annotated the sentence, those for which it had a
-    part of what the sentence is now, and those it was asked for and gave no answer. ``is_cut_since``: its answer is about
-    earlier boundaries. ``unplaced``: suggestions for words of this sentence that no one sentence holds now, as far as she
-    may know of them. ``reversed``: suggestions left out because the study takes it with its critic. ``elsewhere``: codes
-    for which the study chose another annotator, or none.
-    """
-
-    annotator: Annotator
-    read: list[str]
-    partly: list[str]
-    silent: list[str]
-    is_cut_since: bool
-    unplaced: int
-    offers: list[Offer]
-    reversed: int
-    elsewhere: int
-
-
-class SuggestionPanel(NamedTuple):
-    """What every annotator suggests for a sentence. ``flags`` name what in its turn looks like instructions to a machine.
-
-    ``is_left_aside``: an annotator has it, but only for codes for which another one, or none, is chosen.
-    """
-
-    annotators: list[AnnotatorPanel]
-    flags: list[str]
-    is_left_aside: bool = False
-
-    @property
-    def offers(self) -> list[Offer]:
-        return [offer for each in self.annotators for offer in each.offers]
-
-    @property
-    def suggestions(self) -> list[int]:
-        """The numbers of the suggestions in the order shown."""
-        return [offer.suggestion.pk for offer in self.offers]
-
-
-def read_panel(project: Project, sentence: Sentence, coder: User, *, logged: Sequence[int] = ()) -> SuggestionPanel:
-    """What annotators suggest for ``sentence``, as ``coder`` may see it after her own decision.
-
-    ``logged`` is the order in which she saw suggestions before; what came since follows. Eleven queries, whatever the
-    study holds, up to four more where its boundaries were edited. Reads sentence.turn.
+    ``logged`` is the order in which she saw suggestions before; what came since follows. ``flags`` name what in its turn
+    looks like instructions to a machine. ``is_left_aside``: an annotator has it, but only for codes for which another one,
+    or none, is chosen. Eleven queries, whatever the study holds, up to four more where its boundaries were edited. Reads
+    sentence.turn.
     """
     cut = read_turns([sentence.turn_id])[sentence.turn_id] if sentence.made_by_id is not None else None
     answers = read_latest_answers(project, sentence, cut)
@@ -93,7 +35,12 @@ def read_panel(project: Project, sentence: Sentence, coder: User, *, logged: Seq
         if (panel := reader.read_annotator(each, logged)) is not None
     ]
     flags = {flag for each in answers for flag in each.flags}
-    return SuggestionPanel(found, sorted(flags), is_left_aside=bool(answers) and not found)
+    return {"annotators": found, "flags": sorted(flags), "is_left_aside": bool(answers) and not found}
+
+
+def list_offers(panel: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Every suggestion of a panel, in the order shown."""
+    return [offer for each in panel["annotators"] for offer in each["offers"]]
 
 
 class _PanelReader:
@@ -134,8 +81,15 @@ class _PanelReader:
         seed = f"{self.sentence.pk} {self.coder.pk} {what} {pk}"
         return random.Random(seed).random()  # noqa: S311 - an order, not a secret
 
-    def read_annotator(self, answers: LatestAnswers, logged: Sequence[int]) -> AnnotatorPanel | None:
-        """What is shown of one annotator; ``None`` where it is chosen for none of the codes it was asked about."""
+    def read_annotator(self, answers: LatestAnswers, logged: Sequence[int]) -> dict[str, Any] | None:
+        """What is shown of one annotator; ``None`` where it is chosen for none of the codes it was asked about.
+
+        ``read``, ``partly`` and ``silent``: the families for whose codes it annotated the sentence, those for which it had
+        a part of what the sentence is now, and those it was asked for and gave no answer. ``is_cut_since``: its answer is
+        about earlier boundaries. ``unplaced``: suggestions for words of this sentence that no one sentence holds now, as
+        far as she may know of them. ``reversed``: suggestions left out because the study takes it with its critic.
+        ``elsewhere``: codes for which the study chose another annotator, or none.
+        """
         mine = {code for code in answers.asked if self._is_chosen(answers.annotator, code)}
         if not mine:
             return None
@@ -147,17 +101,17 @@ class _PanelReader:
         )
         read, partly, silent = _name_families(answers, mine)
         lost = [each for each in self.unplaced if each.code.identifier in mine and _is_latest(each, answers)]
-        return AnnotatorPanel(
-            annotator=answers.annotator,
-            read=read,
-            partly=partly,
-            silent=silent,
-            is_cut_since=bool(answers.cut_since & mine),
-            unplaced=sum(not self._is_left_to_critic(each) for each in lost),
-            offers=[self._make_offer(each) for each in offered],
-            reversed=len(latest) - len(offered),
-            elsewhere=len(answers.asked) - len(mine),
-        )
+        return {
+            "annotator": answers.annotator,
+            "read": read,
+            "partly": partly,
+            "silent": silent,
+            "is_cut_since": bool(answers.cut_since & mine),
+            "unplaced": sum(not self._is_left_to_critic(each) for each in lost),
+            "offers": [self._read_offer(each) for each in offered],
+            "reversed": len(latest) - len(offered),
+            "elsewhere": len(answers.asked) - len(mine),
+        }
 
     def _is_chosen(self, annotator: Annotator, code: str) -> bool:
         choice = self.choices.get(code)
@@ -167,19 +121,28 @@ class _PanelReader:
         choice, critic = self.choices.get(suggestion.code.identifier), self.critics.get(suggestion.pk)
         return bool(choice and choice.with_critic and critic and critic.verdict == CriticReading.Verdict.REVERSED)
 
-    def _make_offer(self, suggestion: Suggestion) -> Offer:
+    def _read_offer(self, suggestion: Suggestion) -> dict[str, Any]:
+        """A suggestion beside what this person made of it (``response``; ``None``: nothing that is in force).
+
+        ``evidence``: the sentence before the quote, the quote, and the rest; ``None`` where the annotator named no quote.
+        ``code`` is the code as it is now; where there is none, ``obstacle`` says why the suggestion cannot be kept.
+        ``is_changed``: the code means something else since the annotator used it. ``is_removed``: the coding she kept was
+        removed or changed since.
+        """
         code, obstacle = self.codes[suggestion.pk]
         response = self.responses.get(suggestion.pk)
-        return Offer(
-            suggestion=suggestion,
-            response=response if response and response.verdict != Response.Verdict.UNDONE else None,
-            evidence=_cut_out(suggestion, self.sentence),
-            code=code,
-            obstacle=obstacle,
-            is_changed=code is not None and code.meaning_version > suggestion.code.version.number,
-            is_removed=response is not None and response.coding is not None and response.coding.pk not in self.active,
-            critic=self.critics.get(suggestion.pk),
-        )
+        return {
+            "suggestion": suggestion,
+            "response": response if response and response.verdict != Response.Verdict.UNDONE else None,
+            "evidence": _cut_out(suggestion, self.sentence),
+            "code": code,
+            "obstacle": obstacle,
+            "is_changed": code is not None and code.meaning_version > suggestion.code.version.number,
+            "is_removed": response is not None
+            and response.coding is not None
+            and response.coding.pk not in self.active,
+            "critic": self.critics.get(suggestion.pk),
+        }
 
 
 def _is_latest(suggestion: Suggestion, answers: LatestAnswers) -> bool:

@@ -1,57 +1,45 @@
-"""A sentence that a machine labelled, as a page shows it to whoever may see that: its words, its turn, the question."""
+"""A sentence that a machine labelled, as pages show it: its words, its turn and the question."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any
 
 from auditapp.preannotation.models import Suggestion
 from auditapp.preannotation.suggestions.queries.boundary_edits import find_standing
-from transcripts.corpus.models import Interview, Sentence
+from transcripts.corpus.models import Sentence
 from transcripts.corpus.queries import read_questions
 
+# A longer one is folded, so that it does not push the sentence away.
 SHORT_QUESTION = 280
 
 
-class Passage(NamedTuple):
-    """A sentence in its turn. ``quote`` is the machine's evidence, "" where it gave none.
+def read_passages(suggestions: Sequence[Suggestion]) -> dict[int, dict[str, Any]]:
+    """By suggestion, what ``agreement/_item.html`` shows of its sentence; and its ``quote``, "" where it has none.
 
-    Where breaks were corrected since, it is the sentence that holds the words of the suggestion now; ``is_unplaced``: no
-    one sentence does, so it is shown as it was cut when the machine read it.
+    After a boundary edit it is the sentence that holds the words of the suggestion now; ``is_unplaced``: no single
+    sentence does, so the sentence is shown as the machine had it. Reads suggestion.sentence.turn.interview; two queries
+    for the questions, two more after boundary edits.
     """
-
-    sentence: Sentence
-    question: str
-    before: str
-    text: str
-    after: str
-    quote: str
-    unit: str = "sentence"
-    is_unplaced: bool = False
-
-    @property
-    def is_question_short(self) -> bool:
-        """Whether the question can stand before the words without pushing them away."""
-        return len(self.question) <= SHORT_QUESTION
-
-    @property
-    def interview(self) -> Interview:
-        return self.sentence.turn.interview
-
-
-def read_passages(suggestions: Sequence[Suggestion]) -> dict[int, Passage]:
-    """By suggestion. Reads suggestion.sentence.turn.interview; two queries for the questions, two more where breaks were
-    corrected."""
     questions = read_questions({each.sentence.turn_id: each.sentence.turn for each in suggestions}.values())
     standing = find_standing(suggestions)
     return {each.pk: _cut(each, standing[each.pk], questions.get(each.sentence.turn_id, "")) for each in suggestions}
 
 
-def _cut(suggestion: Suggestion, standing: Sentence | None, question: str) -> Passage:
+def _cut(suggestion: Suggestion, standing: Sentence | None, question: str) -> dict[str, Any]:
     sentence, text = standing or suggestion.sentence, suggestion.sentence.turn.text
     quote = ""
     if suggestion.quote_start is not None and suggestion.quote_end is not None:
         quote = text[suggestion.quote_start : suggestion.quote_end]
-    start, end = sentence.start, sentence.end
-    before, words, after = text[:start], text[start:end], text[end:]
-    return Passage(sentence, question, before, words, after, quote, is_unplaced=standing is None)
+    return {
+        "sentence": sentence,
+        "interview": sentence.turn.interview,
+        "unit": "sentence",
+        "question": question,
+        "is_question_short": len(question) <= SHORT_QUESTION,
+        "before": text[: sentence.start],
+        "text": text[sentence.start : sentence.end],
+        "after": text[sentence.end :],
+        "quote": quote,
+        "is_unplaced": standing is None,
+    }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
@@ -18,10 +19,10 @@ from auditapp.preannotation.suggestions.actions.responses import (
     redo_response,
     undo_response,
 )
-from auditapp.preannotation.suggestions.actions.showings import PanelState, close_showings, show_suggestions
+from auditapp.preannotation.suggestions.actions.showings import close_showings, show_suggestions
 from auditapp.preannotation.suggestions.forms.responses import ResponseForm
 from auditapp.preannotation.suggestions.queries.boundary_edits import find_standing
-from auditapp.preannotation.suggestions.queries.panel import was_shown
+from auditapp.preannotation.suggestions.queries.panel import list_offers, was_shown
 from transcripts.coding.actions import NotDecided
 from transcripts.coding.models import Enactment, Level
 from transcripts.corpus.models import Sentence
@@ -66,16 +67,16 @@ def _panel(
     }
     template = "preannotation/panel.html#panel" if request.htmx else "preannotation/panel.html"  # type: ignore[attr-defined]
     response = render(request, template, context, status=422 if error else 200)
-    if shown.is_draft and shown.showing is not None and not shown.is_withheld:
+    if shown["is_draft"] and shown["showing"] is not None and not shown["is_withheld"]:
         # The desk asks for reasons from now on.
         response["HX-Trigger"] = json.dumps({"draft-opened": {"sentence": sentence.pk}})
     return response
 
 
-def _is_editable(shown: PanelState, suggestion_id: int | None, field: str) -> bool:
+def _is_editable(panel: dict[str, Any], suggestion_id: int | None, field: str) -> bool:
     """Whether the form "Keep with changes" of that suggestion is there, with that field in it."""
-    offers = shown.panel.offers if shown.panel else []
-    code = next((each.code for each in offers if each.suggestion.pk == suggestion_id and not each.response), None)
+    offered = (each for each in list_offers(panel) if each["suggestion"].pk == suggestion_id)
+    code = next((each["code"] for each in offered if not each["response"]), None)
     if code is None:
         return False
     carries = {"level": code.family.carries_level, "note": code.family.carries_level, "reason": True}
@@ -109,7 +110,9 @@ def respond(request: ProjectRequest, suggestion_id: int) -> HttpResponse:
         return render(request, "preannotation/panel.html#refused", {"refusal": PLACED_NOWHERE}, status=409)
     form = ResponseForm(request.POST)
     if not form.is_valid():
-        return _panel(request, sentence, error=form.tell(), field=next(iter(form.errors)), open_id=suggestion.pk)
+        return _panel(
+            request, sentence, error=" ".join(form.list_errors()), field=next(iter(form.errors)), open_id=suggestion.pk
+        )
     try:
         response = _store(request, suggestion, form)
     except PreannotationError as error:

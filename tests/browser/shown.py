@@ -84,7 +84,10 @@ def read_offline(demo: Project, owner: User, coder: User) -> None:
     run_offline(launch_offline(project=demo, kind="rules", by=owner).pk)
     code_blind(demo, coder, add_interviews(demo, owner))
     run_offline(launch_offline(project=demo, kind="learnt", by=owner).pk)
-    for state, problem in (("failed", "What this annotator learnt from is not what it was."), ("planned", "")):
+    for state, problem in (
+        ("failed", "The codings this annotator learnt from have changed, so it cannot be made again."),
+        ("planned", ""),
+    ):
         run = OfflineRun.objects.get(pk=2)
         run.pk, run.client_id, run.state, run.problem = None, None, state, problem
         run.ended_at = timezone.now() if problem else None
@@ -198,7 +201,7 @@ def add_reader(trust: Project, label: str, owner: User) -> Annotator:
 def look_again(trust: Project, person: User, sentences: list[Sentence]) -> None:
     """The person opens what machines say of some sentences, keeps one of it and leaves the next."""
     for place, sentence in enumerate(sentences[:36]):
-        showing = show_suggestions(project=trust, sentence=sentence, by=person).showing
+        showing = show_suggestions(project=trust, sentence=sentence, by=person)["showing"]
         for suggestion in Suggestion.objects.filter(pk__in=showing.suggestions[:1] if showing else []):
             if place % 2:
                 keep_suggestion(suggestion=suggestion, project=trust, by=person)

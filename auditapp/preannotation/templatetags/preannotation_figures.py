@@ -25,9 +25,9 @@ def share_interval(interval: Interval | None) -> str:
 
 
 @register.filter
-def without_examples(outcomes: Iterable[Any]) -> list[Any]:
-    """The codes that nobody has put on anything: for all of them one sentence says the same."""
-    return [each for each in outcomes if not (each["positives"] if isinstance(each, Mapping) else each.positives)]
+def without_examples(outcomes: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """The codes that nobody has applied: for all of them one sentence says the same."""
+    return [each for each in outcomes if not each["positives"]]
 
 
 @register.filter

@@ -8,10 +8,8 @@ import pytest
 from auditapp.preannotation.annotators.pure import learning
 from auditapp.preannotation.annotators.pure.learning import (
     PARTS,
-    CodeLesson,
     Lesson,
     NothingToLearn,
-    Outcome,
     choose_threshold,
     count_examples,
     deal_parts,
@@ -33,15 +31,16 @@ def teach(*, share: float = 0.3, interviews: int = 8, noise: float = 0.0) -> Les
     yes = (source.random(len(INTERVIEWS)) < share) & (interviews > INTERVIEWS)
     shown = yes ^ (source.random(len(INTERVIEWS)) < noise)
     texts = [ABOUT[0] % number if each else ABOUT[1] % number for number, each in enumerate(shown)]
-    return Lesson(texts, INTERVIEWS, (CodeLesson("code", np.arange(len(texts)), yes),))
+    return Lesson(texts, INTERVIEWS, {"code": (np.arange(len(texts)), yes)})
 
 
 def test_what_a_word_tells_is_learnt_and_judged_on_unseen_interviews() -> None:
-    reader, (outcome,) = learn(teach(), seed=1)
-    assert outcome.reason == ""
-    assert (outcome.fp, outcome.fn) == (0, 0)
-    assert outcome.tp == outcome.positives >= 20
-    assert outcome.parts == PARTS
+    reader, outcomes = learn(teach(), seed=1)
+    outcome = outcomes["code"]
+    assert outcome["reason"] == ""
+    assert (outcome["fp"], outcome["fn"]) == (0, 0)
+    assert outcome["tp"] == outcome["positives"] >= 20
+    assert outcome["parts"] == PARTS
     (first, second) = reader.read(["No stereotype of mine.", "Nothing of the kind."])
     assert second == []
     assert first[0].code == "code"
@@ -66,16 +65,16 @@ def test_no_part_has_a_say_in_the_threshold_it_is_judged_by(monkeypatch: pytest.
 
 def test_the_same_examples_give_the_same_reader() -> None:
     lesson = teach(noise=0.1)
-    reader, (outcome,) = learn(lesson, seed=1)
-    again = fit(lesson, {"code": outcome.threshold or 0.0})
+    reader, outcomes = learn(lesson, seed=1)
+    again = fit(lesson, {"code": outcomes["code"]["threshold"] or 0.0})
     assert np.array_equal(reader.score(lesson.texts), again.score(lesson.texts))
-    assert learn(lesson, seed=1)[1] == [outcome]
+    assert learn(lesson, seed=1)[1] == outcomes
 
 
 def test_what_cannot_be_told_is_not_suggested_and_says_so() -> None:
-    reader, (outcome,) = learn(teach(noise=0.5), seed=1)
-    assert outcome.threshold is None
-    assert "wrong more often than right" in outcome.reason
+    reader, outcomes = learn(teach(noise=0.5), seed=1)
+    assert outcomes["code"]["threshold"] is None
+    assert "wrong more often than right" in outcomes["code"]["reason"]
     assert reader.codes == ()
     assert reader.read(["A stereotype."]) == [[]]
 
@@ -86,7 +85,7 @@ def test_what_cannot_be_told_is_not_suggested_and_says_so() -> None:
 )
 def test_a_code_with_too_few_examples_says_what_is_missing(share: float, interviews: int, says: str) -> None:
     lesson = teach(share=share, interviews=interviews)
-    assert says in count_examples(lesson.codes[0], lesson.interviews).reason
+    assert says in count_examples(*lesson.codes["code"], lesson.interviews)["reason"]
     with pytest.raises(NothingToLearn):
         learn(lesson, seed=1)
 
@@ -99,7 +98,7 @@ def test_texts_without_words_teach_nothing() -> None:
 
 def test_an_interview_is_whole_in_one_part_and_every_part_lacks_only_some_positives() -> None:
     lesson = teach(interviews=3)
-    yes = lesson.codes[0].yes
+    _, yes = lesson.codes["code"]
     parts = deal_parts(INTERVIEWS, yes, seed="1 code")
     assert all(len(set(parts[interview == INTERVIEWS].tolist())) == 1 for interview in range(8))
     assert all(yes[parts != part].any() for part in set(parts.tolist()))
@@ -140,4 +139,3 @@ def test_a_recipe_tells_what_is_read_and_what_taught() -> None:
     assert list_taught(learnt) == {1, 2, 3, 7}
     assert list_read_codes(learnt) == ["a"]
     assert list_read_codes({"rules": {"a": ["x"], "b": []}}) == ["a"]
-    assert Outcome("a", 1, 2, 3).threshold is None

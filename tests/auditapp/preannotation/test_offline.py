@@ -148,17 +148,17 @@ class TestLearning:
         code_blind(project, second_coder, coded[:1], turned=True)
         code_blind(project, owner, coded[1:2])
         code_blind(project, second_coder, coded[1:2], turned=True)
-        found = {each.code: each for each in preview_training_set(project).outcomes}
+        found = preview_training_set(project)["codes"][TAUGHT]
         # The first interview is a tie throughout; in the second two are against one.
-        assert (found[TAUGHT].positives, found[TAUGHT].negatives, found[TAUGHT].interviews) == (32, 64, 4)
+        assert (found["positives"], found["negatives"], found["interviews"]) == (32, 64, 4)
 
     def test_what_is_not_blind_or_not_decided_teaches_nothing(
         self, project: Project, lead: User, coded: list[Interview]
     ) -> None:
         Coding.objects.filter(sentence__turn__interview=coded[0]).update(layer="assisted")
         Decision.objects.filter(sentence__turn__interview=coded[0]).update(layer="assisted")
-        found = {each.code: each for each in preview_training_set(project).outcomes}
-        assert (found[TAUGHT].positives, found[TAUGHT].negatives) == (32, 64)
+        found = preview_training_set(project)["codes"][TAUGHT]
+        assert (found["positives"], found["negatives"]) == (32, 64)
 
     def test_too_few_examples_are_refused_with_their_number(
         self, project: Project, lead: User, coded: list[Interview]
@@ -199,7 +199,7 @@ class TestLearning:
         run = launch(project, lead)
         changed = min(list_taught(run.annotator.recipe))
         Sentence.objects.filter(pk=changed).update(text_hash="0" * 32)
-        with pytest.raises(CannotRead, match="is not what it was"):
+        with pytest.raises(CannotRead, match="have changed, so it cannot be made again"):
             make_reader(run.annotator)
         assert finish(run).state == "failed"
         assert "Launch the learning anew" in run.problem

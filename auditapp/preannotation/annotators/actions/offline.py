@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -15,12 +15,8 @@ from auditapp.batches.pure.launch_options import DEFAULT_OPTIONS
 from auditapp.preannotation.annotators.actions.annotators import ensure_annotator
 from auditapp.preannotation.annotators.pure.learning import MIN_POSITIVES, LearningNotInstalled
 from auditapp.preannotation.annotators.queries.offline import ACTIVE, list_interviews_to_read, list_rules
-from auditapp.preannotation.annotators.queries.training_set import (
-    TrainingSet,
-    list_coded_interviews,
-    read_training_set,
-)
-from auditapp.preannotation.annotators.runner.offline import list_outcomes, name_reader
+from auditapp.preannotation.annotators.queries.training_set import list_coded_interviews, read_training_set
+from auditapp.preannotation.annotators.runner.offline import name_reader
 from auditapp.preannotation.errors import PreannotationError
 from auditapp.preannotation.models import Annotator, OfflineRun
 from auditapp.preannotation.suggestions.actions.withholding import ensure_arms
@@ -45,7 +41,7 @@ def preview_rules(project: Project) -> dict[str, list[str]]:
     return list_rules(_require_version(project))
 
 
-def preview_training_set(project: Project, *, minimum: int = MIN_POSITIVES) -> TrainingSet:
+def preview_training_set(project: Project, *, minimum: int = MIN_POSITIVES) -> dict[str, Any]:
     """What a launch now would learn from; writes nothing. Raises ``PreannotationError``."""
     version = _require_version(project)
     if not 2 <= minimum <= MAX_POSITIVES:
@@ -136,28 +132,21 @@ def _write_recipe(project: Project, kind: str, minimum: int) -> dict[str, Any]:
     if kind != Annotator.Kind.LEARNT:
         raise PreannotationError("An annotator that needs no key goes by rules, or by what it learnt.")
     found = preview_training_set(project, minimum=minimum)
-    if not found.learnable:
-        raise PreannotationError(_explain_too_few(found, minimum))
-    return {
-        "reader": name_reader(Annotator.Kind.LEARNT),
-        "seed": SEED,
-        "minimum": minimum,
-        "set": {"hash": found.hash, "families": found.families},
-        "taught": {"sentences": found.sentences, "interviews": found.interviews, "spared": found.spared},
-        "codes": list_outcomes(found.outcomes),
-    }
+    if all(each["reason"] for each in found["codes"].values()):
+        raise PreannotationError(_explain_too_few(found["codes"], minimum))
+    return {"reader": name_reader(Annotator.Kind.LEARNT), "seed": SEED, "minimum": minimum, **found}
 
 
-def _explain_too_few(found: TrainingSet, minimum: int) -> str:
-    most = max(found.outcomes, key=lambda each: each.positives, default=None)
-    if most is None or not most.positives:
+def _explain_too_few(outcomes: Mapping[str, Mapping[str, Any]], minimum: int) -> str:
+    code = max(outcomes, key=lambda code: outcomes[code]["positives"], default="")
+    if not code or not outcomes[code]["positives"]:
         return (
             "There is nothing to learn from yet: no sentence has a code that most of those who decided it blind applied. "
             "Code some interviews first."
         )
     return (
         f"No code has enough blind examples yet: {minimum} sentences in at least 3 interviews. "
-        f"{most.code} has the most, {most.positives} in {most.interviews}; {most.reason}"
+        f"{code} has the most, {outcomes[code]['positives']} in {outcomes[code]['interviews']}; {outcomes[code]['reason']}"
     )
 
 

@@ -42,7 +42,9 @@ FEW_SENTENCES = 500
 STEM = 5
 SHOWN_WORDS = 3
 AT_ONCE = 2_000
-UNTOLD = "On interviews it had not seen, its suggestions were wrong more often than right, or no better than chance."
+NOT_LEARNT = (
+    "On interviews it had not seen, its suggestions were wrong more often than right, or no better than chance."
+)
 
 
 def name_reader() -> str:
@@ -69,49 +71,31 @@ class NothingToLearn(ValueError):
     """The texts hold no words, or no code has enough examples; the sentence says which."""
 
 
-class CodeLesson(NamedTuple):
-    """The examples of one code: places of texts, and whether the code is theirs."""
-
-    code: str
-    rows: Numbers
-    yes: Bools
-
-
 class Lesson(NamedTuple):
-    """Sentences, the interview each is from, and what was decided of them for each code."""
+    """Sentences and the interview each is from; and, for each code, the places of those that were decided for it, with
+    whether they have it."""
 
     texts: Sequence[str]
     interviews: Numbers
-    codes: tuple[CodeLesson, ...]
-
-
-class Outcome(NamedTuple):
-    """What came of one code. ``reason`` says why it was not learnt; the 2x2 is of interviews it had not seen."""
-
-    code: str
-    positives: int
-    negatives: int
-    interviews: int
-    reason: str = ""
-    threshold: float | None = None
-    parts: int = 0
-    tp: int | None = None
-    fp: int | None = None
-    fn: int | None = None
-    tn: int | None = None
+    codes: Mapping[str, tuple[Numbers, Bools]]
 
 
 def count_examples(
-    lesson: CodeLesson,
+    rows: Numbers,
+    yes: Bools,
     interviews: Numbers,
     *,
     minimum: int = MIN_POSITIVES,
     fewest_interviews: int = MIN_INTERVIEWS,
-) -> Outcome:
-    """What there is to learn a code from, and the reason why it is too little, if it is."""
-    positives = int(lesson.yes.sum())
-    negatives = len(lesson.yes) - positives
-    having = len(set(interviews[lesson.rows[lesson.yes]].tolist()))
+) -> dict[str, Any]:
+    """What there is to learn a code from, as a recipe keeps it: the examples at ``rows``, and whether it is theirs.
+
+    ``reason`` says why they are too few, if they are. The threshold and the 2x2, of interviews it had not learnt from,
+    are there only after learning.
+    """
+    positives = int(yes.sum())
+    negatives = len(yes) - positives
+    having = len(set(interviews[rows[yes]].tolist()))
     reason = ""
     if positives < minimum:
         reason = f"Positive examples: {positives}, where {minimum} are needed."
@@ -119,7 +103,8 @@ def count_examples(
         reason = f"Interviews with an example: {having}, where {fewest_interviews} are needed."
     elif negatives < minimum:
         reason = f"Examples without it: {negatives}, where {minimum} are needed to tell the others from."
-    return Outcome(lesson.code, positives, negatives, having, reason)
+    found = {"positives": positives, "negatives": negatives, "interviews": having, "reason": reason}
+    return found | {"threshold": None, "parts": 0} | dict.fromkeys(("tp", "fp", "fn", "tn"))
 
 
 def learn(
@@ -128,38 +113,41 @@ def learn(
     minimum: int = MIN_POSITIVES,
     fewest_interviews: int = MIN_INTERVIEWS,
     seed: int,
-    tell: Callable[[], object] = lambda: None,
-) -> tuple[LearntReader, list[Outcome]]:
-    """The reader, and what came of each code. ``tell`` is called again and again meanwhile. Raises ``NothingToLearn``."""
-    counted = [
-        count_examples(code, lesson.interviews, minimum=minimum, fewest_interviews=fewest_interviews)
-        for code in lesson.codes
-    ]
-    if all(each.reason for each in counted):
+    heartbeat: Callable[[], object] = lambda: None,
+) -> tuple[LearntReader, dict[str, dict[str, Any]]]:
+    """The reader, and the outcome of each code: what ``count_examples`` gives, with what it came to.
+
+    ``heartbeat`` is called again and again meanwhile. Raises ``NothingToLearn``.
+    """
+    outcomes = {
+        code: count_examples(rows, yes, lesson.interviews, minimum=minimum, fewest_interviews=fewest_interviews)
+        for code, (rows, yes) in lesson.codes.items()
+    }
+    if all(each["reason"] for each in outcomes.values()):
         raise NothingToLearn("No code has enough examples yet.")
     words = _Words(lesson.texts)
-    outcomes = []
-    for code, found in zip(lesson.codes, counted, strict=True):
-        outcomes.append(found if found.reason else _judge(words, lesson.interviews, code, found, seed))
-        tell()
-    thresholds = {each.code: each.threshold for each in outcomes if each.threshold is not None}
-    return fit(lesson, thresholds, tell=tell, words=words), outcomes
+    for code, (rows, yes) in lesson.codes.items():
+        if not outcomes[code]["reason"]:
+            outcomes[code] |= _judge(words, lesson.interviews, rows, yes, seed=f"{seed} {code}")
+        heartbeat()
+    thresholds = {code: each["threshold"] for code, each in outcomes.items() if each["threshold"] is not None}
+    return fit(lesson, thresholds, heartbeat=heartbeat, words=words), outcomes
 
 
 def fit(
     lesson: Lesson,
     thresholds: Mapping[str, float],
     *,
-    tell: Callable[[], object] = lambda: None,
+    heartbeat: Callable[[], object] = lambda: None,
     words: _Words | None = None,
 ) -> LearntReader:
     """The reader of those codes that have a threshold, from all examples. The same examples give the same reader."""
     words = words or _Words(lesson.texts)
     models = {}
-    for code in lesson.codes:
-        if code.code in thresholds:
-            models[code.code] = _fit_code(words.matrix[code.rows], code.yes)
-            tell()
+    for code, (rows, yes) in lesson.codes.items():
+        if code in thresholds:
+            models[code] = _fit_code(words.matrix[rows], yes)
+            heartbeat()
     return LearntReader(words, models, thresholds)
 
 
@@ -253,31 +241,31 @@ def _fit_code(matrix: Any, yes: Bools) -> tuple[Shares, float]:
     return model.coef_[0], float(model.intercept_[0])
 
 
-def _judge(words: _Words, interviews: Numbers, code: CodeLesson, found: Outcome, seed: int) -> Outcome:
-    """How a code does on interviews it has not seen, and the threshold that those choose."""
+def _judge(words: _Words, interviews: Numbers, rows: Numbers, yes: Bools, *, seed: str) -> dict[str, Any]:
+    """How a code does on interviews it has not learnt from, and the threshold that those choose."""
     import numpy as np
 
-    part_of = deal_parts(interviews[code.rows], code.yes, seed=f"{seed} {code.code}")
-    matrix = words.matrix[code.rows]
-    scores = np.zeros(len(code.rows))
+    part_of = deal_parts(interviews[rows], yes, seed=seed)
+    matrix = words.matrix[rows]
+    scores = np.zeros(len(rows))
     for part in np.unique(part_of):
         held = part_of == part
-        weights, offset = _fit_code(matrix[~held], code.yes[~held])
+        weights, offset = _fit_code(matrix[~held], yes[~held])
         scores[held] = _to_shares(matrix[held] @ weights + offset)
-    said = np.zeros(len(code.rows), dtype=bool)
+    said = np.zeros(len(rows), dtype=bool)
     for part in np.unique(part_of):
         held = part_of == part
-        threshold = choose_threshold(scores[~held], code.yes[~held])
+        threshold = choose_threshold(scores[~held], yes[~held])
         if threshold is not None:
             said[held] = scores[held] >= threshold
-    counts = (said & code.yes, said & ~code.yes, ~said & code.yes, ~said & ~code.yes)
+    counts = (said & yes, said & ~yes, ~said & yes, ~said & ~yes)
     tp, fp, fn, tn = (int(each.sum()) for each in counts)
     # Half of the suggestions right, and more likely where the code is than where it is not.
     is_learnt = tp > 0 and tp >= MIN_PRECISION * (tp + fp) and tp * (fp + tn) > fp * (tp + fn)
-    threshold = choose_threshold(scores, code.yes) if is_learnt else None
-    reason = "" if threshold is not None else UNTOLD
-    parts = int(part_of.max()) + 1
-    return found._replace(reason=reason, threshold=threshold, parts=parts, tp=tp, fp=fp, fn=fn, tn=tn)
+    threshold = choose_threshold(scores, yes) if is_learnt else None
+    cells = {"tp": tp, "fp": fp, "fn": fn, "tn": tn}
+    reason = "" if threshold is not None else NOT_LEARNT
+    return {"reason": reason, "threshold": threshold, "parts": int(part_of.max()) + 1, **cells}
 
 
 def deal_parts(interviews: Numbers, yes: Bools, *, seed: str) -> Numbers:

@@ -21,10 +21,8 @@ from typing import Any, NamedTuple
 from auditapp.preannotation.annotators.pure.learning import (
     MIN_INTERVIEWS,
     MIN_POSITIVES,
-    CodeLesson,
     Lesson,
     NothingToLearn,
-    Outcome,
     count_examples,
     fit,
     learn,
@@ -137,9 +135,10 @@ def make_lesson(texts: Sequence[CodedText], codes: Sequence[str]) -> Lesson:
 
     groups = {group: number for number, group in enumerate(dict.fromkeys(text.group for text in texts))}
     rows = np.arange(len(texts))
-    lessons = [CodeLesson(code, rows, np.array([code in text.codes for text in texts], dtype=bool)) for code in codes]
     return Lesson(
-        [text.text for text in texts], np.array([groups[text.group] for text in texts], dtype=np.int64), tuple(lessons)
+        [text.text for text in texts],
+        np.array([groups[text.group] for text in texts], dtype=np.int64),
+        {code: (rows, np.array([code in text.codes for text in texts], dtype=bool)) for code in codes},
     )
 
 
@@ -167,27 +166,28 @@ def report_file(
         "groups": fewest_groups,
         "taught": _count(taught),
         "read": _count(tested),
-        "codes": {each.code: _score(each, thresholds.get(each.code), tested, said) for each in outcomes},
+        "codes": {code: _score(code, found, thresholds.get(code), tested, said) for code, found in outcomes.items()},
     }
 
 
-def _judge(lesson: Lesson, *, minimum: int, fewest_groups: int, seed: int) -> list[Outcome]:
+def _judge(lesson: Lesson, *, minimum: int, fewest_groups: int, seed: int) -> dict[str, dict[str, Any]]:
     try:
         return learn(lesson, minimum=minimum, fewest_interviews=fewest_groups, seed=seed)[1]
     except NothingToLearn:
-        return [
-            count_examples(code, lesson.interviews, minimum=minimum, fewest_interviews=fewest_groups)
-            for code in lesson.codes
-        ]
+        return {
+            code: count_examples(*examples, lesson.interviews, minimum=minimum, fewest_interviews=fewest_groups)
+            for code, examples in lesson.codes.items()
+        }
 
 
-def _choose_thresholds(lesson: Lesson, outcomes: Sequence[Outcome]) -> Iterator[tuple[str, float]]:
+def _choose_thresholds(lesson: Lesson, outcomes: Mapping[str, Mapping[str, Any]]) -> Iterator[tuple[str, float]]:
     """That of a learnt code; of another the share of examples that have it, where some do and some do not."""
-    for code, outcome in zip(lesson.codes, outcomes, strict=True):
-        if outcome.threshold is not None:
-            yield code.code, outcome.threshold
-        elif 0 < outcome.positives < len(code.yes):
-            yield code.code, outcome.positives / len(code.yes)
+    for code, (rows, _) in lesson.codes.items():
+        positives, threshold = outcomes[code]["positives"], outcomes[code]["threshold"]
+        if threshold is not None:
+            yield code, threshold
+        elif 0 < positives < len(rows):
+            yield code, positives / len(rows)
 
 
 def _count(texts: Sequence[CodedText]) -> dict[str, int]:
@@ -195,23 +195,25 @@ def _count(texts: Sequence[CodedText]) -> dict[str, int]:
 
 
 def _score(
-    outcome: Outcome, threshold: float | None, texts: Sequence[CodedText], said: Sequence[set[str]]
+    code: str,
+    outcome: Mapping[str, Any],
+    threshold: float | None,
+    texts: Sequence[CodedText],
+    said: Sequence[set[str]],
 ) -> dict[str, Any]:
     """The figures of one code on the texts that were read, whether or not a study would go by it."""
     found: dict[str, Any] = {
-        "taught_positives": outcome.positives,
-        "taught_groups": outcome.interviews,
-        "learnt": not outcome.reason,
-        "reason": outcome.reason,
+        "taught_positives": outcome["positives"],
+        "taught_groups": outcome["interviews"],
+        "learnt": not outcome["reason"],
+        "reason": outcome["reason"],
         "threshold": threshold,
         "n": len(texts),
-        "positives": sum(outcome.code in text.codes for text in texts),
+        "positives": sum(code in text.codes for text in texts),
     }
     if threshold is None:
         return found | dict.fromkeys(("tp", "fp", "fn", "tn", "precision", "precision_ci", "recall", "recall_ci"))
-    pairs = Counter(
-        (outcome.code in picked, outcome.code in text.codes) for picked, text in zip(said, texts, strict=True)
-    )
+    pairs = Counter((code in picked, code in text.codes) for picked, text in zip(said, texts, strict=True))
     tp, fp, fn, tn = pairs[True, True], pairs[True, False], pairs[False, True], pairs[False, False]
     cells = {"tp": tp, "fp": fp, "fn": fn, "tn": tn}
     return found | cells | _share("precision", tp, tp + fp) | _share("recall", tp, tp + fn)

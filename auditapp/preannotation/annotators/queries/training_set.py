@@ -7,7 +7,7 @@ are spared, for they are to say how good the annotator is.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from auditapp.preannotation.annotators.pure.recipes import hash_content, read_ranges, write_ranges
 from auditapp.preannotation.suggestions.queries.arms import list_withheld
@@ -18,44 +18,25 @@ from transcripts.corpus.models import Sentence
 from transcripts.projects.models import Project
 
 if TYPE_CHECKING:
-    from auditapp.preannotation.annotators.pure.learning import Bools, Lesson, Outcome
+    from auditapp.preannotation.annotators.pure.learning import Bools, Lesson
     from transcripts.coding.blind import BlindReadings
 
 # SQLite takes so many numbers in one question.
 MAX_AT_ONCE = 5_000
 
 
-class TrainingSet(NamedTuple):
-    """What a recipe says of its examples, and what there is of each code; ``families`` as ``pure/recipes.py`` says."""
-
-    families: Mapping[str, Any]
-    hash: str
-    sentences: int
-    interviews: int
-    spared: int
-    outcomes: list[Outcome]
-
-    @property
-    def learnable(self) -> list[Outcome]:
-        """Codes that have enough examples."""
-        return [each for each in self.outcomes if not each.reason]
-
-    @property
-    def scarce(self) -> list[Outcome]:
-        return [each for each in self.outcomes if each.reason]
-
-
-def read_training_set(project: Project, version: CodebookVersion, *, minimum: int) -> TrainingSet:
-    """The examples as they stand now, and what there is of each code of the version, in its order."""
+def read_training_set(project: Project, version: CodebookVersion, *, minimum: int) -> dict[str, Any]:
+    """The examples as they are now, and what there is of each code of the version, in its order: the parts ``set``,
+    ``taught`` and ``codes`` of a recipe (see ``pure/recipes.py``)."""
     import numpy as np
 
-    from auditapp.preannotation.annotators.pure.learning import CodeLesson, count_examples
+    from auditapp.preannotation.annotators.pure.learning import count_examples
     from transcripts.coding.blind import read_blind
 
     read = read_blind(project)
     withheld = list_withheld(project)
     is_spared = np.isin(read.turn_ids, np.fromiter(withheld, dtype=np.int64, count=len(withheld)))
-    families, outcomes, spared = {}, [], np.zeros(len(read.sentence_ids), dtype=bool)
+    families, outcomes, spared = {}, {}, np.zeros(len(read.sentence_ids), dtype=bool)
     for family in _list_families(version):
         codes = [code.identifier for code in family.codes.all()]
         is_decided, has_code, is_tied = _resolve(read, family.identifier, codes)
@@ -64,20 +45,21 @@ def read_training_set(project: Project, version: CodebookVersion, *, minimum: in
         written: dict[str, Any] = {}
         for code, yes, tied in zip(codes, has_code, is_tied, strict=True):
             rows = np.flatnonzero(taught & ~tied)
-            outcomes.append(count_examples(CodeLesson(code, rows, yes[rows]), read.interview_ids, minimum=minimum))
+            outcomes[code] = count_examples(rows, yes[rows], read.interview_ids, minimum=minimum)
             ids = read.sentence_ids
             written[code] = {"yes": _write(ids[taught & yes]), "tied": _write(ids[taught & tied])}
         if taught.any():
             families[family.identifier] = {"decided": _write(read.sentence_ids[taught]), "codes": written}
     placed = place_sentences(families)
-    return TrainingSet(
-        families,
-        hash_set(families, placed),
-        len(placed),
-        len({interview for interview, _ in placed.values()}),
-        int(spared.sum()),
-        outcomes,
-    )
+    return {
+        "set": {"hash": hash_set(families, placed), "families": families},
+        "taught": {
+            "sentences": len(placed),
+            "interviews": len({interview for interview, _ in placed.values()}),
+            "spared": int(spared.sum()),
+        },
+        "codes": outcomes,
+    }
 
 
 def _resolve(read: BlindReadings, family: str, codes: list[str]) -> tuple[Bools, Bools, Bools]:
@@ -112,21 +94,21 @@ def read_lesson(families: Mapping[str, Any]) -> Lesson:
     """The examples of a set, with their texts. Retired sentences are there still, and teach what they taught."""
     import numpy as np
 
-    from auditapp.preannotation.annotators.pure.learning import CodeLesson, Lesson
+    from auditapp.preannotation.annotators.pure.learning import Lesson
 
     numbers = {number for family in families.values() for number in read_ranges(family["decided"])}
     rows = sorted(_fetch(numbers, ("pk", "turn__interview_id", "text")))
     place_of = {pk: place for place, (pk, *_) in enumerate(rows)}
-    codes = []
+    codes = {}
     for family in families.values():
         decided = read_ranges(family["decided"])
         for code, written in family["codes"].items():
             yes, tied = set(read_ranges(written["yes"])), set(read_ranges(written["tied"]))
             taught = [number for number in decided if number not in tied]
             places = np.array([place_of[number] for number in taught], dtype=np.int64)
-            codes.append(CodeLesson(code, places, np.array([number in yes for number in taught], dtype=bool)))
+            codes[code] = places, np.array([number in yes for number in taught], dtype=bool)
     texts = [text for *_, text in rows]
-    return Lesson(texts, np.array([interview for _, interview, _ in rows], dtype=np.int64), tuple(codes))
+    return Lesson(texts, np.array([interview for _, interview, _ in rows], dtype=np.int64), codes)
 
 
 def _fetch(numbers: Collection[int], columns: tuple[str, ...]) -> list[tuple[Any, ...]]:

@@ -8,11 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from auditapp.batches.kinds import Answered
 from auditapp.batches.ledger.endings import PROVIDER_ERROR
 from auditapp.batches.models import Arm, Batch
-from auditapp.preannotation.annotators.runner.parse_responses import (
-    ParsedResponse,
-    parse_responses,
-    write_check_answer,
-)
+from auditapp.preannotation.annotators.runner.parse_responses import parse_responses
 from auditapp.preannotation.annotators.runner.render_prompts import render_turn_prompts
 from auditapp.preannotation.batch_kinds import CHECK_KIND, KIND
 from auditapp.preannotation.models import CheckAnswer, Reading, Suggestion
@@ -28,12 +24,13 @@ class PreannotationKind:
 
     def store_answers(self, batch: Batch, answers: Sequence[Answered]) -> Mapping[int, str]:
         parsed = list(parse_responses(batch, answers))
-        shown = [each for each in parsed if not each.condition]
-        Reading.objects.bulk_create(_write_reading(each) for each in shown)
-        Suggestion.objects.bulk_create(suggestion for each in shown for suggestion in _shuffle(each))
-        CheckAnswer.objects.bulk_create(write_check_answer(each) for each in parsed if each.condition)
+        Reading.objects.bulk_create(row for row, _ in parsed if isinstance(row, Reading))
+        Suggestion.objects.bulk_create(
+            suggestion for row, suggestions in parsed for suggestion in _shuffle(row.cell_id, suggestions)
+        )
+        CheckAnswer.objects.bulk_create(row for row, _ in parsed if isinstance(row, CheckAnswer))
         outcomes = {each.cell_id: PROVIDER_ERROR for each in answers if each.answer is None}
-        return outcomes | {each.cell_id: str(each.outcome) for each in parsed}
+        return outcomes | {row.cell_id: str(row.outcome) for row, _ in parsed}
 
     def reopen(self, cell_ids: Sequence[int]) -> None:
         """Nothing: where no answer came, nothing was stored."""
@@ -45,24 +42,10 @@ class CheckKind(PreannotationKind):
     name = CHECK_KIND
 
 
-def _write_reading(each: ParsedResponse) -> Reading:
-    return Reading(
-        cell_id=each.cell_id,
-        annotator=each.annotator,
-        outcome=each.outcome,
-        problem=each.problem,
-        accepted=len(each.proposals),
-        rejected=each.rejected,
-        asked=each.asked,
-        missing=each.missing,
-        flags=list(each.flags),
-    )
-
-
-def _shuffle(each: ParsedResponse) -> Iterator[Suggestion]:
+def _shuffle(cell_id: int, suggestions: Sequence[Suggestion]) -> Iterator[Suggestion]:
     """The suggestions at shuffled places: the order must not carry the machine's, and is the same at every showing."""
-    places = list(range(len(each.proposals)))
-    random.Random(each.cell_id).shuffle(places)  # noqa: S311 - an order, not a secret
-    for suggestion, place in zip(each.proposals, places, strict=True):
+    places = list(range(len(suggestions)))
+    random.Random(cell_id).shuffle(places)  # noqa: S311 - an order, not a secret
+    for suggestion, place in zip(suggestions, places, strict=True):
         suggestion.place = place
         yield suggestion

@@ -47,7 +47,7 @@ def run_offline(run_id: int) -> None:
         return
     run = OfflineRun.objects.select_related("annotator__project", "annotator__version").get(pk=run_id)
     try:
-        reader = make_reader(run.annotator, tell=lambda: _renew(run_id, who))
+        reader = make_reader(run.annotator, heartbeat=lambda: _renew(run_id, who))
         codes = dict(run.annotator.version.codes.values_list("identifier", "pk"))
         for interview_id in find_interviews_left(run):
             if stopping.is_set():
@@ -77,7 +77,7 @@ def name_reader(kind: str) -> str:
     return rules.READER if kind == Annotator.Kind.RULES else learning.name_reader()
 
 
-def make_reader(annotator: Annotator, *, tell: Callable[[], object] = lambda: None) -> OfflineReader:
+def make_reader(annotator: Annotator, *, heartbeat: Callable[[], object] = lambda: None) -> OfflineReader:
     """The reader that an annotator's recipe describes; what is learnt for the first time is judged, and the recipe says
     how it did. Raises ``CannotRead`` and ``NothingToLearn``."""
     recipe = annotator.recipe
@@ -98,15 +98,15 @@ def make_reader(annotator: Annotator, *, tell: Callable[[], object] = lambda: No
     families = recipe["set"]["families"]
     if hash_set(families, place_sentences(families)) != recipe["set"]["hash"]:
         raise CannotRead(
-            "What this annotator learnt from is not what it was, so it cannot be made again as it was. Launch the learning "
-            "anew: it makes another annotator from the codings as they stand."
+            "The codings this annotator learnt from have changed, so it cannot be made again. Launch the learning again: that "
+            "creates another annotator from the codings as they are now."
         )
     lesson = read_lesson(families)
-    tell()
+    heartbeat()
     if "judged_with" in recipe:
-        reader = learning.fit(lesson, _read_thresholds(recipe), tell=tell)
+        reader = learning.fit(lesson, _read_thresholds(recipe), heartbeat=heartbeat)
     else:
-        reader, outcomes = learning.learn(lesson, minimum=recipe["minimum"], seed=recipe["seed"], tell=tell)
+        reader, outcomes = learning.learn(lesson, minimum=recipe["minimum"], seed=recipe["seed"], heartbeat=heartbeat)
         _keep_outcomes(annotator, outcomes)
     if not reader.codes:
         raise learning.NothingToLearn(
@@ -119,18 +119,13 @@ def _read_thresholds(recipe: Mapping[str, Any]) -> dict[str, float]:
     return {code: recipe["codes"][code]["threshold"] for code in list_read_codes(recipe)}
 
 
-def list_outcomes(outcomes: Sequence[learning.Outcome]) -> dict[str, Any]:
-    """What came of each code, as a recipe keeps it."""
-    return {each.code: {name: value for name, value in each._asdict().items() if name != "code"} for each in outcomes}
-
-
 @transaction.atomic
-def _keep_outcomes(annotator: Annotator, outcomes: Sequence[learning.Outcome]) -> None:
+def _keep_outcomes(annotator: Annotator, outcomes: Mapping[str, Any]) -> None:
     import sklearn
 
     kept = Annotator.objects.select_for_update().get(pk=annotator.pk)
     if "judged_with" not in kept.recipe:
-        kept.recipe |= {"codes": list_outcomes(outcomes), "judged_with": f"scikit-learn {sklearn.__version__}"}
+        kept.recipe |= {"codes": outcomes, "judged_with": f"scikit-learn {sklearn.__version__}"}
         kept.save(update_fields=["recipe"])
     annotator.recipe = kept.recipe
 

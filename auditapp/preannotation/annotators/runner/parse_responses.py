@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
-from typing import NamedTuple
+from typing import Any
 
 from auditapp.batches.kinds import Answered
 from auditapp.batches.models import Arm, Batch
@@ -13,34 +13,19 @@ from auditapp.preannotation.annotators.pure.answers import ParsedAnswer, Proposa
 from auditapp.preannotation.annotators.pure.injection import find_instructions
 from auditapp.preannotation.annotators.pure.prompts import asks_for_level
 from auditapp.preannotation.annotators.runner.render_prompts import AskedTurn, find_prompt_version, read_asked_turns
-from auditapp.preannotation.models import Annotator, CheckAnswer, Suggestion, Understood
+from auditapp.preannotation.models import Annotator, CheckAnswer, Reading, Suggestion, Understood
 from transcripts.codebook.models import Code
 
 Outcome = Understood.Outcome
 
 
-class ParsedResponse(NamedTuple):
-    """What one response says. ``proposals`` are suggestions that are not stored yet.
+def parse_responses(
+    batch: Batch, answers: Sequence[Answered]
+) -> Iterator[tuple[Reading | CheckAnswer, list[Suggestion]]]:
+    """For each answer that came, the row to store and its suggestions. Writes nothing.
 
-    ``planted``: identifiers of codes by the key of a planted sentence. ``condition`` is the arm's: empty where the answer
-    is one for the desk.
+    The answer of an arm with a condition is a ``CheckAnswer``, which nobody sees at the desk and which has none.
     """
-
-    cell_id: int
-    annotator: Annotator
-    condition: str
-    proposals: list[Suggestion]
-    planted: dict[int, list[str]]
-    asked: list[int]
-    missing: list[int]
-    rejected: list[dict[str, object]]
-    problem: str
-    outcome: Outcome
-    flags: Sequence[str] = ()
-
-
-def parse_responses(batch: Batch, answers: Sequence[Answered]) -> Iterator[ParsedResponse]:
-    """Each answer that came, parsed. Writes nothing."""
     by_arm: dict[int, list[Answered]] = defaultdict(list)
     for each in answers:
         if each.answer is not None:
@@ -48,7 +33,7 @@ def parse_responses(batch: Batch, answers: Sequence[Answered]) -> Iterator[Parse
     arms = list(batch.arms.filter(pk__in=by_arm))
     keys = {*batch.parameters.get("annotators", ()), *(arm.settings.get("annotator") for arm in arms)}
     annotators = list(Annotator.objects.filter(pk__in=keys - {None}).select_related("version"))
-    # Several arms ask about one turn, and looking through it is slow.
+    # Several arms ask about one turn, and searching it is slow.
     find_flags = cache(find_instructions)
     for arm in arms:
         annotator = _find_annotator(arm, annotators)
@@ -56,27 +41,10 @@ def parse_responses(batch: Batch, answers: Sequence[Answered]) -> Iterator[Parse
         turns = read_asked_turns(arm, [each.input_id for each in by_arm[arm.pk]])
         for each in by_arm[arm.pk]:
             turn = turns[each.input_id]
-            flags = find_flags(f"{turn.question}\n\n{turn.text}")
-            yield _parse(each, arm, annotator, codes, turn)._replace(flags=flags)
-
-
-def write_check_answer(each: ParsedResponse) -> CheckAnswer:
-    """The answer as one that nobody is shown at the desk; not stored yet."""
-    picks: dict[str, list[str]] = {str(number): [] for number in each.asked if number not in each.missing}
-    for proposal in each.proposals:
-        picks.setdefault(str(proposal.sentence_id), []).append(proposal.code.identifier)
-    return CheckAnswer(
-        cell_id=each.cell_id,
-        annotator=each.annotator,
-        condition=each.condition,
-        picks=picks,
-        planted={str(key): codes for key, codes in each.planted.items()},
-        outcome=each.outcome,
-        problem=each.problem,
-        rejected=each.rejected,
-        asked=each.asked,
-        missing=each.missing,
-    )
+            row, suggestions = _parse(each, arm, annotator, codes, turn)
+            if isinstance(row, Reading):
+                row.flags = list(find_flags(f"{turn.question}\n\n{turn.text}"))
+            yield row, suggestions
 
 
 def _find_annotator(arm: Arm, annotators: Iterable[Annotator]) -> Annotator:
@@ -100,7 +68,7 @@ def read_codes(arm: Arm, annotator: Annotator) -> dict[str, Code]:
 
 def _parse(
     each: Answered, arm: Arm, annotator: Annotator, codes: Mapping[str, Code], turn: AskedTurn
-) -> ParsedResponse:
+) -> tuple[Reading | CheckAnswer, list[Suggestion]]:
     parsed = parse_response(
         each.answer or "",
         sentences=turn.texts,
@@ -112,22 +80,28 @@ def _parse(
     answered = turn.texts.keys() - set(parsed.missing)
     asked = turn.find_asked(answered)
     missing = [number for number in asked if number not in answered]
-    return ParsedResponse(
-        cell_id=each.cell_id,
-        annotator=annotator,
-        condition=arm.settings.get("condition") or "",
-        proposals=[
-            _make_suggestion(proposal, each.cell_id, annotator, codes[proposal.code], turn)
-            for proposal in parsed.proposals
-            if proposal.sentence in turn.spans
-        ],
-        planted=_list_planted(parsed, turn, codes, answered),
-        asked=asked,
-        missing=missing,
-        rejected=parsed.rejected,
-        problem=parsed.problem,
-        outcome=_choose_outcome(parsed, is_whole=not missing and turn.planted.keys() <= answered),
-    )
+    suggestions = [
+        _make_suggestion(proposal, each.cell_id, annotator, codes[proposal.code], turn)
+        for proposal in parsed.proposals
+        if proposal.sentence in turn.spans
+    ]
+    common: dict[str, Any] = {
+        "cell_id": each.cell_id,
+        "annotator": annotator,
+        "outcome": _choose_outcome(parsed, is_whole=not missing and turn.planted.keys() <= answered),
+        "problem": parsed.problem,
+        "rejected": parsed.rejected,
+        "asked": asked,
+        "missing": missing,
+    }
+    condition = arm.settings.get("condition") or ""
+    if not condition:
+        return Reading(**common, accepted=len(suggestions)), suggestions
+    picks: dict[str, list[str]] = {str(number): [] for number in asked if number not in missing}
+    for suggestion in suggestions:
+        picks.setdefault(str(suggestion.sentence_id), []).append(suggestion.code.identifier)
+    planted = _list_planted(parsed, turn, codes, answered)
+    return CheckAnswer(**common, condition=condition, picks=picks, planted=planted), []
 
 
 def _make_suggestion(proposal: Proposal, cell_id: int, annotator: Annotator, code: Code, turn: AskedTurn) -> Suggestion:
@@ -146,11 +120,12 @@ def _make_suggestion(proposal: Proposal, cell_id: int, annotator: Annotator, cod
 
 def _list_planted(
     parsed: ParsedAnswer, turn: AskedTurn, codes: Mapping[str, Code], answered: set[int]
-) -> dict[int, list[str]]:
-    found: dict[int, list[str]] = {key: [] for number, key in turn.planted.items() if number in answered}
+) -> dict[str, list[str]]:
+    """By the key of each planted sentence that has an answer, the identifiers of its codes."""
+    found: dict[str, list[str]] = {str(key): [] for number, key in turn.planted.items() if number in answered}
     for proposal in parsed.proposals:
         if proposal.sentence in turn.planted:
-            found[turn.planted[proposal.sentence]].append(codes[proposal.code].identifier)
+            found[str(turn.planted[proposal.sentence])].append(codes[proposal.code].identifier)
     return found
 
 

@@ -106,7 +106,15 @@ def _preview(request: ProjectRequest, form: OfflineForm) -> dict[str, object]:
     except PreannotationError as error:
         return {"refusal": str(error)}
     version = current_version(request.project)
-    return {"rules": rules, "training_set": training_set, "version": version, "minimum": minimum}
+    codes = [{"code": code, **found} for code, found in training_set["codes"].items()]
+    return {
+        "rules": rules,
+        "taught": training_set["taught"],
+        "learnable": [each for each in codes if not each["reason"]],
+        "scarce": [each for each in codes if each["reason"]],
+        "version": version,
+        "minimum": minimum,
+    }
 
 
 def _get_run(request: ProjectRequest, run_id: int) -> OfflineRun:

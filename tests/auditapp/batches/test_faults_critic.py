@@ -62,8 +62,8 @@ COUNT = """
 from auditapp.preannotation.models import Annotator
 from auditapp.preannotation.evaluation.queries.critic import count_reversals
 [(critic, found)] = count_reversals(Annotator.objects.get())
-rows = [[row.n, row.reversed, row.unusable, row.rate, row.interval is not None] for row in found]
-print(json.dumps({"critic": critic.label, "rows": sorted(rows), "n": sum(row.n for row in found), "human": hash_human()}))
+rows = [[row["n"], row["reversed"], row["unusable"], row["rate"], row["interval"] is not None] for row in found]
+print(json.dumps({"critic": critic.label, "rows": sorted(rows), "n": sum(row["n"] for row in found), "human": hash_human()}))
 """
 
 

@@ -338,16 +338,16 @@ class TestVerdicts:
         answer(launch(annotator, critic, again=True), {second.pk: "no", third.pk: "no"})
         judge(annotator, {third: "uphold"}, critic=add_critic("other"))
         (_, ours), (other, theirs) = count_reversals(annotator)
-        rows = {row.code.identifier: row for row in ours}
-        assert {code: (row.n, row.reversed, row.unusable) for code, row in rows.items()} == {
+        rows = {row["code"].identifier: row for row in ours}
+        assert {code: (row["n"], row["reversed"], row["unusable"]) for code, row in rows.items()} == {
             "theme.balance": (2, 1, 0),
             "theme.compassion": (1, 1, 0),
         }
-        interval = rows["theme.balance"].interval
+        interval = rows["theme.balance"]["interval"]
         # Wilson for 1 of 2 by hand: z² = 3.8415; (1 + 1.9207) / 5.8415 ± z √(.5 + .9604) / 5.8415.
         assert interval is not None
         assert (round(interval.low, 4), round(interval.high, 4)) == (0.0945, 0.9055)
-        assert (other.label, [(row.n, row.reversed) for row in theirs]) == ("other", [(1, 0)])
+        assert (other.label, [(row["n"], row["reversed"]) for row in theirs]) == ("other", [(1, 0)])
 
 
 @pytest.fixture

@@ -254,7 +254,7 @@ class TestChoosing:
         shown = " ".join(client.get(path).content.decode().split())
         assert "Best so far." in shown
         assert "Rests on 6 blind labels on 6 sentences: F1 0.50" in shown
-        assert "too few positives to tell" in shown
+        assert "Too few positives to tell" in shown
         assert "one call for this code alone" not in shown
         monkeypatch.setattr("auditapp.preannotation.evaluation.queries.calibration_rows.FEW_POSITIVES", 1)
         assert "one call for this code alone" in client.get(path).content.decode()

@@ -202,7 +202,7 @@ class TestLearning:
         with pytest.raises(CannotRead, match="have changed, so it cannot be made again"):
             make_reader(run.annotator)
         assert finish(run).state == "failed"
-        assert "Launch the learning anew" in run.problem
+        assert "Launch the learning again" in run.problem
 
     def test_what_was_learnt_badly_suggests_nothing_and_says_why(
         self, project: Project, lead: User, coded: list[Interview]

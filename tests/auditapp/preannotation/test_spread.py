@@ -45,11 +45,11 @@ def page(client: Client, project: Project, **query: list[int]) -> str:
 def test_it_is_limited_to_the_interviews_that_are_asked_for(annotators: list[Annotator], said: list[Sentence]) -> None:
     talks = {each.turn.interview_id for each in said}
     whole, _ = read_spread(annotators)
-    assert [rate.put for rate in whole[0].rates] == [9, 9]
-    assert whole[0].n == 18
+    assert [rate["put"] for rate in whole[0]["rates"]] == [9, 9]
+    assert whole[0]["n"] == 18
     part, interviews = read_spread(annotators, seen={min(talks)})
-    assert [rate.put for rate in part[0].rates] == [9, 0]
-    assert (part[0].n, interviews) == (9, talks)
+    assert [rate["put"] for rate in part[0]["rates"]] == [9, 0]
+    assert (part[0]["n"], interviews) == (9, talks)
     assert read_spread(annotators, seen=()) == ([], talks)
 
 

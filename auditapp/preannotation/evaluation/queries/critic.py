@@ -4,33 +4,18 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection
-from typing import NamedTuple
+from typing import Any
 
 from django.db.models import QuerySet
 
 from auditapp.llm.models import ModelVariant
 from auditapp.preannotation.models import Annotator, CriticReading
-from transcripts.agreement.pure.shares import Interval, wilson_interval
+from transcripts.agreement.pure.shares import wilson_interval
 from transcripts.codebook.models import Code
 from transcripts.projects.models import Project
 
 REVERSED, UPHELD = CriticReading.Verdict.REVERSED, CriticReading.Verdict.UPHELD
 MAX_AT_ONCE = 5_000
-
-
-class Reversals(NamedTuple):
-    """One critic on one code of one annotator: ``n`` usable readings of as many suggestions, the latest of each."""
-
-    code: Code
-    n: int
-    reversed: int
-    unusable: int
-    rate: float | None
-    interval: Interval | None
-
-    @property
-    def upheld(self) -> int:
-        return self.n - self.reversed
 
 
 def find_verdicts(suggestion_ids: Collection[int]) -> dict[int, CriticReading]:
@@ -63,8 +48,11 @@ def find_tested_interviews(annotator: Annotator) -> set[int]:
 
 def count_reversals(
     annotator: Annotator, *, seen: Collection[int] | None = None
-) -> list[tuple[ModelVariant, list[Reversals]]]:
-    """Each critic of the annotator, with its reversals by code; critics are kept apart. ``seen``: in these interviews."""
+) -> list[tuple[ModelVariant, list[dict[str, Any]]]]:
+    """Each critic of the annotator, with its reversals by code; critics are kept apart. ``seen``: in these interviews.
+
+    ``n`` counts suggestions with a usable verdict, of which the latest counts: ``reversed`` or ``upheld``.
+    """
     ends: dict[int, dict[int, tuple[str, str]]] = {}
     columns = ("cell__arm__variant_id", "suggestion_id", "suggestion__code__identifier", "verdict")
     rows = _limit(CriticReading.objects.filter(suggestion__annotator=annotator), seen).order_by("cell_id")
@@ -78,14 +66,14 @@ def count_reversals(
     return [(variants[critic], _count(codes, Counter(own.values()))) for critic, own in ends.items()]
 
 
-def _count(codes: list[Code], ends: Counter[tuple[str, str]]) -> list[Reversals]:
+def _count(codes: list[Code], ends: Counter[tuple[str, str]]) -> list[dict[str, Any]]:
     rows = []
     for code in codes:
         taken, upheld = ends[code.identifier, REVERSED], ends[code.identifier, UPHELD]
         unusable, n = ends[code.identifier, ""], taken + upheld
         if n or unusable:
-            interval = wilson_interval(taken, n)
-            rows.append(Reversals(code, n, taken, unusable, taken / n if n else None, interval))
+            counts = {"code": code, "n": n, "reversed": taken, "upheld": upheld, "unusable": unusable}
+            rows.append({**counts, "rate": taken / n if n else None, "interval": wilson_interval(taken, n)})
     return rows
 
 

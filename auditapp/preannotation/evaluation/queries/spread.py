@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from typing import TYPE_CHECKING, Any
 
-from auditapp.preannotation.evaluation.pure.spread import CodeLabels, CodeSpread, compare_annotators
+from auditapp.preannotation.evaluation.pure.spread import compare_annotators
 from auditapp.preannotation.models import Annotator
 from transcripts.corpus.models import Sentence
+
+if TYPE_CHECKING:
+    from auditapp.preannotation.evaluation.pure.spread import Labels
 
 
 def read_spread(
     annotators: Sequence[Annotator], *, seen: Collection[int] | None = None
-) -> tuple[list[CodeSpread], set[int]]:
+) -> tuple[list[dict[str, Any]], set[int]]:
     """Each code that any of the annotators reads for, on the sentences all of them read for it, in the order of the codebook;
     and the interviews of which any of them read something.
 
@@ -22,7 +26,7 @@ def read_spread(
 
     from auditapp.preannotation.annotators.queries.machine_labels import read_machine_labels
 
-    read: dict[str, dict[int, CodeLabels]] = {}
+    read: dict[str, dict[int, Labels]] = {}
     interviews: set[int] = set()
     placed = _place_sentences(annotators) if seen is not None else {}
     for each in annotators:
@@ -35,8 +39,7 @@ def read_spread(
         for row, code in enumerate(said.codes):
             was_read = said.was_read[row] & is_seen
             if was_read.any():
-                own = CodeLabels(said.sentence_ids[was_read], said.labels[row][was_read])
-                read.setdefault(code, {})[each.pk] = own
+                read.setdefault(code, {})[each.pk] = said.sentence_ids[was_read], said.labels[row][was_read]
     keys = [each.pk for each in annotators]
     return [compare_annotators(code, own, keys) for code, own in read.items()], interviews
 

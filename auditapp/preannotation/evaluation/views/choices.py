@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any
 
 from django.contrib import messages
 from django.db.models import QuerySet
@@ -26,27 +26,11 @@ from transcripts.codebook.queries import current_version
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
 
-if TYPE_CHECKING:
-    from auditapp.preannotation.evaluation.queries.calibration import Compared
-
 MAX_CANDIDATES = 8
 
 
-class Candidate(NamedTuple):
-    """An annotator as made, or without what a critic reversed. ``rows``: its figures by the identifier of a code."""
-
-    annotator: Annotator
-    with_critic: bool
-    compared: Compared
-    rows: dict[str, CodeRow]
-
-    @property
-    def key(self) -> str:
-        return f"{self.annotator.pk}{'-critic' if self.with_critic else ''}"
-
-    @property
-    def name(self) -> str:
-        return f"{self.annotator}{' with critic' if self.with_critic else ''} · v{self.annotator.version.number}"
+# An annotator as made, or without what a critic reversed, with its key in the form and its figures by code.
+Candidate = dict[str, Any]
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -56,19 +40,19 @@ def choose(request: ProjectRequest) -> HttpResponse:
     """See every code by every annotator, and choose one for a code, with a reason."""
     asked = read_asked(request, request.GET)
     candidates = _list_candidates(request, asked)
-    named = [(each.key, each.name) for each in candidates]
+    named = [(each["key"], each["name"]) for each in candidates]
     form = ChoiceForm(request.POST or None, candidates=named, initial={"code": request.GET.get("code", "")})
     if request.method != "POST":
         return _render(request, asked, candidates, form)
     if not form.is_valid():
         return _render(request, asked, candidates, form, status=422)
-    chosen = next((each for each in candidates if each.key == form.cleaned_data["candidate"]), None)
+    chosen = next((each for each in candidates if each["key"] == form.cleaned_data["candidate"]), None)
     try:
         choose_annotator(
             project=request.project,
             code_identifier=form.cleaned_data["code"],
-            annotator=chosen.annotator if chosen else None,
-            with_critic=chosen.with_critic if chosen else False,
+            annotator=chosen["annotator"] if chosen else None,
+            with_critic=chosen["with_critic"] if chosen else False,
             reason=form.cleaned_data["reason"],
             by=request.user,
         )
@@ -96,7 +80,16 @@ def _list_candidates(request: ProjectRequest, asked: Asked) -> list[Candidate]:
         annotator.project = request.project
         compared = compare(request, Scope(annotator, with_critic), readings=readings)
         rows = {row.code.identifier: row for row in measure(asked, compared, resamples=0).rows}
-        candidates.append(Candidate(annotator, with_critic, compared, rows))
+        candidates.append(
+            {
+                "annotator": annotator,
+                "with_critic": with_critic,
+                "compared": compared,
+                "rows": rows,
+                "key": f"{annotator.pk}{'-critic' if with_critic else ''}",
+                "name": f"{annotator}{' with critic' if with_critic else ''} · v{annotator.version.number}",
+            }
+        )
     return candidates
 
 
@@ -106,16 +99,17 @@ def _render(
     threshold = ThresholdForm(request.GET)
     lines = _list_lines(request, asked, candidates, threshold.chosen)
     named = form["code"].value()
-    hidden = {pk for each in candidates for pk in each.compared.interviews}
+    hidden = {pk for each in candidates for pk in each["compared"].interviews}
     page = {
         "asked": asked,
         "form": form,
         "candidates": candidates,
-        "left_out": max(0, len(asked.annotators) - len({each.annotator.pk for each in candidates})),
+        "left_out": max(0, len(asked.annotators) - len({each["annotator"].pk for each in candidates})),
         "lines": lines,
         "chosen_line": next((line for line in lines if line["code"].identifier == named), None),
         "threshold_form": threshold,
         "threshold": threshold.chosen,
+        "few_positives": FEW_POSITIVES,
         "unblinding": offer_compared(request, asked, hidden, "choose"),
     }
     return render(request, "preannotation/choose.html", page, status=status if threshold.is_valid() else 422)
@@ -128,12 +122,12 @@ def _list_lines(
     choices = {row.code_identifier: row for row in _read_choices(request).select_related("annotator__version")}
     lines = []
     for code in codes.select_related("family").order_by("family__position", "position"):
-        figures = [(each, each.rows.get(code.identifier)) for each in candidates]
+        figures = [(each, each["rows"].get(code.identifier)) for each in candidates]
         choice = choices.get(code.identifier)
         rests_on = None
         if choice is not None:
-            same = (choice.annotator_id, choice.with_critic)
-            rests_on = next((row for each, row in figures if (each.annotator.pk, each.with_critic) == same), None)
+            key = f"{choice.annotator_id}{'-critic' if choice.with_critic else ''}"
+            rests_on = next((row for each, row in figures if each["key"] == key), None)
         hidden = asked.is_reflexive(code.family.identifier)
         lines.append(
             {
@@ -149,18 +143,16 @@ def _list_lines(
 
 
 def _advise(figures: list[tuple[Candidate, CodeRow | None]], threshold: float) -> str:
-    """What to try where every reader of the code is below the threshold: another way of asking, or people."""
+    """What to try where every annotator of the code is below the threshold: the key of a sentence in
+    ``preannotation/_advice.html``."""
     read = [row for _, row in figures if row is not None]
     known = [(each, row) for each, row in figures if row is not None and not row.is_scarce]
     if read and not known:
-        return f"too few positives to tell: people put it on fewer than {FEW_POSITIVES} of the labels compared"
+        return "too_few"
     if not known or not all(row.is_below(threshold) for _, row in known):
         return ""
-    below = f"F1 or kappa is below {threshold:.2f} by every annotator here"
-    asked_alone = any(each.annotator.mode == Annotator.Mode.CODE for each, _ in known)
-    if asked_alone:
-        return f"{below}, also by one that is asked for this code alone: leave it to people, or fix its definition."
-    return f"{below}: annotate it with one call for this code alone, or leave it to people."
+    is_asked_alone = any(each["annotator"].mode == Annotator.Mode.CODE for each, _ in known)
+    return "below_alone" if is_asked_alone else "below"
 
 
 def _read_choices(request: ProjectRequest) -> QuerySet[CodeChoice]:

@@ -120,8 +120,8 @@ def show_reversals(request: ProjectRequest) -> HttpResponse:
             {
                 "critic": critic,
                 "rows": rows,
-                "n": sum(row.n for row in rows),
-                "reversed": sum(row.reversed for row in rows),
+                "n": sum(row["n"] for row in rows),
+                "reversed": sum(row["reversed"] for row in rows),
             }
             for critic, rows in (count_reversals(annotator, seen=seen) if annotator else [])
         ],

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from auditapp.preannotation.evaluation.pure.auditing import Mark, build_report, settle
-from auditapp.preannotation.evaluation.pure.spread import Labels, compare_annotators
+from auditapp.preannotation.evaluation.pure.spread import compare_annotators
 
 A, D, U = "applies", "does_not", "unclear"
 
@@ -98,7 +98,7 @@ def test_a_half_marked_audit_says_so() -> None:
     assert report["agreement"] == []
 
 
-def labels(sentences: list[int], put: list[int]) -> Labels:
+def labels(sentences: list[int], put: list[int]) -> tuple[Any, Any]:
     return np.array(sentences), np.isin(sentences, put)
 
 

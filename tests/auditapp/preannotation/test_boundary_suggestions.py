@@ -260,7 +260,7 @@ class TestAgreeing:
         look(sentence, coder)
         keep_suggestion(suggestion=made, project=project, by=coder)
         _one, two = split(sentence, coder)
-        [unit] = count_influence(annotator).looked
+        [unit] = count_influence(annotator)["looked"]
         assert (unit.sentence, unit.blind, unit.final) == (two.pk, frozenset(), frozenset({BALANCE}))
         assert unit.changed_to
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from itertools import product
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,7 +15,6 @@ from scipy.optimize import brentq
 
 from auditapp.preannotation.evaluation.pure.influence import Tally, mcnemar_exact_p
 from auditapp.preannotation.evaluation.pure.influence_by_turn import (
-    ByTurn,
     TurnShare,
     average_turns,
     direction_p,
@@ -46,7 +46,7 @@ def lay_out(turns: Sequence[Turn], probability: Sequence[float] | float = 0.5) -
     return make_table(numbers, np.array(tallies, dtype=np.int64)), Draws(numbers, interviews, held, shares)
 
 
-def measure(turns: Sequence[Turn], probability: Sequence[float] | float = 0.5) -> ByTurn:
+def measure(turns: Sequence[Turn], probability: Sequence[float] | float = 0.5) -> dict[str, Any]:
     table, draws = lay_out(turns, probability)
     return measure_by_turn({"all": table}, draws)["all"]
 
@@ -88,7 +88,7 @@ class TestShares:
         fitted = sm.WLS(values, np.ones(len(values)), weights=weights).fit(
             cov_type="cluster", cov_kwds={"groups": np.array(groups), "use_correction": True}
         )
-        own = found.withheld if is_held else found.shown
+        own = found["withheld"] if is_held else found["shown"]
         assert own is not None
         assert own.value == pytest.approx(float(fitted.params[0]))
         assert own.variance == pytest.approx(float(fitted.bse[0]) ** 2)
@@ -129,61 +129,63 @@ class TestShares:
 class TestDifference:
     def test_equal_probabilities_give_the_difference_of_plain_shares(self) -> None:
         found = measure(UNEVEN)
-        assert found.difference == pytest.approx(17 / 28 - 2 / 8)
-        assert found.interval is not None
-        assert found.interval.low < 17 / 28 - 2 / 8 < found.interval.high
+        assert found["difference"] == pytest.approx(17 / 28 - 2 / 8)
+        assert found["interval"] is not None
+        assert found["interval"].low < 17 / 28 - 2 / 8 < found["interval"].high
 
     def test_turns_of_plans_with_different_shares_are_weighted(self) -> None:
         found = measure(UNEVEN, SHARES)
         shown = (10 / 0.8 + 7 / 0.5) / (16 / 0.8 + 12 / 0.5)
         withheld = (1 / 0.2 + 1 / 0.5) / (3 / 0.2 + 5 / 0.5)
-        assert found.difference == pytest.approx(shown - withheld)
+        assert found["difference"] == pytest.approx(shown - withheld)
 
     def test_the_interval_is_newcombes_hybrid_of_both(self) -> None:
         found = measure(UNEVEN, SHARES)
-        assert found.shown is not None
-        assert found.withheld is not None
-        one, other = found.shown.interval, found.withheld.interval
+        assert found["shown"] is not None
+        assert found["withheld"] is not None
+        one, other = found["shown"].interval, found["withheld"].interval
         assert one is not None
         assert other is not None
-        low = math.sqrt((found.shown.value - one.low) ** 2 + (other.high - found.withheld.value) ** 2)
-        high = math.sqrt((one.high - found.shown.value) ** 2 + (found.withheld.value - other.low) ** 2)
-        assert found.difference is not None
-        assert found.interval == pytest.approx((max(-1, found.difference - low), min(1, found.difference + high)))
+        low = math.sqrt((found["shown"].value - one.low) ** 2 + (other.high - found["withheld"].value) ** 2)
+        high = math.sqrt((one.high - found["shown"].value) ** 2 + (found["withheld"].value - other.low) ** 2)
+        assert found["difference"] is not None
+        assert found["interval"] == pytest.approx(
+            (max(-1, found["difference"] - low), min(1, found["difference"] + high))
+        )
 
     def test_whole_turns_alike_have_the_design_effect_of_their_size(self) -> None:
         alike: list[Turn] = [(0, 6 * (turn % 2), turn % 5 == 0, 6) for turn in range(200)]
         found = measure(alike, 0.2)
-        assert found.design_effect == pytest.approx(6, rel=0.03)
+        assert found["design_effect"] == pytest.approx(6, rel=0.03)
 
     def test_one_sentence_a_turn_has_about_none(self) -> None:
         single: list[Turn] = [(0, turn % 2, turn % 5 == 0, 1) for turn in range(200)]
-        assert measure(single, 0.2).design_effect == pytest.approx(1, rel=0.03)
+        assert measure(single, 0.2)["design_effect"] == pytest.approx(1, rel=0.03)
 
     def test_without_one_of_the_arms_there_is_nothing_to_compare(self) -> None:
         found = measure([(0, 1, False, 2), (0, 2, False, 2)])
-        assert found.shown is not None
-        assert (found.withheld, found.difference, found.interval) == (None, None, None)
-        assert (found.design_effect, found.p_difference) == (None, None)
+        assert found["shown"] is not None
+        assert (found["withheld"], found["difference"], found["interval"]) == (None, None, None)
+        assert (found["design_effect"], found["p_difference"]) == (None, None)
 
     def test_an_arm_of_one_turn_has_a_difference_and_no_interval(self) -> None:
         found = measure([(0, 1, False, 2), (0, 2, False, 2), (0, 0, True, 2)])
-        assert found.difference == pytest.approx(0.75)
-        assert (found.interval, found.design_effect) == (None, None)
+        assert found["difference"] == pytest.approx(0.75)
+        assert (found["interval"], found["design_effect"]) == (None, None)
 
     def test_it_is_covered_about_as_often_as_the_interval_says_where_turns_hang_together(self) -> None:
         covered = 0
         for seed in range(200):
             table, draws = lay_out(draw_study(seed, effect=0.1), 0.2)
             found = measure_by_turn({"all": table}, draws, redraws=9)["all"]
-            assert found.interval is not None
-            covered += found.interval.low <= 0.1 <= found.interval.high
+            assert found["interval"] is not None
+            covered += found["interval"].low <= 0.1 <= found["interval"].high
         assert 0.92 <= covered / 200 <= 0.99
 
 
 class TestRedrawing:
     def test_four_turns_of_which_one_stands_out_are_one_draw_in_four(self) -> None:
-        assert measure([(0, 2, False, 2), (0, 2, False, 2), (0, 2, False, 2), (0, 0, True, 2)]).p_difference == 0.25
+        assert measure([(0, 2, False, 2), (0, 2, False, 2), (0, 2, False, 2), (0, 0, True, 2)])["p_difference"] == 0.25
 
     def test_p_is_the_count_of_every_draw_there_could_have_been(self) -> None:
         by_interview = [[place for place, turn in enumerate(UNEVEN) if turn[0] == number] for number in (0, 1)]
@@ -200,9 +202,9 @@ class TestRedrawing:
             differences.append(abs(sums[0] / sums[1] - sums[2] / sums[3]))
         found = measure(UNEVEN, SHARES)
         assert len(differences) == 50
-        assert found.difference is not None
-        far = sum(each >= abs(found.difference) - 1e-9 for each in differences)
-        assert found.p_difference == pytest.approx(far / 50)
+        assert found["difference"] is not None
+        far = sum(each >= abs(found["difference"]) - 1e-9 for each in differences)
+        assert found["p_difference"] == pytest.approx(far / 50)
 
     def test_many_draws_are_sampled_with_a_seed_and_p_is_near_the_hypergeometric_one_and_never_nought(self) -> None:
         # 30 single sentences, 10 withheld: 15 of 20 shown agree, and 4 of 10 withheld.
@@ -222,10 +224,10 @@ class TestRedrawing:
 
     def test_what_differs_between_interviews_is_no_difference_between_arms(self) -> None:
         turns: list[Turn] = [(interview, 3 * interview, turn == 0, 3) for interview in (0, 1) for turn in range(5)]
-        assert measure(turns, 0.2).p_difference == 1.0
+        assert measure(turns, 0.2)["p_difference"] == 1.0
 
     def test_interviews_with_one_arm_alone_leave_nothing_to_draw(self) -> None:
-        assert measure([(0, 1, False, 2), (0, 1, False, 3), (1, 0, True, 2), (1, 2, True, 2)]).p_difference is None
+        assert measure([(0, 1, False, 2), (0, 1, False, 3), (1, 0, True, 2), (1, 2, True, 2)])["p_difference"] is None
 
     def test_a_table_with_one_arm_takes_no_part_in_the_draws_of_another(self) -> None:
         table, draws = lay_out(UNEVEN)
@@ -268,9 +270,9 @@ class TestDirection:
         # Turns that were only looked at, drawn with certainty: their probability stands in no figure.
         draws = Draws(numbers, np.zeros(3, np.int64), np.zeros(3, bool), np.zeros(3))
         found = measure_by_turn({"all": make_table(numbers, np.array(counts, dtype=np.int64))}, draws)["all"]
-        assert found.switch is not None
-        assert (found.switch.value, found.switch.turns, found.switch.n) == (0.5, 2, 4)
-        assert found.shown is None
+        assert found["switch"] is not None
+        assert (found["switch"].value, found["switch"].turns, found["switch"].n) == (0.5, 2, 4)
+        assert found["shown"] is None
 
 
 def table_of(tallies: dict[int, Tally]) -> TurnTable:

@@ -9,9 +9,9 @@ test (two-sided binomial on the changes alone). Units are taken for independent,
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from transcripts.agreement.pure.shares import Interval, Share, newcombe_interval
+from transcripts.agreement.pure.shares import Share, newcombe_interval
 
 
 class Tally(NamedTuple):
@@ -35,39 +35,26 @@ class Tally(NamedTuple):
         return self.differed + self.agreed
 
 
-class Influence(NamedTuple):
-    """The figures of a tally; ``None`` where there is nothing to count."""
-
-    agreement_shown: Share
-    agreement_withheld: Share
-    difference: float | None
-    difference_interval: Interval | None
-    p_chi2: float | None
-    switch: Share
-    changed_to: int
-    changed_away: int
-    p_mcnemar: float | None
-
-
-def measure_influence(tally: Tally) -> Influence:
-    """All figures of ``tally``. Raises ValueError for counts that are no part of their whole."""
+def measure_influence(tally: Tally) -> dict[str, Any]:
+    """All figures of ``tally``; ``None`` where there is nothing to count. Raises ValueError for counts that are no part of
+    their whole."""
     shown, withheld = Share(tally.shown_same, tally.shown_n), Share(tally.withheld_same, tally.withheld_n)
     switch = Share(tally.changed_to, tally.differed)
     for share in (shown, withheld, switch, Share(tally.changed_away, tally.agreed)):
         if not 0 <= share.part <= share.n:
             raise ValueError(f"{share.part} of {share.n} is no share")
     a, b = shown.value, withheld.value
-    return Influence(
-        agreement_shown=shown,
-        agreement_withheld=withheld,
-        difference=None if a is None or b is None else a - b,
-        difference_interval=newcombe_interval(shown.part, shown.n, withheld.part, withheld.n),
-        p_chi2=chi_square_p(shown, withheld),
-        switch=switch,
-        changed_to=tally.changed_to,
-        changed_away=tally.changed_away,
-        p_mcnemar=mcnemar_exact_p(tally.changed_to, tally.changed_away),
-    )
+    return {
+        "agreement_shown": shown,
+        "agreement_withheld": withheld,
+        "difference": None if a is None or b is None else a - b,
+        "difference_interval": newcombe_interval(shown.part, shown.n, withheld.part, withheld.n),
+        "p_chi2": chi_square_p(shown, withheld),
+        "switch": switch,
+        "changed_to": tally.changed_to,
+        "changed_away": tally.changed_away,
+        "p_mcnemar": mcnemar_exact_p(tally.changed_to, tally.changed_away),
+    }
 
 
 def chi_square_p(first: Share, second: Share) -> float | None:

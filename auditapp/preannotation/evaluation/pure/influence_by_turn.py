@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,48 +50,35 @@ class TurnShare(NamedTuple):
         return Interval(max(0.0, (middle - spread) / scale), min(1.0, (middle + spread) / scale))
 
 
-class ByTurn(NamedTuple):
-    """The figures of a table; None where there is nothing to count, or too few turns to say how sure it is.
+def measure_by_turn(
+    tables: Mapping[str, TurnTable], draws: Draws, *, seed: int = SEED, redraws: int = REDRAWS
+) -> dict[str, dict[str, Any]]:
+    """The figures of each table; None where there is nothing to count, or too few turns to say how sure it is.
 
     ``design_effect``: by what the variance of the difference is larger than if units were independent. ``p_difference``:
     of the draws that could have been, the share with a difference at least as large. ``p_direction``: of
-    ``direction_p``.
+    ``direction_p``. The arms are drawn anew once for all tables.
     """
-
-    shown: TurnShare | None
-    withheld: TurnShare | None
-    difference: float | None
-    interval: Interval | None
-    design_effect: float | None
-    p_difference: float | None
-    switch: TurnShare | None
-    p_direction: float | None
-
-
-def measure_by_turn(
-    tables: Mapping[str, TurnTable], draws: Draws, *, seed: int = SEED, redraws: int = REDRAWS
-) -> dict[str, ByTurn]:
-    """The figures of each table. The arms are drawn anew once for all of them."""
     found = difference_ps(tables, draws, seed=seed, redraws=redraws)
     return {name: _measure(table, draws, found[name]) for name, table in tables.items()}
 
 
-def _measure(table: TurnTable, draws: Draws, p_difference: float | None) -> ByTurn:
+def _measure(table: TurnTable, draws: Draws, p_difference: float | None) -> dict[str, Any]:
     some, counts = table.units > 0, table.counts
     drawn, same, units = draws.find(table.turns[some]), table.same[some], table.units[some]
     held, probability = drawn.is_withheld, drawn.probability
     shown = average_turns(same[~held], units[~held], 1 / (1 - probability[~held]))
     withheld = average_turns(same[held], units[held], 1 / probability[held])
-    return ByTurn(
-        shown,
-        withheld,
-        None if shown is None or withheld is None else shown.value - withheld.value,
-        _bound(shown, withheld),
-        _find_design_effect(shown, withheld),
-        p_difference,
-        average_turns(counts[:, 5], counts[:, 4], np.ones(len(counts))),
-        direction_p(counts[:, 5], counts[:, 7]),
-    )
+    return {
+        "shown": shown,
+        "withheld": withheld,
+        "difference": None if shown is None or withheld is None else shown.value - withheld.value,
+        "interval": _bound(shown, withheld),
+        "design_effect": _find_design_effect(shown, withheld),
+        "p_difference": p_difference,
+        "switch": average_turns(counts[:, 5], counts[:, 4], np.ones(len(counts))),
+        "p_direction": direction_p(counts[:, 5], counts[:, 7]),
+    }
 
 
 def average_turns(same: Numbers, units: Numbers, weights: NDArray[np.float64]) -> TurnShare | None:

@@ -23,12 +23,11 @@ from __future__ import annotations
 import datetime
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from django.db import connection
 from django.db.models import Q
 
-from auditapp.preannotation.evaluation.pure.influence import Tally
 from auditapp.preannotation.models import Annotator, Showing, Suggestion, TurnArm
 from auditapp.preannotation.suggestions.queries.boundary_edits import follow_looks
 from transcripts.blinding.viewers import read_unblindings
@@ -71,42 +70,15 @@ class Unit(NamedTuple):
         return self.machine not in {self.blind, self.final}
 
 
-class Counted(NamedTuple):
-    """The counts of an annotator turn by turn, by coder and family, and the units behind those of before and after.
-
-    ``unsettled``: units of the viewer's that are in neither of her arms. ``undrawn``: turns with sentences the annotator
-    read that no arm was drawn for, as in studies that were read before turns were withheld; they are in no figure.
-    ``certain``: such turns that were drawn with a probability of 0 or 1, which are in neither arm.
-    """
-
-    tables: dict[int, dict[str, TurnTable]]
-    looked: list[Unit]
-    unsettled: int
-    undrawn: int
-    certain: int
-    draws: Draws
-
-    @property
-    def tallies(self) -> dict[int, dict[str, Tally]]:
-        """The same summed over turns."""
-        return {
-            coder: {family: table.total for family, table in tables.items()} for coder, tables in self.tables.items()
-        }
+# By coder and sentence, when she first looked there; and the codes of the annotator's that she was shown.
+FirstLooks = dict[tuple[int, int], datetime.datetime]
+ShownCodes = dict[tuple[int, int], set[str]]
 
 
-class _Looks(NamedTuple):
-    """What coders looked at: by coder and sentence when first, and the codes of the annotator's they were shown.
-
-    In ``shown`` are looks since the annotator was made: one before that showed nothing of it, not even that it is silent.
-    """
-
-    first: dict[tuple[int, int], datetime.datetime]
-    shown: dict[tuple[int, int], set[str]]
-
-    def show_all(self, unit: Unit) -> bool:
-        """Whether its coder was shown all that the annotator now says there."""
-        codes = self.shown.get((unit.coder, unit.sentence))
-        return codes is not None and unit.machine <= codes
+def _was_shown_all(shown: ShownCodes, unit: Unit) -> bool:
+    """Whether the coder of a unit was shown all that the annotator now suggests there."""
+    codes = shown.get((unit.coder, unit.sentence))
+    return codes is not None and unit.machine <= codes
 
 
 class _Family(NamedTuple):
@@ -139,8 +111,14 @@ class _Family(NamedTuple):
 SHOWN, WITHHELD = 1, 2
 
 
-def count_influence(annotator: Annotator, *, viewer: int | None = None) -> Counted:
-    """All counts of one annotator; the ``viewer``'s own as she may see them. Some sixteen queries; reads annotator.project."""
+def count_influence(annotator: Annotator, *, viewer: int | None = None) -> dict[str, Any]:
+    """All counts of one annotator; the ``viewer``'s own as she may see them. Some sixteen queries; reads annotator.project.
+
+    ``tables``: turn by turn, by coder and family. ``looked``: the units behind the counts of before and after.
+    ``unsettled``: units of the viewer's that are in neither of her arms. ``undrawn``: turns the annotator annotated for
+    which no arm was drawn, as in studies older than withholding; they are in no figure. ``certain``: turns drawn with a
+    probability of 0 or 1, which are in neither arm. ``draws``: how turns were drawn.
+    """
     import numpy as np
 
     from auditapp.preannotation.annotators.queries.machine_labels import read_machine_labels
@@ -148,28 +126,35 @@ def count_influence(annotator: Annotator, *, viewer: int | None = None) -> Count
 
     labels = read_machine_labels(annotator)
     readings = read_blind(annotator.project)
-    looks = _read_looks(annotator)
-    finals = _read_finals(annotator, looks, readings)
+    first_looks, shown = _read_looks(annotator)
+    finals = _read_finals(annotator, first_looks, readings)
     tables: dict[int, dict[str, TurnTable]] = defaultdict(dict)
     looked: list[Unit] = []
     settled = [] if viewer is None else sorted(find_settled(annotator.project_id, viewer))
     draws = _read_draws(annotator)
     (arms, is_random), unsettled = _place_arms(draws, readings), 0
     for family in _arrange(annotator, labels, readings, arms, is_random):
-        units = {(unit.coder, unit.sentence): unit for unit in _find_looked(family, looks, finals)}
+        units = {(unit.coder, unit.sentence): unit for unit in _find_looked(family, first_looks, finals)}
         for row, coder in enumerate(family.coders):
             is_settled = (
                 np.isin(family.interviews, settled) if coder == viewer else np.ones(len(family.sentences), bool)
             )
             unsettled += int((family.decided[row] & family.is_random & ~is_settled).sum())
-            table = _count(family, row, units, looks, is_settled & family.is_random)
+            table = _count(family, row, units, shown, is_settled & family.is_random)
             if len(table.turns):
                 tables[coder][family.identifier] = table
-        looked += [unit for unit in units.values() if looks.show_all(unit)]
+        looked += [unit for unit in units.values() if _was_shown_all(shown, unit)]
     is_read = (labels.find_places(readings.sentence_ids) >= 0) & readings.is_answer
     undrawn = len(np.unique(readings.turn_ids[is_read & (arms == 0)]))
     certain = len(np.unique(readings.turn_ids[is_read & (arms > 0) & ~is_random]))
-    return Counted(dict(tables), looked, unsettled, undrawn, certain, draws)
+    return {
+        "tables": dict(tables),
+        "looked": looked,
+        "unsettled": unsettled,
+        "undrawn": undrawn,
+        "certain": certain,
+        "draws": draws,
+    }
 
 
 def find_settled(project_id: int, coder: int) -> set[int]:
@@ -275,33 +260,40 @@ def _place_arms(draws: Draws, readings: BlindReadings) -> tuple[NDArray[np.int8]
     return arms.astype(np.int8), is_drawn & is_random[places]
 
 
-def _read_looks(annotator: Annotator) -> _Looks:
-    """Every look in the study at suggestions that were shown after the own decision."""
-    shown = Showing.objects.filter(
+def _read_looks(annotator: Annotator) -> tuple[FirstLooks, ShownCodes]:
+    """Every look in the study at suggestions that were shown after the own decision.
+
+    Codes are of looks since the annotator was made: one before that showed nothing of it, not even that it suggests
+    nothing.
+    """
+    showings = Showing.objects.filter(
         sentence__turn__interview__project=annotator.project_id, arm=TurnArm.Arm.SHOWN, is_draft=False
     )
-    rows = list(shown.order_by("pk").values_list("coder_id", "sentence_id", "suggestions", "shown_at"))
+    rows = list(showings.order_by("pk").values_list("coder_id", "sentence_id", "suggestions", "shown_at"))
     made = dict(Suggestion.objects.filter(annotator=annotator).values_list("pk", "code__identifier"))
-    looks = _Looks({}, defaultdict(set))
+    first: FirstLooks = {}
+    shown: ShownCodes = defaultdict(set)
     for coder, sentence, suggestions, at in follow_looks(annotator.project_id, rows):
-        looks.first.setdefault((coder, sentence), at)
+        first.setdefault((coder, sentence), at)
         if at >= annotator.created_at:
-            looks.shown[coder, sentence] |= {made[pk] for pk in suggestions if pk in made}
-    return looks
+            shown[coder, sentence] |= {made[pk] for pk in suggestions if pk in made}
+    return first, shown
 
 
-def _read_finals(annotator: Annotator, looks: _Looks, readings: BlindReadings) -> Mapping[tuple[int, int], set[str]]:
+def _read_finals(
+    annotator: Annotator, first_looks: FirstLooks, readings: BlindReadings
+) -> Mapping[tuple[int, int], set[str]]:
     """By coder and sentence that she looked at: the codes that stand there, as far as colleagues had no part in it.
 
-    Looks after she had opened colleagues' codings are taken out of ``looks``.
+    Looks after she had opened colleagues' codings are taken out of ``first_looks``.
     """
     opened = read_unblindings(annotator.project)
     interview_of = dict(zip(readings.sentence_ids.tolist(), readings.interview_ids.tolist(), strict=True))
-    for coder, sentence in list(looks.first):
+    for coder, sentence in list(first_looks):
         at = opened.get((coder, interview_of.get(sentence, 0)))
-        if at is not None and looks.first[coder, sentence] >= at:
-            del looks.first[coder, sentence]
-    finals: dict[tuple[int, int], set[str]] = {key: set() for key in looks.first}
+        if at is not None and first_looks[coder, sentence] >= at:
+            del first_looks[coder, sentence]
+    finals: dict[tuple[int, int], set[str]] = {key: set() for key in first_looks}
     seen = Showing.objects.filter(sentence__turn__interview__project=annotator.project_id).values("sentence")
     columns = ("coder_id", "sentence_id", "code_id", "created_at", "withdrawn_at")
     cut_since = Q(sentence__turn__interview__project=annotator.project_id, sentence__made_by__isnull=False)
@@ -314,11 +306,13 @@ def _read_finals(annotator: Annotator, looks: _Looks, readings: BlindReadings) -
     return finals
 
 
-def _find_looked(family: _Family, looks: _Looks, finals: Mapping[tuple[int, int], set[str]]) -> Iterator[Unit]:
+def _find_looked(
+    family: _Family, first_looks: FirstLooks, finals: Mapping[tuple[int, int], set[str]]
+) -> Iterator[Unit]:
     """The units of a family at which their coder looked at suggestions."""
     place_of = {sentence: place for place, sentence in enumerate(family.sentences.tolist())}
     row_of = {coder: row for row, coder in enumerate(family.coders)}
-    for coder, sentence in looks.first:
+    for coder, sentence in first_looks:
         place, row = place_of.get(sentence), row_of.get(coder)
         if place is None or row is None or family.arms[place] != SHOWN or not family.decided[row, place]:
             continue
@@ -333,7 +327,11 @@ def _find_looked(family: _Family, looks: _Looks, finals: Mapping[tuple[int, int]
 
 
 def _count(
-    family: _Family, row: int, units: Mapping[tuple[int, int], Unit], looks: _Looks, counted: NDArray[np.bool_]
+    family: _Family,
+    row: int,
+    units: Mapping[tuple[int, int], Unit],
+    shown_codes: ShownCodes,
+    counted: NDArray[np.bool_],
 ) -> TurnTable:
     """The counts of one coder in one family, turn by turn; of the arms those sentences that are ``counted``."""
     import numpy as np
@@ -352,7 +350,7 @@ def _count(
         if counted[at]:
             # Where she looked, her final label counts instead of the blind one.
             counts[at, 0] += (unit.final == unit.machine) - (unit.blind == unit.machine)
-        if looks.show_all(unit):
+        if _was_shown_all(shown_codes, unit):
             agreed = unit.blind == unit.machine
             counts[at, 4:] += (not agreed, unit.changed_to, agreed, unit.changed_away)
     return make_table(family.turns, counts)

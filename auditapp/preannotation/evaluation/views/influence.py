@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from django.http import HttpResponse
 from django.shortcuts import render
@@ -12,7 +12,6 @@ from django.views.decorators.http import require_safe
 
 from auditapp.preannotation.evaluation.pure.influence import measure_influence
 from auditapp.preannotation.evaluation.queries.influence import (
-    Counted,
     Unit,
     count_influence,
     list_read_by,
@@ -60,69 +59,43 @@ def _build(request: ProjectRequest, annotator: Annotator) -> dict[str, object]:
     page: dict[str, object] = {
         "least_own": MIN_OWN,
         "least_coders": MIN_CODERS,
-        "undrawn": counted.undrawn,
-        "certain": counted.certain,
-        "unsettled": counted.unsettled,
+        "undrawn": counted["undrawn"],
+        "certain": counted["certain"],
+        "unsettled": counted["unsettled"],
         "redraws": REDRAWS,
         "seed": SEED,
     }
     if Permission.CODE in request.role.permissions:
-        page |= _tell_own(counted, request.user.pk, names)
+        page["own"] = _read_own(counted, request.user.pk, names)
         page["moves"] = _list_moves(annotator, counted, request.user.pk, names)
     if Permission.SEE_ALL_CODINGS in request.role.permissions:
-        page |= _tell_others(counted, request.user.pk, names)
+        page["team"] = _read_others(counted, request.user.pk, names)
     return page
 
 
-def _tell_own(counted: Counted, coder: int, names: Mapping[str, str]) -> dict[str, object]:
-    """A coder's own figures, of arms with enough of her units, and what they rest on."""
+def _read_own(counted: Mapping[str, Any], coder: int, names: Mapping[str, str]) -> dict[str, object]:
+    """A coder's own figures, of arms with enough of her units, and what they are based on."""
     from auditapp.preannotation.evaluation.pure.turn_tables import add_tables
 
-    own = counted.tables.get(coder, {})
-    table = add_tables(own.values())
-    total = table.total
-    said = f"Of {total.shown_n} of your units in the shown arm {total.looked} were looked at."
-    if counted.unsettled:
-        said = f"You looked at {total.looked} units; {total.shown_n} are counted in the shown arm so far."
+    own = counted["tables"].get(coder, {})
     shown = {family: each.drop_small_arms(MIN_OWN) for family, each in own.items()}
-    return {
-        "own": _list_rows(shown, names, counted.draws),
-        "own_all": total,
-        "own_basis": [said, *_warn_of_few(table)],
-    }
+    return {"rows": _list_rows(shown, names, counted["draws"]), **_read_basis(add_tables(own.values()))}
 
 
-def _tell_others(counted: Counted, viewer: int, names: Mapping[str, str]) -> dict[str, object]:
+def _read_others(counted: Mapping[str, Any], viewer: int, names: Mapping[str, str]) -> dict[str, object]:
     """The other coders together, each figure of two or more of them."""
     from auditapp.preannotation.evaluation.pure.turn_tables import add_tables, pool_tables
 
-    others = [tables for coder, tables in counted.tables.items() if coder != viewer]
+    others = [tables for coder, tables in counted["tables"].items() if coder != viewer]
     pooled = pool_tables(others, least=MIN_CODERS)
-    return {
-        "coders": len(others),
-        "team": _list_rows(pooled, names, counted.draws),
-        "team_basis": _tell_pool(add_tables(pooled.values())),
-    }
+    basis = _read_basis(add_tables(pooled.values()))
+    return {"coders": len(others), "rows": _list_rows(pooled, names, counted["draws"]), **basis}
 
 
-def _tell_pool(table: TurnTable) -> list[str]:
-    """What the pooled figures rest on, or why there is none of a look."""
-    total = table.total
-    if not total.looked:
-        said = f"Fewer than {MIN_CODERS} coders looked at suggestions: what a look did would be one person’s and is a dash."
-    elif total.shown_n:
-        said = f"Of {total.shown_n} units in the shown arm {total.looked} were looked at."
-    else:
-        said = f"{total.looked} units were looked at."
-    return [said, *_warn_of_few(table)]
-
-
-def _warn_of_few(table: TurnTable) -> list[str]:
-    """A warning where too little was looked at or drawn for any figure to tell something."""
-    few = [f"fewer than {FEW_LOOKS} units looked at"] if table.total.looked < FEW_LOOKS else []
-    if min(table.count_turns()) < FEW_TURNS:
-        few.append(f"fewer than {FEW_TURNS} turns in an arm")
-    return [f"Too little to tell: {' and '.join(few)}. Do not report these p values."] if few else []
+def _read_basis(table: TurnTable) -> dict[str, object]:
+    """The units that figures are based on, and whether too few were looked at or drawn for any figure to tell something."""
+    few_looks, few_turns = table.total.looked < FEW_LOOKS, min(table.count_turns()) < FEW_TURNS
+    return {"total": table.total, "few_looks": FEW_LOOKS * few_looks, "few_turns": FEW_TURNS * few_turns}
 
 
 def _list_rows(tables: Mapping[str, TurnTable], names: Mapping[str, str], draws: Draws) -> list[dict[str, object]]:
@@ -148,36 +121,32 @@ def _list_rows(tables: Mapping[str, TurnTable], names: Mapping[str, str], draws:
 
 
 def _list_moves(
-    annotator: Annotator, counted: Counted, coder: int, names: Mapping[str, str]
+    annotator: Annotator, counted: Mapping[str, Any], coder: int, names: Mapping[str, str]
 ) -> list[tuple[str, list[dict[str, object]], int]]:
     """The viewer's own sentences, by what became of her label there: the first of each, and how many there are."""
-    own = [unit for unit in counted.looked if unit.coder == coder]
-    kinds = {
-        "Changed to what it suggests": [unit for unit in own if unit.changed_to],
-        "Changed away from what it suggests": [unit for unit in own if unit.changed_away],
-        "Kept, against what it suggests": [unit for unit in own if unit.kept_own],
-    }
+    own: list[Unit] = [unit for unit in counted["looked"] if unit.coder == coder]
+    kinds = {kind: [unit for unit in own if getattr(unit, kind)] for kind in ("changed_to", "changed_away", "kept_own")}
     wanted = {unit.sentence for units in kinds.values() for unit in units[:MAX_LISTED]}
     sentences = Sentence.objects.select_related("turn__interview").in_bulk(wanted)
     codes = dict(Code.objects.filter(version=annotator.version_id).values_list("identifier", "name"))
+
+    def name(identifiers: Iterable[str]) -> list[str]:
+        return sorted(codes.get(each, each) for each in identifiers)
+
     return [
         (
-            title,
-            [_tell_move(unit, sentences[unit.sentence], codes, names) for unit in units[:MAX_LISTED]],
+            kind,
+            [
+                {
+                    "sentence": sentences[unit.sentence],
+                    "family": names.get(unit.family, unit.family),
+                    "before": name(unit.blind),
+                    "after": name(unit.final),
+                    "machine": name(unit.machine),
+                }
+                for unit in units[:MAX_LISTED]
+            ],
             len(units),
         )
-        for title, units in kinds.items()
+        for kind, units in kinds.items()
     ]
-
-
-def _tell_move(unit: Unit, sentence: Sentence, codes: Mapping[str, str], names: Mapping[str, str]) -> dict[str, object]:
-    def tell(identifiers: Iterable[str]) -> str:
-        return ", ".join(sorted(codes.get(each, each) for each in identifiers)) or "none"
-
-    return {
-        "sentence": sentence,
-        "family": names.get(unit.family, unit.family),
-        "before": tell(unit.blind),
-        "after": tell(unit.final),
-        "machine": tell(unit.machine),
-    }

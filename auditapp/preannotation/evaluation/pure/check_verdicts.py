@@ -6,9 +6,9 @@ The lines are ours, drawn so that a person looks where something may be wrong; t
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from auditapp.preannotation.evaluation.pure.checking import OFTEN, RARELY, CheckReport, Flips, Rate
+from auditapp.preannotation.evaluation.pure.checking import OFTEN, RARELY, Rate
 from transcripts.agreement.pure.shares import Share
 
 MIN_LEGAL = 0.99
@@ -34,29 +34,29 @@ class Verdict(NamedTuple):
         return WORDS[self.state]
 
 
-def judge_check(report: CheckReport, names: Mapping[str, str] | None = None) -> list[Verdict]:
+def judge_check(report: Mapping[str, Any], names: Mapping[str, str] | None = None) -> list[Verdict]:
     """Every check of the report in a line. ``names``: what codes are called, by identifier."""
     names = names or {}
     return [
-        _judge_share("legal", "Labels come from its instructions", report.legal, least=MIN_LEGAL, of="labels named"),
+        _judge_share("legal", "Labels come from its instructions", report["legal"], least=MIN_LEGAL, of="labels named"),
         _judge_share(
             "answered",
             "Every sentence gets an answer",
-            report.answered,
+            report["answered"],
             least=MIN_ANSWERED,
             of="sentences asked about",
         ),
-        _judge_flips("order", "The order of the codes does not matter", report.order, names),
-        _judge_flips("generic", "The codes’ names do not matter", report.generic, names),
+        _judge_flips("order", "The order of the codes does not matter", report["order"], names),
+        _judge_flips("generic", "The codes’ names do not matter", report["generic"], names),
         _judge_swaps(report),
-        _judge_flips("stability", "Asked again, it says the same", report.stability, names),
-        _judge_rates(report.rates, names),
+        _judge_flips("stability", "Asked again, it says the same", report["stability"], names),
+        _judge_rates(report["rates"], names),
     ]
 
 
-def add_kept(rows: Sequence[Flips]) -> Share:
+def add_kept(rows: Sequence[Mapping[str, Any]]) -> Share:
     """Over all codes: of the sentences on which a code was put at least once, those on which it was put every time."""
-    return Share(sum(row.kept.part for row in rows), sum(row.kept.n for row in rows))
+    return Share(sum(row["kept"].part for row in rows), sum(row["kept"].n for row in rows))
 
 
 def _judge_share(check: str, title: str, share: Share, *, least: float, of: str) -> Verdict:
@@ -67,7 +67,7 @@ def _judge_share(check: str, title: str, share: Share, *, least: float, of: str)
     return Verdict(check, title, PASSED if share.value >= least else LOOK, said, line)
 
 
-def _judge_flips(check: str, title: str, rows: Sequence[Flips], names: Mapping[str, str]) -> Verdict:
+def _judge_flips(check: str, title: str, rows: Sequence[Mapping[str, Any]], names: Mapping[str, str]) -> Verdict:
     line = (
         f"no code changes on more than {100 * MAX_FLIPS:.0f} % of sentences, and at least {100 * MIN_KEPT:.0f} % of what "
         "was put stays"
@@ -75,12 +75,13 @@ def _judge_flips(check: str, title: str, rows: Sequence[Flips], names: Mapping[s
     kept = add_kept(rows)
     if not rows:
         return Verdict(check, title, NOTHING, "was not asked, or is not answered yet", line)
-    worst = max(rows, key=lambda row: row.flips.value or 0.0)
-    above = [row for row in rows if (row.flips.value or 0.0) > MAX_FLIPS]
+    worst = max(rows, key=lambda row: row["flips"].value or 0.0)
+    flips: Share = worst["flips"]
+    above = [row for row in rows if (row["flips"].value or 0.0) > MAX_FLIPS]
     changes = (
-        f"most often {names.get(worst.code, worst.code)}, on {worst.flips.part:,} of {worst.flips.n:,} sentences"
-        if worst.flips.part
-        else f"none changes on any of {worst.flips.n:,} sentences"
+        f"most often {names.get(worst['code'], worst['code'])}, on {flips.part:,} of {flips.n:,} sentences"
+        if flips.part
+        else f"none changes on any of {flips.n:,} sentences"
     )
     stays = f"{kept.part:,} of {kept.n:,} put codes stay" if kept.n else "no code was put at all"
     said = f"{changes}; {stays}"
@@ -90,10 +91,12 @@ def _judge_flips(check: str, title: str, rows: Sequence[Flips], names: Mapping[s
     return Verdict(check, title, PASSED if is_fine else LOOK, said, line)
 
 
-def _judge_swaps(report: CheckReport) -> Verdict:
+def _judge_swaps(report: Mapping[str, Any]) -> Verdict:
     title = "Definitions count, not names"
     line = f"where it follows one of the two, the definition in at least {100 * MIN_BY_DEFINITION:.0f} %"
-    total = Share(sum(row.definition for row in report.swaps), sum(row.definition + row.name for row in report.swaps))
+    total = Share(
+        sum(row.definition for row in report["swaps"]), sum(row.definition + row.name for row in report["swaps"])
+    )
     if total.value is None:
         return Verdict("swapped", title, NOTHING, "no sentence tells the two apart", line)
     said = f"followed the definition {total.part:,} times, the name {total.n - total.part:,} times"
@@ -116,3 +119,36 @@ def _judge_rates(rates: Sequence[Rate], names: Mapping[str, str]) -> Verdict:
         said = f"{len(alarms)} {noun} put on under {100 * RARELY:.0f} %, which {n:,} sentences cannot tell from a rare code"
         return Verdict("rates", title, PASSED, said, line)
     return Verdict("rates", title, PASSED, f"{len(rates)} codes within the lines", line)
+
+
+def list_figures(report: Mapping[str, Any]) -> dict[str, object]:
+    """A check as a plain object for programs: every share with its count, its n and its interval. Undefined is ``None``;
+    codes are identifiers."""
+    return {
+        **{name: report[name] for name in ("answers", "repeats", "sentences", "rejected")},
+        **{name: _list_share(report[name]) for name in ("legal", "answered")},
+        **{
+            name: {row["code"]: {part: _list_share(row[part]) for part in ("flips", "kept")} for row in report[name]}
+            for name in ("order", "generic", "stability")
+        },
+        "swapped": {
+            row.code: {
+                **{name: getattr(row, name) for name in ("definition", "name", "both", "neither", "unclear")},
+                "follows_definition": _list_share(row.share),
+            }
+            for row in report["swaps"]
+        },
+        "rates": {
+            rate.code: {**_list_share(rate.share), "alarm": rate.alarm, "is_certain": rate.is_certain}
+            for rate in report["rates"]
+        },
+        "verdicts": {
+            verdict.check: {"state": verdict.state, "said": verdict.said, "line": verdict.line}
+            for verdict in judge_check(report)
+        },
+    }
+
+
+def _list_share(share: Share) -> dict[str, object]:
+    interval = share.interval
+    return {"count": share.part, "n": share.n, "share": share.value, "ci": list(interval) if interval else None}

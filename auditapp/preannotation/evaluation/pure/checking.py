@@ -45,18 +45,6 @@ class Answer(NamedTuple):
         return sum(len(codes) for codes in self.picks.values()) + self.refused
 
 
-class Flips(NamedTuple):
-    """A code under two or more conditions: on how many sentences it is put in one of them and not in another.
-
-    ``kept`` is what does not drown in all the sentences that nobody would code: of those on which it was put at least
-    once, the ones on which it was put every time.
-    """
-
-    code: str
-    flips: Share
-    kept: Share
-
-
 class Swap(NamedTuple):
     """A code whose definition stood under another name: on the sentences that bore it before, what came back.
 
@@ -80,22 +68,6 @@ class Swap(NamedTuple):
         return Share(self.definition, self.definition + self.name)
 
 
-class CheckReport(NamedTuple):
-    """All figures of one check. Lists have a row per code, in the order of the codebook."""
-
-    answers: int
-    repeats: int
-    sentences: int
-    legal: Share
-    answered: Share
-    rejected: Mapping[str, int]
-    order: list[Flips]
-    generic: list[Flips]
-    swaps: list[Swap]
-    stability: list[Flips]
-    rates: list[Rate]
-
-
 def tabulate_labels(answers: Iterable[Answer]) -> Labels:
     """What was put where. The answers of several questions about one sentence lie side by side, by their codes."""
     found: dict[str, dict[str, dict[int, bool]]] = defaultdict(lambda: defaultdict(dict))
@@ -108,8 +80,9 @@ def tabulate_labels(answers: Iterable[Answer]) -> Labels:
 
 def build_report(
     answers: Sequence[Answer], *, codes: Sequence[str], definitions: Mapping[str, str] = {}
-) -> CheckReport:
-    """Every figure of a check. ``definitions``: by told identifier the code whose definition stood under it."""
+) -> dict[str, Any]:
+    """Every figure of a check; lists have a row per code, in the order of the codebook. ``definitions``: by identifier in
+    the prompt the code whose definition stood under it."""
     labels = tabulate_labels(answers)
     repeats = sorted(condition for condition in labels if condition.partition("-")[0] == REPEAT)
     rejected: Counter[str] = Counter()
@@ -118,23 +91,27 @@ def build_report(
     named = sum(answer.named for answer in answers)
     asked = sum(len(answer.asked) for answer in answers)
     first = labels.get(FIRST, {})
-    return CheckReport(
-        answers=len(answers),
-        repeats=len(repeats),
-        sentences=len({sentence for answer in answers for sentence in answer.asked}),
-        legal=Share(named - sum(answer.unknown for answer in answers), named),
-        answered=Share(sum(len(answer.answered) for answer in answers), asked),
-        rejected=dict(rejected),
-        order=count_flips(labels, [FIRST, REVERSED], codes),
-        generic=count_flips(labels, [FIRST, GENERIC], codes),
-        swaps=follow_swaps(labels, codes, definitions),
-        stability=count_flips(labels, repeats, codes) if len(repeats) > 1 else [],
-        rates=[measure_rate(code, sum(first.get(code, {}).values()), len(first.get(code, {}))) for code in codes],
-    )
+    return {
+        "answers": len(answers),
+        "repeats": len(repeats),
+        "sentences": len({sentence for answer in answers for sentence in answer.asked}),
+        "legal": Share(named - sum(answer.unknown for answer in answers), named),
+        "answered": Share(sum(len(answer.answered) for answer in answers), asked),
+        "rejected": dict(rejected),
+        "order": count_flips(labels, [FIRST, REVERSED], codes),
+        "generic": count_flips(labels, [FIRST, GENERIC], codes),
+        "swaps": follow_swaps(labels, codes, definitions),
+        "stability": count_flips(labels, repeats, codes) if len(repeats) > 1 else [],
+        "rates": [measure_rate(code, sum(first.get(code, {}).values()), len(first.get(code, {}))) for code in codes],
+    }
 
 
-def count_flips(labels: Labels, conditions: Sequence[str], codes: Sequence[str]) -> list[Flips]:
-    """Per code, over the sentences that have an answer under every one of the conditions; codes without any left out."""
+def count_flips(labels: Labels, conditions: Sequence[str], codes: Sequence[str]) -> list[dict[str, Any]]:
+    """Per code, over the sentences that have an answer under every one of the conditions; codes without any left out.
+
+    ``flips``: the share of sentences with the code in one condition and without it in another. ``kept``: of the sentences
+    with the code at least once, those with it every time, which does not drown in sentences that nobody would code.
+    """
     rows = []
     for code in codes:
         columns = [labels.get(condition, {}).get(code, {}) for condition in conditions]
@@ -144,15 +121,8 @@ def count_flips(labels: Labels, conditions: Sequence[str], codes: Sequence[str])
         puts = Counter(sum(column[sentence] for column in columns) for sentence in shared)
         every, never = puts[len(columns)], puts[0]
         n = len(shared)
-        rows.append(Flips(code, Share(n - every - never, n), Share(every, n - never)))
+        rows.append({"code": code, "flips": Share(n - every - never, n), "kept": Share(every, n - never)})
     return rows
-
-
-def list_flipped(labels: Labels, conditions: Sequence[str], code: str) -> list[int]:
-    """The sentences on which a code is put under one of the conditions and not under another."""
-    columns = [labels.get(condition, {}).get(code, {}) for condition in conditions]
-    shared = set.intersection(*(set(column) for column in columns)) if columns else set()
-    return sorted(each for each in shared if len({column[each] for column in columns}) > 1)
 
 
 def follow_swaps(labels: Labels, codes: Sequence[str], definitions: Mapping[str, str]) -> list[Swap]:

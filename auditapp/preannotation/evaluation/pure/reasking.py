@@ -8,10 +8,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from auditapp.preannotation.evaluation.pure.checking import Flips
-from transcripts.agreement.pure.shares import Interval, Share, newcombe_interval
+from transcripts.agreement.pure.shares import Share, newcombe_interval
 
 
 class AskedAgain(NamedTuple):
@@ -30,72 +29,40 @@ class AskedAgain(NamedTuple):
     again_attempt: int | None = None
 
 
-class Planted(NamedTuple):
-    """An invented sentence as it came back: the codes known of it, and those that were put."""
-
-    number: int
-    known: frozenset[str]
-    put: frozenset[str]
+# An invented sentence as it came back: its number, the codes known of it, and those that were put.
+Planted = tuple[int, frozenset[str], frozenset[str]]
 
 
-class ReaskReport(NamedTuple):
-    """``same``: sentences that carry exactly the same codes both times; ``planted``: invented ones that carry theirs.
+def build_reask_report(asked: Sequence[AskedAgain], planted: Sequence[Planted], codes: Sequence[str]) -> dict[str, Any]:
+    """Every figure of what was asked again; ``codes`` gives the order of the rows.
 
-    ``lost``: sentences that got an answer the first time and none when asked again, of all that got one the first time.
-    ``missed`` and ``false`` count codes of invented sentences: known and not put, of all known; put and not known, of all
-    put.
+    ``same``: sentences with exactly the same codes both times, and ``drop`` the others. ``lost``: sentences that got an
+    answer the first time and none when asked again, of all that got one the first time. ``flagged`` and ``unflagged``:
+    ``same`` on turns with what looks like instructions, and on others; ``flagged_drop``: by how much it is lower on the
+    former, ``None`` without either kind. ``planted``: invented sentences with exactly the codes known of them.
+    ``missed``: codes known and not put, of all known; ``false``: put and not known, of all put.
     """
-
-    turns: int
-    lost: Share
-    same: Share
-    codes: list[Flips]
-    flagged: Share
-    unflagged: Share
-    planted: Share
-    missed: Share
-    false: Share
-
-    @property
-    def drop(self) -> Share:
-        """The sentences that carry other codes when asked again."""
-        return Share(self.same.n - self.same.part, self.same.n)
-
-    @property
-    def planted_drop(self) -> Share:
-        """The invented sentences that do not carry exactly the codes known of them."""
-        return Share(self.planted.n - self.planted.part, self.planted.n)
-
-    @property
-    def flagged_drop(self) -> float | None:
-        """By how much agreement is lower on turns with what looks like instructions; without either kind ``None``."""
-        if self.flagged.value is None or self.unflagged.value is None:
-            return None
-        return self.unflagged.value - self.flagged.value
-
-    @property
-    def flagged_interval(self) -> Interval | None:
-        """The 95 % interval of that difference."""
-        return newcombe_interval(self.unflagged.part, self.unflagged.n, self.flagged.part, self.flagged.n)
-
-
-def build_reask_report(asked: Sequence[AskedAgain], planted: Sequence[Planted], codes: Sequence[str]) -> ReaskReport:
-    """Every figure of what was asked again; ``codes`` gives the order of the rows."""
-    by_flag = {flag: _count_same([each for each in asked if each.is_flagged is flag]) for flag in (True, False)}
-    known = sum(len(each.known) for each in planted)
-    put = sum(len(each.put) for each in planted)
-    first = sum(len(each.before) for each in asked)
-    return ReaskReport(
-        turns=len(asked),
-        lost=Share(sum(len(set(each.before) - set(each.again)) for each in asked), first),
-        same=Share(by_flag[True].part + by_flag[False].part, by_flag[True].n + by_flag[False].n),
-        codes=_count_by_code(asked, codes),
-        flagged=by_flag[True],
-        unflagged=by_flag[False],
-        planted=Share(sum(each.known == each.put for each in planted), len(planted)),
-        missed=Share(sum(len(each.known - each.put) for each in planted), known),
-        false=Share(sum(len(each.put - each.known) for each in planted), put),
-    )
+    flagged, unflagged = (_count_same([each for each in asked if each.is_flagged is flag]) for flag in (True, False))
+    same = Share(flagged.part + unflagged.part, flagged.n + unflagged.n)
+    right = sum(known == put for _, known, put in planted)
+    is_defined = flagged.value is not None and unflagged.value is not None
+    return {
+        "turns": len(asked),
+        "lost": Share(
+            sum(len(set(each.before) - set(each.again)) for each in asked), sum(len(each.before) for each in asked)
+        ),
+        "same": same,
+        "drop": Share(same.n - same.part, same.n),
+        "codes": _count_by_code(asked, codes),
+        "flagged": flagged,
+        "unflagged": unflagged,
+        "flagged_drop": (unflagged.value or 0.0) - (flagged.value or 0.0) if is_defined else None,
+        "flagged_interval": newcombe_interval(unflagged.part, unflagged.n, flagged.part, flagged.n),
+        "planted": Share(right, len(planted)),
+        "planted_drop": Share(len(planted) - right, len(planted)),
+        "missed": Share(sum(len(known - put) for _, known, put in planted), sum(len(known) for _, known, _ in planted)),
+        "false": Share(sum(len(put - known) for _, known, put in planted), sum(len(put) for *_, put in planted)),
+    }
 
 
 def find_shared(each: AskedAgain) -> list[int]:
@@ -108,7 +75,7 @@ def _count_same(asked: Sequence[AskedAgain]) -> Share:
     return Share(sum(before == again for before, again in pairs), len(pairs))
 
 
-def _count_by_code(asked: Sequence[AskedAgain], codes: Sequence[str]) -> list[Flips]:
+def _count_by_code(asked: Sequence[AskedAgain], codes: Sequence[str]) -> list[dict[str, Any]]:
     puts: dict[str, Counter[int]] = {code: Counter() for code in codes}
     for each in asked:
         for number in find_shared(each):
@@ -118,5 +85,5 @@ def _count_by_code(asked: Sequence[AskedAgain], codes: Sequence[str]) -> list[Fl
     for code, count in puts.items():
         n = sum(count.values())
         if n:
-            rows.append(Flips(code, Share(count[1], n), Share(count[2], count[1] + count[2])))
+            rows.append({"code": code, "flips": Share(count[1], n), "kept": Share(count[2], count[1] + count[2])})
     return rows

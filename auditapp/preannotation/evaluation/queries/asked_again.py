@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping
-from typing import NamedTuple
 
 from auditapp.batches.models import Arm, Batch
 from auditapp.preannotation.annotators.pure.conditions import REASK
 from auditapp.preannotation.evaluation.pure.checking import Answer
-from auditapp.preannotation.evaluation.pure.reasking import AskedAgain, Planted, ReaskReport, build_reask_report
+from auditapp.preannotation.evaluation.pure.reasking import AskedAgain, Planted
 from auditapp.preannotation.evaluation.queries.checks import find_answers, read_answer
 from auditapp.preannotation.models import PlantedSentence, Reading, Suggestion
 
@@ -17,21 +16,9 @@ IDS_AT_A_TIME = 5_000
 Picks = Mapping[int, frozenset[str]]
 
 
-class ReadReask(NamedTuple):
-    """What was asked again in a batch. ``without``: turns of it that have no usable first answer to compare with."""
-
-    pairs: list[AskedAgain]
-    planted: list[Planted]
-    codes: list[str]
-    without: int
-
-    @property
-    def report(self) -> ReaskReport:
-        return build_reask_report(self.pairs, self.planted, self.codes)
-
-
-def read_reask(batch: Batch) -> ReadReask:
-    """All that a batch asked again and has an answer to."""
+def read_reask(batch: Batch) -> tuple[list[AskedAgain], list[Planted], list[str], int]:
+    """All that a batch asked again and has an answer to: turns with both answers, planted sentences, the codes in their
+    order, and the number of turns without a usable first answer to compare with."""
     arms = {arm.pk: arm for arm in batch.arms.all()}
     rows = list(find_answers(batch, conditions=[REASK]))
     answers = [(read_answer(row, arms[row.cell.arm_id]), row.planted) for row in rows]
@@ -43,12 +30,8 @@ def read_reask(batch: Batch) -> ReadReask:
     ]
     known = {row.pk: row.codes for row in PlantedSentence.objects.filter(project=batch.project_id)}
     order = {code: None for arm in arms.values() if not arm.settings.get("condition") for code in _list_codes(arm)}
-    return ReadReask(
-        pairs=pairs,
-        planted=[planted for each, put in answers for planted in _read_planted(each, put, known)],
-        codes=list(order),
-        without=len(answers) - len(pairs),
-    )
+    planted = [planted for each, put in answers for planted in _read_planted(each, put, known)]
+    return pairs, planted, list(order), len(answers) - len(pairs)
 
 
 # A first answer: the codes of the sentences that it reached, whether it is flagged, and its attempt.
@@ -97,7 +80,7 @@ def _read_planted(each: Answer, put: Mapping[str, list[str]], known: Mapping[int
     for number, codes in put.items():
         own = known.get(int(number), [])
         if not own or asked & set(own):
-            found.append(Planted(int(number), frozenset(own) & asked, frozenset(codes)))
+            found.append((int(number), frozenset(own) & asked, frozenset(codes)))
     return found
 
 

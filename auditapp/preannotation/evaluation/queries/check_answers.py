@@ -7,9 +7,7 @@ from typing import Any
 
 from auditapp.preannotation.annotators.pure.conditions import FIRST, GENERIC, REPEAT, REVERSED, SWAPPED
 from auditapp.preannotation.evaluation.pure.checking import Answer, Labels, follow_swap, tabulate_labels
-from auditapp.preannotation.evaluation.pure.reasking import AskedAgain
-from auditapp.preannotation.evaluation.queries.asked_again import ReadReask
-from auditapp.preannotation.evaluation.queries.checks import ReadCheck
+from auditapp.preannotation.evaluation.pure.reasking import AskedAgain, Planted
 from auditapp.preannotation.models import PlantedSentence
 from transcripts.corpus.models import Sentence, Turn
 
@@ -30,7 +28,7 @@ def name_condition(condition: str) -> str:
     return f"as it is, {number}" if kind == REPEAT else CONDITION_WORDS.get(condition, condition)
 
 
-def list_answer_entries(check: ReadCheck, figure: str) -> list[dict[str, Any]]:
+def list_answer_entries(answers: Sequence[Answer], figure: str) -> list[dict[str, Any]]:
     """The answers with something that was not applied (``legal``), or that left sentences out (``answered``)."""
     return [
         {
@@ -43,18 +41,20 @@ def list_answer_entries(check: ReadCheck, figure: str) -> list[dict[str, Any]]:
                 (item.get("sentence"), item.get("code"), str(item.get("reason", ""))) for item in each.rejected_items
             ],
         }
-        for each in check.answers
+        for each in answers
         if (each.rejected_items if figure == "legal" else each.asked - each.answered)
     ]
 
 
-def list_sentence_entries(check: ReadCheck, figure: str, code: str, scope: str) -> list[dict[str, Any]]:
+def list_sentence_entries(
+    answers: Sequence[Answer], definitions: Mapping[str, str], figure: str, code: str, scope: str
+) -> list[dict[str, Any]]:
     """The sentences behind a figure of a code."""
-    labels = tabulate_labels(check.answers)
+    labels = tabulate_labels(answers)
     conditions = find_conditions(labels, figure)
-    swaps = follow_swap(labels, code, check.definitions) if figure == "swapped" else {}
-    turns = {sentence: each.turn_id for each in check.answers for sentence in each.asked}
-    told = _index(check.answers, {code, check.definitions.get(code), *_find_told(check.definitions, code)})
+    swaps = follow_swap(labels, code, definitions) if figure == "swapped" else {}
+    turns = {sentence: each.turn_id for each in answers for sentence in each.asked}
+    told = _index(answers, {code, definitions.get(code), *_find_told(definitions, code)})
     return [
         {
             "turn_id": turns[sentence],
@@ -112,11 +112,11 @@ def _list_suggested(told: Index, condition: str, sentence: int) -> Iterator[dict
         yield {"asked": name_condition(condition), "codes": codes, "attempt_id": each.attempt_id}
 
 
-def list_reask_entries(reask: ReadReask, code: str, scope: str) -> list[dict[str, Any]]:
+def list_reask_entries(pairs: Sequence[AskedAgain], code: str, scope: str) -> list[dict[str, Any]]:
     """The sentences that were asked about twice: where a code, or without one any code, changes."""
     return [
         _write_pair(each, sentence)
-        for each in reask.pairs
+        for each in pairs
         for sentence in sorted(each.before)
         if (not code or code in each.codes) and _is_within(each, sentence, code, scope)
     ]
@@ -150,16 +150,17 @@ def _write_pair(each: AskedAgain, sentence: int) -> dict[str, Any]:
     }
 
 
-def list_planted_rows(reask: ReadReask) -> list[dict[str, Any]]:
+def list_planted_rows(planted: Sequence[Planted]) -> list[dict[str, Any]]:
     """Every invented sentence that was asked about, its known codes, and how often which codes came back."""
-    texts = dict(PlantedSentence.objects.in_bulk([each.number for each in reask.planted]).items())
+    numbers = sorted({number for number, *_ in planted})
+    texts = PlantedSentence.objects.in_bulk(numbers)
     rows = []
-    for number in sorted({each.number for each in reask.planted}):
-        own = [each for each in reask.planted if each.number == number]
-        wrong = sorted({tuple(sorted(each.put)) for each in own if each.put != each.known})
-        known = tuple(sorted({code for each in own for code in each.known}))
-        right = sum(each.put == each.known for each in own)
-        rows.append({"text": texts[number].text, "known": known, "times": len(own), "right": right, "others": wrong})
+    for number in numbers:
+        own = [(known, put) for each, known, put in planted if each == number]
+        others = sorted({tuple(sorted(put)) for known, put in own if put != known})
+        codes = tuple(sorted({code for known, _ in own for code in known}))
+        right = sum(put == known for known, put in own)
+        rows.append({"text": texts[number].text, "known": codes, "times": len(own), "right": right, "others": others})
     return rows
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from django.db.models import Count, QuerySet
 
@@ -12,23 +12,11 @@ from auditapp.batches.models import Arm, Batch, Cell
 from auditapp.preannotation.annotators.pure.conditions import FIRST
 from auditapp.preannotation.batch_kinds import CHECK_KIND, KIND
 from auditapp.preannotation.evaluation.pure.check_verdicts import judge_check
-from auditapp.preannotation.evaluation.pure.checking import Answer, CheckReport, build_report
+from auditapp.preannotation.evaluation.pure.checking import Answer, build_report
 from auditapp.preannotation.models import Annotator, CheckAnswer, Reading
 from transcripts.codebook.models import Code
 
 UNKNOWN = "unknown code"
-
-
-class ReadCheck(NamedTuple):
-    """A check as it stands: its answers, the codes in their order, and what was swapped with what."""
-
-    answers: list[Answer]
-    codes: list[str]
-    definitions: dict[str, str]
-
-    @property
-    def report(self) -> CheckReport:
-        return build_report(self.answers, codes=self.codes, definitions=self.definitions)
 
 
 def find_annotator(batch: Batch) -> Annotator | None:
@@ -53,8 +41,8 @@ def _list_batches(annotator: Annotator, kind: str) -> list[Batch]:
     return [batch for batch in batches if annotator.pk in (batch.parameters.get("annotators") or [])]
 
 
-def read_check(batch: Batch) -> ReadCheck:
-    """A check in three queries."""
+def read_check(batch: Batch) -> tuple[list[Answer], list[str], dict[str, str]]:
+    """The answers of a check, the codes in their order, and what was swapped with what. Three queries."""
     arms = {arm.pk: arm for arm in batch.arms.all()}
     answers = [read_answer(row, arms[row.cell.arm_id]) for row in find_answers(batch)]
     firsts = [arm for arm in arms.values() if arm.settings.get("condition") == FIRST]
@@ -62,7 +50,13 @@ def read_check(batch: Batch) -> ReadCheck:
     for arm in arms.values():
         definitions |= arm.settings.get("definitions") or {}
     codes = [code for arm in firsts for code in arm.settings["codes"]]
-    return ReadCheck(answers, codes, definitions)
+    return answers, codes, definitions
+
+
+def read_check_report(batch: Batch) -> dict[str, Any]:
+    """Every figure of a check as far as it has come."""
+    answers, codes, definitions = read_check(batch)
+    return build_report(answers, codes=codes, definitions=definitions)
 
 
 def find_latest_check(annotator: Annotator) -> dict[str, Any] | None:
@@ -71,8 +65,8 @@ def find_latest_check(annotator: Annotator) -> dict[str, Any] | None:
     checks = list_checks(annotator) if annotator.pk else []
     if not checks:
         return None
-    report = read_check(checks[0]).report
-    verdicts = judge_check(report) if report.answers else []
+    report = read_check_report(checks[0])
+    verdicts = judge_check(report) if report["answers"] else []
     line = "; ".join(f"{each.title[:1].lower()}{each.title[1:]}: {each.words}" for each in verdicts)
     return {"batch": checks[0], "verdicts": line or "no answer has come yet"}
 

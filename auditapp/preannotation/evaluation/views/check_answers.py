@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import Any, NamedTuple
+from typing import Any
 
 from django.core.paginator import Paginator
 from django.http import Http404, HttpResponse, QueryDict
@@ -36,15 +36,8 @@ from transcripts.projects.roles import Permission
 PER_PAGE = 25
 
 
-class Asked(NamedTuple):
-    """What the page was asked for: a figure, a code where the figure has one, and which of its sentences."""
-
-    figure: str
-    code: str
-    scope: str
-
-
-def _read_asked(data: QueryDict, batch: Batch) -> Asked:
+def _read_asked(data: QueryDict, batch: Batch) -> tuple[str, str, str]:
+    """What the page is asked for: a figure, a code where the figure has one, and which of its sentences."""
     figures = OF_REASK if batch.kind == KIND else (*OF_SENTENCES, *OF_ANSWERS)
     figure = data.get("figure", figures[0])
     code = data.get("code", "")
@@ -57,22 +50,18 @@ def _read_asked(data: QueryDict, batch: Batch) -> Asked:
         if code not in known:
             raise Http404("No such code.")
     scope = data.get("scope", SCOPES[0][0])
-    return Asked(figure, code, scope if scope in dict(SCOPES) else SCOPES[0][0])
+    return figure, code, scope if scope in dict(SCOPES) else SCOPES[0][0]
 
 
-def _find(batch: Batch, asked: Asked) -> list[Any]:
+def _find(batch: Batch, figure: str, code: str, scope: str) -> list[Any]:
     """All that is behind a figure, whoever asks."""
     if batch.kind == KIND:
-        reask = read_reask(batch)
-        return (
-            list_planted_rows(reask)
-            if asked.figure == "planted"
-            else list_reask_entries(reask, asked.code, asked.scope)
-        )
-    check = read_check(batch)
-    if asked.figure in OF_ANSWERS:
-        return list_answer_entries(check, asked.figure)
-    return list_sentence_entries(check, asked.figure, asked.code, asked.scope)
+        pairs, planted, *_ = read_reask(batch)
+        return list_planted_rows(planted) if figure == "planted" else list_reask_entries(pairs, code, scope)
+    answers, _, definitions = read_check(batch)
+    if figure in OF_ANSWERS:
+        return list_answer_entries(answers, figure)
+    return list_sentence_entries(answers, definitions, figure, code, scope)
 
 
 def find_interviews(request: ProjectRequest, turn_ids: Collection[int]) -> dict[int, int]:
@@ -85,9 +74,9 @@ def find_interviews(request: ProjectRequest, turn_ids: Collection[int]) -> dict[
 def list_answers(request: ProjectRequest, batch_id: int) -> HttpResponse:
     """Sentence by sentence what the answers suggested, with the way to each call."""
     batch = get_batch(request, batch_id)
-    asked = _read_asked(request.GET, batch)
-    found = _find(batch, asked)
-    is_planted, is_of_answers = asked.figure == "planted", asked.figure in OF_ANSWERS
+    figure, code, scope = _read_asked(request.GET, batch)
+    found = _find(batch, figure, code, scope)
+    is_planted, is_of_answers = figure == "planted", figure in OF_ANSWERS
     turns = set() if is_planted else {each["turn_id"] for each in found}
     interviews = find_interviews(request, turns)
     blinded = get_viewer(request).blinded(interviews.values())
@@ -101,14 +90,14 @@ def list_answers(request: ProjectRequest, batch_id: int) -> HttpResponse:
     context = {
         "batch": batch,
         "annotator": annotator,
-        "asked": asked,
+        "asked": {"figure": figure, "code": code, "scope": scope},
         "unblinding": offer_unblinding(request, interviews.values(), where="checks"),
         "withheld": len(turns) - len(interviews),
         "behind": 0 if is_planted else len(found),
         "page": page,
         "rows": [(each, places.get(each["sentence_id"]) if is_of_sentences else None) for each in page.object_list],
         "scopes": SCOPES,
-        "code": names.get(asked.code),
+        "code": names.get(code),
         "names": names,
         "is_planted": is_planted,
         "is_of_answers": is_of_answers,

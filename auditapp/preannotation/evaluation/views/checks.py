@@ -17,7 +17,8 @@ from auditapp.preannotation.errors import PreannotationError
 from auditapp.preannotation.evaluation.actions.checks import launch_check, plan_check
 from auditapp.preannotation.evaluation.forms.checks import CheckForm
 from auditapp.preannotation.evaluation.pure.check_verdicts import judge_check
-from auditapp.preannotation.evaluation.pure.checking import SMALL_N, CheckReport, Rate, find_degenerate
+from auditapp.preannotation.evaluation.pure.checking import SMALL_N, Rate, build_report, find_degenerate
+from auditapp.preannotation.evaluation.pure.reasking import build_reask_report
 from auditapp.preannotation.evaluation.queries.asked_again import read_reask
 from auditapp.preannotation.evaluation.queries.checks import (
     count_rates,
@@ -27,6 +28,7 @@ from auditapp.preannotation.evaluation.queries.checks import (
     list_readings,
     name_codes,
     read_check,
+    read_check_report,
 )
 from auditapp.preannotation.models import Annotator
 from transcripts.codebook.models import Code
@@ -61,13 +63,14 @@ def _get_annotator(request: ProjectRequest, annotator_id: int) -> Annotator:
 
 
 def _sum_up(batch: Batch, names: Mapping[str, str]) -> dict[str, object]:
-    report = read_check(batch).report
-    verdicts = judge_check(report, names) if report.answers else []
+    report = read_check_report(batch)
+    verdicts = judge_check(report, names) if report["answers"] else []
     return {"batch": batch, "report": report, "verdicts": verdicts}
 
 
 def _sum_up_reading(batch: Batch) -> dict[str, object]:
-    return {"batch": batch, "reask": read_reask(batch).report, "alarms": _list_alarms(batch)}
+    *asked_again, _ = read_reask(batch)
+    return {"batch": batch, "reask": build_reask_report(*asked_again), "alarms": _list_alarms(batch)}
 
 
 def _list_alarms(batch: Batch) -> list[Rate]:
@@ -91,13 +94,14 @@ def show_check(request: ProjectRequest, batch_id: int) -> HttpResponse:
     names = name_codes(annotator) if annotator else {}
     if batch.kind == KIND:
         return render(request, "preannotation/reask.html", context | _show_reask(batch, names))
-    check = read_check(batch)
-    report = check.report
+    answers, codes, definitions = read_check(batch)
+    report = build_report(answers, codes=codes, definitions=definitions)
     context |= {
         "report": report,
-        "verdicts": judge_check(report, {code: each.name for code, each in names.items()}) if report.answers else [],
-        "comparisons": _list_comparisons(report),
-        "definitions": check.definitions,
+        "verdicts": judge_check(report, {code: each.name for code, each in names.items()}) if answers else [],
+        # What a change means is said in the template.
+        "comparisons": [{"figure": name, "rows": report[name]} for name in ("order", "generic", "stability")],
+        "definitions": definitions,
         "names": names,
     }
     return render(request, "preannotation/check.html", context)
@@ -112,21 +116,15 @@ def get_batch(request: ProjectRequest, batch_id: int) -> Batch:
 
 
 def _show_reask(batch: Batch, names: Mapping[str, Code]) -> dict[str, object]:
-    reask = read_reask(batch)
+    pairs, planted, codes, without = read_reask(batch)
     rates = count_rates(batch)
     return {
-        "report": reask.report,
-        "without": reask.without,
+        "report": build_reask_report(pairs, planted, codes),
+        "without": without,
         "alarms": _list_alarms(batch),
         "has_rates": any(n for _, n in rates.values()),
         "names": names,
     }
-
-
-def _list_comparisons(report: CheckReport) -> list[dict[str, object]]:
-    """The tables of flips, by what was changed in the question. What a change means is said in the template."""
-    rows = {"order": report.order, "generic": report.generic, "stability": report.stability}
-    return [{"figure": figure, "rows": flips} for figure, flips in rows.items()]
 
 
 @require_http_methods(["GET", "HEAD", "POST"])

@@ -17,9 +17,8 @@ from auditapp.batches.pages.summaries import summarise_batch
 from auditapp.preannotation.annotators.actions.annotators import ensure_annotator
 from auditapp.preannotation.errors import PreannotationError
 from auditapp.preannotation.evaluation.actions.checks import USUAL_REPEATS, USUAL_SAMPLE, launch_check
-from auditapp.preannotation.evaluation.pure.check_verdicts import judge_check
-from auditapp.preannotation.evaluation.pure.describing import describe_check
-from auditapp.preannotation.evaluation.queries.checks import read_check
+from auditapp.preannotation.evaluation.pure.check_verdicts import judge_check, list_figures
+from auditapp.preannotation.evaluation.queries.checks import read_check_report
 from auditapp.preannotation.launching.queries import summarise_launch
 from auditapp.preannotation.models import Annotator
 from transcripts.audit_trail import trail
@@ -70,13 +69,13 @@ class Command(BaseCommand):
             raise CommandError(str(error)) from error
         if options["wait"]:
             batch = wait_for_launched(batch, says_yes=options["yes"], report=self.stderr.write)
-        report = read_check(batch).report
+        report = read_check_report(batch)
         if options["json"]:
             summary = summarise_batch(batch, read_progress(batch), is_whole=True)
-            self.stdout.write(json.dumps(summary | {"check": describe_check(report)}))
+            self.stdout.write(json.dumps(summary | {"check": list_figures(report)}))
         else:
-            self.stdout.write(f"Batch {batch.pk}: {report.answers} answers, {batch.get_state_display().lower()}.")
-            for verdict in judge_check(report) if report.answers else []:
+            self.stdout.write(f"Batch {batch.pk}: {report['answers']} answers, {batch.get_state_display().lower()}.")
+            for verdict in judge_check(report) if report["answers"] else []:
                 self.stdout.write(f"{verdict.title}: {verdict.words} ({verdict.said}; line: {verdict.line})")
         if options["wait"]:
             refuse_stopped(batch)
